@@ -1,0 +1,133 @@
+# gpushim. `make help` lists the targets; README.md says what they need.
+#
+#   make                        everything, into build/
+#   make CXX=clang++-14         the same by another compiler, into build/clang++-14/
+#   make SAN=address,undefined  the same under sanitizers, into build/san-address-undefined/
+
+MAKEFLAGS += --no-builtin-rules
+.DELETE_ON_ERROR:
+.SUFFIXES:
+comma := ,
+
+SAN     ?=
+VARIANT := $(filter-out g++,$(notdir $(CXX))) $(if $(SAN),san-$(subst $(comma),-,$(SAN)))
+BUILD   := $(subst $() ,/,$(strip build $(VARIANT)))
+OBJ     := $(BUILD)/obj
+
+# Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
+WITHOUT_DEPS := help clean deps
+NOT_YET      := demo bench accuracy faults mutants fuzz soak gpu-check install uninstall wheel deb golden
+ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
+include build/deps.mk
+endif
+
+OPT      ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+INCLUDES := -I. -Itest -Itest/sim -Itest/unit $(addprefix -isystem ,$(EXTRA_INCLUDE) $(CUDA_INCLUDE))
+COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -fvisibility=hidden -pthread $(INCLUDES) \
+            $(CXXFLAGS)
+LINK     := $(CXX) $(OPT) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
+# A sanitizer's runtime lives in the executable, so a library of such a build has undefined names left.
+NO_HOLES := $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
+
+objects = $(patsubst %.cpp,$(OBJ)/%.o,$(1))
+sources = $(sort $(wildcard $(addsuffix /*.cpp,$(1))))
+
+.PHONY: all tests FORCE
+all:
+
+# Holds the text given; its time changes only when the text does, so what depends on it is rebuilt when
+# flags or lists of files change.
+define stamp
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
+endef
+$(eval $(call stamp,$(BUILD)/compile.flags,$(COMPILE)))
+$(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
+
+$(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
+	@mkdir -p $(@D)
+	@echo "  CXX    $<"
+	@$(COMPILE) -MMD -MP -c $< -o $@
+
+# --- the simulated box: one shared library from each folder of test/sim ---------------------------------
+# Not -Bsymbolic: the box calls itself through its exported names, as the driver does, and a preload may
+# stand in between.
+SIM := $(BUILD)/sim
+
+# sim_library(folder, file, plain name, libraries of the box it links)
+define sim_library
+ifneq ($(call sources,test/sim/$(1)),)
+SIM_LIBRARIES += $(SIM)/$(2)
+OBJECTS       += $(call objects,$(call sources,test/sim/$(1)))
+all: $(SIM)/$(2)
+$(call stamp,$(OBJ)/test/sim/$(1).list,$(call sources,test/sim/$(1)))
+$(SIM)/$(2): $(call objects,$(call sources,test/sim/$(1))) $(filter $(addprefix $(SIM)/,$(4)),$(SIM_LIBRARIES)) \
+             $(wildcard test/sim/$(1)/exports.map) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags
+	@mkdir -p $$(@D)
+	@echo "  LINK   $$@"
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(2) -Wl,-rpath,'$$$$ORIGIN' -o $$@ \
+	    $(addprefix -Wl$(comma)--version-script=,$(wildcard test/sim/$(1)/exports.map)) \
+	    $(call objects,$(call sources,test/sim/$(1))) -L$(SIM) \
+	    $(addprefix -l:,$(filter $(4),$(notdir $(SIM_LIBRARIES)))) -ldl
+	@$(if $(3),ln -sf $(2) $(SIM)/$(3))
+endif
+endef
+$(eval $(call sim_library,engine,libgpusim.so,,))
+$(eval $(call sim_library,driver,libcuda.so.1,libcuda.so,libgpusim.so))
+$(eval $(call sim_library,nccl,libnccl.so.2,libnccl.so,libgpusim.so))
+$(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so))
+$(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,))
+
+# --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
+UNIT_SOURCES := $(call sources,test/unit test/unit/*)
+OBJECTS      += $(call objects,$(UNIT_SOURCES))
+$(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
+all tests: $(BUILD)/test/unit
+$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -ldl \
+	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
+
+# --- examples: one program from each folder that has C++ sources ------------------------------------------
+EXAMPLES := $(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.cpp))))
+define example
+OBJECTS += $(call objects,$(call sources,examples/$(1)))
+all: $(BUILD)/examples/$(1)
+$(BUILD)/examples/$(1): $(call objects,$(call sources,examples/$(1))) $(SIM)/libcuda.so.1 $(BUILD)/link.flags
+	@mkdir -p $$(@D)
+	@echo "  LINK   $$@"
+	@$(LINK) -o $$@ $$(filter %.o,$$^) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
+endef
+$(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval $(call example,$(name)))))
+
+-include $(OBJECTS:.o=.d)
+
+# --- what people type ------------------------------------------------------------------------------------
+.PHONY: help deps test check clean $(NOT_YET)
+deps:
+	@scripts/deps
+
+build/deps.mk: scripts/deps
+	@scripts/deps
+
+test:
+	@scripts/deps
+	@$(MAKE) --no-print-directory all
+	@GPUSHIM_BUILD=$(BUILD) test/run $(ONLY)
+
+check: all
+	@GPUSHIM_BUILD=$(BUILD) test/check/run
+
+clean:
+	rm -rf build
+
+$(NOT_YET):
+	@echo "not yet: make $@" >&2; exit 2
+
+help:
+	@echo "make | test [ONLY=part of a name] | check | deps | clean"
+	@echo "not yet: $(NOT_YET)"

@@ -1,0 +1,7 @@
+#include "box.h"
+
+TEST_CASE("knobs become variables of this process", "[box]") {
+    box::knobs("GPUSIM_DEVICES=2 GPUSIM_NAME=A=B");
+    CHECK(getenv("GPUSIM_DEVICES") == std::string("2"));
+    CHECK(getenv("GPUSIM_NAME") == std::string("A=B"));
+}
