@@ -117,7 +117,7 @@ build/deps.mk: scripts/deps
 test:
 	@scripts/deps
 	@$(MAKE) --no-print-directory all
-	@GPUSHIM_BUILD=$(BUILD) test/run $(ONLY)
+	@GPUSHIM_BUILD=$(BUILD) test/run "$(ONLY)"
 
 check: all
 	@GPUSHIM_BUILD=$(BUILD) test/check/run

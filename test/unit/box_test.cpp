@@ -5,3 +5,7 @@ TEST_CASE("knobs become variables of this process", "[box]") {
     CHECK(getenv("GPUSIM_DEVICES") == std::string("2"));
     CHECK(getenv("GPUSIM_NAME") == std::string("A=B"));
 }
+
+TEST_CASE("a name with commas, [brackets], \"quotes\" and \\ is found by the runner", "[box]") {
+    CHECK(std::getenv("GPUSHIM_BUILD") != nullptr);
+}

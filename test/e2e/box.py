@@ -1,0 +1,75 @@
+"""What end-to-end tests stand on: where things are, running a program on the box, reading its truth.
+
+A test starts real processes; its knobs are the only GPUSIM_* variables they see.
+"""
+import os
+import pathlib
+import struct
+import subprocess
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
+SIM = BUILD / "sim"
+COUNT_RECORD = struct.Struct("<72sQQQ")
+
+
+class Operation(NamedTuple):
+    """One line of the truth file: an operation of the device. Times are CLOCK_MONOTONIC."""
+
+    op: str
+    device: int
+    stream: str
+    start_ns: int
+    end_ns: int
+    bytes: int
+    name: str
+    call_enter_ns: int
+    call_exit_ns: int
+
+
+class Count(NamedTuple):
+    """Calls of one export: entered, returned, and how many of those the driver made to itself."""
+
+    entered: int
+    returned: int
+    nested: int
+
+
+def environment(knobs=None, sim=True):
+    """The environment of a program on the box (or off it), without knobs of the caller's."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GPUSIM_")}
+    env["GPUSHIM_BUILD"] = str(BUILD)
+    if sim:
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), env.get("LD_LIBRARY_PATH")]))
+    env.update({name: str(value) for name, value in (knobs or {}).items()})
+    return env
+
+
+def run(cmd, knobs=None, sim=True, timeout=120, **options):
+    """Runs to the end and returns the CompletedProcess, its output as text; the caller looks at returncode."""
+    return subprocess.run([str(word) for word in cmd], env=environment(knobs, sim), timeout=timeout, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          check=False, **options)
+
+
+def read_truth(path):
+    """The operations of a truth file, in the order in which the box wrote them."""
+    rows = []
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        texts = line.split("\t")
+        types = Operation.__annotations__.values()
+        if len(texts) != len(types):
+            raise ValueError(f"{path}: {len(texts)} fields instead of {len(types)}: {line!r}")
+        rows.append(Operation(*(kind(text) for kind, text in zip(types, texts))))
+    return rows
+
+
+def read_counts(path):
+    """{export: Count} of a .counts file; an empty name ends it."""
+    counts = {}
+    for name, *numbers in COUNT_RECORD.iter_unpack(pathlib.Path(path).read_bytes()):
+        if not name.rstrip(b"\0"):
+            break
+        counts[name.rstrip(b"\0").decode()] = Count(*numbers)
+    return counts
