@@ -1,0 +1,50 @@
+"""Time on the host: its own work, waiting, and the clock to measure by.
+
+On a box whose clock is stepped, work that is not a CUDA call takes no time by itself; there it is told how long it
+took. Everywhere else work takes what it takes and waiting sleeps.
+"""
+import ctypes
+import os
+import time
+
+
+class Host:
+    def __init__(self, driver):
+        self._advance = self._test_clock = None
+        if os.environ.get("GPUSIM_CLOCK") == "stepped":
+            self._advance = _optional(driver.handle, "gpusim_advance_ns", [ctypes.c_uint64])
+            self._test_clock = _optional(driver.handle, "gpushim_test_clock", [ctypes.POINTER(ctypes.c_uint64)] * 2)
+        self._step = _optional(ctypes.CDLL(None), "gpushim_step", [])
+
+    def worked(self, duration_us):
+        """The caller has just done real work that is worth so much where the clock is stepped."""
+        if self._advance:
+            self._advance(int(duration_us * 1000))
+
+    def wait(self, duration_ms):
+        """Waits, as a slow disk or a slow network would make it wait."""
+        if duration_ms and self._advance:
+            self._advance(int(duration_ms * 1_000_000))
+        elif duration_ms:
+            time.sleep(duration_ms / 1000)
+
+    def mark_step(self):
+        """Tells a tracer, where there is one, that a step has ended."""
+        if self._step:
+            self._step()
+
+    def now_ns(self):
+        if not self._test_clock:
+            return time.monotonic_ns()
+        monotonic_ns, realtime_ns = ctypes.c_uint64(), ctypes.c_uint64()
+        self._test_clock(ctypes.byref(monotonic_ns), ctypes.byref(realtime_ns))
+        return monotonic_ns.value
+
+
+def _optional(library, name, argtypes):
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        return None
+    function.argtypes, function.restype = argtypes, None
+    return function
