@@ -1,7 +1,8 @@
 """Gradients on the device in buckets, summed over all ranks one bucket at a time while backward goes on.
 
-The part that is learned is tiny, so every bucket carries a slice of it at its head and is padded to a realistic
-size. The padding is not idle: it holds rank + 1, so its sum is known and every byte of every AllReduce is checked.
+The part that is learned is tiny, so every bucket carries a slice of it at its head and is padded to a
+realistic size. The padding is not idle: it holds rank + 1, so its sum is known and the last AllReduce of each
+bucket is checked to the byte.
 """
 from array import array
 

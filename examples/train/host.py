@@ -1,7 +1,7 @@
 """Time on the host: its own work, waiting, and the clock to measure by.
 
-On a box whose clock is stepped, work that is not a CUDA call takes no time by itself; there it is told how long it
-took. Everywhere else work takes what it takes and waiting sleeps.
+On a box whose clock is stepped, work that is not a CUDA call takes no time by itself; there the box is told
+how long it took. Everywhere else work takes what it takes, and waiting sleeps.
 """
 import ctypes
 import os
@@ -13,7 +13,8 @@ class Host:
         self._advance = self._test_clock = None
         if os.environ.get("GPUSIM_CLOCK") == "stepped":
             self._advance = _optional(driver.handle, "gpusim_advance_ns", [ctypes.c_uint64])
-            self._test_clock = _optional(driver.handle, "gpushim_test_clock", [ctypes.POINTER(ctypes.c_uint64)] * 2)
+            clocks = [ctypes.POINTER(ctypes.c_uint64)] * 2
+            self._test_clock = _optional(driver.handle, "gpushim_test_clock", clocks)
         self._step = _optional(ctypes.CDLL(None), "gpushim_step", [])
 
     def worked(self, duration_us):

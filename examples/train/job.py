@@ -1,7 +1,7 @@
 """Starts one process per rank, waits for them, and leaves none behind.
 
-The first rank that fails ends the job with its exit code. SIGINT, SIGTERM and SIGHUP end all ranks; where this
-process is killed outright, the kernel ends them (each asked it to).
+The first rank that fails ends the job with its exit code. SIGINT, SIGTERM and SIGHUP end all ranks; where
+this process is killed outright, the kernel ends them (each asked it to).
 """
 import ctypes
 import os
@@ -41,14 +41,15 @@ def run(script, arguments, ranks):
 
 
 def _stop(signum, _frame):
+    # Once is enough: a second one must not cut the cleaning up short.
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(ignored, signal.SIG_IGN)  # once is enough: a second one must not cut the cleaning up short
+        signal.signal(ignored, signal.SIG_IGN)
     raise _Stopped(signum)
 
 
 def _rank_environment(rank, ranks, id_file):
-    return dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
-                TRAIN_ID_FILE=id_file, **{_LAUNCHER: str(os.getpid())})
+    return {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
+            "LOCAL_WORLD_SIZE": str(ranks), "TRAIN_ID_FILE": id_file, _LAUNCHER: str(os.getpid())}
 
 
 def _wait(processes):
@@ -78,7 +79,7 @@ def _end(processes):
 
 
 def follow_launcher():
-    """For a rank: ends with its launcher, and leaves Ctrl-C to it. Nothing where another launcher started it."""
+    """For a rank: ends with its launcher and leaves Ctrl-C to it. Does nothing under another launcher."""
     launcher = os.environ.get(_LAUNCHER)
     if launcher is None:
         return

@@ -44,7 +44,8 @@ class Kernels:
     def __init__(self, device, durations_us):
         self._launch = device.driver.cuLaunchKernel
         module = device.module(ptx(durations_us))
-        self._ready = {name: self._prepare(device.driver, module, name, us) for name, us in durations_us.items()}
+        self._ready = {name: self._prepare(device.driver, module, name, duration_us)
+                       for name, duration_us in durations_us.items()}
 
     @staticmethod
     def _prepare(driver, module, name, duration_us):

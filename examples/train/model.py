@@ -1,7 +1,7 @@
 """What is learned: softmax regression on synthetic points, in plain Python.
 
-Small on purpose: the arithmetic of a step is about a millisecond, so it hides behind the kernels. Everything is
-fixed by the seed, so two runs that move the same bytes end in the same bits.
+Small on purpose: the arithmetic of a step is about a millisecond, so it hides behind the kernels. Everything
+is fixed by the seed, so two runs that move the same bytes end in the same bits.
 """
 import math
 import random

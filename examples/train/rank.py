@@ -5,9 +5,9 @@
     comm stream                     | AllReduce 0 | AllReduce 1 | ... | loss | sums back |
     host            launches n ...            | loads batch n+1 | waits for sums, new weights, gradient n+1 |
 
-The kernels only take time. What is learned is computed here from bytes that have been on the device: the samples
-and the weights are read back from it, the gradient goes up, through AllReduce, and comes back. A byte that is lost
-or changed anywhere shows in the loss.
+The kernels only take time. What is learned is computed here from bytes that have been on the device: the
+samples and the weights are read back from it, the gradient goes up, through AllReduce, and comes back. A byte
+that is lost or changed on the way changes the loss.
 """
 import model
 import nccl
@@ -143,7 +143,8 @@ class Rank:
         """The weights come from the device and go back to it: the host keeps none from step to step."""
         self._driver.cuEventSynchronize(self._sums_arrived)
         self._download_weights(self._copy)
-        self._weights.floats[:] = model.descend(self._weights.floats, self._sums.floats, self._samples_per_step())
+        weights, sums = self._weights.floats, self._sums.floats
+        weights[:] = model.descend(weights, sums, self._samples_per_step())
         self._device.upload(self._device_weights, self._weights, self._copy)
 
     def _download_weights(self, stream):
@@ -154,7 +155,7 @@ class Rank:
         return self._options.batch * self._world_size
 
     def check(self):
-        """All ranks must have ended with the same weights, and every padding byte must be what it has to be."""
+        """All ranks must have ended with the same weights, and the padding must be what it has to be."""
         self._download_weights(self._copy)
         own = self._weights.floats.tobytes()
         self._communicator.all_reduce(self._device_weights, model.WEIGHTS, self._copy, nccl.MAX)

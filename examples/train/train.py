@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Data-parallel training on every GPU, in plain Python on the CUDA driver and NCCL. See README.md beside this."""
+"""Data-parallel training on every GPU, in plain Python on the CUDA driver and NCCL. See README.md here."""
 import argparse
+import functools
 import os
 import sys
 import zlib
@@ -17,21 +18,22 @@ def parse_options():
     number = parser.add_argument_group("how much")
     number.add_argument("--ranks", type=_positive, help="processes, rank i on GPU i (default: one per GPU)")
     number.add_argument("--steps", type=_positive, default=100)
-    number.add_argument("--batch", type=_positive, default=32, help="samples per rank and step (default 32)")
+    number.add_argument("--batch", type=_positive, default=32, help="samples per rank and step (32)")
     number.add_argument("--seed", type=int, default=0)
     number.add_argument("--layers", type=_positive, default=8)
-    number.add_argument("--params", type=_positive, default=2_000_000, help="gradients, as floats (default 2000000)")
-    number.add_argument("--bucket-mb", type=float, default=4, help="size of an AllReduce (default 4)")
-    number.add_argument("--input-mb", type=float, default=4, help="bytes of a batch on their way to the GPU (default 4)")
+    number.add_argument("--params", type=_positive, default=2_000_000, help="floats of gradient (2000000)")
+    number.add_argument("--bucket-mb", type=float, default=4, help="size of an AllReduce (4)")
+    number.add_argument("--input-mb", type=float, default=4, help="size of a rank's batch on its way (4)")
     number.add_argument("--loss-every", type=_positive, default=20, metavar="STEPS",
-                        help="read and print the loss so often (default 20); every reading waits for the GPU")
+                        help="read and print the loss so often (20); every reading waits for the GPU")
     problem = parser.add_argument_group("what slows training down")
-    problem.add_argument("--pageable", action="store_true", help="load batches into memory that is not pinned")
-    problem.add_argument("--sync-every-step", action="store_true", help="wait for the GPU at the end of each step")
-    problem.add_argument("--slow-input", type=float, default=0, metavar="MS", help="loading takes so much longer")
-    problem.add_argument("--slow-rank", type=int, default=-1, metavar="RANK", help="this rank has twice the work")
-    problem.add_argument("--small-kernels", action="store_true", help="the same work in kernels of 2 us")
-    problem.add_argument("--no-overlap", action="store_true", help="AllReduce on the stream of the kernels")
+    switch = functools.partial(problem.add_argument, action="store_true")
+    switch("--pageable", help="load batches into memory that is not pinned")
+    switch("--sync-every-step", help="wait for the GPU at the end of each step")
+    switch("--small-kernels", help="the same work in kernels of 2 us")
+    switch("--no-overlap", help="AllReduce on the stream of the kernels")
+    problem.add_argument("--slow-input", type=float, default=0, metavar="MS", help="loading takes longer")
+    problem.add_argument("--slow-rank", type=int, default=-1, metavar="RANK", help="it has twice the work")
     return parser.parse_args()
 
 
@@ -60,6 +62,8 @@ def run_rank(options, rank, world_size):
     id_file = os.environ.get("TRAIN_ID_FILE")
     if world_size > 1 and not id_file:
         raise ApiError("TRAIN_ID_FILE must name a file that all ranks can reach and that does not exist yet")
+    if options.slow_rank >= world_size:
+        raise DataError(f"--slow-rank {options.slow_rank}: the ranks are 0 to {world_size - 1}")
     worker = Rank(options, rank, int(os.environ.get("LOCAL_RANK", rank)), world_size, id_file)
     losses = []
 
