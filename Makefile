@@ -25,12 +25,12 @@ OPT      ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 INCLUDES := -I. -Itest -Itest/sim -Itest/unit $(addprefix -isystem ,$(EXTRA_INCLUDE) $(CUDA_INCLUDE))
-COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -fvisibility=hidden -pthread $(INCLUDES) \
-            $(CXXFLAGS)
+COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(INCLUDES) $(CXXFLAGS)
 LINK     := $(CXX) $(OPT) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 # A sanitizer's runtime lives in the executable, so a library of such a build has undefined names left.
 NO_HOLES := $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
+VISIBILITY := hidden
 objects = $(patsubst %.cpp,$(OBJ)/%.o,$(1))
 sources = $(sort $(wildcard $(addsuffix /*.cpp,$(1))))
 
@@ -50,36 +50,46 @@ $(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
 	@echo "  CXX    $<"
-	@$(COMPILE) -MMD -MP -c $< -o $@
+	@$(COMPILE) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+
+# The engine is what the box's other libraries stand on: its names are visible to them.
+$(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
 
 # --- the simulated box: one shared library from each folder of test/sim ---------------------------------
-# Not -Bsymbolic: the box calls itself through its exported names, as the driver does, and a preload may
-# stand in between.
+# Its code is compiled with everything visible, and a list of names says what each library exports: the
+# folder's own exports.map, or one made here from patterns. Not -Bsymbolic: the box calls itself through its
+# exported names, as the driver does, and a preload may stand in between.
 SIM := $(BUILD)/sim
+$(OBJ)/test/sim/%.o: VISIBILITY := default
 
-# sim_library(folder, file, plain name, libraries of the box it links)
+CXX_KINDS    := gpusim::* $(addsuffix ?for?gpusim::*,vtable typeinfo typeinfo?name guard?variable)
+ENGINE_NAMES := gpusim_*; gpushim_test_clock; extern "C++" { $(CXX_KINDS:%=%;) };
+DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null | sed 's/,.*/;/')
+
+# sim_library(folder, file, plain name, libraries of the box it links, what it exports)
 define sim_library
 ifneq ($(call sources,test/sim/$(1)),)
 SIM_LIBRARIES += $(SIM)/$(2)
 OBJECTS       += $(call objects,$(call sources,test/sim/$(1)))
 all: $(SIM)/$(2)
 $(call stamp,$(OBJ)/test/sim/$(1).list,$(call sources,test/sim/$(1)))
-$(SIM)/$(2): $(call objects,$(call sources,test/sim/$(1))) $(filter $(addprefix $(SIM)/,$(4)),$(SIM_LIBRARIES)) \
-             $(wildcard test/sim/$(1)/exports.map) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags
+$(call stamp,$(OBJ)/test/sim/$(1).map,{ global: $(5) local: *; };)
+$(SIM)/$(2): $(call objects,$(call sources,test/sim/$(1))) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags \
+             $(filter $(addprefix $(SIM)/,$(4)),$(SIM_LIBRARIES)) $(call map,$(1))
 	@mkdir -p $$(@D)
 	@echo "  LINK   $$@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(2) -Wl,-rpath,'$$$$ORIGIN' -o $$@ \
-	    $(addprefix -Wl$(comma)--version-script=,$(wildcard test/sim/$(1)/exports.map)) \
-	    $(call objects,$(call sources,test/sim/$(1))) -L$(SIM) \
-	    $(addprefix -l:,$(filter $(4),$(notdir $(SIM_LIBRARIES)))) -ldl
+	    -Wl,--version-script=$(call map,$(1)) $(call objects,$(call sources,test/sim/$(1))) \
+	    -L$(SIM) $(addprefix -l:,$(filter $(4),$(notdir $(SIM_LIBRARIES)))) -ldl
 	@$(if $(3),ln -sf $(2) $(SIM)/$(3))
 endif
 endef
-$(eval $(call sim_library,engine,libgpusim.so,,))
-$(eval $(call sim_library,driver,libcuda.so.1,libcuda.so,libgpusim.so))
-$(eval $(call sim_library,nccl,libnccl.so.2,libnccl.so,libgpusim.so))
-$(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so))
-$(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,))
+map = $(or $(wildcard test/sim/$(1)/exports.map),$(OBJ)/test/sim/$(1).map)
+$(eval $(call sim_library,engine,libgpusim.so,,,$(ENGINE_NAMES)))
+$(eval $(call sim_library,driver,libcuda.so.1,libcuda.so,libgpusim.so,$(DRIVER_NAMES)))
+$(eval $(call sim_library,nccl,libnccl.so.2,libnccl.so,libgpusim.so,nccl*; pnccl*;))
+$(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so,nvml*;))
+$(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,,cuda*; __cuda*;))
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 UNIT_SOURCES := $(call sources,test/unit test/unit/*)
