@@ -1,0 +1,114 @@
+#include "clock.h"
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "hide_export.h"
+#include "knobs.h"
+
+namespace gpusim::clock {
+namespace {
+
+constexpr Ns kVirtualStart = 1'000'000'000;
+constexpr Ns kVirtualRealtimeAhead = 1'700'000'000LL * 1'000'000'000;  // CLOCK_REALTIME - CLOCK_MONOTONIC
+constexpr Ns kSpinInstead =
+    80'000;  // a sleep overshoots by about 60 us (timer slack), so the last part is spun
+
+std::atomic<Ns> virtual_now{kVirtualStart};
+
+// Host functions run beside the program: what they advance is their own duration (host_function.cpp).
+thread_local Ns* private_advance = nullptr;
+
+Ns monotonic() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return Ns{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+void advance_to(Ns end) {
+    Ns seen = virtual_now.load(std::memory_order_relaxed);
+    while (seen < end && !virtual_now.compare_exchange_weak(seen, end, std::memory_order_relaxed)) {
+    }
+}
+
+struct Jump {
+    Ns at = 0;
+    Ns by = 0;
+};
+
+Jump read_jump() {
+    double at_us = 0, by_us = 0;
+    const auto& text = knobs().clock_jump_us;
+    if (text.empty()) return {};
+    if (std::sscanf(text.c_str(), "%lf:%lf", &at_us, &by_us) != 2) {
+        std::fprintf(stderr, "gpusim: GPUSIM_CLOCK_JUMP_US=%s is not <at>:<by>\n", text.c_str());
+        std::_Exit(2);
+    }
+    return {static_cast<Ns>(at_us * 1e3), static_cast<Ns>(by_us * 1e3)};
+}
+
+__attribute__((constructor)) void offer_test_clock() {
+    if (!stepped()) hide_export(reinterpret_cast<const void*>(&gpushim_test_clock), "gpushim_test_clock");
+}
+
+}  // namespace
+
+bool stepped() {
+    static const bool is_stepped = knobs().clock == "stepped";
+    return is_stepped;
+}
+
+Ns now() { return stepped() ? virtual_now.load(std::memory_order_relaxed) : monotonic(); }
+
+void work_until(Ns end) {
+    if (stepped()) return advance_to(end);
+    while (monotonic() < end) {
+    }
+}
+
+void sleep_until(Ns end) {
+    if (stepped()) return advance_to(end);
+    const Ns wake = end - kSpinInstead;
+    if (monotonic() < wake) {
+        const timespec t{wake / 1'000'000'000, wake % 1'000'000'000};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+    }
+    work_until(end);
+}
+
+double device_ns(Ns host) {
+    static const Jump jump = read_jump();
+    const Ns since = host - origin();
+    const double drift = static_cast<double>(since) * (1.0 + knobs().clock_drift_ppm * 1e-6);
+    return drift + static_cast<double>(jump.by != 0 && since >= jump.at ? jump.by : 0);
+}
+
+Ns origin() {
+    static const Ns first = now();
+    return first;
+}
+
+void collect_advances(Ns* into) { private_advance = into; }
+
+}  // namespace gpusim::clock
+
+void gpusim_advance_ns(uint64_t ns) {
+    using namespace gpusim;
+    const Ns by = static_cast<Ns>(ns);
+    if (!clock::stepped()) return clock::work_until(clock::now() + by);
+    if (clock::private_advance != nullptr) {
+        *clock::private_advance += by;
+        return;
+    }
+    clock::virtual_now.fetch_add(by, std::memory_order_relaxed);
+}
+
+void gpushim_test_clock(uint64_t* mono_ns, uint64_t* real_ns) {
+    using namespace gpusim;
+    const Ns now = clock::now();
+    *mono_ns = static_cast<uint64_t>(now);
+    *real_ns = static_cast<uint64_t>(now + clock::kVirtualRealtimeAhead);
+}

@@ -1,0 +1,160 @@
+#include "truth.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "knobs.h"
+
+namespace gpusim {
+
+struct TruthRecord {
+    const char* op = "";
+    const char* name = "";
+    int device = 0;
+    uint64_t stream = 0;
+    int64_t bytes = 0;
+    Ns start_ns = 0, end_ns = 0;
+    Ns enter_ns = 0, exit_ns = 0;
+    bool known = false;
+    bool returned = false;
+    bool complete() const { return known && returned; }
+};
+
+namespace truth {
+namespace {
+
+using Record = std::shared_ptr<TruthRecord>;
+constexpr size_t kMaxNames = 1024;
+
+struct File {
+    std::mutex mutex;
+    int fd = -1;
+    std::deque<Record> in_order;  // stepped mode: lines that wait for an earlier one
+    Count* counts = nullptr;
+    size_t count_names = 0;
+};
+
+struct Call {
+    Ns enter_ns = 0;
+    std::vector<Record> issued;
+};
+thread_local Call current_call;
+
+[[noreturn]] void give_up(const std::string& path) {
+    std::perror(("gpusim: GPUSIM_TRUTH: " + path).c_str());
+    std::_Exit(2);
+}
+
+Count* map_counts(const std::string& path) {
+    constexpr size_t size = sizeof(Count) * kMaxNames;
+    int fd = -1;
+    if (!path.empty()) {
+        fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        if (fd < 0 || ftruncate(fd, size) != 0) give_up(path);
+    }
+    const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED) give_up(path);
+    if (fd >= 0) close(fd);
+    return static_cast<Count*>(at);
+}
+
+File* open_file() {
+    auto* file = new File;  // used until the last instruction of the process
+    const std::string path = expand_pattern(knobs().truth);
+    file->counts = map_counts(path.empty() ? path : path + ".counts");
+    if (path.empty()) return file;
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0) give_up(path);
+    // High, where programs that use or close low descriptor numbers do not meet it.
+    file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 500);
+    if (file->fd < 0)
+        file->fd = fd;
+    else
+        close(fd);
+    return file;
+}
+
+File& file() {
+    static File* const opened = open_file();
+    return *opened;
+}
+
+bool wanted() { return file().fd >= 0; }
+
+void write_line(const TruthRecord& r) {
+    char line[4400];  // mangled names reach 4 KiB
+    const int length = std::snprintf(
+        line, sizeof line,
+        "%s\t%d\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.4096s\t%" PRId64 "\t%" PRId64 "\n",
+        r.op, r.device, r.stream, r.start_ns, r.end_ns, r.bytes, r.name, r.enter_ns, r.exit_ns);
+    if (write(file().fd, line, static_cast<size_t>(length)) != length) give_up("write");
+}
+
+// With the file's lock held.
+void advance(const TruthRecord& changed) {
+    if (!clock::stepped()) {
+        if (changed.complete()) write_line(changed);
+        return;
+    }
+    auto& waiting = file().in_order;
+    for (; !waiting.empty() && waiting.front()->complete(); waiting.pop_front()) write_line(*waiting.front());
+}
+
+}  // namespace
+
+Count* count(const char* name) {
+    File& f = file();
+    const std::lock_guard guard(f.mutex);
+    for (size_t i = 0; i < f.count_names; ++i)
+        if (std::strncmp(f.counts[i].name, name, sizeof f.counts[i].name) == 0) return &f.counts[i];
+    if (f.count_names == kMaxNames) give_up("more names than records");
+    Count* made = &f.counts[f.count_names++];
+    std::strncpy(made->name, name, sizeof made->name - 1);
+    return made;
+}
+
+void begin_call(Ns enter_ns) { current_call.enter_ns = enter_ns; }
+
+void end_call(Ns exit_ns) {
+    if (current_call.issued.empty()) return;
+    const std::lock_guard guard(file().mutex);
+    for (const Record& record : current_call.issued) {
+        record->exit_ns = exit_ns;
+        record->returned = true;
+        advance(*record);
+    }
+    current_call.issued.clear();
+}
+
+void issued(Operation& op) {
+    if (!wanted()) return;
+    op.truth = std::make_shared<TruthRecord>();
+    op.truth->enter_ns = current_call.enter_ns;
+    current_call.issued.push_back(op.truth);
+    if (!clock::stepped()) return;
+    const std::lock_guard guard(file().mutex);
+    file().in_order.push_back(op.truth);
+}
+
+void known(const Operation& op) {
+    if (op.truth == nullptr) return;
+    const std::lock_guard guard(file().mutex);
+    TruthRecord& r = *op.truth;
+    r.op = op.op, r.name = *op.name != '\0' ? op.name : "-", r.device = op.device, r.stream = op.stream;
+    r.bytes = op.bytes, r.start_ns = op.start_ns, r.end_ns = op.end_ns, r.known = true;
+    advance(r);
+}
+
+}  // namespace truth
+}  // namespace gpusim
