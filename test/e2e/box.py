@@ -47,10 +47,10 @@ def environment(knobs=None, sim=True):
 
 
 def run(cmd, knobs=None, sim=True, timeout=120, **options):
-    """Runs to the end and returns the CompletedProcess, its output as text; the caller looks at returncode."""
-    return subprocess.run([str(word) for word in cmd], env=environment(knobs, sim), timeout=timeout, text=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False, **options)
+    """Runs to the end; returns the CompletedProcess with the output as text. Its returncode is not judged."""
+    return subprocess.run([str(word) for word in cmd], env=environment(knobs, sim), timeout=timeout,
+                          text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, **options)
 
 
 def read_truth(path):

@@ -98,7 +98,8 @@ class WithSim(unittest.TestCase):
     def test_puts_the_box_first_and_nothing_else(self):
         show = [box.ROOT / "scripts" / "with-sim", "env"]
         before = {**box.environment(sim=False), "LD_LIBRARY_PATH": "/elsewhere"}
-        done = subprocess.run([str(word) for word in show], env=before, stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run([str(word) for word in show], env=before, stdout=subprocess.PIPE, text=True,
+                              check=True)
         after = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
         self.assertEqual(after.pop("LD_LIBRARY_PATH"), f"{box.SIM}:/elsewhere")
         before.pop("LD_LIBRARY_PATH")

@@ -1,0 +1,163 @@
+"""Each rule of test/check finds what it is there to find: it passes a small tree, and fails the same tree
+with one thing wrong."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import box
+
+HEADER = "// What it is.\n#pragma once\n"
+KNOBS = "KNOB(count, devices, GPUSIM_" + "DEVICES, 1)\n"
+
+
+class Rule(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpushim-check-")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def check(self, rule, files):
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        listing = self.root / "listing"
+        listing.write_text("".join(f"{name}\n" for name in files), encoding="utf-8")
+        env = {**box.environment(sim=False), "CHECK_FILES": str(listing), "GPUSHIM_BUILD": "build"}
+        done = subprocess.run([str(box.ROOT / "test" / "check" / rule)], cwd=self.root, env=env, text=True,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.returncode == 0, done.stdout
+
+    def assert_finds(self, rule, good, bad, complaint):
+        passed, said = self.check(rule, good)
+        self.assertEqual((passed, said), (True, ""))
+        passed, said = self.check(rule, {**good, **bad})
+        self.assertIn(complaint, said)
+        self.assertFalse(passed)
+
+    def require(self, program):
+        if subprocess.run(["which", program], stdout=subprocess.DEVNULL, check=False).returncode:
+            self.skipTest(f"{program} is not installed (make deps installs it)")
+
+    def test_format(self):
+        self.require("clang-format")
+        self.assert_finds("format", {"a.cpp": "int a;\n"}, {"b.cpp": "int   b;\n"}, "b.cpp:1:4")
+
+    def test_width(self):
+        self.assert_finds("width", {"a.py": "a" * 110, "a.md": "a" * 200}, {"b": "b" * 111}, "b:1: 111 columns")
+
+    def test_shell(self):
+        self.require("shellcheck")
+        self.assert_finds("shell", {"a": "#!/bin/sh\necho a\n"}, {"b": "#!/bin/sh\nb=$(ls\n"}, "b:")
+
+    def test_python_syntax(self):
+        self.assert_finds("python", {"a.py": "import os\n"}, {"b": "#!/usr/bin/env python3\ndef\n"}, "b:2")
+
+    def test_python_newer_than_promised(self):
+        newer = "match 1:\n    case 1:\n        pass\n"
+        self.assert_finds("python", {"a.py": "import os\n"}, {"b.py": newer}, "b.py:3")
+
+    def test_python_imports(self):
+        good = {"a.py": "import own\nfrom os import path\n", "own.py": ""}
+        self.assert_finds("python", good, {"b.py": "import numpy.linalg\n"}, "b.py:1: numpy is not in")
+
+    def test_includes(self):
+        good = {"shim/ring.h": HEADER, "analysis/a.cpp": '#include "shim/ring_format.h"\n',
+                "test/sim/engine/clock.cpp": "#include <cstdint>\n"}
+        for name, text in {"shim/a.cpp": '#include "../analysis/trace.h"\n',
+                           "analysis/b.cpp": '#include "shim/ring.h"\n',
+                           "test/sim/engine/b.cpp": "#include <cuda.h>\n",
+                           "test/sim/driver/b.cpp": '#  include "shim/ring.h"\n',
+                           "test/sim/cudart/b.cpp": '#include "../engine/clock.h"\n',
+                           "b.h": "#pragma once\n", "c.h": "// What it is.\n"}.items():
+            with self.subTest(name):
+                self.assert_finds("includes", good, {name: text}, name)
+
+    def library(self, name, *options):
+        """build/sim/NAME from lib.c in the tree."""
+        out = self.root / "build" / "sim" / name
+        out.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["g++", "-x", "c", "-shared", "-fPIC", "-o", str(out), str(self.root / "lib.c"), *options],
+                       check=True)
+
+    def exports(self, name, source, expected):
+        rows = {"test/sim/exports.def": "// EXPORT(a, b)\nEXPORT(cuInit, cuInit, cuInit, 2000, none)\n"}
+        (self.root / "lib.c").write_text(source, encoding="utf-8")
+        self.library(name)
+        self.assertEqual(self.check("exports", rows), (not expected, expected))
+
+    def test_exports(self):
+        self.exports("libcuda.so.1", "void cuInit(void){}", "")
+        self.exports("libcuda.so.1", "void cuInit(void){} void extra(void){}", "libcuda.so.1 exports extra\n")
+        self.exports("libcuda.so.1", "void cuinit(void){}",
+                     "libcuda.so.1 lacks cuInit\nlibcuda.so.1 exports cuinit\n")
+
+    def test_exports_of_the_others(self):
+        for name, good in {"libnccl.so.2": "pncclSend", "libnvidia-ml.so.1": "nvmlInit",
+                           "libcudart.so.13": "__cudaPush", "libgpusim.so": "_ZN6gpusim3nowEv"}.items():
+            with self.subTest(name):
+                self.exports(name, f"void {good}(void){{}}", "")
+                self.exports(name, f"void {good}(void){{}} void cu(void){{}}", f"{name} exports cu\n")
+                (self.root / "build" / "sim" / name).unlink()
+
+    def test_needed(self):
+        (self.root / "lib.c").write_text("void ncclGet(void){}", encoding="utf-8")
+        self.library("libcuda.so.1", "-Wl,-soname,libcuda.so.1")
+        self.library("libnccl.so.2", "-Wl,-soname,libnccl.so.2")
+        self.assertEqual(self.check("needed", {}), (True, ""))
+        sim = self.root / "build" / "sim"
+        self.library("libnccl.so.2", "-Wl,-soname,libnccl.so.2", "-Wl,--no-as-needed", f"-L{sim}", "-l:libcuda.so.1")
+        self.assertEqual(self.check("needed", {}), (False, "libnccl.so.2 needs libcuda.so.1\n"))
+        self.library("libnccl.so.2")
+        self.assertEqual(self.check("needed", {}), (False, "libnccl.so.2 has another soname\n"))
+
+    def test_no_box_in_the_product(self):
+        self.assert_finds("no_box_in_the_product", {"shim/a.cpp": "\n", "test/a.cpp": "gpusim\n"},
+                          {"analysis/b.cpp": 'getenv("' + "GPUSIM_" + 'X")'}, "analysis/b.cpp:1")
+
+    def test_knobs(self):
+        name = "GPUSIM_"
+        good = {"test/sim/engine/knobs.def": KNOBS, "test/sim/README.md": f"`{name}DEVICES`"}
+        self.assert_finds("knobs", good, {"test/sim/README.md": "nothing"}, "a knob that test/sim/README.md does not")
+        self.assert_finds("knobs", good, {"test/sim/README.md": f"{name}DEVICES {name}B"}, "but no knob")
+        self.assert_finds("knobs", good, {"test/unit/b.cpp": f'knobs("{name}B=1")'}, f"{name}B: used, but no knob")
+        self.assert_finds("knobs", good, {"test/sim/engine/knobs.def": ""}, "has no rows")
+
+    def test_sql(self):
+        good = {"a.sql": "CREATE VIEW v AS SELECT t.a FROM missing t; -- a remark\n"}
+        self.assert_finds("sql", good, {"b.sql": "CREATE VIEW w AS SELEC 1;\n"}, "b.sql: near")
+        self.assert_finds("sql", good, {"b.sql": "SELECT (1\n"}, "b.sql: incomplete input")
+
+    def test_places(self):
+        self.assert_finds("places", {"a": "${HOME}/root/a https://example.org/home/ \n"},
+                          {"b": "cd " + "/root" + "/x\n"}, "b:1")
+        self.assert_finds("places", {"a": ""}, {"b": "https://py" + "pi.org/simple\n"}, "b:1")
+
+    def test_length_warns_only(self):
+        passed, said = self.check("length", {"a.cpp": "\n" * 400, "b.cpp": "\n" * 401, "c.def": "\n" * 500})
+        self.assertEqual((passed, said), (True, "warning: b.cpp has 401 lines\n"))
+
+
+class Loop(unittest.TestCase):
+    def test_one_failing_rule_fails_the_check(self):
+        with tempfile.TemporaryDirectory() as folder:
+            check = pathlib.Path(folder) / "test" / "check"
+            check.mkdir(parents=True)
+            rules = {"run": (box.ROOT / "test" / "check" / "run").read_text(encoding="utf-8"),
+                     "fine": "#!/bin/sh\ngrep -q test/check/fine $CHECK_FILES\n",
+                     "wrong": "#!/bin/sh\necho why\nexit 1\n"}
+            for name, text in rules.items():
+                (check / name).write_text(text, encoding="utf-8")
+                (check / name).chmod(0o755)
+            for git in (["init", "-q"], ["add", "."]):
+                subprocess.run(["git", *git], cwd=folder, check=True)
+            done = box.run([check / "run"], sim=False)
+            self.assertEqual(done.stdout.splitlines(), ["ok      fine", "FAILED  wrong", "        why",
+                                                        "1 passed, 1 failed"])
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(box.run([check / "run", "fine"], sim=False).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
