@@ -21,8 +21,11 @@ ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
 
-OPT      ?= -O2 -g
+OPT      ?= $(if $(SAN),-O1,-O2) -g
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
+ifneq ($(SAN),)
+WARNINGS += -Wno-maybe-uninitialized # g++ 12 sees some in the standard library once it is instrumented
+endif
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 INCLUDES := -I. -Itest -Itest/sim -Itest/unit $(addprefix -isystem ,$(EXTRA_INCLUDE) $(CUDA_INCLUDE))
 COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(INCLUDES) $(CXXFLAGS)

@@ -45,7 +45,8 @@ class Rule(unittest.TestCase):
         self.assert_finds("format", {"a.cpp": "int a;\n"}, {"b.cpp": "int   b;\n"}, "b.cpp:1:4")
 
     def test_width(self):
-        self.assert_finds("width", {"a.py": "a" * 110, "a.md": "a" * 200}, {"b": "b" * 111}, "b:1: 111 columns")
+        self.assert_finds("width", {"a.py": "a" * 110, "a.md": "a" * 200}, {"b": "b" * 111},
+                          "b:1: 111 columns")
 
     def test_shell(self):
         self.require("shellcheck")
@@ -78,8 +79,8 @@ class Rule(unittest.TestCase):
         """build/sim/NAME from lib.c in the tree."""
         out = self.root / "build" / "sim" / name
         out.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["g++", "-x", "c", "-shared", "-fPIC", "-o", str(out), str(self.root / "lib.c"), *options],
-                       check=True)
+        compile_c = ["g++", "-x", "c", "-shared", "-fPIC", "-o", out, self.root / "lib.c"]
+        subprocess.run([*compile_c, *options], check=True)
 
     def exports(self, name, source, expected):
         rows = {"test/sim/exports.def": "// EXPORT(a, b)\nEXPORT(cuInit, cuInit, cuInit, 2000, none)\n"}
@@ -107,7 +108,8 @@ class Rule(unittest.TestCase):
         self.library("libnccl.so.2", "-Wl,-soname,libnccl.so.2")
         self.assertEqual(self.check("needed", {}), (True, ""))
         sim = self.root / "build" / "sim"
-        self.library("libnccl.so.2", "-Wl,-soname,libnccl.so.2", "-Wl,--no-as-needed", f"-L{sim}", "-l:libcuda.so.1")
+        self.library("libnccl.so.2", "-Wl,-soname,libnccl.so.2", "-Wl,--no-as-needed", f"-L{sim}",
+                     "-l:libcuda.so.1")
         self.assertEqual(self.check("needed", {}), (False, "libnccl.so.2 needs libcuda.so.1\n"))
         self.library("libnccl.so.2")
         self.assertEqual(self.check("needed", {}), (False, "libnccl.so.2 has another soname\n"))
@@ -119,9 +121,11 @@ class Rule(unittest.TestCase):
     def test_knobs(self):
         name = "GPUSIM_"
         good = {"test/sim/engine/knobs.def": KNOBS, "test/sim/README.md": f"`{name}DEVICES`"}
-        self.assert_finds("knobs", good, {"test/sim/README.md": "nothing"}, "a knob that test/sim/README.md does not")
+        self.assert_finds("knobs", good, {"test/sim/README.md": "nothing"},
+                          "a knob that test/sim/README.md does not")
         self.assert_finds("knobs", good, {"test/sim/README.md": f"{name}DEVICES {name}B"}, "but no knob")
-        self.assert_finds("knobs", good, {"test/unit/b.cpp": f'knobs("{name}B=1")'}, f"{name}B: used, but no knob")
+        self.assert_finds("knobs", good, {"test/unit/b.cpp": f'knobs("{name}B=1")'},
+                          f"{name}B: used, but no knob")
         self.assert_finds("knobs", good, {"test/sim/engine/knobs.def": ""}, "has no rows")
 
     def test_sql(self):
