@@ -71,15 +71,16 @@ bool alive(const ProcessUse& process) {
     return kill(pid, 0) == 0 && start_ticks(pid) == process.start_ticks.load(std::memory_order_relaxed);
 }
 
+// Only counters stay. The part is ours alone by now, so the order of the stores does not matter.
 void clear(ProcessUse& process) {
-    process.now_ns = 0;
-    for (DeviceUse& d : process.device) {
-        d.memory_bytes = 0;
-        d.link_bytes = 0;
-        for (int i = 0; i < 2; ++i) {
-            d.busy_until_ns[i] = 0;
-            d.pcie_bytes[i] = 0;
-            for (int bin = 0; bin < kBins; ++bin) d.bin_number[i][bin] = d.bin_busy_ns[i][bin] = 0;
+    const auto zero = [](std::atomic<int64_t>& number) { number.store(0, std::memory_order_relaxed); };
+    zero(process.now_ns);
+    for (DeviceUse& use : process.device) {
+        zero(use.memory_bytes);
+        for (auto& until : use.busy_until_ns) zero(until);
+        for (int bin = 0; bin < 2 * kBins; ++bin) {
+            zero(use.bin_number[bin / kBins][bin % kBins]);
+            zero(use.bin_busy_ns[bin / kBins][bin % kBins]);
         }
     }
 }
@@ -139,6 +140,15 @@ Ns busy_in_bins(const DeviceUse& use, int engine, Ns first, Ns last) {
     return sum;
 }
 
+// Of parts that no process ever had, only the head is looked at: reading a page of the file makes it.
+template <class Number>
+int64_t sum_ever(int device, Number number) {
+    int64_t sum = 0;
+    for (const ProcessUse& process : shared().process)
+        if (process.start_ticks.load(std::memory_order_relaxed) != 0) sum += number(process.device[device]);
+    return sum;
+}
+
 }  // namespace
 
 ProcessUse& mine() {
@@ -167,16 +177,16 @@ int64_t memory_used(int device) {
     return sum;
 }
 
-// Called with times in nearly rising order, from under the engine's lock: bins before the newest 16 are
-// overwritten.
+// Called with times in nearly rising order, from under the engine's lock: what lies further back than there
+// are bins is overwritten.
 void count_busy(int device, Engine engine, Ns start, Ns end) {
     const int e = static_cast<int>(engine);
     DeviceUse& use = my_device(device);
-    const Ns counted = use.busy_until_ns[e].load(std::memory_order_relaxed);
-    start = std::max({start, counted, end - (kBins - 1) * kBinNs});
+    start = std::max(start, use.busy_until_ns[e].load(std::memory_order_relaxed));
     if (start >= end) return;
     use.busy_until_ns[e].store(end, std::memory_order_relaxed);
-    add_to_bin(use, e, start, end);
+    use.busy_ns[e] += end - start;
+    add_to_bin(use, e, std::max(start, end - (kBins - 1) * kBinNs), end);
 }
 
 void count_bytes(int device, int direction, int64_t bytes) {
@@ -184,23 +194,28 @@ void count_bytes(int device, int direction, int64_t bytes) {
     (direction == 2 ? use.link_bytes : use.pcie_bytes[direction]) += bytes;
 }
 
-double busy_share(int device, Engine engine, Ns now, Ns past_ns) {
-    const Ns bins = std::max<Ns>(past_ns / kBinNs, 1);
+double busy_share(const ProcessUse& process, int device, Engine engine, Ns now, Ns past_ns) {
+    const Ns bins = std::clamp<Ns>(past_ns / kBinNs, 1, kBins);
     const Ns last = now / kBinNs - 1;  // the bin that `now` lies in is not over yet
-    Ns sum = 0;
-    each_process([&](const ProcessUse& p) {
-        sum += busy_in_bins(p.device[device], static_cast<int>(engine), last - bins + 1, last);
-    });
-    return std::min(1.0, static_cast<double>(sum) / static_cast<double>(bins * kBinNs));
+    const Ns sum = busy_in_bins(process.device[device], static_cast<int>(engine), last - bins + 1, last);
+    return static_cast<double>(sum) / static_cast<double>(bins * kBinNs);
+}
+
+double busy_share(int device, Engine engine, Ns now, Ns past_ns) {
+    double sum = 0;
+    each_process([&](const ProcessUse& p) { sum += busy_share(p, device, engine, now, past_ns); });
+    return std::min(1.0, sum);
+}
+
+Ns busy_ns(int device, Engine engine) {
+    return sum_ever(device,
+                    [&](const DeviceUse& use) -> Ns { return use.busy_ns[static_cast<int>(engine)]; });
 }
 
 int64_t bytes(int device, int direction) {
-    int64_t sum = 0;
-    each_process([&](const ProcessUse& p) {
-        const DeviceUse& use = p.device[device];
-        sum += (direction == 2 ? use.link_bytes : use.pcie_bytes[direction]).load(std::memory_order_relaxed);
+    return sum_ever(device, [&](const DeviceUse& use) -> int64_t {
+        return direction == 2 ? use.link_bytes : use.pcie_bytes[direction];
     });
-    return sum;
 }
 
 uint32_t bell() { return shared().bell.load(std::memory_order_acquire); }

@@ -14,7 +14,7 @@ namespace gpusim {
 
 constexpr int kMaxDevices = 64;
 constexpr int kMaxProcesses = 256;
-constexpr int kBins = 16;  // of kBinNs each: the recent past in which utilisation is counted
+constexpr int kBins = 64;  // of kBinNs each: the recent past and the work already queued, for utilisation
 constexpr Ns kBinNs = 100'000'000;
 
 enum class Engine { compute, copy };  // what of a device was busy
@@ -24,7 +24,9 @@ struct DeviceUse {
     std::atomic<int64_t> busy_until_ns[2];      // per Engine: the end of what is already counted
     std::atomic<int64_t> bin_number[2][kBins];  // which stretch of time this bin holds
     std::atomic<int64_t> bin_busy_ns[2][kBins];
-    std::atomic<int64_t> pcie_bytes[2];  // host to device, device to host, since the process began
+    // Counters that run on when another process takes over this part, so that no sum of them ever goes down.
+    std::atomic<int64_t> busy_ns[2];     // per Engine
+    std::atomic<int64_t> pcie_bytes[2];  // host to device, device to host
     std::atomic<int64_t> link_bytes;     // between devices
 };
 
@@ -50,8 +52,13 @@ void count_busy(int device, Engine engine, Ns start, Ns end);
 void count_bytes(int device, int direction,
                  int64_t bytes);  // 0 host to device, 1 device to host, 2 between devices
 
-// Share of the last `past_ns` before `now` in which the device was busy, over all processes (at most 1).
+// Share of the last `past_ns` before `now` in which the device was busy, over all processes (at most 1) or
+// by one of them.
 double busy_share(int device, Engine engine, Ns now, Ns past_ns);
+double busy_share(const ProcessUse& process, int device, Engine engine, Ns now, Ns past_ns);
+
+// Sums over all processes that ever were on the box: they never go down.
+Ns busy_ns(int device, Engine engine);
 int64_t bytes(int device, int direction);
 
 // Calls `visit(const ProcessUse&)` for each living process of the box.

@@ -22,11 +22,13 @@ std::atomic<Ns> virtual_now{kVirtualStart};
 // Host functions run beside the program: what they advance is their own duration (host_function.cpp).
 thread_local Ns* private_advance = nullptr;
 
-Ns monotonic() {
+Ns machine(clockid_t id) {
     timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(id, &t);
     return Ns{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
+
+Ns monotonic() { return machine(CLOCK_MONOTONIC); }
 
 void advance_to(Ns end) {
     Ns seen = virtual_now.load(std::memory_order_relaxed);
@@ -91,6 +93,8 @@ Ns origin() {
     return first;
 }
 
+Ns calendar_ahead() { return stepped() ? kVirtualRealtimeAhead : machine(CLOCK_REALTIME) - monotonic(); }
+
 void collect_advances(Ns* into) { private_advance = into; }
 
 }  // namespace gpusim::clock
@@ -110,5 +114,5 @@ void gpushim_test_clock(uint64_t* mono_ns, uint64_t* real_ns) {
     using namespace gpusim;
     const Ns now = clock::now();
     *mono_ns = static_cast<uint64_t>(now);
-    *real_ns = static_cast<uint64_t>(now + clock::kVirtualRealtimeAhead);
+    *real_ns = static_cast<uint64_t>(now + clock::calendar_ahead());
 }

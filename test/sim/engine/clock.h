@@ -27,6 +27,9 @@ double device_ns(Ns host);
 // ends.
 void collect_advances(Ns* into);
 
+// What CLOCK_REALTIME is ahead of now().
+Ns calendar_ahead();
+
 // The moment the box was first used; what GPUSIM_CLOCK_JUMP_US counts from.
 Ns origin();
 
