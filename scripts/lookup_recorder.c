@@ -15,7 +15,8 @@ static void write_row(const char* name, int version, unsigned long long flags) {
     fclose(rows);
 }
 
-int cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags, int* status) {
+int cuGetProcAddress_v2(const char* name, void** function, int version, unsigned long long flags,
+                        int* status) {
     const int known = name[0] != '\0';
     // The runtime goes on asking through the form of 12.0 that it is given here.
     const int is_self = strcmp(name, "cuGetProcAddress") == 0 && version >= 12000;

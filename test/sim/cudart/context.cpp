@@ -1,0 +1,81 @@
+#include "cudart/context.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "cudart/driver.h"
+
+namespace cudart {
+namespace {
+
+struct Primaries {
+    std::mutex mutex;
+    std::map<int, CUcontext> retained;
+};
+
+// Never destroyed: the program may call from its own exit handlers.
+Primaries& primaries() {
+    static auto& all = *new Primaries;
+    return all;
+}
+
+std::atomic<unsigned> resets{1};  // a reset takes the context from under every thread
+
+thread_local int device_of_thread = 0;
+thread_local unsigned bound_at_reset = 0;  // value of resets when this thread was given its context
+
+cudaError_t bind_primary(int device) {
+    const unsigned now = resets.load();
+    CUcontext context = nullptr;
+    cudaError_t error = primary_context(device, context);
+    if (error == cudaSuccess) error = DRIVER(cuCtxSetCurrent)(context);
+    if (error == cudaSuccess) bound_at_reset = now;
+    return error;
+}
+
+}  // namespace
+
+cudaError_t primary_context(int device, CUcontext& context) {
+    const std::lock_guard lock(primaries().mutex);
+    const auto [entry, is_new] = primaries().retained.try_emplace(device, nullptr);
+    cudaError_t error = cudaSuccess;
+    if (is_new) error = DRIVER(cuDevicePrimaryCtxRetain)(&entry->second, device);
+    context = entry->second;
+    if (error != cudaSuccess) primaries().retained.erase(entry);
+    return error;
+}
+
+cudaError_t use_context() {
+    if (bound_at_reset == resets.load(std::memory_order_relaxed)) return cudaSuccess;
+    if (const cudaError_t error = start_driver(); error != cudaSuccess) return error;
+    CUcontext current = nullptr;
+    const bool has_own = bound_at_reset == 0 && DRIVER(cuCtxGetCurrent)(&current) == cudaSuccess && current;
+    if (!has_own) return bind_primary(device_of_thread);
+    bound_at_reset = resets.load();
+    return DRIVER(cuCtxGetDevice)(&device_of_thread);
+}
+
+cudaError_t choose_device(int device) {
+    CUdevice handle = 0;
+    cudaError_t error = DRIVER(cuDeviceGet)(&handle, device);
+    if (error == cudaSuccess) error = bind_primary(handle);
+    if (error == cudaSuccess) device_of_thread = device;
+    return error;
+}
+
+int chosen_device() { return device_of_thread; }
+
+cudaError_t reset_device() {
+    const std::lock_guard lock(primaries().mutex);
+    const int device = device_of_thread;
+    cudaError_t error = DRIVER(cuDevicePrimaryCtxReset)(device);
+    if (primaries().retained.erase(device) != 0) {
+        const cudaError_t released = DRIVER(cuDevicePrimaryCtxRelease)(device);
+        if (error == cudaSuccess) error = released;
+    }
+    ++resets;
+    return error;
+}
+
+}  // namespace cudart
