@@ -139,7 +139,7 @@ clean:
 	rm -rf build
 
 $(NOT_YET):
-	@echo "not yet: make $@" >&2; exit 2
+	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
 
 help:
 	@echo "make | test [ONLY=part of a name] | check | deps | clean"
