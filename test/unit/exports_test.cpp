@@ -1,0 +1,75 @@
+// The table of the driver's exports against the toolkit's declarations: that each name has the signature of
+// the version it is listed under does not compile otherwise.
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <cudaProfiler.h>
+#include <cudaProfilerTypedefs.h>
+#include <cudaTypedefs.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <iterator>
+#include <set>
+#include <string>
+#include <type_traits>
+
+namespace {
+
+// The typedef of a row, by its per-thread suffix.
+#define TYPE_none(base, version) PFN_##base##_v##version
+#define TYPE_ptds(base, version) PFN_##base##_v##version##_ptds
+#define TYPE_ptsz(base, version) PFN_##base##_v##version##_ptsz
+#define EXPORT(name, implementation, base, version, per_thread) \
+    static_assert(std::is_same_v<decltype(&::name), TYPE_##per_thread(base, version)>, #name);
+#include "exports.def"
+#undef EXPORT
+
+struct Row {
+    std::string name, implementation, base, per_thread;
+    int version;
+};
+
+const Row kRows[] = {
+#define EXPORT(name, implementation, base, version, per_thread) \
+    {#name, #implementation, #base, #per_thread, version},
+#include "exports.def"
+#undef EXPORT
+};
+
+long count_of(const std::string& per_thread) {
+    return std::count_if(std::begin(kRows), std::end(kRows),
+                         [&](const Row& row) { return row.per_thread == per_thread; });
+}
+
+TEST_CASE("there are 637 exports, 77 of them _ptsz and 20 _ptds", "[exports]") {
+    std::set<std::string> names;
+    for (const Row& row : kRows) names.insert(row.name);
+    CHECK(names.size() == 637);
+    CHECK(std::size(kRows) == 637);
+    CHECK(count_of("ptsz") == 77);
+    CHECK(count_of("ptds") == 20);
+}
+
+TEST_CASE("an export is its implementation and its per-thread suffix", "[exports]") {
+    for (const Row& row : kRows) {
+        const std::string suffix = row.per_thread == "none" ? "" : "_" + row.per_thread;
+        CHECK(row.name == row.implementation + suffix);
+        CHECK(row.implementation.rfind(row.base, 0) == 0);
+    }
+}
+
+TEST_CASE("the rows of a base stand together, oldest first", "[exports]") {
+    for (std::size_t i = 1; i < std::size(kRows); ++i) {
+        const Row &before = kRows[i - 1], &row = kRows[i];
+        INFO(row.name);
+        CHECK((before.base < row.base || (before.base == row.base && before.version <= row.version)));
+    }
+}
+
+TEST_CASE("a per-thread form exists only beside a plain one", "[exports]") {
+    std::set<std::string> names;
+    for (const Row& row : kRows) names.insert(row.name);
+    for (const Row& row : kRows) CHECK(names.count(row.implementation) == 1);
+}
+
+}  // namespace
