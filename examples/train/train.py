@@ -84,7 +84,7 @@ def run_rank(options, rank, world_size):
 
 def _print_result(options, world_size, gpu_name, seconds, losses, weights):
     samples = options.steps * options.batch * world_size
-    print(f"{options.steps} steps in {seconds:.3f} s on {world_size} x {gpu_name}: "
+    print(f"{options.steps} steps in {seconds:.6f} s on {world_size} x {gpu_name}: "
           f"{options.steps / seconds:.1f} steps/s, {samples / seconds:.0f} samples/s", file=sys.stderr)
     print(f"loss {losses[-1].hex()}  weights {zlib.crc32(weights):08x}")
     print(f"loss {losses[0]:.3f} -> {losses[-1]:.3f}")
