@@ -73,7 +73,8 @@ class Make(unittest.TestCase):
         self.write("test/sim/engine/knobs.cpp", "int narrow(long long n) { return n; }\n")
         self.assertIn("-Werror=conversion", self.make(passes=False))
         self.write("test/sim/engine/knobs.cpp", "int missing(); int knob() { return missing(); }\n")
-        self.assertIn("undefined reference to `missing()'", self.make(passes=False))
+        self.assertIn("undefined reference to `missing()'",
+                      self.make("build/sim/libgpusim.so", passes=False))
 
     def test_sanitizers_build_beside(self):
         self.assertIn("build/san-address-undefined/test/unit", self.make("SAN=address,undefined"))

@@ -123,7 +123,8 @@ class Rule(unittest.TestCase):
         good = {"test/sim/engine/knobs.def": KNOBS, "test/sim/README.md": f"`{name}DEVICES`"}
         self.assert_finds("knobs", good, {"test/sim/README.md": "nothing"},
                           "a knob that test/sim/README.md does not")
-        self.assert_finds("knobs", good, {"test/sim/README.md": f"{name}DEVICES {name}B"}, "but no knob")
+        self.assert_finds("knobs", good, {"test/sim/README.md": f"{name}DEVICES {name}B"},
+                          "named in test/sim/README.md, but no knob")
         self.assert_finds("knobs", good, {"test/unit/b.cpp": f'knobs("{name}B=1")'},
                           f"{name}B: used, but no knob")
         self.assert_finds("knobs", good, {"test/sim/engine/knobs.def": ""}, "has no rows")
