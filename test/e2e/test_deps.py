@@ -102,13 +102,23 @@ case $* in *" pip download "*) for wheel; do :; done; echo "$wheel" >>{0}/asked;
 
     def test_other_nccl_is_not_taken(self):
         self.header_texts(13000, 13, 27)
+        found = self.root / "build" / "include" / "nccl.h"
         self.command("python3", self.PIP.format(self.root, 1))
         status, _, asked = self.deps()
-        found = self.root / "build" / "include" / "nccl.h"
         if status == 0:  # the machine that runs this test has a right one in a place that is always looked at
             self.assertNotEqual(found.resolve(), (self.cuda / "nccl.h").resolve())
         else:
             self.assertEqual(asked.split("==")[0], "nvidia-nccl-cu13")
+
+    def test_older_cuda_is_not_taken(self):
+        self.header_texts(12080, 13, 28)
+        self.command("python3", self.PIP.format(self.root, 1))
+        status, _, asked = self.deps()
+        if status == 0:  # as above
+            told = (self.root / "build" / "deps.mk").read_text(encoding="utf-8")
+            self.assertNotIn(f"CUDA_INCLUDE := {self.cuda}\n", told)
+        else:
+            self.assertEqual(asked.split("==")[0], "nvidia-cuda-cccl")
 
     def test_headers_can_be_refused(self):
         self.assertEqual(self.wheels_asked(HEADERS="wheel"), "nvidia-cuda-cccl")
