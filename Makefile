@@ -132,7 +132,9 @@ test:
 	@$(MAKE) --no-print-directory all
 	@GPUSHIM_BUILD=$(BUILD) test/run "$(ONLY)"
 
-check: all
+check:
+	@scripts/deps check
+	@$(MAKE) --no-print-directory all
 	@GPUSHIM_BUILD=$(BUILD) test/check/run
 
 clean:
