@@ -84,7 +84,10 @@ void move_bytes(Operation& op) {
 }
 
 void report(const Operation& op) {
-    if (op.error != 0 && op.fault != nullptr && op.fault->error == 0) *op.fault = {op.error, op.end_ns};
+    if (op.error != 0 && op.fault != nullptr && op.fault->error == 0) {
+        *op.fault = {op.error, op.end_ns};
+        ++Fault::how_many;
+    }
     if (op.silent) return;
     const bool is_copy = op.op[1] == '2';  // h2d, d2h, d2d, p2p, h2h
     box::count_busy(op.device, is_copy ? Engine::copy : Engine::compute, op.start_ns, op.end_ns);

@@ -8,6 +8,7 @@
 // until that answers. Everything here is used with the engine's lock held (engine.h).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -47,6 +48,7 @@ class Behaviour {
 struct Fault {
     int error = 0;
     Ns from_ns = 0;
+    static inline std::atomic<int> how_many{0};  // in the whole process: lets calls pass by without the lock
 };
 
 struct TruthRecord;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include <deque>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "knobs.h"
@@ -27,6 +29,10 @@ struct TruthRecord {
     Ns enter_ns = 0, exit_ns = 0;
     bool known = false;
     bool returned = false;
+    // While the call that issued it runs: a list through the records, newest first, that keeps them alive.
+    // Not a thread-local container: programs call the driver after their thread's objects are destroyed.
+    std::shared_ptr<TruthRecord> itself;
+    TruthRecord* issued_before = nullptr;
     bool complete() const { return known && returned; }
 };
 
@@ -46,9 +52,18 @@ struct File {
 
 struct Call {
     Ns enter_ns = 0;
-    std::vector<Record> issued;
+    TruthRecord* newest = nullptr;
 };
 thread_local Call current_call;
+
+// The records of the call, oldest first; the call has none any more.
+std::vector<Record> take_issued() {
+    std::vector<Record> records;
+    for (TruthRecord* r = std::exchange(current_call.newest, nullptr); r != nullptr; r = r->issued_before)
+        records.push_back(std::move(r->itself));
+    std::reverse(records.begin(), records.end());
+    return records;
+}
 
 [[noreturn]] void give_up(const std::string& path) {
     std::perror(("gpusim: GPUSIM_TRUTH: " + path).c_str());
@@ -127,21 +142,21 @@ Count* count(const char* name) {
 void begin_call(Ns enter_ns) { current_call.enter_ns = enter_ns; }
 
 void end_call(Ns exit_ns) {
-    if (current_call.issued.empty()) return;
+    if (current_call.newest == nullptr) return;
     const std::lock_guard guard(file().mutex);
-    for (const Record& record : current_call.issued) {
+    for (const Record& record : take_issued()) {
         record->exit_ns = exit_ns;
         record->returned = true;
         advance(*record);
     }
-    current_call.issued.clear();
 }
 
 void issued(Operation& op) {
     if (!wanted()) return;
     op.truth = std::make_shared<TruthRecord>();
     op.truth->enter_ns = current_call.enter_ns;
-    current_call.issued.push_back(op.truth);
+    op.truth->itself = op.truth;
+    op.truth->issued_before = std::exchange(current_call.newest, op.truth.get());
     if (!clock::stepped()) return;
     const std::lock_guard guard(file().mutex);
     file().in_order.push_back(op.truth);

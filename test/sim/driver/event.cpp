@@ -1,0 +1,98 @@
+// Events: recorded in streams, waited for by the host, compared in time.
+#include "capture.h"
+#include "engine/clock.h"
+#include "entry.h"
+#include "work.h"
+
+using namespace gpusim;
+using namespace gpusim::driver;
+
+namespace {
+
+constexpr unsigned kEventFlags = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+
+CUresult record(CUevent event_handle, CUstream stream_handle, unsigned flags) {
+    if ((flags & ~static_cast<unsigned>(CU_EVENT_RECORD_EXTERNAL)) != 0) return CUDA_ERROR_INVALID_VALUE;
+    const auto held = engine::lock();
+    Stream* stream = find_stream(stream_handle);
+    if (stream == nullptr) return stream_error();
+    Event* event = events().find(event_handle);
+    if (event == nullptr || event->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->capture != nullptr && (flags & CU_EVENT_RECORD_EXTERNAL) == 0)
+        return capture::record_event(*stream, *event);
+    return submit(*stream, RecordWork{event});
+}
+
+CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) {
+    if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    auto held = engine::lock();
+    Event* start = events().find(start_handle);
+    Event* end = events().find(end_handle);
+    if (start == nullptr || end == nullptr || start->context != end->context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (start->capture != nullptr || end->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    if (!start->recorded || !end->recorded || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!engine::reached(start->point, held) || !engine::reached(end->point, held))
+        return CUDA_ERROR_NOT_READY;
+    const double ns = clock::device_ns(end->point.end_ns) - clock::device_ns(start->point.end_ns);
+    *milliseconds = static_cast<float>(ns * 1e-6);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+API(cuEventCreate)(CUevent* handle, unsigned flags) {
+    const bool wrong_interprocess =
+        (flags & CU_EVENT_INTERPROCESS) != 0 && (flags & CU_EVENT_DISABLE_TIMING) == 0;
+    if (handle == nullptr || (flags & ~kEventFlags) != 0 || wrong_interprocess)
+        return CUDA_ERROR_INVALID_VALUE;
+    const auto held = engine::lock();
+    Context* context = current_context();
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    Event* event = events().make();
+    event->context = context;
+    event->flags = flags;
+    *handle = reinterpret_cast<CUevent>(event);
+    return CUDA_SUCCESS;
+}
+
+API(cuEventDestroy_v2)(CUevent handle) {
+    const auto held = engine::lock();
+    Event* event = events().find(handle);
+    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    events().destroy(event);
+    return CUDA_SUCCESS;
+}
+API(cuEventDestroy)(CUevent event) { return sim_cuEventDestroy_v2(event); }
+
+API(cuEventRecord)(CUevent event, CUstream stream) { return record(event, stream, 0); }
+API(cuEventRecordWithFlags)(CUevent event, CUstream stream, unsigned flags) {
+    return record(event, stream, flags);
+}
+
+API(cuEventQuery)(CUevent handle) {
+    auto held = engine::lock();
+    Event* event = events().find(handle);
+    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (event->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    const auto fault = event->context->fault;
+    if (!engine::reached(event->point, held)) return CUDA_ERROR_NOT_READY;
+    return fault->error != 0 && clock::now() >= fault->from_ns ? static_cast<CUresult>(fault->error)
+                                                               : CUDA_SUCCESS;
+}
+
+API(cuEventSynchronize)(CUevent handle) {
+    auto held = engine::lock();
+    Event* event = events().find(handle);
+    if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (event->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    return wait_for(event->point, *event->context, held);
+}
+
+API(cuEventElapsedTime)(float* milliseconds, CUevent start, CUevent end) {
+    return elapsed(milliseconds, start, end);
+}
+API(cuEventElapsedTime_v2)(float* milliseconds, CUevent start, CUevent end) {
+    return elapsed(milliseconds, start, end);
+}

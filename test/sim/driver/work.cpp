@@ -1,0 +1,136 @@
+#include "work.h"
+
+#include <algorithm>
+
+#include "capture.h"
+#include "engine/clock.h"
+#include "engine/host_function.h"
+#include "engine/knobs.h"
+#include "engine/variation.h"
+#include "entry.h"
+
+namespace gpusim::driver {
+namespace {
+
+Operation describe(const char* word, const Place& place) {
+    Operation op;
+    op.op = word;
+    op.device = place.context->device->ordinal;
+    op.stream = place.stream_id;
+    op.earliest_ns = place.issued_ns + (place.in_graph ? 0 : knobs().latency_ns);
+    op.fault = place.context->fault;
+    return op;
+}
+
+// Work on the legacy stream comes after all that blocking streams have, and theirs after its own.
+Point with_blocking_streams(Context& context) {
+    Point all = context.departed;
+    all.join(context.legacy->tail);
+    for (Stream* stream : context.streams)
+        if (stream->blocking()) {
+            stream->tail.settle();
+            all.join(stream->tail);
+        }
+    return all;
+}
+
+}  // namespace
+
+void KernelWork::keep_parameters() {
+    struct Copies {
+        std::vector<std::vector<std::byte>> values;
+        std::vector<void*> pointers;
+    };
+    if (function == nullptr || parameters == nullptr) return;
+    const auto copies = std::make_shared<Copies>();
+    for (size_t i = 0; i < function->parameters.size(); ++i) {
+        const auto* bytes = static_cast<const std::byte*>(parameters[i]);
+        copies->values.emplace_back(bytes, bytes + function->parameters[i].size);
+    }
+    for (auto& value : copies->values) copies->pointers.push_back(value.data());
+    parameters = copies->pointers.data();
+    kept = copies;
+}
+
+Point issue_work(const KernelWork& work, const Place& place, const Point& after) {
+    const Function& function = *work.function;
+    Operation op = describe("kernel", place);
+    op.name = function.name;
+    op.duration_ns = vary_kernel(function.duration_ns, op.device);
+    op.error = function.fails_with;
+    if (const KernelImage* image = function.module->image->kernels; image != nullptr)
+        op.behaviour =
+            image->begin(function.name, work.parameters != nullptr ? work.parameters[0] : nullptr, op.device);
+    return engine::issue(std::move(op), {&after});
+}
+
+Point issue_work(const HostWork& work, const Place& place, const Point& after) {
+    Operation op = describe("host", place);
+    op.earliest_ns = place.issued_ns;
+    op.behaviour = host_function([work, fault = place.context->fault] {
+        if (work.function != nullptr) work.function(work.data);
+        if (work.callback != nullptr)
+            work.callback(work.callback_stream, static_cast<CUresult>(fault->error), work.data);
+    });
+    return engine::issue(std::move(op), {&after});
+}
+
+// An event is a command of its own: it takes its time on the device, and its stamp is taken at its end.
+Point issue_work(const RecordWork& work, const Place& place, const Point& after) {
+    Operation op = describe("event", place);
+    op.earliest_ns = place.issued_ns;
+    op.duration_ns = knobs().event_latency_ns;
+    Point end = engine::issue(std::move(op), {&after});
+    work.event->point = end;
+    work.event->recorded = true;
+    work.event->capture = nullptr;
+    return end;
+}
+
+Point issue_work(const WaitWork& work, const Place&, const Point& after) {
+    Point joined = after;
+    work.event->point.settle();
+    joined.join(work.event->point);
+    return joined;
+}
+
+Point issue_work(const EmptyWork&, const Place&, const Point& after) { return after; }
+
+Point before_new_work(Stream& stream) {
+    if (stream.is_legacy) return with_blocking_streams(*stream.context);
+    stream.tail.settle();
+    Point before = stream.tail;
+    if (!stream.blocking()) return before;
+    Point& legacy = stream.context->legacy->tail;
+    legacy.settle();
+    before.join(legacy);
+    return before;
+}
+
+CUresult submit(Stream& stream, Work work, Point* end) {
+    if (stream.capture != nullptr) return capture::record(stream, std::move(work));
+    if (stream.is_legacy) RETURN_IF_FAILED(capture::forbids_legacy(*stream.context));
+    life::operation_issued();
+    const Place place{stream.context, stream.id, call::enter_ns()};
+    const Point before = before_new_work(stream);
+    stream.tail = std::visit([&](const auto& kind) { return issue_work(kind, place, before); }, work);
+    if (end != nullptr) *end = stream.tail;
+    return CUDA_SUCCESS;
+}
+
+CUresult submit_and_wait(Stream& stream, Work work, engine::Lock& held) {
+    RETURN_IF_FAILED(capture::forbids_sync(stream));
+    Point end;
+    Context& context = *stream.context;
+    RETURN_IF_FAILED(submit(stream, std::move(work), &end));
+    return wait_for(std::move(end), context, held);
+}
+
+CUresult wait_for(Point point, Context& context, engine::Lock& held) {
+    const auto fault = context.fault;  // the context may be destroyed meanwhile
+    engine::wait(point, held);
+    if (fault->error != 0 && clock::now() >= fault->from_ns) return static_cast<CUresult>(fault->error);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace gpusim::driver
