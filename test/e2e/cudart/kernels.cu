@@ -14,6 +14,7 @@ __global__ void of_a_type(T* data) {
     *data = T{};
 }
 __constant__ int table[8];
+__managed__ int counter = 0;
 
 namespace {
 
@@ -61,12 +62,14 @@ void what_a_kernel_is() {
     CHECK(kernel != nullptr);
 }
 
-void constants() {
+void variables() {
     const int sent[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     int back[8] = {};
     OK(cudaMemcpyToSymbol(table, sent, sizeof sent));
     OK(cudaMemcpyFromSymbol(back, table, sizeof back));
     CHECK(back[0] == 1 && back[7] == 8);
+    counter = 5;
+    CHECK(counter == 5);
 }
 
 void in_a_graph(float* data) {
@@ -94,7 +97,7 @@ int main() {
     by_triple_brackets(data);
     by_the_functions(data);
     what_a_kernel_is();
-    constants();
+    variables();
     in_a_graph(data);
     OK(cudaFree(data));
 }

@@ -1,5 +1,6 @@
 #include "cudart/registry.h"
 
+#include <algorithm>
 #include <list>
 #include <mutex>
 #include <string>
@@ -31,6 +32,7 @@ struct ManagedEntry {
     Binary* binary;
     std::string name;
     void** host_pointer;
+    std::size_t size_bytes;
 };
 
 struct Registry {
@@ -65,22 +67,30 @@ cudaError_t load(const void* function, KernelEntry& entry) {
     return error;
 }
 
+// The size is the one registered: the driver cannot tell it of an image whose names it does not know.
 cudaError_t load(VariableEntry& entry) {
     if (entry.variable.address != 0) return cudaSuccess;
     const cudaError_t error = load(*entry.binary);
     if (error != cudaSuccess) return error;
-    Variable& variable = entry.variable;
-    return DRIVER(cuLibraryGetGlobal)(&variable.address, &variable.size_bytes, entry.binary->library,
-                                      entry.name.c_str());
+    std::size_t size_bytes = 0;
+    CUdeviceptr address = 0;
+    const cudaError_t found =
+        DRIVER(cuLibraryGetGlobal)(&address, &size_bytes, entry.binary->library, entry.name.c_str());
+    if (found == cudaSuccess) entry.variable = {address, std::min(size_bytes, entry.variable.size_bytes)};
+    return found;
 }
 
+// The box finds managed variables in no image; managed memory of the same size serves as well.
 cudaError_t load(const ManagedEntry& entry) {
     const cudaError_t error = load(*entry.binary);
     if (error != cudaSuccess) return error;
     CUdeviceptr address = 0;
     std::size_t size_bytes = 0;
-    const cudaError_t found =
+    cudaError_t found =
         DRIVER(cuLibraryGetManaged)(&address, &size_bytes, entry.binary->library, entry.name.c_str());
+    if (found != cudaSuccess) {
+        found = DRIVER(cuMemAllocManaged)(&address, entry.size_bytes, CU_MEM_ATTACH_GLOBAL);
+    }
     if (found == cudaSuccess) *entry.host_pointer = reinterpret_cast<void*>(address);
     return found;
 }
@@ -115,10 +125,10 @@ void register_variable(void** binary, char* symbol, char*, const char* name, int
     registry().variables[symbol] = VariableEntry{binary_of(binary), name, {0, size_bytes}};
 }
 
-void register_managed(void** binary, void** host_pointer, char*, const char* name, int, std::size_t, int,
-                      int) {
+void register_managed(void** binary, void** host_pointer, char*, const char* name, int,
+                      std::size_t size_bytes, int, int) {
     const std::lock_guard lock(registry().mutex);
-    registry().managed.push_back(ManagedEntry{binary_of(binary), name, host_pointer});
+    registry().managed.push_back(ManagedEntry{binary_of(binary), name, host_pointer, size_bytes});
 }
 
 char init_module(void** binary) {
