@@ -21,8 +21,8 @@ constexpr int64_t kL2Bytes = 50LL << 20;
 constexpr int kPcieGeneration = 5;
 constexpr int kPcieWidth = 16;
 constexpr int kLinkCount = 18;  // NVLink, where GPUSIM_TOPOLOGY is nvlink
-constexpr uint32_t kPciDeviceId = 0x233010de;
-constexpr uint32_t kPciSubsystemId = 0x16c110de;
+constexpr uint32_t kPciDeviceId = 0x000010de;
+constexpr uint32_t kPciSubsystemId = 0x000010de;
 }  // namespace facts
 
 struct PciAddress {

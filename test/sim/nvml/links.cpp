@@ -57,7 +57,7 @@ nvmlReturn_t link_answer(nvmlDevice_t device, unsigned link, Out* out, Value val
 
 // The switch at the far end of a link.
 nvmlPciInfo_t switch_address(unsigned link) {
-    constexpr unsigned kFirstBus = 0xc0, kSwitches = 4, kPciDeviceId = 0x22a310de;
+    constexpr unsigned kFirstBus = 0xc0, kSwitches = 4, kPciDeviceId = 0x000110de;
     nvmlPciInfo_t info{};
     info.bus = kFirstBus + link % kSwitches;
     info.pciDeviceId = kPciDeviceId;
