@@ -49,7 +49,8 @@ class Arena {
 // What an allocation really takes: requests are rounded up to this.
 constexpr size_t kAllocationGrain = 512;
 constexpr size_t allocation_bytes(size_t asked) {
-    return (asked + kAllocationGrain - 1) / kAllocationGrain * kAllocationGrain;
+    return asked == 0 ? kAllocationGrain
+                      : (asked + kAllocationGrain - 1) / kAllocationGrain * kAllocationGrain;
 }
 
 }  // namespace gpusim

@@ -89,7 +89,7 @@ ProcessUse* claim() {
     const int pid = getpid();
     for (ProcessUse& process : shared().process) {
         int seen = process.pid.load();
-        if (seen > 0 && seen != pid && alive(process)) continue;
+        if (seen < 0 || alive(process)) continue;
         if (!process.pid.compare_exchange_strong(seen, -pid)) continue;  // negative: being set up
         clear(process);
         process.start_ticks = start_ticks(pid);
@@ -101,10 +101,12 @@ ProcessUse* claim() {
 }
 
 // A part that a process left behind in the middle of `claim` stays negative: its pid tells when it is free.
+// A part with our own pid was this process's before it replaced its program.
 void free_abandoned() {
     for (ProcessUse& process : shared().process) {
         int seen = process.pid.load();
-        if (seen < 0 && kill(-seen, 0) != 0 && errno == ESRCH) process.pid.compare_exchange_strong(seen, 0);
+        const bool abandoned = seen < 0 && kill(-seen, 0) != 0 && errno == ESRCH;
+        if (abandoned || seen == getpid()) process.pid.compare_exchange_strong(seen, 0);
     }
 }
 
@@ -113,7 +115,10 @@ ProcessUse* my_part = nullptr;
 ProcessUse* join() {
     free_abandoned();
     my_part = claim();
-    std::atexit([] { my_part->pid.store(0); });
+    std::atexit([] {
+        int owner = getpid();  // not this process's, if it is a fork
+        my_part->pid.compare_exchange_strong(owner, 0);
+    });
     return my_part;
 }
 
