@@ -1,5 +1,5 @@
 // Another process of the box: does what it is told right after a fork, then stays until it is let go. To be
-// made before this process uses the box: a fork of a user of CUDA may not use it.
+// made before this process uses the box, or for work that a fork may do.
 #pragma once
 
 #include <signal.h>
@@ -10,8 +10,10 @@
 
 class OtherProcess {
   public:
+    enum class Wait { yes, no };
+
     template <class Work>
-    explicit OtherProcess(Work work) {
+    explicit OtherProcess(Work work, Wait wait = Wait::yes) {
         int there[2];
         REQUIRE(pipe(there) == 0);
         pid_ = fork();
@@ -21,17 +23,24 @@ class OtherProcess {
             if (write(there[1], "!", 1) != 1) _exit(1);
             for (;;) pause();
         }
-        char ready = 0;
         close(there[1]);
-        const ssize_t got = read(there[0], &ready, 1);
-        close(there[0]);
-        REQUIRE(got == 1);
+        there_ = there[0];
+        if (wait == Wait::yes) wait_until_there();
     }
-    ~OtherProcess() { kill_now(); }
+    ~OtherProcess() {
+        kill_now();
+        close(there_);
+    }
     OtherProcess(const OtherProcess&) = delete;
     OtherProcess& operator=(const OtherProcess&) = delete;
 
     pid_t pid() const { return pid_; }
+
+    // Until its work is done.
+    void wait_until_there() {
+        char byte = 0;
+        REQUIRE(read(there_, &byte, 1) == 1);
+    }
 
     void kill_now() {
         if (pid_ <= 0) return;
@@ -42,4 +51,5 @@ class OtherProcess {
 
   private:
     pid_t pid_ = 0;
+    int there_ = -1;
 };
