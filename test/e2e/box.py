@@ -1,6 +1,7 @@
 """What end-to-end tests stand on: where things are, running a program on the box, reading its truth.
 
-A test starts real processes; its knobs are the only GPUSIM_* variables they see.
+A test starts real processes. The runner gives each test a simulated box of its own; beside its name, a
+test's knobs are the only GPUSIM_* variables that its processes see.
 """
 import os
 import pathlib
@@ -37,8 +38,9 @@ class Count(NamedTuple):
 
 
 def environment(knobs=None, sim=True):
-    """The environment of a program on the box (or off it), without knobs of the caller's."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GPUSIM_")}
+    """The environment of a program on the box (or off it): no knobs of the caller's but which box it is."""
+    around = os.environ.items()
+    env = {name: value for name, value in around if not name.startswith("GPUSIM_") or name == "GPUSIM_BOX"}
     env["GPUSHIM_BUILD"] = str(BUILD)
     if sim:
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), env.get("LD_LIBRARY_PATH")]))

@@ -16,6 +16,7 @@ skip*) echo "SKIP: there is no such device"; exit 0 ;;
 bad*) echo "it is broken"; exit 42 ;;
 crash*) kill -SEGV $$ ;;
 slow*) sleep 600 ;;
+box*) : >/dev/shm/gpusim-0-$GPUSIM_BOX.box1; echo "SKIP: $GPUSIM_BOX" ;;
 leave*) sleep 600 & exit 0 ;;
 esac
 """
@@ -57,6 +58,13 @@ class Runner(unittest.TestCase):
         self.assertEqual(self.run_cases(*ten)[0], 0)
         status, lines = self.run_cases("skip10", *ten)
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+
+    def test_every_test_has_a_box_of_its_own_that_goes_with_it(self):
+        _, lines = self.run_cases("box1", "box2")
+        boxes = [line.split(": ")[2] for line in lines if line.startswith("skipped")]
+        self.assertEqual(len(set(boxes)), 2)
+        for name in boxes:
+            self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"*{name}*")), [])
 
     def test_nothing_to_run_is_a_failure(self):
         status, lines = self.run_cases()

@@ -1,12 +1,17 @@
 // What every test of the box starts with: knobs for this case, and calls whose result is checked.
-// The runner gives each case a process of its own, so a case's knobs hold for that case alone; they are
-// read at the first use of the box, so box::knobs() comes first in the case.
+// The runner gives each case a process of its own, so a case's knobs hold for that case alone. Some are read
+// while the box's libraries are being loaded, so knobs() starts this process once more with them: it comes
+// first in the case.
 #pragma once
+
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 // Both stop the case when the call fails; the message names the call and the error's number.
 #define CU(call) REQUIRE((call) == CUDA_SUCCESS)
@@ -14,17 +19,33 @@
 
 namespace box {
 
+inline void start_again() {
+    std::ifstream file("/proc/self/cmdline");
+    std::vector<std::string> words;
+    for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+    std::vector<char*> arguments;
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv("/proc/self/exe", arguments.data());
+    FAIL("this program cannot be started again");
+}
+
 // knobs("GPUSIM_DEVICES=2 GPUSIM_CLOCK=stepped"). A second set in one process would not be read: it fails.
-inline void knobs(const char* assignments) {
-    static bool given = false;
-    if (given) FAIL("a second set of knobs in one process: run each case by itself (test/run does)");
-    given = true;
+inline void knobs(const std::string& assignments) {
+    constexpr const char* kGiven = "GPUSHIM_TEST_KNOBS";
+    if (const char* given = std::getenv(kGiven)) {
+        if (given != assignments)
+            FAIL("a second set of knobs in one process: run each case by itself (test/run does)");
+        return;
+    }
     std::istringstream words(assignments);
     for (std::string word; words >> word;) {
         const auto equals = word.find('=');
         if (equals == std::string::npos) FAIL("not NAME=VALUE: " << word);
         setenv(word.substr(0, equals).c_str(), word.substr(equals + 1).c_str(), 1);
     }
+    setenv(kGiven, assignments.c_str(), 1);
+    start_again();
 }
 
 }  // namespace box

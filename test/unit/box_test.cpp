@@ -9,3 +9,8 @@ TEST_CASE("knobs become variables of this process", "[box]") {
 TEST_CASE("a name with commas, [brackets], \"quotes\" and \\ is found by the runner", "[box]") {
     CHECK(std::getenv("GPUSHIM_BUILD") != nullptr);
 }
+
+TEST_CASE("a second set of knobs in one case is refused", "[box][!shouldfail]") {
+    box::knobs("GPUSIM_DEVICES=2");
+    box::knobs("GPUSIM_DEVICES=3");
+}
