@@ -46,12 +46,11 @@ TEST_CASE("a host function starts when its turn comes, and the stream goes on wh
         gpusim_advance_ns(1'000'000);
         ended = clock::now();
     })));
-    const Point end = a.add("kernel", 10 * kUs);
+    a.add("kernel", 10 * kUs);
     a.wait();
     CHECK(began >= turn);
     CHECK(ended - began >= 1'000 * kUs);
     CHECK(a.tail.end_ns >= ended + 10 * kUs);
-    CHECK(end.open.size() == 1);
 }
 
 TEST_CASE("in stepped time a host function lasts as long as it advances the clock", "[host_function]") {
