@@ -25,6 +25,11 @@ def nvcc():
     return shutil.which("nvcc") or shutil.which(TOOLKIT / "bin" / "nvcc")
 
 
+def toolkit_runtime():
+    library = TOOLKIT / "lib64" / STAND_IN.name
+    return library if library.exists() else None
+
+
 def machine_has_driver():
     try:
         ctypes.CDLL("libcuda.so.1")
@@ -82,7 +87,7 @@ class Lookups(Cudart):
         done = self.record("--library", STAND_IN)
         self.assertEqual(done.returncode, 0, done.stderr)
 
-    @unittest.skipUnless((TOOLKIT / "lib64" / STAND_IN.name).exists(), "no libcudart of the toolkit here")
+    @unittest.skipUnless(toolkit_runtime(), "no libcudart of the toolkit here")
     def test_the_real_runtime_makes_them_in_order(self):
         done = self.record()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -179,10 +184,20 @@ class Names(Cudart):
         self.assertIn("cudaLaunchKernel@@libcudart.so.13", exports)
         self.assertTrue(all(name.endswith("@@libcudart.so.13") for name in exports), exports)
 
-    @unittest.skipUnless((TOOLKIT / "lib64" / STAND_IN.name).exists(), "no libcudart of the toolkit here")
+    @unittest.skipUnless(toolkit_runtime(), "no libcudart of the toolkit here")
     def test_none_of_the_real_runtime_is_missing(self):
-        missing = self.exports(TOOLKIT / "lib64" / STAND_IN.name) - self.exports(STAND_IN)
+        missing = self.exports(toolkit_runtime()) - self.exports(STAND_IN)
         self.assertEqual(sorted(name for name in missing if not name.startswith(self.ABSENT)), [])
+
+    @unittest.skipUnless(toolkit_runtime(), "no libcudart of the toolkit here")
+    @unittest.skipIf(SANITIZED, "the interpreter that asks is not built with sanitizers")
+    def test_errors_are_named_as_by_the_real_runtime(self):
+        names = []
+        for library in (STAND_IN, toolkit_runtime()):
+            name = ctypes.CDLL(library).cudaGetErrorName
+            name.restype = ctypes.c_char_p
+            names.append([name(error) for error in range(10100)])
+        self.assertEqual(*names)
 
     @unittest.skipUnless((TOOLKIT / "lib64" / "stubs" / "libcuda.so").exists(), "no toolkit here")
     def test_the_table_of_driver_exports_is_what_the_toolkit_gives(self):
