@@ -118,7 +118,7 @@ class WithoutDriver(Cudart):
         self.assertEqual(done.stdout, "cudaErrorInsufficientDriver cudaErrorInsufficientDriver\n")
 
     def test_a_driver_that_does_not_start_tells_why(self):
-        done = self.first_call(GPUSIM_FAIL="cuInit:1:CUDA_ERROR_NO_DEVICE")
+        done = self.first_call(GPUSIM_FAIL="cuInit:1:100")
         self.assertEqual(done.stdout, "cudaErrorNoDevice cudaErrorNoDevice\n")
 
     def test_an_entry_the_driver_lacks_needs_a_newer_one(self):

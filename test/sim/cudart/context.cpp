@@ -66,16 +66,12 @@ cudaError_t choose_device(int device) {
 
 int chosen_device() { return device_of_thread; }
 
+// What this library retained stays so: the device makes the context anew when the next thread asks for it.
 cudaError_t reset_device() {
     const std::lock_guard lock(primaries().mutex);
-    const int device = device_of_thread;
-    cudaError_t error = DRIVER(cuDevicePrimaryCtxReset)(device);
-    if (primaries().retained.erase(device) != 0) {
-        const cudaError_t released = DRIVER(cuDevicePrimaryCtxRelease)(device);
-        if (error == cudaSuccess) error = released;
-    }
+    primaries().retained.erase(device_of_thread);
     ++resets;
-    return error;
+    return DRIVER(cuDevicePrimaryCtxReset)(device_of_thread);
 }
 
 }  // namespace cudart
