@@ -77,12 +77,12 @@ class Rank:
             self._backward()
             self._share_loss()
             self._update()
-            if step + 1 < steps:
-                self._load_batch(step + 1)
             if self._options.sync_every_step:
                 self._driver.cuCtxSynchronize()
             if step % self._options.loss_every == 0 or step + 1 == steps:
                 report(step, self._read_loss())
+            if step + 1 < steps:
+                self._load_batch(step + 1)
             self._host.mark_step()
         self._apply_sums()
         self._driver.cuCtxSynchronize()

@@ -24,7 +24,7 @@ class Linked(unittest.TestCase):
             self.assertIn(f"    {line}\n", readme)
 
     def test_a_failing_call_is_named(self):
-        done = self.run_linked(expect=1, GPUSIM_FAIL="cuEventRecord:1:CUDA_ERROR_INVALID_HANDLE")
+        done = self.run_linked(expect=1, GPUSIM_FAIL="cuEventRecord:1:400")
         self.assertIn("cuEventRecord(arrived, up) returned CUDA_ERROR_INVALID_HANDLE", done.stderr)
 
 

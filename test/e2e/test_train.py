@@ -119,7 +119,7 @@ class Options(TrainCase):
         self.check_slower("--pageable", "--input-mb", "8", by=1.05)
 
     def test_waiting_every_step_costs_time(self):
-        self.check_slower("--sync-every-step", by=1.05)
+        self.check_slower("--sync-every-step", by=1.02)
 
     def test_slow_input_costs_time(self):
         self.check_slower("--slow-input", "20", by=3)
@@ -184,9 +184,9 @@ class Truth(TrainCase):
         self.assertEqual(kernels.count("gemm_fwd__150us"), 12 * 4)
         self.assertEqual(kernels.count("gemm_bwd__300us"), 12 * 4)
         self.assertEqual(kernels.count("sgd_update__25us"), 12 * 4)
-        # Three buckets and the loss in each step, the first weights, and the comparison at the end.
-        self.assertEqual(sum("AllReduce" in row.name for row in rows), 12 * 4 + 1)
-        self.assertEqual(sum(row.bytes == 80_000 for row in rows), 12 * 3)
+        # Three buckets and the loss in each step; a maximum, at the end, has no kernel of its own in NCCL.
+        self.assertEqual(sum("AllReduce_Sum" in row.name for row in rows), 12 * 4)
+        self.assertEqual(sum(row.op == "d2d" and row.bytes == 80_000 for row in rows), 12 * 3)
 
 
 class Ending(TrainCase):
@@ -233,7 +233,7 @@ class Ending(TrainCase):
         self.check_all_gone(ranks)
 
     def test_a_failing_call_is_named_and_ends_the_job(self):
-        knobs = {"GPUSIM_FAIL": "cuMemcpyHtoDAsync_v2:9:CUDA_ERROR_INVALID_VALUE"}
+        knobs = {"GPUSIM_FAIL": "cuMemcpyHtoDAsync_v2:9:1"}
         done = self.train(*SMALL, ranks=2, knobs=knobs, expect=1)
         self.assertIn("cuMemcpyHtoDAsync_v2 returned CUDA_ERROR_INVALID_VALUE", done.stderr)
 
