@@ -11,6 +11,7 @@ Patience::Clock::duration Patience::timeout() {
 bool Patience::has_left(const Member& member) {
     switch (member.presence.load(std::memory_order_acquire)) {
         case Presence::absent:
+        case Presence::entering:  // whose process it is, is being written
             return false;
         case Presence::left:
             return true;
