@@ -88,24 +88,44 @@ void rows_with_a_pitch() {
     OK(cudaFree(device));
 }
 
-// A cube of 4 x 3 x 2 filled, and its corner of 2 x 2 x 2 from (2, 1, 0) copied out.
-void a_corner_of_a_cube() {
-    cudaPitchedPtr cube;
+void rows_on_a_stream(cudaStream_t stream) {
+    const Bytes sent = counting(12);
+    Bytes back(12, 0);
+    char* device = device_bytes(64);
+    OK(cudaMemset2DAsync(device, 16, 8, 4, 3, stream));
+    OK(cudaMemcpy2DAsync(device, 16, sent.data(), 6, 4, 2, cudaMemcpyHostToDevice, stream));
+    OK(cudaMemcpy2DAsync(back.data(), 4, device, 16, 4, 3, cudaMemcpyDeviceToHost, stream));
+    OK(cudaStreamSynchronize(stream));
+    CHECK((back == Bytes{1, 2, 3, 4, 7, 8, 9, 10, 8, 8, 8, 8}));
+    OK(cudaFree(device));
+}
+
+// A cube of 4 x 3 x 2 counted through goes to the device, its last column is filled, and its corner of 2 x 2
+// x 2 from (2, 1, 0) comes back, one byte into each row of three.
+void a_corner_of_a_cube(cudaStream_t stream) {
+    Bytes sent = counting(24), corner(12, 0);
+    cudaPitchedPtr cube, last_column;
     OK(cudaMalloc3D(&cube, cudaExtent{4, 3, 2}));
     CHECK(cube.pitch >= 4 && cube.xsize == 4 && cube.ysize == 3);
-    OK(cudaMemset3D(cube, 1, cudaExtent{4, 3, 2}));
-    cube.ptr = static_cast<char*>(cube.ptr) + 3;
-    OK(cudaMemset3D(cube, 5, cudaExtent{1, 3, 2}));
-    cube.ptr = static_cast<char*>(cube.ptr) - 3;
-    Bytes corner(8, 0);
-    cudaMemcpy3DParms copy{};
-    copy.srcPtr = cube;
-    copy.srcPos = {2, 1, 0};
-    copy.dstPtr = {corner.data(), 2, 2, 2};
-    copy.extent = {2, 2, 2};
-    copy.kind = cudaMemcpyDeviceToHost;
-    OK(cudaMemcpy3D(&copy));
-    CHECK((corner == Bytes{1, 5, 1, 5, 1, 5, 1, 5}));
+    cudaMemcpy3DParms in{};
+    in.srcPtr = {sent.data(), 4, 4, 3};
+    in.dstPtr = cube;
+    in.extent = {4, 3, 2};
+    in.kind = cudaMemcpyHostToDevice;
+    OK(cudaMemcpy3D(&in));
+    last_column = cube;
+    last_column.ptr = static_cast<char*>(cube.ptr) + 3;
+    OK(cudaMemset3DAsync(last_column, 99, cudaExtent{1, 3, 2}, stream));
+    cudaMemcpy3DParms out{};
+    out.srcPtr = cube;
+    out.srcPos = {2, 1, 0};
+    out.dstPtr = {corner.data(), 3, 3, 2};
+    out.dstPos = {1, 0, 0};
+    out.extent = {2, 2, 2};
+    out.kind = cudaMemcpyDeviceToHost;
+    OK(cudaMemcpy3DAsync(&out, stream));
+    OK(cudaStreamSynchronize(stream));
+    CHECK((corner == Bytes{0, 7, 99, 0, 11, 99, 0, 19, 99, 0, 23, 99}));
     OK(cudaFree(cube.ptr));
 }
 
@@ -118,6 +138,11 @@ void variables_by_their_symbol() {
     CHECK(size == sizeof table);
     OK(cudaGetSymbolAddress(&address, table));
     OK(cudaMemcpyToSymbol(table, sent, sizeof sent, 0, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyToSymbolAsync(table, sent + 3, 4, 8, cudaMemcpyHostToDevice, nullptr));
+    OK(cudaMemcpyFromSymbolAsync(back, table, 4, 8, cudaMemcpyDeviceToHost, nullptr));
+    OK(cudaDeviceSynchronize());
+    CHECK(back[0] == 40);
+    OK(cudaMemcpyToSymbol(table, sent + 2, 4, 8, cudaMemcpyHostToDevice));
     OK(cudaMemcpyFromSymbol(back, table, 8, 8, cudaMemcpyDeviceToHost));
     CHECK(back[0] == 30 && back[1] == 40 && back[2] == 0);
     OK(cudaMemcpy(back, address, sizeof back, cudaMemcpyDeviceToHost));
@@ -233,7 +258,8 @@ int main() {
     copies_on_a_stream(stream);
     copies_on_a_stream(nullptr);
     rows_with_a_pitch();
-    a_corner_of_a_cube();
+    rows_on_a_stream(stream);
+    a_corner_of_a_cube(stream);
     variables_by_their_symbol();
     what_a_pointer_is();
     registered_memory();

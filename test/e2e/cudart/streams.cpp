@@ -118,6 +118,10 @@ void what_a_stream_is_made_with() {
     CHECK(priority == greatest);
     OK(cudaStreamGetFlags(stream, &flags));
     CHECK(flags == cudaStreamNonBlocking);
+    OK(cudaStreamDestroy(stream));
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamGetFlags(stream, &flags));
+    CHECK(flags == cudaStreamNonBlocking);
     OK(cudaStreamGetId(stream, &id));
     OK(cudaStreamGetId(cudaStreamLegacy, &other_id));
     CHECK(id != other_id);
