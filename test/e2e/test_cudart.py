@@ -70,7 +70,8 @@ class Cudart(unittest.TestCase):
 
 class Lookups(Cudart):
     def rows(self):
-        return [line for line in LOOKUPS.read_text(encoding="utf-8").splitlines() if line.startswith("LOOKUP")]
+        lines = LOOKUPS.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if line.startswith("LOOKUP")]
 
     def record(self, *arguments):
         script = box.ROOT / "scripts" / "record-cudart-lookups"

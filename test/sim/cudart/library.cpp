@@ -31,8 +31,7 @@ cudaError_t entry_point_by_version(const char* name, void** function, unsigned v
     const cudaError_t error =
         DRIVER(cuGetProcAddress_v2)(name, function, static_cast<int>(version), flags, &found);
     if (status != nullptr) *status = static_cast<cudaDriverEntryPointQueryResult>(found);
-    // A name that is not there is an answer, told by the status, for a caller that asks for the status.
-    return error == cudaErrorSymbolNotFound && status != nullptr ? cudaSuccess : error;
+    return error;
 }
 
 template <unsigned long long kDefaultFlags>
