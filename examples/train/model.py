@@ -53,10 +53,11 @@ def loss_and_gradient(rows, weights):
     for first in range(0, len(rows), ROW):
         row = rows[first:first + ROW].tolist()
         label, row[FEATURES] = int(row[FEATURES]), 1.0
-        scores = [sum(map(mul, row, weight)) for weight in by_class]
+        # fsum: the plain sum rounds differently from Python 3.12 on.
+        scores = [math.fsum(map(mul, row, weight)) for weight in by_class]
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
-        total = sum(powers)
+        total = math.fsum(powers)
         loss += math.log(total) + top - scores[label]
         for c, power in enumerate(powers):
             error = power / total - (c == label)
