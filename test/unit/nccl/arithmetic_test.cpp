@@ -65,8 +65,8 @@ TEST_CASE("signs, overflow, precision and NaN are those of the type", "[nccl]") 
     CHECK(reduced<int64_t>(ranks, ncclInt64, ncclSum, {int64_t{1} << 60, 1, 1}) == (int64_t{1} << 60) + 2);
     CHECK(reduced<double>(ranks, ncclFloat64, ncclSum, {1.0, 1e-12, 0.0}) == 1.0 + 1e-12);
     // Added up one by one in half precision, 2048 + 1 stays 2048.
-    CHECK(static_cast<float>(reduced<__half>(ranks, ncclHalf, ncclSum, {__half(2048.f), __half(1.f), __half(1.f)})) ==
-          2050.0f);
+    CHECK(static_cast<float>(reduced<__half>(ranks, ncclHalf, ncclSum,
+                                             {__half(2048.f), __half(1.f), __half(1.f)})) == 2050.0f);
     const float nan = std::numeric_limits<float>::quiet_NaN();
     CHECK(reduced<float>(ranks, ncclFloat, ncclMax, {nan, 1.0f, 2.0f}) == 2.0f);
     CHECK(std::isnan(reduced<float>(ranks, ncclFloat, ncclSum, {nan, 1.0f, 2.0f})));

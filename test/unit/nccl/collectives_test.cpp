@@ -1,4 +1,5 @@
-// The bytes of every collective: rank r's element i is r*100 + i, so every place tells where its value comes from.
+// The bytes of every collective: rank r's element i is r*100 + i, so every place tells where its value comes
+// from.
 #include "ranks.h"
 
 namespace {
@@ -103,7 +104,8 @@ TEST_CASE("Broadcast and Bcast leave the root's values everywhere", "[nccl]") {
             return ncclBroadcast(from, b.out(r), kCount, ncclInt, 1, ranks.comm(r), ranks.stream(r));
         });
         for (int r = 0; r < n; ++r) CHECK(ranks.get(r, b.out(r), kCount) == input(1));
-        ranks.together([&](int r) { return ncclBcast(b.in(r), kCount, ncclInt, 0, ranks.comm(r), ranks.stream(r)); });
+        ranks.together(
+            [&](int r) { return ncclBcast(b.in(r), kCount, ncclInt, 0, ranks.comm(r), ranks.stream(r)); });
         for (int r = 0; r < n; ++r) CHECK(ranks.get(r, b.in(r), kCount) == input(0));
     });
 }
@@ -122,12 +124,12 @@ TEST_CASE("AllGather works in place", "[nccl]") {
     for_2_3_8_ranks(1, [](const Ranks& ranks, const Buffers& b, int n) {
         for (int r = 0; r < n; ++r) {
             ranks.use(r);
-            CU(cuMemcpyHtoD(reinterpret_cast<CUdeviceptr>(b.out(r) + static_cast<size_t>(r) * kCount), input(r).data(),
-                            kCount * sizeof(int)));
+            CU(cuMemcpyHtoD(reinterpret_cast<CUdeviceptr>(b.out(r) + static_cast<size_t>(r) * kCount),
+                            input(r).data(), kCount * sizeof(int)));
         }
         ranks.together([&](int r) {
-            return ncclAllGather(b.out(r) + static_cast<size_t>(r) * kCount, b.out(r), kCount, ncclInt, ranks.comm(r),
-                                 ranks.stream(r));
+            return ncclAllGather(b.out(r) + static_cast<size_t>(r) * kCount, b.out(r), kCount, ncclInt,
+                                 ranks.comm(r), ranks.stream(r));
         });
         const Values expected = joined(n, [](int r) { return input(r); });
         for (int r = 0; r < n; ++r) CHECK(ranks.get(r, b.out(r), expected.size()) == expected);
@@ -137,7 +139,8 @@ TEST_CASE("AllGather works in place", "[nccl]") {
 TEST_CASE("ReduceScatter leaves each rank its part of the sum", "[nccl]") {
     for_2_3_8_ranks(2, [](const Ranks& ranks, const Buffers& b, int n) {
         ranks.together([&](int r) {
-            return ncclReduceScatter(b.in(r), b.out(r), kCount, ncclInt, ncclSum, ranks.comm(r), ranks.stream(r));
+            return ncclReduceScatter(b.in(r), b.out(r), kCount, ncclInt, ncclSum, ranks.comm(r),
+                                     ranks.stream(r));
         });
         for (int r = 0; r < n; ++r) {
             CHECK(ranks.get(r, b.out(r), kCount) == sum(n, r));
@@ -149,8 +152,8 @@ TEST_CASE("ReduceScatter leaves each rank its part of the sum", "[nccl]") {
 TEST_CASE("ReduceScatter works in place", "[nccl]") {
     for_2_3_8_ranks(2, [](const Ranks& ranks, const Buffers& b, int n) {
         ranks.together([&](int r) {
-            return ncclReduceScatter(b.in(r), b.in(r) + static_cast<size_t>(r) * kCount, kCount, ncclInt, ncclSum,
-                                     ranks.comm(r), ranks.stream(r));
+            return ncclReduceScatter(b.in(r), b.in(r) + static_cast<size_t>(r) * kCount, kCount, ncclInt,
+                                     ncclSum, ranks.comm(r), ranks.stream(r));
         });
         for (int r = 0; r < n; ++r)
             CHECK(ranks.get(r, b.in(r) + static_cast<size_t>(r) * kCount, kCount) == sum(n, r));
@@ -205,7 +208,8 @@ TEST_CASE("large contributions go through the stage many times over", "[nccl]") 
     for (int round = 0; round < 20; ++round) {
         NC(ncclGroupStart());
         for (int r = 0; r < 2; ++r)
-            NC(ncclAllReduce(buffers[r], buffers[r], kLarge, ncclFloat, ncclSum, ranks.comm(r), ranks.stream(r)));
+            NC(ncclAllReduce(buffers[r], buffers[r], kLarge, ncclFloat, ncclSum, ranks.comm(r),
+                             ranks.stream(r)));
         NC(ncclGroupEnd());
     }
     ranks.synchronize();

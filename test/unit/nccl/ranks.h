@@ -1,5 +1,5 @@
-// The devices of this process as the ranks of one communicator, driven by one thread: what the tests of NCCL start
-// from. Everything is checked; a failing call ends the case.
+// The devices of this process as the ranks of one communicator, driven by one thread: what the tests of NCCL
+// start from. Everything is checked; a failing call ends the case.
 #pragma once
 
 #include <cuda.h>

@@ -1,0 +1,79 @@
+// How long each operation takes: parts of 1 MB, 100 GB/s, 5 us. All ranks start and end together.
+#include "ranks.h"
+#include "truth_lines.h"
+
+namespace {
+
+constexpr size_t kPart = 1'000'000;
+
+void check(const Ranks& ranks, const TruthFile& truth, int64_t wire_ns, int64_t bytes,
+           const std::function<ncclResult_t(int, char*, ncclComm_t, cudaStream_t)>& call) {
+    const int n = ranks.count();
+    std::vector<char*> buffers;
+    for (int r = 0; r < n; ++r) buffers.push_back(ranks.put(r, std::vector<char>(8 * kPart)));
+    const size_t before = truth.nccl_lines().size();
+    ranks.together(
+        [&](int r) { return call(r, buffers[static_cast<size_t>(r)], ranks.comm(r), ranks.stream(r)); });
+    const std::vector<TruthLine> lines = truth.nccl_lines();
+    REQUIRE(lines.size() == before + static_cast<size_t>(n));
+    for (size_t i = before; i < lines.size(); ++i) {
+        CHECK(lines[i].start_ns == lines[before].start_ns);
+        CHECK(lines[i].end_ns - lines[i].start_ns == 5'000 + wire_ns);
+        CHECK(lines[i].bytes == bytes);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("durations follow the sizes", "[nccl]") {
+    const TruthFile truth;
+    box::knobs(
+        ("GPUSIM_DEVICES=4 GPUSIM_CLOCK=stepped GPUSIM_NCCL_GBS=100 GPUSIM_NCCL_LATENCY_US=5" + truth.knob())
+            .c_str());
+    const Ranks ranks(4);
+    constexpr size_t kAll = 4 * kPart;
+    // 2(n-1)/n of 1 MB
+    check(ranks, truth, 15'000, kPart, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclAllReduce(b, b, kPart, ncclChar, ncclSum, comm, stream);
+    });
+    // (n-1)/n of 4 MB
+    check(ranks, truth, 30'000, kAll, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclAllGather(b, b + kAll, kPart, ncclChar, comm, stream);
+    });
+    check(ranks, truth, 30'000, kAll, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclReduceScatter(b, b + kAll, kPart, ncclChar, ncclSum, comm, stream);
+    });
+    check(ranks, truth, 30'000, kAll, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclAlltoAll(b, b + kAll, kPart, ncclChar, comm, stream);
+    });
+    check(ranks, truth, 30'000, kAll, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclGather(b, b + kAll, kPart, ncclChar, 0, comm, stream);
+    });
+    check(ranks, truth, 30'000, kAll, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclScatter(b, b + kAll, kPart, ncclChar, 0, comm, stream);
+    });
+    // all of 1 MB
+    check(ranks, truth, 10'000, kPart, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclBroadcast(b, b, kPart, ncclChar, 2, comm, stream);
+    });
+    check(ranks, truth, 10'000, kPart, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        return ncclReduce(b, b, kPart, ncclChar, ncclMax, 2, comm, stream);
+    });
+    // two in one kernel: their bytes add up, the latency is paid once
+    check(ranks, truth, 30'000, 2 * kPart, [](int, char* b, ncclComm_t comm, cudaStream_t stream) {
+        NC(ncclAllReduce(b, b, kPart, ncclChar, ncclSum, comm, stream));
+        return ncclAllReduce(b + kPart, b + kPart, kPart, ncclChar, ncclSum, comm, stream);
+    });
+}
+
+TEST_CASE("messages out and in take the time of one direction", "[nccl]") {
+    const TruthFile truth;
+    box::knobs(
+        ("GPUSIM_DEVICES=2 GPUSIM_CLOCK=stepped GPUSIM_NCCL_GBS=100 GPUSIM_NCCL_LATENCY_US=5" + truth.knob())
+            .c_str());
+    const Ranks ranks(2);
+    check(ranks, truth, 10'000, 2 * kPart, [](int r, char* b, ncclComm_t comm, cudaStream_t stream) {
+        NC(ncclSend(b, kPart, ncclChar, 1 - r, comm, stream));
+        return ncclRecv(b + kPart, kPart, ncclChar, 1 - r, comm, stream);
+    });
+}
