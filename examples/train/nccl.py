@@ -32,10 +32,10 @@ _FUNCTIONS = {
 class Nccl(Library):
     def __init__(self):
         super().__init__("libnccl.so.2", _FUNCTIONS)
-        self.handle["ncclGetErrorString"].restype = c_char_p
+        self.handle.ncclGetErrorString.restype = c_char_p
 
     def describe(self, code):
-        return f"{code} ({self.handle['ncclGetErrorString'](code).decode()})"
+        return f"{code} ({self.handle.ncclGetErrorString(code).decode()})"
 
 
 class Communicator:

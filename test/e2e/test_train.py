@@ -242,6 +242,11 @@ class Ending(TrainCase):
         done = self.train(*SMALL, ranks=2, knobs=knobs, expect=1)
         self.assertIn("cuMemcpyHtoDAsync_v2 returned CUDA_ERROR_INVALID_VALUE", done.stderr)
 
+    def test_two_ranks_on_one_gpu_are_what_nccl_refuses(self):
+        done = self.train(*SMALL, ranks=2, knobs={"GPUSIM_DEVICES": 1}, expect=1)
+        self.assertRegex(done.stderr, r"rank [01]: ncclCommInitRank returned \d+ \(\S+")
+        self.assertNotIn("Traceback", done.stderr)
+
 
 class Beside(TrainCase):
     def test_a_tracer_hears_of_every_step(self):
