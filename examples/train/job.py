@@ -3,8 +3,10 @@
 The first rank that fails ends the job with its exit code. SIGINT, SIGTERM and SIGHUP end all ranks; where
 this process is killed outright, the kernel ends them (each asked it to).
 """
+import contextlib
 import ctypes
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -27,17 +29,20 @@ def run(script, arguments, ranks):
     """The exit code of the job."""
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, _stop)
+    # A name nobody can guess; the ranks make the file and remove it, so even a killed job seldom leaves it.
+    id_file = os.path.join(tempfile.gettempdir(), f"train-{secrets.token_hex(16)}")
     processes = []
-    with tempfile.TemporaryDirectory(prefix="train-") as folder:
-        try:
-            for rank in range(ranks):
-                environment = _rank_environment(rank, ranks, os.path.join(folder, "nccl-id"))
-                processes.append(subprocess.Popen([sys.executable, script, *arguments], env=environment))
-            return _wait(processes)
-        except _Stopped as stopped:
-            return stopped.exit_code
-        finally:
-            _end(processes)
+    try:
+        for rank in range(ranks):
+            environment = _rank_environment(rank, ranks, id_file)
+            processes.append(subprocess.Popen([sys.executable, script, *arguments], env=environment))
+        return _wait(processes)
+    except _Stopped as stopped:
+        return stopped.exit_code
+    finally:
+        _end(processes)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(id_file)
 
 
 def _stop(signum, _frame):

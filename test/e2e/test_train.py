@@ -197,9 +197,9 @@ class Truth(TrainCase):
 class Ending(TrainCase):
     LONG = ["--ranks", "2", "--steps", "1000000", "--loss-every", "1", *SMALL[4:]]
 
-    def started(self):
+    def started(self, knobs=None):
         """A job in the midst of its steps, and its ranks' processes."""
-        job = start(*self.LONG)
+        job = start(*self.LONG, knobs=knobs)
         self.addCleanup(job.communicate)
         self.addCleanup(job.kill)
         self.assertIn("step 0", job.stdout.readline())
@@ -233,9 +233,11 @@ class Ending(TrainCase):
         self.check_all_gone(ranks)
 
     def test_a_killed_launcher_leaves_no_ranks(self):
-        job, ranks = self.started()
-        job.kill()
-        self.check_all_gone(ranks)
+        with tempfile.TemporaryDirectory() as folder:
+            job, ranks = self.started({"TMPDIR": folder})
+            job.kill()
+            self.check_all_gone(ranks)
+            self.assertEqual(os.listdir(folder), [])
 
     def test_a_failing_call_is_named_and_ends_the_job(self):
         knobs = {"GPUSIM_FAIL": "cuMemcpyHtoDAsync_v2:9:1"}
@@ -243,7 +245,9 @@ class Ending(TrainCase):
         self.assertIn("cuMemcpyHtoDAsync_v2 returned CUDA_ERROR_INVALID_VALUE", done.stderr)
 
     def test_two_ranks_on_one_gpu_are_what_nccl_refuses(self):
-        done = self.train(*SMALL, ranks=2, knobs={"GPUSIM_DEVICES": 1}, expect=1)
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.train(*SMALL, ranks=2, knobs={"GPUSIM_DEVICES": 1, "TMPDIR": folder}, expect=1)
+            self.assertEqual(os.listdir(folder), [])
         self.assertRegex(done.stderr, r"rank [01]: ncclCommInitRank returned \d+ \(\S+")
         self.assertNotIn("Traceback", done.stderr)
 
