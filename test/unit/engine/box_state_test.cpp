@@ -157,6 +157,15 @@ TEST_CASE("work queued seconds ahead does not hide the present", "[box_state]") 
     CHECK(compute_share(kStart + 5000 * kMs, 1000 * kMs) == Approx(0.5));
 }
 
+TEST_CASE("a bin that comes round again starts from nothing", "[box_state]") {
+    OwnBox own;
+    const Ns next_round = kStart + kBins * kBinNs;
+    box::count_busy(0, Engine::compute, kStart, kStart + 100 * kMs);
+    box::count_busy(0, Engine::compute, next_round, next_round + 20 * kMs);
+    CHECK(compute_share(next_round + 100 * kMs, 100 * kMs) == Approx(0.2));
+    CHECK(compute_share(kStart + 100 * kMs, 100 * kMs) == 0.0);
+}
+
 TEST_CASE("an operation longer than all bins counts in full", "[box_state]") {
     OwnBox own;
     box::count_busy(0, Engine::compute, kStart, kStart + 60'000 * kMs);

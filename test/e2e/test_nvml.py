@@ -1,0 +1,81 @@
+"""The box's NVML beside its driver, in real programs: it shows what other processes do and calls devices what
+the driver calls them.
+"""
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import box
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "nvml_programs.py"
+
+
+class Nvml(unittest.TestCase):
+    def setUp(self):
+        self.knobs = {"GPUSIM_BOX": f"nvml-{os.getpid()}", "GPUSIM_DEVICES": 2, "GPUSIM_NAME": "Z9"}
+        self.addCleanup(self.remove_box)
+
+    def remove_box(self):
+        for path in glob.glob(f"/dev/shm/gpusim-*-{self.knobs['GPUSIM_BOX']}.box*"):
+            os.unlink(path)
+
+    def seen(self, program, **knobs):
+        done = box.run([sys.executable, PROGRAMS, program], {**self.knobs, **knobs})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_identities_are_the_drivers(self):
+        devices = self.seen("identities")
+        self.assertEqual(len(devices), 2)
+        for device in devices:
+            self.assertEqual(device["nvml"], device["driver"])
+            self.assertEqual(device["nvml"][1], "Simulated Z9")
+            self.assertTrue(device["same address"])
+        self.assertNotEqual(devices[0]["nvml"][0], devices[1]["nvml"][0])
+
+    def test_memory_of_another_process(self):
+        with subprocess.Popen([sys.executable, str(PROGRAMS), "hold_memory"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, env=box.environment(self.knobs), text=True) as holder:
+            self.assertEqual(holder.stdout.readline(), "holding\n")
+            during = self.seen("look_at_memory")
+            holder.stdin.close()
+            holder.wait()
+        after = self.seen("look_at_memory")
+        self.assertEqual(list(during["processes"]), [str(holder.pid)])
+        self.assertGreaterEqual(during["processes"][str(holder.pid)], 300 << 20)
+        self.assertEqual(during["used"], [0, during["processes"][str(holder.pid)]])
+        self.assertEqual(after, {"used": [0, 0], "processes": {}})
+
+    def test_memory_is_what_the_driver_says(self):
+        seen = self.seen("driver_and_nvml_memory")
+        self.assertGreaterEqual(seen["nvml"], 100 << 20)
+        self.assertEqual(seen["nvml"], seen["driver"])
+
+    def test_utilisation_is_the_share_of_time_kernels_ran(self):
+        seen = self.seen("busy", GPUSIM_CLOCK="stepped")
+        self.assertEqual(seen["after work"], [25, 0])
+        self.assertEqual(seen["after rest"], [0, 0])
+
+    def test_topology_must_be_one_that_is_known(self):
+        done = box.run([sys.executable, "-c", "import ctypes; n = ctypes.CDLL('libnvidia-ml.so.1');"
+                        "h = ctypes.c_void_p(); s = ctypes.c_int(); n.nvmlInit_v2();"
+                        "n.nvmlDeviceGetHandleByIndex_v2(0, ctypes.byref(h));"
+                        "n.nvmlDeviceGetNvLinkState(h, 0, ctypes.byref(s))"],
+                       {**self.knobs, "GPUSIM_TOPOLOGY": "ring"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("GPUSIM_TOPOLOGY=ring", done.stderr)
+
+    def test_pynvml(self):
+        seen = self.seen("pynvml")
+        if seen is None:
+            self.skipTest("no pynvml here (pip install nvidia-ml-py)")
+        self.assertEqual(seen, {"name": "Simulated Z9", "power": 70_000, "total": 16 << 30, "reserved": 0,
+                                "processes": 0, "utilisation": 0})
+
+
+if __name__ == "__main__":
+    unittest.main()
