@@ -193,12 +193,11 @@ class Names(Cudart):
     @unittest.skipUnless(toolkit_runtime(), "no libcudart of the toolkit here")
     @unittest.skipIf(SANITIZED, "the interpreter that asks is not built with sanitizers")
     def test_errors_are_named_as_by_the_real_runtime(self):
-        names = []
-        for library in (STAND_IN, toolkit_runtime()):
-            name = ctypes.CDLL(library).cudaGetErrorName
+        ours, theirs = (ctypes.CDLL(library).cudaGetErrorName for library in (STAND_IN, toolkit_runtime()))
+        for name in (ours, theirs):
             name.restype = ctypes.c_char_p
-            names.append([name(error) for error in range(10100)])
-        self.assertEqual(*names)
+        wrong = [error for error in range(10100) if ours(error) != theirs(error)]
+        self.assertEqual(wrong[:5], [])
 
     @unittest.skipUnless((TOOLKIT / "lib64" / "stubs" / "libcuda.so").exists(), "no toolkit here")
     def test_the_table_of_driver_exports_is_what_the_toolkit_gives(self):

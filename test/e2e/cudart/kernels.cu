@@ -27,6 +27,8 @@ void by_triple_brackets(float* data) {
     of_a_type<<<1, 1>>>(data);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(stream));
+    scale__40us<<<1, 4096>>>(data, 2.0F);
+    IS(cudaErrorInvalidConfiguration, cudaGetLastError());
 }
 
 void by_the_functions(float* data) {

@@ -10,11 +10,17 @@ namespace {
 // A kernel handle stands for the function it becomes in the context of the launch.
 CUfunction as_function(CUkernel kernel) { return reinterpret_cast<CUfunction>(kernel); }
 
+// What the driver finds wrong with a launch of a kernel that exists is, to the runtime, its configuration.
+cudaError_t as_configuration(cudaError_t error) {
+    return error == cudaErrorInvalidValue ? cudaErrorInvalidConfiguration : error;
+}
+
 template <DefaultStream kMode>
 cudaError_t launch_handle(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                           std::size_t shared_bytes, cudaStream_t stream) {
-    return DRIVER_PTSZ(cuLaunchKernel)(as_function(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                       static_cast<unsigned>(shared_bytes), stream, arguments, nullptr);
+    return as_configuration(DRIVER_PTSZ(cuLaunchKernel)(as_function(kernel), grid.x, grid.y, grid.z, block.x,
+                                                        block.y, block.z, static_cast<unsigned>(shared_bytes),
+                                                        stream, arguments, nullptr));
 }
 
 template <DefaultStream kMode>
@@ -32,9 +38,9 @@ cudaError_t launch_cooperative(const void* function, dim3 grid, dim3 block, void
     CUkernel kernel = nullptr;
     const cudaError_t error = find_kernel(function, kernel);
     if (error != cudaSuccess) return error;
-    return DRIVER_PTSZ(cuLaunchCooperativeKernel)(as_function(kernel), grid.x, grid.y, grid.z, block.x,
-                                                  block.y, block.z, static_cast<unsigned>(shared_bytes),
-                                                  stream, arguments);
+    return as_configuration(DRIVER_PTSZ(cuLaunchCooperativeKernel)(
+        as_function(kernel), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+        static_cast<unsigned>(shared_bytes), stream, arguments));
 }
 
 template <DefaultStream kMode>
@@ -44,7 +50,8 @@ cudaError_t launch_ex(const cudaLaunchConfig_t* config, const void* function, vo
     const cudaError_t error = find_kernel(function, kernel);
     if (error != cudaSuccess) return error;
     const CUlaunchConfig for_driver = driver_config(*config);
-    return DRIVER_PTSZ(cuLaunchKernelEx)(&for_driver, as_function(kernel), arguments, nullptr);
+    return as_configuration(
+        DRIVER_PTSZ(cuLaunchKernelEx)(&for_driver, as_function(kernel), arguments, nullptr));
 }
 
 cudaError_t get_kernel(cudaKernel_t* kernel, const void* function) {
