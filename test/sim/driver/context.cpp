@@ -54,8 +54,9 @@ CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal, unsigned a
     const auto held = engine::lock();
     Device* on = device(ordinal);
     if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    if (context_stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
     Context* made = make_context(*on, flags, api_version);
-    context_stack().push_back(made);
+    context_stack().push_back(*made);
     *context = reinterpret_cast<CUcontext>(made);
     return CUDA_SUCCESS;
 }
@@ -79,6 +80,7 @@ CUresult synchronize(CUcontext handle) {
     auto held = engine::lock();
     Context* context = handle == nullptr ? current_context() : contexts().find(handle);
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    RETURN_IF_FAILED(capture::forbids_context_sync(*context));
     return wait_for(context_point(*context), *context, held);
 }
 
@@ -105,10 +107,8 @@ API(cuCtxCreate_v4)(CUcontext* context, CUctxCreateParams* parameters, unsigned 
 API(cuCtxDestroy_v2)(CUcontext handle) {
     auto held = engine::lock();
     Context* context = contexts().find(handle);
-    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
-    auto& stack = context_stack();
-    if (!stack.empty() && stack.back() == context) stack.pop_back();
+    if (context == nullptr || context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+    if (current_context() == context) context_stack().pop_back();
     destroy_context(*context, held);
     return CUDA_SUCCESS;
 }
@@ -117,20 +117,31 @@ API(cuCtxDestroy)(CUcontext handle) { return sim_cuCtxDestroy_v2(handle); }
 API(cuCtxAttach)(CUcontext* context, unsigned flags) {
     if (context == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     const auto held = engine::lock();
-    if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    *context = reinterpret_cast<CUcontext>(current_context());
+    Context* current = current_context();
+    if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    ++current->users;
+    *context = reinterpret_cast<CUcontext>(current);
     return CUDA_SUCCESS;
 }
 API(cuCtxDetach)(CUcontext handle) {
-    const auto held = engine::lock();
-    return contexts().find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    {
+        const auto held = engine::lock();
+        Context* context = contexts().find(handle);
+        if (context == nullptr || context != current_context()) return CUDA_ERROR_INVALID_CONTEXT;
+        if (context->users > 1) {
+            --context->users;
+            return CUDA_SUCCESS;
+        }
+    }
+    return sim_cuCtxDestroy_v2(handle);
 }
 
 API(cuCtxPushCurrent_v2)(CUcontext handle) {
     const auto held = engine::lock();
     Context* context = contexts().find(handle);
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    context_stack().push_back(context);
+    if (context_stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
+    context_stack().push_back(*context);
     return CUDA_SUCCESS;
 }
 API(cuCtxPushCurrent)(CUcontext handle) { return sim_cuCtxPushCurrent_v2(handle); }
@@ -139,7 +150,7 @@ API(cuCtxPopCurrent_v2)(CUcontext* handle) {
     const auto held = engine::lock();
     auto& stack = context_stack();
     if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-    if (handle != nullptr) *handle = reinterpret_cast<CUcontext>(stack.back());
+    if (handle != nullptr) *handle = reinterpret_cast<CUcontext>(stack.back().context);
     stack.pop_back();
     return CUDA_SUCCESS;
 }
@@ -151,7 +162,7 @@ API(cuCtxSetCurrent)(CUcontext handle) {
     Context* context = contexts().find(handle);
     if (handle != nullptr && context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     if (!stack.empty()) stack.pop_back();
-    if (context != nullptr) stack.push_back(context);
+    if (context != nullptr) stack.push_back(*context);
     return CUDA_SUCCESS;
 }
 
@@ -229,7 +240,7 @@ API(cuCtxSetSharedMemConfig)(CUsharedconfig config) {
 }
 
 API(cuCtxGetStreamPriorityRange)(int* least, int* greatest) {
-    return about_current(least != nullptr ? least : greatest, [=](Context&) {
+    return about_current(&least, [=](Context&) {
         if (least != nullptr) *least = 0;
         if (greatest != nullptr) *greatest = -5;
         return CUDA_SUCCESS;
@@ -256,7 +267,10 @@ API(cuCtxSetLimit)(CUlimit limit, size_t value) {
         return CUDA_SUCCESS;
     });
 }
-API(cuCtxResetPersistingL2Cache)() { return CUDA_SUCCESS; }
+API(cuCtxResetPersistingL2Cache)() {
+    const auto held = engine::lock();
+    return current_context() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
 
 API(cuCtxSynchronize)() { return synchronize(nullptr); }
 API(cuCtxSynchronize_v2)(CUcontext handle) { return synchronize(handle); }
@@ -280,7 +294,6 @@ API(cuDevicePrimaryCtxReset_v2)(CUdevice ordinal) {
     Device* on = device(ordinal);
     if (on == nullptr) return CUDA_ERROR_INVALID_DEVICE;
     if (on->primary != nullptr) destroy_context(*std::exchange(on->primary, nullptr), held);
-    on->primary_retained = 0;
     return CUDA_SUCCESS;
 }
 API(cuDevicePrimaryCtxReset)(CUdevice ordinal) { return sim_cuDevicePrimaryCtxReset_v2(ordinal); }

@@ -189,5 +189,9 @@ API(cuGetExportTable)(const void** table, const CUuuid*) {
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-API(cuProfilerStart)() { return current_context() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
-API(cuProfilerStop)() { return current_context() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
+API(cuProfilerInitialize)(const char*, const char*, CUoutput_mode) { return CUDA_ERROR_PROFILER_DISABLED; }
+API(cuProfilerStart)() {
+    const auto held = engine::lock();
+    return current_context() != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+API(cuProfilerStop)() { return sim_cuProfilerStart(); }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "capture.h"
 #include "engine/box_state.h"
 #include "engine/box_thread.h"
 #include "engine/call_faults.h"
@@ -21,7 +22,7 @@ namespace gpusim::driver {
 namespace {
 
 struct ThreadState {
-    const void* outer = nullptr;  // frame of the outermost call; frames below it are nested calls
+    const void* self_call = nullptr;  // frame of the call that is calling the driver itself
     Ns enter_ns = 0;
     int64_t self_calls = 0;
     PerThread per_thread = PerThread::none;
@@ -41,6 +42,8 @@ struct Conduct {
     InjectedFault injected;
     bool needs_init = true;
     bool works_in_faulted_context = false;
+    bool unsafe_in_capture = false;
+    bool means_current_context = true;  // by CUDA_ERROR_INVALID_CONTEXT
 };
 
 Ns cost_of(std::string_view base) {
@@ -59,6 +62,9 @@ Conduct conduct_of(const ExportRow& row) {
     c.works_in_faulted_context =
         !c.needs_init || begins(base, {"cuCtxDestroy", "cuCtxSetCurrent", "cuCtxGetCurrent",
                                        "cuCtxPushCurrent", "cuCtxPopCurrent", "cuCtxGetDevice", "cuDevice"});
+    c.unsafe_in_capture = capture::is_unsafe(row.base);
+    c.means_current_context = !begins(base, {"cuCtxDestroy", "cuCtxDetach", "cuCtxSetCurrent",
+                                             "cuCtxPushCurrent", "cuCtxPopCurrent", "cuDevice"});
     return c;
 }
 
@@ -71,7 +77,9 @@ const Conduct& conduct(size_t index) {
     return all[index];
 }
 
-void add_one(uint64_t& counter) { std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed); }
+uint64_t add_one(uint64_t& counter) {
+    return std::atomic_ref(counter).fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 // Zero after a fork of any kind, also one that runs no handlers.
 std::atomic<int>* make_alive_page() {
@@ -109,47 +117,60 @@ void call_now_and_then() {
 
 __attribute__((constructor)) void take_away_missing_names() {
     for (const ExportRow& row : export_rows)
-        if (is_missing(row.name)) hide_export(reinterpret_cast<const void*>(&export_rows), row.name);
+        if (!is_there(row)) hide_export(reinterpret_cast<const void*>(&export_rows), row.name);
 }
 
 }  // namespace
 
 Passage::Passage(size_t index, const void* frame)
-    : index_(index), outer_before_(this_thread.outer), per_thread_before_(this_thread.per_thread) {
-    // The stack grows down: a call at or above the last outermost one means that that one was abandoned.
-    outermost_ = outer_before_ == nullptr || frame >= outer_before_;
+    : index_(index),
+      frame_(frame),
+      self_call_before_(this_thread.self_call),
+      per_thread_before_(this_thread.per_thread),
+      enter_before_ns_(this_thread.enter_ns),
+      // The stack grows down: a call from above the frame that calls itself means that that one was
+      // abandoned.
+      outermost_(self_call_before_ == nullptr || frame >= self_call_before_) {
+    if (life::forked()) {  // not of the process whose counts and truth these are
+        result_ = CUDA_ERROR_NOT_INITIALIZED;
+        return;
+    }
     ThreadState& t = this_thread;
     t.per_thread = export_rows[index].per_thread;
-    add_one(outermost_ ? conduct(index).count->entered : conduct(index).count->nested);
+    const uint64_t nth = add_one(outermost_ ? conduct(index).count->entered : conduct(index).count->nested);
     if (outermost_) {
-        t.outer = frame;
+        t.self_call = nullptr;
         t.self_calls = 0;
         t.enter_ns = clock::now();
         truth::begin_call(t.enter_ns);
     }
     enter_ns_ = t.enter_ns;
-    result_ = refusal();
+    result_ = refusal(nth);
 }
 
-CUresult Passage::refusal() const {
-    if (life::forked()) return CUDA_ERROR_NOT_INITIALIZED;
+CUresult Passage::refusal(uint64_t nth) const {
     if (life::torn_down()) return CUDA_ERROR_DEINITIALIZED;
     const Conduct& c = conduct(index_);
-    if (outermost_ && c.injected.due(std::atomic_ref(c.count->entered).load()))
-        return static_cast<CUresult>(c.injected.error);
+    if (outermost_ && c.injected.due(nth)) return static_cast<CUresult>(c.injected.error);
     if (c.needs_init && !life::initialized()) return CUDA_ERROR_NOT_INITIALIZED;
-    if (c.works_in_faulted_context || !outermost_) return CUDA_SUCCESS;
-    return current_fault();
+    if (!outermost_) return CUDA_SUCCESS;
+    const CUresult fault = c.works_in_faulted_context ? CUDA_SUCCESS : current_fault();
+    if (fault != CUDA_SUCCESS || !c.unsafe_in_capture) return fault;
+    return capture::forbids_unsafe_call();
 }
 
 bool Passage::calls_itself() {
     if (this_thread.self_calls >= knobs().self_calls) return false;
     ++this_thread.self_calls;
+    this_thread.self_call = frame_;
     return true;
 }
 
 CUresult Passage::leave(CUresult result) {
     left_ = true;
+    if (life::forked()) return result;
+    if (result == CUDA_ERROR_INVALID_CONTEXT && conduct(index_).means_current_context)
+        result = current_context_error();
     if (!outermost_) return result;
     clock::work_until(enter_ns_ + conduct(index_).cost_ns);
     const Ns exit_ns = clock::now();
@@ -161,8 +182,9 @@ CUresult Passage::leave(CUresult result) {
 
 Passage::~Passage() {
     if (!left_ && outermost_) truth::end_call(clock::now());
-    this_thread.outer = outermost_ ? nullptr : outer_before_;
+    this_thread.self_call = self_call_before_;
     this_thread.per_thread = per_thread_before_;
+    this_thread.enter_ns = enter_before_ns_;
 }
 
 namespace call {
@@ -200,9 +222,10 @@ void operation_issued() {
 
 }  // namespace life
 
-bool is_missing(std::string_view export_name) {
+bool is_there(const ExportRow& row) {
     const std::string listed = "," + knobs().missing + ",";
-    return listed.find("," + std::string(export_name) + ",") != std::string::npos;
+    return row.version <= knobs().version &&
+           listed.find("," + std::string(row.name) + ",") == std::string::npos;
 }
 
 }  // namespace gpusim::driver

@@ -41,11 +41,15 @@ class Passage {
     CUresult leave(CUresult result);
 
   private:
-    CUresult refusal() const;
+    CUresult refusal(uint64_t nth) const;
 
     size_t index_;
-    const void* outer_before_;
+    const void* frame_;
+    // What the thread was in the middle of, for when this call is over.
+    const void* self_call_before_;
     PerThread per_thread_before_;
+    Ns enter_before_ns_;
+
     Ns enter_ns_ = 0;
     bool outermost_;
     bool left_ = false;
@@ -68,6 +72,6 @@ void operation_issued();  // GPUSIM_EXIT=first registers its exit handler only n
                           // others'
 }  // namespace life
 
-bool is_missing(std::string_view export_name);  // GPUSIM_MISSING
+bool is_there(const ExportRow& row);  // by GPUSIM_MISSING and GPUSIM_VERSION
 
 }  // namespace gpusim::driver

@@ -2,6 +2,7 @@
 #include "capture.h"
 #include "engine/clock.h"
 #include "entry.h"
+#include "ipc.h"
 #include "work.h"
 
 using namespace gpusim;
@@ -33,9 +34,9 @@ CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) 
     if (start->capture != nullptr || end->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
     if (!start->recorded || !end->recorded || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) != 0)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (!engine::reached(start->point, held) || !engine::reached(end->point, held))
-        return CUDA_ERROR_NOT_READY;
-    const double ns = clock::device_ns(end->point.end_ns) - clock::device_ns(start->point.end_ns);
+    Point from = start->point, to = end->point;  // the lock may be given up meanwhile, and events destroyed
+    if (!engine::reached(from, held) || !engine::reached(to, held)) return CUDA_ERROR_NOT_READY;
+    const double ns = clock::device_ns(to.end_ns) - clock::device_ns(from.end_ns);
     *milliseconds = static_cast<float>(ns * 1e-6);
     return CUDA_SUCCESS;
 }
@@ -75,18 +76,20 @@ API(cuEventQuery)(CUevent handle) {
     auto held = engine::lock();
     Event* event = events().find(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (event->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    RETURN_IF_FAILED(capture::forbids_host_wait(*event));
+    if (event->shared != nullptr) interprocess::refresh(*event);
     const auto fault = event->context->fault;
-    if (!engine::reached(event->point, held)) return CUDA_ERROR_NOT_READY;
-    return fault->error != 0 && clock::now() >= fault->from_ns ? static_cast<CUresult>(fault->error)
-                                                               : CUDA_SUCCESS;
+    Point point = event->point;  // the lock may be given up meanwhile, and the event destroyed
+    if (!engine::reached(point, held)) return CUDA_ERROR_NOT_READY;
+    return fault_by_now(*fault);
 }
 
 API(cuEventSynchronize)(CUevent handle) {
     auto held = engine::lock();
     Event* event = events().find(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    if (event->capture != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
+    RETURN_IF_FAILED(capture::forbids_host_wait(*event));
+    if (event->shared != nullptr) interprocess::refresh(*event);
     return wait_for(event->point, *event->context, held);
 }
 

@@ -14,7 +14,10 @@ namespace {
 
 Module& module_in(Library& library, Context& context) {
     Module*& module = library.modules[&context];
-    if (module == nullptr) module = make_module(context, library.image);
+    if (module == nullptr) {
+        module = make_module(context, library.image);
+        module->of_library = true;
+    }
     return *module;
 }
 

@@ -19,13 +19,11 @@ constexpr cuuint64_t kFlags =
 
 using Rows = std::vector<const ExportRow*>;
 
-bool in_this_driver(const ExportRow& row) { return row.version <= knobs().version && !is_missing(row.name); }
-
 const Rows* rows_of(std::string_view base) {
     static const auto* const by_base = [] {
         auto* made = new std::unordered_map<std::string_view, Rows>;
         for (const ExportRow& row : export_rows)
-            if (in_this_driver(row)) (*made)[row.base].push_back(&row);
+            if (is_there(row)) (*made)[row.base].push_back(&row);
         return made;
     }();
     const auto found = by_base->find(base);

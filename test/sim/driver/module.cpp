@@ -116,6 +116,7 @@ API(cuModuleLoad)(CUmodule* module, const char* path) {
 
 API(cuModuleUnload)(CUmodule handle) {
     return about(handle, handle, [](Module& module) {
+        if (module.of_library) return CUDA_ERROR_NOT_PERMITTED;
         destroy_module(module);
         return CUDA_SUCCESS;
     });
@@ -151,6 +152,17 @@ API(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUmodule handle, 
     return about(handle, name, [=](Module& module) { return find_global(module, name, address, bytes); });
 }
 
+API(cuModuleGetGlobal)(CUdeviceptr_v1* address, unsigned* bytes, CUmodule handle, const char* name) {
+    CUdeviceptr wide = 0;
+    size_t size = 0;
+    RETURN_IF_FAILED(sim_cuModuleGetGlobal_v2(&wide, &size, handle, name));
+    // A 32-bit address cannot name memory that lies above 4 GiB, as all globals of the box do.
+    if (wide > UINT32_MAX) return CUDA_ERROR_NOT_SUPPORTED;
+    if (address != nullptr) *address = static_cast<CUdeviceptr_v1>(wide);
+    if (bytes != nullptr) *bytes = static_cast<unsigned>(size);
+    return CUDA_SUCCESS;
+}
+
 API(cuModuleGetLoadingMode)(CUmoduleLoadingMode* mode) {
     if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *mode = CU_MODULE_LAZY_LOADING;
@@ -164,6 +176,7 @@ struct CUlinkState_st {
 
 API(cuLinkCreate_v2)(unsigned, CUjit_option*, void**, CUlinkState* state) {
     if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto held = engine::lock();
     if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     *state = new CUlinkState_st;
     return CUDA_SUCCESS;
@@ -175,6 +188,19 @@ API(cuLinkAddData_v2)
 API(cuLinkAddFile_v2)(CUlinkState state, CUjitInputType, const char* path, unsigned, CUjit_option*, void**) {
     if (state == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
     return std::ifstream(path) ? CUDA_SUCCESS : CUDA_ERROR_FILE_NOT_FOUND;
+}
+API(cuLinkCreate)(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
+    return sim_cuLinkCreate_v2(count, options, values, state);
+}
+API(cuLinkAddData)
+(CUlinkState state, CUjitInputType type, void* data, size_t bytes, const char* name, unsigned count,
+ CUjit_option* options, void** values) {
+    return sim_cuLinkAddData_v2(state, type, data, bytes, name, count, options, values);
+}
+API(cuLinkAddFile)
+(CUlinkState state, CUjitInputType type, const char* path, unsigned count, CUjit_option* options,
+ void** values) {
+    return sim_cuLinkAddFile_v2(state, type, path, count, options, values);
 }
 API(cuLinkComplete)(CUlinkState state, void** image, size_t* bytes) {
     if (state == nullptr || image == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -30,7 +30,20 @@ ContextStack& context_stack() {
 
 Context* current_context() {
     const auto& stack = context_stack();
-    return stack.empty() ? nullptr : contexts().find(stack.back());
+    if (stack.empty()) return nullptr;
+    Context* context = contexts().find(stack.back().context);
+    return context != nullptr && context->id == stack.back().id ? context : nullptr;
+}
+
+CUresult current_context_error() {
+    const auto held = engine::lock();
+    const bool was_one = !context_stack().empty() && current_context() == nullptr;
+    return was_one ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult fault_by_now(const Fault& fault) {
+    if (fault.error == 0 || clock::now() < fault.from_ns) return CUDA_SUCCESS;
+    return static_cast<CUresult>(fault.error);
 }
 
 CUresult current_fault() {
@@ -38,9 +51,7 @@ CUresult current_fault() {
     const auto held = engine::lock();
     engine::pump();
     const Context* context = current_context();
-    if (context == nullptr || context->fault->error == 0 || clock::now() < context->fault->from_ns)
-        return CUDA_SUCCESS;
-    return static_cast<CUresult>(context->fault->error);
+    return context != nullptr ? fault_by_now(*context->fault) : CUDA_SUCCESS;
 }
 
 uint64_t next_stream_id() {
@@ -81,7 +92,12 @@ Stream* make_stream(Context& context, unsigned flags, int priority) {
 void destroy_stream(Stream& stream) {
     Context& context = *stream.context;
     stream.tail.settle();
+    context.departed.settle();
     context.departed.join(stream.tail);
+    if (stream.blocking()) {
+        context.departed_blocking.settle();
+        context.departed_blocking.join(stream.tail);
+    }
     context.streams.erase(&stream);
     std::erase_if(context.per_thread, [&](const auto& entry) { return entry.second == &stream; });
     streams().destroy(&stream);

@@ -104,6 +104,7 @@ struct Image {
 struct Module {
     Context* context = nullptr;
     std::shared_ptr<const Image> image;
+    bool of_library = false;
     std::map<std::string, Function*, std::less<>> functions;  // those asked for
     std::map<std::string, CUdeviceptr, std::less<>> globals;
 };
@@ -128,6 +129,7 @@ struct Context {
     unsigned flags = 0;
     unsigned api_version = 3020;
     bool primary = false;
+    int users = 1;  // cuCtxAttach, cuCtxDetach
     std::shared_ptr<Fault> fault = std::make_shared<Fault>();
     Stream* legacy = nullptr;
     std::unordered_map<std::thread::id, Stream*> per_thread;
@@ -135,7 +137,8 @@ struct Context {
     std::set<Module*> modules;
     std::set<Context*> peers;  // contexts whose memory this one may use
     std::map<int, size_t> limits;
-    Point departed;  // the work of streams that have been destroyed
+    Point departed;           // the work of streams that have been destroyed
+    Point departed_blocking;  // of those, what the legacy stream waits for
     CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
     CUsharedconfig shared_config = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
 };
@@ -166,23 +169,26 @@ int device_count();
 // are gone before its last calls of the driver come.
 class ContextStack {
   public:
+    struct Entry {
+        Context* context;
+        uint64_t id;  // tells it from a later one at the same address
+    };
     bool empty() const { return depth_ == 0; }
-    Context* back() const { return contexts_[depth_ - 1]; }
-    bool push_back(Context* context) {
-        if (depth_ == kDeepest) return false;
-        contexts_[depth_++] = context;
-        return true;
-    }
+    bool full() const { return depth_ == kDeepest; }
+    const Entry& back() const { return entries_[depth_ - 1]; }
+    void push_back(Context& context) { entries_[depth_++] = {&context, context.id}; }
     void pop_back() { --depth_; }
 
   private:
     static constexpr size_t kDeepest = 64;
-    Context* contexts_[kDeepest];
+    Entry entries_[kDeepest];
     size_t depth_;
 };
 ContextStack& context_stack();
-Context* current_context();  // null: none, or it has been destroyed
-CUresult current_fault();    // its sticky error if the moment has come; takes the lock
+Context* current_context();                 // null: none, or it has been destroyed
+CUresult fault_by_now(const Fault& fault);  // the error, once the moment has come
+CUresult current_fault();                   // its sticky error if the moment has come; takes the lock
+CUresult current_context_error();  // why there is none: no context, or one that was destroyed; takes the lock
 
 uint64_t next_stream_id();
 

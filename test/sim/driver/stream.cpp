@@ -49,7 +49,7 @@ API(cuStreamDestroy_v2)(CUstream handle) {
         return CUDA_ERROR_INVALID_HANDLE;
     Stream* stream = streams().find(handle);
     if (stream == nullptr || stream->is_legacy) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream->capture != nullptr) capture::forbids_sync(*stream);  // ends that capture in error
+    if (stream->capture != nullptr) capture::leave(*stream);
     destroy_stream(*stream);
     return CUDA_SUCCESS;
 }
@@ -71,7 +71,7 @@ API(cuStreamQuery)(CUstream handle) {
     const auto fault = stream->context->fault;
     Point point = work_of(*stream);
     if (!engine::reached(point, held)) return CUDA_ERROR_NOT_READY;
-    return fault->error != 0 ? static_cast<CUresult>(fault->error) : CUDA_SUCCESS;
+    return fault_by_now(*fault);
 }
 
 API(cuStreamWaitEvent)(CUstream handle, CUevent event_handle, unsigned flags) {

@@ -8,6 +8,7 @@
 #include "engine/knobs.h"
 #include "engine/variation.h"
 #include "entry.h"
+#include "ipc.h"
 
 namespace gpusim::driver {
 namespace {
@@ -24,7 +25,8 @@ Operation describe(const char* word, const Place& place) {
 
 // Work on the legacy stream comes after all that blocking streams have, and theirs after its own.
 Point with_blocking_streams(Context& context) {
-    Point all = context.departed;
+    context.departed_blocking.settle();
+    Point all = context.departed_blocking;
     all.join(context.legacy->tail);
     for (Stream* stream : context.streams)
         if (stream->blocking()) {
@@ -84,11 +86,13 @@ Point issue_work(const RecordWork& work, const Place& place, const Point& after)
     work.event->point = end;
     work.event->recorded = true;
     work.event->capture = nullptr;
+    if (work.event->shared != nullptr) interprocess::recorded(*work.event);
     return end;
 }
 
 Point issue_work(const WaitWork& work, const Place&, const Point& after) {
     Point joined = after;
+    if (work.event->shared != nullptr) interprocess::refresh(*work.event);
     work.event->point.settle();
     joined.join(work.event->point);
     return joined;
@@ -129,8 +133,7 @@ CUresult submit_and_wait(Stream& stream, Work work, engine::Lock& held) {
 CUresult wait_for(Point point, Context& context, engine::Lock& held) {
     const auto fault = context.fault;  // the context may be destroyed meanwhile
     engine::wait(point, held);
-    if (fault->error != 0 && clock::now() >= fault->from_ns) return static_cast<CUresult>(fault->error);
-    return CUDA_SUCCESS;
+    return fault_by_now(*fault);
 }
 
 }  // namespace gpusim::driver
