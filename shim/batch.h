@@ -1,0 +1,47 @@
+// What the writer hands to the store: events out of the rings, times mapped to CLOCK_MONOTONIC, with what makes their
+// storing exactly-once. Lives during one call of Store::write; the writer's thread only (or the recovery's).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "ring_format.h"
+
+namespace gpushim::shim {
+
+constexpr int64_t kUnfinished = -1;
+
+struct Event {
+    Slot slot;         // a copy: the ring's may be overwritten once committed
+    uint64_t ring_id;
+    uint64_t position;
+    int32_t thread_id;
+    int64_t enter_ns;
+    int64_t exit_ns;        // kUnfinished: the process ended inside the call
+    std::string_view text;  // of events that carry one
+};
+
+// Positions below `next` are in the database with this transaction, except those in `open`, which were still being
+// written by a thread inside a call.
+struct RingProgress {
+    uint64_t ring_id;
+    uint64_t next;
+    std::span<const uint64_t> open;
+    std::span<const uint64_t> dropped;  // by Drop, since the ring was made
+};
+
+struct ClockPair {
+    uint64_t ticks;
+    int64_t mono_ns;
+    int64_t real_ns;
+};
+
+struct Batch {
+    std::span<const Event> events;  // by thread in order of enter; between threads in any
+    std::span<const RingProgress> rings;
+    std::span<const ClockPair> clock;
+    int64_t watermark_ns;  // no later launch, copy or memset starts before this
+};
+
+}  // namespace gpushim::shim

@@ -1,0 +1,46 @@
+// The one word that every hook looks at first, and what a thread carries from call to call. All of it is plain data
+// that exists before any constructor runs and is never destroyed; after a fork of any kind the word reads zero,
+// because it lies on a page that forks wipe: a child is dark until its own first CUDA context.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "ring_format.h"
+
+namespace gpushim::shim {
+
+enum Doing : uint32_t {
+    kDark = 0,       // nothing is recorded: calls pass through
+    kRecording = 1,
+};
+
+struct Live {
+    std::atomic<uint32_t> doing;
+    std::atomic<uint32_t> wanted;  // the writer would like to know a name: the next slow moment asks (names.h)
+    uint32_t clock_kind;           // how ticks are read
+    uint32_t generation;           // raised by every start: rings of an earlier one are not used
+};
+
+// Points to a zero page until lifecycle starts recording.
+extern constinit Live* live;
+
+inline bool recording() { return live->doing.load(std::memory_order_relaxed) == kRecording; }
+
+struct ThreadState {
+    RingHeader* ring;        // null: none yet
+    Slot* slots;             // of that ring
+    uint64_t mask;           // slot_count - 1
+    const void* cuda_frame;  // frame of the outermost CUDA call in progress (guard.h)
+    const void* nccl_frame;  // … of the outermost NCCL call
+    uint64_t poll_position;  // 1 + position of an open query slot that may still grow; 0: none
+    uint32_t context;
+    uint32_t group;
+    uint32_t generation;
+    uint32_t nccl_depth;  // ncclGroupStart without its end
+};
+
+// Initial-exec: the default model may call malloc at a thread's first use.
+extern thread_local constinit ThreadState thread_state __attribute__((tls_model("initial-exec")));
+
+}  // namespace gpushim::shim

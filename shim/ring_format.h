@@ -1,0 +1,107 @@
+// What lies in a ring: the contract between the traced program's threads (producers, one per ring), the writer
+// thread, and the recovery that reads what a killed process left behind. Constants and plain structs only; the one
+// header of shim/ that analysis/ includes. Raise kRingVersion with every change of layout or meaning.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace gpushim {
+
+constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
+constexpr uint32_t kRingVersion = 1;
+
+// What an event is; decides what its four words mean. `handle` words are the driver's own values.
+enum class EventKind : uint8_t {
+    launch,        // function, stream, grid (x | y<<32 | z<<48), block and shared (x:11 y:11 z:7 | shared<<32)
+    graph_launch,  // exec, stream
+    copy,          // target, source, bytes, stream
+    memset,        // target, bytes, stream, element bytes
+    host_call,     // stream: a host function or callback was enqueued
+    sync,          // handle waited for (stream, event or context; 0: current context)
+    query,         // handle, times asked, ticks spent in all of them: one slot for many polls
+    record,        // event, stream
+    wait,          // event, stream
+    value,         // stream memory operation: stream, address
+    born,          // handle, parent, extra (by the API: flags, device, …)
+    died,          // handle
+    named,         // handle, parent, length of the name; the name's bytes follow in kText slots
+    memory,        // address, bytes (0: freed), flags
+    context,       // handle: made current
+    capture,       // stream, graph
+    graph,         // graph or exec, graph or node: built, instantiated, updated
+    collective,    // communicator, count, datatype | op<<8 | root or peer<<32, stream
+    communicator,  // handle, rank | ranks<<32, hash of the unique id, parent
+    group,         // group start/end
+    marker,        // value (samples, …); the text follows in kText slots where it has one
+    other,         // a call that only takes time: nothing, or one handle
+    text,          // 32 bytes of the text that the event before it announces
+    thread,        // thread id, ticks when it took this ring: a ring changes hands
+    odd_launch,    // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its launch
+};
+
+enum SlotFlags : uint16_t {
+    kPerThreadStream = 1,  // stream 0 means the thread's own (a _ptds or _ptsz name, or a look-up that asked so)
+    kInsideNccl = 2,       // called from within an NCCL call: belongs to `group`
+    kCaptured = 4,         // recorded into a graph, not executed
+    kFailed = 8,           // the call returned an error; `result` says which
+};
+
+// One event. 64 bytes, a cache line. The producer writes it in place: `mark` first says "open" (the call has been
+// entered), then, when the call has returned and everything else is in place, "complete" with release order.
+struct alignas(64) Slot {
+    std::atomic<uint32_t> mark;  // (position + 1) << 1 | complete; 0: never used
+    uint16_t api;                // row of the hook tables (ApiId)
+    uint8_t kind;                // EventKind
+    uint8_t flags;
+    uint32_t context;  // number of the thread's current context (see EventKind::context); 0: not known
+    uint32_t group;    // number of the NCCL call it happened in; 0: none
+    uint64_t enter;    // ticks
+    uint64_t exit;     // ticks
+    uint64_t word[4];
+};
+static_assert(sizeof(Slot) == 64);
+constexpr size_t kTextBytes = sizeof(Slot::word);
+
+constexpr uint32_t open_mark(uint64_t position) { return static_cast<uint32_t>(position + 1) << 1; }
+constexpr uint32_t complete_mark(uint64_t position) { return open_mark(position) | 1; }
+
+// Ticks to time: the writer adds a pair at least every 100 ms; the newest kAnchors of them stay here for recovery.
+struct Anchor {
+    uint64_t ticks;
+    int64_t mono_ns;
+    int64_t real_ns;
+};
+constexpr size_t kAnchors = 256;
+
+enum class Drop : uint32_t { full, no_ring, writer_down, reader, count };
+constexpr size_t kDrops = static_cast<size_t>(Drop::count);
+
+// First page(s) of a ring's file; slots follow at kSlotsOffset.
+struct RingHeader {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t slot_count;  // a power of two
+    uint64_t ring_id;     // unique within the trace
+    uint8_t trace_uuid[16];
+    uint8_t boot_id[16];
+    int32_t pid;
+    uint32_t clock_kind;  // 0: TSC; 1: CLOCK_MONOTONIC ns; 2: the test clock
+    int64_t process_start_ticks;
+    char trace_path[1024];
+
+    // The producer's line.
+    alignas(64) uint64_t head;     // next position to use
+    uint64_t cached_tail;
+    uint64_t dropped[kDrops];
+
+    // The writer's line: positions below are free again.
+    alignas(64) std::atomic<uint64_t> tail;
+    std::atomic<uint32_t> anchor_count;  // ever written; the newest is at (count - 1) % kAnchors
+    Anchor anchors[kAnchors];
+};
+constexpr size_t kSlotsOffset = 8192;
+static_assert(sizeof(RingHeader) <= kSlotsOffset);
+
+}  // namespace gpushim
