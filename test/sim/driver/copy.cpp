@@ -75,7 +75,10 @@ CUresult resolve_side(const Operand& o, const Copy& extent, CopySide& side) {
     if ((o.type == CU_MEMORYTYPE_HOST ? o.host : o.device) == 0) return CUDA_ERROR_INVALID_VALUE;
     RETURN_IF_FAILED(lay_out(o, extent, side));
     const MemoryRange* range = find_range(side.first);
-    if (range == nullptr) return o.type == CU_MEMORYTYPE_DEVICE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    if (range == nullptr) {
+        const bool not_of_host = o.type == CU_MEMORYTYPE_DEVICE || is_device_address(side.first);
+        return not_of_host ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    }
     const size_t reach =
         (extent.depth - 1) * side.plane_bytes + (extent.height - 1) * side.pitch + extent.width;
     side.kind = range->kind;
@@ -83,7 +86,7 @@ CUresult resolve_side(const Operand& o, const Copy& extent, CopySide& side) {
     side.sync_memops = range->sync_memops;
     // Host memory may be registered in part; whatever the device reaches must be one allocation.
     const bool all_of_it = !side.on_host() || o.type == CU_MEMORYTYPE_DEVICE;
-    return all_of_it && !range->holds(side.first, reach) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    return all_of_it && !holds(*range, side.first, reach) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 struct DirectionFacts {

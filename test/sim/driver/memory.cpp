@@ -21,11 +21,13 @@ Ranges& ranges() {
     return *made;
 }
 
-// The first API version has 32-bit addresses; what it allocates lies below 4 GiB.
+// The first API version has 32-bit addresses; what it allocates lies below 4 GiB. Made when first needed.
+Arena* low = nullptr;
+
 Arena& low_arena() {
     constexpr size_t kLowBytes = 512u << 20;
-    static auto* const made = new Arena(kLowBytes, Arena::Low::yes);
-    return *made;
+    if (low == nullptr) low = new Arena(kLowBytes, Arena::Low::yes);
+    return *low;
 }
 
 Arena& arena_of(const MemoryRange& range) {
@@ -59,6 +61,20 @@ MemoryRange* find_range(uintptr_t address) {
     if (after == ranges().begin()) return nullptr;
     MemoryRange& range = std::prev(after)->second;
     return address < range.end() ? &range : nullptr;
+}
+
+bool is_device_address(uintptr_t address) {
+    for (int ordinal = 0; ordinal < device_count(); ++ordinal)
+        if (device(ordinal)->arena->contains(address)) return true;
+    return low != nullptr && low->contains(address);
+}
+
+bool holds(const MemoryRange& range, uintptr_t address, size_t bytes) {
+    if (range.holds(address, bytes)) return true;
+    if (range.origin != MemoryOrigin::mapped || address < range.base || address >= range.end()) return false;
+    const MemoryRange* next = find_range(range.end());
+    const bool goes_on = next != nullptr && next->origin == MemoryOrigin::mapped;
+    return goes_on && holds(*next, next->base, bytes - (range.end() - address));
 }
 
 MemoryRange& add_range(MemoryRange range) {

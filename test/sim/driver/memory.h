@@ -42,6 +42,12 @@ inline MemoryKind kind_of(uintptr_t address) {
     return range != nullptr ? range->kind : MemoryKind::pageable;
 }
 
+// Whether it lies where devices have their memory, allocated or not.
+bool is_device_address(uintptr_t address);
+
+// Whether [address, address + bytes) lies in the range, or goes on in mappings that follow it without a gap.
+bool holds(const MemoryRange& range, uintptr_t address, size_t bytes);
+
 MemoryRange& add_range(MemoryRange range);  // gives it its id
 void remove_range(uintptr_t base);
 bool overlaps_range(uintptr_t base, size_t size_bytes);

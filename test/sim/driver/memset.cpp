@@ -24,7 +24,7 @@ CUresult check(const MemsetWork& work) {
     if (work.width > SIZE_MAX / work.element_bytes) return CUDA_ERROR_INVALID_VALUE;
     const MemoryRange* range = find_range(work.target);
     const size_t reach = (work.height - 1) * pitch + row_bytes(work);
-    return range != nullptr && range->holds(work.target, reach) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return range != nullptr && holds(*range, work.target, reach) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 void fill_row(uintptr_t first, const MemsetWork& work) {
