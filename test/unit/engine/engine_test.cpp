@@ -81,6 +81,22 @@ TEST_CASE("waiting in real time ends after the operation, with its bytes in plac
     CHECK(a.reached());
 }
 
+TEST_CASE("waiting ends when the bytes are in place, if that is later than the operation", "[engine]") {
+    OwnBox own;
+    Stream a;
+    std::atomic<bool> moved{false};
+    Operation op;
+    op.op = "h2d";
+    op.bytes = 1 << 20;
+    op.move = [&] {
+        clock::sleep_until(clock::now() + 30'000 * kUs);
+        moved = true;
+    };
+    a.add(op);
+    a.wait();
+    CHECK(moved);
+}
+
 TEST_CASE("an operation with an open question holds up its stream, no other", "[engine]") {
     OwnBox own("GPUSIM_CLOCK=stepped");
     Stream a, b;
@@ -175,7 +191,13 @@ TEST_CASE("bytes move in the order of the operations", "[engine]") {
     OwnBox own;
     Stream a;
     std::vector<int> order;
-    for (int i = 0; i < 50; ++i) a.add("h2d", 0, [&order, i] { order.push_back(i); });
+    for (int i = 0; i < 50; ++i) {
+        Operation op;
+        op.op = "h2d";
+        op.bytes = i % 2 == 0 ? 1 << 20 : 1;  // beside the program's thread, at once
+        op.move = [&order, i] { order.push_back(i); };
+        a.add(op);
+    }
     a.wait();
     REQUIRE(order.size() == 50);
     for (int i = 0; i < 50; ++i) CHECK(order[static_cast<size_t>(i)] == i);

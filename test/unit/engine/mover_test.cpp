@@ -1,6 +1,7 @@
 #include "engine/mover.h"
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "engine/engine.h"
@@ -68,8 +69,16 @@ TEST_CASE("in stepped mode all bytes move at once", "[mover]") {
 }
 
 TEST_CASE("what a job holds is let go before it counts as done", "[mover]") {
-    auto held = std::make_shared<int>(1);
-    const std::weak_ptr<int> watched = held;
+    struct Slow {
+        explicit Slow(std::atomic<bool>& flag) : gone(flag) {}
+        ~Slow() {
+            clock::sleep_until(clock::now() + 20'000'000);
+            gone = true;
+        }
+        std::atomic<bool>& gone;
+    };
+    std::atomic<bool> gone{false};
+    auto held = std::make_shared<Slow>(gone);
     mover::wait(push([held = std::move(held)] {}, kLarge));
-    CHECK(watched.expired());
+    CHECK(gone);
 }

@@ -117,6 +117,28 @@ TEST_CASE("joins and waits are not in the truth", "[truth]") {
     CHECK(contents(truth_file()).empty());
 }
 
+TEST_CASE("joins and waits do not hold up the lines of what follows", "[truth]") {
+    TruthBox box("GPUSIM_CLOCK=stepped");
+    Stream a;
+    Operation silent = named("wait", "x", 1, 1, 0);
+    silent.silent = true;
+    call(1, 2, [&] { a.add(silent); });
+    call(3, 4, [&] { a.add(named("kernel", "k", 5, 1, 0)); });
+    CHECK(contents(truth_file()) == "kernel\t0\t7\t5\t6\t0\tk\t3\t4\n");
+}
+
+TEST_CASE("one call may issue several operations", "[truth]") {
+    TruthBox box("");
+    Stream a;
+    call(1, 2, [&] {
+        a.add(named("kernel", "k1", 5, 1, 0));
+        a.add(named("kernel", "k2", 5, 1, 0));
+    });
+    CHECK(contents(truth_file()) ==
+          "kernel\t0\t7\t5\t6\t0\tk1\t1\t2\n"
+          "kernel\t0\t7\t6\t7\t0\tk2\t1\t2\n");
+}
+
 TEST_CASE("threads write whole lines", "[truth]") {
     TruthBox box("");
     constexpr int kThreads = 4, kLines = 500;
