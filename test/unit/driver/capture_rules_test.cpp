@@ -1,4 +1,5 @@
-// Potentially unsafe calls: by the mode of the capture, the mode of the calling thread, and whose capture it is.
+// Potentially unsafe calls: by the mode of the capture, the mode of the calling thread, and whose capture it
+// is.
 #include <functional>
 
 #include "graph_bench.h"
@@ -38,7 +39,8 @@ void check_rule(const Bench& bench, CUstream s, const Rule& rule, bool same_thre
     else
         elsewhere(bench, [&] { result = call_in_mode(rule.thread, call); });
     const bool may = same_thread ? rule.same_thread_may : rule.other_thread_may;
-    INFO("capture mode " << rule.capture << ", thread mode " << rule.thread << ", same thread " << same_thread);
+    INFO("capture mode " << rule.capture << ", thread mode " << rule.thread << ", same thread "
+                         << same_thread);
     CHECK(result == (may ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
     CHECK(status_of(s) == (may ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_INVALIDATED));
     CUgraph graph = nullptr;

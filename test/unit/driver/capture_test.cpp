@@ -220,8 +220,10 @@ TEST_CASE("callbacks that are told a status cannot be captured, host functions c
     const Bench bench;
     const CUstream s = bench.stream();
     CU(cuStreamBeginCapture_v2(s, kGlobal));
-    CU(cuLaunchHostFunc(s, [](void*) {}, nullptr));
-    CU_IS(cuStreamAddCallback(s, [](CUstream, CUresult, void*) {}, nullptr, 0),
+    CU(cuLaunchHostFunc(
+        s, [](void*) {}, nullptr));
+    CU_IS(cuStreamAddCallback(
+              s, [](CUstream, CUresult, void*) {}, nullptr, 0),
           CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     CU_IS(failed_end(s), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 }

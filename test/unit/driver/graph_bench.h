@@ -1,5 +1,6 @@
-// What cases about capture and graphs stand on: device 0 of a box with an exact clock, a few kernels whose names say
-// how long they take, streams, and the truth about what ran. The first statement of a case makes one.
+// What cases about capture and graphs stand on: device 0 of a box with an exact clock, a few kernels whose
+// names say how long they take, streams, and the truth about what ran. The first statement of a case makes
+// one.
 #pragma once
 
 #include <unistd.h>
@@ -158,7 +159,8 @@ inline CUDA_KERNEL_NODE_PARAMS kernel_node(CUfunction function, void** parameter
     return params;
 }
 
-inline CUgraphNode add_kernel(CUgraph graph, CUfunction function, const std::vector<CUgraphNode>& after = {}) {
+inline CUgraphNode add_kernel(CUgraph graph, CUfunction function,
+                              const std::vector<CUgraphNode>& after = {}) {
     const auto params = kernel_node(function);
     CUgraphNode node = nullptr;
     CU(cuGraphAddKernelNode_v2(&node, graph, after.data(), after.size(), &params));
