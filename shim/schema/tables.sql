@@ -1,0 +1,212 @@
+-- One trace: what one process did. Written by the shim, append-only (only ring_commit is updated). Times are
+-- nanoseconds: `enter_ns` is CLOCK_MONOTONIC of this host and the row's id in every event table, so that a table is in
+-- time order and a span of time is a range of rows; equal starts move by 1 ns. Everything else is relative to it.
+-- NULL means: not recorded. Schema version: PRAGMA user_version; history in README.md.
+PRAGMA user_version = 1;
+
+-- Facts about this trace: uuid, boot_id, host, shim_version, clock, started_mono_ns, started_real_ns, …
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- The process: one row.
+CREATE TABLE process (
+  pid INTEGER NOT NULL,
+  parent_pid INTEGER,
+  start_ticks INTEGER,       -- /proc/<pid>/stat field 22: tells a reused pid
+  executable TEXT,           -- its file name, no arguments
+  rank INTEGER,              -- of the whole job, as the launcher's environment says; NULL: unknown
+  local_rank INTEGER,
+  world_size INTEGER,
+  run_key TEXT,              -- same for all processes of a run: launcher's run id, job id, or parent process
+  restart INTEGER,           -- how often the launcher has started it again
+  tag TEXT                   -- GPUSHIM_TAG
+);
+
+-- The fixed list of performance variables that were set when tracing began.
+CREATE TABLE environment (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- Threads that made recorded calls.
+CREATE TABLE thread (id INTEGER PRIMARY KEY, tid INTEGER NOT NULL, name TEXT, first_ns INTEGER NOT NULL);
+
+-- Devices as the driver showed them to this process.
+CREATE TABLE device (
+  id INTEGER PRIMARY KEY,    -- ordinal in this process
+  uuid TEXT,                 -- GPU-xxxxxxxx-…
+  name TEXT,
+  memory_bytes INTEGER,
+  pci TEXT
+);
+
+-- Every object by its life: the same handle value is used again and again.
+CREATE TABLE handle (
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,        -- context, stream, event, module, library, function, kernel, graph, exec, communicator, pool
+  handle INTEGER NOT NULL,   -- the driver's value
+  born_ns INTEGER,           -- NULL: it was there before tracing began
+  died_ns INTEGER,           -- NULL: still alive (a row of handle_end ends it)
+  parent_id INTEGER,         -- handle it was made in or from
+  extra INTEGER              -- by kind: device of a context, flags of a stream, …
+);
+
+-- Ends of lives whose handle row was already written.
+CREATE TABLE handle_end (handle_id INTEGER PRIMARY KEY, died_ns INTEGER NOT NULL);
+
+CREATE TABLE context (id INTEGER PRIMARY KEY, handle_id INTEGER NOT NULL, device_id INTEGER);
+
+-- Streams, with the default ones of each context (and thread) as rows of their own.
+CREATE TABLE stream (
+  id INTEGER PRIMARY KEY,
+  handle_id INTEGER,         -- NULL: a default stream
+  context_id INTEGER,
+  kind TEXT NOT NULL,        -- made, legacy, per_thread
+  thread_id INTEGER,         -- of per_thread
+  flags INTEGER,
+  priority INTEGER
+);
+
+-- Texts, each once.
+CREATE TABLE name (
+  id INTEGER PRIMARY KEY,
+  text TEXT NOT NULL,        -- as the program gave it
+  demangled TEXT             -- NULL: not a mangled name
+);
+
+-- Rows of the hook tables that occur in this trace.
+CREATE TABLE api (id INTEGER PRIMARY KEY, name TEXT NOT NULL, base TEXT NOT NULL, kind TEXT NOT NULL);
+
+-- What a launch looks like, each once: function, geometry and attributes.
+CREATE TABLE shape (
+  id INTEGER PRIMARY KEY,
+  handle_id INTEGER,         -- of the function or kernel
+  name_id INTEGER,
+  api_id INTEGER NOT NULL,
+  grid_x INTEGER, grid_y INTEGER, grid_z INTEGER,
+  block_x INTEGER, block_y INTEGER, block_z INTEGER,
+  shared_bytes INTEGER,      -- dynamic shared memory
+  cluster_x INTEGER, cluster_y INTEGER, cluster_z INTEGER,  -- NULL: no cluster
+  attributes INTEGER         -- bits: 1 cooperative, 2 programmatic stream serialization, 4 other attributes present
+);
+
+-- flags of all event tables: 1 captured into a graph, not executed; 2 the call failed; 4 unfinished: the process ended
+-- inside the call (dur_ns NULL); 8 recovered after the process had died; 16 inferred link to its group.
+CREATE TABLE launch (
+  enter_ns INTEGER PRIMARY KEY,
+  dur_ns INTEGER,            -- of the call, on the host
+  thread_id INTEGER,
+  stream_id INTEGER,
+  shape_id INTEGER,
+  group_id INTEGER,          -- collective it belongs to: its enter_ns
+  flags INTEGER
+);
+
+CREATE TABLE copy (
+  enter_ns INTEGER PRIMARY KEY,
+  dur_ns INTEGER,
+  thread_id INTEGER,
+  stream_id INTEGER,
+  api_id INTEGER,
+  bytes INTEGER,
+  direction INTEGER,         -- 1 h2d, 2 d2h, 3 d2d, 4 p2p, 5 h2h; 0 not known
+  sides INTEGER,             -- memory of source + 8 * target: 1 pageable, 2 pinned, 3 managed, 4 device, 5 array; 0 not known
+  group_id INTEGER,
+  flags INTEGER              -- 32: a form of the call that may block the host
+);
+
+CREATE TABLE memset (
+  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, api_id INTEGER,
+  bytes INTEGER, group_id INTEGER, flags INTEGER
+);
+
+-- Calls that wait or ask. Polls of one object in a row are one row: `calls` of them took `dur_ns` in all.
+CREATE TABLE sync (
+  enter_ns INTEGER PRIMARY KEY,
+  dur_ns INTEGER,
+  thread_id INTEGER,
+  api_id INTEGER,
+  target_id INTEGER,         -- handle.id of the stream, event or context
+  stream_id INTEGER,         -- where it is a stream
+  calls INTEGER,
+  group_id INTEGER,
+  flags INTEGER
+);
+
+CREATE TABLE communicator (
+  id INTEGER PRIMARY KEY,
+  uid TEXT NOT NULL,         -- same in all ranks: hash of the unique id, or of the parent's with the split
+  handle_id INTEGER,
+  device_id INTEGER,
+  rank INTEGER,
+  ranks INTEGER,
+  parent_id INTEGER
+);
+
+CREATE TABLE collective (
+  enter_ns INTEGER PRIMARY KEY,
+  dur_ns INTEGER,
+  thread_id INTEGER,
+  stream_id INTEGER,
+  api_id INTEGER,
+  communicator_id INTEGER,
+  seq INTEGER,               -- nth on its communicator; point-to-point: nth of (communicator, source, destination)
+  count INTEGER,
+  dtype INTEGER,             -- ncclDataType_t
+  op INTEGER,                -- ncclRedOp_t; NULL: none
+  peer INTEGER,              -- root or peer; NULL: none
+  bytes INTEGER,             -- count * size of dtype
+  group_id INTEGER,          -- enter_ns of the outermost NCCL call or group it is part of
+  flags INTEGER
+);
+
+-- Graphs that were instantiated: what they hold.
+CREATE TABLE graph (
+  id INTEGER PRIMARY KEY, handle_id INTEGER NOT NULL,
+  kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER   -- nodes; NULL: not recorded
+);
+CREATE TABLE graph_launch (
+  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, graph_id INTEGER, flags INTEGER
+);
+
+-- Allocations, registrations and frees.
+CREATE TABLE memory (
+  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, api_id INTEGER,
+  address INTEGER, bytes INTEGER,  -- freed: negative, NULL where the size was not known
+  kind INTEGER,                    -- 2 pinned, 3 managed, 4 device, 5 array
+  context_id INTEGER, held_bytes INTEGER, -- of this kind in this context, after it
+  flags INTEGER
+);
+
+-- Every other recorded call: life of objects, capture, graphs, events, waits, host functions.
+CREATE TABLE call (
+  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, api_id INTEGER,
+  target_id INTEGER, stream_id INTEGER, group_id INTEGER, flags INTEGER
+);
+
+-- Steps and marks of the program (gpushim_step, gpushim_mark), profiler start and stop.
+CREATE TABLE marker (enter_ns INTEGER PRIMARY KEY, thread_id INTEGER, kind TEXT NOT NULL, name_id INTEGER, value INTEGER);
+
+-- Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment.
+CREATE TABLE clock (mono_ns INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, real_ns INTEGER NOT NULL);
+
+-- How far each ring is in the database: what makes recovery exact. Replaced with every transaction.
+CREATE TABLE ring_commit (ring_id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, open BLOB, watermark_ns INTEGER NOT NULL);
+
+-- Events that are not here, by reason, as counted when they were lost. Cumulative per ring; the newest row counts.
+CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INTEGER NOT NULL, events INTEGER NOT NULL,
+  PRIMARY KEY (ring_id, reason, seen_ns)) WITHOUT ROWID;
+
+-- From here on: places of what is not recorded yet. The tables are empty; views join them where that makes sense.
+
+-- When an operation ran on its device, beside the row of the same enter_ns: offset from enter_ns, and how sure.
+CREATE TABLE level_error (id INTEGER PRIMARY KEY, level TEXT NOT NULL, low_ns INTEGER, high_ns INTEGER);
+CREATE TABLE launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
+CREATE TABLE copy_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
+CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
+CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
+-- What a launching thread did between two calls.
+CREATE TABLE host_gap (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, running_ns INTEGER, class TEXT);
+-- Spans in which device times were taken.
+CREATE TABLE window (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, device_id INTEGER, coverage REAL);
+-- Totals per second, for spans whose rows are gone.
+CREATE TABLE rollup (second INTEGER, kind TEXT, name_id INTEGER, stream_id INTEGER, events INTEGER, sum_ns INTEGER,
+  min_ns INTEGER, max_ns INTEGER, bytes INTEGER, histogram BLOB, PRIMARY KEY (second, kind, name_id, stream_id)) WITHOUT ROWID;
+-- Samples of the device's own counters.
+CREATE TABLE nvml (mono_ns INTEGER, device_id INTEGER, key TEXT, value REAL, PRIMARY KEY (mono_ns, device_id, key)) WITHOUT ROWID;
