@@ -187,6 +187,8 @@ TEST_CASE("NVML's utilisation is the share of the last second in which operation
     CHECK(rates.gpu == 0);
     NVML(nvmlDeviceGetPowerUsage(device, &number));
     CHECK(number == 70'000);
+    NVML(nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &number));
+    CHECK(number == 345);
     NVML(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));
     CHECK(reasons == nvmlClocksEventReasonGpuIdle);
 
@@ -318,7 +320,9 @@ TEST_CASE("NVML counts bytes over PCIe and NVLink", "[nvml]") {
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
     unsigned kb = 0;
+    box::count_bytes(0, 0, 500'000);  // before anybody asks
     NVML(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_RX_BYTES, &kb));
+    CHECK(kb == 0);
     NVML(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_TX_BYTES, &kb));
     box::count_bytes(0, 0, 6'000'000);
     box::count_bytes(0, 1, 2'000'000);
@@ -328,7 +332,7 @@ TEST_CASE("NVML counts bytes over PCIe and NVLink", "[nvml]") {
     CHECK(kb == 3000);
     NVML(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_TX_BYTES, &kb));
     CHECK(kb == 1000);
-    CHECK(field(device, NVML_FI_DEV_PCIE_COUNT_RX_BYTES).value.ullVal == 6'000'000);
+    CHECK(field(device, NVML_FI_DEV_PCIE_COUNT_RX_BYTES).value.ullVal == 6'500'000);
     CHECK(field(device, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, 5).value.ullVal == 4);
     CHECK(field(device, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX, UINT_MAX).value.ullVal == 18 * 4);
     CHECK(field(device, NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, 18).nvmlReturn == NVML_ERROR_NOT_SUPPORTED);
@@ -389,6 +393,8 @@ TEST_CASE("NVML's topology: links to a switch, pairs on a PCIe switch, four on a
     NVML(nvmlDeviceGetTopologyNearestGpus(device_at(2), NVML_TOPOLOGY_NODE, &count, near));
     CHECK(near[0] == device_at(0));
     CHECK(near[1] == device_at(1));
+    NVML(nvmlDeviceGetTopologyNearestGpus(device_at(2), NVML_TOPOLOGY_INTERNAL, &(count = 0), nullptr));
+    CHECK(count == 0);
     nvmlIntNvLinkDeviceType_t remote;
     NVML(nvmlDeviceGetNvLinkRemoteDeviceType(device_at(0), 17, &remote));
     CHECK(remote == NVML_NVLINK_DEVICE_TYPE_SWITCH);
