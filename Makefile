@@ -5,6 +5,9 @@
 #   make SAN=address,undefined  the same under sanitizers, into build/san-address-undefined/
 
 MAKEFLAGS += --no-builtin-rules
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc) # one given on the command line wins
+endif
 .DELETE_ON_ERROR:
 .SUFFIXES:
 comma := ,
