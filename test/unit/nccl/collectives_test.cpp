@@ -214,5 +214,41 @@ TEST_CASE("large contributions go through the stage many times over", "[nccl]") 
     }
     ranks.synchronize();
     for (int r = 0; r < 2; ++r)
-        CHECK(ranks.get(r, buffers[r], kLarge) == std::vector<float>(kLarge, 1048576.0f));  // 2 to the 20th
+        CHECK((ranks.get(r, buffers[r], kLarge) == std::vector<float>(kLarge, 1048576.0f)));  // 2 to the 20th
+}
+
+TEST_CASE("operations of several streams each have their place in the stage", "[nccl]") {
+    box::knobs("GPUSIM_DEVICES=2");
+    const Ranks ranks(2);
+    constexpr size_t kLarge = 50'000;
+    constexpr int kStreams = 6;
+    std::vector<int*> buffers[2];
+    std::vector<CUstream> streams[2];
+    for (int r = 0; r < 2; ++r)
+        for (int s = 0; s < kStreams; ++s) {
+            buffers[r].push_back(ranks.put(r, std::vector<int>(kLarge, 10 * r + s)));
+            CU(cuStreamCreate(&streams[r].emplace_back(), CU_STREAM_NON_BLOCKING));
+        }
+    for (int r = 0; r < 2; ++r)
+        for (size_t s = 0; s < kStreams; ++s)
+            NC(ncclBroadcast(buffers[r][s], buffers[r][s], kLarge, ncclInt, 0, ranks.comm(r),
+                             reinterpret_cast<cudaStream_t>(streams[r][s])));
+    for (int r = 0; r < 2; ++r) {
+        ranks.use(r);
+        for (int s = 0; s < kStreams; ++s) {
+            CU(cuStreamSynchronize(streams[r][static_cast<size_t>(s)]));
+            CHECK((ranks.get(r, buffers[r][static_cast<size_t>(s)], kLarge) == std::vector<int>(kLarge, s)));
+        }
+    }
+}
+
+TEST_CASE("the stage is used again", "[nccl]") {
+    box::knobs("GPUSIM_DEVICES=1 GPUSIM_MEMORY_GB=1");  // so it holds 2 GiB
+    const Ranks ranks(1);
+    constexpr size_t kLarge = 100'000'000;
+    char* const buffer = ranks.put(0, std::vector<char>(kLarge, 'x'));
+    for (int round = 0; round < 24; ++round)
+        NC(ncclBroadcast(buffer, buffer, kLarge, ncclChar, 0, ranks.comm(0), ranks.stream(0)));
+    ranks.synchronize();
+    CHECK(ranks.get(0, buffer + kLarge - 1, 1)[0] == 'x');
 }

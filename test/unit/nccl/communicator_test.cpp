@@ -144,6 +144,15 @@ TEST_CASE("finalize waits for what is under way and closes", "[nccl]") {
     NC_IS(ncclAllReduce(b, b, 1, ncclInt, ncclSum, ranks.comm(0), ranks.stream(0)), ncclInvalidUsage);
 }
 
+TEST_CASE("finalize waits for the end of what cannot be done, too", "[nccl]") {
+    box::knobs("GPUSIM_DEVICES=2 GPUSIM_NCCL_TIMEOUT_S=0.2");
+    const Ranks ranks(2);
+    int* const b = ranks.put(0, std::vector<int>{1});
+    NC(ncclAllReduce(b, b, 1, ncclInt, ncclSum, ranks.comm(0), ranks.stream(0)));
+    NC(ncclCommFinalize(ranks.comm(0)));
+    CHECK(state_of(ranks.comm(0)) == ncclRemoteError);
+}
+
 TEST_CASE("a non-blocking communicator is of no use until it is ready", "[nccl]") {
     box::knobs("GPUSIM_DEVICES=2");
     CU(cuInit(0));
