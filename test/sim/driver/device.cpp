@@ -1,6 +1,8 @@
 // Devices and the driver itself: start, version, names, attributes. What a device is, is data: device_facts.h
 // and attributes.def.
+#include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "engine/device_facts.h"
 #include "engine/knobs.h"
@@ -57,6 +59,16 @@ CUresult about(CUdevice ordinal, const void* result, Answer answer) {
     const auto held = engine::lock();
     Device* found = device(ordinal);
     return found != nullptr ? answer(*found) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+// [domain:]bus:device[.function], hexadecimal.
+std::optional<PciAddress> pci_address(const char* text) {
+    unsigned domain = 0, bus = 0, on_bus = 0;
+    if (std::sscanf(text, "%x:%x:%x", &domain, &bus, &on_bus) != 3) {
+        domain = 0;
+        if (std::sscanf(text, "%x:%x", &bus, &on_bus) != 2) return std::nullopt;
+    }
+    return PciAddress{static_cast<int>(domain), static_cast<int>(bus), static_cast<int>(on_bus)};
 }
 
 CUresult copy_text(char* target, int length, const std::string& text) {
@@ -160,11 +172,14 @@ API(cuDeviceGetPCIBusId)(char* text, int length, CUdevice ordinal) {
 
 API(cuDeviceGetByPCIBusId)(CUdevice* result, const char* text) {
     if (result == nullptr || text == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    for (int i = 0; i < device_count(); ++i)
-        if (device_pci_text(i) == text) {
-            *result = i;
-            return CUDA_SUCCESS;
-        }
+    const auto wanted = pci_address(text);
+    if (!wanted) return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < device_count(); ++i) {
+        const PciAddress at = device_pci(i);
+        if (at.domain != wanted->domain || at.bus != wanted->bus || at.device != wanted->device) continue;
+        *result = i;
+        return CUDA_SUCCESS;
+    }
     return CUDA_ERROR_INVALID_DEVICE;
 }
 

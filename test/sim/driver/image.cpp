@@ -73,6 +73,8 @@ size_t declared_bytes(std::string_view declaration) {
 }
 
 size_t alignment(std::string_view declaration) {
+    // What follows .ptr is about the memory pointed to.
+    declaration = declaration.substr(0, declaration.find(".ptr"));
     const size_t given = declaration.find(".align");
     if (given == std::string_view::npos) return type_bytes(declaration);
     return number(skip_space(declaration.substr(given + 6)), 8);

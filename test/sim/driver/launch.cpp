@@ -46,14 +46,31 @@ CUresult parameters_of(const Function& function, void** single, void** extra, Ke
                        std::vector<void*>& pointers) {
     if (single != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
     work.parameters = single;
+    const bool none_given = single == nullptr && extra == nullptr;
+    if (none_given && !function.parameters.empty()) return CUDA_ERROR_INVALID_VALUE;
     if (extra == nullptr) return CUDA_SUCCESS;
     std::byte* buffer = nullptr;
-    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2)
-        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) buffer = static_cast<std::byte*>(extra[1]);
-    if (buffer == nullptr) return CUDA_SUCCESS;
+    size_t size = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+        if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = static_cast<std::byte*>(extra[1]);
+        else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[1] != nullptr)
+            size = *static_cast<size_t*>(extra[1]);
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (size < function.parameter_bytes() || (buffer == nullptr && size > 0)) return CUDA_ERROR_INVALID_VALUE;
     for (const Parameter& p : function.parameters) pointers.push_back(buffer + p.offset);
     work.parameters = pointers.data();
     return CUDA_SUCCESS;
+}
+
+CUevent event_of(const CUlaunchAttribute& attribute) {
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+        return attribute.value.programmaticEvent.event;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+        return attribute.value.launchCompletionEvent.event;
+    return nullptr;
 }
 
 CUresult apply(const CUlaunchAttribute& attribute, KernelWork& work) {
@@ -66,22 +83,20 @@ CUresult apply(const CUlaunchAttribute& attribute, KernelWork& work) {
         if (work.grid[0] % c.x != 0 || work.grid[1] % c.y != 0 || work.grid[2] % c.z != 0)
             return CUDA_ERROR_INVALID_CLUSTER_SIZE;
     }
+    if (event_of(attribute) != nullptr && events().find(event_of(attribute)) == nullptr)
+        return CUDA_ERROR_INVALID_HANDLE;
     work.attributes.push_back(attribute);
     return CUDA_SUCCESS;
 }
 
 // Events that a launch attribute asks to be recorded with the kernel: on the box, when it is over.
 void record_attribute_events(const KernelWork& work, const Point& end) {
-    for (const CUlaunchAttribute& a : work.attributes) {
-        CUevent handle = a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT ? a.value.programmaticEvent.event
-                         : a.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT
-                             ? a.value.launchCompletionEvent.event
-                             : nullptr;
-        if (Event* event = events().find(handle)) {
+    for (const CUlaunchAttribute& attribute : work.attributes)
+        if (Event* event = events().find(event_of(attribute))) {
             event->point = end;
             event->recorded = true;
+            event->capture = nullptr;
         }
-    }
 }
 
 CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** single, void** extra,
@@ -108,7 +123,7 @@ CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, v
     const KernelWork described = work;
     Point end;
     RETURN_IF_FAILED(submit(*stream, std::move(work), &end));
-    record_attribute_events(described, end);
+    if (stream->capture == nullptr) record_attribute_events(described, end);
     return CUDA_SUCCESS;
 }
 

@@ -41,10 +41,11 @@ CUresult current_context_error() {
     return was_one ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-CUresult fault_by_now(const Fault& fault) {
-    if (fault.error == 0 || clock::now() < fault.from_ns) return CUDA_SUCCESS;
-    return static_cast<CUresult>(fault.error);
+CUresult fault_at(const Fault& fault, Ns moment) {
+    return fault.error != 0 && moment >= fault.from_ns ? static_cast<CUresult>(fault.error) : CUDA_SUCCESS;
 }
+
+CUresult fault_by_now(const Fault& fault) { return fault_at(fault, clock::now()); }
 
 CUresult current_fault() {
     if (Fault::how_many.load(std::memory_order_relaxed) == 0) return CUDA_SUCCESS;

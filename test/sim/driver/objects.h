@@ -57,7 +57,7 @@ struct Stream {
     int priority = 0;
     Point tail;                        // everything issued so far
     std::shared_ptr<Capture> capture;  // set while this stream records into a graph instead of executing
-    std::array<std::byte, 64> attribute_values[8]{};  // by CUstreamAttrID
+    std::array<std::byte, 64> attribute_values[CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING + 1]{};
     bool is_legacy = false;
     bool is_per_thread = false;
     bool blocking() const { return !is_legacy && (flags & CU_STREAM_NON_BLOCKING) == 0; }
@@ -84,6 +84,9 @@ struct Function {
     const char* name = "";  // interned: lives for ever
     Module* module = nullptr;
     std::vector<Parameter> parameters;
+    size_t parameter_bytes() const {
+        return parameters.empty() ? 0 : parameters.back().offset + parameters.back().size;
+    }
     bool parameters_known = false;  // PTX tells them; any other image does not
     int attributes[CU_FUNC_ATTRIBUTE_MAX]{};
     Ns duration_ns = 0;                    // how long its name or the knob says that it runs
@@ -185,9 +188,10 @@ class ContextStack {
     size_t depth_;
 };
 ContextStack& context_stack();
-Context* current_context();                 // null: none, or it has been destroyed
-CUresult fault_by_now(const Fault& fault);  // the error, once the moment has come
-CUresult current_fault();                   // its sticky error if the moment has come; takes the lock
+Context* current_context();                        // null: none, or it has been destroyed
+CUresult fault_at(const Fault& fault, Ns moment);  // the error, once its moment has come
+CUresult fault_by_now(const Fault& fault);
+CUresult current_fault();          // its sticky error if the moment has come; takes the lock
 CUresult current_context_error();  // why there is none: no context, or one that was destroyed; takes the lock
 
 uint64_t next_stream_id();

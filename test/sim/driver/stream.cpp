@@ -147,24 +147,38 @@ API(cuStreamGetGreenCtx)(CUstream handle, CUgreenCtx* green) {
 
 static_assert(sizeof(CUstreamAttrValue) == sizeof(Stream{}.attribute_values[0]));
 
+namespace {
+
+bool is_of_streams(CUstreamAttrID id) {
+    switch (static_cast<int>(id)) {
+        case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+        case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
 API(cuStreamSetAttribute)(CUstream handle, CUstreamAttrID id, const CUstreamAttrValue* value) {
+    if (!is_of_streams(id)) return CUDA_ERROR_INVALID_VALUE;
     return about(handle, value, [=](Stream& stream) {
-        if (id >= std::size(stream.attribute_values) && id != CU_LAUNCH_ATTRIBUTE_PRIORITY)
-            return CUDA_ERROR_INVALID_VALUE;
-        if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) stream.priority = value->priority;
-        if (id < std::size(stream.attribute_values))
-            std::memcpy(&stream.attribute_values[id], value, sizeof *value);
+        if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY)
+            stream.priority = std::clamp(value->priority, kGreatestPriority, kLeastPriority);
+        std::memcpy(&stream.attribute_values[id], value, sizeof *value);
         return CUDA_SUCCESS;
     });
 }
 API(cuStreamGetAttribute)(CUstream handle, CUstreamAttrID id, CUstreamAttrValue* value) {
+    if (!is_of_streams(id)) return CUDA_ERROR_INVALID_VALUE;
     return about(handle, value, [=](Stream& stream) {
-        if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-            value->priority = stream.priority;
-            return CUDA_SUCCESS;
-        }
-        if (id >= std::size(stream.attribute_values)) return CUDA_ERROR_INVALID_VALUE;
         std::memcpy(value, &stream.attribute_values[id], sizeof *value);
+        if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->priority = stream.priority;
         return CUDA_SUCCESS;
     });
 }
@@ -173,6 +187,8 @@ API(cuStreamCopyAttributes)(CUstream target, CUstream source) {
     Stream* to = find_stream(target);
     const Stream* from = find_stream(source);
     if (to == nullptr || from == nullptr) return stream_error();
+    if (to->context != from->context) return CUDA_ERROR_INVALID_VALUE;
     std::copy(std::begin(from->attribute_values), std::end(from->attribute_values), to->attribute_values);
+    to->priority = from->priority;
     return CUDA_SUCCESS;
 }

@@ -69,10 +69,10 @@ Point issue_work(const KernelWork& work, const Place& place, const Point& after)
 Point issue_work(const HostWork& work, const Place& place, const Point& after) {
     Operation op = describe("host", place);
     op.earliest_ns = place.issued_ns;
-    op.behaviour = host_function([work, fault = place.context->fault] {
+    op.behaviour = host_function_at([work, fault = place.context->fault](Ns start_ns) {
         if (work.function != nullptr) work.function(work.data);
         if (work.callback != nullptr)
-            work.callback(work.callback_stream, static_cast<CUresult>(fault->error), work.data);
+            work.callback(work.callback_stream, fault_at(*fault, start_ns), work.data);
     });
     return engine::issue(std::move(op), {&after});
 }
@@ -114,6 +114,7 @@ Point before_new_work(Stream& stream) {
 CUresult submit(Stream& stream, Work work, Point* end) {
     if (stream.capture != nullptr) return capture::record(stream, std::move(work));
     if (stream.is_legacy) RETURN_IF_FAILED(capture::forbids_legacy(*stream.context));
+    RETURN_IF_FAILED(fault_by_now(*stream.context->fault));
     life::operation_issued();
     const Place place{stream.context, stream.id, call::enter_ns()};
     const Point before = before_new_work(stream);

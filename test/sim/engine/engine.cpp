@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <list>
 
@@ -197,6 +199,7 @@ void wait(Point& point, Lock& held) {
         if (point.open.empty()) break;
         held.unlock();
         box::wait_bell(bell, kAttendEvery);
+        pthread_testcancel();  // as a driver's own sleep would be
         held.lock();
     }
     held.unlock();

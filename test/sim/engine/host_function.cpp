@@ -13,7 +13,7 @@ namespace {
 
 class HostFunction : public Behaviour, public std::enable_shared_from_this<HostFunction> {
   public:
-    explicit HostFunction(std::function<void()> body) : body_(std::move(body)) {}
+    explicit HostFunction(std::function<void(Ns)> body) : body_(std::move(body)) {}
 
     void arrive(Ns ready_ns) override;
     std::optional<Outcome> outcome() override {
@@ -25,7 +25,7 @@ class HostFunction : public Behaviour, public std::enable_shared_from_this<HostF
     void run();
 
   private:
-    std::function<void()> body_;
+    std::function<void(Ns)> body_;
     Ns ready_ns_ = 0, start_ns_ = 0, end_ns_ = 0;
     uint64_t moves_ = 0;  // the bytes of all that came before
     std::atomic<bool> done_{false};
@@ -75,14 +75,14 @@ void HostFunction::run() {
     if (clock::stepped()) {
         Ns lasted = 0;
         clock::collect_advances(&lasted);
-        body_();
+        body_(ready_ns_);
         clock::collect_advances(nullptr);
         start_ns_ = ready_ns_;
         end_ns_ = ready_ns_ + lasted;
     } else {
         clock::sleep_until(ready_ns_);
         start_ns_ = clock::now();
-        body_();
+        body_(start_ns_);
         end_ns_ = clock::now();
     }
     body_ = nullptr;
@@ -93,6 +93,10 @@ void HostFunction::run() {
 }  // namespace
 
 std::shared_ptr<Behaviour> host_function(std::function<void()> body) {
+    return host_function_at([body = std::move(body)](Ns) { body(); });
+}
+
+std::shared_ptr<Behaviour> host_function_at(std::function<void(Ns)> body) {
     return std::make_shared<HostFunction>(std::move(body));
 }
 

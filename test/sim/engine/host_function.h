@@ -10,5 +10,7 @@
 namespace gpusim {
 
 std::shared_ptr<Behaviour> host_function(std::function<void()> body);
+// The same for a body that is told when it starts.
+std::shared_ptr<Behaviour> host_function_at(std::function<void(Ns)> body);
 
 }  // namespace gpusim

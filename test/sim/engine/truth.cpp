@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -113,7 +114,8 @@ void write_line(const TruthRecord& r) {
         line, sizeof line,
         "%s\t%d\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.4096s\t%" PRId64 "\t%" PRId64 "\n",
         r.op, r.device, r.stream, r.start_ns, r.end_ns, r.bytes, r.name, r.enter_ns, r.exit_ns);
-    if (write(file().fd, line, static_cast<size_t>(length)) != length) give_up("write");
+    // Not write(): that is where a thread that is being cancelled would end, with the line unwritten.
+    if (syscall(SYS_write, file().fd, line, static_cast<size_t>(length)) != length) give_up("write");
 }
 
 // With the file's lock held.
