@@ -1,4 +1,4 @@
-"""NCCL across processes: each rank is a process of its own, its scenario a function of nccl_rank.py."""
+"""NCCL across processes: each rank is a process of its own, its scenario a function of nccl_scenarios.py."""
 import json
 import pathlib
 import signal
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import box
 from nccl_rank import INVALID_USAGE, IN_PROGRESS, LAUNCH_FAILED, REMOTE_ERROR, SUCCESS
 
-WORKER = pathlib.Path(__file__).with_name("nccl_rank.py")
+WORKER = pathlib.Path(__file__).with_name("nccl_scenarios.py")
 TIMEOUT_S = 2  # GPUSIM_NCCL_TIMEOUT_S where a rank is missing; more than this and a little is a hang
 
 

@@ -46,6 +46,12 @@ class GivesHandle {
     Communicator comm_;
 };
 
+RoomKey key_of(const ncclUniqueId& id) {
+    RoomKey key;
+    std::memcpy(&key, &id, sizeof key);
+    return key;
+}
+
 ncclResult_t check_ranks(const ncclComm_t* handle, int nranks, int rank) {
     if (handle == nullptr) return refuse(ncclInvalidArgument, "no place for the communicator");
     if (nranks < 1 || rank < 0 || rank >= nranks) return refuse(ncclInvalidArgument, "no such rank");
@@ -57,8 +63,7 @@ ncclResult_t init(ncclComm_t* handle, int nranks, const ncclUniqueId& id, int ra
                   const ncclConfig_t* config, int device) {
     if (const auto result = check_ranks(handle, nranks, rank); result != ncclSuccess)
         return Group::of_this_thread().spoil(result);
-    RoomKey key;
-    std::memcpy(&key, &id, sizeof key);
+    const RoomKey key = key_of(id);
     if (!Room::is_key(key))
         return Group::of_this_thread().spoil(refuse(ncclInvalidArgument, "not a unique id"));
     bind_to_process();
@@ -146,9 +151,18 @@ ncclResult_t init_all(ncclComm_t* handles, int count, const int* devices) {
     if (const auto result = get_unique_id(&id); result != ncclSuccess) return result;
     Group& group = Group::of_this_thread();
     group.start();
-    for (int rank = 0; rank < count; ++rank)
+    for (int rank = 0; rank < count; ++rank) {
+        handles[rank] = nullptr;
         init(&handles[rank], count, id, rank, nullptr, devices != nullptr ? devices[rank] : rank);
-    return group.end();
+    }
+    const ncclResult_t result = group.end();
+    if (result == ncclSuccess) return result;
+    for (int rank = 0; rank < count; ++rank) {
+        if (const Communicator made = find_communicator(handles[rank])) leave(made);
+        handles[rank] = nullptr;
+    }
+    Room::forget(key_of(id));
+    return result;
 }
 
 ncclResult_t comm_split(ncclComm_t handle, int color, int key, ncclComm_t* made, ncclConfig_t* config) {

@@ -1,0 +1,265 @@
+"""What the ranks of a test do: python3 nccl_scenarios.py SCENARIO FOLDER, with RANK and WORLD_SIZE set.
+
+A scenario is a function of this file. It gets a Rank, and what it returns is printed as one line of JSON.
+"""
+import ctypes
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+from ctypes import byref, c_int, c_uint64, c_void_p
+
+from nccl_rank import INT32, IN_PROGRESS, MAX, SUCCESS, SUM, Config, Library, Rank, UniqueId
+
+_CAPTURE_RELAXED = 2
+
+
+def collectives(rank):
+    """Each collective once, out of place; what this rank has received."""
+    rank.join()
+    n, me = rank.world_size, rank.rank
+    nccl, comm, stream = rank.nccl, rank.comm, rank.stream
+    send = rank.put([me * 100 + i for i in range(2 * n)])
+    got = {}
+
+    def receive(name, call, count):
+        buffer = rank.put([-1] * count)
+        call(buffer)
+        rank.synchronize()
+        got[name] = rank.get(buffer, count)
+
+    receive("all_reduce", lambda b: nccl.ncclAllReduce(send, b, 2, INT32, SUM, comm, stream), 2)
+    receive("max", lambda b: nccl.ncclAllReduce(send, b, 2, INT32, MAX, comm, stream), 2)
+    receive("reduce", lambda b: nccl.ncclReduce(send, b, 2, INT32, SUM, n - 1, comm, stream), 2)
+    receive("reduce_scatter", lambda b: nccl.ncclReduceScatter(send, b, 2, INT32, SUM, comm, stream), 2)
+    receive("broadcast", lambda b: nccl.ncclBroadcast(send, b, 2, INT32, 1, comm, stream), 2)
+    receive("all_gather", lambda b: nccl.ncclAllGather(send, b, 2, INT32, comm, stream), 2 * n)
+    receive("all_to_all", lambda b: nccl.ncclAlltoAll(send, b, 2, INT32, comm, stream), 2 * n)
+    receive("gather", lambda b: nccl.ncclGather(send, b, 2, INT32, 0, comm, stream), 2 * n)
+    receive("scatter", lambda b: nccl.ncclScatter(send, b, 2, INT32, 0, comm, stream), 2)
+    rank.close()
+    return got
+
+
+def ring(rank):
+    """Each rank sends to the next and receives from the one before; odd ranks ask in the other order."""
+    rank.join()
+    n, me = rank.world_size, rank.rank
+    send, recv = rank.put([me, me * 10]), rank.put([-1, -1])
+    calls = [lambda: rank.nccl.ncclSend(send, 2, INT32, (me + 1) % n, rank.comm, rank.stream),
+             lambda: rank.nccl.ncclRecv(recv, 2, INT32, (me - 1) % n, rank.comm, rank.stream)]
+    for _ in range(3):
+        rank.nccl.ncclGroupStart()
+        for call in (calls if me % 2 else reversed(calls)):
+            call()
+        rank.nccl.ncclGroupEnd()
+    rank.synchronize()
+    rank.close()
+    return rank.get(recv, 2)
+
+
+def split(rank):
+    """Even and odd ranks part, in reversed order; the last rank of all is in neither."""
+    rank.join()
+    color = -1 if rank.rank == rank.world_size - 1 else rank.rank % 2
+    part = c_void_p()
+    rank.nccl.ncclCommSplit(rank.comm, color, -rank.rank, byref(part), None)
+    result = None
+    if part:
+        result = rank.rank_and_size(part) + rank.all_reduce([1 << rank.rank], part)
+        rank.nccl.ncclCommDestroy(part)
+    rank.close()
+    return result
+
+
+def shrink(rank):
+    """Rank 1 is left out, twice: the second time from what the first made."""
+    rank.join()
+    result, comm = [], rank.comm
+    for _ in range(2):
+        if rank.rank_and_size(comm)[0] == 1:
+            break
+        small = c_void_p()
+        rank.nccl.ncclCommShrink(comm, (c_int * 1)(1), 1, byref(small), None, 0)
+        result.append(rank.rank_and_size(small) + rank.all_reduce([1 << rank.rank], small))
+        comm = small
+    return result
+
+
+def non_blocking(rank):
+    """The call returns before the others have come; the state tells when all are there."""
+    unique_id = rank.unique_id()
+    if rank.rank == 1:
+        time.sleep(0.3)
+    config = Config.non_blocking()
+    begun = time.monotonic()
+    first = rank.nccl.raw.ncclCommInitRankConfig(byref(rank.comm), rank.world_size, unique_id, rank.rank,
+                                                 byref(config))
+    lasted = time.monotonic() - begun
+    seen = set()
+    while rank.async_error() == IN_PROGRESS:
+        seen.add(IN_PROGRESS)
+        time.sleep(0.002)
+    total = rank.all_reduce([rank.rank + 1])
+    finalized = rank.nccl.raw.ncclCommFinalize(rank.comm)
+    while rank.async_error() == IN_PROGRESS:
+        time.sleep(0.002)
+    rank.close()
+    return {"first": first, "lasted": lasted, "seen": sorted(seen), "total": total, "finalized": finalized}
+
+
+def scalable(rank):
+    """Two unique ids, the same on every rank."""
+    ids = (UniqueId * 2)(rank.unique_id("a"), rank.unique_id("b"))
+    rank.nccl.ncclCommInitRankScalable(byref(rank.comm), rank.world_size, rank.rank, 2, ids, None)
+    total = rank.all_reduce([rank.rank + 1])
+    rank.close()
+    return total
+
+
+def one_all_reduce(rank):
+    rank.join()
+    total = rank.all_reduce([rank.rank + 1, 7])
+    rank.close()
+    return total
+
+
+def late(rank):
+    """Rank 1 works 5 ms (of virtual time, where the clock is stepped) before it comes."""
+    rank.join()
+    if rank.rank == 1:
+        ctypes.CDLL("libgpusim.so").gpusim_advance_ns(c_uint64(5_000_000))
+    total = rank.all_reduce([1] * 1000)
+    rank.close()
+    return total[0]
+
+
+def steps(rank):
+    """A little training: two streams of one communicator, kernels' worth of host work of its own on each rank."""
+    rank.join()
+    other = rank.new_stream()
+    advance = Library("libgpusim.so").raw.gpusim_advance_ns
+    buffers = [rank.put([1] * 5000) for _ in range(2)]
+    for step in range(10):
+        advance(100_000 + 37_000 * rank.rank * (step % 3))
+        for buffer, stream in zip(buffers, (rank.stream, other)):
+            rank.nccl.ncclAllReduce(buffer, buffer, 5000, INT32, SUM, rank.comm, stream)
+        rank.synchronize()
+    rank.cuda.cuStreamSynchronize(other)
+    rank.close()
+    return [rank.get(buffer, 1)[0] for buffer in buffers]
+
+
+def order(rank):
+    """100 operations, each on the result of the one before; a lost or swapped one changes the end."""
+    rank.join()
+    buffer = rank.put([1])
+    for i in range(100):
+        if i % 2:
+            rank.nccl.ncclAllReduce(buffer, buffer, 1, INT32, SUM, rank.comm, rank.stream)
+        else:
+            rank.nccl.ncclBroadcast(buffer, buffer, 1, INT32, i % rank.world_size, rank.comm, rank.stream)
+    rank.synchronize()
+    rank.close()
+    return rank.get(buffer, 1)
+
+
+def graph(rank):
+    """AllReduce is captured, nothing happens, and each of three launches does it once."""
+    rank.join()
+    buffer, captured, executable = rank.put([1]), c_void_p(), c_void_p()
+    rank.cuda.cuStreamBeginCapture_v2(rank.stream, _CAPTURE_RELAXED)
+    rank.nccl.ncclAllReduce(buffer, buffer, 1, INT32, SUM, rank.comm, rank.stream)
+    rank.cuda.cuStreamEndCapture(rank.stream, byref(captured))
+    rank.cuda.cuGraphInstantiateWithFlags(byref(executable), captured, 0)
+    values = rank.get(buffer, 1)
+    for _ in range(3):
+        rank.cuda.cuGraphLaunch(executable, rank.stream)
+        rank.synchronize()
+        values += rank.get(buffer, 1)
+    rank.close()
+    return values
+
+
+def killed(rank):
+    """The last rank is killed; the others have an operation under way that it never joins."""
+    rank.join()
+    rank.all_reduce([1])
+    if rank.rank == rank.world_size - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    buffer = rank.put([1])
+    begun = time.monotonic()
+    rank.nccl.ncclAllReduce(buffer, buffer, 1, INT32, SUM, rank.comm, rank.stream)
+    result = rank.cuda.raw.cuStreamSynchronize(rank.stream)
+    lasted = time.monotonic() - begun
+    return {"result": result, "lasted": lasted, "async": rank.async_error(),
+            "next": rank.nccl.raw.ncclAllReduce(buffer, buffer, 1, INT32, SUM, rank.comm, rank.stream)}
+
+
+def killed_and_shrunk(rank):
+    """As `killed`, but the others go on without the lost rank as soon as the communicator says so."""
+    rank.join()
+    rank.all_reduce([1])
+    lost = rank.world_size - 1
+    if rank.rank == lost:
+        os.kill(os.getpid(), signal.SIGKILL)
+    buffer, small = rank.put([1]), c_void_p()
+    rank.nccl.ncclAllReduce(buffer, buffer, 1, INT32, SUM, rank.comm, rank.stream)
+    while rank.async_error() == SUCCESS:
+        time.sleep(0.002)
+    error = rank.async_error()
+    rank.nccl.ncclCommShrink(rank.comm, (c_int * 1)(lost), 1, byref(small), None, 1)
+    rank.synchronize()
+    return {"async": error, "total": rank.all_reduce([rank.rank + 1], small)}
+
+
+def never_comes(rank):
+    """Rank 1 stays alive and away: from an operation, or (with nobody in) from the communicator."""
+    unique_id = rank.unique_id()
+    if rank.rank == 1:
+        rank.barrier("done")
+        return None
+    begun = time.monotonic()
+    result = rank.nccl.raw.ncclCommInitRank(byref(rank.comm), rank.world_size, unique_id, rank.rank)
+    lasted = time.monotonic() - begun
+    rank.barrier("done")
+    return {"result": result, "lasted": lasted, "comm": bool(rank.comm)}
+
+
+def operation_never_comes(rank):
+    rank.join()
+    if rank.rank == 1:
+        rank.barrier("done")
+        return None
+    buffer = rank.put([1])
+    begun = time.monotonic()
+    rank.nccl.ncclAllReduce(buffer, buffer, 1, INT32, SUM, rank.comm, rank.stream)
+    result = rank.cuda.raw.cuStreamSynchronize(rank.stream)
+    lasted = time.monotonic() - begun
+    rank.barrier("done")
+    return {"result": result, "lasted": lasted, "async": rank.async_error()}
+
+
+def disagree(rank):
+    """The ranks ask for different numbers of values."""
+    rank.join()
+    buffer = rank.put([1] * 4)
+    rank.nccl.ncclAllReduce(buffer, buffer, 2 + rank.rank, INT32, SUM, rank.comm, rank.stream)
+    return {"result": rank.cuda.raw.cuStreamSynchronize(rank.stream), "async": rank.async_error()}
+
+
+def same_device(rank):
+    """Two ranks on one device."""
+    return rank.nccl.raw.ncclCommInitRank(byref(rank.comm), rank.world_size, rank.unique_id(), rank.rank)
+
+
+def main():
+    scenario, folder = globals()[sys.argv[1]], pathlib.Path(sys.argv[2])
+    rank = Rank(folder, device=0 if scenario is same_device else None)
+    print(json.dumps(scenario(rank)))
+
+
+if __name__ == "__main__":
+    main()
