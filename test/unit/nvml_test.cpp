@@ -3,9 +3,9 @@
 #include <cstring>
 #include <string>
 
+#include "box.h"
 #include "engine/device_facts.h"
 #include "nvml_device.h"
-#include "own_box.h"
 
 using namespace gpusim;
 
@@ -26,7 +26,7 @@ TEST_CASE("NVML answers between init and the last shutdown only", "[nvml]") {
 }
 
 TEST_CASE("NVML finds a device by index, UUID, serial number and PCI address", "[nvml]") {
-    with_knobs("GPUSIM_DEVICES=3 GPUSIM_NAME=Z9");
+    ::box::knobs("GPUSIM_DEVICES=3 GPUSIM_NAME=Z9");
     NVML(nvmlInit());
     unsigned count = 0;
     NVML(nvmlDeviceGetCount(&count));
@@ -62,7 +62,7 @@ TEST_CASE("NVML finds a device by index, UUID, serial number and PCI address", "
 }
 
 TEST_CASE("NVML's UUIDs are well formed, differ, and are the bytes the driver has", "[nvml]") {
-    with_knobs("GPUSIM_DEVICES=2");
+    ::box::knobs("GPUSIM_DEVICES=2");
     NVML(nvmlInit());
     char text[2][96];
     for (unsigned i = 0; i < 2; ++i) NVML(nvmlDeviceGetUUID(device_at(i), text[i], sizeof text[i]));
@@ -135,7 +135,7 @@ TEST_CASE("NVML's first PCI structures are written up to where they ended", "[nv
 }
 
 TEST_CASE("NVML's topology: links to a switch, pairs on a PCIe switch, four on a node", "[nvml]") {
-    with_knobs("GPUSIM_DEVICES=8");
+    ::box::knobs("GPUSIM_DEVICES=8");
     NVML(nvmlInit());
     nvmlGpuTopologyLevel_t level;
     NVML(nvmlDeviceGetTopologyCommonAncestor(device_at(0), device_at(1), &level));
@@ -163,7 +163,7 @@ TEST_CASE("NVML's topology: links to a switch, pairs on a PCIe switch, four on a
 }
 
 TEST_CASE("NVML without NVLink", "[nvml]") {
-    with_knobs("GPUSIM_DEVICES=2 GPUSIM_TOPOLOGY=pcie");
+    ::box::knobs("GPUSIM_DEVICES=2 GPUSIM_TOPOLOGY=pcie");
     const nvmlDevice_t device = first_device();
     nvmlEnableState_t active;
     nvmlGpuP2PStatus_t status;

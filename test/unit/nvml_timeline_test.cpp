@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "box.h"
 #include "engine/box_state.h"
 #include "engine/clock.h"
 #include "nvml_device.h"
 #include "other_process.h"
-#include "own_box.h"
 
 using namespace gpusim;
 
@@ -28,7 +28,7 @@ Ns start_of_a_second() {
 // compute |###..|...##|           two stretches of 150 and 100 ms in the second before `now`
 //    copy |..#..|.....|           100 ms
 TEST_CASE("NVML's utilisation is the share of the last second in which operations ran", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped GPUSIM_POWER_W=470 GPUSIM_TEMP_C=70 GPUSIM_SM_MHZ=1500");
+    ::box::knobs("GPUSIM_CLOCK=stepped GPUSIM_POWER_W=470 GPUSIM_TEMP_C=70 GPUSIM_SM_MHZ=1500");
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
     nvmlUtilization_t rates;
@@ -43,9 +43,9 @@ TEST_CASE("NVML's utilisation is the share of the last second in which operation
     NVML(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));
     CHECK(reasons == nvmlClocksEventReasonGpuIdle);
 
-    box::count_busy(0, Engine::compute, start, start + 150 * kMs);
-    box::count_busy(0, Engine::copy, start + 100 * kMs, start + 200 * kMs);
-    box::count_busy(0, Engine::compute, start + 800 * kMs, start + 900 * kMs);
+    gpusim::box::count_busy(0, Engine::compute, start, start + 150 * kMs);
+    gpusim::box::count_busy(0, Engine::copy, start + 100 * kMs, start + 200 * kMs);
+    gpusim::box::count_busy(0, Engine::compute, start + 800 * kMs, start + 900 * kMs);
     clock::work_until(start + 1000 * kMs);
     NVML(nvmlDeviceGetUtilizationRates(device, &rates));
     CHECK(rates.gpu == 25);
@@ -67,7 +67,7 @@ TEST_CASE("NVML's utilisation is the share of the last second in which operation
 }
 
 TEST_CASE("NVML's energy grows with time, and faster while the device is busy", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped GPUSIM_POWER_W=470");
+    ::box::knobs("GPUSIM_CLOCK=stepped GPUSIM_POWER_W=470");
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
     unsigned long long before = 0, after = 0;
@@ -75,17 +75,17 @@ TEST_CASE("NVML's energy grows with time, and faster while the device is busy", 
     clock::work_until(start + 1000 * kMs);
     NVML(nvmlDeviceGetTotalEnergyConsumption(device, &after));
     CHECK(after - before == 70'000);
-    box::count_busy(0, Engine::compute, start + 1000 * kMs, start + 2000 * kMs);
+    gpusim::box::count_busy(0, Engine::compute, start + 1000 * kMs, start + 2000 * kMs);
     clock::work_until(start + 2000 * kMs);
     NVML(nvmlDeviceGetTotalEnergyConsumption(device, &before));
     CHECK(before - after == 470'000);
 }
 
 TEST_CASE("NVML's samples are the stretches of the timeline", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
-    box::count_busy(0, Engine::compute, start, start + 150 * kMs);
+    gpusim::box::count_busy(0, Engine::compute, start, start + 150 * kMs);
     clock::work_until(start + 1000 * kMs);
     nvmlValueType_t type;
     unsigned count = 0;
@@ -107,8 +107,8 @@ TEST_CASE("NVML's samples are the stretches of the timeline", "[nvml]") {
 }
 
 TEST_CASE("NVML shows memory and pid of another process until it dies", "[nvml]") {
-    OwnBox own("GPUSIM_DEVICES=2 GPUSIM_MEMORY_GB=1");
-    OtherProcess other([] { box::take_memory(1, 300 << 20); });
+    ::box::knobs("GPUSIM_DEVICES=2 GPUSIM_MEMORY_GB=1");
+    OtherProcess other([] { gpusim::box::take_memory(1, 300 << 20); });
     NVML(nvmlInit());
     nvmlMemory_t memory;
     NVML(nvmlDeviceGetMemoryInfo(device_at(1), &memory));
@@ -143,11 +143,11 @@ TEST_CASE("NVML shows memory and pid of another process until it dies", "[nvml]"
 }
 
 TEST_CASE("NVML tells how busy each process kept the device", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
-    OtherProcess other([] { box::count_busy(0, Engine::compute, 10'500 * kMs, 10'700 * kMs); });
+    ::box::knobs("GPUSIM_CLOCK=stepped");
+    OtherProcess other([] { gpusim::box::count_busy(0, Engine::compute, 10'500 * kMs, 10'700 * kMs); });
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
-    box::count_busy(0, Engine::compute, start, start + 300 * kMs);
+    gpusim::box::count_busy(0, Engine::compute, start, start + 300 * kMs);
     clock::work_until(start + 1000 * kMs);
     unsigned count = 0;
     CHECK(nvmlDeviceGetProcessUtilization(device, nullptr, &count, 0) == NVML_ERROR_INSUFFICIENT_SIZE);
@@ -167,17 +167,17 @@ TEST_CASE("NVML tells how busy each process kept the device", "[nvml]") {
 }
 
 TEST_CASE("NVML counts bytes over PCIe and NVLink", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
     unsigned kb = 0;
-    box::count_bytes(0, 0, 500'000);  // before anybody asks
+    gpusim::box::count_bytes(0, 0, 500'000);  // before anybody asks
     NVML(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_RX_BYTES, &kb));
     CHECK(kb == 0);
     NVML(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_TX_BYTES, &kb));
-    box::count_bytes(0, 0, 6'000'000);
-    box::count_bytes(0, 1, 2'000'000);
-    box::count_bytes(0, 2, 18 * 4096);
+    gpusim::box::count_bytes(0, 0, 6'000'000);
+    gpusim::box::count_bytes(0, 1, 2'000'000);
+    gpusim::box::count_bytes(0, 2, 18 * 4096);
     clock::work_until(start + 2000 * kMs);
     NVML(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_RX_BYTES, &kb));
     CHECK(kb == 3000);
@@ -195,7 +195,7 @@ TEST_CASE("NVML counts bytes over PCIe and NVLink", "[nvml]") {
 }
 
 TEST_CASE("NVML's field values answer one by one", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     const nvmlDevice_t device = first_device();
     nvmlFieldValue_t values[3]{};
     values[0].fieldId = NVML_FI_DEV_MEMORY_TEMP;
@@ -212,10 +212,10 @@ TEST_CASE("NVML's field values answer one by one", "[nvml]") {
 }
 
 TEST_CASE("NVML says why clocks are held back, where a knob does", "[nvml]") {
-    OwnBox own("GPUSIM_CLOCK=stepped GPUSIM_THROTTLE=4");
+    ::box::knobs("GPUSIM_CLOCK=stepped GPUSIM_THROTTLE=4");
     const nvmlDevice_t device = first_device();
     const Ns start = start_of_a_second();
-    box::count_busy(0, Engine::compute, start, start + 300 * kMs);
+    gpusim::box::count_busy(0, Engine::compute, start, start + 300 * kMs);
     clock::work_until(start + 1000 * kMs);
     unsigned long long reasons = 0;
     NVML(nvmlDeviceGetCurrentClocksEventReasons(device, &reasons));

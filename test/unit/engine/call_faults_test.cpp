@@ -2,12 +2,12 @@
 
 #include <string>
 
-#include "own_box.h"
+#include "box.h"
 
 using namespace gpusim;
 
 TEST_CASE("calls fail as the knob says, and only those", "[call_faults]") {
-    with_knobs("GPUSIM_FAIL=cuMemAlloc_v2:3:2,cuLaunchKernel:1:719");
+    ::box::knobs("GPUSIM_FAIL=cuMemAlloc_v2:3:2,cuLaunchKernel:1:719");
     const InjectedFault alloc = injected_fault("cuMemAlloc_v2");
     CHECK(alloc.error == 2);
     CHECK_FALSE(alloc.due(2));

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <time.h>
 
-#include "own_box.h"
+#include "box.h"
 
 using namespace gpusim;
 
@@ -49,7 +49,7 @@ TEST_CASE("in real time nobody is offered a virtual clock", "[clock]") {
 }
 
 TEST_CASE("stepped time stands still until it is moved", "[clock]") {
-    with_knobs("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     CHECK(clock::stepped());
     const Ns start = clock::now();
     CHECK(start == 1'000'000'000);
@@ -65,7 +65,7 @@ TEST_CASE("stepped time stands still until it is moved", "[clock]") {
 }
 
 TEST_CASE("stepped time is offered to recorders", "[clock]") {
-    with_knobs("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     using Read = void (*)(uint64_t*, uint64_t*);
     const auto read = reinterpret_cast<Read>(dlsym(RTLD_DEFAULT, "gpushim_test_clock"));
     REQUIRE(read != nullptr);
@@ -80,7 +80,7 @@ TEST_CASE("stepped time is offered to recorders", "[clock]") {
 }
 
 TEST_CASE("a thread may collect its advances instead of moving time", "[clock]") {
-    with_knobs("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     const Ns start = clock::now();
     Ns collected = 0;
     clock::collect_advances(&collected);
@@ -96,7 +96,7 @@ TEST_CASE("a thread may collect its advances instead of moving time", "[clock]")
 // device  0....100........211|+5000
 // host    0....100....200(jump)
 TEST_CASE("the device's clock drifts and jumps as told", "[clock]") {
-    with_knobs("GPUSIM_CLOCK=stepped GPUSIM_CLOCK_DRIFT_PPM=50000 GPUSIM_CLOCK_JUMP_US=200:5");
+    ::box::knobs("GPUSIM_CLOCK=stepped GPUSIM_CLOCK_DRIFT_PPM=50000 GPUSIM_CLOCK_JUMP_US=200:5");
     const Ns origin = clock::origin();
     CHECK(clock::device_ns(origin) == 0.0);
     CHECK(clock::device_ns(origin + 100'000) == Approx(105'000.0));

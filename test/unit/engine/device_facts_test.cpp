@@ -2,13 +2,13 @@
 
 #include <set>
 
+#include "box.h"
 #include "engine/box_state.h"
-#include "own_box.h"
 
 using namespace gpusim;
 
 TEST_CASE("every device is called Simulated", "[device_facts]") {
-    with_knobs("GPUSIM_NAME=H9 GPUSIM_MEMORY_GB=80");
+    ::box::knobs("GPUSIM_NAME=H9 GPUSIM_MEMORY_GB=80");
     CHECK(device_name() == "Simulated H9");
     CHECK(device_memory_bytes() == 80LL << 30);
 }

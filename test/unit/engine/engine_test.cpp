@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
+#include "box.h"
 #include "engine/box_state.h"
-#include "own_box.h"
 #include "streams.h"
 
 using namespace gpusim;
@@ -18,7 +18,7 @@ constexpr Ns kUs = 1000;
 void tell(Told& behaviour, Outcome outcome) {
     const auto held = engine::lock();
     behaviour.answer = outcome;
-    box::ring_bell();
+    gpusim::box::ring_bell();
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ void tell(Told& behaviour, Outcome outcome) {
 // stream A  |---10---|--5--|
 // stream B  |--7--|           beside it
 TEST_CASE("operations of a stream run one after the other, streams beside each other", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     CHECK(a.add("kernel", 10 * kUs).end_ns == now + 10 * kUs);
@@ -37,7 +37,7 @@ TEST_CASE("operations of a stream run one after the other, streams beside each o
 // stream A  |---10---|
 // stream B  |--4--|   |--3--|   waits for A
 TEST_CASE("an operation comes after all it waits for, and not before its time", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     const Point end_of_a = a.add("kernel", 10 * kUs);
@@ -51,7 +51,7 @@ TEST_CASE("an operation comes after all it waits for, and not before its time", 
 }
 
 TEST_CASE("waiting for a point moves stepped time to it, asking does not", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a;
     const Ns now = clock::now();
     a.add("kernel", 10 * kUs);
@@ -69,7 +69,6 @@ TEST_CASE("waiting for a point moves stepped time to it, asking does not", "[eng
 }
 
 TEST_CASE("waiting in real time ends after the operation, with its bytes in place", "[engine]") {
-    OwnBox own;
     Stream a;
     std::atomic<bool> moved{false};
     const Point end = a.add("h2d", 3'000 * kUs, [&] { moved = true; });
@@ -82,7 +81,6 @@ TEST_CASE("waiting in real time ends after the operation, with its bytes in plac
 }
 
 TEST_CASE("waiting ends when the bytes are in place, if that is later than the operation", "[engine]") {
-    OwnBox own;
     Stream a;
     std::atomic<bool> moved{false};
     Operation op;
@@ -98,7 +96,7 @@ TEST_CASE("waiting ends when the bytes are in place, if that is later than the o
 }
 
 TEST_CASE("an operation with an open question holds up its stream, no other", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     const auto open = std::make_shared<Told>();
@@ -123,7 +121,7 @@ TEST_CASE("an operation with an open question holds up its stream, no other", "[
 // stream A  |..open..|-5-|        answered last
 // stream B  |..open..|-5-|        answered first
 TEST_CASE("open questions are answered in any order", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     const auto first = std::make_shared<Told>(), second = std::make_shared<Told>();
@@ -141,7 +139,7 @@ TEST_CASE("open questions are answered in any order", "[engine]") {
 }
 
 TEST_CASE("an open question is put when all that comes before it is known", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a;
     const Ns now = clock::now();
     const auto first = std::make_shared<Told>(), second = std::make_shared<Told>();
@@ -161,7 +159,6 @@ TEST_CASE("an open question is put when all that comes before it is known", "[en
 }
 
 TEST_CASE("who waits for an open operation is woken by the answer", "[engine]") {
-    OwnBox own;
     Stream a;
     const auto open = std::make_shared<Told>();
     a.add(told_operation(open));
@@ -175,7 +172,6 @@ TEST_CASE("who waits for an open operation is woken by the answer", "[engine]") 
 }
 
 TEST_CASE("nobody needs to ask for an operation's bytes to move", "[engine]") {
-    OwnBox own;
     Stream a;
     const auto open = std::make_shared<Told>();
     std::atomic<bool> moved{false};
@@ -188,7 +184,6 @@ TEST_CASE("nobody needs to ask for an operation's bytes to move", "[engine]") {
 }
 
 TEST_CASE("bytes move in the order of the operations", "[engine]") {
-    OwnBox own;
     Stream a;
     std::vector<int> order;
     for (int i = 0; i < 50; ++i) {
@@ -204,7 +199,7 @@ TEST_CASE("bytes move in the order of the operations", "[engine]") {
 }
 
 TEST_CASE("the first error of an operation is its context's for good", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a;
     const Ns now = clock::now();
     const auto fault = std::make_shared<Fault>();
@@ -224,7 +219,7 @@ TEST_CASE("the first error of an operation is its context's for good", "[engine]
 }
 
 TEST_CASE("operations count as busy time of their kind, joins do not", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a;
     a.add("kernel", 10 * kUs);
     a.add("memset", 1 * kUs);
@@ -234,12 +229,12 @@ TEST_CASE("operations count as busy time of their kind, joins do not", "[engine]
     join.silent = true;
     join.duration_ns = 100 * kUs;
     a.add(join);
-    CHECK(box::busy_ns(0, Engine::compute) == 11 * kUs);
-    CHECK(box::busy_ns(0, Engine::copy) == 9 * kUs);
+    CHECK(gpusim::box::busy_ns(0, Engine::compute) == 11 * kUs);
+    CHECK(gpusim::box::busy_ns(0, Engine::copy) == 9 * kUs);
 }
 
 TEST_CASE("a point joins others and folds what is known by now", "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     const auto open = std::make_shared<Told>();
@@ -260,7 +255,7 @@ TEST_CASE("a point joins others and folds what is known by now", "[engine]") {
 
 TEST_CASE("a stepped question about an open operation that cannot have ended yet is answered at once",
           "[engine]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a;
     a.add("kernel", 10 * kUs);
     a.add(told_operation(std::make_shared<Told>()));

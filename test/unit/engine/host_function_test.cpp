@@ -5,7 +5,7 @@
 #include <atomic>
 #include <string>
 
-#include "own_box.h"
+#include "box.h"
 #include "streams.h"
 
 using namespace gpusim;
@@ -17,7 +17,6 @@ constexpr Ns kUs = 1000;
 }  // namespace
 
 TEST_CASE("a host function runs on a thread of the box, in its stream's order", "[host_function]") {
-    OwnBox own;
     Stream a;
     std::string seen;
     std::string thread;
@@ -37,7 +36,6 @@ TEST_CASE("a host function runs on a thread of the box, in its stream's order", 
 
 TEST_CASE("a host function starts when its turn comes, and the stream goes on when it returns",
           "[host_function]") {
-    OwnBox own;
     Stream a;
     const Ns turn = a.add("kernel", 2'000 * kUs).end_ns;
     std::atomic<Ns> began{0}, ended{0};
@@ -54,7 +52,7 @@ TEST_CASE("a host function starts when its turn comes, and the stream goes on wh
 }
 
 TEST_CASE("in stepped time a host function lasts as long as it advances the clock", "[host_function]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     a.add("kernel", 10 * kUs);
@@ -68,7 +66,7 @@ TEST_CASE("in stepped time a host function lasts as long as it advances the cloc
 }
 
 TEST_CASE("a host function may give a stream more to do", "[host_function]") {
-    OwnBox own("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const Ns now = clock::now();
     a.add("kernel", 10 * kUs);

@@ -1,7 +1,7 @@
 #include "engine/knobs.h"
 
+#include "box.h"
 #include "must_end.h"
-#include "own_box.h"
 
 using namespace gpusim;
 
@@ -14,7 +14,7 @@ TEST_CASE("knobs have defaults", "[knobs]") {
 }
 
 TEST_CASE("knobs come from the environment", "[knobs]") {
-    with_knobs(
+    ::box::knobs(
         "GPUSIM_DEVICES=3 GPUSIM_KERNEL_US=2.5 GPUSIM_NAME=A/B GPUSIM_CLOCK=stepped GPUSIM_MEMORY_GB=");
     CHECK(knobs().devices == 3);
     CHECK(knobs().kernel_us == 2.5);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "box.h"
 #include "engine/engine.h"
-#include "own_box.h"
 
 using namespace gpusim;
 
@@ -62,7 +62,7 @@ TEST_CASE("a small job moves at once when nothing waits before it", "[mover]") {
 }
 
 TEST_CASE("in stepped mode all bytes move at once", "[mover]") {
-    with_knobs("GPUSIM_CLOCK=stepped");
+    ::box::knobs("GPUSIM_CLOCK=stepped");
     bool moved = false;
     CHECK(mover::done(push([&] { moved = true; }, kLarge)));
     CHECK(moved);

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <thread>
 
-#include "own_box.h"
+#include "box.h"
 #include "streams.h"
 
 using namespace gpusim;
@@ -22,14 +22,13 @@ std::string truth_file() { return "/tmp/gpusim-truth-test-" + std::to_string(get
 // A box that writes the truth to truth_file(), which goes with it.
 class TruthBox {
   public:
-    explicit TruthBox(const std::string& knobs) : own_("GPUSIM_TRUTH=/tmp/gpusim-truth-test-%p " + knobs) {}
+    explicit TruthBox(const std::string& knobs) {
+        ::box::knobs("GPUSIM_TRUTH=/tmp/gpusim-truth-test-%p " + knobs);
+    }
     ~TruthBox() {
         std::filesystem::remove(truth_file());
         std::filesystem::remove(truth_file() + ".counts");
     }
-
-  private:
-    OwnBox own_;
 };
 
 std::string contents(const std::string& path) {
@@ -58,7 +57,7 @@ Operation named(const char* word, const char* name, Ns start_ns, Ns duration_ns,
 }  // namespace
 
 TEST_CASE("the truth is one line per operation, with the call that issued it", "[truth]") {
-    TruthBox box("GPUSIM_CLOCK=stepped");
+    TruthBox truth_box("GPUSIM_CLOCK=stepped");
     Stream a;
     call(100, 130, [&] { a.add(named("kernel", "adam", 200, 50, 0)); });
     call(140, 150, [&] { a.add(named("h2d", "", 0, 10, 4096)); });
@@ -68,7 +67,7 @@ TEST_CASE("the truth is one line per operation, with the call that issued it", "
 }
 
 TEST_CASE("an operation is written when its call has returned, and not before", "[truth]") {
-    TruthBox box("");
+    TruthBox truth_box("");
     Stream a;
     truth::begin_call(5);
     a.add(named("kernel", "k", 10, 10, 0));
@@ -81,7 +80,7 @@ TEST_CASE("an operation is written when its call has returned, and not before", 
 
 // Issued first, known last.
 TEST_CASE("in stepped time lines keep the order of issue", "[truth]") {
-    TruthBox box("GPUSIM_CLOCK=stepped");
+    TruthBox truth_box("GPUSIM_CLOCK=stepped");
     Stream a, b;
     const auto open = std::make_shared<Told>();
     Operation first = told_operation(open);
@@ -100,7 +99,7 @@ TEST_CASE("in stepped time lines keep the order of issue", "[truth]") {
 }
 
 TEST_CASE("in real time a line is there as soon as its operation is known", "[truth]") {
-    TruthBox box("");
+    TruthBox truth_box("");
     Stream a, b;
     const auto open = std::make_shared<Told>();
     call(1, 2, [&] { a.add(told_operation(open)); });
@@ -109,7 +108,7 @@ TEST_CASE("in real time a line is there as soon as its operation is known", "[tr
 }
 
 TEST_CASE("joins and waits are not in the truth, and hold up no line of what follows", "[truth]") {
-    TruthBox box("GPUSIM_CLOCK=stepped");
+    TruthBox truth_box("GPUSIM_CLOCK=stepped");
     Stream a;
     Operation silent = named("wait", "x", 1, 1, 0);
     silent.silent = true;
@@ -119,7 +118,7 @@ TEST_CASE("joins and waits are not in the truth, and hold up no line of what fol
 }
 
 TEST_CASE("one call may issue several operations", "[truth]") {
-    TruthBox box("");
+    TruthBox truth_box("");
     Stream a;
     call(1, 2, [&] {
         a.add(named("kernel", "k1", 5, 1, 0));
@@ -131,7 +130,7 @@ TEST_CASE("one call may issue several operations", "[truth]") {
 }
 
 TEST_CASE("threads write whole lines", "[truth]") {
-    TruthBox box("");
+    TruthBox truth_box("");
     constexpr int kThreads = 4, kLines = 500;
     std::vector<std::thread> threads;
     for (int t = 0; t < kThreads; ++t)
@@ -151,7 +150,7 @@ TEST_CASE("threads write whole lines", "[truth]") {
 }
 
 TEST_CASE("very long names are cut, the line stays whole", "[truth]") {
-    TruthBox box("");
+    TruthBox truth_box("");
     Stream a;
     const std::string name(9000, 'n');
     call(1, 2, [&] { a.add(named("kernel", name.c_str(), 3, 1, 0)); });
@@ -159,7 +158,7 @@ TEST_CASE("very long names are cut, the line stays whole", "[truth]") {
 }
 
 TEST_CASE("the counts file holds a record per name, and a kill loses nothing", "[truth]") {
-    TruthBox box("");
+    TruthBox truth_box("");
     const pid_t child = fork();
     if (child == 0) {
         truth::Count* count = truth::count("cuInit");

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "own_box.h"
+#include "box.h"
 
 using namespace gpusim;
 
@@ -42,7 +42,7 @@ TEST_CASE("without jitter durations are what they are", "[variation]") {
 }
 
 TEST_CASE("jitter varies by its share, around one, one operation like the one before", "[variation]") {
-    with_knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=3");
+    ::box::knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=3");
     const auto seen = factors(0, 20'000);
     CHECK(mean(seen) == Approx(1.0).margin(0.01));
     double squares = 0;
@@ -53,36 +53,36 @@ TEST_CASE("jitter varies by its share, around one, one operation like the one be
 
 // What seed, rank and device give is the same on every machine: these are figures of one run.
 TEST_CASE("jitter follows from the seed", "[variation]") {
-    with_knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=1");
+    ::box::knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=1");
     CHECK(vary_kernel(kNominal, 0) == 1'020'104);
     CHECK(vary_kernel(kNominal, 0) == 1'025'048);
     CHECK(vary_kernel(kNominal, 1) == 991'264);
 }
 
 TEST_CASE("jitter follows from another seed", "[variation]") {
-    with_knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=2");
+    ::box::knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=2");
     CHECK(vary_kernel(kNominal, 0) == 982'054);
 }
 
 TEST_CASE("jitter follows from the rank", "[variation]") {
-    with_knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=1 RANK=3");
+    ::box::knobs("GPUSIM_JITTER=0.05 GPUSIM_SEED=1 RANK=3");
     CHECK(vary_kernel(kNominal, 0) == 1'019'219);
     CHECK(vary_copy(kNominal, 0) == 1'039'571);
 }
 
 TEST_CASE("the slow rank's kernels take longer, its copies do not", "[variation]") {
-    with_knobs("GPUSIM_SLOW=1:1.5 RANK=1");
+    ::box::knobs("GPUSIM_SLOW=1:1.5 RANK=1");
     CHECK(vary_kernel(kNominal, 0) == 1'500'000);
     CHECK(vary_copy(kNominal, 0) == kNominal);
 }
 
 TEST_CASE("another rank than the slow one is as ever", "[variation]") {
-    with_knobs("GPUSIM_SLOW=1:1.5 RANK=0");
+    ::box::knobs("GPUSIM_SLOW=1:1.5 RANK=0");
     CHECK(vary_kernel(kNominal, 1) == kNominal);
 }
 
 TEST_CASE("without a launcher each device is a rank", "[variation]") {
-    with_knobs("GPUSIM_SLOW=1:1.5 GPUSIM_DEVICES=2");
+    ::box::knobs("GPUSIM_SLOW=1:1.5 GPUSIM_DEVICES=2");
     CHECK(vary_kernel(kNominal, 0) == kNominal);
     CHECK(vary_kernel(kNominal, 1) == 1'500'000);
 }
