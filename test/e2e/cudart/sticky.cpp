@@ -15,4 +15,5 @@ int main() {
     IS(cudaErrorIllegalAddress, cudaGetLastError());
     IS(cudaErrorIllegalAddress, cudaGetLastError());
     IS(cudaErrorIllegalAddress, cudaMemset(pointer, 0, 100));
+    IS(cudaErrorIllegalAddress, cudaMalloc(&pointer, 100));
 }

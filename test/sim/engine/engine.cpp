@@ -12,6 +12,9 @@
 
 namespace gpusim {
 
+// Defined here and nowhere inline: each library of the box would have its own.
+std::atomic<int> Fault::how_many{0};
+
 void Point::join(const Point& other) {
     end_ns = std::max(end_ns, other.end_ns);
     moves = std::max(moves, other.moves);

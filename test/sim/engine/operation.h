@@ -48,7 +48,7 @@ class Behaviour {
 struct Fault {
     int error = 0;
     Ns from_ns = 0;
-    static inline std::atomic<int> how_many{0};  // in the whole process: lets calls pass by without the lock
+    static std::atomic<int> how_many;  // in the whole process: lets calls pass by without the lock
 };
 
 struct TruthRecord;
