@@ -62,6 +62,7 @@ uint64_t* amount_of(Pool& pool, CUmemPool_attribute attribute) {
 }
 
 CUresult get(Pool& pool, CUmemPool_attribute attribute, void* value) {
+    release_unused_pool_memory();
     if (const int* on = switch_of(pool, attribute); on != nullptr)
         *static_cast<int*>(value) = *on;
     else if (const uint64_t* amount = amount_of(pool, attribute); amount != nullptr)

@@ -88,6 +88,12 @@ std::map<uintptr_t, Mapping>::iterator mapping_at(uintptr_t address) {
     return address - after->first < after->second.size_bytes ? after : mappings().end();
 }
 
+bool any_mapped(uintptr_t address, size_t size_bytes) {
+    const auto next = mappings().lower_bound(address);
+    return mapping_at(address) != mappings().end() ||
+           (next != mappings().end() && next->first < address + size_bytes);
+}
+
 int protection(CUmemAccess_flags flags) {
     return flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? PROT_NONE : PROT_READ | PROT_WRITE;
 }
@@ -155,7 +161,7 @@ API(cuMemAddressReserve)
 API(cuMemAddressFree)(CUdeviceptr address, size_t size_bytes) {
     const auto held = engine::lock();
     const auto found = reservations().find(address);
-    if (found == reservations().end() || found->second != size_bytes || overlaps_range(address, size_bytes))
+    if (found == reservations().end() || found->second != size_bytes || any_mapped(address, size_bytes))
         return CUDA_ERROR_INVALID_VALUE;
     munmap(reinterpret_cast<void*>(address), size_bytes);
     reservations().erase(found);
@@ -201,8 +207,7 @@ API(cuMemMap)
     const auto held = engine::lock();
     Piece* piece = pieces().find(handle);
     if (piece == nullptr || size_bytes == 0 || offset != 0 || flags != 0 || size_bytes != piece->size_bytes ||
-        !is_granular(address) || !lies_in_reservation(address, size_bytes) ||
-        overlaps_range(address, size_bytes))
+        !is_granular(address) || !lies_in_reservation(address, size_bytes) || any_mapped(address, size_bytes))
         return CUDA_ERROR_INVALID_VALUE;
     // Copies move bytes whether access was given or not, so no access must end in an error, not in a signal.
     void* at =
