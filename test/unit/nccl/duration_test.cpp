@@ -1,4 +1,8 @@
 // How long each operation takes: parts of 1 MB, 100 GB/s, 5 us. All ranks start and end together.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "ranks.h"
 #include "truth_lines.h"
 
@@ -76,4 +80,46 @@ TEST_CASE("messages out and in take the time of one direction", "[nccl]") {
         NC(ncclSend(b, kPart, ncclChar, 1 - r, comm, stream));
         return ncclRecv(b + kPart, kPart, ncclChar, 1 - r, comm, stream);
     });
+}
+
+// rank 0   stream 1   |host function, until let go|A|
+//          stream 2                                 |B|     and not at once, although both ranks are there
+// rank 1   stream 1                               |A|
+//          stream 2                                 |B|
+TEST_CASE("a communicator does one thing after the other, whatever the streams", "[nccl]") {
+    const TruthFile truth;
+    box::knobs(("GPUSIM_DEVICES=2" + truth.knob()).c_str());
+    const Ranks ranks(2);
+    std::atomic<bool> let_go{false};
+    ranks.use(0);
+    CU(cuLaunchHostFunc(
+        reinterpret_cast<CUstream>(ranks.stream(0)),
+        [](void* flag) {
+            while (!static_cast<std::atomic<bool>*>(flag)->load()) std::this_thread::yield();
+        },
+        &let_go));
+    CUstream others[2];
+    for (int r = 0; r < 2; ++r) {
+        char* const b = ranks.put(r, std::vector<char>(2));
+        ranks.use(r);
+        CU(cuStreamCreate(&others[r], CU_STREAM_NON_BLOCKING));
+        auto* const other = reinterpret_cast<cudaStream_t>(others[r]);
+        NC(ncclBroadcast(b, b, 1, ncclChar, 0, ranks.comm(r), ranks.stream(r)));
+        NC(ncclBroadcast(b, b, 2, ncclChar, 0, ranks.comm(r), other));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const auto before = truth.nccl_lines().size();
+    let_go = true;
+    for (int r = 0; r < 2; ++r) {
+        ranks.use(r);
+        CU(cuStreamSynchronize(others[r]));
+    }
+    ranks.synchronize();
+    CHECK(before == 0);
+    int64_t end_of_a = 0;
+    for (const TruthLine& line : truth.nccl_lines())
+        if (line.bytes == 1) end_of_a = line.end_ns;
+    for (const TruthLine& line : truth.nccl_lines())
+        if (line.bytes == 2) CHECK(line.start_ns >= end_of_a);
+    CHECK(truth.nccl_lines().size() == 4);
 }
