@@ -1,5 +1,6 @@
-// What the writer hands to the store: events out of the rings, times mapped to CLOCK_MONOTONIC, with what makes their
-// storing exactly-once. Lives during one call of Store::write; the writer's thread only (or the recovery's).
+// What the writer hands to the store: events out of the rings, times mapped to CLOCK_MONOTONIC, with what
+// makes their storing exactly-once. Lives during one call of Store::write; the writer's thread only (or the
+// recovery's).
 #pragma once
 
 #include <cstdint>
@@ -13,17 +14,17 @@ namespace gpushim::shim {
 constexpr int64_t kUnfinished = -1;
 
 struct Event {
-    Slot slot;         // a copy: the ring's may be overwritten once committed
+    Slot slot;  // a copy: the ring's may be overwritten once committed
     uint64_t ring_id;
     uint64_t position;
-    int32_t thread_id;
+    int32_t thread_id;  // thread number (RingOwner)
     int64_t enter_ns;
     int64_t exit_ns;        // kUnfinished: the process ended inside the call
-    std::string_view text;  // of events that carry one
+    std::string_view text;  // of events that carry one; the kText slots themselves are no events here
 };
 
-// Positions below `next` are in the database with this transaction, except those in `open`, which were still being
-// written by a thread inside a call.
+// Positions below `next` are in the database with this transaction, except those in `open`, which were still
+// being written by a thread inside a call.
 struct RingProgress {
     uint64_t ring_id;
     uint64_t next;

@@ -1,6 +1,7 @@
-// Which of nested calls is recorded: only the outermost CUDA call and, apart from that, the outermost NCCL call. The
-// guard is the frame address of that call, not a flag: a call that was left by an exception, longjmp or
-// pthread_cancel never said goodbye, and the next call at an equal or higher stack address shows that it is over.
+// Which of nested calls is recorded: only the outermost CUDA call and, apart from that, the outermost NCCL
+// call. The guard is the frame address of that call, not a flag: a call that was left by an exception,
+// longjmp or pthread_cancel never said goodbye, and the next call at an equal or higher stack address shows
+// that it is over.
 //
 //   high  │ main
 //         │ ncclAllReduce   <- nccl_frame

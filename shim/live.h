@@ -1,6 +1,7 @@
-// The one word that every hook looks at first, and what a thread carries from call to call. All of it is plain data
-// that exists before any constructor runs and is never destroyed; after a fork of any kind the word reads zero,
-// because it lies on a page that forks wipe: a child is dark until its own first CUDA context.
+// The one word that every hook looks at first, and what a thread carries from call to call. All of it is
+// plain data that exists before any constructor runs and is never destroyed; after a fork of any kind the
+// word reads zero, because it lies on a page that forks wipe: a child is dark until its own first CUDA
+// context.
 #pragma once
 
 #include <atomic>
@@ -11,15 +12,24 @@
 namespace gpushim::shim {
 
 enum Doing : uint32_t {
-    kDark = 0,       // nothing is recorded: calls pass through
+    kDark = 0,  // nothing is recorded: calls pass through
     kRecording = 1,
+    kStarting = 2,  // a thread is making files and the writer
+    kEnding = 3,    // the process is exiting: what is in the rings is being written
+    kOff = 4,       // for good, in this process
 };
 
 struct Live {
     std::atomic<uint32_t> doing;
-    std::atomic<uint32_t> wanted;  // the writer would like to know a name: the next slow moment asks (names.h)
-    uint32_t clock_kind;           // how ticks are read
-    uint32_t generation;           // raised by every start: rings of an earlier one are not used
+    std::atomic<uint32_t>
+        wanted;           // the writer would like to know a name: the next slow moment asks (names.h)
+    uint32_t clock_kind;  // how ticks are read
+    uint32_t generation;  // raised by every start: rings of an earlier one are not used
+    std::atomic<uint32_t> progress;  // raised by the writer: futex of those who wait for it
+    std::atomic<uint32_t> awake;     // raised to wake the writer: its futex
+    std::atomic<uint32_t> forks;     // forks under way: the writer begins no transaction
+    std::atomic<uint32_t> writing;   // the writer is in a transaction
+    int32_t pid;                     // whose page it is: a vfork child sees its parent's
 };
 
 // Points to a zero page until lifecycle starts recording.

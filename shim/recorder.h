@@ -1,5 +1,5 @@
-// The producer's side of a ring, inlined into every thunk. Promise: no lock, no allocation, no system call, never
-// blocks; when the ring is full the event is dropped and counted. Only the ring's own thread.
+// The producer's side of a ring, inlined into every thunk. Promise: no lock, no allocation, no system call,
+// never blocks; when the ring is full the event is dropped and counted. Only the ring's own thread.
 //
 //   open(kind) ── call ── complete()          mark: 0 … open … complete
 //
@@ -13,54 +13,74 @@
 
 namespace gpushim::shim {
 
-// Gives the calling thread a ring: a spare one, or a new one. False: none to be had; counted. (rings.cpp; may open,
-// fallocate and mmap, never malloc.)
+// Gives the calling thread a ring: a spare one, one of a thread that has ended, or a new one. False: none to
+// be had; counted. (rings.cpp; may open, fallocate and mmap, never malloc.)
 bool take_ring(ThreadState& thread);
 
-// Many polls in a row of one handle share a slot (EventKind::query) that stays open while it grows; the next other
-// event of the thread completes it.
+// The same when the thread's own is full: it goes on in another. Wakes the writer.
+bool chain_ring(ThreadState& thread);
+
+// Only the owner adds: a load and a store, not a locked instruction.
+inline void add(std::atomic<uint64_t>& number, uint64_t more) {
+    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+// Many polls in a row of one handle share a slot (EventKind::query) that stays open while it grows; the next
+// other event of the thread completes it.
 inline void complete_slot(Slot* slot) {
     // Release: whoever reads "complete" reads all that was stored before.
     slot->mark.store(slot->mark.load(std::memory_order_relaxed) | 1, std::memory_order_release);
 }
 
 inline void close_poll(ThreadState& thread) {
-    if (thread.poll_position == 0) [[likely]] return;
+    if (thread.poll_position == 0) [[likely]]
+        return;
     complete_slot(&thread.slots[(thread.poll_position - 1) & thread.mask]);
     thread.poll_position = 0;
 }
 
-// The slot at the producer's head, or null when the ring is full.
-inline Slot* free_slot(ThreadState& thread) {
+inline bool is_full(ThreadState& thread, uint64_t wanted) {
     RingHeader& ring = *thread.ring;
-    if (ring.head - ring.cached_tail > thread.mask) [[unlikely]] {
-        // Acquire: the writer is done with what it has freed.
-        ring.cached_tail = ring.tail.load(std::memory_order_acquire);
-        if (ring.head - ring.cached_tail > thread.mask) {
-            ++ring.dropped[static_cast<size_t>(Drop::full)];
-            return nullptr;
-        }
-    }
-    return &thread.slots[ring.head & thread.mask];
+    const uint64_t last = ring.head.load(std::memory_order_relaxed) + wanted - 1;
+    if (last - ring.cached_tail.load(std::memory_order_relaxed) <= thread.mask) [[likely]]
+        return false;
+    // Acquire: the writer is done with what it has freed.
+    ring.cached_tail.store(ring.tail.load(std::memory_order_acquire), std::memory_order_relaxed);
+    return last - ring.cached_tail.load(std::memory_order_relaxed) > thread.mask;
+}
+
+// Whether that many slots are free, if need be in another ring. False: dropped, and counted as one event.
+inline bool has_room(ThreadState& thread, uint64_t wanted) {
+    if (thread.ring == nullptr || thread.generation != live->generation) [[unlikely]]
+        if (!take_ring(thread)) return false;
+    if (!is_full(thread, wanted)) [[likely]]
+        return true;
+    if (chain_ring(thread) && !is_full(thread, wanted)) return true;
+    add(thread.ring->dropped[static_cast<size_t>(Drop::full)], 1);
+    return false;
 }
 
 // Opens the next slot for a call that is being entered. Null: dropped and counted.
 inline Slot* open_slot(ThreadState& thread, uint16_t api, EventKind kind, uint8_t flags) {
-    if (thread.ring == nullptr || thread.generation != live->generation) [[unlikely]]
-        if (!take_ring(thread)) return nullptr;
     close_poll(thread);
-    Slot* slot = free_slot(thread);
-    if (slot == nullptr) return nullptr;
+    if (!has_room(thread, 1)) [[unlikely]]
+        return nullptr;
+    const uint64_t position = thread.ring->head.load(std::memory_order_relaxed);
+    Slot* slot = &thread.slots[position & thread.mask];
     slot->api = api;
     slot->kind = static_cast<uint8_t>(kind);
     slot->flags = flags;
     slot->context = thread.context;
     slot->group = thread.group;
     slot->enter = ticks();
+    thread.ring->head.store(position + 1, std::memory_order_relaxed);
     // Release: a reader that sees "open" may report the fields above as an unfinished event.
-    slot->mark.store(open_mark(thread.ring->head), std::memory_order_release);
-    ++thread.ring->head;
+    slot->mark.store(open_mark(position), std::memory_order_release);
     return slot;
 }
+
+// The slots of a text that the thread's newest event has announced; has_room() was asked for all of them at
+// once.
+void append_text(ThreadState& thread, const char* text, size_t length);
 
 }  // namespace gpushim::shim

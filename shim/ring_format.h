@@ -1,6 +1,7 @@
-// What lies in a ring: the contract between the traced program's threads (producers, one per ring), the writer
-// thread, and the recovery that reads what a killed process left behind. Constants and plain structs only; the one
-// header of shim/ that analysis/ includes. Raise kRingVersion with every change of layout or meaning.
+// What lies in a ring: the contract between the traced program's threads (producers, one per ring), the
+// writer thread, and the recovery that reads what a killed process left behind. Constants and plain structs
+// only; the one header of shim/ that analysis/ includes. Raise kRingVersion with every change of layout or
+// meaning.
 #pragma once
 
 #include <atomic>
@@ -14,7 +15,7 @@ constexpr uint32_t kRingVersion = 1;
 
 // What an event is; decides what its four words mean. `handle` words are the driver's own values.
 enum class EventKind : uint8_t {
-    launch,        // function, stream, grid (x | y<<32 | z<<48), block and shared (x:11 y:11 z:7 | shared<<32)
+    launch,  // function, stream, grid (x | y<<32 | z<<48), block and shared (x:11 y:11 z:7 | shared<<32)
     graph_launch,  // exec, stream
     copy,          // target, source, bytes, stream
     memset,        // target, bytes, stream, element bytes
@@ -34,22 +35,32 @@ enum class EventKind : uint8_t {
     collective,    // communicator, count, datatype | op<<8 | root or peer<<32, stream
     communicator,  // handle, rank | ranks<<32, hash of the unique id, parent
     group,         // group start/end
-    marker,        // value (samples, …); the text follows in kText slots where it has one
-    other,         // a call that only takes time: nothing, or one handle
-    text,          // 32 bytes of the text that the event before it announces
-    thread,        // thread id, ticks when it took this ring: a ring changes hands
-    odd_launch,    // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its launch
+    marker,  // value (samples, …), Marker, length of the text; the text follows in kText slots where it has
+             // one
+    other,   // a call that only takes time: nothing, or one handle
+    text,    // 32 bytes of the text that the event before it announces
+    thread,  // thread id of the kernel, ticks when it took this ring, thread number (RingOwner)
+    odd_launch,  // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its
+                 // launch
 };
+
+// `api` of slots that no hooked call made: thread, markers of gpushim_*, names that the shim asked for, their
+// texts.
+constexpr uint16_t kNoApi = 0xffff;
+
+enum class Marker : uint64_t { mark, step, step_n };
 
 enum SlotFlags : uint16_t {
-    kPerThreadStream = 1,  // stream 0 means the thread's own (a _ptds or _ptsz name, or a look-up that asked so)
-    kInsideNccl = 2,       // called from within an NCCL call: belongs to `group`
-    kCaptured = 4,         // recorded into a graph, not executed
-    kFailed = 8,           // the call returned an error; `result` says which
+    kPerThreadStream =
+        1,            // stream 0 means the thread's own (a _ptds or _ptsz name, or a look-up that asked so)
+    kInsideNccl = 2,  // called from within an NCCL call: belongs to `group`
+    kCaptured = 4,    // recorded into a graph, not executed
+    kFailed = 8,      // the call returned an error; `result` says which
 };
 
-// One event. 64 bytes, a cache line. The producer writes it in place: `mark` first says "open" (the call has been
-// entered), then, when the call has returned and everything else is in place, "complete" with release order.
+// One event. 64 bytes, a cache line. The producer writes it in place: `mark` first says "open" (the call has
+// been entered), then, when the call has returned and everything else is in place, "complete" with release
+// order.
 struct alignas(64) Slot {
     std::atomic<uint32_t> mark;  // (position + 1) << 1 | complete; 0: never used
     uint16_t api;                // row of the hook tables (ApiId)
@@ -67,7 +78,8 @@ constexpr size_t kTextBytes = sizeof(Slot::word);
 constexpr uint32_t open_mark(uint64_t position) { return static_cast<uint32_t>(position + 1) << 1; }
 constexpr uint32_t complete_mark(uint64_t position) { return open_mark(position) | 1; }
 
-// Ticks to time: the writer adds a pair at least every 100 ms; the newest kAnchors of them stay here for recovery.
+// Ticks to time: the writer adds a pair at least every 100 ms; the newest kAnchors of them stay here for
+// recovery.
 struct Anchor {
     uint64_t ticks;
     int64_t mono_ns;
@@ -77,6 +89,17 @@ constexpr size_t kAnchors = 256;
 
 enum class Drop : uint32_t { full, no_ring, writer_down, reader, count };
 constexpr size_t kDrops = static_cast<size_t>(Drop::count);
+
+// Whose slots these are, from `position` on until the next owner's. Threads have numbers of their own (1, 2,
+// …: the rows of the thread table), because the kernel uses its thread ids again. Of any position that is not
+// yet in the database the owner is among the newest kOwners: a ring does not change hands more often than it
+// is emptied.
+struct RingOwner {
+    uint64_t position;
+    int32_t tid;
+    uint32_t number;
+};
+constexpr size_t kOwners = 32;
 
 // First page(s) of a ring's file; slots follow at kSlotsOffset.
 struct RingHeader {
@@ -91,16 +114,20 @@ struct RingHeader {
     int64_t process_start_ticks;
     char trace_path[1024];
 
-    // The producer's line.
-    alignas(64) uint64_t head;     // next position to use
-    uint64_t cached_tail;
-    uint64_t dropped[kDrops];
+    // The producer's lines. Atomic for readers' sake: only the ring's owner writes, with plain moves
+    // (recorder.h).
+    alignas(64) std::atomic<uint64_t> head;  // next position to use
+    std::atomic<uint64_t> cached_tail;
+    std::atomic<uint64_t> dropped[kDrops];
+    std::atomic<uint64_t> owner_count;  // ever; the newest is at (count - 1) % kOwners
+    RingOwner owners[kOwners];
 
     // The writer's line: positions below are free again.
     alignas(64) std::atomic<uint64_t> tail;
     std::atomic<uint32_t> anchor_count;  // ever written; the newest is at (count - 1) % kAnchors
     Anchor anchors[kAnchors];
 };
+// One file without slots per process, ring_id 0, counts what was lost where a thread had no ring at all.
 constexpr size_t kSlotsOffset = 8192;
 static_assert(sizeof(RingHeader) <= kSlotsOffset);
 

@@ -1,0 +1,56 @@
+// The GPUSHIM_* variables, read once when recording starts. What cannot be understood gets one line on stderr
+// and the default. Plain data; the starting thread writes it, everybody reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpushim::shim {
+
+enum class LogLevel : uint8_t { off, error, warn, info, debug };
+enum class DeviceTime : uint8_t { automatic, off, events, cupti };
+enum class CaptureRange : uint8_t { all, profiler };
+
+struct Range {
+    int64_t first;
+    int64_t last;  // inclusive
+};
+
+struct Ranges {  // none: all
+    Range range[64];
+    size_t count;
+    bool has(int64_t number) const;
+};
+
+struct Schedule {  // active 0: not set
+    int64_t wait, warmup, active, repeat;
+};
+
+struct Config {
+    char out[1024];
+    LogLevel log;
+    DeviceTime device_time;
+    double budget_share;
+    int64_t max_bytes;  // 0: no limit
+    int64_t min_free_bytes;
+    bool legacy_events;
+    Ranges ranks;
+    Ranges steps;
+    Schedule schedule;
+    double delay_s;
+    double duration_s;  // below 0: for ever
+    CaptureRange capture;
+    int64_t samples_per_step;  // 0: unknown
+    char tag[1024];
+};
+
+extern constinit Config config;
+
+// Fills `config` from the environment; complaints go to the log.
+void read_config();
+
+// One variable's text; what read_config does for each, and tests.
+bool understand(Config& to, const char* name, const char* text);
+Config default_config();
+
+}  // namespace gpushim::shim

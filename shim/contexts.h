@@ -1,0 +1,14 @@
+// Small numbers for contexts: what a slot carries. A handle that is used again by the driver gets a new
+// number. Lock-free, any thread. The `context` event (and `born` of a context) is what ties number and handle
+// together: its slot's `context` is the number of the handle in its first word.
+#pragma once
+
+#include <cstdint>
+
+namespace gpushim::shim {
+
+// 0 for no context, and for those beyond the 1024th that live at one time.
+uint32_t context_number(uint64_t handle);
+void context_gone(uint64_t handle);
+
+}  // namespace gpushim::shim

@@ -1,0 +1,27 @@
+// When recording begins and ends. Nothing happens in a process until its first CUDA context or NCCL
+// communicator; then the trace file, the rings and the writer come into being on the calling thread, and
+// live->doing says so. Any thread of the program.
+#pragma once
+
+#include <cstdint>
+
+#include "live.h"
+
+namespace gpushim::shim {
+
+// Whether the environment (GPUSHIM_DISABLE) or the kernel (AT_SECURE) says that the shim is not there.
+bool disabled();
+
+// Called by thunks of rows with the trait `starts`, after the call has succeeded while nothing was recorded.
+// Cheap once it is decided that this process is not traced. Returns recording(): the caller may record its
+// call then.
+bool start_after_success();
+
+// Called after the first successful cuInit: registers the exit handler that runs before the driver's own
+// teardown.
+void driver_initialized();
+
+// False once the process has begun to exit: the driver may be gone, and no call of ours may reach it.
+bool driver_usable();
+
+}  // namespace gpushim::shim

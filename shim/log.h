@@ -1,0 +1,12 @@
+// Lines on stderr, and nowhere else: nothing on stdout ever, nothing below the level of GPUSHIM_LOG (default
+// warn). One write per line. Cold side only: it allocates. Any thread; the writer's lines go to the program's
+// stderr although the writer has descriptors of its own.
+#pragma once
+
+#include "config.h"
+
+namespace gpushim::shim {
+
+[[gnu::format(printf, 2, 3)]] void log_line(LogLevel level, const char* format, ...);
+
+}  // namespace gpushim::shim

@@ -1,0 +1,18 @@
+// Names of functions that were loaded before recording began. The writer sees a launch whose function it has
+// no name for and wishes for it; the next thread that launches that very function asks the driver, on the
+// spot, so no stale handle is ever given to it. The answer is a `named` event with kNoApi.
+#pragma once
+
+#include <cstdint>
+
+#include "live.h"
+
+namespace gpushim::shim {
+
+// Thunks of launches, after the call, where live->wanted is not 0. No allocation.
+void answer_name(ThreadState& thread, uint64_t function);
+
+// The writer's thread. False: too many wishes are open; ask again later.
+bool wish_for_name(uint64_t function);
+
+}  // namespace gpushim::shim
