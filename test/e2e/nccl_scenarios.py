@@ -2,14 +2,13 @@
 
 A scenario is a function of this file. It gets a Rank, and what it returns is printed as one line of JSON.
 """
-import ctypes
 import json
 import os
 import pathlib
 import signal
 import sys
 import time
-from ctypes import byref, c_int, c_uint64, c_void_p
+from ctypes import byref, c_int, c_void_p
 
 from nccl_rank import INT32, IN_PROGRESS, MAX, SUCCESS, SUM, Config, Library, Rank, UniqueId
 
@@ -130,10 +129,17 @@ def late(rank):
     """Rank 1 works 5 ms (of virtual time, where the clock is stepped) before it comes."""
     rank.join()
     if rank.rank == 1:
-        ctypes.CDLL("libgpusim.so").gpusim_advance_ns(c_uint64(5_000_000))
+        Library("libgpusim.so").raw.gpusim_advance_ns(5_000_000)
     total = rank.all_reduce([1] * 1000)
     rank.close()
     return total[0]
+
+
+def late_to_join(rank):
+    """Rank 1 works 5 ms before it joins."""
+    if rank.rank == 1:
+        Library("libgpusim.so").raw.gpusim_advance_ns(5_000_000)
+    return one_all_reduce(rank)
 
 
 def steps(rank):

@@ -148,6 +148,13 @@ class NcclTest(unittest.TestCase):
         self.assertEqual(first.bytes, 4000)
         self.assertEqual(first.name, "ncclDevKernel_AllReduce_Sum_u32_RING_LL")
 
+    def test_joining_waits_for_the_last_in_virtual_time(self):
+        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_TRUTH": self.folder / "truth.join.%r"}
+        self.assertEqual(self.results("late_to_join", 2, knobs), [[3, 14]] * 2)
+        (first,), (last,) = (self.truth("join", rank) for rank in range(2))
+        self.assertGreater(first.call_enter_ns, 1_005_000_000)  # the virtual clock begins at 1 s
+        self.assertEqual((first.start_ns, first.end_ns), (last.start_ns, last.end_ns))
+
     def test_stepped_runs_are_equal_to_the_byte(self):
         for run in ("one", "two"):
             knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_JITTER": "0.2", "GPUSIM_SEED": "7",
