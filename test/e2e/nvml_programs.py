@@ -102,6 +102,11 @@ class Cuda:
         self.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None)
 
 
+def exported():
+    library = ctypes.CDLL("libnvidia-ml.so.1")
+    return [name for name in os.environ["NAMES"].split(",") if hasattr(library, name)]
+
+
 def identities():
     nvml = Nvml()
     cuda = Cuda(0)

@@ -3,6 +3,7 @@ the driver calls them.
 """
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -20,6 +21,12 @@ class Nvml(unittest.TestCase):
         done = box.run([sys.executable, PROGRAMS, program], {**self.knobs, **knobs})
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
+
+    def test_every_function_of_the_table_is_exported(self):
+        table = (box.ROOT / "test" / "sim" / "nvml" / "exports.def").read_text(encoding="utf-8")
+        rows = re.findall(r"^EXPORT\((\w+)\)$", table, re.MULTILINE)
+        self.assertEqual(len(rows), 398)
+        self.assertEqual(self.seen("exported", NAMES=",".join(rows)), rows)
 
     def test_identities_are_the_drivers(self):
         devices = self.seen("identities")
