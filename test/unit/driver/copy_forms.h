@@ -121,7 +121,20 @@ inline CUarray array_memory(size_t width, size_t height = 0) {
     return array;
 }
 
-using Bytes = std::vector<unsigned char>;
+// A failed comparison tells how many there are and the first of them, not all.
+struct Bytes : std::vector<unsigned char> {
+    using vector::vector;
+};
+
+template <>
+struct Catch::StringMaker<Bytes> {
+    static std::string convert(const Bytes& bytes) {
+        std::string text = std::to_string(bytes.size()) + " bytes:";
+        for (size_t i = 0; i < std::min<size_t>(bytes.size(), 16); ++i)
+            text += " " + std::to_string(bytes[i]);
+        return text;
+    }
+};
 
 inline Bytes pattern(size_t bytes, unsigned seed) {
     Bytes made(bytes);

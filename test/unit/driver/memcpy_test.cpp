@@ -61,7 +61,7 @@ void check_bytes(const CopyCall& form, size_t bytes) {
 TEST_CASE("every copy of a row moves its bytes and no others", "[memcpy]") {
     make_context();
     for (const CopyCall& form : copy_calls())
-        for (const size_t bytes : {1, 1000, 65536, 65537, 300000}) check_bytes(form, bytes);
+        for (const unsigned bytes : {1u, 1000u, 65536u, 65537u, 300000u}) check_bytes(form, bytes);
 }
 
 TEST_CASE("a copy of no bytes succeeds, and one from or to nowhere does not", "[memcpy]") {
