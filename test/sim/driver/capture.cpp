@@ -98,7 +98,7 @@ bool Capture::joined() const {
     const auto reached = up_to(fronts_.at(origin_).nodes);
     for (const auto& [stream, front] : fronts_)
         for (GraphNode* node : front.nodes)
-            if (!reached.contains(node) && !excused_.contains(node)) return false;
+            if (!reached.contains(node)) return false;
     return true;
 }
 
@@ -108,9 +108,6 @@ const std::set<Capture*>& all() { return not_ended(); }
 
 CUresult record(Stream& stream, Work work) {
     RETURN_IF_FAILED(state_of(stream));
-    const auto* host = std::get_if<HostWork>(&work);
-    if (host != nullptr && host->callback != nullptr)
-        return invalidate(*stream.capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     if (auto* kernel = std::get_if<KernelWork>(&work)) kernel->keep_parameters();
     CaptureFront& front = stream.capture->front(stream);
     Graph& graph = stream.capture->graph();

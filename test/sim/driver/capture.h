@@ -35,11 +35,8 @@ class Capture {
     bool valid() const { return valid_; }
     bool ended() const { return ended_; }
     bool running() const { return valid_ && !ended_; }
-    bool has(const Stream& stream) const { return fronts_.contains(const_cast<Stream*>(&stream)); }
 
     CaptureFront& front(Stream& stream) { return fronts_[&stream]; }
-    // Taken out of a front by the program's own hand: need not be joined.
-    void excuse(const std::vector<GraphNode*>& nodes) { excused_.insert(nodes.begin(), nodes.end()); }
 
     void invalidate() { valid_ = false; }
     // Streams execute again. The graph is the caller's.
@@ -53,7 +50,6 @@ class Capture {
     Stream* origin_;
     std::shared_ptr<Graph> graph_;
     std::map<Stream*, CaptureFront> fronts_;
-    std::set<GraphNode*> excused_;
     bool valid_ = true;
     bool ended_ = false;
 };

@@ -147,10 +147,8 @@ API(cuStreamUpdateCaptureDependencies_v2)
     std::vector<Edge> edges;
     RETURN_IF_FAILED(graph::read_edges(stream->capture->graph(), dependencies, data, count, edges));
     CaptureFront& front = stream->capture->front(*stream);
-    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
-        stream->capture->excuse(front.nodes);
-        front = {};
-    }
+    // What leaves the front here is in none any more: it need not be joined at the end.
+    if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) front = {};
     for (const Edge& edge : edges) front.add(edge.from, edge.data);
     return CUDA_SUCCESS;
 }

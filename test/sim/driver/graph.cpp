@@ -63,7 +63,6 @@ Work own(const Work& work) {
 
 std::shared_ptr<Graph> clone(const Graph& original) {
     auto copy = make();
-    copy->cloned_from = original.id;
     std::unordered_map<const GraphNode*, GraphNode*> twins;
     for (const GraphNode* node : original.nodes) {
         GraphNode* twin = add_node(*copy, own(node->work), node->context, {});

@@ -32,7 +32,6 @@ struct GraphNode {
 
 struct Graph : std::enable_shared_from_this<Graph> {
     uint64_t id = 0;
-    uint64_t cloned_from = 0;
     std::vector<GraphNode*> nodes;                 // in the order in which they were added
     std::vector<GraphNode*> order;                 // executable graphs: as launched
     std::map<UserObject*, unsigned> user_objects;  // references held

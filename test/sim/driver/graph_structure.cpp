@@ -126,8 +126,7 @@ API(cuGraphNodeFindInClone)(CUgraphNode* twin, CUgraphNode original, CUgraph clo
     const auto held = engine::lock();
     const GraphNode* node = graph_nodes().find(original);
     const Graph* graph = graphs().find(clone);
-    if (twin == nullptr || node == nullptr || graph == nullptr || graph->cloned_from != node->graph->id)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (twin == nullptr || node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     for (GraphNode* candidate : graph->nodes)
         if (candidate->origin == node->id) {
             *twin = handle_of(candidate);
