@@ -1,0 +1,156 @@
+// Words (words.h) that look into the structs of the driver API.
+#pragma once
+
+#include "driver_api.h"
+#include "questions.h"
+#include "words.h"
+
+namespace gpushim::shim::words {
+
+// The geometry in a CUlaunchConfig.
+template <size_t N>
+struct config_grid {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        const auto* config = std::get<N>(a);
+        return succeeded ? packed_grid(config->gridDimX, config->gridDimY, config->gridDimZ) : 0;
+    }
+};
+
+template <size_t N>
+struct config_block {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        const auto* c = std::get<N>(a);
+        return succeeded ? packed_block(c->blockDimX, c->blockDimY, c->blockDimZ, c->sharedMemBytes) : 0;
+    }
+};
+
+// A second slot where a launch has attributes: the cluster (x:16 y:16 z:16), and a bit for the number of each.
+template <size_t N>
+struct config_odd {
+    using second_slot = void;
+    template <class A>
+    static bool take_all(uint64_t (&to)[4], const A& a) {
+        const CUlaunchConfig& config = *std::get<N>(a);
+        if (config.numAttrs == 0 || config.attrs == nullptr) return false;
+        for (uint64_t& word : to) word = 0;
+        for (unsigned i = 0; i < config.numAttrs; ++i) {
+            const CUlaunchAttribute& attribute = config.attrs[i];
+            const auto id = static_cast<uint32_t>(attribute.id);
+            if (id < 64) to[1] |= uint64_t{1} << id;
+            if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+                to[0] = packed_cluster(attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                                       attribute.value.clusterDim.z);
+        }
+        return true;
+    }
+    static uint64_t packed_cluster(uint64_t x, uint64_t y, uint64_t z) {
+        return (x & 0xffff) | (y & 0xffff) << 16 | (z & 0xffff) << 32;
+    }
+};
+
+template <size_t N>
+struct node_function {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        const CUDA_KERNEL_NODE_PARAMS* node = std::get<N>(a);
+        if (!succeeded || node == nullptr) return 0;
+        return node->func != nullptr ? number(node->func) : number(node->kern);
+    }
+};
+
+// Copies told by a struct: where from, where to, and the bytes with both memory types above them.
+constexpr int kTargetShift = 60, kSourceShift = 56;
+
+template <class Array, class Host, class Device>
+inline uint64_t place(CUmemorytype type, Array array, Host host, Device device) {
+    if (type == CU_MEMORYTYPE_ARRAY) return number(array);
+    return type == CU_MEMORYTYPE_HOST ? number(host) : number(device);
+}
+
+template <size_t N>
+struct shape_target {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        const auto* s = std::get<N>(a);
+        return succeeded ? place(s->dstMemoryType, s->dstArray, s->dstHost, s->dstDevice) : 0;
+    }
+};
+
+template <size_t N>
+struct shape_source {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        const auto* s = std::get<N>(a);
+        return succeeded ? place(s->srcMemoryType, s->srcArray, s->srcHost, s->srcDevice) : 0;
+    }
+};
+
+template <size_t N>
+struct shape_bytes {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        if (!succeeded) return 0;
+        const auto* shape = std::get<N>(a);
+        uint64_t bytes = uint64_t{shape->WidthInBytes} * shape->Height;
+        if constexpr (requires { shape->Depth; }) bytes *= shape->Depth;
+        return bytes | number(shape->dstMemoryType) << kTargetShift |
+               number(shape->srcMemoryType) << kSourceShift;
+    }
+};
+
+inline bool is_array(const CUmemcpy3DOperand& operand) {
+    return operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY;
+}
+inline uint64_t place(const CUmemcpy3DOperand& operand) {
+    return is_array(operand) ? number(operand.op.array.array) : number(operand.op.ptr.ptr);
+}
+inline uint64_t type_of(const CUmemcpy3DOperand& operand) {
+    return number(is_array(operand) ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_UNIFIED);
+}
+
+template <size_t N>
+struct operand_target {
+    template <class A>
+    static uint64_t take(const A& a, bool, size_t i) {
+        return place(std::get<N>(a)[i].dst);
+    }
+};
+
+template <size_t N>
+struct operand_source {
+    template <class A>
+    static uint64_t take(const A& a, bool, size_t i) {
+        return place(std::get<N>(a)[i].src);
+    }
+};
+
+template <size_t N>
+struct operand_bytes {
+    template <class A>
+    static uint64_t take(const A& a, bool, size_t i) {
+        const CUDA_MEMCPY3D_BATCH_OP& op = std::get<N>(a)[i];
+        return (uint64_t{op.extent.width} * op.extent.height * op.extent.depth) |
+               type_of(op.dst) << kTargetShift | type_of(op.src) << kSourceShift;
+    }
+};
+
+// The context that is current after the call: only the driver knows what lay below the one that was popped.
+struct now_current {
+    template <class A>
+    static uint64_t take(const A&, bool) {
+        return number(current_context());
+    }
+};
+
+// Whether a device's primary context outlives its release.
+template <size_t N>
+struct still_active {
+    template <class A>
+    static uint64_t take(const A& a, bool) {
+        return primary_context_is_active(std::get<N>(a)) ? 1 : 0;
+    }
+};
+
+}  // namespace gpushim::shim::words

@@ -1,0 +1,71 @@
+#include "questions.h"
+
+#include <nccl.h>
+
+#include <atomic>
+
+#include "resolve.h"
+
+namespace gpushim::shim {
+namespace {
+
+using Find = void* (*)(const char*);
+
+// A function asked for by name once and remembered when it was found.
+template <class F>
+struct Asked {
+    Find find;
+    const char* name;
+    std::atomic<F*> known;
+
+    F* get() {
+        // Relaxed: whoever looks finds the same.
+        F* function = known.load(std::memory_order_relaxed);
+        if (function != nullptr) return function;
+        function = reinterpret_cast<F*>(find(name));
+        known.store(function, std::memory_order_relaxed);
+        return function;
+    }
+};
+
+#define ASKED(find, name) constinit Asked<decltype(::name)> asked_##name = {find, #name, nullptr}
+ASKED(driver_function, cuCtxGetCurrent);
+ASKED(driver_function, cuDevicePrimaryCtxGetState);
+ASKED(driver_function, cuStreamIsCapturing);
+ASKED(driver_function, cuStreamIsCapturing_ptsz);
+ASKED(nccl_function, pncclCommUserRank);
+ASKED(nccl_function, pncclCommCount);
+
+}  // namespace
+
+CUcontext current_context() {
+    auto* ask = asked_cuCtxGetCurrent.get();
+    CUcontext context = nullptr;
+    return ask != nullptr && ask(&context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+bool primary_context_is_active(CUdevice device) {
+    auto* ask = asked_cuDevicePrimaryCtxGetState.get();
+    unsigned flags = 0;
+    int active = 0;
+    return ask != nullptr && ask(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+bool is_capturing(CUstream stream, bool per_thread) {
+    auto* ask = per_thread ? asked_cuStreamIsCapturing_ptsz.get() : asked_cuStreamIsCapturing.get();
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return ask != nullptr && ask(stream, &status) == CUDA_SUCCESS &&
+           status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+uint64_t rank_and_ranks(ncclComm* communicator) {
+    auto* ask_rank = asked_pncclCommUserRank.get();
+    auto* ask_count = asked_pncclCommCount.get();
+    int rank = 0, ranks = 0;
+    if (ask_rank == nullptr || ask_count == nullptr || ask_rank(communicator, &rank) != ncclSuccess ||
+        ask_count(communicator, &ranks) != ncclSuccess)
+        return 0;
+    return static_cast<uint32_t>(rank) | uint64_t{static_cast<uint32_t>(ranks)} << 32;
+}
+
+}  // namespace gpushim::shim

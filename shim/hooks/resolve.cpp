@@ -1,0 +1,248 @@
+#include "resolve.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cerrno>
+
+#include "doors.h"
+#include "elf.h"
+
+namespace gpushim::shim {
+
+constinit std::atomic<void*> originals[kApis] = {};
+
+namespace {
+
+struct Object {
+    ElfW(Addr) base = 0;
+    const ElfW(Dyn) * dynamic = nullptr;
+    const char* path = nullptr;
+};
+
+Object described(const dl_phdr_info& info) {
+    Object object = {info.dlpi_addr, nullptr, info.dlpi_name};
+    for (int i = 0; i < info.dlpi_phnum; ++i)
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            object.dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    return object;
+}
+
+bool holds(const dl_phdr_info& info, const void* address) {
+    const auto at = reinterpret_cast<ElfW(Addr)>(address) - info.dlpi_addr;
+    for (int i = 0; i < info.dlpi_phnum; ++i) {
+        const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+        if (segment.p_type == PT_LOAD && at >= segment.p_vaddr && at - segment.p_vaddr < segment.p_memsz)
+            return true;
+    }
+    return false;
+}
+
+// Visits the loaded objects in the linker's order, under its lock, until `visit` returns true.
+template <class Visit>
+bool any_object(Visit visit) {
+    return dl_iterate_phdr(
+               [](dl_phdr_info* info, size_t, void* data) { return (*static_cast<Visit*>(data))(*info) ? 1 : 0; },
+               &visit) != 0;
+}
+
+const char* file_of(const char* path) {
+    const char* file = path;
+    for (const char* c = path; *c != '\0'; ++c)
+        if (*c == '/') file = c + 1;
+    return file;
+}
+
+bool begins(const char* text, const char* with) {
+    for (; *with != '\0'; ++text, ++with)
+        if (*text != *with) return false;
+    return true;
+}
+
+bool has_soname(const Object& object, const char* soname) {
+    const char* strings = nullptr;
+    ElfW(Xword) name = 0;
+    for (const ElfW(Dyn)* d = object.dynamic; d != nullptr && d->d_tag != DT_NULL; ++d) {
+        if (d->d_tag == DT_STRTAB)
+            strings = reinterpret_cast<const char*>(d->d_un.d_ptr < object.base ? d->d_un.d_ptr + object.base
+                                                                                : d->d_un.d_ptr);
+        if (d->d_tag == DT_SONAME) name = d->d_un.d_val;
+    }
+    return strings != nullptr && name != 0 && begins(strings + name, soname);
+}
+
+// One of the two libraries whose calls we record, once it is loaded; then kept, so that it stays where it is.
+struct Library {
+    const char* soname;
+    std::atomic<uintptr_t> base;
+    std::atomic<const ElfW(Dyn)*> dynamic;  // null: not seen yet; stored last
+    std::atomic<void*> handle;
+};
+constinit Library driver = {"libcuda.so", 0, nullptr, nullptr};
+constinit Library nccl = {"libnccl.so", 0, nullptr, nullptr};
+
+Library& library_of(ApiId api) { return api_traits[api].version != 0 ? driver : nccl; }
+
+bool is_there(Library& library) {
+    // Acquire: with the base that was stored before.
+    if (library.dynamic.load(std::memory_order_acquire) != nullptr) return true;
+    Object found;
+    any_object([&](const dl_phdr_info& info) {
+        const Object object = described(info);
+        if (!begins(file_of(object.path), library.soname) && !has_soname(object, library.soname)) return false;
+        found = object;
+        return true;
+    });
+    if (found.dynamic == nullptr) return false;
+    // Never closed: a library that went away and came back elsewhere would leave our originals pointing nowhere.
+    void* handle = dlopen(found.path, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) dlerror();  // the program's next dlerror is not about this
+    library.handle.store(handle, std::memory_order_relaxed);
+    library.base.store(found.base, std::memory_order_relaxed);
+    library.dynamic.store(found.dynamic, std::memory_order_release);
+    return true;
+}
+
+void* exported(Library& library, const char* name) {
+    if (!is_there(library)) return nullptr;
+    return exported_by(library.base.load(std::memory_order_relaxed),
+                       library.dynamic.load(std::memory_order_relaxed), name);
+}
+
+// NCCL's weak names have strong twins that begin with p.
+void* exported(ApiId api) {
+    const char* name = api_traits[api].name;
+    if (api_traits[api].version != 0) return exported(driver, name);
+    constexpr size_t kLongest = 64;
+    char twin[kLongest] = {'p'};
+    for (size_t i = 0; name[i] != '\0' && i + 2 < kLongest; ++i) twin[i + 1] = name[i];
+    void* found = exported(nccl, twin);
+    return found != nullptr ? found : exported(nccl, name);
+}
+
+// Somebody other than the library who defines the name and stands behind us: the linker says who is next in the
+// scope that the program sees, else (objects opened for themselves) the first there is.
+struct Behind {
+    void* next;
+    void* anywhere;
+};
+
+Behind behind_us(const char* name, const Library& library) {
+    bool after_us = false;
+    void* anywhere = nullptr;
+    const uintptr_t library_base = library.base.load(std::memory_order_relaxed);
+    any_object([&](const dl_phdr_info& info) {
+        if (holds(info, reinterpret_cast<const void*>(&behind_us))) {
+            after_us = true;
+            return false;
+        }
+        const Object object = described(info);
+        if (!after_us || object.dynamic == nullptr || object.base == library_base) return false;
+        anywhere = exported_by(object.base, object.dynamic, name);
+        return anywhere != nullptr;
+    });
+    if (anywhere == nullptr) return {nullptr, nullptr};
+    void* next = dlsym_of_libc()(RTLD_NEXT, name);
+    if (next == nullptr) dlerror();
+    return {next, anywhere};
+}
+
+// What a tool that hooks dlsym behind us makes of the name; what libc makes of it is the export that we know.
+void* as_told_behind_us(const Library& library, const char* name) {
+    const auto next = reinterpret_cast<Dlsym>(next_dlsym());
+    void* handle = library.handle.load(std::memory_order_relaxed);
+    if (next == nullptr || next == dlsym_of_libc() || handle == nullptr) return nullptr;
+    void* told = next(handle, name);
+    if (told == nullptr) dlerror();
+    return told != nullptr && !is_ours(told) ? told : nullptr;
+}
+
+void* looked_up(ApiId api) {
+    const char* name = api_traits[api].name;
+    Library& library = library_of(api);
+    void* own = exported(api);
+    const Behind behind = behind_us(name, library);
+    if (behind.next != nullptr && !is_in_library(behind.next)) return behind.next;
+    if (own == nullptr) return behind.anywhere;
+    void* told = as_told_behind_us(library, name);
+    return told != nullptr && !is_in_library(told) ? told : own;
+}
+
+}  // namespace
+
+Dlsym dlsym_of_libc() {
+    static constinit std::atomic<void*> known = nullptr;
+    void* found = known.load(std::memory_order_relaxed);
+    if (found == nullptr) {
+        any_object([&](const dl_phdr_info& info) {
+            const Object object = described(info);
+            const char* file = file_of(object.path);
+            if (!begins(file, "libc.so") && !begins(file, "libdl.so")) return false;
+            found = exported_by(object.base, object.dynamic, "dlsym");
+            return found != nullptr;
+        });
+        known.store(found, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Dlsym>(found);
+}
+
+void* find_original(ApiId api) {
+    const int saved = errno;
+    void* found = looked_up(api);
+    errno = saved;
+    if (found == nullptr) return nullptr;
+    void* before = nullptr;
+    // Whoever was first decides: a tool that gave its address away in the meantime stays the original.
+    return originals[api].compare_exchange_strong(before, found, std::memory_order_acq_rel) ? found : before;
+}
+
+void* library_export(ApiId api) { return exported(api); }
+void* driver_function(const char* name) { return exported(driver, name); }
+void* nccl_function(const char* name) { return exported(nccl, name); }
+bool driver_is_there() { return is_there(driver); }
+bool nccl_is_there() { return is_there(nccl); }
+
+bool in_one_object(const void* a, const void* b) {
+    return any_object([&](const dl_phdr_info& info) { return holds(info, a) && holds(info, b); });
+}
+
+bool is_ours(const void* address) { return in_one_object(address, reinterpret_cast<const void*>(&is_ours)); }
+
+bool is_in_library(const void* address) {
+    for (Library* library : {&driver, &nccl}) {
+        const auto* dynamic = library->dynamic.load(std::memory_order_acquire);
+        if (dynamic != nullptr && in_one_object(address, dynamic)) return true;
+    }
+    return false;
+}
+
+bool is_behind_us(const void* address) {
+    bool after_us = false;
+    return any_object([&](const dl_phdr_info& info) {
+        if (holds(info, reinterpret_cast<const void*>(&is_ours))) {
+            after_us = true;
+            return false;
+        }
+        return after_us && holds(info, address);
+    });
+}
+
+bool second_copy() {
+    enum : int { kUnknown, kFirst, kSecond };
+    static constinit std::atomic<int> answer = kUnknown;
+    int known = answer.load(std::memory_order_relaxed);
+    if (known == kUnknown) {
+        bool before_us = true;
+        const bool second = any_object([&](const dl_phdr_info& info) {
+            if (holds(info, reinterpret_cast<const void*>(&is_ours))) before_us = false;
+            const Object object = described(info);
+            return before_us && object.dynamic != nullptr &&
+                   exported_by(object.base, object.dynamic, "gpushim_hits") != nullptr;
+        });
+        known = second ? kSecond : kFirst;
+        answer.store(known, std::memory_order_relaxed);
+    }
+    return known == kSecond;
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,294 @@
+// What every hooked name runs: the guard, the event, the call. One instance per row and signature; the row says what
+// the event is made of. A thunk owns nothing and is not noexcept: an exception, a cancellation or longjmp may leave
+// through it, and the next call sees by its stack address that this one is over (guard.h).
+//
+//   Row::id, Row::kind, Row::traits, Row::Words     from the tables
+//   Row::real()                                     where the call goes on; null: nowhere
+#pragma once
+
+#include "../contexts.h"
+#include "../lifecycle.h"
+#include "../names.h"
+#include "../recorder.h"
+#include "api.h"
+#include "captures.h"
+#include "counters.h"
+#include "outcome.h"
+#include "questions.h"
+#include "words.h"
+
+namespace gpushim::shim {
+
+// Where a thread is among NCCL's groups.
+struct GroupState {
+    uint32_t depth;   // ncclGroupStart without its end
+    uint32_t number;  // of the group that is open
+};
+extern thread_local constinit GroupState group_state __attribute__((tls_model("initial-exec")));
+extern constinit std::atomic<uint32_t> groups;
+
+// In the frame of an outermost call: says that the call is still there. One that was left without a word is
+// overwritten by what runs there next.
+struct InCall {
+    volatile uintptr_t alive;
+};
+constexpr uintptr_t kAlive = 0x67707573;
+
+inline bool inside_live(const void* outer, const void* frame) {
+    return inside(outer, frame) &&
+           static_cast<const InCall*>(outer)->alive == (reinterpret_cast<uintptr_t>(outer) ^ kAlive);
+}
+
+inline void enter(InCall& call) { call.alive = reinterpret_cast<uintptr_t>(&call) ^ kAlive; }
+inline void leave(InCall& call) { call.alive = 0; }
+
+template <class Row>
+constexpr bool has(uint32_t trait) {
+    return (Row::traits & trait) != 0;
+}
+template <class Row>
+constexpr bool is_nccl = api_is_nccl(Row::id);
+
+constexpr int kNoStream = -1;
+
+// Which word of an event is the stream that the device does it on.
+constexpr int stream_word(EventKind kind, uint32_t traits_of_row) {
+    switch (kind) {
+        case EventKind::launch:
+        case EventKind::graph_launch: return 1;
+        case EventKind::copy: return (traits_of_row & traits::blocking) != 0 ? kNoStream : 3;
+        case EventKind::memset: return (traits_of_row & traits::blocking) != 0 ? kNoStream : 2;
+        case EventKind::host_call:
+        case EventKind::value: return 0;
+        case EventKind::record:
+        case EventKind::wait:
+            return (traits_of_row & traits::object_bits) == traits::of_stream ? 1 : kNoStream;
+        case EventKind::collective: return 3;
+        default: return kNoStream;
+    }
+}
+
+template <class Row, class Signature>
+struct Thunk;
+
+template <class Row, class R, class... A>
+struct Thunk<Row, R(A...)> {
+    using Real = R (*)(A...);
+    using Arguments = std::tuple<const A&...>;
+
+    static R call(A... a) {
+        const auto real = reinterpret_cast<Real>(Row::real());
+        if (real == nullptr) [[unlikely]] return absent<R>();
+        count_hit(Row::id);
+        InCall here;
+        if (inside_live(outer(thread_state), &here)) return real(a...);
+        if (recording()) [[likely]] return recorded(real, here, a...);
+        if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
+        return real(a...);
+    }
+
+  private:
+    static const void*& outer(ThreadState& thread) {
+        return is_nccl<Row> ? thread.nccl_frame : thread.cuda_frame;
+    }
+
+    [[gnu::always_inline]] static inline R recorded(Real real, InCall& here, const A&... a) {
+        ThreadState& thread = thread_state;
+        enter(here);
+        outer(thread) = &here;
+        begin(thread, &here);
+        R result;
+        if constexpr (Row::kind == EventKind::query) {
+            result = polled(thread, real, a...);
+        } else if constexpr (is_late) {
+            const uint64_t entered = ticks();
+            result = real(a...);
+            note(thread, result, a...);
+            record_late(thread, entered, result, a...);
+        } else {
+            Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
+            result = real(a...);
+            note(thread, result, a...);
+            if (slot != nullptr) [[likely]] finish(thread, slot, result, a...);
+        }
+        end(thread, result);
+        outer(thread) = nullptr;
+        leave(here);
+        return result;
+    }
+
+    // Nothing is recorded yet, and the success of this call may be what begins it.
+    [[gnu::noinline, gnu::cold]] static R starting(Real real, InCall& here, const A&... a) {
+        ThreadState& thread = thread_state;
+        enter(here);
+        outer(thread) = &here;
+        const Stamp entered = stamp();
+        const R result = real(a...);
+        if (succeeded(result)) begin_recording(thread, entered, result, a...);
+        outer(thread) = nullptr;
+        leave(here);
+        return result;
+    }
+
+    static void begin_recording(ThreadState& thread, const Stamp& entered, R result, const A&... a) {
+        if constexpr (has<Row>(traits::inits)) {
+            driver_initialized();
+        } else {
+            if (!start_after_success()) return;
+            begin(thread, &entered);
+            note(thread, result, a...);
+            record_late(thread, entered.ticks(), result, a...);
+            end(thread, result);
+        }
+    }
+
+    // --- the event --------------------------------------------------------------------------------------
+
+    // Its slots are taken after the call: what they hold is as long as a name or an array.
+    static constexpr bool is_late = Row::Words::has_text || Row::Words::is_list;
+
+    static uint8_t flags(const ThreadState& thread) {
+        uint8_t bits = has<Row>(traits::per_thread) ? kPerThreadStream : 0;
+        if (!is_nccl<Row> && thread.group != 0) bits |= kInsideNccl;
+        return bits;
+    }
+
+    [[gnu::always_inline]] static inline void finish(ThreadState& thread, Slot* slot, R result, const A&... a) {
+        slot->exit = ticks();
+        fill(slot, 0, result, a...);
+        mark_captured(slot);
+        if constexpr (Row::kind == EventKind::context) slot->context = thread.context;
+        complete_slot(slot);
+        if constexpr (Row::Words::has_second) {
+            if (succeeded(result)) add_second(thread, *slot, a...);
+        }
+        if constexpr (Row::kind == EventKind::launch) {
+            if (live->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
+                answer_name(thread, slot->word[0]);
+        }
+    }
+
+    static void fill(Slot* slot, size_t index, R result, const A&... a) {
+        Row::Words::store(slot->word, Arguments(a...), succeeded(result), index);
+        if (!succeeded(result)) [[unlikely]] {
+            slot->flags |= kFailed;
+            slot->word[3] = static_cast<uint64_t>(result);
+        }
+    }
+
+    static void mark_captured(Slot* slot) {
+        constexpr int word = stream_word(Row::kind, Row::traits);
+        if constexpr (word != kNoStream) {
+            if (captures_active() && (slot->flags & kFailed) == 0) [[unlikely]]
+                if (is_capturing(reinterpret_cast<CUstream>(slot->word[word]), has<Row>(traits::per_thread)))
+                    slot->flags |= kCaptured;
+        }
+    }
+
+    static void add_second(ThreadState& thread, const Slot& first, const A&... a) {
+        uint64_t words[4];
+        if (!Row::Words::take_second(words, Arguments(a...))) return;
+        Slot* slot = open_slot(thread, Row::id, EventKind::odd_launch, first.flags);
+        if (slot == nullptr) return;
+        slot->enter = first.enter;
+        slot->exit = first.exit;
+        for (size_t i = 0; i < 4; ++i) slot->word[i] = words[i];
+        complete_slot(slot);
+    }
+
+    [[gnu::noinline]] static void record_late(ThreadState& thread, uint64_t entered, R result, const A&... a) {
+        const size_t count = Row::Words::count(Arguments(a...), succeeded(result));
+        for (size_t i = 0; i < (count != 0 ? count : 1); ++i) {
+            const char* text = Row::Words::text(Arguments(a...), succeeded(result));
+            const size_t length = words::text_length(text);
+            if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
+            Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
+            if (slot == nullptr) return;
+            slot->enter = entered;
+            slot->exit = ticks();
+            fill(slot, i, result, a...);
+            mark_captured(slot);
+            if (length != 0) slot->word[2] = length;
+            if (length != 0) append_text(thread, text, length);
+            complete_slot(slot);
+        }
+    }
+
+    // Polls of one handle share a slot for as long as it is not ready.
+    static R polled(ThreadState& thread, Real real, const A&... a) {
+        const uint64_t handle = Row::Words::first(Arguments(a...));
+        Slot* slot = open_poll(thread, handle);
+        const uint64_t entered = slot != nullptr ? ticks() : 0;
+        if (slot == nullptr) slot = open_slot(thread, Row::id, Row::kind, flags(thread));
+        const R result = real(a...);
+        if (slot == nullptr) return result;
+        slot->exit = ticks();
+        const bool first = thread.poll_position == 0;
+        slot->word[0] = handle;
+        slot->word[1] = first ? 1 : slot->word[1] + 1;
+        slot->word[2] = slot->exit - (first ? slot->enter : entered) + (first ? 0 : slot->word[2]);
+        slot->word[3] = 0;
+        if (first) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
+        if (!is_not_ready(result) && !succeeded(result)) {
+            slot->flags |= kFailed;
+            slot->word[3] = static_cast<uint64_t>(result);
+        }
+        if (!is_not_ready(result) || slot->word[1] >= kPollsPerSlot) close_poll(thread);
+        return result;
+    }
+
+    static constexpr uint64_t kPollsPerSlot = 4096;  // a wait of hours shows up before it ends
+
+    static Slot* open_poll(ThreadState& thread, uint64_t handle) {
+        if (thread.poll_position == 0 || thread.generation != live->generation) return nullptr;
+        Slot* slot = &thread.slots[(thread.poll_position - 1) & thread.mask];
+        const bool same = slot->api == Row::id && slot->word[0] == handle && slot->context == thread.context &&
+                          slot->group == thread.group;
+        return same ? slot : nullptr;
+    }
+
+    // --- what a thread carries from call to call --------------------------------------------------------
+
+    [[gnu::always_inline]] static inline void begin(ThreadState& thread, const void* frame) {
+        if constexpr (is_nccl<Row>) {
+            thread.group = group_state.depth != 0 ? group_state.number
+                                                  : groups.fetch_add(1, std::memory_order_relaxed) + 1;
+        } else {
+            // An NCCL call that was left without a word does not own what comes after it.
+            if (thread.group != 0 && !inside_live(thread.nccl_frame, frame)) [[unlikely]] thread.group = 0;
+        }
+        if (thread.context == 0) [[unlikely]]
+            thread.context = context_number(words::number(current_context()));
+    }
+
+    static void end(ThreadState& thread, R result) {
+        if constexpr (is_nccl<Row>) {
+            if constexpr (has<Row>(traits::group_begins)) {
+                if (succeeded(result) && group_state.depth++ == 0) group_state.number = thread.group;
+            }
+            if constexpr (has<Row>(traits::group_ends)) {
+                if (group_state.depth != 0) --group_state.depth;
+            }
+            thread.group = 0;
+        }
+    }
+
+    static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
+                     [[maybe_unused]] const A&... a) {
+        if constexpr (has<Row>(traits::capture_begins)) {
+            if (succeeded(result)) captures.fetch_add(1, std::memory_order_relaxed);
+        }
+        if constexpr (has<Row>(traits::capture_ends)) {
+            if (ends_capture(result)) captures.fetch_sub(1, std::memory_order_relaxed);
+        }
+        if constexpr (Row::kind == EventKind::died &&
+                      (Row::traits & traits::object_bits) == traits::of_context) {
+            if (succeeded(result)) context_gone(Row::Words::first(Arguments(a...)));
+        }
+        if constexpr (has<Row>(traits::current)) {
+            thread.context = context_number(words::number(current_context()));
+        }
+    }
+};
+
+}  // namespace gpushim::shim
