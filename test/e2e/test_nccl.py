@@ -1,6 +1,7 @@
 """NCCL across processes: each rank is a process of its own, its scenario a function of nccl_scenarios.py."""
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import unittest
 from typing import Any, NamedTuple
 
 import box
-from nccl_rank import INVALID_USAGE, IN_PROGRESS, LAUNCH_FAILED, REMOTE_ERROR, SUCCESS
+from nccl_rank import INVALID_USAGE, IN_PROGRESS, LAUNCH_FAILED, REMOTE_ERROR
 
 WORKER = pathlib.Path(__file__).with_name("nccl_scenarios.py")
 TIMEOUT_S = 2  # GPUSIM_NCCL_TIMEOUT_S where a rank is missing; more than this and a little is a hang
@@ -59,6 +60,20 @@ class NcclTest(unittest.TestCase):
 
     def truth(self, run, rank):
         return [op for op in box.read_truth(self.folder / f"truth.{run}.{rank}") if op.name.startswith("nccl")]
+
+    def test_the_names_are_those_of_the_header(self):
+        """Every function that nccl.h declares, and its twin; ncclX is weak, pncclX is not."""
+        folders = re.findall(r"_INCLUDE := (.+)", (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8"))
+        headers = [pathlib.Path(box.ROOT, folder, "nccl.h") for line in folders for folder in line.split()]
+        header = next(path for path in headers if path.exists()).read_text(encoding="utf-8")
+        declared = set(re.findall(r"\b(p?nccl[A-Z]\w*)\s*\([^()]*\);", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
+        symbols = subprocess.run(["nm", "-D", "--defined-only", str(box.SIM / "libnccl.so.2")], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout
+        exported = {name: kind for _, kind, name in map(str.split, symbols.splitlines())}
+        self.assertGreater(len(declared), 80)
+        self.assertEqual(declared, set(exported))
+        for name, kind in exported.items():
+            self.assertEqual(kind, "T" if name.startswith("p") else "W", name)
 
     # --- bytes ---
 

@@ -5,6 +5,7 @@
 
 #include "engine/truth.h"
 #include "ranks.h"
+#include "truth_lines.h"
 
 namespace {
 
@@ -118,4 +119,36 @@ TEST_CASE("a captured group happens once for each launch of the graph", "[nccl]"
         }
         ranks.synchronize();
     }
+}
+
+TEST_CASE("kernels are launched by cuLaunchKernelEx, on the communicator's device", "[nccl]") {
+    const TruthFile truth;
+    box::knobs("GPUSIM_DEVICES=2" + truth.knob());
+    const Ranks ranks(2);
+    int* const b[] = {ranks.put(0, std::vector<int>{1}), ranks.put(1, std::vector<int>{1})};
+    CU(cuCtxSetCurrent(nullptr));
+    NC(ncclGroupStart());
+    for (int r = 0; r < 2; ++r) NC(ncclAllReduce(b[r], b[r], 1, ncclInt, ncclSum, ranks.comm(r), nullptr));
+    NC(ncclGroupEnd());
+    CUcontext current = nullptr;
+    CU(cuCtxGetCurrent(&current));
+    CHECK(current == nullptr);
+    CHECK(counted("cuLaunchKernelEx").entered == 2);
+    CHECK(counted("cuLaunchKernel").entered == 0);
+    for (int r = 0; r < 2; ++r) {
+        ranks.use(r);
+        CU(cuCtxSynchronize());
+    }
+    const auto lines = truth.nccl_lines();
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0].device + lines[1].device == 1);
+}
+
+TEST_CASE("kernels are launched by cuLaunchKernel where a driver has no other", "[nccl]") {
+    box::knobs("GPUSIM_DEVICES=1 GPUSIM_MISSING=cuLaunchKernelEx");
+    const Ranks ranks(1);
+    int* const b = ranks.put(0, std::vector<int>{1});
+    NC(ncclAllReduce(b, b, 1, ncclInt, ncclSum, ranks.comm(0), ranks.stream(0)));
+    ranks.synchronize();
+    CHECK(counted("cuLaunchKernel").entered == 1);
 }

@@ -31,9 +31,8 @@ void check(const Ranks& ranks, const TruthFile& truth, int64_t wire_ns, int64_t 
 
 TEST_CASE("durations follow the sizes", "[nccl]") {
     const TruthFile truth;
-    box::knobs(
-        ("GPUSIM_DEVICES=4 GPUSIM_CLOCK=stepped GPUSIM_NCCL_GBS=100 GPUSIM_NCCL_LATENCY_US=5" + truth.knob())
-            .c_str());
+    box::knobs("GPUSIM_DEVICES=4 GPUSIM_CLOCK=stepped GPUSIM_NCCL_GBS=100 GPUSIM_NCCL_LATENCY_US=5" +
+               truth.knob());
     const Ranks ranks(4);
     constexpr size_t kAll = 4 * kPart;
     // 2(n-1)/n of 1 MB
@@ -72,9 +71,8 @@ TEST_CASE("durations follow the sizes", "[nccl]") {
 
 TEST_CASE("messages out and in take the time of one direction", "[nccl]") {
     const TruthFile truth;
-    box::knobs(
-        ("GPUSIM_DEVICES=2 GPUSIM_CLOCK=stepped GPUSIM_NCCL_GBS=100 GPUSIM_NCCL_LATENCY_US=5" + truth.knob())
-            .c_str());
+    box::knobs("GPUSIM_DEVICES=2 GPUSIM_CLOCK=stepped GPUSIM_NCCL_GBS=100 GPUSIM_NCCL_LATENCY_US=5" +
+               truth.knob());
     const Ranks ranks(2);
     check(ranks, truth, 10'000, 2 * kPart, [](int r, char* b, ncclComm_t comm, cudaStream_t stream) {
         NC(ncclSend(b, kPart, ncclChar, 1 - r, comm, stream));
@@ -88,7 +86,7 @@ TEST_CASE("messages out and in take the time of one direction", "[nccl]") {
 //          stream 2                                 |B|
 TEST_CASE("a communicator does one thing after the other, whatever the streams", "[nccl]") {
     const TruthFile truth;
-    box::knobs(("GPUSIM_DEVICES=2" + truth.knob()).c_str());
+    box::knobs("GPUSIM_DEVICES=2" + truth.knob());
     const Ranks ranks(2);
     std::atomic<bool> let_go{false};
     ranks.use(0);

@@ -17,7 +17,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("a group is one kernel per communicator and stream", "[nccl]") {
     const TruthFile truth;
-    box::knobs(("GPUSIM_DEVICES=2 GPUSIM_CLOCK=stepped" + truth.knob()).c_str());
+    box::knobs("GPUSIM_DEVICES=2 GPUSIM_CLOCK=stepped" + truth.knob());
     {
         const Ranks ranks(2);
         float* const b[] = {ranks.put(0, std::vector<float>(4, 1)), ranks.put(1, std::vector<float>(4, 2))};
@@ -51,7 +51,7 @@ TEST_CASE("a group is one kernel per communicator and stream", "[nccl]") {
 
 TEST_CASE("sends and receives of a group wait for nobody in particular", "[nccl]") {
     const TruthFile truth;
-    box::knobs(("GPUSIM_DEVICES=3 GPUSIM_CLOCK=stepped" + truth.knob()).c_str());
+    box::knobs("GPUSIM_DEVICES=3 GPUSIM_CLOCK=stepped" + truth.knob());
     {
         const Ranks ranks(3);
         std::vector<int*> in, out;
