@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "box_state.h"
+
 namespace gpusim {
 namespace {
 
@@ -39,6 +41,7 @@ Knobs read_environment() {
 #define KNOB(kind, member, variable, standard) read(#variable, result.member);
 #include "knobs.def"
 #undef KNOB
+    if (result.devices > kMaxDevices) refuse("GPUSIM_DEVICES", std::to_string(result.devices).c_str());
     if (result.clock != "real" && result.clock != "stepped") refuse("GPUSIM_CLOCK", result.clock.c_str());
     if (result.exit_order != "first" && result.exit_order != "last")
         refuse("GPUSIM_EXIT", result.exit_order.c_str());

@@ -1,4 +1,8 @@
 // Devices: how many, what they are called, what they say of themselves.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <set>
 
@@ -117,4 +121,10 @@ TEST_CASE("a box without devices", "[device]") {
     CHECK(cuInit(0) == CUDA_ERROR_NO_DEVICE);
     int count = -1;
     CHECK(cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED);
+}
+
+TEST_CASE("more devices than the box can hold are refused", "[device]") {
+    const std::string list = "/proc/" + std::to_string(getpid()) + "/exe --list-reporters >/dev/null 2>&1";
+    CHECK(WEXITSTATUS(std::system(("GPUSIM_DEVICES=64 " + list).c_str())) != 2);
+    CHECK(WEXITSTATUS(std::system(("GPUSIM_DEVICES=65 " + list).c_str())) == 2);
 }
