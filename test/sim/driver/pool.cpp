@@ -165,7 +165,6 @@ void give_back_to_pool(uintptr_t base, const Point& freed, uint64_t stream_id) {
     chunk.stream_id = stream_id;
     pool.unused.push_back(std::move(chunk));
     remove_range(base);
-    if (pool.destroyed) sweep(pool);
 }
 
 void trim(Pool& pool, size_t keep_bytes) { shrink(pool, keep_bytes); }

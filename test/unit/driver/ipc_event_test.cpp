@@ -57,7 +57,6 @@ class Recorder {
         to_us_.receive<char>();
         return launched;
     }
-    void kill_now() { process_.kill_now(); }
 
   private:
     Channel to_us_, to_it_;
@@ -105,11 +104,20 @@ TEST_CASE("an event last recorded here is waited for as any other", "[ipc_event]
 }
 
 TEST_CASE("a record by a process that died is over", "[ipc_event]") {
-    Recorder recorder;
+    Channel to_us;
+    OtherProcess other([&] {
+        make_context();
+        CUevent event = shared_event();
+        CUipcEventHandle handle{};
+        CU(cuIpcGetEventHandle(&handle, event));
+        CU(cuStreamWaitValue32_v2(nullptr, device_memory(64), 1, CU_STREAM_WAIT_VALUE_EQ));  // for ever
+        CU(cuEventRecord(event, nullptr));
+        to_us.send(handle);
+    });
     make_context();
-    CUevent event = open_event(recorder.handle());
-    recorder.record_after(0);
-    recorder.kill_now();
+    CUevent event = open_event(to_us.receive<CUipcEventHandle>());
+    CU_IS(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+    other.kill_now();
     CU(cuEventSynchronize(event));
 }
 

@@ -88,10 +88,10 @@ TEST_CASE("a word that the host set again is not taken for the stream's old writ
     put_at(flag, Bytes(4, 0));
     CU(cuStreamWaitValue32_v2(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
     timeline.start();
+    CU(launch(kernel("after__10us"), stream));
     gpusim_advance_ns(50'000);
     CU_IS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
     *reinterpret_cast<volatile uint32_t*>(flag) = 1;
-    CU(launch(kernel("after__10us"), stream));
     CU(cuStreamSynchronize(stream));
     CHECK(timeline.named("after__10us").start_ns >= 50'000);
 }

@@ -74,6 +74,12 @@ TEST_CASE("a piece is counted until its last handle and mapping are gone", "[vir
     CU(cuMemRelease(handle));
     CHECK(free_bytes() == before);
     CU_IS(cuMemRelease(handle), CUDA_ERROR_INVALID_VALUE);
+    handle = piece();
+    CU(cuMemMap(base, kPiece, 0, handle, 0));
+    CU(cuMemRelease(handle));
+    CU(cuMemUnmap(base, kPiece));
+    CHECK(free_bytes() == before);
+    CU(cuMemAddressFree(base, kPiece));
 }
 
 TEST_CASE("a piece is passed on as a descriptor", "[virtual_memory]") {
