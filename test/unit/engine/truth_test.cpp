@@ -15,7 +15,6 @@ using namespace gpusim;
 
 namespace {
 
-constexpr Ns kUs = 1000;
 
 std::string truth_file() { return "/tmp/gpusim-truth-test-" + std::to_string(getpid()); }
 
