@@ -214,12 +214,6 @@ class NcclTest(unittest.TestCase):
         for result in self.results("disagree", 2):
             self.assertEqual((result["result"], result["async"]), (LAUNCH_FAILED, INVALID_USAGE))
 
-    def test_nothing_is_left_behind(self):
-        before = {path.name for path in pathlib.Path("/dev/shm").iterdir()}
-        self.finish(self.start("killed", 2, {"GPUSIM_NCCL_TIMEOUT_S": 1}))
-        left = {path.name for path in pathlib.Path("/dev/shm").iterdir()} - before
-        self.assertEqual([name for name in left if "nccl" in name], [])
-
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,4 +1,6 @@
 // The lives of communicators within one process.
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "ranks.h"
@@ -9,6 +11,18 @@ ncclResult_t state_of(ncclComm_t comm) {
     ncclResult_t state = ncclNumResults;
     NC(ncclCommGetAsyncError(comm, &state));
     return state;
+}
+
+// Open files and mappings of the rooms and stages in which ranks meet.
+size_t shared_things() {
+    size_t count = 0;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) count += line.find("gpusim-nccl") != std::string::npos;
+    for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        count += std::filesystem::read_symlink(file, gone).string().find("gpusim-nccl") != std::string::npos;
+    }
+    return count;
 }
 
 std::vector<int> all_reduced(const Ranks& ranks, const std::vector<ncclComm_t>& comms) {
@@ -47,6 +61,21 @@ TEST_CASE("split within one process, in a group", "[nccl]") {
         CHECK(all_reduced(ranks, parts) == std::vector<int>{5, 10, 5, 10, 16});
         destroy(parts);
     }
+}
+
+TEST_CASE("a destroyed communicator leaves nothing behind", "[nccl]") {
+    box::knobs("GPUSIM_DEVICES=2");
+    {
+        const Ranks ranks(2);
+        CHECK(shared_things() > 0);
+        std::vector<ncclComm_t> parts(2, nullptr);
+        ranks.together([&](int r) {
+            return ncclCommSplit(ranks.comm(r), 0, 0, &parts[static_cast<size_t>(r)], nullptr);
+        });
+        CHECK(all_reduced(ranks, parts) == std::vector<int>{3, 3});
+        destroy(parts);
+    }
+    CHECK(shared_things() == 0);
 }
 
 TEST_CASE("shrink within one process, in a group", "[nccl]") {
