@@ -1,10 +1,12 @@
--- One trace: what one process did. Written by the shim, append-only (only ring_commit is updated). Times are
+-- One trace: what one process did. Written by the shim, append-only (only ring_commit and the counts in meta are replaced). Times are
 -- nanoseconds: `enter_ns` is CLOCK_MONOTONIC of this host and the row's id in every event table, so that a table is in
 -- time order and a span of time is a range of rows; equal starts move by 1 ns. Everything else is relative to it.
 -- NULL means: not recorded. Schema version: PRAGMA user_version; history in README.md.
 PRAGMA user_version = 1;
 
--- Facts about this trace: uuid, boot_id, host, shim_version, clock, started_mono_ns, started_real_ns, …
+-- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test), started_mono_ns,
+-- started_real_ns, rings_survive (0: what was not yet here is lost with a killed process), moved_starts (rows
+-- that began in the same ns as another of their table and stand 1 ns later).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.
@@ -39,18 +41,25 @@ CREATE TABLE device (
 -- Every object by its life: the same handle value is used again and again.
 CREATE TABLE handle (
   id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,        -- context, stream, event, module, library, function, kernel, graph, exec, communicator, pool
+  kind TEXT NOT NULL,        -- context, stream, event, module, library, function, kernel, graph, exec, pool, array, communicator
   handle INTEGER NOT NULL,   -- the driver's value
-  born_ns INTEGER,           -- NULL: it was there before tracing began
-  died_ns INTEGER,           -- NULL: still alive (a row of handle_end ends it)
-  parent_id INTEGER,         -- handle it was made in or from
-  extra INTEGER              -- by kind: device of a context, flags of a stream, …
+  born_ns INTEGER,           -- when the call that made it returned; NULL: it was there when it was first seen
+  died_ns INTEGER,           -- when the call that ended it was entered; NULL: see handle_end, else it lives
+  parent_id INTEGER,         -- handle.id of what it was made in or from
+  extra INTEGER,             -- by kind: device of a context, flags of a stream or event
+  name_id INTEGER            -- NULL: see handle_name, else it has none
 );
 
--- Ends of lives whose handle row was already written.
+-- What became of handles after their rows were written.
 CREATE TABLE handle_end (handle_id INTEGER PRIMARY KEY, died_ns INTEGER NOT NULL);
+CREATE TABLE handle_name (handle_id INTEGER PRIMARY KEY, name_id INTEGER NOT NULL);
 
-CREATE TABLE context (id INTEGER PRIMARY KEY, handle_id INTEGER NOT NULL, device_id INTEGER);
+-- Contexts that were some thread's current one.
+CREATE TABLE context (
+  id INTEGER PRIMARY KEY,    -- as threads carry it
+  handle_id INTEGER,
+  device_id INTEGER          -- NULL: not known
+);
 
 -- Streams, with the default ones of each context (and thread) as rows of their own.
 CREATE TABLE stream (
@@ -59,7 +68,7 @@ CREATE TABLE stream (
   context_id INTEGER,
   kind TEXT NOT NULL,        -- made, legacy, per_thread
   thread_id INTEGER,         -- of per_thread
-  flags INTEGER,
+  flags INTEGER,             -- as it was made with
   priority INTEGER
 );
 
@@ -76,14 +85,13 @@ CREATE TABLE api (id INTEGER PRIMARY KEY, name TEXT NOT NULL, base TEXT NOT NULL
 -- What a launch looks like, each once: function, geometry and attributes.
 CREATE TABLE shape (
   id INTEGER PRIMARY KEY,
-  handle_id INTEGER,         -- of the function or kernel
-  name_id INTEGER,
+  handle_id INTEGER,         -- of the function or kernel: it has the name
   api_id INTEGER NOT NULL,
   grid_x INTEGER, grid_y INTEGER, grid_z INTEGER,
   block_x INTEGER, block_y INTEGER, block_z INTEGER,
   shared_bytes INTEGER,      -- dynamic shared memory
   cluster_x INTEGER, cluster_y INTEGER, cluster_z INTEGER,  -- NULL: no cluster
-  attributes INTEGER         -- bits: 1 cooperative, 2 programmatic stream serialization, 4 other attributes present
+  attributes INTEGER         -- bit n: launch attribute n of the driver API is set (2: cooperative); NULL: none
 );
 
 -- flags of all event tables: 1 captured into a graph, not executed; 2 the call failed; 4 unfinished: the process ended
@@ -94,7 +102,7 @@ CREATE TABLE launch (
   thread_id INTEGER,
   stream_id INTEGER,
   shape_id INTEGER,
-  group_id INTEGER,          -- collective it belongs to: its enter_ns
+  group_id INTEGER,          -- the NCCL call it belongs to: the same as collective.group_id
   flags INTEGER
 );
 
@@ -152,7 +160,7 @@ CREATE TABLE collective (
   op INTEGER,                -- ncclRedOp_t; NULL: none
   peer INTEGER,              -- root or peer; NULL: none
   bytes INTEGER,             -- count * size of dtype
-  group_id INTEGER,          -- enter_ns of the outermost NCCL call or group it is part of
+  group_id INTEGER,          -- number of the outermost NCCL call or group it is part of
   flags INTEGER
 );
 
@@ -169,8 +177,10 @@ CREATE TABLE graph_launch (
 CREATE TABLE memory (
   enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, api_id INTEGER,
   address INTEGER, bytes INTEGER,  -- freed: negative, NULL where the size was not known
-  kind INTEGER,                    -- 2 pinned, 3 managed, 4 device, 5 array
-  context_id INTEGER, held_bytes INTEGER, -- of this kind in this context, after it
+  kind INTEGER,                    -- 2 pinned, 3 managed, 4 device; 0: addresses for memory counted elsewhere
+  context_id INTEGER,
+  held_bytes INTEGER,              -- of this kind in this context, after it
+  pool_id INTEGER,                 -- handle.id of the pool; NULL: none, or the device's own
   flags INTEGER
 );
 
@@ -181,15 +191,30 @@ CREATE TABLE call (
 );
 
 -- Steps and marks of the program (gpushim_step, gpushim_mark), profiler start and stop.
-CREATE TABLE marker (enter_ns INTEGER PRIMARY KEY, thread_id INTEGER, kind TEXT NOT NULL, name_id INTEGER, value INTEGER);
+CREATE TABLE marker (
+  enter_ns INTEGER PRIMARY KEY,
+  thread_id INTEGER,
+  kind TEXT NOT NULL,        -- mark, step, profiler_start, profiler_stop
+  name_id INTEGER,           -- of a mark
+  value INTEGER,             -- samples of a step; NULL: not told
+  flags INTEGER
+);
 
 -- Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment.
 CREATE TABLE clock (mono_ns INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, real_ns INTEGER NOT NULL);
 
 -- How far each ring is in the database: what makes recovery exact. Replaced with every transaction.
-CREATE TABLE ring_commit (ring_id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, open BLOB, watermark_ns INTEGER NOT NULL);
+CREATE TABLE ring_commit (
+  ring_id INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,      -- slots below this are here, but for those in `open`
+  open BLOB,                 -- their numbers, 8 bytes each
+  annex INTEGER NOT NULL,    -- how many of the slots are no events: texts, second slots, changes of thread
+  polls INTEGER NOT NULL,    -- queries that share the slot of another
+  watermark_ns INTEGER NOT NULL  -- no later row starts before this, but for calls that were open
+);
 
--- Events that are not here, by reason, as counted when they were lost. Cumulative per ring; the newest row counts.
+-- Events that are not here, by reason (full, no_ring, writer_down, reader), as counted when they were lost.
+-- Cumulative per ring: the newest row counts.
 CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INTEGER NOT NULL, events INTEGER NOT NULL,
   PRIMARY KEY (ring_id, reason, seen_ns)) WITHOUT ROWID;
 

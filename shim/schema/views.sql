@@ -1,0 +1,307 @@
+-- What people read: names joined, times absolute. `time` is local-zone-free text of CLOCK_REALTIME, as near as the
+-- trace's pairs of clocks say; *_ns are CLOCK_MONOTONIC or durations in nanoseconds. NULL means: not recorded.
+
+-- Offset from CLOCK_MONOTONIC to CLOCK_REALTIME at the trace's start. One row.
+CREATE VIEW v_offset AS
+SELECT (SELECT value FROM meta WHERE key = 'started_real_ns') -
+       (SELECT value FROM meta WHERE key = 'started_mono_ns') AS real_minus_mono_ns;
+
+-- Every object with its name and the end of its life.
+CREATE VIEW v_handle AS
+SELECT h.id,
+  h.kind,
+  printf('0x%x', h.handle) AS handle,
+  h.born_ns,                                        -- NULL: before it was first seen
+  coalesce(h.died_ns, e.died_ns) AS died_ns,        -- NULL: lives
+  h.parent_id,
+  coalesce(n.demangled, n.text) AS name,            -- readable
+  n.text AS symbol                                  -- as the program gave it
+FROM handle h
+LEFT JOIN handle_end e ON e.handle_id = h.id
+LEFT JOIN handle_name l ON l.handle_id = h.id
+LEFT JOIN name n ON n.id = coalesce(h.name_id, l.name_id);
+
+-- Contexts with their devices.
+CREATE VIEW v_context AS
+SELECT c.id, c.handle_id, printf('0x%x', h.handle) AS handle, c.device_id, d.name AS device, d.uuid AS device_uuid
+FROM context c LEFT JOIN handle h ON h.id = c.handle_id LEFT JOIN device d ON d.id = c.device_id;
+
+-- Streams with the device they are on. `stream` is what people call it: 'default', 'per-thread 3' or its handle.
+CREATE VIEW v_stream AS
+SELECT s.id,
+  CASE s.kind WHEN 'legacy' THEN 'default' WHEN 'per_thread' THEN 'per-thread ' || s.thread_id
+    ELSE printf('0x%x', h.handle) END AS stream,
+  s.kind, s.flags, s.priority, s.context_id, c.device_id, d.name AS device, d.uuid AS device_uuid,
+  h.born_ns, coalesce(h.died_ns, e.died_ns) AS died_ns
+FROM stream s
+LEFT JOIN handle h ON h.id = s.handle_id
+LEFT JOIN handle_end e ON e.handle_id = h.id
+LEFT JOIN context c ON c.id = s.context_id
+LEFT JOIN device d ON d.id = c.device_id;
+
+-- What launches look like, with the kernel's name.
+CREATE VIEW v_shape AS
+SELECT s.id, s.handle_id, h.name AS kernel, h.symbol, a.name AS api,
+  s.grid_x, s.grid_y, s.grid_z, s.block_x, s.block_y, s.block_z,
+  s.shared_bytes,                                   -- dynamic
+  s.cluster_x, s.cluster_y, s.cluster_z, s.attributes
+FROM shape s LEFT JOIN v_handle h ON h.id = s.handle_id LEFT JOIN api a ON a.id = s.api_id;
+
+-- Kernel launches. `dur_ns` and `exit_ns` are of the call on the host; device_* are NULL until device times are taken.
+CREATE VIEW v_launch AS
+SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
+  l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, l.thread_id, st.stream, l.stream_id, st.device_id, st.device, st.context_id,
+  sh.kernel, sh.symbol, sh.api,
+  sh.grid_x, sh.grid_y, sh.grid_z, sh.block_x, sh.block_y, sh.block_z, sh.shared_bytes,
+  sh.cluster_x, sh.cluster_y, sh.cluster_z, sh.attributes,
+  l.shape_id, l.group_id,
+  l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  l.flags & 1 AS captured, (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished,
+  (l.flags & 8) / 8 AS recovered, (l.flags & 16) / 16 AS inferred_group
+FROM launch l
+LEFT JOIN v_shape sh ON sh.id = l.shape_id
+LEFT JOIN v_stream st ON st.id = l.stream_id
+LEFT JOIN thread t ON t.id = l.thread_id
+LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns
+LEFT JOIN level_error e ON e.id = d.level_error_id;
+
+-- Copies. `bytes_per_s` is over the host's call and so means something for blocking copies only.
+CREATE VIEW v_copy AS
+SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
+  c.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, c.thread_id, st.stream, c.stream_id, st.device_id, st.device, a.name AS api, c.bytes,
+  CASE c.direction WHEN 1 THEN 'h2d' WHEN 2 THEN 'd2h' WHEN 3 THEN 'd2d' WHEN 4 THEN 'p2p' WHEN 5 THEN 'h2h' END AS kind,
+  CASE c.sides & 7 WHEN 1 THEN 'pageable' WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device'
+    WHEN 5 THEN 'array' END AS source,
+  CASE c.sides >> 3 WHEN 1 THEN 'pageable' WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device'
+    WHEN 5 THEN 'array' END AS target,
+  (c.flags & 32) / 32 AS blocking,                  -- a form of the call that may block the host
+  CASE WHEN c.flags & 32 AND c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_s,
+  c.group_id,
+  c.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished, (c.flags & 8) / 8 AS recovered
+FROM copy c
+LEFT JOIN api a ON a.id = c.api_id
+LEFT JOIN v_stream st ON st.id = c.stream_id
+LEFT JOIN thread t ON t.id = c.thread_id
+LEFT JOIN copy_device d ON d.enter_ns = c.enter_ns
+LEFT JOIN level_error e ON e.id = d.level_error_id;
+
+-- Memsets.
+CREATE VIEW v_memset AS
+SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,
+  m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, m.thread_id, st.stream, m.stream_id, st.device_id, st.device, a.name AS api, m.bytes, m.group_id,
+  (m.flags & 32) / 32 AS blocking,
+  m.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  m.flags & 1 AS captured, (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished, (m.flags & 8) / 8 AS recovered
+FROM memset m
+LEFT JOIN api a ON a.id = m.api_id
+LEFT JOIN v_stream st ON st.id = m.stream_id
+LEFT JOIN thread t ON t.id = m.thread_id
+LEFT JOIN memset_device d ON d.enter_ns = m.enter_ns
+LEFT JOIN level_error e ON e.id = d.level_error_id;
+
+-- Waits and queries. A row of queries stands for `calls` of one object in a row, which took `dur_ns` in all.
+CREATE VIEW v_sync AS
+SELECT s.enter_ns, s.dur_ns, s.enter_ns + s.dur_ns AS exit_ns,
+  s.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, s.thread_id, a.name AS api,
+  h.kind AS target_kind,                            -- stream, event, context, communicator; NULL: current context or default stream
+  printf('0x%x', h.handle) AS target, s.target_id, st.stream, s.stream_id, s.calls, s.group_id,
+  (s.flags & 2) / 2 AS failed, (s.flags & 4) / 4 AS unfinished, (s.flags & 8) / 8 AS recovered
+FROM sync s
+LEFT JOIN api a ON a.id = s.api_id
+LEFT JOIN handle h ON h.id = s.target_id
+LEFT JOIN v_stream st ON st.id = s.stream_id
+LEFT JOIN thread t ON t.id = s.thread_id;
+
+-- Communicators as this process has them.
+CREATE VIEW v_communicator AS
+SELECT c.id, c.uid, c.rank, c.ranks, c.device_id, d.name AS device, d.uuid AS device_uuid,
+  printf('0x%x', h.handle) AS handle, h.born_ns, coalesce(h.died_ns, e.died_ns) AS died_ns, p.uid AS parent_uid
+FROM communicator c
+LEFT JOIN device d ON d.id = c.device_id
+LEFT JOIN handle h ON h.id = c.handle_id
+LEFT JOIN handle_end e ON e.handle_id = h.id
+LEFT JOIN communicator p ON p.id = c.parent_id;
+
+-- Collective and point-to-point calls of NCCL. (communicator, seq) names the same collective in all ranks.
+CREATE VIEW v_collective AS
+SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
+  c.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, c.thread_id, st.stream, c.stream_id, st.device_id, st.device, a.name AS api,
+  m.uid AS communicator, m.rank, m.ranks, c.communicator_id, c.seq, c.count,
+  CASE c.dtype WHEN 0 THEN 'int8' WHEN 1 THEN 'uint8' WHEN 2 THEN 'int32' WHEN 3 THEN 'uint32' WHEN 4 THEN 'int64'
+    WHEN 5 THEN 'uint64' WHEN 6 THEN 'float16' WHEN 7 THEN 'float32' WHEN 8 THEN 'float64' WHEN 9 THEN 'bfloat16'
+    WHEN 10 THEN 'float8e4m3' WHEN 11 THEN 'float8e5m2' ELSE 'type ' || c.dtype END AS dtype,
+  CASE c.op WHEN 0 THEN 'sum' WHEN 1 THEN 'prod' WHEN 2 THEN 'max' WHEN 3 THEN 'min' WHEN 4 THEN 'avg'
+    ELSE 'op ' || c.op END AS op,                   -- NULL: the call reduces nothing
+  c.peer,                                           -- root or peer
+  c.bytes,                                          -- count times the size of the type
+  c.group_id, c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished,
+  (c.flags & 8) / 8 AS recovered
+FROM collective c
+LEFT JOIN communicator m ON m.id = c.communicator_id
+LEFT JOIN api a ON a.id = c.api_id
+LEFT JOIN v_stream st ON st.id = c.stream_id
+LEFT JOIN thread t ON t.id = c.thread_id;
+
+-- Instantiated graphs, and their launches.
+CREATE VIEW v_graph AS
+SELECT g.id, h.handle, g.kernels, g.copies, g.memsets, g.other, h.born_ns, h.died_ns
+FROM graph g LEFT JOIN v_handle h ON h.id = g.handle_id;
+CREATE VIEW v_graph_launch AS
+SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
+  l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, l.thread_id, st.stream, l.stream_id, st.device_id, st.device, l.graph_id, g.handle AS graph,
+  g.kernels, g.copies, g.memsets, g.other,
+  l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished, (l.flags & 8) / 8 AS recovered
+FROM graph_launch l
+LEFT JOIN v_graph g ON g.id = l.graph_id
+LEFT JOIN v_stream st ON st.id = l.stream_id
+LEFT JOIN thread t ON t.id = l.thread_id
+LEFT JOIN graph_launch_device d ON d.enter_ns = l.enter_ns
+LEFT JOIN level_error e ON e.id = d.level_error_id;
+
+-- Allocations and frees (bytes below 0).
+CREATE VIEW v_memory AS
+SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,
+  m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, m.thread_id, a.name AS api, printf('0x%x', m.address) AS address, m.bytes,
+  CASE m.kind WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device' END AS kind,
+  m.context_id, c.device_id, m.held_bytes, printf('0x%x', p.handle) AS pool,
+  (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished, (m.flags & 8) / 8 AS recovered
+FROM memory m
+LEFT JOIN api a ON a.id = m.api_id
+LEFT JOIN thread t ON t.id = m.thread_id
+LEFT JOIN context c ON c.id = m.context_id
+LEFT JOIN handle p ON p.id = m.pool_id;
+
+-- The most that was held at one time, by context and kind of memory.
+CREATE VIEW v_memory_peak AS
+SELECT m.context_id, c.device_id, d.name AS device,
+  CASE m.kind WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device' END AS kind,
+  max(m.held_bytes) AS peak_bytes, d.memory_bytes AS device_bytes
+FROM memory m
+LEFT JOIN context c ON c.id = m.context_id
+LEFT JOIN device d ON d.id = c.device_id
+WHERE m.kind > 0 AND m.held_bytes IS NOT NULL
+GROUP BY m.context_id, m.kind;
+
+-- The most that was held at one time from each pool that the program made.
+CREATE VIEW v_pool_peak AS
+SELECT pool_id, max(held_bytes) AS peak_bytes
+FROM (SELECT pool_id, sum(bytes) OVER (PARTITION BY pool_id ORDER BY enter_ns) AS held_bytes
+      FROM memory WHERE pool_id IS NOT NULL)
+GROUP BY pool_id;
+
+-- Every other call that was recorded.
+CREATE VIEW v_call AS
+SELECT k.enter_ns, k.dur_ns, k.enter_ns + k.dur_ns AS exit_ns,
+  k.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, k.thread_id, a.name AS api, a.kind, h.kind AS target_kind, h.handle AS target, h.name AS target_name,
+  k.target_id, st.stream, k.stream_id, k.group_id,
+  k.flags & 1 AS captured, (k.flags & 2) / 2 AS failed, (k.flags & 4) / 4 AS unfinished, (k.flags & 8) / 8 AS recovered
+FROM call k
+LEFT JOIN api a ON a.id = k.api_id
+LEFT JOIN v_handle h ON h.id = k.target_id
+LEFT JOIN v_stream st ON st.id = k.stream_id
+LEFT JOIN thread t ON t.id = k.thread_id;
+
+-- Steps and marks.
+CREATE VIEW v_marker AS
+SELECT m.enter_ns, m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, t.tid, m.thread_id, m.kind,
+  n.text AS name, m.value
+FROM marker m LEFT JOIN name n ON n.id = m.name_id LEFT JOIN thread t ON t.id = m.thread_id;
+
+-- What threads did between calls. Empty: not recorded yet.
+CREATE VIEW v_host_gap AS
+SELECT g.enter_ns, g.dur_ns, t.tid, g.thread_id, g.running_ns, g.dur_ns - g.running_ns AS blocked_ns, g.class
+FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
+
+-- Windows in which device times were taken. Empty: not recorded yet.
+CREATE VIEW v_window AS
+SELECT w.enter_ns, w.dur_ns, w.device_id, d.name AS device, w.coverage
+FROM window w LEFT JOIN device d ON d.id = w.device_id;
+
+-- The device's own counters. Empty: not recorded yet.
+CREATE VIEW v_nvml AS
+SELECT n.mono_ns, n.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, n.device_id, d.name AS device, n.key, n.value
+FROM nvml n LEFT JOIN device d ON d.id = n.device_id;
+
+-- Losses by reason, over all rings.
+CREATE VIEW v_drop AS
+SELECT reason, sum(events) AS events, max(seen_ns) AS last_seen_ns
+FROM (SELECT ring_id, reason, max(events) AS events, max(seen_ns) AS seen_ns FROM "drop" GROUP BY ring_id, reason)
+GROUP BY reason;
+
+-- Every recorded call, whatever its table: one row each, many in a row of queries.
+CREATE VIEW v_all AS
+SELECT enter_ns, dur_ns, thread_id, (SELECT api_id FROM shape WHERE id = shape_id) AS api_id, 1 AS calls, flags FROM launch
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM copy
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM memset
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, calls, flags FROM sync
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM collective
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM graph_launch
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM memory
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM call
+UNION ALL SELECT enter_ns, NULL, thread_id, NULL, 1, flags FROM marker;
+
+-- Calls by name: count, total and longest time on the host.
+CREATE VIEW v_api_total AS
+SELECT a.name AS api, a.base, a.kind, sum(v.calls) AS calls, sum(v.dur_ns) AS sum_ns, max(v.dur_ns) AS max_ns,
+  sum((v.flags & 2) / 2) AS failed
+FROM v_all v JOIN api a ON a.id = v.api_id
+GROUP BY a.id;
+
+-- Where every event went: produced = recorded + recovered + dropped + unfinished + unknown. Captured calls count.
+-- `produced` is what the rings say, the others are counted in the tables: unknown is 0 or something is wrong.
+CREATE VIEW v_ledger AS
+WITH
+  rows AS (
+    SELECT sum(CASE WHEN flags & 12 = 0 THEN calls ELSE 0 END) AS recorded,
+      sum(CASE WHEN flags & 12 = 8 THEN calls ELSE 0 END) AS recovered,
+      sum(CASE WHEN flags & 4 THEN calls ELSE 0 END) AS unfinished
+    FROM (
+      SELECT 1 AS calls, flags FROM launch UNION ALL SELECT 1, flags FROM copy UNION ALL SELECT 1, flags FROM memset
+      UNION ALL SELECT calls, flags FROM sync UNION ALL SELECT 1, flags FROM collective
+      UNION ALL SELECT 1, flags FROM graph_launch UNION ALL SELECT 1, flags FROM memory
+      UNION ALL SELECT 1, flags FROM call UNION ALL SELECT 1, flags FROM marker)),
+  rings AS (
+    SELECT coalesce(sum(seq - annex + polls), 0) AS passed, coalesce(sum(length(open) / 8), 0) AS in_progress
+    FROM ring_commit),
+  lost AS (SELECT coalesce(sum(events), 0) AS dropped FROM v_drop)
+SELECT passed + dropped AS produced,
+  coalesce(recorded, 0) AS recorded,
+  coalesce(recovered, 0) AS recovered,
+  dropped,
+  coalesce(unfinished, 0) + in_progress AS unfinished,
+  passed - coalesce(recorded + recovered + unfinished, 0) - in_progress AS unknown
+FROM rows, rings, lost;
+
+-- Totals over rows and rollups. Captured, failed and unfinished calls are left out: nothing ran.
+CREATE VIEW v_kernel_total AS
+SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, count(*) AS launches, sum(dur_ns) AS call_sum_ns,
+  min(dur_ns) AS call_min_ns, max(dur_ns) AS call_max_ns,
+  sum(device_dur_ns) AS device_sum_ns               -- NULL: no device times
+FROM v_launch WHERE captured = 0 AND failed = 0 AND unfinished = 0
+GROUP BY 1, 2;
+
+CREATE VIEW v_copy_total AS
+SELECT kind, device_id, device, stream_id, stream, source, target, blocking, count(*) AS copies, sum(bytes) AS bytes,
+  sum(dur_ns) AS call_sum_ns, sum(device_dur_ns) AS device_sum_ns
+FROM v_copy WHERE captured = 0 AND failed = 0 AND unfinished = 0
+GROUP BY kind, device_id, stream_id, source, target, blocking;
+
+CREATE VIEW v_sync_total AS
+SELECT api, target_kind, count(*) AS rows, sum(calls) AS calls, sum(dur_ns) AS sum_ns, max(dur_ns) AS max_ns
+FROM v_sync WHERE unfinished = 0
+GROUP BY api, target_kind;
+
+CREATE VIEW v_collective_total AS
+SELECT communicator, ranks, api, dtype, op, bytes, count(*) AS calls, sum(bytes) AS sum_bytes, sum(dur_ns) AS call_sum_ns
+FROM v_collective WHERE captured = 0 AND failed = 0 AND unfinished = 0
+GROUP BY communicator, api, dtype, op, bytes;
