@@ -170,7 +170,8 @@ CREATE TABLE graph (
   kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER   -- nodes; NULL: not recorded
 );
 CREATE TABLE graph_launch (
-  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, graph_id INTEGER, flags INTEGER
+  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, api_id INTEGER, graph_id INTEGER,
+  flags INTEGER
 );
 
 -- Allocations, registrations and frees.
