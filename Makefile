@@ -97,6 +97,43 @@ $(eval $(call sim_library,nccl,libnccl.so.2,libnccl.so,libgpusim.so,nccl*; pnccl
 $(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so,nvml*;))
 $(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,,cuda*; __cuda*;))
 
+# --- the shim ----------------------------------------------------------------------------------------------
+# Runs inside somebody else's process: it needs nothing but libc, exports what the hook tables say and nothing
+# else, and what runs in the program's own threads (SHIM_HOT) has neither exceptions nor RTTI.
+SHIM         := $(BUILD)/libgpushim.so
+SHIM_SOURCES := $(call sources,shim shim/hooks)
+SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
+OBJECTS      += $(SHIM_OBJECTS)
+SHIM_HOT     := $(filter shim/hooks/%,$(SHIM_SOURCES)) \
+                $(addprefix shim/,$(addsuffix .cpp,clock contexts lifecycle live markers names rings))
+SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
+                $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
+HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics
+# Calls nothing: a sanitizer's start-up comes through here before its own hooks work.
+BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
+                $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
+$(OBJ)/shim/%.o: CXXFLAGS += $(SHIM_FLAGS)
+$(call objects,$(SHIM_HOT)): CXXFLAGS += $(HOT_FLAGS)
+$(call objects,shim/hooks/dlsym.cpp shim/hooks/elf.cpp): CXXFLAGS += $(BARE_FLAGS)
+$(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
+
+# The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
+HOOKED := $(OBJ)/shim/hooked.names
+$(HOOKED): shim/hooks/cuda.def shim/hooks/nccl.def
+	@mkdir -p $(@D)
+	@printf '#define HOOK(export, ...) export;\n#include "%s"\n#define HOOK(export, ...) export;\n#include "%s"\n' \
+	    $^ | $(CXX) -E -P -I. -x c++ - | tr ';' '\n' | sed 's/ //g;/^$$/d' > $@
+$(OBJ)/shim/exports.map: $(HOOKED)
+	@{ echo '{ global: dlsym; dlvsym; gpushim_*;'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+
+$(eval $(call stamp,$(OBJ)/shim.list,$(SHIM_SOURCES)))
+all: $(SHIM)
+$(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.flags
+	@echo "  LINK   $@"
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so -Wl,-z,now,-z,relro,-z,nodelete \
+	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc \
+	    -o $@ $(SHIM_OBJECTS) -l:libsqlite3.a -lm
+
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.
 $(OBJ)/test/unit/%.o: UNOPTIMISED := -O0
@@ -104,7 +141,9 @@ UNIT_SOURCES := $(call sources,test/unit test/unit/*)
 OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
-$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
+# The shim's parts are tested without its doors: the test program is no shim.
+UNIT_SHIM := $(filter-out $(call objects,shim/hooks/dlsym.cpp shim/hooks/exports.cpp),$(SHIM_OBJECTS))
+$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -ldl \
