@@ -15,7 +15,6 @@ using namespace gpusim;
 
 namespace {
 
-
 std::string truth_file() { return "/tmp/gpusim-truth-test-" + std::to_string(getpid()); }
 
 // A box that writes the truth to truth_file(), which goes with it.
