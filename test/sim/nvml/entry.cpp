@@ -25,18 +25,20 @@ constexpr bool at_any_time(std::string_view name) {
     return false;
 }
 
-template <class Function, Function* implementation, bool always>
+template <class Row, class Function>
 struct Entry;
 
-template <class Result, class... Arguments, Result (*implementation)(Arguments...), bool always>
-struct Entry<Result(Arguments...), implementation, always> {
+// The implementation comes as a function of the row: as a template argument, clang takes a weak name for a
+// defined one.
+template <class Row, class Result, class... Arguments>
+struct Entry<Row, Result(Arguments...)> {
     static Result call(Arguments... arguments) {
-        if constexpr (always) {
-            return implementation(arguments...);
+        if constexpr (Row::always) {
+            return Row::implementation()(arguments...);
         } else {
             if (!initialised()) return NVML_ERROR_UNINITIALIZED;
-            if (implementation == nullptr) return NVML_ERROR_NOT_SUPPORTED;
-            return implementation(arguments...);
+            if (Row::implementation() == nullptr) return NVML_ERROR_NOT_SUPPORTED;
+            return Row::implementation()(arguments...);
         }
     }
 };
@@ -45,14 +47,20 @@ struct Entry<Result(Arguments...), implementation, always> {
 }  // namespace gpusim::nvml
 
 // sim_X is weak: null where no file defines it.
-#define EXPORT(name)                                                                               \
-    extern "C" {                                                                                   \
-    __attribute__((weak)) decltype(::name) sim_##name;                                             \
-    extern decltype(::name)* const sim_slot_##name;                                                \
-    constinit decltype(::name)* const sim_slot_##name =                                            \
-        gpusim::nvml::Entry<decltype(::name), sim_##name, gpusim::nvml::at_any_time(#name)>::call; \
-    }                                                                                              \
-    asm(".pushsection .text\n.globl " #name "\n.type " #name ", @function\n" #name                 \
+#define EXPORT(name)                                                               \
+    extern "C" __attribute__((weak)) decltype(::name) sim_##name;                  \
+    namespace gpusim::nvml {                                                       \
+    struct Row_##name {                                                            \
+        static constexpr bool always = at_any_time(#name);                         \
+        static auto* implementation() { return &sim_##name; }                      \
+    };                                                                             \
+    }                                                                              \
+    extern "C" {                                                                   \
+    extern decltype(::name)* const sim_slot_##name;                                \
+    constinit decltype(::name)* const sim_slot_##name =                            \
+        gpusim::nvml::Entry<gpusim::nvml::Row_##name, decltype(::name)>::call;     \
+    }                                                                              \
+    asm(".pushsection .text\n.globl " #name "\n.type " #name ", @function\n" #name \
         ":\n\tjmp *sim_slot_" #name "(%rip)\n.size " #name ", . - " #name "\n.popsection");
 #include "exports.def"
 #undef EXPORT
