@@ -35,11 +35,11 @@ constexpr Name base_of(const char* name, uint32_t traits) {
 }  // namespace
 
 #define HOOK(export, version, kind, traits, ...) \
-    {#export, base_##export.text, EventKind::kind, static_cast<uint32_t>(traits), version},
+    {#export, base_##export.text, EventKind::kind, #kind, static_cast<uint32_t>(traits), version},
 const ApiTraits api_traits[kApis] = {
 #include "cuda.def"
 #define HOOK(export, version, kind, traits, ...) \
-    {#export, base_##export.text, EventKind::kind, static_cast<uint32_t>(traits), version},
+    {#export, base_##export.text, EventKind::kind, #kind, static_cast<uint32_t>(traits), version},
 #include "nccl.def"
 };
 #undef HOOK

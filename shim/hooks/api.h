@@ -82,6 +82,7 @@ struct ApiTraits {
     const char* name;  // as exported
     const char* base;  // as cuGetProcAddress is asked for it: without _v2, _ptds, _ptsz
     EventKind kind;
+    const char* kind_name;  // as in the table
     uint32_t traits;
     int version;  // the first CUDA version with this form; 0: NCCL
 };

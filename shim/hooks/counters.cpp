@@ -19,3 +19,11 @@ extern "C" __attribute__((visibility("default"))) uint64_t gpushim_hits(const ch
     const int api = hooked_name(name);
     return api < 0 ? 0 : counters.hits[api].load(std::memory_order_relaxed);
 }
+
+extern "C" __attribute__((visibility("default"))) int gpushim_hook(unsigned index, const char** name,
+                                                                  const char** kind) {
+    if (index >= kApis) return 0;
+    *name = api_traits[index].name;
+    *kind = api_traits[index].kind_name;
+    return 1;
+}

@@ -28,4 +28,7 @@ extern "C" {
 // How often the program called this exported name since the first time this was asked; with "untouched" and
 // "unknown_abi" the doors' own counts. Null only begins to count.
 uint64_t gpushim_hits(const char* name);
+
+// The rows of the hook tables, for those who list them: 1, or 0 past the end.
+int gpushim_hook(unsigned index, const char** name, const char** kind);
 }
