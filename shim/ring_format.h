@@ -17,7 +17,8 @@ constexpr uint32_t kRingVersion = 1;
 enum class EventKind : uint8_t {
     launch,  // function, stream, grid (x | y<<32 | z<<48), block and shared (x:11 y:11 z:7 | shared<<32)
     graph_launch,  // exec, stream
-    copy,          // target, source, bytes, stream
+    copy,          // target, source, bytes (of a `shaped` row the low 56 bits; above them CUmemorytype of
+                   // target << 60 | of source << 56, and an array's handle is no address), stream
     memset,        // target, bytes, stream, element bytes
     host_call,     // stream: a host function or callback was enqueued
     sync,          // handle waited for (stream, event or context; 0: current context)
@@ -28,10 +29,10 @@ enum class EventKind : uint8_t {
     born,          // handle, parent, extra (by the API: flags, device, …)
     died,          // handle
     named,         // handle, parent, length of the name; the name's bytes follow in kText slots
-    memory,        // address, bytes (0: freed), flags
+    memory,        // address, bytes (0: freed), flags or pool, stream or allocation
     context,       // handle: made current
     capture,       // stream, graph
-    graph,         // graph or exec, graph or node: built, instantiated, updated
+    graph,         // graph or exec, graph or node, the node's function: built, instantiated, updated
     collective,    // communicator, count, datatype | op<<8 | root or peer<<32, stream
     communicator,  // handle, rank | ranks<<32, hash of the unique id, parent
     group,         // group start/end
@@ -55,12 +56,14 @@ enum SlotFlags : uint16_t {
         1,            // stream 0 means the thread's own (a _ptds or _ptsz name, or a look-up that asked so)
     kInsideNccl = 2,  // called from within an NCCL call: belongs to `group`
     kCaptured = 4,    // recorded into a graph, not executed
-    kFailed = 8,      // the call returned an error; `result` says which
+    kFailed = 8,      // the call returned an error; the fourth word says which
 };
 
 // One event. 64 bytes, a cache line. The producer writes it in place: `mark` first says "open" (the call has
 // been entered), then, when the call has returned and everything else is in place, "complete" with release
-// order.
+// order. Of an open slot mark, api, kind, flags, context, group and enter count, the rest is of whatever was
+// there before; only an open query whose `exit` is not 0 is whole, and may still grow. The texts of an event
+// and its odd_launch are complete before the event itself is.
 struct alignas(64) Slot {
     std::atomic<uint32_t> mark;  // (position + 1) << 1 | complete; 0: never used
     uint16_t api;                // row of the hook tables (ApiId)

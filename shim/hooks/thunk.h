@@ -106,7 +106,7 @@ struct Thunk<Row, R(A...)> {
             note(thread, result, a...);
             record_late(thread, entered, result, a...);
         } else {
-            Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
+            Slot* slot = open(thread);
             result = real(a...);
             note(thread, result, a...);
             if (slot != nullptr) [[likely]] finish(thread, slot, result, a...);
@@ -153,15 +153,24 @@ struct Thunk<Row, R(A...)> {
         return bits;
     }
 
+    [[gnu::always_inline]] static inline Slot* open(ThreadState& thread) {
+        if constexpr (Row::Words::has_second) {
+            // Both in one ring, or the second would follow nothing.
+            close_poll(thread);
+            if (!has_room(thread, 2)) return nullptr;
+        }
+        return open_slot(thread, Row::id, Row::kind, flags(thread));
+    }
+
     [[gnu::always_inline]] static inline void finish(ThreadState& thread, Slot* slot, R result, const A&... a) {
         slot->exit = ticks();
         fill(slot, 0, result, a...);
         mark_captured(slot);
         if constexpr (Row::kind == EventKind::context) slot->context = thread.context;
-        complete_slot(slot);
         if constexpr (Row::Words::has_second) {
             if (succeeded(result)) add_second(thread, *slot, a...);
         }
+        complete_slot(slot);
         if constexpr (Row::kind == EventKind::launch) {
             if (live->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
                 answer_name(thread, slot->word[0]);
@@ -201,9 +210,10 @@ struct Thunk<Row, R(A...)> {
         for (size_t i = 0; i < (count != 0 ? count : 1); ++i) {
             const char* text = Row::Words::text(Arguments(a...), succeeded(result));
             const size_t length = words::text_length(text);
-            if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
+            close_poll(thread);
+            if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) continue;
             Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
-            if (slot == nullptr) return;
+            if (slot == nullptr) continue;
             slot->enter = entered;
             slot->exit = ticks();
             fill(slot, i, result, a...);
@@ -218,22 +228,28 @@ struct Thunk<Row, R(A...)> {
     static R polled(ThreadState& thread, Real real, const A&... a) {
         const uint64_t handle = Row::Words::first(Arguments(a...));
         Slot* slot = open_poll(thread, handle);
-        const uint64_t entered = slot != nullptr ? ticks() : 0;
-        if (slot == nullptr) slot = open_slot(thread, Row::id, Row::kind, flags(thread));
+        const uint64_t asked = slot != nullptr ? slot->word[1] : 0;
+        const uint64_t spent = slot != nullptr ? slot->word[2] : 0;
+        uint64_t entered = slot != nullptr ? ticks() : 0;
+        if (slot == nullptr) {
+            slot = open_slot(thread, Row::id, Row::kind, flags(thread));
+            if (slot != nullptr) entered = slot->enter;
+        }
         const R result = real(a...);
         if (slot == nullptr) return result;
-        slot->exit = ticks();
-        const bool first = thread.poll_position == 0;
+        const uint64_t left = ticks();
         slot->word[0] = handle;
-        slot->word[1] = first ? 1 : slot->word[1] + 1;
-        slot->word[2] = slot->exit - (first ? slot->enter : entered) + (first ? 0 : slot->word[2]);
+        slot->word[1] = asked + 1;
+        slot->word[2] = spent + (left - entered);
         slot->word[3] = 0;
-        if (first) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
         if (!is_not_ready(result) && !succeeded(result)) {
             slot->flags |= kFailed;
             slot->word[3] = static_cast<uint64_t>(result);
         }
-        if (!is_not_ready(result) || slot->word[1] >= kPollsPerSlot) close_poll(thread);
+        // Release: whoever sees that there is an exit sees the words, though the slot stays open.
+        __atomic_store_n(&slot->exit, left, __ATOMIC_RELEASE);
+        if (asked == 0) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
+        if (!is_not_ready(result) || asked + 1 >= kPollsPerSlot) close_poll(thread);
         return result;
     }
 
