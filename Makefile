@@ -115,6 +115,7 @@ BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
 $(OBJ)/shim/%.o: CXXFLAGS += $(SHIM_FLAGS)
 $(call objects,$(SHIM_HOT)): CXXFLAGS += $(HOT_FLAGS)
 $(call objects,shim/hooks/dlsym.cpp shim/hooks/elf.cpp): CXXFLAGS += $(BARE_FLAGS)
+$(OBJ)/shim/log.o: CXXFLAGS += -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
 
 # The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
