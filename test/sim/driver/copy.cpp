@@ -1,5 +1,6 @@
 #include "copy.h"
 
+#include <algorithm>
 #include <climits>
 #include <cstring>
 
@@ -56,12 +57,22 @@ CUresult resolve_array(const Operand& o, const Copy& extent, CopySide& side) {
     return CUDA_SUCCESS;
 }
 
+// Of all numbers of one side; so that none of the sums and products below runs over.
+bool are_sane(const Operand& o, const Copy& extent) {
+    constexpr size_t kMost = size_t{1} << 40;
+    return std::max({o.x, o.y, o.z, o.height, extent.width, extent.height, extent.depth}) <= kMost;
+}
+
 // Where pitch and height are left 0, rows and planes follow one another without gaps.
 CUresult lay_out(const Operand& o, const Copy& extent, CopySide& side) {
     const size_t height = o.height != 0 ? o.height : o.y + extent.height;
     side.pitch = o.pitch != 0 ? o.pitch : o.x + extent.width;
     if (o.pitch > kMaxPitch || side.pitch < o.x + extent.width) return CUDA_ERROR_INVALID_VALUE;
     if (extent.depth > 1 && height < o.y + extent.height) return CUDA_ERROR_INVALID_VALUE;
+    constexpr size_t kAddressSpace = size_t{1} << 47;
+    const auto plane_bytes = static_cast<unsigned __int128>(side.pitch) * height;
+    const auto rows_bytes = static_cast<unsigned __int128>(side.pitch) * (o.y + extent.height);
+    if (plane_bytes * (o.z + extent.depth) + rows_bytes > kAddressSpace) return CUDA_ERROR_INVALID_VALUE;
     side.plane_bytes = side.pitch * height;
     side.first =
         (o.type == CU_MEMORYTYPE_HOST ? o.host : o.device) + o.z * side.plane_bytes + o.y * side.pitch + o.x;
@@ -69,7 +80,7 @@ CUresult lay_out(const Operand& o, const Copy& extent, CopySide& side) {
 }
 
 CUresult resolve_side(const Operand& o, const Copy& extent, CopySide& side) {
-    if (o.lod != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (o.lod != 0 || !are_sane(o, extent)) return CUDA_ERROR_INVALID_VALUE;
     if (o.type == CU_MEMORYTYPE_ARRAY) return resolve_array(o, extent, side);
     if (o.type < CU_MEMORYTYPE_HOST || o.type > CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
     if ((o.type == CU_MEMORYTYPE_HOST ? o.host : o.device) == 0) return CUDA_ERROR_INVALID_VALUE;

@@ -118,6 +118,7 @@ API(cuIpcCloseMemHandle)(CUdeviceptr address) {
     if (found == imported().end()) return CUDA_ERROR_INVALID_VALUE;
     if (--found->second.opened > 0) return CUDA_SUCCESS;
     wait_for_users(*find_range(address), held);
-    release_range(address);
+    const auto still = imported().find(address);  // another thread may have opened it again, or closed it
+    if (still != imported().end() && still->second.opened == 0) release_range(address);
     return CUDA_SUCCESS;
 }

@@ -77,7 +77,8 @@ CUresult memory_info(Size* free_bytes, Size* total_bytes) {
     const Context* context = current_context();
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
     release_unused_pool_memory();
-    constexpr auto kMost = static_cast<int64_t>(std::numeric_limits<Size>::max() / 2);
+    constexpr auto kMost =
+        static_cast<int64_t>(std::min<uint64_t>(std::numeric_limits<Size>::max(), INT64_MAX));
     const int64_t total = device_memory_bytes();
     const int64_t left = total - box::memory_used(context->device->ordinal);
     *free_bytes = static_cast<Size>(std::clamp<int64_t>(left, 0, kMost));

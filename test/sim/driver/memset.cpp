@@ -17,11 +17,13 @@ bool is_empty(const MemsetWork& work) { return work.width == 0 || work.height ==
 
 CUresult check(const MemsetWork& work) {
     if (is_empty(work)) return CUDA_SUCCESS;
+    constexpr size_t kMost = size_t{1} << 47;  // no memory is larger, and no product below runs over
     const size_t pitch = work.height > 1 ? work.pitch : 0;
+    if (work.width > kMost || work.height > kMost || (pitch != 0 && work.height > kMost / pitch))
+        return CUDA_ERROR_INVALID_VALUE;
     if (work.target % work.element_bytes != 0 || pitch % work.element_bytes != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (work.height > 1 && pitch < row_bytes(work)) return CUDA_ERROR_INVALID_VALUE;
-    if (work.width > SIZE_MAX / work.element_bytes) return CUDA_ERROR_INVALID_VALUE;
     const MemoryRange* range = find_range(work.target);
     const size_t reach = (work.height - 1) * pitch + row_bytes(work);
     return range != nullptr && holds(*range, work.target, reach) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

@@ -92,15 +92,18 @@ TEST_CASE("each form of copy returns when the documentation says", "[copy]") {
     }
 }
 
+// The stream waits for a word, so the copy is still to come when its source is changed.
 TEST_CASE("a small pageable source may be changed as soon as the call returns", "[copy]") {
-    Timeline timeline;
     make_context();
-    const CUdeviceptr device = device_memory(1000);
+    const CUdeviceptr device = device_memory(1000), go = pinned_memory(4);
+    put_at(go, Bytes(4, 0));
     Bytes source = pattern(1000, 3);
     CUstream stream = make_stream();
-    CU(launch(kernel("busy__100us"), stream));
+    CU(cuStreamWaitValue32_v2(stream, go, 1, CU_STREAM_WAIT_VALUE_EQ));
     CU(cuMemcpyHtoDAsync_v2(device, source.data(), source.size(), stream));
     source.assign(1000, 0);
+    CU_IS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+    *reinterpret_cast<volatile unsigned*>(go) = 1;
     CU(cuStreamSynchronize(stream));
     CHECK(bytes_at(device, 1000) == pattern(1000, 3));
 }

@@ -80,18 +80,21 @@ TEST_CASE("a batch's attributes must belong to its copies", "[memcpy_batch]") {
     CU_IS(on_legacy.submit(), CUDA_ERROR_INVALID_VALUE);
 }
 
+// The stream waits for a word, so the copy is still to come when its source is changed.
 TEST_CASE("an ephemeral source has been read when the batch returns", "[memcpy_batch]") {
-    Timeline timeline;
     make_context();
     CUstream stream = make_stream();
     CUdeviceptr to = device_memory(kBytes), from = pinned_memory(kBytes);
+    const CUdeviceptr go = pinned_memory(4);
+    put_at(go, Bytes(4, 0));
     put_at(from, pattern(kBytes, 1));
-    CU(launch(kernel("busy__100us"), stream));
+    CU(cuStreamWaitValue32_v2(stream, go, 1, CU_STREAM_WAIT_VALUE_EQ));
     size_t size = kBytes, first = 0;
     CUmemcpyAttributes attributes{};
     attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
     CU(cuMemcpyBatchAsync_v2(&to, &from, &size, 1, &attributes, &first, 1, stream));
     put_at(from, Bytes(kBytes));
+    *reinterpret_cast<volatile unsigned*>(go) = 1;
     CU(cuStreamSynchronize(stream));
     CHECK(bytes_at(to, kBytes) == pattern(kBytes, 1));
 }

@@ -122,6 +122,10 @@ TEST_CASE("rows that do not fit their pitch, plane or allocation are refused", "
     CHECK(refused([](auto& s) { s.dstHeight = kHeight + kTo.y - 1; }));
     CHECK(refused([](auto& s) { s.Depth = kDepth + 1; }));
     CHECK(refused([](auto& s) { s.srcPitch = size_t{1} << 31; }));
+    CHECK(refused([](auto& s) { s.WidthInBytes = SIZE_MAX - 1; }));
+    CHECK(refused([](auto& s) { s.srcZ = SIZE_MAX - 1; }));
+    CHECK(refused([](auto& s) { s.dstY = SIZE_MAX / 32; }));
+    CHECK(refused([](auto& s) { s.Depth = s.srcHeight = s.dstHeight = size_t{1} << 38; }));
     CHECK(refused([](auto& s) { s.srcLOD = 1; }));
     CHECK(refused([](auto& s) { s.srcMemoryType = static_cast<CUmemorytype>(0); }));
     CHECK(refused([](auto& s) { s.dstMemoryType = static_cast<CUmemorytype>(5); }));

@@ -84,7 +84,11 @@ TEST_CASE("memsets are refused where they do not fit", "[memset]") {
         CHECK(set.call(to + 1000, pitch, 0, 1, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
         CHECK(set.call(to, pitch, 0, 1000 / size + 1, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
         if (size > 1) CHECK(set.call(to + 1, pitch, 0, 1, 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
+        if (!set.narrow)
+            CHECK(set.call(to, pitch, 0, SIZE_MAX / size + (size > 1 ? 1 : 0), 2, nullptr) ==
+                  CUDA_ERROR_INVALID_VALUE);
         if (!set.rows) continue;
+        if (!set.narrow) CHECK(set.call(to, size_t{1} << 62, 0, 1, 5, nullptr) == CUDA_ERROR_INVALID_VALUE);
         CHECK(set.call(to, pitch, 0, pitch / size, rows + 1, nullptr) == CUDA_ERROR_INVALID_VALUE);
         CHECK(set.call(to, pitch, 0, pitch / size + 1, 2, nullptr) == CUDA_ERROR_INVALID_VALUE);
         if (size > 1) CHECK(set.call(to, pitch + 1, 0, 1, 2, nullptr) == CUDA_ERROR_INVALID_VALUE);

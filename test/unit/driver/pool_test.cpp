@@ -90,6 +90,7 @@ TEST_CASE("another stream gets memory at once where an event orders it", "[pool]
         int off = 0;
         CU(cuMemPoolSetAttribute(default_pool(), CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES, &off));
         CHECK(allocate(other) != first);
+        CHECK(allocate(one) == first);
     }
 }
 
@@ -227,10 +228,12 @@ TEST_CASE("a captured stream allocates its graph's memory", "[pool]") {
     CUgraph graph = nullptr;
     CUgraphExec ready = nullptr;
     Bytes host(1000);
+    const CUdeviceptr outside = allocate(stream);
     CU(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     const CUdeviceptr address = allocate(stream, 1000);
     CU(cuMemsetD8Async(address, 9, 1000, stream));
     CU(cuMemcpyDtoHAsync_v2(host.data(), address, 1000, stream));
+    CU_IS(cuMemFreeAsync(outside, stream), CUDA_ERROR_INVALID_VALUE);
     CU(cuMemFreeAsync(address, stream));
     CU(cuStreamEndCapture(stream, &graph));
     CU(cuGraphInstantiateWithFlags(&ready, graph, 0));
