@@ -60,10 +60,10 @@ CUresult read(const CUDA_KERNEL_NODE_PARAMS_v3& given, Work& work, Context*& con
     kernel.kernel = kernels().find(handle);
     const unsigned shape[] = {given.gridDimX,  given.gridDimY,  given.gridDimZ,
                               given.blockDimX, given.blockDimY, given.blockDimZ};
-    if (std::find(std::begin(shape), std::end(shape), 0U) != std::end(shape)) return CUDA_ERROR_INVALID_VALUE;
     std::copy_n(shape, 3, kernel.grid);
     std::copy_n(shape + 3, 3, kernel.block);
     kernel.shared_bytes = given.sharedMemBytes;
+    RETURN_IF_FAILED(check_shape(kernel));
     RETURN_IF_FAILED(keep_values(given, kernel));
     work = std::move(kernel);
     return CUDA_SUCCESS;

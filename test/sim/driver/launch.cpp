@@ -21,18 +21,6 @@ constexpr unsigned kMaxGrid[3] = {2147483647, 65535, 65535};
 constexpr unsigned kMaxBlock[3] = {1024, 1024, 64};
 constexpr unsigned kMaxThreads = 1024;
 
-CUresult check(const Shape& shape, const Function& function) {
-    uint64_t threads = 1;
-    for (int i = 0; i < 3; ++i) {
-        if (shape.grid[i] == 0 || shape.grid[i] > kMaxGrid[i]) return CUDA_ERROR_INVALID_VALUE;
-        if (shape.block[i] == 0 || shape.block[i] > kMaxBlock[i]) return CUDA_ERROR_INVALID_VALUE;
-        threads *= shape.block[i];
-    }
-    if (threads > kMaxThreads) return CUDA_ERROR_INVALID_VALUE;
-    const int most = function.attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
-    return shape.shared_bytes > static_cast<unsigned>(most) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
 // All blocks of a cooperative launch must be on the device at once.
 bool fits_at_once(const Shape& shape) {
     const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
@@ -107,13 +95,13 @@ CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, v
     if (stream == nullptr) return stream_error();
     Function* function = find_function(handle, *stream->context);
     if (function == nullptr || function->module->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
-    RETURN_IF_FAILED(check(shape, *function));
     KernelWork work;
     work.function = function;
     work.kernel = kernels().find(handle);
     std::memcpy(work.grid, shape.grid, sizeof work.grid);
     std::memcpy(work.block, shape.block, sizeof work.block);
     work.shared_bytes = shape.shared_bytes;
+    RETURN_IF_FAILED(check_shape(work));
     work.cooperative = cooperative;
     std::vector<void*> pointers;
     RETURN_IF_FAILED(parameters_of(*function, single, extra, work, pointers));
@@ -128,6 +116,18 @@ CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, v
 }
 
 }  // namespace
+
+CUresult gpusim::driver::check_shape(const KernelWork& work) {
+    uint64_t threads = 1;
+    for (int i = 0; i < 3; ++i) {
+        if (work.grid[i] == 0 || work.grid[i] > kMaxGrid[i]) return CUDA_ERROR_INVALID_VALUE;
+        if (work.block[i] == 0 || work.block[i] > kMaxBlock[i]) return CUDA_ERROR_INVALID_VALUE;
+        threads *= work.block[i];
+    }
+    if (threads > kMaxThreads) return CUDA_ERROR_INVALID_VALUE;
+    const int most = work.function->attributes[CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES];
+    return work.shared_bytes > static_cast<unsigned>(most) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
 
 API(cuLaunchKernel)
 (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,

@@ -1,5 +1,6 @@
 #include "objects.h"
 
+#include "capture.h"
 #include "engine/clock.h"
 #include "entry.h"
 
@@ -91,6 +92,7 @@ Stream* make_stream(Context& context, unsigned flags, int priority) {
 }
 
 void destroy_stream(Stream& stream) {
+    capture::leave(stream);
     Context& context = *stream.context;
     stream.tail.settle();
     context.departed.settle();

@@ -49,7 +49,6 @@ API(cuStreamDestroy_v2)(CUstream handle) {
         return CUDA_ERROR_INVALID_HANDLE;
     Stream* stream = streams().find(handle);
     if (stream == nullptr || stream->is_legacy) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream->capture != nullptr) capture::leave(*stream);
     destroy_stream(*stream);
     return CUDA_SUCCESS;
 }

@@ -80,6 +80,9 @@ struct ChildWork {
 using Work = std::variant<EmptyWork, KernelWork, CopyWork, MemsetWork, HostWork, RecordWork, WaitWork,
                           ValueWork, AllocWork, FreeWork, ChildWork>;
 
+// Whether its geometry and shared memory are within the device's limits and the function's.
+CUresult check_shape(const KernelWork& work);
+
 // Where work runs and since when it may.
 struct Place {
     Context* context = nullptr;

@@ -55,6 +55,12 @@ TEST_CASE("wrong kernels and shapes are refused", "[graph]") {
     params = kernel_node(bench.kernel("a__10us"));
     params.gridDimY = 0;
     CU_IS(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    params = kernel_node(bench.kernel("a__10us"));
+    params.blockDimX = 1025;
+    CU_IS(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
+    params = kernel_node(bench.kernel("a__10us"));
+    params.sharedMemBytes = 1 << 20;
+    CU_IS(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &params), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, nullptr), CUDA_ERROR_INVALID_VALUE);
     CUDA_MEMSET_NODE_PARAMS memset_params{};
     CUgraphNode empty = nullptr;
