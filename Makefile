@@ -56,7 +56,7 @@ $(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
 	@echo "  CXX    $<"
-	@$(COMPILE) $(UNOPTIMISED) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+	@$(COMPILE) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
 
 # The engine is what the box's other libraries stand on: its names are visible to them.
 $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
@@ -112,10 +112,10 @@ HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics
 # Calls nothing: a sanitizer's start-up comes through here before its own hooks work.
 BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
                 $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
-$(OBJ)/shim/%.o: CXXFLAGS += $(SHIM_FLAGS)
-$(call objects,$(SHIM_HOT)): CXXFLAGS += $(HOT_FLAGS)
-$(call objects,shim/hooks/dlsym.cpp shim/hooks/elf.cpp): CXXFLAGS += $(BARE_FLAGS)
-$(OBJ)/shim/log.o: CXXFLAGS += -DFMT_HEADER_ONLY
+$(OBJ)/shim/%.o: FILE_FLAGS := $(SHIM_FLAGS)
+$(call objects,$(SHIM_HOT)): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS)
+$(call objects,shim/hooks/dlsym.cpp shim/hooks/elf.cpp): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS) $(BARE_FLAGS)
+$(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
 
 # The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
@@ -134,6 +134,17 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so -Wl,-z,now,-z,relro,-z,nodelete \
 	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc \
 	    -o $@ $(SHIM_OBJECTS) -l:libsqlite3.a -lm
+
+# --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
+ANALYZER         := $(BUILD)/gpushim
+ANALYZER_SOURCES := $(call sources,analysis analysis/*)
+ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES))
+OBJECTS          += $(ANALYZER_OBJECTS)
+$(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
+$(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
+$(ANALYZER): $(ANALYZER_OBJECTS) $(OBJ)/analysis.list $(BUILD)/link.flags
+	@echo "  LINK   $@"
+	@$(LINK) -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) -l:libsqlite3.a -lm -ldl
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.

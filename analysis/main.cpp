@@ -1,0 +1,25 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "command/command.h"
+#include "failure.h"
+#include "process/library.h"
+
+int main(int argc, char** argv) {
+    using namespace gpushim::analysis;
+    signal(SIGPIPE, SIG_IGN);  // `gpushim … | head` ends with a failed write, not with a signal
+    try {
+        if (argc == 2 && argv[1] == kProbe) return kFine;
+        const int code = run_command({argv + 1, argv + argc});
+        return std::fflush(stdout) == 0 || code != kFine ? code : kIncomplete;
+    } catch (const Failure& failure) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "gpushim: %s\n", failure.what());
+        return failure.code_;
+    } catch (const std::exception& error) {
+        std::fflush(stdout);
+        std::fprintf(stderr, "gpushim: %s\n", error.what());
+        return kIncomplete;
+    }
+}

@@ -1,0 +1,219 @@
+#include "database.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "../failure.h"
+
+namespace gpushim::analysis {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+constexpr int kLongestValue = 256 << 20;  // bytes; longer ones are not ours
+constexpr int kPatienceMs = 2000;         // for a program that is just writing
+
+[[noreturn]] void fail(const std::string& where, const std::string& what) {
+    throw Failure(where.empty() ? what : where + ": " + what, kUsage);
+}
+
+// A pipe or device is neither opened for long nor read: it may block, or never end.
+void require_database_file(const fs::path& path) {
+    const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (file < 0) fail(path.string(), strerror(errno));
+    struct stat status;
+    char start[kMagic.size()];
+    const bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    const bool is_base = is_file && pread(file, start, sizeof start, 0) == sizeof start &&
+                         std::string_view(start, sizeof start) == kMagic;
+    close(file);
+    if (!is_file) fail(path.string(), "not a regular file");
+    if (status.st_size == 0) fail(path.string(), "empty");
+    if (!is_base) fail(path.string(), "not a SQLite database");
+}
+
+// "file:" with what SQLite would take for its own syntax escaped.
+std::string uri_of(const fs::path& path, const char* options) {
+    std::string uri = "file:";
+    for (const char c : fs::absolute(path).string()) {
+        if (c == '%' || c == '?' || c == '#') {
+            char escaped[4];
+            std::snprintf(escaped, sizeof escaped, "%%%02X", static_cast<unsigned char>(c));
+            uri += escaped;
+        } else {
+            uri += c;
+        }
+    }
+    return uri + "?" + options;
+}
+
+fs::path with_suffix(fs::path path, const char* suffix) { return path += suffix; }
+
+std::shared_ptr<const fs::path> private_copy(const fs::path& path) {
+    std::string name = (fs::temp_directory_path() / "gpushim-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) fail(name, strerror(errno));
+    std::shared_ptr<const fs::path> folder(new fs::path(name), [](const fs::path* made) {
+        std::error_code ignored;  // a copy left in the temporary folder harms nobody
+        fs::remove_all(*made, ignored);
+        delete made;
+    });
+    fs::copy_file(path, *folder / "copy.db");
+    fs::copy_file(with_suffix(path, "-wal"), *folder / "copy.db-wal");
+    return folder;
+}
+
+}  // namespace
+
+void Query::Finalize::operator()(sqlite3_stmt* statement) const {
+    sqlite3_finalize(statement);  // repeats the error that step() has told
+}
+
+void Database::Close::operator()(sqlite3* base) const {
+    sqlite3_close_v2(base);  // fails for nothing but misuse
+}
+
+void Database::check(int code) const {
+    if (code != SQLITE_OK) fail(where_, base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code));
+}
+
+void Database::open(const std::string& name, int flags) {
+    sqlite3* base = nullptr;
+    const int code = sqlite3_open_v2(name.c_str(), &base, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+    base_.reset(base);
+    check(code);
+    check(sqlite3_busy_timeout(base, kPatienceMs));
+    trust_nothing();
+}
+
+void Database::trust_nothing() const {
+    for (const int off : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER,
+                          SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, SQLITE_DBCONFIG_DQS_DML})
+        check(sqlite3_db_config(base_.get(), off, 0, nullptr));
+    check(sqlite3_db_config(base_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
+    sqlite3_limit(base_.get(), SQLITE_LIMIT_LENGTH, kLongestValue);
+    run("PRAGMA cell_size_check = ON");
+    run("PRAGMA mmap_size = 0");
+}
+
+Database::Database(const fs::path& path) : where_(path.string()) {
+    require_database_file(path);
+    const fs::path wal = with_suffix(path, "-wal");
+    try {
+        open(uri_of(path, "mode=ro"), SQLITE_OPEN_READONLY);
+        prepare("SELECT count(*) FROM sqlite_schema").step();
+    } catch (const Failure&) {
+        const int code = base_ ? sqlite3_errcode(base_.get()) : SQLITE_ERROR;
+        if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
+        // A folder in which SQLite may not make its -shm. Without a -wal nobody writes: the file is all there is.
+        std::error_code none;
+        if (fs::exists(wal, none)) {
+            copy_ = private_copy(path);
+            open(uri_of(*copy_ / "copy.db", "mode=rw"), SQLITE_OPEN_READWRITE);
+        } else {
+            open(uri_of(path, "immutable=1"), SQLITE_OPEN_READONLY);
+        }
+        prepare("SELECT count(*) FROM sqlite_schema").step();
+    }
+    run("PRAGMA query_only = ON");
+}
+
+Database Database::in_memory() {
+    Database database;
+    database.open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    return database;
+}
+
+void Database::run(const std::string& sql) const {
+    check(sqlite3_exec(base_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+int Database::schema_version() const {
+    Query query = prepare("PRAGMA user_version");
+    return query.step() && has("ring_commit") ? static_cast<int>(query.number(0)) : 0;
+}
+
+bool Database::has(std::string_view table_or_view) const {
+    Query query = prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1 AND type IN ('table', 'view')");
+    query.bind(1, std::string(table_or_view));
+    return query.step();
+}
+
+Query::Query(sqlite3* base, const std::string& where, std::string_view sql, size_t* used)
+    : base_(base), where_(where) {
+    sqlite3_stmt* statement = nullptr;
+    const char* rest = nullptr;
+    if (sqlite3_prepare_v2(base, sql.data(), static_cast<int>(sql.size()), &statement, &rest) != SQLITE_OK)
+        fail(where_, sqlite3_errmsg(base));
+    statement_.reset(statement);
+    if (used != nullptr) *used = static_cast<size_t>(rest - sql.data());
+}
+
+void Query::bind(int parameter, const Value& value) {
+    int code = SQLITE_OK;
+    if (const auto* number = std::get_if<int64_t>(&value))
+        code = sqlite3_bind_int64(raw(), parameter, *number);
+    else if (const auto* real = std::get_if<double>(&value))
+        code = sqlite3_bind_double(raw(), parameter, *real);
+    else if (const auto* text = std::get_if<std::string>(&value))
+        code = sqlite3_bind_text64(raw(), parameter, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    else if (const auto* blob = std::get_if<Blob>(&value))
+        code = sqlite3_bind_blob64(raw(), parameter, blob->bytes.data(), blob->bytes.size(), SQLITE_TRANSIENT);
+    else
+        code = sqlite3_bind_null(raw(), parameter);
+    if (code != SQLITE_OK) fail(where_, sqlite3_errmsg(base_));
+}
+
+bool Query::step() {
+    const int code = sqlite3_step(raw());
+    if (code != SQLITE_ROW && code != SQLITE_DONE) fail(where_, sqlite3_errmsg(base_));
+    return code == SQLITE_ROW;
+}
+
+int Query::columns() const { return sqlite3_column_count(raw()); }
+
+std::string Query::column_name(int column) const {
+    const char* name = sqlite3_column_name(raw(), column);
+    return name != nullptr ? name : "";
+}
+
+std::string Query::column_type(int column) const {
+    const char* type = sqlite3_column_decltype(raw(), column);
+    return type != nullptr ? type : "";
+}
+
+bool Query::is_null(int column) const { return sqlite3_column_type(raw(), column) == SQLITE_NULL; }
+int64_t Query::number(int column) const { return sqlite3_column_int64(raw(), column); }
+double Query::real(int column) const { return sqlite3_column_double(raw(), column); }
+
+std::optional<int64_t> Query::maybe(int column) const {
+    return is_null(column) ? std::nullopt : std::optional(number(column));
+}
+
+std::string Query::text(int column) const {
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(raw(), column));
+    return text != nullptr ? std::string(text, static_cast<size_t>(sqlite3_column_bytes(raw(), column))) : "";
+}
+
+Value Query::value(int column) const {
+    switch (sqlite3_column_type(raw(), column)) {
+        case SQLITE_INTEGER: return number(column);
+        case SQLITE_FLOAT: return real(column);
+        case SQLITE_TEXT: return text(column);
+        case SQLITE_BLOB: {
+            const auto* bytes = static_cast<const char*>(sqlite3_column_blob(raw(), column));
+            const auto size = static_cast<size_t>(sqlite3_column_bytes(raw(), column));
+            return Blob{bytes != nullptr ? std::string(bytes, size) : ""};
+        }
+        default: return nullptr;
+    }
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,81 @@
+// A SQLite file that somebody else wrote, read and never changed: opened as a regular file only, with everything
+// off that a hostile file could use. Every return code passes through one check, which throws Failure with the
+// file's name. One thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace gpushim::analysis {
+
+struct Blob {
+    std::string bytes;
+};
+using Value = std::variant<std::nullptr_t, int64_t, double, std::string, Blob>;
+
+// A prepared statement: `while (query.step()) query.number(0)`.
+class Query {
+  public:
+    Query(sqlite3* base, const std::string& where, std::string_view sql, size_t* used = nullptr);
+
+    void bind(int parameter, const Value& value);  // from 1
+    bool step();
+    int columns() const;
+    std::string column_name(int column) const;
+    std::string column_type(int column) const;  // as declared; empty: an expression
+    bool is_null(int column) const;
+    int64_t number(int column) const;  // NULL: 0
+    std::optional<int64_t> maybe(int column) const;
+    double real(int column) const;
+    std::string text(int column) const;  // NULL: empty
+    Value value(int column) const;
+    sqlite3_stmt* raw() const { return statement_.get(); }
+    explicit operator bool() const { return statement_ != nullptr; }  // false: there was only white space
+
+  private:
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const;
+    };
+    sqlite3* base_;
+    std::string where_;
+    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class Database {
+  public:
+    explicit Database(const std::filesystem::path& path);  // read-only
+    static Database in_memory();
+
+    Query prepare(std::string_view sql, size_t* used = nullptr) const {
+        return Query(base_.get(), where_, sql, used);
+    }
+    void run(const std::string& sql) const;
+    int schema_version() const;  // 0: not one of ours
+    bool has(std::string_view table_or_view) const;
+    sqlite3* raw() const { return base_.get(); }
+
+  private:
+    Database() = default;
+    void open(const std::string& name, int flags);
+    void trust_nothing() const;
+    void check(int code) const;
+
+    struct Close {
+        void operator()(sqlite3* base) const;
+    };
+    std::string where_;
+    // A copy, where the file cannot be read in place; removed with this object. Behind the connection that uses it.
+    std::shared_ptr<const std::filesystem::path> copy_;
+    std::unique_ptr<sqlite3, Close> base_;
+};
+
+}  // namespace gpushim::analysis

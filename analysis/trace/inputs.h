@@ -1,0 +1,41 @@
+// Which files the words of a command line mean: a file is itself, a folder the traces in it.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "database.h"
+
+namespace gpushim::analysis {
+
+struct Trace {
+    std::filesystem::path path;
+    Database base;
+    int64_t pid;
+    std::optional<int64_t> rank;
+    std::optional<int64_t> world_size;
+    std::string run_key;
+    std::string host;
+    std::string executable;
+    int64_t started_real_ns;
+    std::string uuid;
+
+    std::string label() const;  // "rank 3", else "process 4711"
+};
+
+// The .db files of a folder, by name.
+std::vector<std::filesystem::path> databases_in(const std::filesystem::path& folder);
+
+struct Inputs {
+    std::vector<Trace> traces;  // by rank, then start
+    std::vector<std::string> refused;  // "FILE: why", of those that could not be read
+    std::vector<std::string> notes;    // what else the reader should know
+};
+
+// Opens all that is there. Of one folder with several runs the newest is taken and the others are noted. Throws
+// Failure where nothing is left.
+Inputs open_traces(std::span<const std::string> words);
+
+}  // namespace gpushim::analysis
