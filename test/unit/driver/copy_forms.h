@@ -2,6 +2,9 @@
 // cases about bytes and about blocking go through.
 #pragma once
 
+#include <algorithm>
+#include <memory>
+
 #include "core.h"
 
 enum class Where { host, device, low, array, any };  // low: device memory below 4 GiB; any: the unified forms
@@ -111,7 +114,9 @@ inline CUdeviceptr pinned_memory(size_t bytes) {
 }
 
 inline CUdeviceptr pageable_memory(size_t bytes) {
-    return reinterpret_cast<CUdeviceptr>(new unsigned char[bytes]);  // as long as its case
+    static std::vector<std::unique_ptr<unsigned char[]>> all;  // each as long as its case
+    all.push_back(std::make_unique<unsigned char[]>(bytes));
+    return reinterpret_cast<CUdeviceptr>(all.back().get());
 }
 
 inline CUarray array_memory(size_t width, size_t height = 0) {

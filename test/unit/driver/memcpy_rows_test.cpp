@@ -126,6 +126,11 @@ TEST_CASE("rows that do not fit their pitch, plane or allocation are refused", "
     CHECK(refused([](auto& s) { s.srcZ = SIZE_MAX - 1; }));
     CHECK(refused([](auto& s) { s.dstY = SIZE_MAX / 32; }));
     CHECK(refused([](auto& s) { s.Depth = s.srcHeight = s.dstHeight = size_t{1} << 38; }));
+    CHECK(refused([](auto& s) {  // a plane of 2^64 bytes
+        s.srcMemoryType = CU_MEMORYTYPE_HOST,
+        s.srcHost = reinterpret_cast<void*>(pageable_memory(kFromBytes));
+        s.srcPitch = size_t{1} << 30, s.srcHeight = size_t{1} << 34;
+    }));
     CHECK(refused([](auto& s) { s.srcLOD = 1; }));
     CHECK(refused([](auto& s) { s.srcMemoryType = static_cast<CUmemorytype>(0); }));
     CHECK(refused([](auto& s) { s.dstMemoryType = static_cast<CUmemorytype>(5); }));
