@@ -72,6 +72,7 @@ inline Slot* open_slot(ThreadState& thread, uint16_t api, EventKind kind, uint8_
     slot->flags = flags;
     slot->context = thread.context;
     slot->group = thread.group;
+    slot->exit = 0;
     slot->enter = ticks();
     thread.ring->head.store(position + 1, std::memory_order_relaxed);
     // Release: a reader that sees "open" may report the fields above as an unfinished event.

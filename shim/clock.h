@@ -1,0 +1,17 @@
+// Which clock the time stamps are of, and readings of all clocks at one moment. Chosen once, on the thread
+// that starts recording; afterwards any thread.
+#pragma once
+
+#include "batch.h"
+#include "ticks.h"
+
+namespace gpushim::shim {
+
+// The processor's counter where the kernel keeps its own time by it and it passes a check; the test clock
+// where the program has one (gpushim_test_clock); else CLOCK_MONOTONIC.
+ClockKind choose_clock();
+
+// What `kind` and the two system clocks say at the same moment, to within the time of one reading.
+ClockPair read_pair(ClockKind kind);
+
+}  // namespace gpushim::shim

@@ -1,0 +1,198 @@
+#include "config.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "log.h"
+
+namespace gpushim::shim {
+
+constinit Config config = {};
+
+namespace {
+
+constexpr int64_t kMegabyte = 1 << 20;
+constexpr int64_t kLargest = INT64_MAX / 2;
+
+// --- kinds of values: each takes the whole text or says no
+// --------------------------------------------------
+
+bool number(const char*& text, int64_t& to) {
+    if (*text < '0' || *text > '9') return false;
+    char* end;
+    errno = 0;
+    to = strtoll(text, &end, 10);
+    text = end;
+    return errno == 0 && to <= kLargest;
+}
+
+bool whole_number(const char* text, int64_t& to) { return number(text, to) && *text == '\0'; }
+
+bool megabytes(const char* text, int64_t& bytes) {
+    if (!whole_number(text, bytes) || bytes > kLargest / kMegabyte) return false;
+    bytes *= kMegabyte;
+    return true;
+}
+
+bool real_number(const char* text, const char* rest, double& to) {
+    if ((*text < '0' || *text > '9') && *text != '.') return false;
+    char* end;
+    to = strtod(text, &end);
+    return strcmp(end, rest) == 0 && to < 1e12;
+}
+
+bool text_value(const char* text, char* to, size_t size) {
+    const size_t length = strlen(text);
+    if (length == 0 || length >= size) return false;
+    memcpy(to, text, length + 1);
+    return true;
+}
+
+bool is_switch(const char* text, bool& to) {
+    if ((text[0] != '0' && text[0] != '1') || text[1] != '\0') return false;
+    to = text[0] == '1';
+    return true;
+}
+
+// One of `words`, in the order of the enum's values.
+template <class E, size_t N>
+bool word_value(const char* text, const char* const (&words)[N], E& to) {
+    for (size_t i = 0; i < N; ++i) {
+        if (strcmp(text, words[i]) != 0) continue;
+        to = static_cast<E>(i);
+        return true;
+    }
+    return false;
+}
+
+// 0,8-15 with '-', 20:40 with ':'.
+bool range_list(const char* text, char between, Ranges& to) {
+    to.count = 0;
+    for (;; ++text) {
+        Range range;
+        if (to.count == std::size(to.range) || !number(text, range.first)) return false;
+        range.last = range.first;
+        if (*text == between && !number(++text, range.last)) return false;
+        if (range.last < range.first) return false;
+        to.range[to.count++] = range;
+        if (*text == '\0') return true;
+        if (*text != ',') return false;
+    }
+}
+
+bool schedule_value(const char* text, Schedule& to) {
+    int64_t* const parts[] = {&to.wait, &to.warmup, &to.active, &to.repeat};
+    for (size_t i = 0; i < std::size(parts); ++i) {
+        if (!number(text, *parts[i])) return false;
+        if (*text++ != (i + 1 < std::size(parts) ? ':' : '\0')) return false;
+    }
+    return to.active > 0;
+}
+
+bool share_value(const char* text, double& to) {
+    double percent;
+    if (!real_number(text, "%", percent) || percent > 100) return false;
+    to = percent / 100;
+    return true;
+}
+
+// --- the variables
+// ------------------------------------------------------------------------------------------
+
+constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
+constexpr const char* kDeviceTimes[] = {"auto", "off", "events", "cupti"};
+constexpr const char* kCaptureRanges[] = {"all", "profiler"};
+
+struct Row {
+    const char* name;
+    const char* wanted;  // what would have been understood
+    bool (*understand)(const char* text, Config& to);
+};
+
+// The level of the log first: it decides whether the others' complaints are seen.
+constexpr Row kRows[] = {
+    {"GPUSHIM_LOG", "off, error, warn, info or debug",
+     [](const char* t, Config& c) { return word_value(t, kLogLevels, c.log); }},
+    {"GPUSHIM_OUT", "a path of at most 1023 bytes",
+     [](const char* t, Config& c) { return text_value(t, c.out, sizeof c.out); }},
+    {"GPUSHIM_DEVICE_TIME", "auto, off, events or cupti",
+     [](const char* t, Config& c) { return word_value(t, kDeviceTimes, c.device_time); }},
+    {"GPUSHIM_BUDGET", "a share such as 1%",
+     [](const char* t, Config& c) { return share_value(t, c.budget_share); }},
+    {"GPUSHIM_MAX_MB", "a number", [](const char* t, Config& c) { return megabytes(t, c.max_bytes); }},
+    {"GPUSHIM_MIN_FREE_MB", "a number",
+     [](const char* t, Config& c) { return megabytes(t, c.min_free_bytes); }},
+    {"GPUSHIM_LEGACY_EVENTS", "0 or 1",
+     [](const char* t, Config& c) { return is_switch(t, c.legacy_events); }},
+    {"GPUSHIM_RANKS", "ranks such as 0,8-15",
+     [](const char* t, Config& c) { return range_list(t, '-', c.ranks); }},
+    {"GPUSHIM_STEPS", "steps such as 20:40",
+     [](const char* t, Config& c) { return range_list(t, ':', c.steps); }},
+    {"GPUSHIM_SCHEDULE", "wait:warmup:active:repeat",
+     [](const char* t, Config& c) { return schedule_value(t, c.schedule); }},
+    {"GPUSHIM_DELAY", "seconds", [](const char* t, Config& c) { return real_number(t, "", c.delay_s); }},
+    {"GPUSHIM_DURATION", "seconds",
+     [](const char* t, Config& c) { return real_number(t, "", c.duration_s); }},
+    {"GPUSHIM_CAPTURE", "all or profiler",
+     [](const char* t, Config& c) { return word_value(t, kCaptureRanges, c.capture); }},
+    {"GPUSHIM_SAMPLES_PER_STEP", "a number",
+     [](const char* t, Config& c) { return whole_number(t, c.samples_per_step); }},
+    {"GPUSHIM_TAG", "key=value,… of at most 1023 bytes",
+     [](const char* t, Config& c) {
+         return strchr(t, '=') != nullptr && text_value(t, c.tag, sizeof c.tag);
+     }},
+};
+
+void complain(const Row& row, const char* text) {
+    char shown[64];
+    size_t length = 0;
+    for (; text[length] != '\0' && length < sizeof shown - 1; ++length)
+        shown[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
+    shown[length] = '\0';
+    log_line(LogLevel::warn, "%s=%s is not understood (wanted: %s); the default is used", row.name, shown,
+             row.wanted);
+}
+
+}  // namespace
+
+bool Ranges::has(int64_t number) const {
+    for (size_t i = 0; i < count; ++i)
+        if (number >= range[i].first && number <= range[i].last) return true;
+    return count == 0;
+}
+
+Config default_config() {
+    Config defaults = {};
+    strcpy(defaults.out, "gpushim.%h.%r.%p.db");
+    defaults.log = LogLevel::warn;
+    defaults.budget_share = 0.01;
+    defaults.max_bytes = 2048 * kMegabyte;
+    defaults.min_free_bytes = 256 * kMegabyte;
+    defaults.legacy_events = true;
+    defaults.duration_s = -1;
+    return defaults;
+}
+
+bool understand(Config& to, const char* name, const char* text) {
+    for (const Row& row : kRows) {
+        if (strcmp(row.name, name) != 0) continue;
+        // Into a copy: what is understood in part must leave no trace.
+        Config changed = to;
+        if (!row.understand(text, changed)) return false;
+        to = changed;
+        return true;
+    }
+    return false;
+}
+
+void read_config() {
+    config = default_config();
+    for (const Row& row : kRows) {
+        const char* text = getenv(row.name);
+        if (text != nullptr && *text != '\0' && !understand(config, row.name, text)) complain(row, text);
+    }
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,54 @@
+#include "contexts.h"
+
+#include <atomic>
+#include <cstddef>
+
+namespace gpushim::shim {
+namespace {
+
+constexpr size_t kContexts = 1024;  // a power of two
+
+// Open addressing. A handle stays where it was first put, and its number changes with its lives: 0 means
+// gone.
+struct Entry {
+    std::atomic<uint64_t> handle;
+    std::atomic<uint32_t> number;
+};
+constinit Entry entries[kContexts] = {};
+constinit std::atomic<uint32_t> last_number = 0;
+
+// Handles are addresses: their low bits are all the same.
+size_t first_place(uint64_t handle) { return (handle * 0x9e3779b97f4a7c15) >> 54; }
+
+Entry* entry_of_handle(uint64_t handle, bool add) {
+    for (size_t i = 0; i < kContexts; ++i) {
+        Entry& entry = entries[(first_place(handle) + i) % kContexts];
+        uint64_t there = entry.handle.load(std::memory_order_acquire);
+        if (there == handle) return &entry;
+        if (there != 0) continue;
+        if (!add) return nullptr;
+        if (entry.handle.compare_exchange_strong(there, handle, std::memory_order_acq_rel)) return &entry;
+        if (there == handle) return &entry;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+uint32_t context_number(uint64_t handle) {
+    if (handle == 0) return 0;
+    Entry* entry = entry_of_handle(handle, true);
+    if (entry == nullptr) return 0;
+    uint32_t number = entry->number.load(std::memory_order_acquire);
+    if (number != 0) return number;
+    const uint32_t next = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
+    // Two threads at once: the first one's number counts.
+    return entry->number.compare_exchange_strong(number, next, std::memory_order_acq_rel) ? next : number;
+}
+
+void context_gone(uint64_t handle) {
+    Entry* entry = handle != 0 ? entry_of_handle(handle, false) : nullptr;
+    if (entry != nullptr) entry->number.store(0, std::memory_order_release);
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,57 @@
+#include "devices.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "hooks/driver_api.h"
+#include "hooks/resolve.h"
+
+namespace gpushim::shim {
+namespace {
+
+template <class Function>
+Function* driver(const char* name) {
+    return reinterpret_cast<Function*>(driver_function(name));
+}
+
+bool worked(CUresult result) { return result == CUDA_SUCCESS; }
+
+void describe_uuid(CUdevice device, Device& to) {
+    auto* get = driver<decltype(cuDeviceGetUuid_v2)>("cuDeviceGetUuid_v2");
+    if (get == nullptr) get = driver<decltype(cuDeviceGetUuid_v2)>("cuDeviceGetUuid");
+    CUuuid uuid;
+    if (get == nullptr || !worked(get(&uuid, device))) return;
+    size_t at = static_cast<size_t>(snprintf(to.uuid, sizeof to.uuid, "GPU"));
+    for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
+        const bool starts_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+        at += static_cast<size_t>(
+            snprintf(to.uuid + at, sizeof to.uuid - at, starts_group ? "-%02x" : "%02x", byte));
+    }
+}
+
+void describe(CUdevice device, Device& to) {
+    to = {};
+    to.ordinal = device;
+    describe_uuid(device, to);
+    if (auto* get = driver<decltype(cuDeviceGetName)>("cuDeviceGetName"))
+        get(to.name, sizeof to.name, device);
+    size_t bytes = 0;
+    auto* total = driver<decltype(cuDeviceTotalMem_v2)>("cuDeviceTotalMem_v2");
+    if (total != nullptr && worked(total(&bytes, device))) to.memory_bytes = bytes;
+    if (auto* get = driver<decltype(cuDeviceGetPCIBusId)>("cuDeviceGetPCIBusId"))
+        get(to.pci, sizeof to.pci, device);
+}
+
+}  // namespace
+
+size_t describe_devices(std::span<Device> to) {
+    auto* count_devices = driver<decltype(cuDeviceGetCount)>("cuDeviceGetCount");
+    int count = 0;
+    if (count_devices == nullptr || !worked(count_devices(&count)) || count < 0) return 0;
+    const size_t described = static_cast<size_t>(count) < to.size() ? static_cast<size_t>(count) : to.size();
+    for (size_t i = 0; i < described; ++i) describe(static_cast<CUdevice>(i), to[i]);
+    return described;
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,236 @@
+#include "drain.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "system.h"
+
+namespace gpushim::shim {
+namespace {
+
+EventKind kind_of(const Slot& slot) { return static_cast<EventKind>(slot.kind); }
+
+bool is_inside_nccl(uint8_t flags) { return (flags & kInsideNccl) != 0; }
+
+const Slot& slot_at(const Ring& ring, uint64_t position) {
+    return ring.slots[position & (ring.header->slot_count - 1)];
+}
+
+// Acquire: with the mark, what the producer wrote before it.
+uint32_t mark_of(const Slot& slot) { return slot.mark.load(std::memory_order_acquire); }
+
+// Whether a thread that publishes `later` is no longer inside the call of an open slot. Only what NCCL itself
+// calls is recorded within a call; texts and second slots belong to a call that still goes on.
+bool shows_end_of(uint8_t open_flags, const Slot& later) {
+    if (kind_of(later) == EventKind::thread) return true;
+    if (kind_of(later) == EventKind::text || kind_of(later) == EventKind::odd_launch) return false;
+    return !is_inside_nccl(later.flags) || is_inside_nccl(open_flags);
+}
+
+void copy_slot(Slot& to, const Slot& from, bool finished) {
+    // Relaxed: a copy that only this thread reads.
+    to.mark.store(from.mark.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    to.api = from.api;
+    to.kind = from.kind;
+    to.flags = from.flags;
+    to.context = from.context;
+    to.group = from.group;
+    to.enter = from.enter;
+    to.exit = finished ? from.exit : 0;
+    for (size_t i = 0; i < std::size(to.word); ++i) to.word[i] = finished ? from.word[i] : 0;
+}
+
+bool is_in_use(const Ring& ring) {
+    const RingState state = ring.state.load(std::memory_order_acquire);
+    return state == RingState::taken || state == RingState::left || state == RingState::adopting;
+}
+
+}  // namespace
+
+Drain::Drain(ClockKind clock, const ClockPair& first)
+    : clock_(clock), events_(std::make_unique_for_overwrite<Event[]>(kMostEvents)) {
+    map_.add(first);
+    pairs_.push_back(first);
+}
+
+void Drain::scan(bool ending) {
+    const int64_t started_ns = read_pair(clock_).mono_ns;
+    const bool was_cut_short = std::exchange(cut_short_, false);
+    fullest_ = 0;
+    find_rings();
+    for (Ring* ring : order_) scan_ring(*ring, ending);
+    if (process_ring() != nullptr) note_drops(*process_ring(), process_cursor_);
+    map_times();
+    if (!cut_short_ && !was_cut_short) watermark_.scanned(started_ns, clock_ns(CLOCK_MONOTONIC));
+    if (!cut_short_ && ending) watermark_.ends(read_pair(clock_).mono_ns);
+}
+
+void Drain::find_rings() {
+    // The turns are copied: they change under way.
+    std::vector<std::pair<uint64_t, Ring*>> by_turn;
+    for (Ring& ring : all_rings())
+        if (is_in_use(ring)) by_turn.emplace_back(ring.turn.load(std::memory_order_relaxed), &ring);
+    std::sort(by_turn.begin(), by_turn.end());
+    order_.clear();
+    for (const auto& [turn, ring] : by_turn) order_.push_back(ring);
+}
+
+void Drain::scan_ring(Ring& ring, bool ending) {
+    Cursor& cursor = cursor_of(ring);
+    const bool is_over = ending || (!cursor.open.empty() && is_orphan(ring));
+    scan_slots(ring, cursor);
+    settle_open(ring, cursor, is_over);
+    note_drops(*ring.header, cursor);
+    const uint64_t used = cursor.next - ring.header->tail.load(std::memory_order_relaxed);
+    fullest_ = std::max(fullest_, static_cast<double>(used) / ring.header->slot_count);
+}
+
+void Drain::scan_slots(const Ring& ring, Cursor& cursor) {
+    for (; !is_full(); ++cursor.next) {
+        const Slot& slot = slot_at(ring, cursor.next);
+        const uint32_t mark = mark_of(slot);
+        const bool complete = mark == complete_mark(cursor.next);
+        if (!complete && mark != open_mark(cursor.next)) return;
+        cursor.changed = changed_ = true;
+        for (Open& open : cursor.open) open.over = open.over || shows_end_of(open.flags, slot);
+        if (!complete) {
+            cursor.open.push_back({cursor.next, cursor.thread, slot.flags, false, false, 0});
+            continue;
+        }
+        if (kind_of(slot) == EventKind::text) continue;
+        if (kind_of(slot) == EventKind::thread) cursor.thread = static_cast<uint32_t>(slot.word[2]);
+        emit(ring, {cursor.next, cursor.thread, slot.flags, false, false, 0}, true);
+    }
+    cut_short_ = true;
+}
+
+// Those that were open when they were first seen.
+void Drain::settle_open(const Ring& ring, Cursor& cursor, bool all_over) {
+    std::erase_if(cursor.open, [&](const Open& open) {
+        const Slot& slot = slot_at(ring, open.position);
+        const bool complete = mark_of(slot) == complete_mark(open.position);
+        if (!complete && !open.over && !all_over) return false;
+        if (is_full()) {
+            cut_short_ = true;
+            return false;
+        }
+        // Polls are counted in their slot for as long as they go on.
+        const bool whole = complete || (kind_of(slot) == EventKind::query && slot.exit != 0);
+        emit(ring, open, whole);
+        cursor.changed = changed_ = true;
+        return true;
+    });
+}
+
+void Drain::emit(const Ring& ring, const Open& from, bool finished) {
+    Event& event = events_[count_++];
+    copy_slot(event.slot, slot_at(ring, from.position), finished);
+    event.ring_id = ring.header->ring_id;
+    event.position = from.position;
+    event.thread_id = static_cast<int32_t>(from.thread);
+    event.enter_ns = from.is_mapped ? from.enter_ns : kNotMapped;
+    event.exit_ns = finished ? kNotMapped : kUnfinished;
+    event.text = finished ? text_after(ring, from.position, event.slot.word[2]) : std::string_view();
+}
+
+std::string_view Drain::text_after(const Ring& ring, uint64_t position, uint64_t length) {
+    const auto is_text = [&](uint64_t at) {
+        const Slot& slot = slot_at(ring, at);
+        return mark_of(slot) == complete_mark(at) && kind_of(slot) == EventKind::text;
+    };
+    if (!is_text(position + 1)) return {};
+    std::string& text = texts_.emplace_back();
+    for (uint64_t at = position + 1; text.size() < length && is_text(at); ++at)
+        text.append(reinterpret_cast<const char*>(slot_at(ring, at).word), kTextBytes);
+    if (text.size() > length) text.resize(length);
+    return text;
+}
+
+void Drain::note_drops(const RingHeader& header, Cursor& cursor) {
+    for (size_t i = 0; i < kDrops; ++i) {
+        // Relaxed: a count; the newest value comes with the next scan.
+        const uint64_t dropped = header.dropped[i].load(std::memory_order_relaxed);
+        if (dropped == cursor.dropped[i]) continue;
+        cursor.dropped[i] = dropped;
+        cursor.changed = changed_ = true;
+    }
+}
+
+// A pair that is newer than all the times to be put between pairs.
+void Drain::map_times() {
+    const ClockPair now = read_pair(clock_);
+    map_.add(now);
+    keep_pair(now);
+    for (; mapped_ < count_; ++mapped_) {
+        Event& event = events_[mapped_];
+        if (event.enter_ns == kNotMapped) event.enter_ns = map_.mono_ns(event.slot.enter);
+        if (event.exit_ns == kNotMapped) event.exit_ns = map_.mono_ns(event.slot.exit);
+    }
+    for (Ring* ring : order_) {
+        // The pairs that explain a call's beginning may be gone when it ends.
+        for (Open& open : cursor_of(*ring).open) {
+            if (open.is_mapped) continue;
+            open.enter_ns = map_.mono_ns(slot_at(*ring, open.position).enter);
+            open.is_mapped = true;
+        }
+        put_anchor(*ring->header, now);
+    }
+}
+
+// One a tenth of a second is stored; all are there for recovery.
+void Drain::keep_pair(const ClockPair& pair) {
+    if (!pairs_.empty() && pair.mono_ns - last_pair_ns_ < kPairEveryNs) return;
+    pairs_.push_back(pair);
+    last_pair_ns_ = pair.mono_ns;
+}
+
+void Drain::put_anchor(RingHeader& header, const ClockPair& pair) {
+    const uint32_t count = header.anchor_count.load(std::memory_order_relaxed);
+    header.anchors[count % kAnchors] = {pair.ticks, pair.mono_ns, pair.real_ns};
+    // Release: with the count, the pair.
+    header.anchor_count.store(count + 1, std::memory_order_release);
+}
+
+Batch Drain::batch() {
+    progress_.clear();
+    for (Ring* ring : order_) report(*ring->header, cursor_of(*ring));
+    if (process_ring() != nullptr) report(*process_ring(), process_cursor_);
+    return {{events_.get(), count_}, progress_, pairs_, watermark_.ns()};
+}
+
+void Drain::report(const RingHeader& header, Cursor& cursor) {
+    if (!cursor.changed) return;
+    cursor.open_positions.clear();
+    for (const Open& open : cursor.open) cursor.open_positions.push_back(open.position);
+    progress_.push_back({header.ring_id, cursor.next, cursor.open_positions, cursor.dropped});
+}
+
+void Drain::committed() {
+    for (Ring& ring : all_rings()) {
+        if (!is_in_use(ring)) continue;
+        Cursor& cursor = cursor_of(ring);
+        if (!cursor.changed) continue;
+        // Release: what was read here is done with before the producer writes there again.
+        const uint64_t tail = cursor.open.empty() ? cursor.next : cursor.open.front().position;
+        ring.header->tail.store(tail, std::memory_order_release);
+        cursor.changed = false;
+    }
+    process_cursor_.changed = false;
+    changed_ = false;
+    count_ = mapped_ = 0;
+    texts_.clear();
+    pairs_.clear();
+}
+
+Drain::Cursor& Drain::cursor_of(const Ring& ring) {
+    Cursor& cursor = cursors_[&ring - all_rings().data()];
+    if (cursor.ring_id == ring.header->ring_id) return cursor;
+    // A new ring where another was.
+    cursor = Cursor();
+    cursor.ring_id = ring.header->ring_id;
+    cursor.thread = owner_of(*ring.header, 0);
+    return cursor;
+}
+
+}  // namespace gpushim::shim

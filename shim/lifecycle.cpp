@@ -1,0 +1,195 @@
+#include "lifecycle.h"
+
+#include <pthread.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "clock.h"
+#include "devices.h"
+#include "hooks/resolve.h"
+#include "log.h"
+#include "output.h"
+#include "system.h"
+#include "writer.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kForkWaitNs = 20'000'000;
+constexpr int64_t kStartWaitNs = 2'000'000'000;
+constexpr size_t kPageBytes = 4096;
+static_assert(sizeof(Live) <= kPageBytes);
+
+enum class Switch : uint32_t { unread, on, off };
+constinit std::atomic<Switch> power = Switch::unread;
+constinit std::atomic<bool> exiting = false;
+constinit std::atomic<bool> exit_is_watched = false;
+constinit std::atomic<uint32_t> starts = 0;  // of this process and those it was forked from
+constinit char trace_path[1024] = {};
+constinit TraceIdentity identity = {};
+constinit Device devices[kMostDevices] = {};
+
+bool is_switched_off() {
+    const char* text = getenv("GPUSHIM_DISABLE");
+    return (text != nullptr && *text != '\0' && strcmp(text, "0") != 0) || getauxval(AT_SECURE) != 0;
+}
+
+// --- fork -----------------------------------------------------------------------------------------------
+// The writer is to be between transactions when the process is copied: a child then inherits no lock of the C
+// library's that the writer was holding. Bounded, because nothing hangs on it but that.
+
+bool is_own(const Live& page) { return page.pid == getpid(); }
+
+void before_fork() {
+    const KeepErrno keep;
+    if (!recording()) return;
+    live->forks.fetch_add(1);
+    const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kForkWaitNs;
+    for (int64_t left_ns = kForkWaitNs; left_ns > 0 && live->writing.load() != 0;
+         left_ns = until_ns - clock_ns(CLOCK_MONOTONIC))
+        wait_while(live->writing, 1, left_ns);
+}
+
+void after_fork_in_parent() {
+    const KeepErrno keep;
+    uint32_t forks = live->forks.load();
+    // None where recording began between the two handlers.
+    while (forks != 0 && !live->forks.compare_exchange_weak(forks, forks - 1)) {
+    }
+    if (forks == 1) wake_all(live->forks);
+}
+
+// Only stores: no lock may be taken here, nothing opened or closed. The kernel has wiped the page already,
+// unless it is too old to know how.
+void after_fork_in_child() {
+    if (live->pid != 0) memset(static_cast<void*>(live), 0, sizeof(Live));
+}
+
+// Before any of the program's own constructors, so that ours runs last before a fork and first in the child.
+[[gnu::constructor(101)]] void begin() {
+    power.store(is_switched_off() ? Switch::off : Switch::on, std::memory_order_relaxed);
+    if (!disabled()) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+// --- start ----------------------------------------------------------------------------------------------
+
+// The page that forks wipe; made once, then every process that is forked has its own, of zeros.
+bool have_page() {
+    static constinit std::atomic<Live*> page = nullptr;
+    if (page.load(std::memory_order_acquire) != nullptr) return true;
+    void* memory = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    // Where the kernel does not know it (before 4.14) the handler above does what it can.
+    madvise(memory, kPageBytes, MADV_WIPEONFORK);
+    Live* none = nullptr;
+    if (page.compare_exchange_strong(none, static_cast<Live*>(memory), std::memory_order_acq_rel))
+        live = static_cast<Live*>(memory);
+    else
+        munmap(memory, kPageBytes);
+    return true;
+}
+
+const char* reason(int error) { return strerror(error); }
+
+bool make_output() {
+    char name[sizeof trace_path];
+    if (!fill_pattern(config.out, identity, name, sizeof name)) {
+        log_line(LogLevel::warn, "GPUSHIM_OUT=%s is not understood or too long; not tracing", config.out);
+        return false;
+    }
+    const int error = create_output(name, trace_path, sizeof trace_path);
+    if (error != 0) log_line(LogLevel::warn, "cannot create %s (%s); not tracing", name, reason(error));
+    return error == 0;
+}
+
+void note_clock() {
+    const ClockKind kind = choose_clock();
+    live->clock_kind = kind;
+    const ClockPair now = read_pair(kind);
+    identity.clock_kind = kind;
+    identity.started_mono_ns = now.mono_ns;
+    identity.started_real_ns = now.real_ns;
+}
+
+bool start() {
+    read_config();
+    identify(identity, config);
+    if (!config.ranks.has(identity.rank)) return false;
+    if (!make_output()) return false;
+    note_clock();
+    const size_t count = describe_devices(devices);
+    live->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
+    live->pid = identity.pid;
+    if (start_writer(trace_path, identity, {devices, count})) return true;
+    // Nothing is in it yet.
+    unlink(trace_path);
+    return false;
+}
+
+// A launch is no cancellation point, and neither is what begins recording.
+class Uncancelled {
+  public:
+    Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+    Uncancelled(const Uncancelled&) = delete;
+    Uncancelled& operator=(const Uncancelled&) = delete;
+
+  private:
+    int before_;
+};
+
+bool become(Doing from, Doing to) {
+    uint32_t expected = from;
+    return live->doing.compare_exchange_strong(expected, to);
+}
+
+void start_once() {
+    const KeepErrno keep;
+    const Uncancelled uncancelled;
+    live->doing.store(start() ? kRecording : kOff);
+    wake_all(live->doing);
+}
+
+// --- end ------------------------------------------------------------------------------------------------
+
+// Registered after the driver has registered its own, hence run before it.
+void driver_goes_away() { exiting.store(true, std::memory_order_relaxed); }
+
+[[gnu::destructor]] void end() {
+    const KeepErrno keep;
+    exiting.store(true, std::memory_order_relaxed);
+    if (is_own(*live) && become(kRecording, kEnding)) finish_writer();
+}
+
+}  // namespace
+
+bool disabled() {
+    // Unread: a library's constructor came before ours.
+    if (power.load(std::memory_order_relaxed) == Switch::unread) return is_switched_off();
+    return power.load(std::memory_order_relaxed) == Switch::off;
+}
+
+bool driver_usable() { return !exiting.load(std::memory_order_relaxed); }
+
+void driver_initialized() {
+    // One is enough, for the children, too: what is registered is inherited.
+    if (!disabled() && !exit_is_watched.exchange(true)) atexit(driver_goes_away);
+}
+
+bool start_after_success() {
+    if (disabled() || second_copy() || !driver_usable() || !have_page()) return false;
+    // Somebody else's page: a vfork child, which lives in its parent's memory.
+    if (live->pid != 0 && !is_own(*live)) return false;
+    if (become(kDark, kStarting)) {
+        start_once();
+    } else if (live->doing.load() == kStarting) {
+        // What this thread has just made is not to be missing because another one was first.
+        wait_while(live->doing, kStarting, kStartWaitNs);
+    }
+    return recording();
+}
+
+}  // namespace gpushim::shim

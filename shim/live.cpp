@@ -1,0 +1,14 @@
+#include "live.h"
+
+namespace gpushim::shim {
+namespace {
+
+// Dark for ever: what `live` points to until there is a page of our own. Not const, so that it is in .bss.
+constinit Live nothing = {};
+
+}  // namespace
+
+constinit Live* live = &nothing;
+thread_local constinit ThreadState thread_state __attribute__((tls_model("initial-exec"))) = {};
+
+}  // namespace gpushim::shim

@@ -1,0 +1,78 @@
+#include "names.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "hooks/driver_api.h"
+#include "hooks/resolve.h"
+#include "recorder.h"
+#include "system.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr size_t kWishes = 64;
+constexpr size_t kLongestName = 8192;
+
+constinit std::atomic<uint64_t> wishes[kWishes] = {};
+
+bool take_wish(uint64_t function) {
+    for (auto& wish : wishes) {
+        uint64_t wanted = function;
+        // Relaxed: who takes it asks the driver; nothing else hangs on it.
+        if (wish.load(std::memory_order_relaxed) != function) continue;
+        if (!wish.compare_exchange_strong(wanted, 0, std::memory_order_relaxed)) continue;
+        live->wanted.fetch_sub(1, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+using GetName = CUresult (*)(const char** name, void* handle);
+
+const char* ask(const char* getter, uint64_t function) {
+    const auto get_name = reinterpret_cast<GetName>(driver_function(getter));
+    const char* name = nullptr;
+    const bool told =
+        get_name != nullptr && get_name(&name, reinterpret_cast<void*>(function)) == CUDA_SUCCESS;
+    return told ? name : nullptr;
+}
+
+void record_name(ThreadState& thread, uint64_t function, const char* name) {
+    const size_t length = strnlen(name, kLongestName);
+    if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
+    Slot* slot = open_slot(thread, kNoApi, EventKind::named, 0);
+    if (slot == nullptr) return;
+    slot->word[0] = function;
+    slot->word[1] = 0;
+    slot->word[2] = length;
+    slot->word[3] = 0;
+    slot->exit = slot->enter;
+    append_text(thread, name, length);
+    complete_slot(slot);
+}
+
+}  // namespace
+
+void answer_name(ThreadState& thread, uint64_t function) {
+    if (function == 0 || !take_wish(function)) return;
+    const KeepErrno keep;
+    // A launch takes a kernel's handle as well as a function's; the driver knows which it is.
+    const char* name = ask("cuFuncGetName", function);
+    if (name == nullptr) name = ask("cuKernelGetName", function);
+    if (name != nullptr) record_name(thread, function, name);
+}
+
+bool wish_for_name(uint64_t function) {
+    for (auto& wish : wishes)
+        if (wish.load(std::memory_order_relaxed) == function) return true;
+    for (auto& wish : wishes) {
+        uint64_t none = 0;
+        if (!wish.compare_exchange_strong(none, function, std::memory_order_relaxed)) continue;
+        live->wanted.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,56 @@
+// The trace file. A batch goes in as one transaction, together with how far each ring then is (ring_commit): so
+// a batch is there entirely or not at all, and recovery knows where to go on. Nothing throws; what could not be
+// written is written by the next call with the same events, after the same file has been read again.
+//
+// create: on the thread that starts recording; the file is complete, closed and readable when it returns.
+// open, write: one thread (the writer's; in another process the recovery's).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "batch.h"
+#include "device.h"
+#include "identity.h"
+
+namespace gpushim::shim {
+
+class Store {
+  public:
+    enum class Role { writer, recovery };  // recovery marks its rows as recovered
+
+    // Makes the tables in `path` — an empty file that the caller has taken, or none — and who is traced.
+    static bool create(const char* path, const TraceIdentity& identity,
+                       std::span<const Device> devices) noexcept;
+
+    // Null: not to be opened (why: the log's business is the caller's; see failure()).
+    static Store* open(const char* path, Role role) noexcept;
+    ~Store();
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+
+    // All of the batch, or nothing of it: false. Then the caller keeps what it has, and comes again with at least
+    // that; after a failure the next tries come back false at once for a quarter of a second.
+    //
+    // What makes handles right: the batch has every event of the process that had ended before the watermark and
+    // is not in the database yet; those that began at or after it may be there or not.
+    bool write(const Batch& batch) noexcept;
+
+    // Functions that were launched and whose name is not known (names.h). Emptied by the call.
+    size_t take_unnamed(std::span<uint64_t> functions) noexcept;
+
+    // In the database, for good.
+    uint64_t events() const noexcept;
+
+    // Why the last create, open or write failed: one line; empty if it did not.
+    static const char* failure() noexcept;
+
+  private:
+    struct Parts;
+    explicit Store(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace gpushim::shim

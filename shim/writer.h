@@ -1,0 +1,23 @@
+// The one thread of the shim: empties the rings into the trace. All signals blocked, detached, with a table
+// of descriptors of its own where the kernel allows it. It never makes the program wait.
+#pragma once
+
+#include <span>
+
+#include "device.h"
+#include "identity.h"
+
+namespace gpushim::shim {
+
+// Starts the thread and waits until the trace file has its tables and the rings are there. False: no tracing;
+// what went wrong is in the log. The starting thread.
+bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices);
+
+// At the exit of the process: waits until everything is in the trace, for 2 s while there is progress, 250 ms
+// without.
+void finish_writer();
+
+// Whether the calling thread is the writer and has a descriptor table of its own.
+bool has_own_descriptors();
+
+}  // namespace gpushim::shim
