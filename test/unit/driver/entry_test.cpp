@@ -17,10 +17,10 @@ sigjmp_buf way_out;
 void jump_out(int) { siglongjmp(way_out, 1); }
 
 // The caller's frames lie deeper than those of the call that was left before.
-__attribute__((noinline)) CUresult from_deeper(int depth, CUfunction function) {
+__attribute__((noinline)) CUresult from_deeper(int depth, CUfunction function, CUstream stream) {
     volatile char room[512];
     room[0] = static_cast<char>(depth);
-    const CUresult result = depth > 0 ? from_deeper(depth - 1, function) : launch(function);
+    const CUresult result = depth > 0 ? from_deeper(depth - 1, function, stream) : launch(function, stream);
     return room[0] == static_cast<char>(depth) ? result : CUDA_ERROR_UNKNOWN;
 }
 
@@ -158,8 +158,8 @@ TEST_CASE("a signal handler that jumps out of a call leaves the driver working",
     const std::string path = "/tmp/gpusim-case-" + std::to_string(getpid()) + ".truth";
     make_context();
     CUfunction f = kernel("f__1us");
-    std::atomic<bool> go{false};
-    CU(cuLaunchHostFunc(nullptr, block_until_told, &go));
+    CUstream stream = make_stream(CU_STREAM_NON_BLOCKING), other = make_stream(CU_STREAM_NON_BLOCKING);
+    CU(launch(kernel("long__5000000us"), stream));
     signal(SIGUSR1, jump_out);
     const pthread_t me = pthread_self();
     std::thread waker([&] {
@@ -168,13 +168,12 @@ TEST_CASE("a signal handler that jumps out of a call leaves the driver working",
         nanosleep(&moment, nullptr);
         pthread_kill(me, SIGUSR1);
     });
-    if (sigsetjmp(way_out, 1) == 0) cuStreamSynchronize(nullptr);
+    if (sigsetjmp(way_out, 1) == 0) cuStreamSynchronize(stream);
     waker.join();
-    go = true;
-    CU(from_deeper(20, f));
-    CU(launch(f));
-    CU(cuCtxSynchronize());
-    CHECK(counts_of(path, "cuStreamSynchronize") == CallCounts{1, 0, 0});
+    CHECK(cuStreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    CU(from_deeper(20, f, other));
+    CU(cuStreamSynchronize(other));
+    CHECK(counts_of(path, "cuStreamSynchronize") == CallCounts{2, 1, 0});
     CHECK(counts_of(path, "cuLaunchKernel") == CallCounts{2, 2, 0});
     unlink(path.c_str());
     unlink((path + ".counts").c_str());

@@ -127,6 +127,8 @@ TEST_CASE("unloading a module ends its functions, not its kernels at work", "[mo
     CU(launch(f));
     CU(cuModuleUnload(module));
     CHECK(launch(f) == CUDA_ERROR_INVALID_HANDLE);
+    const char* name = nullptr;
+    CHECK(cuFuncGetName(&name, f) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(cuModuleUnload(module) == CUDA_ERROR_INVALID_HANDLE);
     CUfunction again = nullptr;
     CHECK(cuModuleGetFunction(&again, module, "f__10us") == CUDA_ERROR_INVALID_HANDLE);
