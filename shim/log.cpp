@@ -1,5 +1,3 @@
-// Its formatting library has to be in this file: a shared one would be another library that we need.
-#define FMT_HEADER_ONLY
 #include "log.h"
 
 #include <fcntl.h>
