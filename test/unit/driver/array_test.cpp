@@ -129,7 +129,6 @@ TEST_CASE("a mipmapped array has a level of half the extent below each", "[array
 }
 
 TEST_CASE("an array's memory is the device's, and goes with it", "[array]") {
-    box::knobs("GPUSIM_BOX=array-memory");
     make_context();
     size_t before = 0, left = 0, total = 0;
     CU(cuMemGetInfo_v2(&before, &total));

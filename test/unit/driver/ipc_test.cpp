@@ -90,7 +90,6 @@ TEST_CASE("handles that cannot be made or opened", "[ipc]") {
 }
 
 TEST_CASE("opened memory counts as its owner's", "[ipc]") {
-    box::knobs("GPUSIM_BOX=ipc-counted");
     Channel to_us;
     OtherProcess other([&] {
         make_context();

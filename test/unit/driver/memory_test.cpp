@@ -20,7 +20,6 @@ size_t free_bytes() {
 }  // namespace
 
 TEST_CASE("device memory is aligned, separate and counted", "[memory]") {
-    box::knobs("GPUSIM_BOX=memory-counted");
     make_context();
     size_t left = 0, total = 0;
     CU(cuMemGetInfo_v2(&left, &total));
@@ -38,7 +37,7 @@ TEST_CASE("device memory is aligned, separate and counted", "[memory]") {
 }
 
 TEST_CASE("a device holds no more than it has, over all processes", "[memory]") {
-    box::knobs("GPUSIM_BOX=memory-full GPUSIM_MEMORY_GB=1");
+    box::knobs("GPUSIM_MEMORY_GB=1");
     OtherProcess other([] {
         make_context();
         device_memory(600 * kMb);
@@ -131,7 +130,6 @@ TEST_CASE("the first API version allocates below 4 GiB", "[memory]") {
 }
 
 TEST_CASE("a context's memory goes with it, another's stays", "[memory]") {
-    box::knobs("GPUSIM_BOX=memory-context");
     make_context();
     const CUdeviceptr kept = device_memory(kMb);
     const size_t before = free_bytes();

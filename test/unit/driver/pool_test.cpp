@@ -95,7 +95,7 @@ TEST_CASE("another stream gets memory at once where an event orders it", "[pool]
 }
 
 TEST_CASE("when memory is short, a stream waits for another's free", "[pool]") {
-    Timeline timeline("GPUSIM_BOX=pool-short GPUSIM_MEMORY_GB=1");
+    Timeline timeline("GPUSIM_MEMORY_GB=1");
     make_context();
     CUstream one = make_stream(CU_STREAM_NON_BLOCKING), other = make_stream(CU_STREAM_NON_BLOCKING);
     const CUdeviceptr first = allocate(one, 700 * kMb);
@@ -159,7 +159,6 @@ TEST_CASE("a pool grows to its greatest size at most", "[pool]") {
 }
 
 TEST_CASE("a destroyed pool lives until its last allocation is freed", "[pool]") {
-    box::knobs("GPUSIM_BOX=pool-destroyed");
     make_context();
     size_t before = 0, left = 0, total = 0;
     CU(cuMemGetInfo_v2(&before, &total));

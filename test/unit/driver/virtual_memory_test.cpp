@@ -58,7 +58,6 @@ TEST_CASE("pieces mapped side by side are one stretch of memory", "[virtual_memo
 }
 
 TEST_CASE("a piece is counted until its last handle and mapping are gone", "[virtual_memory]") {
-    box::knobs("GPUSIM_BOX=virtual-counted");
     make_context();
     const size_t before = free_bytes();
     const CUdeviceptr base = reserve(kPiece);
