@@ -158,7 +158,7 @@ UNIT_SHIM := $(filter-out $(call objects,shim/hooks/dlsym.cpp shim/hooks/exports
 $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -ldl \
+	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -l:libsqlite3.a -lm -ldl \
 	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
 # --- examples: one program from each folder that has C++ sources ------------------------------------------

@@ -1,6 +1,6 @@
-// The trace file. A batch goes in as one transaction, together with how far each ring then is (ring_commit): so
-// a batch is there entirely or not at all, and recovery knows where to go on. Nothing throws; what could not be
-// written is written by the next call with the same events, after the same file has been read again.
+// The trace file. A batch goes in as one transaction, together with how far each ring then is (ring_commit):
+// so a batch is there entirely or not at all, and recovery knows where to go on. Nothing throws; what could
+// not be written is written by the next call with the same events, after the same file has been read again.
 //
 // create: on the thread that starts recording; the file is complete, closed and readable when it returns.
 // open, write: one thread (the writer's; in another process the recovery's).
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "batch.h"
 #include "device.h"
@@ -31,17 +32,17 @@ class Store {
     Store(const Store&) = delete;
     Store& operator=(const Store&) = delete;
 
-    // All of the batch, or nothing of it: false. Then the caller keeps what it has, and comes again with at least
-    // that; after a failure the next tries come back false at once for a quarter of a second.
+    // All of the batch, or nothing of it: false. Then the caller keeps what it has, and comes again with at
+    // least that; after a failure the next tries come back false at once for a quarter of a second.
     //
-    // What makes handles right: the batch has every event of the process that had ended before the watermark and
-    // is not in the database yet; those that began at or after it may be there or not.
+    // What makes handles right: a call that used a handle comes with, or after, the call that made it; so no
+    // event of the batch began after the moment at which the first ring was looked at.
     bool write(const Batch& batch) noexcept;
 
     // Functions that were launched and whose name is not known (names.h). Emptied by the call.
     size_t take_unnamed(std::span<uint64_t> functions) noexcept;
 
-    // In the database, for good.
+    // Written since it was opened.
     uint64_t events() const noexcept;
 
     // Why the last create, open or write failed: one line; empty if it did not.
@@ -49,8 +50,14 @@ class Store {
 
   private:
     struct Parts;
-    explicit Store(std::unique_ptr<Parts> parts);
-    std::unique_ptr<Parts> parts_;
+    Store(std::string path, Role role);
+    bool connect() noexcept;
+
+    std::string path_;
+    Role role_;
+    std::unique_ptr<Parts> parts_;  // null: after a failure
+    int64_t failed_ns_ = 0;
+    uint64_t events_ = 0;
 };
 
 }  // namespace gpushim::shim

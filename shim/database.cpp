@@ -1,0 +1,243 @@
+#include "database.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cstring>
+
+namespace gpushim::shim {
+namespace {
+
+int check(sqlite3* base, int code) {
+    if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return code;
+    const char* text = base != nullptr ? sqlite3_errmsg(base) : sqlite3_errstr(code);
+    throw DatabaseError(base != nullptr ? sqlite3_extended_errcode(base) : code, text);
+}
+
+// Also of journals: never through a link that somebody put there, and for nobody else to read.
+int open_safely(const char* path, int flags, int) { return open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600); }
+
+constinit bool configured = false;
+
+void configure_once() {
+    if (configured) return;
+    check(nullptr, sqlite3_config(SQLITE_CONFIG_SINGLETHREAD));
+    check(nullptr, sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0));
+    check(nullptr, sqlite3_initialize());
+    for (const char* name : {"unix", "unix-none"}) {
+        sqlite3_vfs* vfs = sqlite3_vfs_find(name);
+        check(nullptr, vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_safely)));
+    }
+    configured = true;
+}
+
+constexpr uint32_t kNetworkFileSystems[] = {
+    0x6969,      // NFS
+    0x517b,      // SMB
+    0xff534d42,  // CIFS
+    0xfe534d42,  // SMB 2
+    0x0bd00bd0,  // Lustre
+    0x47504653,  // GPFS
+    0x00c36400,  // Ceph
+    0x5346414f,  // AFS
+    0x01021997,  // 9P
+    0x65735546,  // FUSE: any of them may be behind it
+    0x19830326,  // BeeGFS
+    0xaad7aaea,  // PanFS
+};
+
+// --- the virtual table over a block of rows ---------------------------------------------------------------
+
+struct RowsTable : sqlite3_vtab {
+    Rows* rows;
+};
+struct RowsCursor : sqlite3_vtab_cursor {
+    const Rows* rows;
+    size_t index;
+};
+
+int connect(sqlite3* base, void* rows, int, const char* const*, sqlite3_vtab** table, char**) {
+    auto& block = *static_cast<Rows*>(rows);
+    std::string sql = "CREATE TABLE x(c0";
+    for (int i = 1; i < block.columns(); ++i) sql += ",c" + std::to_string(i);
+    const int code = sqlite3_declare_vtab(base, (sql + ")").c_str());
+    if (code != SQLITE_OK) return code;
+    auto* made = new RowsTable{};
+    made->rows = &block;
+    *table = made;
+    return SQLITE_OK;
+}
+int disconnect(sqlite3_vtab* table) {
+    delete static_cast<RowsTable*>(table);
+    return SQLITE_OK;
+}
+int best_index(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
+int open_cursor(sqlite3_vtab* table, sqlite3_vtab_cursor** cursor) {
+    auto* made = new RowsCursor{};
+    made->rows = static_cast<RowsTable*>(table)->rows;
+    *cursor = made;
+    return SQLITE_OK;
+}
+int close_cursor(sqlite3_vtab_cursor* cursor) {
+    delete static_cast<RowsCursor*>(cursor);
+    return SQLITE_OK;
+}
+int first(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
+    static_cast<RowsCursor*>(cursor)->index = 0;
+    return SQLITE_OK;
+}
+int next(sqlite3_vtab_cursor* cursor) {
+    ++static_cast<RowsCursor*>(cursor)->index;
+    return SQLITE_OK;
+}
+int at_end(sqlite3_vtab_cursor* cursor) {
+    const auto* at = static_cast<RowsCursor*>(cursor);
+    return at->index >= at->rows->count();
+}
+int column(sqlite3_vtab_cursor* cursor, sqlite3_context* to, int index) {
+    const auto* at = static_cast<RowsCursor*>(cursor);
+    const int64_t value = at->rows->row(at->index)[index];
+    if (value == kNull) return SQLITE_OK;
+    if (const std::string* text = at->rows->text_of(index, value))
+        sqlite3_result_text(to, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
+    else
+        sqlite3_result_int64(to, value);
+    return SQLITE_OK;
+}
+int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* to) {
+    *to = static_cast<sqlite3_int64>(static_cast<RowsCursor*>(cursor)->index);
+    return SQLITE_OK;
+}
+
+// Without xCreate the table exists by its name alone.
+constexpr sqlite3_module rows_module = {
+    0,       nullptr, connect, best_index, disconnect, nullptr, open_cursor, close_cursor,
+    first,   next,    at_end,  column,     row_id,     nullptr, nullptr,     nullptr,
+    nullptr, nullptr, nullptr, nullptr,    nullptr,    nullptr, nullptr,     nullptr,
+};
+
+}  // namespace
+
+Statement::Statement(sqlite3* base, std::string_view sql) : base_(base) {
+    sqlite3_stmt* made = nullptr;
+    check(base, sqlite3_prepare_v3(base, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                   &made, nullptr));
+    statement_.reset(made);
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+    sqlite3_finalize(statement);  // repeats the error of the last step, which was reported there
+}
+
+Statement& Statement::bind(int parameter, int64_t value) {
+    auto* s = statement_.get();
+    check(base_, value == kNull ? sqlite3_bind_null(s, parameter) : sqlite3_bind_int64(s, parameter, value));
+    return *this;
+}
+
+Statement& Statement::bind(int parameter, std::string_view text) {
+    check(base_, sqlite3_bind_text(statement_.get(), parameter, text.data(), static_cast<int>(text.size()),
+                                   SQLITE_TRANSIENT));
+    return *this;
+}
+
+Statement& Statement::bind(int parameter, std::span<const uint64_t> blob) {
+    check(base_, sqlite3_bind_blob(statement_.get(), parameter, blob.data(),
+                                   static_cast<int>(blob.size_bytes()), SQLITE_TRANSIENT));
+    return *this;
+}
+
+bool Statement::step() {
+    const int code = sqlite3_step(statement_.get());
+    if (code == SQLITE_ROW) return true;
+    sqlite3_reset(statement_.get());  // repeats the code that is checked below
+    check(base_, code);
+    return false;
+}
+
+int64_t Statement::number(int column) const {
+    auto* s = statement_.get();
+    return sqlite3_column_type(s, column) == SQLITE_NULL ? kNull : sqlite3_column_int64(s, column);
+}
+
+std::string Statement::text(int column) const {
+    const auto* text = sqlite3_column_text(statement_.get(), column);
+    return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
+}
+
+std::vector<uint64_t> Statement::blob(int column) const {
+    const void* bytes = sqlite3_column_blob(statement_.get(), column);
+    const auto size = static_cast<size_t>(sqlite3_column_bytes(statement_.get(), column));
+    std::vector<uint64_t> words(size / sizeof(uint64_t));
+    if (!words.empty()) std::memcpy(words.data(), bytes, words.size() * sizeof(uint64_t));
+    return words;
+}
+
+bool is_network_file_system(const char* path) {
+    std::string folder(path);
+    const size_t slash = folder.rfind('/');
+    folder = slash == std::string::npos ? "." : folder.substr(0, slash + 1);
+    struct statfs facts;
+    if (statfs(folder.c_str(), &facts) != 0) return false;
+    for (const uint32_t magic : kNetworkFileSystems)
+        if (static_cast<uint32_t>(facts.f_type) == magic) return true;
+    return false;
+}
+
+void Database::Close::operator()(sqlite3* base) const {
+    sqlite3_close_v2(base);  // nothing can be done about a failure; what was committed is safe
+}
+
+// On a network file system the name was taken with O_EXCL, which is all the exclusivity that can be had
+// there.
+Database::Database(const std::string& path, Open how) {
+    configure_once();
+    const bool network = is_network_file_system(path.c_str());
+    const int access = how == Open::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    const int creates = how == Open::create ? SQLITE_OPEN_CREATE : 0;
+    sqlite3* made = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &made, access | creates | SQLITE_OPEN_EXRESCODE,
+                                     network && how != Open::read ? "unix-none" : "unix");
+    base_.reset(made);
+    check(made, code);
+    check(made, sqlite3_busy_timeout(made, 100));
+    if (how == Open::read) return;
+    run("PRAGMA temp_store = MEMORY");
+    if (how == Open::create) {
+        run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+        return;
+    }
+    Statement mode = prepare(network ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
+    mode.step();
+    wal_ = mode.text(0) == "wal";
+    mode.step();
+    if (wal_) run("PRAGMA synchronous = NORMAL");
+}
+
+Database::~Database() = default;
+
+void Database::run(const char* sql) {
+    check(base_.get(), sqlite3_exec(base_.get(), sql, nullptr, nullptr, nullptr));
+}
+
+Statement Database::insertion_of(Rows& rows) {
+    const std::string source = std::string("new_") + rows.table();
+    check(base_.get(), sqlite3_create_module(base_.get(), source.c_str(), &rows_module, &rows));
+    return prepare(std::string("INSERT INTO \"") + rows.table() + "\" SELECT * FROM " + source);
+}
+
+// In WAL mode only a FULL commit reaches the disk; the setting cannot change inside a transaction.
+void Database::begin(bool durable) {
+    if (wal_ && durable != durable_)
+        run(durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    durable_ = durable;
+    run("BEGIN IMMEDIATE");
+}
+
+void Database::commit() { run("COMMIT"); }
+
+void Database::rollback() noexcept { sqlite3_exec(base_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
+
+}  // namespace gpushim::shim

@@ -1,0 +1,169 @@
+#include "handles.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace gpushim::shim {
+namespace {
+
+constexpr const char* kObjectNames[] = {"none",    "stream",   "event",       "context", "module",
+                                        "library", "function", "kernel",      "graph",   "exec",
+                                        "pool",    "array",    "communicator"};
+static_assert(std::size(kObjectNames) == static_cast<size_t>(Object::count));
+
+Object object_of(const std::string& name) {
+    for (size_t i = 0; i < std::size(kObjectNames); ++i)
+        if (name == kObjectNames[i]) return static_cast<Object>(i);
+    return Object::none;
+}
+
+}  // namespace
+
+// Code ends with what it was loaded into; graphs, streams and split communicators outlive what they were made
+// from.
+bool is_home(Object object, Object parent) {
+    if (object == Object::module) return parent == Object::context || parent == Object::library;
+    return object == Object::function || object == Object::kernel;
+}
+
+const char* object_name(Object object) { return kObjectNames[static_cast<size_t>(object)]; }
+
+// A kernel's handle goes wherever a function's is asked for.
+Handles::Key Handles::key_of(Object object, uint64_t handle) {
+    return {handle, object == Object::kernel ? Object::function : object};
+}
+
+Life& Handles::make(Object object, uint64_t handle, int64_t since_ns) {
+    if (free_.empty()) free_.push_back(&lives_.emplace_back());
+    Life& life = *free_.back();
+    free_.pop_back();
+    life = {};
+    life.id = ++last_id_;
+    life.object = object;
+    life.handle = handle;
+    life.since_ns = since_ns;
+    Life** place = &newest_[key_of(object, handle)];
+    while (*place != nullptr && (*place)->since_ns > since_ns) place = &(*place)->older;
+    life.older = *place;
+    *place = &life;
+    unwritten_.push_back(&life);
+    return life;
+}
+
+Life& Handles::born(Object object, uint64_t handle, int64_t time_ns, int64_t parent_id, int64_t extra) {
+    if (Life* before = find(object, handle, time_ns)) died(*before, time_ns);
+    Life& life = make(object, handle, time_ns);
+    life.born_ns = time_ns;
+    life.parent_id = parent_id;
+    life.extra = extra;
+    return life;
+}
+
+void Handles::lives_in(Life& life, Life& home) {
+    if (life.home != nullptr || &life == &home) return;
+    life.home = &home;
+    life.sibling = home.child;
+    home.child = &life;
+}
+
+void Handles::died(Life& life, int64_t time_ns) {
+    if (life.died_ns != kForEver) return;
+    life.died_ns = std::max(time_ns, life.since_ns);
+    if (life.written) tables_.handle_end.add(life.id, life.died_ns);
+    dead_.push_back(&life);
+    for (Life* child = life.child; child != nullptr; child = child->sibling) died(*child, time_ns);
+}
+
+void Handles::name(Life& life, int64_t name_id) {
+    if (life.name_id != kNull) return;
+    life.name_id = name_id;
+    if (life.written) tables_.handle_name.add(life.id, name_id);
+}
+
+Life* Handles::find(Object object, uint64_t handle, int64_t time_ns) {
+    const auto found = newest_.find(key_of(object, handle));
+    if (found == newest_.end()) return nullptr;
+    for (Life* life = found->second; life != nullptr; life = life->older)
+        if (life->since_ns <= time_ns) return time_ns < life->died_ns ? life : nullptr;
+    return nullptr;
+}
+
+Life& Handles::at(Object object, uint64_t handle, int64_t time_ns) {
+    Life* life = find(object, handle, time_ns);
+    return life != nullptr ? *life : make(object, handle, time_ns);
+}
+
+Life* Handles::primary_context(int64_t device, int64_t time_ns) {
+    for (Life& life : lives_)
+        if (life.primary && life.extra == device && life.is_at(time_ns)) return &life;
+    return nullptr;
+}
+
+void Handles::add_rows() {
+    for (Life* life : unwritten_) {
+        life->written = true;
+        tables_.handle.add(life->id, tables_.handle.text(object_name(life->object)),
+                           static_cast<int64_t>(life->handle), life->born_ns,
+                           life->died_ns == kForEver ? kNull : life->died_ns, life->parent_id, life->extra,
+                           life->name_id);
+    }
+    unwritten_.clear();
+}
+
+void Handles::unlink(Life& life) {
+    const auto found = newest_.find(key_of(life.object, life.handle));
+    Life** place = &found->second;
+    while (*place != &life) place = &(*place)->older;
+    *place = life.older;
+    if (found->second == nullptr) newest_.erase(found);
+    for (Life* child = life.child; child != nullptr; child = child->sibling) child->home = nullptr;
+    if (life.home == nullptr) return;
+    place = &life.home->child;
+    while (*place != &life) place = &(*place)->sibling;
+    *place = life.sibling;
+}
+
+void Handles::forget_before(int64_t time_ns) {
+    while (!dead_.empty() && dead_.front()->died_ns < time_ns) {
+        unlink(*dead_.front());
+        *dead_.front() = {};
+        free_.push_back(dead_.front());
+        dead_.pop_front();
+    }
+}
+
+std::unordered_map<int64_t, Life*> Handles::by_id() {
+    std::unordered_map<int64_t, Life*> lives;
+    for (Life& life : lives_)
+        if (life.id != 0) lives[life.id] = &life;
+    return lives;
+}
+
+void Handles::load(Database& base) {
+    Statement rows = base.prepare(
+        "SELECT h.id, h.kind, h.handle, h.born_ns, coalesce(h.died_ns, e.died_ns), h.parent_id, h.extra,"
+        " coalesce(h.name_id, n.name_id) FROM handle h LEFT JOIN handle_end e ON e.handle_id = h.id"
+        " LEFT JOIN handle_name n ON n.handle_id = h.id ORDER BY h.id");
+    std::unordered_map<int64_t, Life*> known;
+    while (rows.step()) {
+        const int64_t born_ns = rows.number(3);
+        last_id_ = rows.number(0) - 1;
+        Life& life = make(object_of(rows.text(1)), static_cast<uint64_t>(rows.number(2)),
+                          born_ns == kNull ? 0 : born_ns);
+        life.born_ns = born_ns;
+        life.extra = rows.number(6);
+        life.name_id = rows.number(7);
+        life.written = true;
+        known[life.id] = &life;
+        life.parent_id = rows.number(5);
+        const auto home = known.find(life.parent_id);
+        if (home != known.end() && is_home(life.object, home->second->object)) lives_in(life, *home->second);
+        if (rows.number(4) == kNull) continue;
+        life.died_ns = rows.number(4);
+        dead_.push_back(&life);
+    }
+    unwritten_.clear();
+}
+
+}  // namespace gpushim::shim

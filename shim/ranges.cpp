@@ -1,0 +1,66 @@
+#include "ranges.h"
+
+#include "handles.h"
+
+namespace gpushim::shim {
+namespace {
+
+// How many ranges may begin between one and an address inside it: ended ones, which are not forgotten yet.
+constexpr int kLookBack = 64;
+
+}  // namespace
+
+void AddressRanges::count(const AddressRange& range, int64_t sign) {
+    if (range.counted) held_bytes_[{range.memory, range.context}] += sign * static_cast<int64_t>(range.bytes);
+}
+
+void AddressRanges::born(uint64_t address, const AddressRange& range) {
+    ranges_.emplace(address, range);
+    count(range, 1);
+}
+
+const AddressRange* AddressRanges::died(uint64_t address, int64_t time_ns) {
+    auto place = ranges_.upper_bound(address);
+    while (place != ranges_.begin() && (--place)->first == address) {
+        AddressRange& range = place->second;
+        if (range.since_ns > time_ns || range.died_ns <= time_ns) continue;
+        range.died_ns = time_ns;
+        count(range, -1);
+        ended_.push_back(address);
+        return &range;
+    }
+    return nullptr;
+}
+
+const AddressRange* AddressRanges::find(uint64_t address, int64_t time_ns) const {
+    auto place = ranges_.upper_bound(address);
+    for (int i = 0; i < kLookBack && place != ranges_.begin(); ++i) {
+        --place;
+        const AddressRange& range = place->second;
+        const bool covers = address - place->first < range.bytes;
+        if (covers && range.since_ns <= time_ns && time_ns < range.died_ns) return &range;
+    }
+    return nullptr;
+}
+
+int64_t AddressRanges::held_bytes(Memory memory, uint32_t context) const {
+    const auto found = held_bytes_.find({memory, context});
+    return found == held_bytes_.end() ? 0 : found->second;
+}
+
+void AddressRanges::forget_before(int64_t time_ns) {
+    std::vector<uint64_t> later;
+    for (const uint64_t address : ended_) {
+        auto [place, end] = ranges_.equal_range(address);
+        bool stays = false;
+        while (place != end) {
+            const bool old = place->second.died_ns < time_ns;
+            stays |= !old && place->second.died_ns != kForEver;
+            place = old ? ranges_.erase(place) : std::next(place);
+        }
+        if (stays) later.push_back(address);
+    }
+    ended_.swap(later);
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,44 @@
+// Memory by address and time: what kind of memory was there when a copy touched it, and how much of each kind
+// is held. As with handles, an address means one allocation after another, and questions carry their time.
+// What no range covers is ordinary (pageable) memory of the program. The writer's thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "database.h"
+
+namespace gpushim::shim {
+
+enum class Memory : uint8_t { unknown, pageable, pinned, managed, device, array };  // as in copy.sides
+
+struct AddressRange {
+    uint64_t bytes;
+    int64_t since_ns;
+    int64_t died_ns;
+    Memory memory;
+    bool counted;      // its bytes are held; else it only says what kind of memory is at these addresses
+    uint32_t context;  // 0: not known
+    int64_t device;    // kNull: not known
+    int64_t pool_id;
+};
+
+class AddressRanges {
+  public:
+    void born(uint64_t address, const AddressRange& range);
+    // The range that ends; null: not known. Valid until the next call of born or forget_before.
+    const AddressRange* died(uint64_t address, int64_t time_ns);
+    const AddressRange* find(uint64_t address, int64_t time_ns) const;
+    int64_t held_bytes(Memory memory, uint32_t context) const;
+    void forget_before(int64_t time_ns);
+
+  private:
+    void count(const AddressRange& range, int64_t sign);
+
+    std::multimap<uint64_t, AddressRange> ranges_;  // of one address the younger last
+    std::map<std::pair<Memory, uint32_t>, int64_t> held_bytes_;
+    std::vector<uint64_t> ended_;
+};
+
+}  // namespace gpushim::shim

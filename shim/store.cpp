@@ -1,0 +1,310 @@
+#include "store.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schema.h"
+#include "starts.h"
+#include "system.h"
+#include "translator.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kSyncEvery_ns = 1'000'000'000;
+constexpr int64_t kTryAgainAfter_ns = 250'000'000;
+constexpr size_t kMostPendingSeconds = 4096;
+
+constexpr const char* kDropReasons[] = {"full", "no_ring", "writer_down", "reader"};
+static_assert(std::size(kDropReasons) == kDrops);
+constexpr const char* kClocks[] = {"tsc", "monotonic", "test"};
+
+constinit char failure_text[256] = {};
+
+void note_failure(const char* what) { std::snprintf(failure_text, sizeof failure_text, "%s", what); }
+
+// Nothing that SQLite or the standard library throws leaves the store.
+template <class F>
+bool without_throwing(F&& work) noexcept {
+    try {
+        failure_text[0] = '\0';
+        work();
+        return true;
+    } catch (const std::exception& e) {
+        note_failure(e.what());
+    }
+    return false;
+}
+
+std::string hex(const uint8_t (&bytes)[16]) {
+    std::string text;
+    for (const uint8_t byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", byte);
+        text += digits;
+    }
+    return text;
+}
+
+using Key = std::pair<uint64_t, uint64_t>;
+
+bool is(const Slot& slot, EventKind kind) { return slot.kind == static_cast<uint8_t>(kind); }
+
+// Slots of an event that are no events of the program.
+uint64_t annex_of(const Event& event) {
+    const bool own = event.slot.api == kNoApi && !is(event.slot, EventKind::marker);
+    const bool is_annex = own || is(event.slot, EventKind::odd_launch) || is(event.slot, EventKind::thread);
+    return (event.text.size() + kTextBytes - 1) / kTextBytes + (is_annex ? 1 : 0);
+}
+
+uint64_t further_polls_of(const Event& event) {
+    const bool many =
+        is(event.slot, EventKind::query) && event.exit_ns != kUnfinished && event.slot.word[1] > 1;
+    return many ? event.slot.word[1] - 1 : 0;
+}
+
+void write_facts(Database& base, const TraceIdentity& who) {
+    Statement fact = base.prepare("INSERT INTO meta VALUES (?, ?)");
+    const auto text = [&](const char* key, std::string_view value) {
+        if (!value.empty()) fact.bind(1, key).bind(2, value).step();
+    };
+    const auto number = [&](const char* key, int64_t value) { fact.bind(1, key).bind(2, value).step(); };
+    text("uuid", hex(who.trace_uuid));
+    text("boot_id", hex(who.boot_id));
+    text("host", who.host);
+    text("job", who.job);
+    text("clock", kClocks[who.clock_kind % std::size(kClocks)]);
+    number("started_mono_ns", who.started_mono_ns);
+    number("started_real_ns", who.started_real_ns);
+    number("rings_survive", who.rings_survive ? 1 : 0);
+}
+
+void write_process(Database& base, const TraceIdentity& who) {
+    Statement row = base.prepare("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    const auto number = [&](int column, int64_t value) { row.bind(column, value < 0 ? kNull : value); };
+    const auto text = [&](int column, std::string_view value) {
+        value.empty() ? row.bind(column, kNull) : row.bind(column, value);
+    };
+    number(1, who.pid);
+    number(2, who.parent_pid);
+    number(3, who.start_ticks);
+    text(4, who.executable);
+    number(5, who.rank);
+    number(6, who.local_rank);
+    number(7, who.world_size);
+    text(8, who.run_key);
+    number(9, who.restart);
+    text(10, who.tag);
+    row.step();
+    Statement variable = base.prepare("INSERT OR IGNORE INTO environment VALUES (?, ?)");
+    for (const Variable& v : who.variables)
+        variable.bind(1, std::string_view(v.name)).bind(2, std::string_view(v.value)).step();
+}
+
+void write_devices(Database& base, std::span<const Device> devices) {
+    Statement row = base.prepare("INSERT INTO device VALUES (?, ?, ?, ?, ?)");
+    for (const Device& d : devices) {
+        row.bind(1, int64_t{d.ordinal}).bind(2, std::string_view(d.uuid)).bind(3, std::string_view(d.name));
+        row.bind(4, static_cast<int64_t>(d.memory_bytes)).bind(5, std::string_view(d.pci)).step();
+    }
+}
+
+}  // namespace
+
+// What is open between two failures. Everything here can be made again from the file.
+struct Store::Parts {
+    Parts(const std::string& path, Role role)
+        : base(path, Database::Open::write), translator(tables, role == Role::recovery) {
+        for (Rows* rows : tables.all()) insertions.push_back(base.insertion_of(*rows));
+        for (size_t i = 0; i < Tables::kEventTables; ++i) starts.emplace_back(base, tables.all()[i]->table());
+        translator.load(base);
+        load_rings();
+    }
+
+    void load_rings() {
+        Statement rows = base.prepare("SELECT ring_id, annex, polls FROM ring_commit");
+        while (rows.step())
+            counts[static_cast<uint64_t>(rows.number(0))] = {static_cast<uint64_t>(rows.number(1)),
+                                                             static_cast<uint64_t>(rows.number(2))};
+        Statement moved = base.prepare("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'moved_starts'");
+        moved.step();
+        moved_before = moved_written = static_cast<uint64_t>(moved.number(0));
+        moved.step();
+    }
+
+    void translate(const Batch& batch);
+    void take(std::span<const Event> events, size_t index);
+    void insert(const Batch& batch);
+    void write_rings(const Batch& batch);
+    void write_drops(const RingProgress& ring, int64_t seen_ns);
+    void write_moved();
+
+    struct Counts {
+        uint64_t annex = 0;
+        uint64_t polls = 0;
+    };
+    Database base;
+    Tables tables;
+    Translator translator;
+    std::vector<Statement> insertions;
+    std::vector<Starts> starts;
+    std::map<uint64_t, Counts> counts;
+    std::map<uint64_t, std::array<uint64_t, kDrops>> drops;
+    std::map<Key, std::array<uint64_t, 4>> seconds;  // second slots whose launch was still open, by its place
+    std::vector<std::pair<int64_t, size_t>> order;
+    uint64_t moved_before = 0;
+    uint64_t moved_written = 0;
+    int64_t synced_ns = 0;
+
+    Statement ring_row = base.prepare("REPLACE INTO ring_commit VALUES (?, ?, ?, ?, ?, ?)");
+    Statement clock_row = base.prepare("INSERT OR IGNORE INTO clock VALUES (?, ?, ?)");
+    Statement drop_row = base.prepare("REPLACE INTO \"drop\" VALUES (?, ?, ?, ?)");
+    Statement moved_row = base.prepare("REPLACE INTO meta VALUES ('moved_starts', ?)");
+};
+
+// By time over all threads: so what made a handle comes before what uses it.
+void Store::Parts::translate(const Batch& batch) {
+    const auto events = batch.events;
+    order.clear();
+    for (size_t i = 0; i < events.size(); ++i) order.emplace_back(events[i].enter_ns, i);
+    if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
+    for (const auto& [enter_ns, index] : order) take(events, index);
+    translator.end_of_batch(batch.watermark_ns);
+    for (size_t i = 0; i < starts.size(); ++i) starts[i].place(*tables.all()[i]);
+}
+
+void Store::Parts::take(std::span<const Event> events, size_t index) {
+    const Event& event = events[index];
+    Counts& count = counts[event.ring_id];
+    count.annex += annex_of(event);
+    count.polls += further_polls_of(event);
+    const auto follows = [&](const Event& next) {
+        return is(next.slot, EventKind::odd_launch) && next.ring_id == event.ring_id &&
+               next.position == event.position + 1;
+    };
+    if (is(event.slot, EventKind::odd_launch)) {
+        const Event* before = index > 0 ? &events[index - 1] : nullptr;
+        const bool with_launch =
+            before != nullptr && before->ring_id == event.ring_id && before->position + 1 == event.position;
+        if (with_launch || seconds.size() >= kMostPendingSeconds) return;
+        std::copy_n(event.slot.word, 4, seconds[{event.ring_id, event.position - 1}].begin());
+        return;
+    }
+    if (index + 1 < events.size() && follows(events[index + 1]))
+        return translator.take(event, events[index + 1].slot.word);
+    const auto second = seconds.empty() ? seconds.end() : seconds.find({event.ring_id, event.position});
+    if (second == seconds.end()) return translator.take(event, nullptr);
+    translator.take(event, second->second.data());
+    seconds.erase(second);
+}
+
+void Store::Parts::write_drops(const RingProgress& ring, int64_t seen_ns) {
+    auto& known = drops[ring.ring_id];
+    for (size_t i = 0; i < ring.dropped.size() && i < kDrops; ++i) {
+        if (ring.dropped[i] == known[i]) continue;
+        known[i] = ring.dropped[i];
+        drop_row.bind(1, static_cast<int64_t>(ring.ring_id)).bind(2, std::string_view(kDropReasons[i]));
+        drop_row.bind(3, seen_ns).bind(4, static_cast<int64_t>(known[i])).step();
+    }
+}
+
+void Store::Parts::write_rings(const Batch& batch) {
+    for (const RingProgress& ring : batch.rings) {
+        const Counts& count = counts[ring.ring_id];
+        ring_row.bind(1, static_cast<int64_t>(ring.ring_id)).bind(2, static_cast<int64_t>(ring.next));
+        ring.open.empty() ? ring_row.bind(3, kNull) : ring_row.bind(3, ring.open);
+        ring_row.bind(4, static_cast<int64_t>(count.annex)).bind(5, static_cast<int64_t>(count.polls));
+        ring_row.bind(6, batch.watermark_ns).step();
+        write_drops(ring, batch.watermark_ns);
+    }
+}
+
+void Store::Parts::write_moved() {
+    uint64_t moved = moved_before;
+    for (const Starts& table : starts) moved += table.moved();
+    if (moved == moved_written) return;
+    moved_row.bind(1, static_cast<int64_t>(moved)).step();
+    moved_written = moved;
+}
+
+void Store::Parts::insert(const Batch& batch) {
+    const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+    const bool durable = now_ns - synced_ns >= kSyncEvery_ns;
+    base.begin(durable);
+    const auto blocks = tables.all();
+    for (size_t i = 0; i < blocks.size(); ++i)
+        if (blocks[i]->count() != 0) insertions[i].step();
+    write_rings(batch);
+    for (const ClockPair& pair : batch.clock)
+        clock_row.bind(1, pair.mono_ns)
+            .bind(2, static_cast<int64_t>(pair.ticks))
+            .bind(3, pair.real_ns)
+            .step();
+    write_moved();
+    base.commit();
+    if (durable) synced_ns = now_ns;
+    tables.clear();
+}
+
+bool Store::create(const char* path, const TraceIdentity& identity,
+                   std::span<const Device> devices) noexcept {
+    return without_throwing([&] {
+        Database base(path, Database::Open::create);
+        base.run("BEGIN");
+        base.run(gpushim_schema_tables);
+        base.run(gpushim_schema_views);
+        write_facts(base, identity);
+        write_process(base, identity);
+        write_devices(base, devices);
+        base.run("COMMIT");
+    });
+}
+
+Store::Store(std::string path, Role role) : path_(std::move(path)), role_(role) {}
+Store::~Store() = default;
+
+bool Store::connect() noexcept {
+    return parts_ != nullptr || without_throwing([&] { parts_ = std::make_unique<Parts>(path_, role_); });
+}
+
+Store* Store::open(const char* path, Role role) noexcept {
+    std::unique_ptr<Store> made;
+    without_throwing([&] { made.reset(new Store(path, role)); });
+    return made != nullptr && made->connect() ? made.release() : nullptr;
+}
+
+bool Store::write(const Batch& batch) noexcept {
+    if (failed_ns_ != 0 && clock_ns(CLOCK_MONOTONIC) - failed_ns_ < kTryAgainAfter_ns) return false;
+    failed_ns_ = 0;
+    const bool done = connect() && without_throwing([&] {
+                          parts_->translate(batch);
+                          parts_->insert(batch);
+                          events_ += batch.events.size();
+                      });
+    if (done) return true;
+    parts_.reset();  // rolls back; what is remembered no longer fits the file
+    failed_ns_ = clock_ns(CLOCK_MONOTONIC);
+    return false;
+}
+
+size_t Store::take_unnamed(std::span<uint64_t> functions) noexcept {
+    if (parts_ == nullptr) return 0;
+    auto& unnamed = parts_->translator.unnamed();
+    const size_t count = std::min(functions.size(), unnamed.size());
+    std::copy_n(unnamed.end() - static_cast<long>(count), count, functions.begin());
+    unnamed.resize(unnamed.size() - count);
+    return count;
+}
+
+uint64_t Store::events() const noexcept { return events_; }
+const char* Store::failure() noexcept { return failure_text; }
+
+}  // namespace gpushim::shim
