@@ -24,8 +24,8 @@ void print_commands() {
         if (command->place < 0)
             more += (more.empty() ? "" : ", ") + std::string(command->name);
         else
-            std::printf("  gpushim %-44s %s\n", (command->name + std::string(" ") + command->arguments).c_str(),
-                        command->summary);
+            std::printf("  gpushim %-44s %s\n",
+                        (command->name + std::string(" ") + command->arguments).c_str(), command->summary);
     }
     if (!more.empty()) std::printf("\nmore: %s\n", more.c_str());
     std::puts("\n`gpushim COMMAND --help` says more. Without it: LD_PRELOAD=libgpushim.so your-program");
@@ -74,7 +74,8 @@ Arguments::Arguments(std::span<const Option> options, std::span<char* const> wor
             const size_t equals = word.starts_with("--") ? word.find('=') : std::string_view::npos;
             const Option& option = option_named(options, word.substr(0, equals));
             if (equals != std::string_view::npos) {
-                if (option.value == nullptr) throw Failure("--" + std::string(option.name) + " takes no value");
+                if (option.value == nullptr)
+                    throw Failure("--" + std::string(option.name) + " takes no value");
                 given_[option.name] = word.substr(equals + 1);
             } else if (option.value == nullptr) {
                 given_[option.name] = "1";

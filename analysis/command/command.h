@@ -1,5 +1,5 @@
-// What `gpushim` can do: a command is one file that registers itself. Its options are data; they are parsed here,
-// so that all commands understand them alike.
+// What `gpushim` can do: a command is one file that registers itself. Its options are data; they are parsed
+// here, so that all commands understand them alike.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ class Arguments {
     bool has(std::string_view name) const { return given_.contains(std::string(name)); }
     std::optional<std::string> value(std::string_view name) const;
 
-    std::vector<std::string> words_;   // neither option nor value
-    std::vector<char*> command_;       // what followed `--`
+    std::vector<std::string> words_;  // neither option nor value
+    std::vector<char*> command_;      // what followed `--`
     bool wants_help_ = false;
 
   private:

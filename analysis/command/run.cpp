@@ -48,14 +48,16 @@ fs::path folder_of(std::string pattern) {
 int run(const Arguments& arguments) {
     if (!arguments.words_.empty())
         throw Failure("write the program after `--`: gpushim run [options] -- " + arguments.words_[0] + " …");
-    if (arguments.command_.empty()) throw Failure("nothing to run: gpushim run [options] -- PROGRAM [ARGUMENT…]");
+    if (arguments.command_.empty())
+        throw Failure("nothing to run: gpushim run [options] -- PROGRAM [ARGUMENT…]");
     std::map<std::string, std::string> variables;
     for (const Option& option : kOptions)
         if (const auto value = arguments.value(option.name)) variables[variable_of(option.name)] = *value;
 
     const fs::path library = library_path();
     if (const std::string why = why_not_loaded(library); !why.empty())
-        throw Failure(library.string() + " cannot be preloaded here, so the program was not started:\n" + why);
+        throw Failure(library.string() + " cannot be preloaded here, so the program was not started:\n" +
+                      why);
     variables["LD_PRELOAD"] = preload_with(library);
     const int status = run_child(arguments.command_, variables);
 

@@ -33,7 +33,8 @@ struct Source {
 
 Source open_source(const std::string& word) {
     if (fs::is_directory(word)) {
-        if (const fs::path run = fs::path(word) / "gpushim.run.db"; fs::exists(run)) return {{}, Database(run)};
+        if (const fs::path run = fs::path(word) / "gpushim.run.db"; fs::exists(run))
+            return {{}, Database(run)};
         recover(word);
         Inputs inputs = open_traces({&word, 1});
         Database all = unite(inputs.traces);
@@ -67,7 +68,8 @@ bool obey(const Database& base, const std::string& line, Format format) {
     if (line == ".tables") {
         run_all(base, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name", format);
     } else if (line.starts_with(".schema")) {
-        Query query = base.prepare("SELECT sql FROM sqlite_schema WHERE ?1 IN ('', name) AND sql IS NOT NULL");
+        Query query =
+            base.prepare("SELECT sql FROM sqlite_schema WHERE ?1 IN ('', name) AND sql IS NOT NULL");
         query.bind(1, line.size() > 8 ? line.substr(8) : std::string());
         while (query.step()) std::printf("%s;\n", query.text(0).c_str());
     } else {
@@ -121,8 +123,8 @@ int run(const Arguments& arguments) {
     return code == kFine && !source.inputs.refused.empty() ? kIncomplete : code;
 }
 
-constexpr Command kSql = {"sql", "FILE [\"SELECT …\" or query.sql]", "ask a trace, or all traces of a folder", 3,
-                          kOptions, run};
+constexpr Command kSql = {
+    "sql", "FILE [\"SELECT …\" or query.sql]", "ask a trace, or all traces of a folder", 3, kOptions, run};
 const Registration kRegistration(kSql);
 
 }  // namespace

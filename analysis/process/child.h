@@ -1,5 +1,5 @@
-// Runs somebody else's program to its end as if it had been started in our place: the same terminal, signals passed
-// on, stops and continues followed.
+// Runs somebody else's program to its end as if it had been started in our place: the same terminal, signals
+// passed on, stops and continues followed.
 #pragma once
 
 #include <map>

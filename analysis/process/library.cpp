@@ -39,7 +39,8 @@ struct Pipe {
     int ends_[2];
 };
 
-// Loaded once and kept: it cannot be unloaded. It does nothing before a first context, and there is none here.
+// Loaded once and kept: it cannot be unloaded. It does nothing before a first context, and there is none
+// here.
 void* library() {
     static void* const handle = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
     return handle;
@@ -59,7 +60,8 @@ fs::path library_path() {
     for (const fs::path& path : {here / kName, here.parent_path() / "lib" / kName}) {
         if (!fs::exists(path)) continue;
         if (path.string().find_first_of(" :") != std::string::npos)
-            throw Failure(path.string() + ": LD_PRELOAD cannot name a path with a space or colon; move gpushim elsewhere");
+            throw Failure(path.string() +
+                          ": LD_PRELOAD cannot name a path with a space or colon; move gpushim elsewhere");
         return path;
     }
     throw Failure(std::string(kName) + " is neither beside " + program_path().string() +

@@ -1,5 +1,5 @@
-// libgpushim.so as a file: where it is, whether the loader takes it, and what its C functions tell. The library
-// is never loaded for tracing here.
+// libgpushim.so as a file: where it is, whether the loader takes it, and what its C functions tell. The
+// library is never loaded for tracing here.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,8 @@ namespace gpushim::analysis {
 // What `gpushim` is started with to see whether the loader takes a library: it does nothing then.
 constexpr std::string_view kProbe = "--loads";
 
-// Beside this program, or in ../lib of it. Throws Failure where it is not there or cannot be named in LD_PRELOAD.
+// Beside this program, or in ../lib of it. Throws Failure where it is not there or cannot be named in
+// LD_PRELOAD.
 std::filesystem::path library_path();
 std::filesystem::path program_path();
 
@@ -22,8 +23,8 @@ std::string preload_with(const std::filesystem::path& library);
 // Empty: a program starts with it preloaded. Else what the loader said.
 std::string why_not_loaded(const std::filesystem::path& library);
 
-// Brings what killed processes left behind into their traces: of one trace or of all in a folder. False: not all
-// of it; why is on stderr.
+// Brings what killed processes left behind into their traces: of one trace or of all in a folder. False: not
+// all of it; why is on stderr.
 bool recover(const std::filesystem::path& trace_or_folder);
 
 struct Hook {

@@ -25,7 +25,8 @@ size_t character_length(std::string_view text) {
 
 bool is_control(std::string_view character) {
     const auto first = static_cast<uint8_t>(character[0]);
-    // U+0080 to U+009F are controls, too, and U+202A to U+202E, U+2066 to U+2069 turn the direction of writing.
+    // U+0080 to U+009F are controls, too, and U+202A to U+202E, U+2066 to U+2069 turn the direction of
+    // writing.
     if (character.size() == 2 && first == 0xC2) return static_cast<uint8_t>(character[1]) < 0xA0;
     if (character.size() == 3 && first == 0xE2) {
         const auto second = static_cast<uint8_t>(character[1]), third = static_cast<uint8_t>(character[2]);
@@ -59,7 +60,8 @@ std::string for_terminal(std::string_view text) {
 
 std::string for_csv(std::string_view text) {
     std::string cell(text);
-    if (!cell.empty() && std::string_view("=+-@\t\r").find(cell[0]) != std::string_view::npos) cell = "'" + cell;
+    if (!cell.empty() && std::string_view("=+-@\t\r").find(cell[0]) != std::string_view::npos)
+        cell = "'" + cell;
     if (cell.find_first_of("\",\r\n") == std::string::npos) return cell;
     std::string quoted = "\"";
     for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

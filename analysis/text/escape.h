@@ -7,8 +7,8 @@
 namespace gpushim::analysis {
 
 std::string for_terminal(std::string_view text);  // control characters and what is not UTF-8 as \xNN
-std::string for_csv(std::string_view text);       // quoted where needed; what a spreadsheet would run gets a '
-std::string for_json(std::string_view text);      // with its quotes
+std::string for_csv(std::string_view text);   // quoted where needed; what a spreadsheet would run gets a '
+std::string for_json(std::string_view text);  // with its quotes
 std::string hex(std::string_view bytes);
 
 }  // namespace gpushim::analysis

@@ -1,5 +1,6 @@
 #include "json.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "escape.h"
@@ -34,19 +35,61 @@ std::string bracketed(const std::vector<std::string>& parts, char open, char clo
 
 }  // namespace
 
+Json::Json(bool value) : kind_(Kind::truth), number_(value) {}
+Json::Json(int value) : kind_(Kind::number), number_(value) {}
+Json::Json(int64_t value) : kind_(Kind::number), number_(value) {}
+Json::Json(size_t value) : kind_(Kind::number), number_(static_cast<int64_t>(value)) {}
+Json::Json(double value) : kind_(Kind::real), real_(value) {}
+Json::Json(const char* value) : kind_(Kind::text), text_(value) {}
+Json::Json(std::string value) : kind_(Kind::text), text_(std::move(value)) {}
+Json::Json(const std::optional<int64_t>& value)
+    : kind_(value ? Kind::number : Kind::null), number_(value.value_or(0)) {}
+Json::Json(const std::optional<double>& value)
+    : kind_(value ? Kind::real : Kind::null), real_(value.value_or(0)) {}
+
+Json Json::object(std::initializer_list<std::pair<const char*, Json>> members) {
+    Json made;
+    made.kind_ = Kind::object;
+    for (const auto& [key, value] : members) made.set(key, value);
+    return made;
+}
+
+Json Json::array() {
+    Json made;
+    made.kind_ = Kind::array;
+    return made;
+}
+
+void Json::set(std::string key, Json value) {
+    keys_.push_back(std::move(key));
+    items_.push_back(std::move(value));
+}
+
+void Json::push(Json value) { items_.push_back(std::move(value)); }
+
+std::vector<std::string> Json::parts(int indent) const {
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < items_.size(); ++i)
+        texts.push_back((i < keys_.size() ? for_json(keys_[i]) + ": " : "") + items_[i].text(indent + 2));
+    return texts;
+}
+
 std::string Json::text(int indent) const {
-    if (const auto* truth = std::get_if<bool>(&value_)) return *truth ? "true" : "false";
-    if (const auto* number = std::get_if<int64_t>(&value_)) return std::to_string(*number);
-    if (const auto* real = std::get_if<double>(&value_)) return number_text(*real);
-    if (const auto* words = std::get_if<std::string>(&value_)) return for_json(*words);
-    std::vector<std::string> parts;
-    if (const auto* array = std::get_if<Array>(&value_)) {
-        for (const Json& item : *array) parts.push_back(item.text(indent + 2));
-        return bracketed(parts, '[', ']', indent);
-    }
-    if (const auto* object = std::get_if<Object>(&value_)) {
-        for (const auto& [key, value] : *object) parts.push_back(for_json(key) + ": " + value.text(indent + 2));
-        return bracketed(parts, '{', '}', indent);
+    switch (kind_) {
+        case Kind::null:
+            return "null";
+        case Kind::truth:
+            return number_ != 0 ? "true" : "false";
+        case Kind::number:
+            return std::to_string(number_);
+        case Kind::real:
+            return number_text(real_);
+        case Kind::text:
+            return for_json(text_);
+        case Kind::array:
+            return bracketed(parts(indent), '[', ']', indent);
+        case Kind::object:
+            return bracketed(parts(indent), '{', '}', indent);
     }
     return "null";
 }

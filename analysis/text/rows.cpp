@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kWidest = 100;         // columns of a cell of a table
+constexpr size_t kWidest = 100;          // columns of a cell of a table
 constexpr size_t kRowsToAlign = 10'000;  // what comes later takes the widths of these
 
 std::string plain(const Value& value) {
@@ -30,7 +30,8 @@ Json json_of(const Value& value) {
 }
 
 size_t width_of(const std::string& text) {  // characters, not bytes
-    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+    return static_cast<size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 struct Cell {
@@ -53,7 +54,8 @@ class Table {
   public:
     Table(const Query& query, FILE* to) : to_(to), widths_(static_cast<size_t>(query.columns())) {
         std::vector<Cell> header;
-        for (int i = 0; i < query.columns(); ++i) header.push_back({for_terminal(query.column_name(i)), false});
+        for (int i = 0; i < query.columns(); ++i)
+            header.push_back({for_terminal(query.column_name(i)), false});
         add(header);
     }
     void add(std::vector<Cell> cells) {
@@ -125,9 +127,12 @@ void print_json(Query& query, FILE* to) {
 
 void print_rows(Query& query, Format format, FILE* to) {
     switch (format) {
-        case Format::table: return print_table(query, to);
-        case Format::csv: return print_csv(query, to);
-        case Format::json: return print_json(query, to);
+        case Format::table:
+            return print_table(query, to);
+        case Format::csv:
+            return print_csv(query, to);
+        case Format::json:
+            return print_json(query, to);
     }
 }
 

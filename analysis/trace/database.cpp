@@ -86,7 +86,8 @@ void Database::check(int code) const {
 
 void Database::open(const std::string& name, int flags) {
     sqlite3* base = nullptr;
-    const int code = sqlite3_open_v2(name.c_str(), &base, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int code =
+        sqlite3_open_v2(name.c_str(), &base, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
     base_.reset(base);
     check(code);
     check(sqlite3_busy_timeout(base, kPatienceMs));
@@ -112,7 +113,8 @@ Database::Database(const fs::path& path) : where_(path.string()) {
     } catch (const Failure&) {
         const int code = base_ ? sqlite3_errcode(base_.get()) : SQLITE_ERROR;
         if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
-        // A folder in which SQLite may not make its -shm. Without a -wal nobody writes: the file is all there is.
+        // A folder in which SQLite may not make its -shm. Without a -wal nobody writes: the file is all there
+        // is.
         std::error_code none;
         if (fs::exists(wal, none)) {
             copy_ = private_copy(path);
@@ -163,9 +165,11 @@ void Query::bind(int parameter, const Value& value) {
     else if (const auto* real = std::get_if<double>(&value))
         code = sqlite3_bind_double(raw(), parameter, *real);
     else if (const auto* text = std::get_if<std::string>(&value))
-        code = sqlite3_bind_text64(raw(), parameter, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        code =
+            sqlite3_bind_text64(raw(), parameter, text->data(), text->size(), SQLITE_TRANSIENT, SQLITE_UTF8);
     else if (const auto* blob = std::get_if<Blob>(&value))
-        code = sqlite3_bind_blob64(raw(), parameter, blob->bytes.data(), blob->bytes.size(), SQLITE_TRANSIENT);
+        code =
+            sqlite3_bind_blob64(raw(), parameter, blob->bytes.data(), blob->bytes.size(), SQLITE_TRANSIENT);
     else
         code = sqlite3_bind_null(raw(), parameter);
     if (code != SQLITE_OK) fail(where_, sqlite3_errmsg(base_));
@@ -204,15 +208,19 @@ std::string Query::text(int column) const {
 
 Value Query::value(int column) const {
     switch (sqlite3_column_type(raw(), column)) {
-        case SQLITE_INTEGER: return number(column);
-        case SQLITE_FLOAT: return real(column);
-        case SQLITE_TEXT: return text(column);
+        case SQLITE_INTEGER:
+            return number(column);
+        case SQLITE_FLOAT:
+            return real(column);
+        case SQLITE_TEXT:
+            return text(column);
         case SQLITE_BLOB: {
             const auto* bytes = static_cast<const char*>(sqlite3_column_blob(raw(), column));
             const auto size = static_cast<size_t>(sqlite3_column_bytes(raw(), column));
             return Blob{bytes != nullptr ? std::string(bytes, size) : ""};
         }
-        default: return nullptr;
+        default:
+            return nullptr;
     }
 }
 

@@ -1,6 +1,6 @@
-// A SQLite file that somebody else wrote, read and never changed: opened as a regular file only, with everything
-// off that a hostile file could use. Every return code passes through one check, which throws Failure with the
-// file's name. One thread.
+// A SQLite file that somebody else wrote, read and never changed: opened as a regular file only, with
+// everything off that a hostile file could use. Every return code passes through one check, which throws
+// Failure with the file's name. One thread.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,8 @@ class Database {
         void operator()(sqlite3* base) const;
     };
     std::string where_;
-    // A copy, where the file cannot be read in place; removed with this object. Behind the connection that uses it.
+    // A copy, where the file cannot be read in place; removed with this object. Behind the connection that
+    // uses it.
     std::shared_ptr<const std::filesystem::path> copy_;
     std::unique_ptr<sqlite3, Close> base_;
 };

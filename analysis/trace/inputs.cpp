@@ -24,7 +24,8 @@ Trace open_trace(const fs::path& path) {
                       "; this one reads up to " + std::to_string(kSchemaVersion) + ")");
     Query query = trace.base.prepare(
         "SELECT pid, rank, world_size, run_key, executable,"
-        " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = 'started_real_ns'),"
+        " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = "
+        "'started_real_ns'),"
         " (SELECT value FROM meta WHERE key = 'uuid') FROM process");
     if (!query.step()) throw Failure(path.string() + ": nothing in it yet");
     trace.pid = query.number(0);
@@ -48,9 +49,9 @@ void keep_newest_run(Inputs& inputs, const fs::path& folder) {
     for (const Trace& trace : inputs.traces)
         newest[run_of(trace)] = std::max(newest[run_of(trace)], trace.started_real_ns);
     if (newest.size() < 2) return;
-    const auto chosen = std::max_element(newest.begin(), newest.end(),
-                                         [](auto& a, auto& b) { return a.second < b.second; })
-                            ->first;
+    const auto chosen = std::max_element(newest.begin(), newest.end(), [](auto& a, auto& b) {
+                            return a.second < b.second;
+                        })->first;
     std::string others;
     size_t left_out = std::erase_if(inputs.traces, [&](const Trace& trace) {
         if (run_of(trace) == chosen) return false;
@@ -58,8 +59,8 @@ void keep_newest_run(Inputs& inputs, const fs::path& folder) {
         return true;
     });
     inputs.notes.push_back(folder.string() + " holds " + std::to_string(newest.size()) +
-                           " runs: this is the newest; not shown are " + std::to_string(left_out) + " traces:" +
-                           others);
+                           " runs: this is the newest; not shown are " + std::to_string(left_out) +
+                           " traces:" + others);
 }
 
 void add(Inputs& inputs, const fs::path& path) {
@@ -74,7 +75,8 @@ void drop_repeated(Inputs& inputs) {
     std::set<std::string> seen;
     std::erase_if(inputs.traces, [&](const Trace& trace) {
         if (trace.uuid.empty() || seen.insert(trace.uuid).second) return false;
-        inputs.notes.push_back(trace.path.string() + " is a copy of another trace here and is not counted twice");
+        inputs.notes.push_back(trace.path.string() +
+                               " is a copy of another trace here and is not counted twice");
         return true;
     });
 }

@@ -29,13 +29,13 @@ struct Trace {
 std::vector<std::filesystem::path> databases_in(const std::filesystem::path& folder);
 
 struct Inputs {
-    std::vector<Trace> traces;  // by rank, then start
+    std::vector<Trace> traces;         // by rank, then start
     std::vector<std::string> refused;  // "FILE: why", of those that could not be read
     std::vector<std::string> notes;    // what else the reader should know
 };
 
-// Opens all that is there. Of one folder with several runs the newest is taken and the others are noted. Throws
-// Failure where nothing is left.
+// Opens all that is there. Of one folder with several runs the newest is taken and the others are noted.
+// Throws Failure where nothing is left.
 Inputs open_traces(std::span<const std::string> words);
 
 }  // namespace gpushim::analysis

@@ -100,12 +100,18 @@ int disconnect(sqlite3_vtab* table) {
 
 const char* operator_text(unsigned char op) {
     switch (op) {
-        case SQLITE_INDEX_CONSTRAINT_EQ: return "=";
-        case SQLITE_INDEX_CONSTRAINT_GT: return ">";
-        case SQLITE_INDEX_CONSTRAINT_GE: return ">=";
-        case SQLITE_INDEX_CONSTRAINT_LT: return "<";
-        case SQLITE_INDEX_CONSTRAINT_LE: return "<=";
-        default: return nullptr;
+        case SQLITE_INDEX_CONSTRAINT_EQ:
+            return "=";
+        case SQLITE_INDEX_CONSTRAINT_GT:
+            return ">";
+        case SQLITE_INDEX_CONSTRAINT_GE:
+            return ">=";
+        case SQLITE_INDEX_CONSTRAINT_LT:
+            return "<";
+        case SQLITE_INDEX_CONSTRAINT_LE:
+            return "<=";
+        default:
+            return nullptr;
     }
 }
 
@@ -114,27 +120,30 @@ bool is_used(const sqlite3_index_info& info, int column) {
     return (info.colUsed >> (column < 63 ? column : 63) & 1) != 0;
 }
 
-// The statement that each trace is asked, for the conditions that the plan has. What is not used is not computed: the
-// views leave out the joins then.
+// The statement that each trace is asked, for the conditions that the plan has. What is not used is not
+// computed: the views leave out the joins then.
 std::string statement(const Table& table, sqlite3_index_info* info, bool& by_trace) {
     std::string columns, conditions;
     for (size_t i = 0; i < table.columns.size(); ++i)
-        columns += (i != 0 ? ", " : "") +
-                   (is_used(*info, static_cast<int>(i) + kOwnColumns) ? identifier(table.columns[i]) : "NULL");
+        columns +=
+            (i != 0 ? ", " : "") +
+            (is_used(*info, static_cast<int>(i) + kOwnColumns) ? identifier(table.columns[i]) : "NULL");
     int argument = 0;
     for (int pass = 0; pass < 2; ++pass) {  // the trace comes first, so that the others are numbered from it
         for (int i = 0; i < info->nConstraint; ++i) {
             const auto& constraint = info->aConstraint[i];
             const char* op = operator_text(constraint.op);
             if (!constraint.usable || op == nullptr) continue;
-            if (pass == 0 && !by_trace && constraint.iColumn == 0 && constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) {
+            if (pass == 0 && !by_trace && constraint.iColumn == 0 &&
+                constraint.op == SQLITE_INDEX_CONSTRAINT_EQ) {
                 by_trace = true;
                 info->aConstraintUsage[i].argvIndex = ++argument;
             } else if (pass == 1 && constraint.iColumn >= kOwnColumns) {
                 info->aConstraintUsage[i].argvIndex = ++argument;
-                conditions += (conditions.empty() ? " WHERE " : " AND ") +
-                              identifier(table.columns[static_cast<size_t>(constraint.iColumn - kOwnColumns)]) + " " + op +
-                              " ?" + std::to_string(argument - (by_trace ? 1 : 0));
+                conditions +=
+                    (conditions.empty() ? " WHERE " : " AND ") +
+                    identifier(table.columns[static_cast<size_t>(constraint.iColumn - kOwnColumns)]) + " " +
+                    op + " ?" + std::to_string(argument - (by_trace ? 1 : 0));
             }
         }
     }
@@ -168,11 +177,16 @@ int close_cursor(sqlite3_vtab_cursor* cursor) {
 Value value_of(sqlite3_value* value) {
     const auto size = static_cast<size_t>(sqlite3_value_bytes(value));
     switch (sqlite3_value_type(value)) {
-        case SQLITE_INTEGER: return sqlite3_value_int64(value);
-        case SQLITE_FLOAT: return sqlite3_value_double(value);
-        case SQLITE_TEXT: return std::string(reinterpret_cast<const char*>(sqlite3_value_text(value)), size);
-        case SQLITE_BLOB: return Blob{std::string(static_cast<const char*>(sqlite3_value_blob(value)), size)};
-        default: return nullptr;
+        case SQLITE_INTEGER:
+            return sqlite3_value_int64(value);
+        case SQLITE_FLOAT:
+            return sqlite3_value_double(value);
+        case SQLITE_TEXT:
+            return std::string(reinterpret_cast<const char*>(sqlite3_value_text(value)), size);
+        case SQLITE_BLOB:
+            return Blob{std::string(static_cast<const char*>(sqlite3_value_blob(value)), size)};
+        default:
+            return nullptr;
     }
 }
 
@@ -237,7 +251,8 @@ const sqlite3_module& module() {
 }
 
 void list_traces(const Database& all, std::span<const Trace> traces) {
-    all.run("CREATE TABLE traces (trace INTEGER PRIMARY KEY, rank INTEGER, pid INTEGER, host TEXT, file TEXT)");
+    all.run(
+        "CREATE TABLE traces (trace INTEGER PRIMARY KEY, rank INTEGER, pid INTEGER, host TEXT, file TEXT)");
     int64_t number = 0;
     for (const Trace& trace : traces) {
         Query insert = all.prepare("INSERT INTO traces VALUES (?1, ?2, ?3, ?4, ?5)");
@@ -258,7 +273,8 @@ Database unite(std::span<const Trace> traces) {
     sqlite3_create_module_v2(all.raw(), "of_all_traces", &module(), shared,
                              [](void* span) { delete static_cast<std::span<const Trace>*>(span); });
     Query names = traces[0].base.prepare(
-        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name");
+        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER "
+        "BY name");
     while (names.step()) {
         const std::string name = identifier(names.text(0));
         all.run("CREATE VIRTUAL TABLE " + name + " USING of_all_traces");

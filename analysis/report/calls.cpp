@@ -1,0 +1,67 @@
+// How often each function of the driver and NCCL was called, and how long the callers were in it.
+#include <algorithm>
+#include <map>
+
+#include "../text/escape.h"
+#include "../text/units.h"
+#include "distribution.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostRows = 10;
+
+// Queries share rows, so a single one has no time of its own: each counts with the mean of its row.
+std::map<std::string, Distribution> calls_of(const Inputs& inputs) {
+    std::map<std::string, Distribution> calls;
+    for (const Trace& trace : inputs.traces) {
+        std::map<int64_t, Distribution*> by_id;
+        Query names = trace.base.prepare("SELECT id, name FROM api");
+        while (names.step()) by_id[names.number(0)] = &calls[names.text(1)];
+        Query rows = trace.base.prepare("SELECT api_id, calls, dur_ns FROM v_all WHERE api_id IS NOT NULL");
+        while (rows.step()) {
+            const auto found = by_id.find(rows.number(0));
+            if (found == by_id.end()) continue;
+            if (const auto dur_ns = rows.maybe(2))
+                found->second->add(*dur_ns, rows.number(1));
+            else
+                found->second->add_untimed(rows.number(1));
+        }
+    }
+    std::erase_if(calls, [](const auto& call) { return call.second.calls() == 0; });
+    return calls;
+}
+
+void write(const Inputs& inputs, Report& report) {
+    const auto calls = calls_of(inputs);
+    std::vector<std::pair<std::string, const Distribution*>> order;
+    for (const auto& [name, times] : calls) order.emplace_back(name, &times);
+    std::stable_sort(order.begin(), order.end(),
+                     [](auto& a, auto& b) { return a.second->sum_ns() > b.second->sum_ns(); });
+
+    std::vector<std::vector<std::string>> rows = {{"CALLS", "count", "total", "p50", "p99"}};
+    Json list = Json::array();
+    for (const auto& [name, times] : order) {
+        const int64_t p50 = times->percentile(0.50), p99 = times->percentile(0.99);
+        const auto shown = [](int64_t ns) { return ns < 0 ? "" : duration_text(static_cast<double>(ns)); };
+        rows.push_back(
+            {for_terminal(name), count_text(times->calls()), shown(times->sum_ns()), shown(p50), shown(p99)});
+        list.push(Json::object({{"api", name},
+                                {"count", times->calls()},
+                                {"sum_ns", times->sum_ns()},
+                                {"p50_ns", p50 < 0 ? Json() : Json(p50)},
+                                {"p99_ns", p99 < 0 ? Json() : Json(p99)}}));
+    }
+    report.line("");
+    report.table("lrrrr", std::move(rows), kMostRows);
+    report.json.set("calls", std::move(list));
+}
+
+constexpr Section kSection = {10, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,43 @@
+// How long calls took: every value with how often it came, so percentiles are exact.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace gpushim::analysis {
+
+class Distribution {
+  public:
+    // Calls that took that long together; each is taken to have taken the same.
+    void add(int64_t sum_ns, int64_t calls) {
+        calls_ += calls;
+        sum_ns_ += sum_ns;
+        if (calls > 0) counts_[sum_ns / calls] += calls;
+    }
+    void add_untimed(int64_t calls) { calls_ += calls; }
+
+    int64_t calls() const { return calls_; }
+    int64_t sum_ns() const { return sum_ns_; }
+
+    // The smallest value that at least this share of the timed calls does not exceed; -1: none was timed.
+    //   values 1 2 3 4: 0.5 → 2, 0.99 → 4
+    int64_t percentile(double share) const {
+        std::vector<std::pair<int64_t, int64_t>> sorted(counts_.begin(), counts_.end());
+        std::sort(sorted.begin(), sorted.end());
+        int64_t timed = 0, seen = 0;
+        for (const auto& [value, count] : sorted) timed += count;
+        for (const auto& [value, count] : sorted)
+            if (static_cast<double>(seen += count) >= share * static_cast<double>(timed)) return value;
+        return -1;
+    }
+
+  private:
+    std::unordered_map<int64_t, int64_t> counts_;
+    int64_t calls_ = 0;
+    int64_t sum_ns_ = 0;
+};
+
+}  // namespace gpushim::analysis

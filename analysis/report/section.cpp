@@ -1,0 +1,67 @@
+#include "section.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kWidestName = 44;
+
+std::vector<const Section*>& sections() {
+    static std::vector<const Section*> all;
+    return all;
+}
+
+size_t width_of(const std::string& text) {
+    return static_cast<size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+void shorten(std::string& text) {
+    if (width_of(text) <= kWidestName) return;
+    size_t cut = kWidestName - 1;
+    while ((text[cut] & 0xC0) == 0x80) --cut;
+    text = text.substr(0, cut) + "…";
+}
+
+std::string padded(const std::string& text, size_t width, bool right) {
+    const std::string fill(width - width_of(text), ' ');
+    return right ? fill + text : text + fill;
+}
+
+}  // namespace
+
+void Report::table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most) {
+    const size_t left_out = rows.size() > most + 1 ? rows.size() - most - 1 : 0;
+    rows.resize(rows.size() - left_out);
+    std::vector<size_t> widths(rows[0].size());
+    for (auto& row : rows) {
+        for (size_t i = 0; i < row.size(); ++i) {
+            shorten(row[i]);
+            widths[i] = std::max(widths[i], width_of(row[i]) + (&row != &rows[0] && i == 0 ? 2 : 0));
+        }
+    }
+    for (const auto& row : rows) {
+        std::string text;
+        for (size_t i = 0; i < row.size(); ++i) {
+            const std::string margin = i == 0 && &row != &rows[0] ? "  " : "";
+            text += (i == 0 ? "" : "  ") + padded(margin + row[i], widths[i], alignment[i] == 'r');
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        line(text);
+    }
+    if (left_out != 0) line("  … and " + std::to_string(left_out) + " more: --json has them all");
+}
+
+SectionRegistration::SectionRegistration(const Section& section) { sections().push_back(&section); }
+
+Report write_report(const Inputs& inputs) {
+    std::sort(sections().begin(), sections().end(), [](auto a, auto b) { return a->place < b->place; });
+    Report report;
+    report.json.set("schema", 1);
+    for (const Section* section : sections()) section->write(inputs, report);
+    return report;
+}
+
+}  // namespace gpushim::analysis

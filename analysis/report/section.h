@@ -1,0 +1,35 @@
+// A section of the report is one file that registers itself: one question, answered from the traces as lines
+// for people and as members of the JSON object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "../text/json.h"
+#include "../trace/inputs.h"
+
+namespace gpushim::analysis {
+
+struct Report {
+    std::vector<std::string> lines;
+    Json json = Json::object();
+
+    void line(std::string text) { lines.push_back(std::move(text)); }
+
+    // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
+    // it at the right. Of more than `most` rows the rest is counted in a line of its own.
+    void table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most);
+};
+
+struct Section {
+    int place;  // in the report
+    void (*write)(const Inputs&, Report&);
+};
+
+struct SectionRegistration {
+    explicit SectionRegistration(const Section& section);
+};
+
+Report write_report(const Inputs& inputs);
+
+}  // namespace gpushim::analysis
