@@ -1,0 +1,93 @@
+"""Runs programs with and without libgpushim.so in front of them, and reads what that left behind."""
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+import box
+
+SHIM = box.BUILD / "libgpushim.so"
+ANALYZER = box.BUILD / "gpushim"
+
+# Calls that cost nothing: a test that is not about time is over soon.
+QUICK = {name: 0 for name in ("GPUSIM_LAUNCH_NS", "GPUSIM_EVENT_NS", "GPUSIM_CALL_NS")}
+
+
+def variables(folder, **more):
+    """What puts the shim into a program and its traces into the folder."""
+    return {"LD_PRELOAD": SHIM, "GPUSHIM_OUT": f"{folder}/trace.%p.db", **more}
+
+
+def ring_files():
+    return sorted(str(path) for path in pathlib.Path("/dev/shm").glob("gpushim*/*"))
+
+
+def query(trace, sql):
+    """All rows; the trace is opened read-only, as people do."""
+    base = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
+    try:
+        return base.execute(sql).fetchall()
+    finally:
+        base.close()
+
+
+def ledger(trace):
+    """The equation's terms by name."""
+    names = ("produced", "recorded", "recovered", "dropped", "unfinished", "unknown")
+    return dict(zip(names, query(trace, f"SELECT {', '.join(names)} FROM v_ledger")[0]))
+
+
+def launches(trace):
+    """{kernel: how many launches}"""
+    return dict(query(trace, "SELECT kernel, sum(launches) FROM v_kernel_total GROUP BY kernel"))
+
+
+def true_launches(truth):
+    kernels = {}
+    for operation in box.read_truth(truth):
+        if operation.op == "kernel":
+            kernels[operation.name] = kernels.get(operation.name, 0) + 1
+    return kernels
+
+
+def compiled(source, program, *options, compiler="gcc"):
+    """A C program, linked against the box's driver."""
+    include = re.search(r"^CUDA_INCLUDE := (.*)$", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
+    language = "c++" if "++" in compiler else "c"
+    subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-x", language, "-", "-o", program, "-pthread",
+                    "-I", include.group(1), "-I", box.ROOT / include.group(1), f"-L{box.SIM}", "-lcuda",
+                    f"-Wl,-rpath-link,{box.SIM}", "-ldl", *options], input=source, text=True, check=True)
+    return program
+
+
+class PreloadCase(unittest.TestCase):
+    """A test with a folder of its own, in which the traces are."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def traced(self, command, expect=0, stderr="", **knobs):
+        done = box.run(command, {**variables(self.folder), **knobs}, cwd=self.folder)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        if stderr is not None:
+            self.assertEqual(done.stderr, stderr)
+        return done
+
+    def traces(self):
+        return sorted(self.folder.glob("*.db"))
+
+    def the_trace(self):
+        traces = self.traces()
+        self.assertEqual(len(traces), 1, traces)
+        return traces[0]
+
+    def assert_nothing_lost(self, trace):
+        terms = ledger(trace)
+        self.assertGreater(terms["recorded"], 0, terms)
+        lost = {name: terms[name] for name in ("recovered", "dropped", "unfinished", "unknown")}
+        self.assertEqual(lost, dict.fromkeys(lost, 0), terms)
