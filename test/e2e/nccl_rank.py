@@ -1,4 +1,4 @@
-"""One rank of a test of NCCL across processes: the libraries by ctypes, and what its scenarios have in common."""
+"""One rank of a test of NCCL across processes: the libraries by ctypes, and what its scenarios share."""
 import ctypes
 import os
 import time

@@ -143,7 +143,7 @@ def late_to_join(rank):
 
 
 def steps(rank):
-    """A little training: two streams of one communicator, kernels' worth of host work of its own on each rank."""
+    """A little training: two streams of one communicator, and host work that differs from rank to rank."""
     rank.join()
     other = rank.new_stream()
     advance = Library("libgpusim.so").raw.gpusim_advance_ns

@@ -1,4 +1,4 @@
-"""How fast and how large the box is: launches against plain calls of the same process, memory, many at once."""
+"""How fast and how large the box is: launches against plain calls of a process, memory, many at once."""
 import re
 import subprocess
 import sys
@@ -107,7 +107,7 @@ class BoxSpeedTest(unittest.TestCase):
         return figures(process.stdout)
 
     def test_a_launch_that_costs_nothing_is_quick(self):
-        """A launch is two or three hundred plain calls of a library function: ten times slower breaks this."""
+        """A launch is two or three hundred plain calls of a function: ten times slower breaks this."""
         for clock in ("real", "stepped"):
             with self.subTest(clock=clock):
                 found = self.measured({**FREE, "GPUSIM_CLOCK": clock})

@@ -45,8 +45,8 @@ class Rule(unittest.TestCase):
         self.assert_finds("format", {"a.cpp": "int a;\n"}, {"b.cpp": "int   b;\n"}, "b.cpp:1:4")
 
     def test_width(self):
-        self.assert_finds("width", {"a.py": "a" * 110, "a.md": "a" * 200}, {"b": "b" * 111},
-                          "b:1: 111 columns")
+        fine = {"a.py": "…" * 110, "a.md": "a" * 200}
+        self.assert_finds("width", fine, {"b": "b" * 111}, "b:1: more than 110 columns")
 
     def test_shell(self):
         self.require("shellcheck")

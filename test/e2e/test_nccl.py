@@ -59,16 +59,19 @@ class NcclTest(unittest.TestCase):
         return [ended.result for ended in self.finish(self.start(scenario, ranks, knobs or {}))]
 
     def truth(self, run, rank):
-        return [op for op in box.read_truth(self.folder / f"truth.{run}.{rank}") if op.name.startswith("nccl")]
+        truth = box.read_truth(self.folder / f"truth.{run}.{rank}")
+        return [op for op in truth if op.name.startswith("nccl")]
 
     def test_the_names_are_those_of_the_header(self):
         """Every function that nccl.h declares, and its twin; ncclX is weak, pncclX is not."""
-        folders = re.findall(r"_INCLUDE := (.+)", (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8"))
+        deps = (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8")
+        folders = re.findall(r"_INCLUDE := (.+)", deps)
         headers = [pathlib.Path(box.ROOT, folder, "nccl.h") for line in folders for folder in line.split()]
         header = next(path for path in headers if path.exists()).read_text(encoding="utf-8")
-        declared = set(re.findall(r"\b(p?nccl[A-Z]\w*)\s*\([^()]*\);", re.sub(r"/\*.*?\*/", "", header, flags=re.S)))
-        symbols = subprocess.run(["nm", "-D", "--defined-only", str(box.SIM / "libnccl.so.2")], check=True, text=True,
-                                 stdout=subprocess.PIPE).stdout
+        code = re.sub(r"/\*.*?\*/", "", header, flags=re.S)
+        declared = set(re.findall(r"\b(p?nccl[A-Z]\w*)\s*\([^()]*\);", code))
+        command = ["nm", "-D", "--defined-only", str(box.SIM / "libnccl.so.2")]
+        symbols = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
         exported = {name: kind for _, kind, name in map(str.split, symbols.splitlines())}
         self.assertGreater(len(declared), 80)
         self.assertEqual(declared, set(exported))

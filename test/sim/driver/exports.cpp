@@ -54,9 +54,10 @@ extern "C" {
 
 // The hidden twin of each name is where the box's own export is, whoever stands before it.
 #define EXPORT(export, implementation, base, version, per_thread) \
-    asm(".pushsection .text\n .globl " #export "\n .globl gpusim_own_" #export "\n .hidden gpusim_own_" #export "\n .type " #export ", @function\n .balign 16\n" \
-        #export ":\ngpusim_own_" #export ":\n .cfi_startproc\n" JUMP(export) ".cfi_endproc\n .size " #export ", . - " #export \
-        "\n .popsection\n");
+    asm(".pushsection .text\n .globl " #export "\n .type " #export ", @function\n" \
+        " .globl gpusim_own_" #export "\n .hidden gpusim_own_" #export "\n .balign 16\n" #export \
+        ":\ngpusim_own_" #export ":\n .cfi_startproc\n" JUMP(export) ".cfi_endproc\n .size " #export \
+        ", . - " #export "\n .popsection\n");
 #include "exports.def"
 #undef EXPORT
 

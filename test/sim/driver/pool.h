@@ -51,8 +51,8 @@ void free_graph_memory(CUdeviceptr address);
 // stream's.
 void give_back_to_pool(uintptr_t base, const Point& freed, uint64_t stream_id);
 
-// Synchronising calls and those that ask how much there is do this: pools that hold more than their release threshold give back what is free by
-// now.
+// Synchronising calls and those that ask how much there is do this: pools that hold more than their release
+// threshold give back what is free by now.
 void release_unused_pool_memory();
 
 // Memory is short on `device`: all pools give back what is free. True if there was anything.
