@@ -59,16 +59,16 @@ bool begins(const char* text, const char* with) {
     return true;
 }
 
-bool has_soname(const Object& object, const char* soname) {
+// Whether the object calls itself so (DT_SONAME), or needs something called so (DT_NEEDED).
+bool says(const Object& object, ElfW(Sxword) tag, const char* soname) {
     const char* strings = nullptr;
-    ElfW(Xword) name = 0;
-    for (const ElfW(Dyn)* d = object.dynamic; d != nullptr && d->d_tag != DT_NULL; ++d) {
+    for (const ElfW(Dyn)* d = object.dynamic; d != nullptr && d->d_tag != DT_NULL; ++d)
         if (d->d_tag == DT_STRTAB)
             strings = reinterpret_cast<const char*>(d->d_un.d_ptr < object.base ? d->d_un.d_ptr + object.base
                                                                                 : d->d_un.d_ptr);
-        if (d->d_tag == DT_SONAME) name = d->d_un.d_val;
-    }
-    return strings != nullptr && name != 0 && begins(strings + name, soname);
+    for (const ElfW(Dyn)* d = object.dynamic; strings != nullptr && d->d_tag != DT_NULL; ++d)
+        if (d->d_tag == tag && begins(strings + d->d_un.d_val, soname)) return true;
+    return false;
 }
 
 // One of the two libraries whose calls we record, once it is loaded; then kept, so that it stays where it is.
@@ -89,7 +89,7 @@ bool is_there(Library& library) {
     Object found;
     any_object([&](const dl_phdr_info& info) {
         const Object object = described(info);
-        if (!begins(file_of(object.path), library.soname) && !has_soname(object, library.soname)) return false;
+        if (!begins(file_of(object.path), library.soname) && !says(object, DT_SONAME, library.soname)) return false;
         found = object;
         return true;
     });
@@ -147,6 +147,15 @@ Behind behind_us(const char* name, const Library& library) {
     return {next, anywhere};
 }
 
+// Whether anybody gets at the library by being linked to it. Where nobody is, a tool's exported names are on nobody's
+// way, and what it would find behind itself may be nothing.
+bool is_linked(const Library& library) {
+    return any_object([&](const dl_phdr_info& info) {
+        const Object object = described(info);
+        return object.dynamic != nullptr && says(object, DT_NEEDED, library.soname);
+    });
+}
+
 // What a tool that hooks dlsym behind us makes of the name; what libc makes of it is the export that we know.
 void* as_told_behind_us(const Library& library, const char* name) {
     const auto next = reinterpret_cast<Dlsym>(next_dlsym());
@@ -162,7 +171,7 @@ void* looked_up(ApiId api) {
     Library& library = library_of(api);
     void* own = exported(api);
     const Behind behind = behind_us(name, library);
-    if (behind.next != nullptr && !is_in_library(behind.next)) return behind.next;
+    if (behind.next != nullptr && !is_in_library(behind.next) && is_linked(library)) return behind.next;
     if (own == nullptr) return behind.anywhere;
     void* told = as_told_behind_us(library, name);
     return told != nullptr && !is_in_library(told) ? told : own;

@@ -79,9 +79,9 @@ struct Thunk<Row, R(A...)> {
     static R call(A... a) {
         const auto real = reinterpret_cast<Real>(Row::real());
         if (real == nullptr) [[unlikely]] return absent<R>();
-        count_hit(Row::id);
         InCall here;
         if (inside_live(outer(thread_state), &here)) return real(a...);
+        count_hit(Row::id);
         if (recording()) [[likely]] return recorded(real, here, a...);
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);

@@ -1,0 +1,27 @@
+// Asks the driver of tomorrow for two versions of one name, and calls both with 5.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void) {
+    uint64_t (*hits)(const char*) = (uint64_t(*)(const char*))dlsym(RTLD_DEFAULT, "gpushim_hits");
+    void* driver = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*get)(const char*, void**, int, unsigned long long, int*) =
+        (int (*)(const char*, void**, int, unsigned long long, int*))dlsym(driver, "cuGetProcAddress_v2");
+    if (hits != NULL) hits(NULL);
+    for (int version = 14000; version >= 13000; version -= 1000) {
+        void* found = NULL;
+        int status = 0;
+        if (get("cuMemFree", &found, version, 0, &status) != 0 || found == NULL) return 1;
+        printf("%d: %d\n", version, ((int (*)(int))found)(5));
+    }
+    if (hits != NULL && getenv("HITS") != NULL) {
+        FILE* file = fopen(getenv("HITS"), "w");
+        fprintf(file, "cuMemFree_v2 %llu\nunknown_abi %llu\n", (unsigned long long)hits("cuMemFree_v2"),
+                (unsigned long long)hits("unknown_abi"));
+        fclose(file);
+    }
+    return 0;
+}

@@ -1,0 +1,87 @@
+"""For tests of the shim: building small programs from doors/, running them with and without the preload, and reading
+what the shim and the box counted."""
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import box
+
+SHIM = box.BUILD / "libgpushim.so"
+SOURCES = pathlib.Path(__file__).parent / "doors"
+LAUNCHES = 7  # of doors/host.c
+
+
+def include_flags():
+    lines = (box.ROOT / "build" / "deps.mk").read_text(encoding="utf-8").splitlines()
+    folders = " ".join(line.partition(":=")[2] for line in lines).split()
+    return [word for folder in folders for word in ("-isystem", str(box.ROOT / folder))]
+
+
+class Run:
+    """One run of a program: its output, and who counted what."""
+
+    def __init__(self, done, hits, tool, counts):
+        self.returncode, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.hits, self.tool, self.counts = hits, tool, counts
+
+    @property
+    def seen(self):
+        """What the program shows to the world."""
+        return self.returncode, self.stdout, self.stderr
+
+
+class ShimTest(unittest.TestCase):
+    """A folder for each test; nothing of the trace is left in the working directory."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def build(self, source, name, *flags, compiler="gcc"):
+        """Builds doors/<source> with these flags; a name that ends in .so is a library."""
+        target = self.folder / name
+        shared = ["-shared", "-fPIC"] if ".so" in name else []
+        command = [compiler, "-Wall", "-Werror", *shared, *include_flags(), str(SOURCES / source), "-o", str(target),
+                   *[str(flag) for flag in flags], "-ldl", "-pthread"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, " ".join(command) + "\n" + done.stderr)
+        return target
+
+    def linked(self, library="cuda"):
+        """Flags that link a program to the box's library."""
+        return [f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", f"-l{library}"]
+
+    def run_host(self, command, preload=(SHIM,), **knobs):
+        """Runs the program with these libraries before it."""
+        hits, tool, truth = (self.folder / name for name in ("hits", "tool", "truth"))
+        for path in (hits, tool, pathlib.Path(f"{truth}.counts")):
+            path.unlink(missing_ok=True)
+        env = {"HITS": hits, "TOOL_COUNT": tool, "GPUSIM_TRUTH": truth, "GPUSHIM_OUT": self.folder / "%p.db", **knobs}
+        if preload:
+            env["LD_PRELOAD"] = ":".join(str(path) for path in preload)
+        done = box.run(command, env, cwd=self.folder)
+        return Run(done, read_hits(hits), int(tool.read_text()) if tool.exists() else None, read_counts(truth))
+
+    def assert_undisturbed(self, command, **knobs):
+        """The program shows the same with and without the shim; returns the run with it."""
+        without = self.run_host(command, preload=(), **knobs)
+        with_shim = self.run_host(command, **knobs)
+        self.assertEqual(with_shim.seen, without.seen)
+        return with_shim
+
+
+def read_hits(path):
+    if not path.exists():
+        return {}
+    return {name: int(count) for name, count in re.findall(r"(\w+) (\d+)\n", path.read_text())}
+
+
+def read_counts(truth):
+    """{export: calls by the program}; the box counts those that the driver makes to itself apart."""
+    path = pathlib.Path(f"{truth}.counts")
+    if not path.exists():
+        return {}
+    return {name: count.entered for name, count in box.read_counts(path).items()}
