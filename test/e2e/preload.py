@@ -79,7 +79,11 @@ class PreloadCase(unittest.TestCase):
         return done
 
     def traces(self):
-        return sorted(self.folder.glob("*.db"))
+        return sorted(self.folder.glob("trace.*.db"))
+
+    def recover(self):
+        """What was still in rings when processes ended without saying so goes into their traces."""
+        box.run([ANALYZER, "report", self.folder], sim=False)
 
     def the_trace(self):
         traces = self.traces()
