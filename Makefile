@@ -18,8 +18,8 @@ BUILD   := $(subst $() ,/,$(strip build $(VARIANT)))
 OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
-WITHOUT_DEPS := help clean deps
-NOT_YET      := demo bench accuracy faults mutants fuzz soak gpu-check install uninstall wheel deb golden
+WITHOUT_DEPS := help clean deps uninstall
+NOT_YET      := bench accuracy faults mutants fuzz soak gpu-check wheel deb golden
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -114,16 +114,16 @@ BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
                 $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
 $(OBJ)/shim/%.o: FILE_FLAGS := $(SHIM_FLAGS)
 $(call objects,$(SHIM_HOT)): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS)
-$(call objects,shim/hooks/dlsym.cpp shim/hooks/elf.cpp): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS) $(BARE_FLAGS)
+$(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS) $(BARE_FLAGS)
 $(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
 
 # The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
 HOOKED := $(OBJ)/shim/hooked.names
-$(HOOKED): shim/hooks/cuda.def shim/hooks/nccl.def
+$(HOOKED): shim/hooks/all.def shim/hooks/cuda.def shim/hooks/nccl.def
 	@mkdir -p $(@D)
-	@printf '#define HOOK(export, ...) export;\n#include "%s"\n#define HOOK(export, ...) export;\n#include "%s"\n' \
-	    $^ | $(CXX) -E -P -I. -x c++ - | tr ';' '\n' | sed 's/ //g;/^$$/d' > $@
+	@printf '#define HOOK(export, ...) export;\n#include "%s"\n' $< | $(CXX) -E -P -I. -x c++ - | \
+	    tr ';' '\n' | sed 's/ //g;/^$$/d' > $@
 $(OBJ)/shim/exports.map: $(HOOKED)
 	@{ echo '{ global: dlsym; dlvsym; gpushim_*;'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 
@@ -154,7 +154,7 @@ OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
-UNIT_SHIM := $(filter-out $(call objects,shim/hooks/dlsym.cpp shim/hooks/exports.cpp),$(SHIM_OBJECTS))
+UNIT_SHIM := $(filter-out $(call objects,$(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)),$(SHIM_OBJECTS))
 $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
@@ -196,9 +196,30 @@ check:
 clean:
 	rm -rf build
 
+# What people run, without the tests.
+.PHONY: product demo install uninstall
+product: $(SIM_LIBRARIES) $(SHIM) $(ANALYZER)
+
+demo:
+	@scripts/deps
+	@$(MAKE) --no-print-directory product
+	@GPUSHIM_BUILD=$(BUILD) scripts/demo
+
+# A program that has a file mapped keeps it: a new one takes its place, it is not written over.
+PREFIX    ?= /usr/local
+INSTALLED := bin/gpushim lib/libgpushim.so
+install: $(SHIM) $(ANALYZER)
+	@for file in $(INSTALLED); do \
+	    to="$(DESTDIR)$(PREFIX)/$$file"; \
+	    mkdir -p "$${to%/*}" && cp "$(BUILD)/$${file##*/}" "$$to.new" && mv -f "$$to.new" "$$to" || exit 1; \
+	    echo "  TO     $$to"; \
+	done
+uninstall:
+	rm -f $(INSTALLED:%="$(DESTDIR)$(PREFIX)/%")
+
 $(NOT_YET):
 	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
 
 help:
-	@echo "make | test [ONLY=part of a name] | check | deps | clean"
+	@echo "make | demo | test [ONLY=part of a name] | check | deps | install PREFIX=… DESTDIR=… | uninstall | clean"
 	@echo "not yet: $(NOT_YET)"

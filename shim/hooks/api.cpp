@@ -28,20 +28,14 @@ constexpr Name base_of(const char* name, uint32_t traits) {
 
 #define HOOK(export, version, kind, traits, ...) \
     constexpr Name base_##export = base_of(#export, static_cast<uint32_t>(traits));
-#include "cuda.def"
-#define HOOK(export, version, kind, traits, ...) constexpr Name base_##export = {#export};
-#include "nccl.def"
+#include "all.def"
 
 }  // namespace
 
-#define HOOK(export, version, kind, traits, ...) \
-    {#export, base_##export.text, EventKind::kind, #kind, static_cast<uint32_t>(traits), version},
 const ApiTraits api_traits[kApis] = {
-#include "cuda.def"
 #define HOOK(export, version, kind, traits, ...) \
     {#export, base_##export.text, EventKind::kind, #kind, static_cast<uint32_t>(traits), version},
-#include "nccl.def"
+#include "all.def"
 };
-#undef HOOK
 
 }  // namespace gpushim::shim

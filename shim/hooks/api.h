@@ -1,5 +1,5 @@
-// The rows of the hook tables as data: a number for each hooked name (the `api` of a ring's slot), and what is known
-// about it before it is ever called. Constant; any thread, and whoever reads a ring.
+// The rows of the hook tables as data: a number for each hooked name (the `api` of a ring's slot), and what
+// is known about it before it is ever called. Constant; any thread, and whoever reads a ring.
 #pragma once
 
 #include <cstddef>
@@ -11,37 +11,35 @@ namespace gpushim::shim {
 
 enum ApiId : uint16_t {
 #define HOOK(export, ...) api_##export,
-#include "cuda.def"
-#define HOOK(export, ...) api_##export,
-#include "nccl.def"
+#include "all.def"
     kApis,
 };
 
 // A row's traits: some bits, and two small numbers (direction, object).
 namespace traits {
 enum Trait : uint32_t {
-    blocking = 1u << 0,         // a copy or memset that returns when it is done
-    per_thread = 1u << 1,       // stream 0 is the thread's own stream
-    starts = 1u << 2,           // its success is where recording starts
-    inits = 1u << 3,            // cuInit
-    lookup = 1u << 4,           // hands out addresses of other exports
-    current = 1u << 5,          // changes the thread's current context
-    primary = 1u << 6,          // about a device's primary context
-    cooperative = 1u << 7,      // a cooperative launch
+    blocking = 1u << 0,     // a copy or memset that returns when it is done
+    per_thread = 1u << 1,   // stream 0 is the thread's own stream
+    starts = 1u << 2,       // its success is where recording starts
+    inits = 1u << 3,        // cuInit
+    lookup = 1u << 4,       // hands out addresses of other exports
+    current = 1u << 5,      // changes the thread's current context
+    primary = 1u << 6,      // about a device's primary context
+    cooperative = 1u << 7,  // a cooperative launch
     capture_begins = 1u << 8,
     capture_ends = 1u << 9,
     profiler_starts = 1u << 10,
     profiler_stops = 1u << 11,
-    waits = 1u << 12,           // the stream waits for the value (else it writes it)
-    reduces = 1u << 13,         // a collective with a reduction
-    rooted = 1u << 14,          // a collective with a root
-    sends = 1u << 15,           // point to point
+    waits = 1u << 12,    // the stream waits for the value (else it writes it)
+    reduces = 1u << 13,  // a collective with a reduction
+    rooted = 1u << 14,   // a collective with a root
+    sends = 1u << 15,    // point to point
     receives = 1u << 16,
     group_begins = 1u << 17,
     group_ends = 1u << 18,
-    splits = 1u << 19,          // a communicator made from another
-    shaped = 1u << 20,          // a copy whose bytes carry both memory types (ring_format.h)
-    to_array = 1u << 21,        // the target of the copy is an array's handle, not an address
+    splits = 1u << 19,    // a communicator made from another
+    shaped = 1u << 20,    // a copy whose bytes carry both memory types (ring_format.h)
+    to_array = 1u << 21,  // the target of the copy is an array's handle, not an address
     from_array = 1u << 22,
 
     // Direction of a copy where its name says it.

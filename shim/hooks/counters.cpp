@@ -21,7 +21,7 @@ extern "C" __attribute__((visibility("default"))) uint64_t gpushim_hits(const ch
 }
 
 extern "C" __attribute__((visibility("default"))) int gpushim_hook(unsigned index, const char** name,
-                                                                  const char** kind) {
+                                                                   const char** kind) {
     if (index >= kApis) return 0;
     *name = api_traits[index].name;
     *kind = api_traits[index].kind_name;

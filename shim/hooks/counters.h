@@ -9,7 +9,7 @@
 namespace gpushim::shim {
 
 struct Counters {
-    std::atomic<uint32_t> counting;  // hits are counted from the first question for one
+    std::atomic<uint32_t> counting;     // hits are counted from the first question for one
     std::atomic<uint64_t> untouched;    // addresses of hooked names handed out as they were found
     std::atomic<uint64_t> unknown_abi;  // versions asked for that the tables do not know
     std::atomic<uint64_t> hits[kApis];

@@ -26,7 +26,8 @@ struct config_block {
     }
 };
 
-// A second slot where a launch has attributes: the cluster (x:16 y:16 z:16), and a bit for the number of each.
+// A second slot where a launch has attributes: the cluster (x:16 y:16 z:16), and a bit for the number of
+// each.
 template <size_t N>
 struct config_odd {
     using second_slot = void;

@@ -1,29 +1,15 @@
-// The second door: dlsym and dlvsym. Both are tail jumps to whoever stands behind us, so that the caller stays the
-// caller (RTLD_NEXT and RTLD_DEFAULT mean something relative to it); only names of the hook tables that are asked of
-// a real handle are answered here. Calls no function of libc: a sanitizer's start-up comes through here while its own
-// hooks still point nowhere. Built without sanitizers, whatever the rest is built with.
+// The second door: dlsym and dlvsym. Both are tail jumps to whoever stands behind us, so that the caller
+// stays the caller (RTLD_NEXT and RTLD_DEFAULT mean something relative to it); only names of the hook tables
+// that are asked of a real handle are answered here. Calls no function of libc: a sanitizer's start-up comes
+// through here while its own hooks still point nowhere. Built without sanitizers, whatever the rest is built
+// with.
 #include <dlfcn.h>
-
-#include <atomic>
 
 #include "doors.h"
 #include "elf.h"
 
 namespace gpushim::shim {
 namespace {
-
-constinit std::atomic<void*> next_dlsym_address = nullptr;
-constinit std::atomic<void*> next_dlvsym_address = nullptr;
-
-void* known(std::atomic<void*>& address, const char* name) {
-    // Relaxed: whoever looks finds the same.
-    void* found = address.load(std::memory_order_relaxed);
-    if (found == nullptr) {
-        found = defined_after_us(name);
-        address.store(found, std::memory_order_relaxed);
-    }
-    return found;
-}
 
 // What the assembly below does: return `answer`, or where `go` is not null jump there.
 struct Way {
@@ -33,8 +19,8 @@ struct Way {
 
 bool is_pseudo(const void* handle) { return handle == RTLD_DEFAULT || handle == RTLD_NEXT; }
 
-// Tools that hook dlsym themselves look for the next one; standing behind such a tool, that is ours. glibc would
-// skip it where a version is asked for, because ours has none.
+// Tools that hook dlsym themselves look for the next one; standing behind such a tool, that is ours. glibc
+// would skip it where a version is asked for, because ours has none.
 void* door_itself(const char* name, const void* caller) {
     if (name[0] != 'd' || name[1] != 'l') return nullptr;
     void* ours = same_text(name, "dlsym")    ? reinterpret_cast<void*>(&gpushim_dlsym)
@@ -53,58 +39,45 @@ Way way(void* next, void* handle, const char* name, const char* version, const v
     return {answer_look_up(static_cast<ApiId>(api), handle, name, version, caller), nullptr};
 }
 
-bool may_be_hooked(const char* name) {
-    return (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z') ||
-           (name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l');
-}
-
 }  // namespace
-
-void* next_dlsym() { return known(next_dlsym_address, "dlsym"); }
-void* next_dlvsym() { return known(next_dlvsym_address, "dlvsym"); }
-
-int hooked_name(const char* name) {
-    if (!may_be_hooked(name)) return -1;
-    for (int api = 0; api < kApis; ++api)
-        if (same_text(api_traits[api].name, name)) return api;
-    return -1;
-}
 
 extern "C" {
 __attribute__((visibility("hidden"), used)) Way gpushim_dlsym_way(void* handle, const char* name,
-                                                                 const void* caller) {
+                                                                  const void* caller) {
     return way(next_dlsym(), handle, name, nullptr, caller);
 }
 __attribute__((visibility("hidden"), used)) Way gpushim_dlvsym_way(void* handle, const char* name,
-                                                                  const char* version, const void* caller) {
+                                                                   const char* version, const void* caller) {
     return way(next_dlvsym(), handle, name, version, caller);
 }
 }
 
-// Naked, because a compiler makes a tail jump only when it likes to. The stack is as the caller left it when the jump
-// is taken.
+// Naked, because a compiler makes a tail jump only when it likes to. The stack is as the caller left it when
+// the jump is taken.
 #if defined(__x86_64__)
-#define DOOR(name, save_version, restore, to_caller)                                                  \
-    asm(".pushsection .text\n .globl " name "\n .globl gpushim_" name "\n .hidden gpushim_" name             \
-        "\n .type " name ", @function\n .balign 16\n" name ":\ngpushim_" name                                \
-        ":\n .cfi_startproc\n endbr64\n"                                                                     \
-        " pushq %rdi\n .cfi_adjust_cfa_offset 8\n pushq %rsi\n .cfi_adjust_cfa_offset 8\n" save_version      \
-        "\n .cfi_adjust_cfa_offset 8\n movq 24(%rsp), %" to_caller "\n call gpushim_" name "_way\n"          \
-        " movq %rdx, %r11\n" restore                                                                         \
-        "\n .cfi_adjust_cfa_offset -8\n popq %rsi\n .cfi_adjust_cfa_offset -8\n popq %rdi\n"                 \
-        " .cfi_adjust_cfa_offset -8\n testq %r11, %r11\n je 1f\n jmp *%r11\n1: ret\n .cfi_endproc\n .size " name \
-        ", . - " name "\n .popsection\n");
+#define DOOR(name, save_version, restore, to_caller)                                                    \
+    asm(".pushsection .text\n .globl " name "\n .globl gpushim_" name "\n .hidden gpushim_" name        \
+        "\n .type " name ", @function\n .balign 16\n" name ":\ngpushim_" name                           \
+        ":\n .cfi_startproc\n endbr64\n"                                                                \
+        " pushq %rdi\n .cfi_adjust_cfa_offset 8\n pushq %rsi\n .cfi_adjust_cfa_offset 8\n" save_version \
+        "\n .cfi_adjust_cfa_offset 8\n movq 24(%rsp), %" to_caller "\n call gpushim_" name              \
+        "_way\n"                                                                                        \
+        " movq %rdx, %r11\n" restore                                                                    \
+        "\n .cfi_adjust_cfa_offset -8\n popq %rsi\n .cfi_adjust_cfa_offset -8\n popq %rdi\n"            \
+        " .cfi_adjust_cfa_offset -8\n testq %r11, %r11\n je 1f\n jmp *%r11\n1: ret\n .cfi_endproc\n "   \
+        ".size " name ", . - " name "\n .popsection\n");
 DOOR("dlsym", "subq $8, %rsp", "addq $8, %rsp", "rdx")
 DOOR("dlvsym", "pushq %rdx", "popq %rdx", "rcx")
 #elif defined(__aarch64__)
-#define DOOR(name, to_caller)                                                                                 \
-    asm(".pushsection .text\n .globl " name "\n .globl gpushim_" name "\n .hidden gpushim_" name              \
-        "\n .type " name ", @function\n .balign 16\n" name ":\ngpushim_" name                                 \
-        ":\n .cfi_startproc\n hint 34\n stp x29, x30, [sp, -48]!\n .cfi_adjust_cfa_offset 48\n"               \
-        " .cfi_offset x29, -48\n .cfi_offset x30, -40\n stp x0, x1, [sp, 16]\n str x2, [sp, 32]\n"            \
-        " mov " to_caller ", x30\n bl gpushim_" name "_way\n mov x16, x1\n mov x17, x0\n"                     \
-        " ldp x0, x1, [sp, 16]\n ldr x2, [sp, 32]\n ldp x29, x30, [sp], 48\n .cfi_adjust_cfa_offset -48\n"    \
-        " .cfi_restore x29\n .cfi_restore x30\n cbz x16, 1f\n br x16\n1: mov x0, x17\n ret\n .cfi_endproc\n"   \
+#define DOOR(name, to_caller)                                                                                \
+    asm(".pushsection .text\n .globl " name "\n .globl gpushim_" name "\n .hidden gpushim_" name             \
+        "\n .type " name ", @function\n .balign 16\n" name ":\ngpushim_" name                                \
+        ":\n .cfi_startproc\n hint 34\n stp x29, x30, [sp, -48]!\n .cfi_adjust_cfa_offset 48\n"              \
+        " .cfi_offset x29, -48\n .cfi_offset x30, -40\n stp x0, x1, [sp, 16]\n str x2, [sp, 32]\n"           \
+        " mov " to_caller ", x30\n bl gpushim_" name                                                         \
+        "_way\n mov x16, x1\n mov x17, x0\n"                                                                 \
+        " ldp x0, x1, [sp, 16]\n ldr x2, [sp, 32]\n ldp x29, x30, [sp], 48\n .cfi_adjust_cfa_offset -48\n"   \
+        " .cfi_restore x29\n .cfi_restore x30\n cbz x16, 1f\n br x16\n1: mov x0, x17\n ret\n .cfi_endproc\n" \
         " .size " name ", . - " name "\n .popsection\n");
 DOOR("dlsym", "x2")
 DOOR("dlvsym", "x3")

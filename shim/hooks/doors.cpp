@@ -30,8 +30,8 @@ void* untouched(void* found) {
     return found;
 }
 
-// A tool behind us that hooks the same names: what it finds for itself is not to lead back to us, and its own entry,
-// met for the first time, is where our calls go on.
+// A tool behind us that hooks the same names: what it finds for itself is not to lead back to us, and its own
+// entry, met for the first time, is where our calls go on.
 bool belongs_to_tool(ApiId api, const void* found) {
     void* known = originals[api].load(std::memory_order_acquire);
     if (known != nullptr && !is_in_library(known)) return in_one_object(known, found);

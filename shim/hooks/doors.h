@@ -1,12 +1,12 @@
-// What the doors hand out: the address of a hooked name's own entry in place of the original's, and only where the
-// original is known for what it is. Anything else is handed out untouched, and counted.
+// What the doors hand out: the address of a hooked name's own entry in place of the original's, and only
+// where the original is known for what it is. Anything else is handed out untouched, and counted.
 #pragma once
 
 #include "api.h"
 
 namespace gpushim::shim {
 
-// dlsym.cpp; no libc. The row of an exported name, or -1.
+// next.cpp; no libc. The row of an exported name, or -1.
 int hooked_name(const char* name);
 // The first definitions of dlsym and dlvsym after ours.
 void* next_dlsym();
@@ -14,7 +14,8 @@ void* next_dlvsym();
 extern "C" {
 // Our own, wherever the public names are bound to.
 __attribute__((visibility("hidden"))) void* gpushim_dlsym(void* handle, const char* name);
-__attribute__((visibility("hidden"))) void* gpushim_dlvsym(void* handle, const char* name, const char* version);
+__attribute__((visibility("hidden"))) void* gpushim_dlvsym(void* handle, const char* name,
+                                                           const char* version);
 }
 
 // Answers dlsym (version: null) or dlvsym for a hooked name and a real handle.

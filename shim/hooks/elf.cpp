@@ -20,12 +20,23 @@ Tables tables_of(ElfW(Addr) base, const ElfW(Dyn) * dynamic) {
         // glibc has made these addresses absolute, but not in objects whose dynamic section is read-only.
         const ElfW(Addr) at = d->d_un.d_ptr < base ? d->d_un.d_ptr + base : d->d_un.d_ptr;
         switch (d->d_tag) {
-            case DT_STRTAB: tables.strings = reinterpret_cast<const char*>(at); break;
-            case DT_SYMTAB: tables.symbols = reinterpret_cast<const ElfW(Sym)*>(at); break;
-            case DT_GNU_HASH: tables.gnu_hash = reinterpret_cast<const uint32_t*>(at); break;
-            case DT_HASH: tables.sysv_hash = reinterpret_cast<const uint32_t*>(at); break;
-            case DT_VERSYM: tables.versions = reinterpret_cast<const ElfW(Half)*>(at); break;
-            default: break;
+            case DT_STRTAB:
+                tables.strings = reinterpret_cast<const char*>(at);
+                break;
+            case DT_SYMTAB:
+                tables.symbols = reinterpret_cast<const ElfW(Sym)*>(at);
+                break;
+            case DT_GNU_HASH:
+                tables.gnu_hash = reinterpret_cast<const uint32_t*>(at);
+                break;
+            case DT_HASH:
+                tables.sysv_hash = reinterpret_cast<const uint32_t*>(at);
+                break;
+            case DT_VERSYM:
+                tables.versions = reinterpret_cast<const ElfW(Half)*>(at);
+                break;
+            default:
+                break;
         }
     }
     return tables;

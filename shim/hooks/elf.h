@@ -1,5 +1,6 @@
-// Looking up exported names in loaded objects without the dynamic linker's own functions: those may not work yet when
-// we are first asked, or may be somebody's hooks. Calls no function of libc; any thread, at any time after relocation.
+// Looking up exported names in loaded objects without the dynamic linker's own functions: those may not work
+// yet when we are first asked, or may be somebody's hooks. Calls no function of libc; any thread, at any time
+// after relocation.
 #pragma once
 
 #include <link.h>
@@ -12,8 +13,8 @@ namespace gpushim::shim {
 // The address of what the object exports under this name, or null.
 void* exported_by(ElfW(Addr) base, const ElfW(Dyn) * dynamic, const char* name);
 
-// The first definition of the name in the objects after ours, in the linker's order. Only for names whose objects
-// were there at start-up (libc's): the list is walked without the linker's lock.
+// The first definition of the name in the objects after ours, in the linker's order. Only for names whose
+// objects were there at start-up (libc's): the list is walked without the linker's lock.
 void* defined_after_us(const char* name);
 
 // Whether the object that holds this address is before ours, and none between the two defines the name.

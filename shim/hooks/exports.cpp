@@ -1,7 +1,7 @@
-// From the rows of the tables: for each name its thunk, and the exported symbol itself, which is a jump through a
-// pointer so that no parameter list is ever written down. The symbol has a hidden twin: the one address that all
-// doors hand out, because the public name may be bound to a tool that stands before us. (Not GNU ifunc: where a
-// library is relocated before the preload, glibc complains on the program's stderr.)
+// From the rows of the tables: for each name its thunk, and the exported symbol itself, which is a jump
+// through a pointer so that no parameter list is ever written down. The symbol has a hidden twin: the one
+// address that all doors hand out, because the public name may be bound to a tool that stands before us. (Not
+// GNU ifunc: where a library is relocated before the preload, glibc complains on the program's stderr.)
 #include "cuda_words.h"
 #include "doors.h"
 #include "nccl_words.h"
@@ -9,10 +9,6 @@
 #include "thunk.h"
 
 namespace gpushim::shim {
-
-thread_local constinit GroupState group_state __attribute__((tls_model("initial-exec"))) = {};
-constinit std::atomic<uint32_t> groups = 0;
-constinit std::atomic<int32_t> captures = 0;
 
 namespace {
 
@@ -22,7 +18,8 @@ struct LookupThunk;
 
 template <class Row, class... Status>
 struct LookupThunk<Row, CUresult(const char*, void**, int, cuuint64_t, Status...)> {
-    static CUresult call(const char* symbol, void** address, int version, cuuint64_t flags, Status... status) {
+    static CUresult call(const char* symbol, void** address, int version, cuuint64_t flags,
+                         Status... status) {
         using Real = CUresult (*)(const char*, void**, int, cuuint64_t, Status...);
         const auto real = reinterpret_cast<Real>(Row::real());
         if (real == nullptr) return absent<CUresult>();
@@ -35,43 +32,30 @@ struct LookupThunk<Row, CUresult(const char*, void**, int, cuuint64_t, Status...
 };
 
 template <class Row, class Signature>
-using ThunkOf = std::conditional_t<has<Row>(traits::lookup), LookupThunk<Row, Signature>, Thunk<Row, Signature>>;
+using ThunkOf =
+    std::conditional_t<has<Row>(traits::lookup), LookupThunk<Row, Signature>, Thunk<Row, Signature>>;
 
 using namespace words;
 using namespace traits;
 
-#define HOOK(export, version, kind_, traits_, ...)                        \
-    struct Row_##export {                                                 \
-        static constexpr ApiId id = api_##export;                         \
-        static constexpr EventKind kind = EventKind::kind_;               \
+#define HOOK(export, version, kind_, traits_, ...)                         \
+    struct Row_##export {                                                  \
+        static constexpr ApiId id = api_##export;                          \
+        static constexpr EventKind kind = EventKind::kind_;                \
         static constexpr uint32_t traits = static_cast<uint32_t>(traits_); \
-        using Words = words::Words<__VA_ARGS__>;                          \
-        static void* real() { return original(id); }                      \
+        using Words = words::Words<__VA_ARGS__>;                           \
+        static void* real() { return original(id); }                       \
     };
-#include "cuda.def"
-#define HOOK(export, version, kind_, traits_, ...)                        \
-    struct Row_##export {                                                 \
-        static constexpr ApiId id = api_##export;                         \
-        static constexpr EventKind kind = EventKind::kind_;               \
-        static constexpr uint32_t traits = static_cast<uint32_t>(traits_); \
-        using Words = words::Words<__VA_ARGS__>;                          \
-        static void* real() { return original(id); }                      \
-    };
-#include "nccl.def"
+#include "all.def"
 
 }  // namespace
 
 extern "C" {
-#define HOOK(export, ...)                                                      \
+#define HOOK(export, ...)                                                         \
     extern void* const gpushim_to_##export __attribute__((visibility("hidden"))); \
-    __attribute__((used)) void* const gpushim_to_##export =                    \
+    __attribute__((used)) void* const gpushim_to_##export =                       \
         reinterpret_cast<void*>(&ThunkOf<Row_##export, decltype(::export)>::call);
-#include "cuda.def"
-#define HOOK(export, ...)                                                      \
-    extern void* const gpushim_to_##export __attribute__((visibility("hidden"))); \
-    __attribute__((used)) void* const gpushim_to_##export =                    \
-        reinterpret_cast<void*>(&ThunkOf<Row_##export, decltype(::export)>::call);
-#include "nccl.def"
+#include "all.def"
 }
 
 #if defined(__x86_64__)
@@ -81,29 +65,23 @@ extern "C" {
     "bti c\n adrp x16, gpushim_to_" #export "\n ldr x16, [x16, #:lo12:gpushim_to_" #export "]\n br x16\n"
 #endif
 
-#define ENTRY(export)                                                                                   \
+#define ENTRY(export) \
     asm(".pushsection .text\n .globl " #export "\n .globl gpushim_entry_" #export                       \
         "\n .hidden gpushim_entry_" #export "\n .type " #export ", @function\n .balign 16\n" #export    \
         ":\ngpushim_entry_" #export ":\n .cfi_startproc\n" JUMP(export) ".cfi_endproc\n .size " #export \
         ", . - " #export "\n .popsection\n");
 #define HOOK(export, ...) ENTRY(export)
-#include "cuda.def"
-#define HOOK(export, ...) ENTRY(export)
-#include "nccl.def"
+#include "all.def"
 
 extern "C" {
 #define HOOK(export, ...) extern const char gpushim_entry_##export[] __attribute__((visibility("hidden")));
-#include "cuda.def"
-#define HOOK(export, ...) extern const char gpushim_entry_##export[] __attribute__((visibility("hidden")));
-#include "nccl.def"
+#include "all.def"
 }
 
 namespace {
 const char* const entries[kApis] = {
 #define HOOK(export, ...) gpushim_entry_##export,
-#include "cuda.def"
-#define HOOK(export, ...) gpushim_entry_##export,
-#include "nccl.def"
+#include "all.def"
 };
 }  // namespace
 

@@ -1,5 +1,6 @@
-// The third door: what cuGetProcAddress found is known by identity, never by reasoning about names and versions; those
-// only choose where several exports have one address, or where the driver has given an address that is no export's.
+// The third door: what cuGetProcAddress found is known by identity, never by reasoning about names and
+// versions; those only choose where several exports have one address, or where the driver has given an
+// address that is no export's.
 #include "counters.h"
 #include "doors.h"
 #include "elf.h"
@@ -42,7 +43,9 @@ int best_row(const char* symbol, const void* address, int version, uint64_t flag
     return best;
 }
 
-bool is_hooked_base(const char* symbol) { return best_row(symbol, nullptr, 1 << 30, kPerThreadAsked) != kNone; }
+bool is_hooked_base(const char* symbol) {
+    return best_row(symbol, nullptr, 1 << 30, kPerThreadAsked) != kNone;
+}
 
 }  // namespace
 

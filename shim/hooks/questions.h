@@ -1,5 +1,5 @@
-// What we ask the driver and NCCL ourselves, on the program's thread and past every hook: questions that change
-// nothing, not even the library's own idea of the last error.
+// What we ask the driver and NCCL ourselves, on the program's thread and past every hook: questions that
+// change nothing, not even the library's own idea of the last error.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ struct ncclComm;
 
 namespace gpushim::shim {
 
-CUcontext current_context();                       // null: none, or not to be had
+CUcontext current_context();  // null: none, or not to be had
 bool primary_context_is_active(CUdevice device);
 bool is_capturing(CUstream stream, bool per_thread);  // an error means no
-uint64_t rank_and_ranks(ncclComm* communicator);   // rank | ranks << 32; 0: not known yet
+uint64_t rank_and_ranks(ncclComm* communicator);      // rank | ranks << 32; 0: not known yet
 
 }  // namespace gpushim::shim

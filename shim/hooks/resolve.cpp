@@ -41,9 +41,9 @@ bool holds(const dl_phdr_info& info, const void* address) {
 // Visits the loaded objects in the linker's order, under its lock, until `visit` returns true.
 template <class Visit>
 bool any_object(Visit visit) {
-    return dl_iterate_phdr(
-               [](dl_phdr_info* info, size_t, void* data) { return (*static_cast<Visit*>(data))(*info) ? 1 : 0; },
-               &visit) != 0;
+    return dl_iterate_phdr([](dl_phdr_info* info, size_t,
+                              void* data) { return (*static_cast<Visit*>(data))(*info) ? 1 : 0; },
+                           &visit) != 0;
 }
 
 const char* file_of(const char* path) {
@@ -89,12 +89,14 @@ bool is_there(Library& library) {
     Object found;
     any_object([&](const dl_phdr_info& info) {
         const Object object = described(info);
-        if (!begins(file_of(object.path), library.soname) && !says(object, DT_SONAME, library.soname)) return false;
+        if (!begins(file_of(object.path), library.soname) && !says(object, DT_SONAME, library.soname))
+            return false;
         found = object;
         return true;
     });
     if (found.dynamic == nullptr) return false;
-    // Never closed: a library that went away and came back elsewhere would leave our originals pointing nowhere.
+    // Never closed: a library that went away and came back elsewhere would leave our originals pointing
+    // nowhere.
     void* handle = dlopen(found.path, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == nullptr) dlerror();  // the program's next dlerror is not about this
     library.handle.store(handle, std::memory_order_relaxed);
@@ -120,8 +122,8 @@ void* exported(ApiId api) {
     return found != nullptr ? found : exported(nccl, name);
 }
 
-// Somebody other than the library who defines the name and stands behind us: the linker says who is next in the
-// scope that the program sees, else (objects opened for themselves) the first there is.
+// Somebody other than the library who defines the name and stands behind us: the linker says who is next in
+// the scope that the program sees, else (objects opened for themselves) the first there is.
 struct Behind {
     void* next;
     void* anywhere;
@@ -147,8 +149,8 @@ Behind behind_us(const char* name, const Library& library) {
     return {next, anywhere};
 }
 
-// Whether anybody gets at the library by being linked to it. Where nobody is, a tool's exported names are on nobody's
-// way, and what it would find behind itself may be nothing.
+// Whether anybody gets at the library by being linked to it. Where nobody is, a tool's exported names are on
+// nobody's way, and what it would find behind itself may be nothing.
 bool is_linked(const Library& library) {
     return any_object([&](const dl_phdr_info& info) {
         const Object object = described(info);

@@ -1,5 +1,5 @@
-// Where calls go on: the original of each row, which is whoever stands behind us. Resolving takes the dynamic linker's
-// lock and happens once per row; any thread.
+// Where calls go on: the original of each row, which is whoever stands behind us. Resolving takes the dynamic
+// linker's lock and happens once per row; any thread.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,8 @@ namespace gpushim::shim {
 
 extern constinit std::atomic<void*> originals[kApis];
 
-// Finds and remembers the original. Null: its library is not loaded, or has no such function; asked again next time.
+// Finds and remembers the original. Null: its library is not loaded, or has no such function; asked again
+// next time.
 void* find_original(ApiId api);
 
 inline void* original(ApiId api) {
@@ -36,7 +37,8 @@ void* entry_of(ApiId api);
 using Dlsym = void* (*)(void* handle, const char* name);
 Dlsym dlsym_of_libc();
 
-// Objects by an address in them: whether it is ours, the driver's or NCCL's; whether two addresses are in one object.
+// Objects by an address in them: whether it is ours, the driver's or NCCL's; whether two addresses are in one
+// object.
 bool is_ours(const void* address);
 bool is_in_library(const void* address);
 bool in_one_object(const void* a, const void* b);

@@ -1,6 +1,6 @@
-// What every hooked name runs: the guard, the event, the call. One instance per row and signature; the row says what
-// the event is made of. A thunk owns nothing and is not noexcept: an exception, a cancellation or longjmp may leave
-// through it, and the next call sees by its stack address that this one is over (guard.h).
+// What every hooked name runs: the guard, the event, the call. One instance per row and signature; the row
+// says what the event is made of. A thunk owns nothing and is not noexcept: an exception, a cancellation or
+// longjmp may leave through it, and the next call sees by its stack address that this one is over (guard.h).
 //
 //   Row::id, Row::kind, Row::traits, Row::Words     from the tables
 //   Row::real()                                     where the call goes on; null: nowhere
@@ -55,16 +55,22 @@ constexpr int kNoStream = -1;
 constexpr int stream_word(EventKind kind, uint32_t traits_of_row) {
     switch (kind) {
         case EventKind::launch:
-        case EventKind::graph_launch: return 1;
-        case EventKind::copy: return (traits_of_row & traits::blocking) != 0 ? kNoStream : 3;
-        case EventKind::memset: return (traits_of_row & traits::blocking) != 0 ? kNoStream : 2;
+        case EventKind::graph_launch:
+            return 1;
+        case EventKind::copy:
+            return (traits_of_row & traits::blocking) != 0 ? kNoStream : 3;
+        case EventKind::memset:
+            return (traits_of_row & traits::blocking) != 0 ? kNoStream : 2;
         case EventKind::host_call:
-        case EventKind::value: return 0;
+        case EventKind::value:
+            return 0;
         case EventKind::record:
         case EventKind::wait:
             return (traits_of_row & traits::object_bits) == traits::of_stream ? 1 : kNoStream;
-        case EventKind::collective: return 3;
-        default: return kNoStream;
+        case EventKind::collective:
+            return 3;
+        default:
+            return kNoStream;
     }
 }
 
@@ -78,11 +84,13 @@ struct Thunk<Row, R(A...)> {
 
     static R call(A... a) {
         const auto real = reinterpret_cast<Real>(Row::real());
-        if (real == nullptr) [[unlikely]] return absent<R>();
+        if (real == nullptr) [[unlikely]]
+            return absent<R>();
         InCall here;
         if (inside_live(outer(thread_state), &here)) return real(a...);
         count_hit(Row::id);
-        if (recording()) [[likely]] return recorded(real, here, a...);
+        if (recording()) [[likely]]
+            return recorded(real, here, a...);
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);
     }
@@ -109,7 +117,8 @@ struct Thunk<Row, R(A...)> {
             Slot* slot = open(thread);
             result = real(a...);
             note(thread, result, a...);
-            if (slot != nullptr) [[likely]] finish(thread, slot, result, a...);
+            if (slot != nullptr) [[likely]]
+                finish(thread, slot, result, a...);
         }
         end(thread, result);
         outer(thread) = nullptr;
@@ -162,7 +171,8 @@ struct Thunk<Row, R(A...)> {
         return open_slot(thread, Row::id, Row::kind, flags(thread));
     }
 
-    [[gnu::always_inline]] static inline void finish(ThreadState& thread, Slot* slot, R result, const A&... a) {
+    [[gnu::always_inline]] static inline void finish(ThreadState& thread, Slot* slot, R result,
+                                                     const A&... a) {
         slot->exit = ticks();
         fill(slot, 0, result, a...);
         mark_captured(slot);
@@ -205,7 +215,8 @@ struct Thunk<Row, R(A...)> {
         complete_slot(slot);
     }
 
-    [[gnu::noinline]] static void record_late(ThreadState& thread, uint64_t entered, R result, const A&... a) {
+    [[gnu::noinline]] static void record_late(ThreadState& thread, uint64_t entered, R result,
+                                              const A&... a) {
         const size_t count = Row::Words::count(Arguments(a...), succeeded(result));
         for (size_t i = 0; i < (count != 0 ? count : 1); ++i) {
             const char* text = Row::Words::text(Arguments(a...), succeeded(result));
@@ -258,8 +269,8 @@ struct Thunk<Row, R(A...)> {
     static Slot* open_poll(ThreadState& thread, uint64_t handle) {
         if (thread.poll_position == 0 || thread.generation != live->generation) return nullptr;
         Slot* slot = &thread.slots[(thread.poll_position - 1) & thread.mask];
-        const bool same = slot->api == Row::id && slot->word[0] == handle && slot->context == thread.context &&
-                          slot->group == thread.group;
+        const bool same = slot->api == Row::id && slot->word[0] == handle &&
+                          slot->context == thread.context && slot->group == thread.group;
         return same ? slot : nullptr;
     }
 
@@ -271,7 +282,8 @@ struct Thunk<Row, R(A...)> {
                                                   : groups.fetch_add(1, std::memory_order_relaxed) + 1;
         } else {
             // An NCCL call that was left without a word does not own what comes after it.
-            if (thread.group != 0 && !inside_live(thread.nccl_frame, frame)) [[unlikely]] thread.group = 0;
+            if (thread.group != 0 && !inside_live(thread.nccl_frame, frame)) [[unlikely]]
+                thread.group = 0;
         }
         if (thread.context == 0) [[unlikely]]
             thread.context = context_number(words::number(current_context()));

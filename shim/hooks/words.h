@@ -1,5 +1,5 @@
-// How a row of the hook tables takes an event's four words from the arguments of a call. A word is a type with
-// `take(arguments, succeeded)`; rows name them:
+// How a row of the hook tables takes an event's four words from the arguments of a call. A word is a type
+// with `take(arguments, succeeded)`; rows name them:
 //
 //   arg<N>            the Nth argument as it is (pointers as numbers)
 //   out<N>            what the Nth argument points to; 0 where it is null or the call failed
@@ -8,11 +8,13 @@
 //   constant<V>, none V, 0
 //   product<W…>       the words multiplied
 //   text<N>           the length of the string that the Nth argument is; its bytes follow the event
-//   each<N, C, W…>    one event for every element of the array in argument N, argument C says how many; words of an
+//   each<N, C, W…>    one event for every element of the array in argument N, argument C says how many; words
+//   of an
 //                     element: item<N>, item_field<N, &S::m>
 //
-// Words that know CUDA's or NCCL's structs are in cuda_words.h and nccl_words.h. All inlined; nothing here may fail.
-// Pointers are followed only where the API requires them to be valid, and only after the real call accepted them.
+// Words that know CUDA's or NCCL's structs are in cuda_words.h and nccl_words.h. All inlined; nothing here
+// may fail. Pointers are followed only where the API requires them to be valid, and only after the real call
+// accepted them.
 #pragma once
 
 #include <cstddef>
@@ -116,7 +118,8 @@ template <size_t N>
 struct flat_grid {
     template <class A>
     static uint64_t take(const A& a, bool) {
-        return packed_grid(static_cast<uint32_t>(std::get<N>(a)), static_cast<uint32_t>(std::get<N + 1>(a)), 1);
+        return packed_grid(static_cast<uint32_t>(std::get<N>(a)), static_cast<uint32_t>(std::get<N + 1>(a)),
+                           1);
     }
 };
 
@@ -183,9 +186,13 @@ inline uint64_t take(const A& arguments, bool succeeded, size_t i) {
 
 // A word that a row lists beyond the four: it makes a second slot (thunk.h).
 template <class W>
-concept Second = requires { typename W::second_slot; };
+concept Second = requires {
+    typename W::second_slot;
+};
 template <class W>
-concept Text = requires { W::text_argument; };
+concept Text = requires {
+    W::text_argument;
+};
 
 template <class... W>
 struct Words {
