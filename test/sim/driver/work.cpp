@@ -9,6 +9,7 @@
 #include "engine/variation.h"
 #include "entry.h"
 #include "ipc.h"
+#include "pool.h"
 
 namespace gpusim::driver {
 namespace {
@@ -134,6 +135,7 @@ CUresult submit_and_wait(Stream& stream, Work work, engine::Lock& held) {
 CUresult wait_for(Point point, Context& context, engine::Lock& held) {
     const auto fault = context.fault;  // the context may be destroyed meanwhile
     engine::wait(point, held);
+    release_unused_pool_memory();
     return fault_by_now(*fault);
 }
 
