@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := bench accuracy faults mutants fuzz soak gpu-check wheel deb golden
+NOT_YET      := accuracy faults mutants fuzz soak wheel deb golden
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -161,6 +161,22 @@ $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES
 	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -l:libsqlite3.a -lm -ldl \
 	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
+# --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
+BENCH          := $(BUILD)/bench
+BENCH_PROGRAMS := call_cost load start $(if $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h),lttng_pair)
+BENCH_FILES    := $(addprefix $(BENCH)/,null/libcuda.so.1 idle_preload.so $(BENCH_PROGRAMS))
+OBJECTS        += $(call objects,$(addprefix test/bench/,$(addsuffix .cpp,null_driver idle_preload $(BENCH_PROGRAMS))))
+$(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $<
+$(BENCH)/idle_preload.so: $(OBJ)/test/bench/idle_preload.o $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@$(LINK) -shared -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc -o $@ $<
+$(addprefix $(BENCH)/,$(BENCH_PROGRAMS)): $(BENCH)/%: $(OBJ)/test/bench/%.o $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@$(LINK) -o $@ $< -ldl $(if $(filter lttng%,$*),-llttng-ust)
+all: $(BENCH_FILES)
+
 # --- examples: one program from each folder that has C++ sources ------------------------------------------
 EXAMPLES := $(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.cpp))))
 define example
@@ -176,7 +192,7 @@ $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean $(NOT_YET)
+.PHONY: help deps test check clean bench gpu-check $(NOT_YET)
 deps:
 	@scripts/deps
 
@@ -192,6 +208,15 @@ check:
 	@scripts/deps check
 	@$(MAKE) --no-print-directory all
 	@GPUSHIM_BUILD=$(BUILD) test/check/run
+
+bench:
+	@scripts/deps
+	@$(MAKE) --no-print-directory all
+	@GPUSHIM_BUILD=$(BUILD) test/bench/run "$(ONLY)"
+
+gpu-check:
+	@$(MAKE) --no-print-directory all
+	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check
 
 clean:
 	rm -rf build
@@ -221,5 +246,5 @@ $(NOT_YET):
 	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | check | deps | install PREFIX=… DESTDIR=… | uninstall | clean"
+	@echo "make | demo | test [ONLY=part of a name] | check | bench | gpu-check | deps | install PREFIX=… DESTDIR=… | uninstall | clean"
 	@echo "not yet: $(NOT_YET)"
