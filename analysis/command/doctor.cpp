@@ -1,0 +1,145 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include "../doctor/check.h"
+#include "../failure.h"
+#include "../process/child.h"
+#include "../process/library.h"
+#include "../report/section.h"
+#include "../text/escape.h"
+#include "../text/units.h"
+#include "command.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Option kOptions[] = {
+    {"hooks", nullptr, "every row of the hook tables; with a program, how often it was recorded"},
+    {"json", nullptr, "one JSON object"},
+};
+
+constexpr const char* kVerdicts[] = {"ok", "LIMITED", "BLIND"};
+
+// What the program did under the shim, seen in traces that are gone afterwards.
+struct Tried {
+    int exit_code = 0;
+    size_t traces = 0;
+    std::map<std::string, int64_t> calls;  // by exported name
+};
+
+// What the program prints is not our answer: it goes to stderr as long as this lives.
+struct StdoutToStderr {
+    StdoutToStderr() : before(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    }
+    ~StdoutToStderr() {
+        dup2(before, STDOUT_FILENO);
+        close(before);
+    }
+    int before;
+};
+
+struct TemporaryFolder {
+    TemporaryFolder() : name((fs::temp_directory_path() / "gpushim-doctor-XXXXXX").string()) {
+        if (mkdtemp(name.data()) == nullptr) throw Failure("no temporary folder to be had", kIncomplete);
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;  // what is left in the temporary folder harms nobody
+        fs::remove_all(name, ignored);
+    }
+    std::string name;
+};
+
+Tried try_program(std::span<char* const> command) {
+    const TemporaryFolder folder;
+    const StdoutToStderr elsewhere;
+    Tried tried;
+    const int status = run_child(
+        command, {{"GPUSHIM_OUT", folder.name + "/%p.db"}, {"LD_PRELOAD", preload_with(library_path())}});
+    tried.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    recover(folder.name);
+    for (const fs::path& path : databases_in(folder.name)) {
+        const Database base(path);
+        if (base.schema_version() == 0) continue;
+        ++tried.traces;
+        Query query = base.prepare("SELECT api, calls FROM v_api_total");
+        while (query.step()) tried.calls[query.text(0)] += query.number(1);
+    }
+    return tried;
+}
+
+Finding verdict_of(const Tried& tried) {
+    int64_t calls = 0;
+    for (const auto& [name, count] : tried.calls) calls += count;
+    const std::string ended = "ended with " + std::to_string(tried.exit_code);
+    if (tried.traces == 0)
+        return {Verdict::blind, "tried",
+                ended + " and left no trace: it made no CUDA context and no NCCL communicator that was seen"};
+    return {Verdict::fine, "tried",
+            ended + "; " + count_text(calls) + " calls of " +
+                count_text(static_cast<int64_t>(tried.calls.size())) + " functions in " +
+                count_text(static_cast<int64_t>(tried.traces)) + " processes"};
+}
+
+void print(const std::vector<Finding>& findings, const Arguments& arguments, const Tried& tried) {
+    const std::vector<Hook> rows = arguments.has("hooks") ? hooks() : std::vector<Hook>();
+    const auto calls_of = [&](const Hook& hook) {
+        const auto found = tried.calls.find(hook.name);
+        return arguments.command_.empty() ? std::nullopt
+                                          : std::optional(found == tried.calls.end() ? 0 : found->second);
+    };
+    if (!arguments.has("json")) {
+        for (const Finding& finding : findings)
+            std::printf("%-8s %-8s %s\n", kVerdicts[static_cast<int>(finding.verdict)], finding.what.c_str(),
+                        for_terminal(finding.text).c_str());
+        for (const Hook& hook : rows)
+            std::printf("%-44s %-14s %s\n", hook.name.c_str(), hook.kind.c_str(),
+                        calls_of(hook) ? count_text(*calls_of(hook)).c_str() : "");
+        return;
+    }
+    Json answer = Json::object(), list = Json::array(), hook_list = Json::array();
+    for (const Finding& finding : findings)
+        list.push(Json::object({{"verdict", kVerdicts[static_cast<int>(finding.verdict)]},
+                                {"what", finding.what},
+                                {"text", finding.text}}));
+    for (const Hook& hook : rows)
+        hook_list.push(Json::object({{"name", hook.name}, {"kind", hook.kind}, {"calls", calls_of(hook)}}));
+    answer.set("findings", std::move(list));
+    if (arguments.has("hooks")) answer.set("hooks", std::move(hook_list));
+    std::printf("%s\n", answer.text().c_str());
+}
+
+int run(const Arguments& arguments) {
+    if (!arguments.words_.empty())
+        throw Failure("write the program after `--`: gpushim doctor -- " + arguments.words_[0] + " …");
+    Examined examined;
+    examined.program.assign(arguments.command_.begin(), arguments.command_.end());
+    std::vector<Finding> findings = run_checks(examined);
+    const auto is_blind = [](const Finding& finding) { return finding.verdict == Verdict::blind; };
+    Tried tried;
+    if (!examined.program.empty() && std::none_of(findings.begin(), findings.end(), is_blind)) {
+        tried = try_program(arguments.command_);
+        findings.push_back(verdict_of(tried));
+    }
+    print(findings, arguments, tried);
+    return std::any_of(findings.begin(), findings.end(), is_blind) ? kIncomplete : kFine;
+}
+
+constexpr Command kDoctor = {
+    "doctor", "[--hooks] [-- CMD…]", "what would be seen here and what not, and why", -1, kOptions, run,
+    true};
+const Registration kRegistration(kDoctor);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

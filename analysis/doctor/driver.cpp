@@ -1,0 +1,87 @@
+// The driver and NCCL as a program here would find them, and the devices.
+#include <dlfcn.h>
+
+#include <string>
+
+#include "check.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// Opened as programs do: the loader's own search.
+struct Opened {
+    explicit Opened(const char* name) : handle(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
+        if (handle == nullptr) why = dlerror();
+    }
+    template <class... Parameters>
+    int (*function(const char* name, int (*)(Parameters...) = nullptr) const)(Parameters...) {
+        return reinterpret_cast<int (*)(Parameters...)>(dlsym(handle, name));
+    }
+    std::string file_with(const char* symbol) const {
+        Dl_info info = {};
+        void* address = dlsym(handle, symbol);
+        return address != nullptr && dladdr(address, &info) != 0 ? info.dli_fname : "";
+    }
+    void* handle;
+    std::string why;
+};
+
+std::string version_text(int version, int major, int minor) {
+    return std::to_string(version / major) + "." + std::to_string(version % major / minor);
+}
+
+void look_at_devices(const Opened& driver, std::vector<Finding>& findings) {
+    const auto init = driver.function<unsigned>("cuInit");
+    const auto count = driver.function<int*>("cuDeviceGetCount");
+    const auto name_of = driver.function<char*, int, int>("cuDeviceGetName");
+    int devices = 0;
+    const int error = init != nullptr && count != nullptr ? init(0) : -1;
+    if (error != 0 || count(&devices) != 0 || devices == 0) {
+        findings.push_back({Verdict::blind, "GPUs", "none (cuInit: " + std::to_string(error) + ")"});
+        return;
+    }
+    std::string names;
+    for (int i = 0; i < devices && name_of != nullptr; ++i) {
+        char name[256] = "";
+        name_of(name, sizeof name, i);
+        names += (i == 0 ? "" : ", ") + std::string(name);
+    }
+    findings.push_back({Verdict::fine, "GPUs", std::to_string(devices) + ": " + names});
+}
+
+void look(const Examined&, std::vector<Finding>& findings) {
+    const Opened driver("libcuda.so.1");
+    if (driver.handle == nullptr) {
+        findings.push_back({Verdict::blind, "driver", driver.why});
+    } else {
+        int version = 0;
+        const auto version_of = driver.function<int*>("cuDriverGetVersion");
+        const bool told = version_of != nullptr && version_of(&version) == 0;
+        findings.push_back(
+            {Verdict::fine, "driver",
+             driver.file_with("cuInit") + (told ? ", CUDA " + version_text(version, 1000, 10) : "")});
+        look_at_devices(driver, findings);
+    }
+    const Opened nccl("libnccl.so.2");
+    if (nccl.handle != nullptr) {
+        int version = 0;
+        const auto version_of = nccl.function<int*>("ncclGetVersion");
+        const bool told = version_of != nullptr && version_of(&version) == 0;
+        findings.push_back(
+            {Verdict::fine, "NCCL",
+             nccl.file_with("ncclGetVersion") + (told ? ", " + version_text(version, 10000, 100) : "")});
+    } else {
+        findings.push_back(
+            {Verdict::limited, "NCCL",
+             "not on the library path; a program that brings its own is seen all the same, one that"
+             " was linked to it statically is not: only its kernels are"});
+    }
+}
+
+constexpr Check kCheck = {10, look};
+const CheckRegistration kRegistration(kCheck);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

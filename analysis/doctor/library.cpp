@@ -1,0 +1,38 @@
+// Whether programs start with the library in front.
+#include <cstdlib>
+
+#include "../failure.h"
+#include "../process/library.h"
+#include "check.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+void look(const Examined&, std::vector<Finding>& findings) {
+    try {
+        const auto library = library_path();
+        const std::string why = why_not_loaded(library);
+        const size_t rows = hooks().size();
+        if (!why.empty())
+            findings.push_back({Verdict::blind, "library", library.string() + " is not loaded: " + why});
+        else
+            findings.push_back(
+                {Verdict::fine, "library",
+                 library.string() + (rows != 0 ? ", " + std::to_string(rows) + " hooks" : "")});
+    } catch (const Failure& failure) {
+        findings.push_back({Verdict::blind, "library", failure.what()});
+    }
+    if (const char* disabled = std::getenv("GPUSHIM_DISABLE"); disabled != nullptr && *disabled == '1')
+        findings.push_back({Verdict::blind, "switch", "GPUSHIM_DISABLE=1: nothing is traced; unset it"});
+    if (const char* preload = std::getenv("LD_PRELOAD"); preload != nullptr && *preload != 0)
+        findings.push_back({Verdict::fine, "preload",
+                            "LD_PRELOAD is " + std::string(preload) + "; gpushim goes in front of that"});
+}
+
+constexpr Check kCheck = {0, look};
+const CheckRegistration kRegistration(kCheck);
+
+}  // namespace
+
+}  // namespace gpushim::analysis
