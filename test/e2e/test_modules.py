@@ -1,4 +1,4 @@
-"""Modules come and go, and their functions' addresses are used again: every launch has the name it had then."""
+"""Modules come and go, and their functions' addresses are used again: every launch has the right name."""
 import unittest
 
 import preload
@@ -37,7 +37,8 @@ class Modules(preload.PreloadCase):
         again = int(self.traced([program], **preload.QUICK).stdout)
         self.assertGreater(again, 10, "the driver used no address again: nothing is tested")
         rows = preload.query(self.the_trace(), "SELECT kernel FROM v_launch ORDER BY enter_ns")
-        expected = [f"kernel{i % NAMES}__1us" for i in range(MODULES) for _ in range(1 + (i % TWICE_EVERY == 0))]
+        expected = [f"kernel{i % NAMES}__1us" for i in range(MODULES)
+                    for _ in range(1 + (i % TWICE_EVERY == 0))]
         self.assertEqual([name for name, in rows], expected)
         self.assert_nothing_lost(self.the_trace())
         names = preload.query(self.the_trace(), "SELECT count(*) FROM name WHERE text LIKE 'kernel%'")
