@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -12,6 +11,7 @@
 #include "../failure.h"
 #include "../process/child.h"
 #include "../process/library.h"
+#include "../process/recovery.h"
 #include "../report/section.h"
 #include "../text/escape.h"
 #include "../text/units.h"
@@ -49,26 +49,16 @@ struct StdoutToStderr {
     int before;
 };
 
-struct TemporaryFolder {
-    TemporaryFolder() : name((fs::temp_directory_path() / "gpushim-doctor-XXXXXX").string()) {
-        if (mkdtemp(name.data()) == nullptr) throw Failure("no temporary folder to be had", kIncomplete);
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;  // what is left in the temporary folder harms nobody
-        fs::remove_all(name, ignored);
-    }
-    std::string name;
-};
-
 Tried try_program(std::span<char* const> command) {
     const TemporaryFolder folder;
     const StdoutToStderr elsewhere;
     Tried tried;
-    const int status = run_child(
-        command, {{"GPUSHIM_OUT", folder.name + "/%p.db"}, {"LD_PRELOAD", preload_with(library_path())}});
+    const int status = run_child(command, {{"GPUSHIM_OUT", folder.path().string() + "/%p.db"},
+                                           {"LD_PRELOAD", preload_with(library_path())}});
     tried.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    recover(folder.name);
-    for (const fs::path& path : databases_in(folder.name)) {
+    const std::string where = folder.path().string();
+    const Recovery recovery({&where, 1});
+    for (const fs::path& path : databases_in(where)) {
         const Database base(path);
         if (base.schema_version() == 0) continue;
         ++tried.traces;

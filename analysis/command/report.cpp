@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "../failure.h"
-#include "../process/library.h"
+#include "../process/recovery.h"
 #include "command.h"
 
 namespace gpushim::analysis {
@@ -29,13 +29,12 @@ int run(const Arguments& arguments) {
     if (arguments.has("json") && arguments.has("markdown")) throw Failure("--json or --markdown, not both");
     const std::vector<std::string> words =
         arguments.words_.empty() ? std::vector<std::string>{"."} : arguments.words_;
-    bool complete = true;
-    for (const std::string& word : words) complete = recover(word) && complete;
-    const Inputs inputs = open_traces(words);
+    const Recovery recovery(words);
+    const Inputs inputs = open_traces(words, recovery);
     print(write_report(inputs), arguments);
     for (const std::string& refused : inputs.refused)
         std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
-    return complete && inputs.refused.empty() ? kFine : kIncomplete;
+    return recovery.complete() && inputs.refused.empty() ? kFine : kIncomplete;
 }
 
 constexpr Command kReport = {"report", "[RUN_OR_TRACES…] [--json|--markdown]", "the answer", 1, kOptions,

@@ -5,6 +5,7 @@
 #include "../failure.h"
 #include "../process/child.h"
 #include "../process/library.h"
+#include "../process/recovery.h"
 #include "command.h"
 
 namespace gpushim::analysis {
@@ -62,7 +63,9 @@ int run(const Arguments& arguments) {
     const int status = run_child(arguments.command_, variables);
 
     const char* pattern = std::getenv("GPUSHIM_OUT");
-    recover(folder_of(arguments.value("out").value_or(pattern != nullptr ? pattern : "")));
+    const std::string folder =
+        folder_of(arguments.value("out").value_or(pattern != nullptr ? pattern : "")).string();
+    const Recovery recovery({&folder, 1});
     return end_like(status);
 }
 

@@ -5,11 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <sstream>
 #include <utility>
 
 #include "../failure.h"
-#include "../process/library.h"
+#include "../process/recovery.h"
 #include "../text/rows.h"
 #include "../trace/union_table.h"
 #include "command.h"
@@ -27,6 +28,7 @@ constexpr Option kOptions[] = {
 
 // What is asked: one file as it is, or all traces of a run as one.
 struct Source {
+    std::unique_ptr<Recovery> recovery;
     Inputs inputs;
     Database base;
 };
@@ -34,13 +36,15 @@ struct Source {
 Source open_source(const std::string& word) {
     if (fs::is_directory(word)) {
         if (const fs::path run = fs::path(word) / "gpushim.run.db"; fs::exists(run))
-            return {{}, Database(run)};
-        recover(word);
-        Inputs inputs = open_traces({&word, 1});
+            return {nullptr, {}, Database(run)};
+        auto recovery = std::make_unique<Recovery>(std::span(&word, 1));
+        Inputs inputs = open_traces({&word, 1}, *recovery);
         Database all = unite(inputs.traces);
-        return {std::move(inputs), std::move(all)};
+        return {std::move(recovery), std::move(inputs), std::move(all)};
     }
-    return {{}, Database(word)};
+    auto recovery = std::make_unique<Recovery>(std::span(&word, 1));
+    Database base(recovery->file_of(word));
+    return {std::move(recovery), {}, std::move(base)};
 }
 
 void run_all(const Database& base, std::string_view text, Format format) {

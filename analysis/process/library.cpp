@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 #include "../failure.h"
@@ -44,11 +43,6 @@ struct Pipe {
 void* library() {
     static void* const handle = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
     return handle;
-}
-
-template <class Function>
-Function* function(const char* name) {
-    return library() == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(library(), name));
 }
 
 }  // namespace
@@ -96,20 +90,21 @@ std::string why_not_loaded(const fs::path& library) {
     return text.empty() ? "a program does not start with it (status " + std::to_string(status) + ")" : text;
 }
 
-bool recover(const fs::path& trace_or_folder) {
+void* library_symbol(const char* name, std::string& why) {
     try {
-        const auto recover_in = function<int(const char*)>("gpushim_recover");
-        if (recover_in != nullptr) return recover_in(trace_or_folder.c_str()) == 0;
-        std::fprintf(stderr, "gpushim: nothing is recovered: %s\n", dlerror());
+        void* const symbol = library() != nullptr ? dlsym(library(), name) : nullptr;
+        if (symbol == nullptr) why = dlerror();
+        return symbol;
     } catch (const Failure& failure) {
-        std::fprintf(stderr, "gpushim: nothing is recovered: %s\n", failure.what());
+        why = failure.what();
+        return nullptr;
     }
-    return false;
 }
 
 std::vector<Hook> hooks() {
     std::vector<Hook> all;
-    const auto row = function<int(unsigned, const char**, const char**)>("gpushim_hook");
+    std::string why;
+    const auto row = library_function<int(unsigned, const char**, const char**)>("gpushim_hook", why);
     const char *name = nullptr, *kind = nullptr;
     for (unsigned i = 0; row != nullptr && row(i, &name, &kind) != 0; ++i) all.push_back({name, kind});
     return all;

@@ -23,9 +23,13 @@ std::string preload_with(const std::filesystem::path& library);
 // Empty: a program starts with it preloaded. Else what the loader said.
 std::string why_not_loaded(const std::filesystem::path& library);
 
-// Brings what killed processes left behind into their traces: of one trace or of all in a folder. False: not
-// all of it; why is on stderr.
-bool recover(const std::filesystem::path& trace_or_folder);
+// One of the library's C functions, to be called in this process. Null: it cannot be had, and why.
+void* library_symbol(const char* name, std::string& why);
+
+template <class Function>
+Function* library_function(const char* name, std::string& why) {
+    return reinterpret_cast<Function*>(library_symbol(name, why));
+}
 
 struct Hook {
     std::string name;

@@ -20,6 +20,11 @@ struct Copies {
 
 std::string or_unknown(const std::string& text) { return text.empty() ? "?" : text; }
 
+// A handle is another in every run; the number in its trace is not.
+std::string stream_label(const std::string& stream, std::optional<int64_t> id) {
+    return id && stream.starts_with("0x") ? "stream " + std::to_string(*id) : or_unknown(stream);
+}
+
 std::vector<Copies> copies_of(const Inputs& inputs) {
     std::vector<Copies> all;
     for (const Trace& trace : inputs.traces) {
@@ -27,7 +32,7 @@ std::vector<Copies> copies_of(const Inputs& inputs) {
             "SELECT kind, stream, source, target, coalesce(blocking, 0), copies, bytes, call_sum_ns FROM "
             "v_copy_total");
         while (query.step())
-            all.push_back({&trace, or_unknown(query.text(0)), or_unknown(query.text(1)),
+            all.push_back({&trace, or_unknown(query.text(0)), stream_label(query.text(1), query.maybe(8)),
                            or_unknown(query.text(2)) + " to " + or_unknown(query.text(3)),
                            query.number(4) != 0, query.number(5), query.number(6), query.number(7)});
     }

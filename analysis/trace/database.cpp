@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "../failure.h"
+#include "../process/temporary.h"
 
 namespace gpushim::analysis {
 
@@ -57,16 +58,10 @@ std::string uri_of(const fs::path& path, const char* options) {
 
 fs::path with_suffix(fs::path path, const char* suffix) { return path += suffix; }
 
-std::shared_ptr<const fs::path> private_copy(const fs::path& path) {
-    std::string name = (fs::temp_directory_path() / "gpushim-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) fail(name, strerror(errno));
-    std::shared_ptr<const fs::path> folder(new fs::path(name), [](const fs::path* made) {
-        std::error_code ignored;  // a copy left in the temporary folder harms nobody
-        fs::remove_all(*made, ignored);
-        delete made;
-    });
-    fs::copy_file(path, *folder / "copy.db");
-    fs::copy_file(with_suffix(path, "-wal"), *folder / "copy.db-wal");
+std::shared_ptr<const TemporaryFolder> private_copy(const fs::path& path) {
+    auto folder = std::make_shared<const TemporaryFolder>();
+    fs::copy_file(path, folder->path() / "copy.db");
+    fs::copy_file(with_suffix(path, "-wal"), folder->path() / "copy.db-wal");
     return folder;
 }
 
@@ -118,7 +113,7 @@ Database::Database(const fs::path& path) : where_(path.string()) {
         std::error_code none;
         if (fs::exists(wal, none)) {
             copy_ = private_copy(path);
-            open(uri_of(*copy_ / "copy.db", "mode=rw"), SQLITE_OPEN_READWRITE);
+            open(uri_of(copy_->path() / "copy.db", "mode=rw"), SQLITE_OPEN_READWRITE);
         } else {
             open(uri_of(path, "immutable=1"), SQLITE_OPEN_READONLY);
         }

@@ -17,6 +17,8 @@ struct sqlite3_stmt;
 
 namespace gpushim::analysis {
 
+class TemporaryFolder;
+
 struct Blob {
     std::string bytes;
 };
@@ -75,7 +77,7 @@ class Database {
     std::string where_;
     // A copy, where the file cannot be read in place; removed with this object. Behind the connection that
     // uses it.
-    std::shared_ptr<const std::filesystem::path> copy_;
+    std::shared_ptr<const TemporaryFolder> copy_;
     std::unique_ptr<sqlite3, Close> base_;
 };
 

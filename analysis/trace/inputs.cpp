@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "../failure.h"
+#include "../process/recovery.h"
 
 namespace gpushim::analysis {
 
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int kSchemaVersion = 1;
 
-Trace open_trace(const fs::path& path) {
-    Trace trace{path, Database(path), 0, {}, {}, "", "", "", 0, ""};
+Trace open_trace(const fs::path& path, const fs::path& file) {
+    Trace trace{path, Database(file), 0, {}, {}, "", "", "", 0, ""};
     const int version = trace.base.schema_version();
     if (version == 0) throw Failure(path.string() + ": not a trace of gpushim");
     if (version > kSchemaVersion)
@@ -63,9 +64,9 @@ void keep_newest_run(Inputs& inputs, const fs::path& folder) {
                            " traces:" + others);
 }
 
-void add(Inputs& inputs, const fs::path& path) {
+void add(Inputs& inputs, const fs::path& path, const Recovery& recovery) {
     try {
-        inputs.traces.push_back(open_trace(path));
+        inputs.traces.push_back(open_trace(path, recovery.file_of(path)));
     } catch (const Failure& failure) {
         inputs.refused.push_back(failure.what());
     }
@@ -98,14 +99,14 @@ std::vector<fs::path> databases_in(const fs::path& folder) {
     return all;
 }
 
-Inputs open_traces(std::span<const std::string> words) {
+Inputs open_traces(std::span<const std::string> words, const Recovery& recovery) {
     Inputs inputs;
     for (const std::string& word : words) {
         if (!fs::is_directory(word)) {
-            add(inputs, word);
+            add(inputs, word, recovery);
             continue;
         }
-        for (const fs::path& path : databases_in(word)) add(inputs, path);
+        for (const fs::path& path : databases_in(word)) add(inputs, path, recovery);
         if (words.size() == 1) keep_newest_run(inputs, word);
     }
     drop_repeated(inputs);

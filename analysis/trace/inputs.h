@@ -10,6 +10,8 @@
 
 namespace gpushim::analysis {
 
+class Recovery;
+
 struct Trace {
     std::filesystem::path path;
     Database base;
@@ -36,6 +38,6 @@ struct Inputs {
 
 // Opens all that is there. Of one folder with several runs the newest is taken and the others are noted.
 // Throws Failure where nothing is left.
-Inputs open_traces(std::span<const std::string> words);
+Inputs open_traces(std::span<const std::string> words, const Recovery& recovery);
 
 }  // namespace gpushim::analysis
