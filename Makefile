@@ -133,7 +133,8 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 	@echo "  LINK   $@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so -Wl,-z,now,-z,relro,-z,nodelete \
 	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc \
-	    -o $@ $(SHIM_OBJECTS) -l:libsqlite3.a -lm
+	    -o $@.new $(SHIM_OBJECTS) -l:libsqlite3.a -lm
+	@mv -f $@.new $@ # programs that run with the old one keep it
 
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
 ANALYZER         := $(BUILD)/gpushim
