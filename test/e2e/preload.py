@@ -83,7 +83,7 @@ class PreloadCase(unittest.TestCase):
 
     def recover(self):
         """What was still in rings when processes ended without saying so goes into their traces."""
-        box.run([ANALYZER, "report", self.folder], sim=False)
+        box.run([ANALYZER, "report", *self.traces()], sim=False)
 
     def the_trace(self):
         traces = self.traces()

@@ -55,7 +55,7 @@ PROGRAMS = {
                               " for how in (\"fork\", \"spawn\", \"forkserver\"):\\n"
                               "  with m.get_context(how).Pool(2) as p: print(how, p.map(abs, range(5)))\\n'"
                               " >p.py; python3 p.py",
-    "what the process has": "ls /proc/self/fd | wc -l; ls /proc/self/task | wc -l; grep Sig /proc/self/status",
+    "what it has": "ls /proc/self/fd | wc -l; ls /proc/self/task | wc -l; grep Sig /proc/self/status",
 }
 
 COUNTS_DEVICES = {
