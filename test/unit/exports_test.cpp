@@ -11,6 +11,7 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace {
@@ -25,24 +26,24 @@ namespace {
 #undef EXPORT
 
 struct Row {
-    std::string name, implementation, base, per_thread;
+    std::string_view name, implementation, base, per_thread;
     int version;
 };
 
-const Row kRows[] = {
+constexpr Row kRows[] = {
 #define EXPORT(name, implementation, base, version, per_thread) \
     {#name, #implementation, #base, #per_thread, version},
 #include "exports.def"
 #undef EXPORT
 };
 
-long count_of(const std::string& per_thread) {
+long count_of(std::string_view per_thread) {
     return std::count_if(std::begin(kRows), std::end(kRows),
                          [&](const Row& row) { return row.per_thread == per_thread; });
 }
 
 TEST_CASE("there are 637 exports, 77 of them _ptsz and 20 _ptds", "[exports]") {
-    std::set<std::string> names;
+    std::set<std::string_view> names;
     for (const Row& row : kRows) names.insert(row.name);
     CHECK(names.size() == 637);
     CHECK(std::size(kRows) == 637);
@@ -52,8 +53,8 @@ TEST_CASE("there are 637 exports, 77 of them _ptsz and 20 _ptds", "[exports]") {
 
 TEST_CASE("an export is its implementation and its per-thread suffix", "[exports]") {
     for (const Row& row : kRows) {
-        const std::string suffix = row.per_thread == "none" ? "" : "_" + row.per_thread;
-        CHECK(row.name == row.implementation + suffix);
+        const std::string suffix = row.per_thread == "none" ? "" : "_" + std::string(row.per_thread);
+        CHECK(row.name == std::string(row.implementation) + suffix);
         CHECK(row.implementation.rfind(row.base, 0) == 0);
     }
 }
@@ -67,7 +68,7 @@ TEST_CASE("the rows of a base stand together, oldest first", "[exports]") {
 }
 
 TEST_CASE("a per-thread form exists only beside a plain one", "[exports]") {
-    std::set<std::string> names;
+    std::set<std::string_view> names;
     for (const Row& row : kRows) names.insert(row.name);
     for (const Row& row : kRows) CHECK(names.count(row.implementation) == 1);
 }
