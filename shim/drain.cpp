@@ -41,9 +41,15 @@ void copy_slot(Slot& to, const Slot& from, bool finished) {
     for (size_t i = 0; i < std::size(to.word); ++i) to.word[i] = finished ? from.word[i] : 0;
 }
 
+// One that is being adopted comes with the next scan: its turn is still that of its last owner.
 bool is_in_use(const Ring& ring) {
     const RingState state = ring.state.load(std::memory_order_acquire);
-    return state == RingState::taken || state == RingState::left || state == RingState::adopting;
+    return state == RingState::taken || state == RingState::left;
+}
+
+bool has_memory(const Ring& ring) {
+    const RingState state = ring.state.load(std::memory_order_acquire);
+    return state != RingState::absent && state != RingState::making;
 }
 
 }  // namespace
@@ -60,6 +66,9 @@ void Drain::scan(bool ending) {
     fullest_ = 0;
     find_rings();
     for (Ring* ring : order_) scan_ring(*ring, ending);
+    // Of spare ones, too: their last owner may have lost something after the last scan.
+    for (Ring& ring : all_rings())
+        if (has_memory(ring)) note_drops(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) note_drops(*process_ring(), process_cursor_);
     map_times();
     if (!cut_short_ && !was_cut_short) watermark_.scanned(started_ns, clock_ns(CLOCK_MONOTONIC));
@@ -81,7 +90,6 @@ void Drain::scan_ring(Ring& ring, bool ending) {
     const bool is_over = ending || (!cursor.open.empty() && is_orphan(ring));
     scan_slots(ring, cursor);
     settle_open(ring, cursor, is_over);
-    note_drops(*ring.header, cursor);
     const uint64_t used = cursor.next - ring.header->tail.load(std::memory_order_relaxed);
     fullest_ = std::max(fullest_, static_cast<double>(used) / ring.header->slot_count);
 }
@@ -194,7 +202,8 @@ void Drain::put_anchor(RingHeader& header, const ClockPair& pair) {
 
 Batch Drain::batch() {
     progress_.clear();
-    for (Ring* ring : order_) report(*ring->header, cursor_of(*ring));
+    for (Ring& ring : all_rings())
+        if (has_memory(ring)) report(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) report(*process_ring(), process_cursor_);
     return {{events_.get(), count_}, progress_, pairs_, watermark_.ns()};
 }
@@ -208,9 +217,8 @@ void Drain::report(const RingHeader& header, Cursor& cursor) {
 
 void Drain::committed() {
     for (Ring& ring : all_rings()) {
-        if (!is_in_use(ring)) continue;
+        if (!has_memory(ring) || !cursor_of(ring).changed) continue;
         Cursor& cursor = cursor_of(ring);
-        if (!cursor.changed) continue;
         // Release: what was read here is done with before the producer writes there again.
         const uint64_t tail = cursor.open.empty() ? cursor.next : cursor.open.front().position;
         ring.header->tail.store(tail, std::memory_order_release);

@@ -102,7 +102,7 @@ struct RingOwner {
     int32_t tid;
     uint32_t number;
 };
-constexpr size_t kOwners = 32;
+constexpr size_t kOwners = 256;
 
 // First page(s) of a ring's file; slots follow at kSlotsOffset.
 struct RingHeader {
@@ -131,7 +131,7 @@ struct RingHeader {
     Anchor anchors[kAnchors];
 };
 // One file without slots per process, ring_id 0, counts what was lost where a thread had no ring at all.
-constexpr size_t kSlotsOffset = 8192;
+constexpr size_t kSlotsOffset = 12288;
 static_assert(sizeof(RingHeader) <= kSlotsOffset);
 
 }  // namespace gpushim

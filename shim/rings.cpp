@@ -358,15 +358,17 @@ void collect(Ring& ring) {
 
 }  // namespace
 
-void care_for_rings(bool busy) {
+void care_for_rings(bool busy, bool may_shrink) {
     uint32_t spares = 0;
     bool has_large = false;
     for (Ring& ring : all_rings()) {
+        const bool was_spare = state_of(ring) == RingState::spare;
         collect(ring);
         if (state_of(ring) != RingState::spare) continue;
-        const bool is_large = ring.header->slot_count >= kLargeSlots;
-        has_large = has_large || is_large;
-        if (++spares > kSparesAtMost && move(ring, RingState::spare, RingState::making)) unmake_ring(ring);
+        has_large = has_large || ring.header->slot_count >= kLargeSlots;
+        if (++spares <= kSparesAtMost || !may_shrink) continue;
+        // Not those that have just become spare: what they have lost is to be read first.
+        if (was_spare && move(ring, RingState::spare, RingState::making)) unmake_ring(ring);
     }
     while (spares++ < kSparesKept) make_spare(kSmallSlots);
     if (busy && !has_large) make_spare(kLargeSlots);

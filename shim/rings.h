@@ -60,7 +60,8 @@ RingHeader* process_ring();
 
 // The writer, in every pass: rings that nobody uses any more become spare, two spares are kept, and a large
 // one where a thread was seen to be busy.
-void care_for_rings(bool busy);
+// `may_shrink`: all that was in rings or counted there is in the database, so that surplus ones may go.
+void care_for_rings(bool busy, bool may_shrink);
 
 // The writer: whether the thread that has it, or had it last, is gone.
 bool is_orphan(const Ring& ring);

@@ -139,7 +139,7 @@ void make_rings(Folder& folder, TraceIdentity& identity) {
     settings.folder = identity.rings_survive ? folder.path : nullptr;
     if (!identity.rings_survive) settings.max_bytes = kPrivateBudget;
     open_rings(settings);
-    care_for_rings(false);
+    care_for_rings(false, false);
 }
 
 // --- the thread -----------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class Writer {
         drain_.scan(false);
         const bool idle = !drain_.has_news();
         if (drain_.has_news() && is_worth_a_commit()) commit();
-        care_for_rings(drain_.fullest() > kBusy);
+        care_for_rings(drain_.fullest() > kBusy, !drain_.has_news());
         if (drain_.is_full()) return kShortestSleepNs;
         if (idle) return std::min(kIdleSleepNs, last_sleep_ns_ *= 2);
         const double share = std::max(0.0, 1 - drain_.fullest() / kGettingFull);
