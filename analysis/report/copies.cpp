@@ -29,8 +29,8 @@ std::vector<Copies> copies_of(const Inputs& inputs) {
     std::vector<Copies> all;
     for (const Trace& trace : inputs.traces) {
         Query query = trace.base.prepare(
-            "SELECT kind, stream, source, target, coalesce(blocking, 0), copies, bytes, call_sum_ns FROM "
-            "v_copy_total");
+            "SELECT kind, stream, source, target, coalesce(blocking, 0), copies, bytes, call_sum_ns,"
+            " stream_id FROM v_copy_total");
         while (query.step())
             all.push_back({&trace, or_unknown(query.text(0)), stream_label(query.text(1), query.maybe(8)),
                            or_unknown(query.text(2)) + " to " + or_unknown(query.text(3)),

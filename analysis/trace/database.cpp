@@ -26,19 +26,25 @@ constexpr int kPatienceMs = 2000;         // for a program that is just writing
     throw Failure(where.empty() ? what : where + ": " + what, kUsage);
 }
 
+constexpr size_t kReadVersion = 19;  // place in the header: 2 says that changes come by a -wal
+struct Header {
+    char bytes[kReadVersion + 1];
+};
+
 // A pipe or device is neither opened for long nor read: it may block, or never end.
-void require_database_file(const fs::path& path) {
+Header require_database_file(const fs::path& path) {
     const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (file < 0) fail(path.string(), strerror(errno));
     struct stat status;
-    char start[kMagic.size()];
+    Header start;
     const bool is_file = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
-    const bool is_base = is_file && pread(file, start, sizeof start, 0) == sizeof start &&
-                         std::string_view(start, sizeof start) == kMagic;
+    const bool is_base = is_file && pread(file, &start, sizeof start, 0) == sizeof start &&
+                         std::string_view(start.bytes, kMagic.size()) == kMagic;
     close(file);
     if (!is_file) fail(path.string(), "not a regular file");
     if (status.st_size == 0) fail(path.string(), "empty");
     if (!is_base) fail(path.string(), "not a SQLite database");
+    return start;
 }
 
 // "file:" with what SQLite would take for its own syntax escaped.
@@ -100,25 +106,20 @@ void Database::trust_nothing() const {
 }
 
 Database::Database(const fs::path& path) : where_(path.string()) {
-    require_database_file(path);
-    const fs::path wal = with_suffix(path, "-wal");
-    try {
+    const bool by_wal = require_database_file(path).bytes[kReadVersion] == 2;
+    std::error_code none;
+    if (by_wal && !fs::exists(with_suffix(path, "-wal"), none)) {
+        // Nobody writes it, and nothing of ours shall lie beside it: a reader of a -wal makes one, and leaves
+        // it.
+        open(uri_of(path, "immutable=1"), SQLITE_OPEN_READONLY);
+    } else if (by_wal && access(path.parent_path().empty() ? "." : path.parent_path().c_str(), W_OK) != 0) {
+        // SQLite may not make its -shm there.
+        copy_ = private_copy(path);
+        open(uri_of(copy_->path() / "copy.db", "mode=rw"), SQLITE_OPEN_READWRITE);
+    } else {
         open(uri_of(path, "mode=ro"), SQLITE_OPEN_READONLY);
-        prepare("SELECT count(*) FROM sqlite_schema").step();
-    } catch (const Failure&) {
-        const int code = base_ ? sqlite3_errcode(base_.get()) : SQLITE_ERROR;
-        if (code != SQLITE_CANTOPEN && code != SQLITE_READONLY) throw;
-        // A folder in which SQLite may not make its -shm. Without a -wal nobody writes: the file is all there
-        // is.
-        std::error_code none;
-        if (fs::exists(wal, none)) {
-            copy_ = private_copy(path);
-            open(uri_of(copy_->path() / "copy.db", "mode=rw"), SQLITE_OPEN_READWRITE);
-        } else {
-            open(uri_of(path, "immutable=1"), SQLITE_OPEN_READONLY);
-        }
-        prepare("SELECT count(*) FROM sqlite_schema").step();
     }
+    prepare("SELECT count(*) FROM sqlite_schema").step();
     run("PRAGMA query_only = ON");
 }
 
