@@ -1,5 +1,6 @@
-// A program that gets at the driver in one of many ways and then works: launches, copies, a synchronize. Prints what
-// it has seen, which is the same with and without a shim; in HITS, if that is set, leaves what the shim counted.
+// A program that gets at the driver in one of many ways and then works: launches, copies, a synchronize.
+// Prints what it has seen, which is the same with and without a shim; in HITS, if that is set, leaves what
+// the shim counted.
 //
 //   WAY: LINKED, DLOPEN, DLVSYM, DEFAULT (RTLD_DEFAULT), PROC1, PROC2
 #define _GNU_SOURCE
@@ -27,22 +28,20 @@
 #define VERSION(first) first
 #endif
 
-#define FUNCTIONS(F)                          \
-    F(cuInit, "cuInit", 2000)                 \
-    F(cuDeviceGet, "cuDeviceGet", 2000)       \
-    F(cuCtxCreate_v2, "cuCtxCreate", 3020)    \
-    F(cuModuleLoadData, "cuModuleLoadData", 2000) \
+#define FUNCTIONS(F)                                    \
+    F(cuInit, "cuInit", 2000)                           \
+    F(cuDeviceGet, "cuDeviceGet", 2000)                 \
+    F(cuCtxCreate_v2, "cuCtxCreate", 3020)              \
+    F(cuModuleLoadData, "cuModuleLoadData", 2000)       \
     F(cuModuleGetFunction, "cuModuleGetFunction", 2000) \
-    F(cuMemAlloc_v2, "cuMemAlloc", 3020)      \
-    F(cuMemcpyHtoD_v2, "cuMemcpyHtoD", VERSION(3020))  \
-    F(cuMemcpyDtoH_v2, "cuMemcpyDtoH", VERSION(3020))  \
-    F(cuLaunchKernel, "cuLaunchKernel", VERSION(4000)) \
+    F(cuMemAlloc_v2, "cuMemAlloc", 3020)                \
+    F(cuMemcpyHtoD_v2, "cuMemcpyHtoD", VERSION(3020))   \
+    F(cuMemcpyDtoH_v2, "cuMemcpyDtoH", VERSION(3020))   \
+    F(cuLaunchKernel, "cuLaunchKernel", VERSION(4000))  \
     F(cuCtxSynchronize, "cuCtxSynchronize", 2000)
 
 #define DECLARE(export, base, version) __typeof__(&export) export;
-static struct {
-    FUNCTIONS(DECLARE)
-} my;
+static struct { FUNCTIONS(DECLARE) } my;
 
 #if WAY == PROC1 || WAY == PROC2
 static void* find(void* driver, const char* export, const char* base, int version) {
@@ -76,7 +75,7 @@ static int get_functions(void) {
 #else
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | (WAY == DEFAULT ? RTLD_GLOBAL : RTLD_LOCAL));
     if (driver == NULL) return printf("no driver: %s\n", dlerror()), 0;
-#define TAKE(export, base, version)                             \
+#define TAKE(export, base, version)                                        \
     my.export = (__typeof__(&export))find(driver, #export, base, version); \
     if (my.export == NULL) return printf("no %s\n", #export), 0;
 #endif
@@ -87,7 +86,9 @@ static int get_functions(void) {
     return 1;
 }
 
-static uint64_t (*hits(void))(const char*) { return (uint64_t(*)(const char*))dlsym(RTLD_DEFAULT, "gpushim_hits"); }
+static uint64_t (*hits(void))(const char*) {
+    return (uint64_t(*)(const char*))dlsym(RTLD_DEFAULT, "gpushim_hits");
+}
 
 static void leave_hits(void) {
     const char* path = getenv("HITS");
@@ -100,10 +101,10 @@ static void leave_hits(void) {
     fclose(file);
 }
 
-#define CHECK(call)                                                                    \
-    do {                                                                               \
-        CUresult result = my.call;                                                     \
-        if (result != CUDA_SUCCESS) return printf("%s: %d\n", #call, (int)result), 1;  \
+#define CHECK(call)                                                                   \
+    do {                                                                              \
+        CUresult result = my.call;                                                    \
+        if (result != CUDA_SUCCESS) return printf("%s: %d\n", #call, (int)result), 1; \
     } while (0)
 
 static const char kPtx[] =
@@ -131,8 +132,7 @@ int main(void) {
     CHECK(cuModuleGetFunction(&function, module, "work"));
     CHECK(cuMemAlloc_v2(&memory, sizeof there));
     CHECK(cuMemcpyHtoD_v2(memory, there, sizeof there));
-    for (int i = 0; i < 7; ++i)
-        CHECK(cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+    for (int i = 0; i < 7; ++i) CHECK(cuLaunchKernel(function, 2, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
     CHECK(cuCtxSynchronize());
     CHECK(cuMemcpyDtoH_v2(back, memory, sizeof back));
     printf("7 launches, %s\n", memcmp(there, back, sizeof back) == 0 ? "the bytes came back" : "OTHER BYTES");

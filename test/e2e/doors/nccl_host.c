@@ -1,5 +1,5 @@
-// Two GPUs in one process add their numbers up: a group of AllReduces, then a group of ncclBcast, whose every call
-// reaches ncclBroadcast in NCCL itself.
+// Two GPUs in one process add their numbers up: a group of AllReduces, then a group of ncclBcast, whose every
+// call reaches ncclBroadcast in NCCL itself.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <nccl.h>
@@ -9,13 +9,12 @@
 
 #define GPUS 2
 #define COUNT 64
-#define FUNCTIONS(F) \
-    F(ncclCommInitAll) F(ncclGroupStart) F(ncclGroupEnd) F(ncclAllReduce) F(ncclBcast) F(ncclBroadcast) F(ncclCommDestroy)
+#define FUNCTIONS(F)   \
+    F(ncclCommInitAll) \
+    F(ncclGroupStart) F(ncclGroupEnd) F(ncclAllReduce) F(ncclBcast) F(ncclBroadcast) F(ncclCommDestroy)
 
 #define DECLARE(name) __typeof__(&name) name;
-static struct {
-    FUNCTIONS(DECLARE)
-} my;
+static struct { FUNCTIONS(DECLARE) } my;
 
 static int get_functions(void) {
 #ifdef LINKED
@@ -29,9 +28,9 @@ static int get_functions(void) {
     return 1;
 }
 
-#define OK(call)                                                              \
-    do {                                                                      \
-        if ((call) != 0) return printf("%s failed\n", #call), 1;              \
+#define OK(call)                                                 \
+    do {                                                         \
+        if ((call) != 0) return printf("%s failed\n", #call), 1; \
     } while (0)
 
 int main(void) {

@@ -1,4 +1,5 @@
-// A library that wraps a function of libc by RTLD_NEXT (WRAPPER), and a program that calls it and looks around.
+// A library that wraps a function of libc by RTLD_NEXT (WRAPPER), and a program that calls it and looks
+// around.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ int main(void) {
     // Two versions of one name stay apart.
     void* old = dlvsym(RTLD_NEXT, "realpath", "GLIBC_2.2.5");
     void* new = dlvsym(RTLD_NEXT, "realpath", "GLIBC_2.3");
-    printf("%d\n", old != NULL && new != NULL && old != new);
+    printf("%d\n", old != NULL && new != NULL&& old != new);
     printf("%d\n", dlsym(RTLD_NEXT, "no_such_name") == NULL);
     printf("%s\n", dlerror());
     printf("%d\n", dlsym(dlopen("libm.so.6", RTLD_NOW), "no_such_name") == NULL);

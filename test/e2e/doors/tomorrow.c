@@ -8,8 +8,10 @@ static int same(const char* a, const char* b) {
     return *a == *b;
 }
 
-int cuGetProcAddress_v2(const char* symbol, void** address, int version, unsigned long long flags, int* status);
-int cuGetProcAddress_v2(const char* symbol, void** address, int version, unsigned long long flags, int* status) {
+int cuGetProcAddress_v2(const char* symbol, void** address, int version, unsigned long long flags,
+                        int* status);
+int cuGetProcAddress_v2(const char* symbol, void** address, int version, unsigned long long flags,
+                        int* status) {
     (void)flags;
     *address = 0;
     *status = 1;

@@ -1,0 +1,105 @@
+"""Programs that are hard to live in: calls that do not return, sanitizers, other allocators."""
+import ctypes.util
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import unittest
+
+import box
+from shim_host import LAUNCHES, SHIM, ShimTest
+
+CUDA = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+
+
+class CallsThatDoNotReturn(ShimTest):
+    def test_exception_longjmp_and_cancel(self):
+        behind = self.build("leaves.cpp", "libbehind.so", "-DDRIVER", compiler="g++")
+        host = self.build("leaves.cpp", "leaves", "-rdynamic", behind, *self.linked(), compiler="g++")
+        run = self.assert_undisturbed([host], LD_LIBRARY_PATH=f"{self.folder}:{box.SIM}")
+        self.assertIn("caught 7\njumped\nthe stack was unwound\ncancelled\n", run.stdout)
+        launches = 1 + 10 + 10 + 1 + 10
+        self.assertEqual(run.counts["cuLaunchKernel"], launches)
+        self.assertEqual(self.recorded("launch"), launches)
+
+    def recorded(self, table):
+        (trace,) = self.folder.glob("*.db")
+        with sqlite3.connect(trace) as base:
+            return base.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+
+class Allocators(ShimTest):
+    def test_jemalloc_before_and_behind(self):
+        jemalloc = ctypes.util.find_library("jemalloc")
+        if jemalloc is None:
+            self.skipTest("libjemalloc2 is not installed")
+        host = self.build("host.c", "host", "-DWAY=DLOPEN")
+        alone = self.run_host([host], preload=[jemalloc])
+        for order in ([jemalloc, SHIM], [SHIM, jemalloc]):
+            with self.subTest(first=order[0]):
+                run = self.run_host([host], preload=order)
+                self.assertEqual(run.seen, alone.seen)
+                self.assertEqual(run.hits["cuLaunchKernel"], LAUNCHES)
+
+
+class Sanitizers(ShimTest):
+    """A sanitizer's runtime has to be the first preload; its start-up asks dlsym before anything is ready."""
+
+    def check(self, sanitizer, runtime):
+        path = subprocess.run(["gcc", f"-print-file-name={runtime}"], capture_output=True, text=True,
+                              check=True).stdout.strip()
+        if not os.path.isabs(path):
+            self.skipTest(f"{runtime} is not installed")
+        for way in ("DLOPEN", "LINKED", "PROC2"):
+            host = self.build("host.c", f"host_{way}", f"-DWAY={way}", f"-fsanitize={sanitizer}", "-g",
+                              *(self.linked() if way == "LINKED" else []))
+            with self.subTest(way=way):
+                # Leaks of the box itself are not what this is about.
+                options = {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "report_bugs=1"}
+                alone = self.run_host([host], preload=[path], **options)
+                run = self.run_host([host], preload=[path, SHIM], **options)
+                self.assertEqual(run.seen, alone.seen)
+                self.assertEqual(run.hits["cuLaunchKernel"], LAUNCHES)
+                self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_address(self):
+        self.check("address", "libasan.so")
+
+    def test_thread(self):
+        self.check("thread", "libtsan.so")
+
+
+class RealLibraries(ShimTest):
+    """NVIDIA's own runtime and cublasLt, where they are installed. They do not accept a simulated driver; what they
+    look up before they find out has the same outcome with and without the shim, only that the shim is found."""
+
+    def lookups(self, library, program, preload):
+        recorder = self.build("lookups.c", "lookups.so")
+        rows = self.folder / "rows"
+        rows.unlink(missing_ok=True)
+        done = self.run_host([sys.executable, "-c", program, library], [recorder, *preload], LOOKUPS=rows)
+        return done.seen, rows.read_text(encoding="utf-8").splitlines() if rows.exists() else []
+
+    def check(self, name, program, at_least):
+        library = CUDA / "lib64" / name
+        if not library.exists():
+            self.skipTest(f"{library} is not installed")
+        seen_alone, alone = self.lookups(library, program, [])
+        seen, rows = self.lookups(library, program, [SHIM])
+        self.assertEqual(seen, seen_alone)
+        self.assertEqual([row.replace("-> shim", "-> driver").replace(" shim", " driver") for row in rows], alone)
+        found = [row for row in rows if row.endswith(" shim")]
+        self.assertGreaterEqual(len(found), at_least, rows)
+
+    def test_the_runtime(self):
+        self.check("libcudart.so.13", "import ctypes, os, sys\n"
+                   "ctypes.CDLL(sys.argv[1]).cudaGetDeviceCount(ctypes.byref(ctypes.c_int()))\n"
+                   "os._exit(0)\n", 200)
+
+    def test_cublaslt(self):
+        self.check("libcublasLt.so.13", "import ctypes, os, sys\nctypes.CDLL(sys.argv[1])\nos._exit(0)\n", 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
