@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <cstdlib>
 #include <cstring>
 
 namespace gpushim::shim {
@@ -190,6 +191,14 @@ void Database::Close::operator()(sqlite3* base) const {
     sqlite3_close_v2(base);  // nothing can be done about a failure; what was committed is safe
 }
 
+// SQLite would follow a link in the last part of a path; folders may well be links.
+std::string resolved(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const std::unique_ptr<char, void (*)(void*)> real(realpath(folder.c_str(), nullptr), std::free);
+    return real == nullptr ? path : real.get() + ("/" + path.substr(slash + 1));
+}
+
 // On a network file system the name was taken with O_EXCL, which is all the exclusivity that can be had
 // there.
 Database::Database(const std::string& path, Open how) {
@@ -198,8 +207,10 @@ Database::Database(const std::string& path, Open how) {
     const int access = how == Open::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
     const int creates = how == Open::create ? SQLITE_OPEN_CREATE : 0;
     sqlite3* made = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &made, access | creates | SQLITE_OPEN_EXRESCODE,
-                                     network && how != Open::read ? "unix-none" : "unix");
+    const int code = sqlite3_open_v2(
+        (how == Open::read ? path : resolved(path)).c_str(), &made,
+        access | creates | SQLITE_OPEN_EXRESCODE | (how == Open::read ? 0 : SQLITE_OPEN_NOFOLLOW),
+        network && how != Open::read ? "unix-none" : "unix");
     base_.reset(made);
     check(made, code);
     check(made, sqlite3_busy_timeout(made, 100));

@@ -68,10 +68,12 @@ void Handles::lives_in(Life& life, Life& home) {
 }
 
 void Handles::died(Life& life, int64_t time_ns) {
-    if (life.died_ns != kForEver) return;
+    if (life.died_ns <= time_ns || life.end_written) return;
+    if (life.died_ns == kForEver) {
+        dead_.push_back(&life);
+        ended_.push_back(&life);
+    }
     life.died_ns = std::max(time_ns, life.since_ns);
-    if (life.written) tables_.handle_end.add(life.id, life.died_ns);
-    dead_.push_back(&life);
     for (Life* child = life.child; child != nullptr; child = child->sibling) died(*child, time_ns);
 }
 
@@ -103,12 +105,18 @@ Life* Handles::primary_context(int64_t device, int64_t time_ns) {
 void Handles::add_rows() {
     for (Life* life : unwritten_) {
         life->written = true;
+        life->end_written = life->died_ns != kForEver;
         tables_.handle.add(life->id, tables_.handle.text(object_name(life->object)),
                            static_cast<int64_t>(life->handle), life->born_ns,
                            life->died_ns == kForEver ? kNull : life->died_ns, life->parent_id, life->extra,
                            life->name_id);
     }
+    for (Life* life : ended_) {
+        if (!life->end_written) tables_.handle_end.add(life->id, life->died_ns);
+        life->end_written = true;
+    }
     unwritten_.clear();
+    ended_.clear();
 }
 
 void Handles::unlink(Life& life) {
@@ -161,6 +169,7 @@ void Handles::load(Database& base) {
         if (home != known.end() && is_home(life.object, home->second->object)) lives_in(life, *home->second);
         if (rows.number(4) == kNull) continue;
         life.died_ns = rows.number(4);
+        life.end_written = true;
         dead_.push_back(&life);
     }
     unwritten_.clear();

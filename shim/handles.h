@@ -59,6 +59,7 @@ struct Life {
     Life* sibling = nullptr;
     bool primary = false;  // a device's primary context
     bool written = false;
+    bool end_written = false;
     bool asked = false;  // for its name
 
     bool is_at(int64_t time_ns) const { return since_ns <= time_ns && time_ns < died_ns; }
@@ -73,7 +74,8 @@ class Handles {
     Life& born(Object object, uint64_t handle, int64_t time_ns, int64_t parent_id = kNull,
                int64_t extra = kNull);
     void lives_in(Life& life, Life& home);
-    void died(Life& life, int64_t time_ns);
+    void died(Life& life,
+              int64_t time_ns);  // or earlier, if that is told of one whose handle was given out again
     void name(Life& life, int64_t name_id);
 
     Life* find(Object object, uint64_t handle, int64_t time_ns);
@@ -83,7 +85,7 @@ class Handles {
     // Of that device; null: not seen.
     Life* primary_context(int64_t device, int64_t time_ns);
 
-    void add_rows();  // of what was born since the last call
+    void add_rows();  // of what was born and what ended since the last call
     void forget_before(int64_t time_ns);
     std::unordered_map<int64_t, Life*> by_id();  // of all that are remembered
     size_t remembered() const { return lives_.size() - free_.size(); }
@@ -108,7 +110,8 @@ class Handles {
     std::vector<Life*> free_;
     std::unordered_map<Key, Life*, Hash> newest_;
     std::vector<Life*> unwritten_;
-    std::deque<Life*> dead_;  // in the order in which they were told
+    std::vector<Life*> ended_;  // whose end is not written
+    std::deque<Life*> dead_;    // in the order in which they were told
     int64_t last_id_ = 0;
 };
 

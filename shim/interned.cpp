@@ -96,9 +96,9 @@ int64_t Shapes::id(const Shape& shape) {
 
 void Shapes::load(Database& base) {
     Statement rows = base.prepare(
-        "SELECT id, handle_id, api_id, grid_x | grid_y << 32 | grid_z << 48,"
-        " block_x | block_y << 11 | block_z << 22 | shared_bytes << 32,"
-        " cluster_x | cluster_y << 16 | cluster_z << 32, attributes FROM shape ORDER BY id");
+        "SELECT id, handle_id, api_id, grid_x | (grid_y << 32) | (grid_z << 48),"
+        " block_x | (block_y << 11) | (block_z << 22) | (shared_bytes << 32),"
+        " cluster_x | (cluster_y << 16) | (cluster_z << 32), attributes FROM shape ORDER BY id");
     while (rows.step()) {
         last_id_ = rows.number(0);
         ids_.try_emplace(Shape{rows.number(1), rows.number(2), or_zero(rows.number(3)),
