@@ -133,7 +133,7 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 	@echo "  LINK   $@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so -Wl,-z,now,-z,relro,-z,nodelete \
 	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc \
-	    -o $@.new $(SHIM_OBJECTS) -l:libsqlite3.a -lm
+	    -o $@.new $(SHIM_OBJECTS) -l:libsqlite3.a
 	@mv -f $@.new $@ # programs that run with the old one keep it
 
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
@@ -177,6 +177,13 @@ $(addprefix $(BENCH)/,$(BENCH_PROGRAMS)): $(BENCH)/%: $(OBJ)/test/bench/%.o $(BU
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $< -ldl $(if $(filter lttng%,$*),-llttng-ust)
 all: $(BENCH_FILES)
+
+# --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
+OBJECTS += $(OBJ)/test/gpu/launch_cost.o
+all product: $(BUILD)/gpu/launch_cost
+$(BUILD)/gpu/launch_cost: $(OBJ)/test/gpu/launch_cost.o $(SIM)/libcuda.so.1 $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@$(LINK) -o $@ $< -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda
 
 # --- examples: one program from each folder that has C++ sources ------------------------------------------
 EXAMPLES := $(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.cpp))))

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "../lifecycle.h"
 #include "counters.h"
 #include "resolve.h"
 
@@ -43,7 +44,7 @@ bool belongs_to_tool(ApiId api, const void* found) {
 }  // namespace
 
 void* swapped(ApiId api, void* found, const void* caller) {
-    if (found == nullptr || found == entry_of(api)) return found;
+    if (found == nullptr || found == entry_of(api) || disabled()) return found;
     void* known = original(api);
     if (known != nullptr && !is_in_library(known) && in_one_object(known, caller)) return found;
     if (found == known || found == library_export(api)) return entry_of(api);

@@ -1,6 +1,7 @@
 // The third door: what cuGetProcAddress found is known by identity, never by reasoning about names and
 // versions; those only choose where several exports have one address, or where the driver has given an
 // address that is no export's.
+#include "../lifecycle.h"
 #include "counters.h"
 #include "doors.h"
 #include "elf.h"
@@ -50,7 +51,8 @@ bool is_hooked_base(const char* symbol) {
 }  // namespace
 
 void* swapped_proc_address(const char* symbol, void* found, int version, uint64_t flags, const void* caller) {
-    if (symbol == nullptr || found == nullptr || !is_hooked_base(symbol) || is_ours(found)) return found;
+    if (symbol == nullptr || found == nullptr || !is_hooked_base(symbol) || is_ours(found) || disabled())
+        return found;
     int row = best_row(symbol, found, version, flags);
     if (row != kNone) return swapped(static_cast<ApiId>(row), found, caller);
     if (version > kNewestKnown) {

@@ -143,7 +143,7 @@ struct Thunk<Row, R(A...)> {
         if constexpr (has<Row>(traits::inits)) {
             driver_initialized();
         } else {
-            if (!start_after_success()) return;
+            if (second_copy() || !start_after_success()) return;
             begin(thread, &entered);
             note(thread, result, a...);
             record_late(thread, entered.ticks(), result, a...);

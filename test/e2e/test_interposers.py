@@ -44,16 +44,17 @@ class Interposers(ShimTest):
                     self.assertEqual(self.run_host([host], preload=order).seen, alone.seen)
                     self.assertIn("wrapped, then the original", alone.stdout)
 
-    def test_two_copies_of_the_shim_count_once(self):
+    def test_two_copies_of_the_shim_record_once(self):
         copy = self.folder / "copy" / "libgpushim.so"
         copy.parent.mkdir()
         copy.write_bytes(SHIM.read_bytes())
-        host = self.build("host.c", "host", "-DWAY=DLOPEN")
-        run = self.run_host([host], preload=[SHIM, copy])
-        self.assertEqual(run.hits["cuLaunchKernel"], LAUNCHES)
-        self.assertEqual(len(list(self.folder.glob("*.db"))), self.traces_of_one_copy(host))
-
-    def traces_of_one_copy(self, host):
-        folder = set(self.folder.glob("*.db"))
-        self.run_host([host])
-        return len(set(self.folder.glob("*.db")) - folder)
+        for way in ("DLOPEN", "LINKED"):
+            with self.subTest(way=way):
+                host = self.build("host.c", f"host_{way}", f"-DWAY={way}", *(self.linked() if way == "LINKED" else []))
+                alone = self.run_host([host], preload=())
+                run = self.run_host([host], preload=[SHIM, copy])
+                self.assertEqual(run.seen, alone.seen)
+                self.assertEqual(run.hits["cuLaunchKernel"], LAUNCHES)
+                traces = list(self.folder.glob("*.db"))
+                self.assertEqual(len(traces), 1, "one copy records")
+                traces[0].unlink()
