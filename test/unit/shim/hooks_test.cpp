@@ -24,8 +24,8 @@ std::string suffix(const std::string& name, size_t length) {
     return name.size() > length ? name.substr(name.size() - length) : "";
 }
 
-const link_map* opened(const char* library) {
-    return static_cast<const link_map*>(dlopen(library, RTLD_NOW | RTLD_LOCAL));
+link_map* opened(const char* library) {
+    return static_cast<link_map*>(dlopen(library, RTLD_NOW | RTLD_LOCAL));
 }
 
 }  // namespace
@@ -87,13 +87,13 @@ TEST_CASE("directions are what the names say", "[hooks]") {
 
 TEST_CASE("the look-up in an object finds what the linker finds", "[elf]") {
     for (const char* name : {"libcuda.so.1", "libnccl.so.2", "libc.so.6", "libm.so.6"}) {
-        const link_map* map = opened(name);
+        link_map* map = opened(name);
         REQUIRE(map != nullptr);
         for (const char* symbol : {"cuInit", "cuMemcpyHtoD_v2_ptds", "pncclAllReduce", "printf", "malloc",
                                    "pow", "dlsym", "no_such_name", ""}) {
             INFO(name << " " << symbol);
             Dl_info info = {};
-            void* found = dlsym(const_cast<link_map*>(map), symbol);
+            void* found = dlsym(map, symbol);
             const bool is_its_own = found != nullptr && dladdr(found, &info) != 0 &&
                                     reinterpret_cast<ElfW(Addr)>(info.dli_fbase) == map->l_addr;
             // Where a function chooses its address when it is bound, there is none to be read off the file.
@@ -105,12 +105,12 @@ TEST_CASE("the look-up in an object finds what the linker finds", "[elf]") {
 }
 
 TEST_CASE("every export of the driver is found in its file", "[elf]") {
-    const link_map* map = opened("libcuda.so.1");
+    link_map* map = opened("libcuda.so.1");
     REQUIRE(map != nullptr);
     for (const ApiTraits& row : api_traits) {
         if (row.version == 0) continue;
         INFO(row.name);
-        CHECK(exported_by(map->l_addr, map->l_ld, row.name) == dlsym(const_cast<link_map*>(map), row.name));
+        CHECK(exported_by(map->l_addr, map->l_ld, row.name) == dlsym(map, row.name));
     }
 }
 
@@ -120,11 +120,11 @@ TEST_CASE("the next definition of dlsym is libc's", "[elf]") {
 }
 
 TEST_CASE("calls go on in the library where nobody else stands behind us", "[resolve]") {
-    const link_map* cuda = opened("libcuda.so.1");
-    CHECK(original(api_cuLaunchKernel) == dlsym(const_cast<link_map*>(cuda), "cuLaunchKernel"));
-    const link_map* nccl = opened("libnccl.so.2");
+    link_map* cuda = opened("libcuda.so.1");
+    CHECK(original(api_cuLaunchKernel) == dlsym(cuda, "cuLaunchKernel"));
+    link_map* nccl = opened("libnccl.so.2");
     // The weak name may be anybody's; the one with a p is NCCL's.
-    CHECK(original(api_ncclAllReduce) == dlsym(const_cast<link_map*>(nccl), "pncclAllReduce"));
+    CHECK(original(api_ncclAllReduce) == dlsym(nccl, "pncclAllReduce"));
     CHECK(is_in_library(original(api_ncclAllReduce)));
     CHECK_FALSE(is_in_library(reinterpret_cast<void*>(&std::strlen)));
 }
