@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := accuracy faults mutants fuzz soak wheel deb golden
+NOT_YET      := accuracy faults mutants fuzz soak wheel deb
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -223,8 +223,8 @@ bench:
 	@GPUSHIM_BUILD=$(BUILD) test/bench/run "$(ONLY)"
 
 gpu-check:
-	@$(MAKE) --no-print-directory all
-	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check
+	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
+	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check "$(ONLY)"
 
 clean:
 	rm -rf build
@@ -237,6 +237,10 @@ demo:
 	@scripts/deps
 	@$(MAKE) --no-print-directory product
 	@GPUSHIM_BUILD=$(BUILD) scripts/demo
+
+.PHONY: golden
+golden: product
+	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
 
 # A program that has a file mapped keeps it: a new one takes its place, it is not written over.
 PREFIX    ?= /usr/local

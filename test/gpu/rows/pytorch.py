@@ -1,0 +1,21 @@
+"""PyTorch training steps: the same loss, and as many launches as PyTorch's own profiler counts."""
+import sys
+
+from machine import PROGRAMS, Row, Skip, demand, one, printed_json, same
+
+
+def check(machine):
+    if machine.simulated:
+        raise Skip("PyTorch's runtime refuses a simulated driver")
+    program = [sys.executable, "-B", PROGRAMS / "pytorch.py"]
+    if machine.plain([*program, "there"]).stdout.strip() != "yes":
+        raise Skip("no PyTorch with CUDA")
+    done, traces = machine.same_with_and_without([*program, "train"])
+    trace = one(traces)
+    demand(sum(trace.kernels.values()) > 100, "launches:", trace.kernels)
+    yield Row("the loss of PyTorch", f"{done.stdout.strip()}, the same without the shim")
+    done, traces = machine.traced([*program, "profile"])
+    counted, trace = printed_json(done), one(traces)
+    launched = sum(trace.calls.get(name, 0) for name in trace.calls if name.startswith("cuLaunchKernel"))
+    same(launched, counted["launches"], "launches, by its profiler and by us")
+    yield Row("launches of PyTorch", f"{launched}, as its own profiler counts")
