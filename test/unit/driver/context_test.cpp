@@ -270,3 +270,12 @@ TEST_CASE("without a current context", "[context]") {
     CHECK(cuCtxResetPersistingL2Cache() == CUDA_ERROR_INVALID_CONTEXT);
     CHECK(cuLinkCreate_v2(0, nullptr, nullptr, &link) == CUDA_ERROR_INVALID_CONTEXT);
 }
+
+TEST_CASE("the profiler is started and stopped in a context, and takes no configuration", "[context]") {
+    make_context();
+    CU(cuProfilerStart());
+    CU(cuProfilerStart());
+    CU(cuProfilerStop());
+    CU(cuProfilerStop());
+    CHECK(cuProfilerInitialize("config", "output", CU_OUT_CSV) == CUDA_ERROR_PROFILER_DISABLED);
+}
