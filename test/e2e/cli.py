@@ -1,0 +1,29 @@
+"""Running `gpushim`, off and on the simulated box."""
+import pathlib
+import tempfile
+import unittest
+
+import box
+
+GPUSHIM = box.BUILD / "gpushim"
+LIBRARY = box.BUILD / "libgpushim.so"
+LINKED = box.BUILD / "examples" / "linked"
+TRAIN = box.ROOT / "examples" / "train" / "train.py"
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpushim-cli-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def gpushim(self, *words, expect=0, knobs=None, sim=False, **options):
+        done = box.run([GPUSHIM, *words], knobs, sim, **options)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done
+
+    def traced(self, *command, pattern="%r.%p.db", **knobs):
+        """The program's outcome; its traces are in self.folder."""
+        return box.run([GPUSHIM, "run", "-o", self.folder / pattern, "--", *command], knobs)

@@ -1,0 +1,64 @@
+"""Traces made by hand from the schema: small, exact, and as strange as a test wants them."""
+import pathlib
+import sqlite3
+
+import box
+
+SCHEMA = box.ROOT / "shim" / "schema"
+APIS = [(1, "cuLaunchKernel", "launch"), (2, "cuMemcpyHtoD_v2", "copy"), (3, "cuStreamSynchronize", "sync"),
+        (4, "ncclAllReduce", "collective"), (5, "cuMemAlloc_v2", "memory"), (6, "cuStreamQuery", "query")]
+LAUNCHES, COPIES = 100, 4
+FIRST_NS = 2000
+REAL_MINUS_MONO_NS = 1_700_000_000_000_000_000
+
+
+def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us", device="Simulated GPU"):
+    """A whole trace at `path`: LAUNCHES launches of 4,000 to 4,099 ns, COPIES blocking copies of 1 MB at 1 GB/s,
+    one wait, one row of ten queries, one AllReduce, one allocation. Its rows say where each event went."""
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA synchronous = OFF")
+    for name in ("tables.sql", "views.sql"):
+        base.executescript((SCHEMA / name).read_text(encoding="utf-8"))
+    base.execute("PRAGMA journal_mode = WAL")
+
+    def row(table, *values):
+        base.execute(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(values))})', values)
+
+    for key, value in {"uuid": f"{run_key}-{rank}", "host": "box", "started_mono_ns": FIRST_NS,
+                       "started_real_ns": REAL_MINUS_MONO_NS + FIRST_NS + started_ns}.items():
+        row("meta", key, value)
+    row("process", 100 + rank, 1, 1, "trainer", rank, rank, ranks, run_key, 0, None)
+    row("device", 0, f"GPU-{rank}", device, 16 << 30, "0000:01:00.0")
+    row("thread", 1, 100 + rank, "trainer", FIRST_NS)
+    row("handle", 1, "context", 1, FIRST_NS, None, None, 0, None)
+    row("handle", 2, "stream", 0x55, FIRST_NS, None, 1, 0, None)
+    row("handle", 3, "function", 0x99, FIRST_NS, None, None, None, 1)
+    row("context", 1, 1, 0)
+    row("stream", 1, 2, 1, "made", None, 0, 0)
+    row("name", 1, kernel, None)
+    for number, name, kind in APIS:
+        row("api", number, name, name.replace("_v2", ""), kind)
+    row("shape", 1, 3, 1, 1, 1, 1, 256, 1, 1, 0, None, None, None, None)
+    row("communicator", 1, "c0ffee", None, 0, rank, ranks, None)
+
+    now_ns = FIRST_NS
+    for i in range(LAUNCHES):
+        row("launch", now_ns + i * 10_000, 4000 + i, 1, 1, 1, None, 0)
+    now_ns += LAUNCHES * 10_000
+    for i in range(COPIES):
+        row("copy", now_ns + i * 2_000_000, 1_000_000, 1, 1, 2, 1_000_000, 1, 1 + 8 * 4, None, 32)
+    now_ns += COPIES * 2_000_000
+    row("sync", now_ns, 500_000, 1, 3, 2, 1, 1, None, 0)
+    row("sync", now_ns + 1_000_000, 2_000, 1, 6, 2, 1, 10, None, 0)
+    row("collective", now_ns + 2_000_000, 9_000, 1, 1, 4, 1, 0, 250_000, 7, 0, None, 1_000_000, 1, 0)
+    row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0)
+    row("ring_commit", 1, LAUNCHES + COPIES + 4, None, 0, 9, now_ns)
+    base.commit()
+    base.close()
+
+
+def make_run(folder, ranks, **options):
+    """One trace per rank, as a job leaves them."""
+    pathlib.Path(folder).mkdir(exist_ok=True)
+    for rank in range(ranks):
+        make(pathlib.Path(folder) / f"gpushim.box.{rank}.{100 + rank}.db", rank, ranks, **options)

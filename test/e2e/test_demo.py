@@ -1,0 +1,30 @@
+"""What `make demo` shows: it trains with and without the shim, the same comes out, and the report follows."""
+import re
+import unittest
+
+import box
+
+
+class Demo(unittest.TestCase):
+    def test_it_says_what_was_done_and_what_comes_next(self):
+        done = box.run([box.ROOT / "scripts" / "demo", "--steps", 30], sim=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        where = box.BUILD.relative_to(box.ROOT)
+        self.assertEqual(lines[0], "deps   ok (first time only: apt packages, CUDA 13.0 headers)   "
+                                   f"build  ok: {where}/libgpushim.so, {where}/gpushim")
+        self.assertIn("no GPU found: SIMULATED box, 2 GPUs. These are not GPU times.", lines[1])
+        self.assertRegex(lines[2], r"LD_PRELOAD=\S*libgpushim.so .*python3 examples/train/train.py --ranks 2 --steps 30")
+        self.assertRegex(lines[3], r"^ +loss \d\.\d{3} -> \d\.\d{3} \(bit-identical without gpushim\)$")
+        traces = re.findall(r"(\S+\.db) [\d.]+ MB", lines[4])
+        self.assertEqual(len(traces), 2)
+        for trace in traces:
+            self.assertTrue((box.ROOT / trace).exists(), trace)
+        self.assertTrue(lines[4].endswith(f"next: {where}/gpushim report {where}/demo/"))
+        self.assertRegex(lines[7], r"^events  ([\d,]+) produced = \1 recorded \+ 0 recovered \+ 0 dropped"
+                                   r" \+ 0 unfinished; unknown 0$")
+        self.assertIn("2 of 2 ranks", lines[8])
+
+
+if __name__ == "__main__":
+    unittest.main()
