@@ -87,9 +87,11 @@ void Drain::find_rings() {
 
 void Drain::scan_ring(Ring& ring, bool ending) {
     Cursor& cursor = cursor_of(ring);
-    const bool is_over = ending || (!cursor.open.empty() && is_orphan(ring));
+    // Before the scan: what it finds may be of a thread that has just taken the ring over.
+    if (!cursor.open.empty() && is_orphan(ring))
+        for (Open& open : cursor.open) open.over = true;
     scan_slots(ring, cursor);
-    settle_open(ring, cursor, is_over);
+    settle_open(ring, cursor, ending);
     const uint64_t used = cursor.next - ring.header->tail.load(std::memory_order_relaxed);
     fullest_ = std::max(fullest_, static_cast<double>(used) / ring.header->slot_count);
 }

@@ -41,7 +41,7 @@ constexpr double kBusy = 0.5;
 constexpr int64_t kEndNs = 2'000 * kMillisecond;
 constexpr int64_t kStandstillNs = 250 * kMillisecond;
 
-enum class Stage : uint32_t { starting, failed, running, finished };
+enum class Stage : uint32_t { starting, failed, running, paused, finished };
 
 // What the thread is started with. One per process: the next start, in a child, uses it again.
 struct Start {
@@ -142,6 +142,18 @@ void make_rings(Folder& folder, TraceIdentity& identity) {
     care_for_rings(false, false);
 }
 
+// "pid (name) Z …": the main thread is a zombie for as long as others run.
+bool main_thread_is_gone() {
+    char text[512];
+    const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char* end_of_name = strrchr(text, ')');
+    return end_of_name != nullptr && end_of_name[1] == ' ' && end_of_name[2] == 'Z';
+}
+
 // --- the thread -----------------------------------------------------------------------------------------
 
 class Writer {
@@ -149,24 +161,45 @@ class Writer {
     Writer(std::unique_ptr<Store> store, Folder folder, ClockKind clock)
         : store_(std::move(store)), folder_(folder), drain_(clock, read_pair(clock)) {}
 
-    void run() {
+    // False: the main thread has ended, the process has not. Whichever thread ends last then ends the
+    // process, with its own descriptors; that must not be this one.
+    bool run() {
         while (live->doing.load() != kEnding) {
             live->awake.store(0);
             const int64_t sleep_ns = pass();
-            if (live->doing.load() != kEnding) wait_while(live->awake, 0, sleep_ns);
+            if (live->doing.load() == kEnding) break;
+            wait_while(live->awake, 0, sleep_ns);
+            if (is_idle_ && main_thread_is_gone()) return false;
         }
         finish();
+        return true;
+    }
+
+    // The rings hold what still happens; at the exit they are emptied (resume).
+    void pause() {
+        drain_.scan(false);
+        if (drain_.has_news()) commit();
+        store_.reset();
+        close_folder(folder_);
+    }
+
+    // On another thread, as the process exits: the old one has taken its descriptors with it.
+    void resume() {
+        folder_ = Folder();
+        if (start.identity->rings_survive) open_folder(folder_, *start.identity);
+        store_.reset(Store::open(start.trace_path, Store::Role::writer));
+        if (store_ != nullptr) finish();
     }
 
   private:
     // How long to sleep then.
     int64_t pass() {
         drain_.scan(false);
-        const bool idle = !drain_.has_news();
+        is_idle_ = !drain_.has_news();
         if (drain_.has_news() && is_worth_a_commit()) commit();
         care_for_rings(drain_.fullest() > kBusy, !drain_.has_news());
         if (drain_.is_full()) return kShortestSleepNs;
-        if (idle) return std::min(kIdleSleepNs, last_sleep_ns_ *= 2);
+        if (is_idle_) return std::min(kIdleSleepNs, last_sleep_ns_ *= 2);
         const double share = std::max(0.0, 1 - drain_.fullest() / kGettingFull);
         last_sleep_ns_ = std::max(kShortestSleepNs, static_cast<int64_t>(share * kLongestSleepNs));
         return last_sleep_ns_;
@@ -240,8 +273,11 @@ class Writer {
     std::vector<uint64_t> unnamed_;
     int64_t last_sleep_ns_ = kShortestSleepNs;
     int64_t last_commit_ns_ = 0;
+    bool is_idle_ = false;
     bool complained_ = false;
 };
+
+constinit Writer* paused_writer = nullptr;
 
 std::unique_ptr<Store> make_store() {
     live->writing.store(1);
@@ -268,12 +304,18 @@ void write_until_the_end() {
     // On the heap: it is large, and nothing destroys it while threads may still look.
     auto* writer = new Writer(std::move(store), folder, clock);
     reach(Stage::running);
-    writer->run();
+    if (writer->run()) return;
+    writer->pause();
+    paused_writer = writer;
+    reach(Stage::paused);
 }
 
 void* main_of_writer(void*) {
     try {
-        write_until_the_end();
+        if (paused_writer != nullptr)
+            std::exchange(paused_writer, nullptr)->resume();
+        else
+            write_until_the_end();
     } catch (...) {
         // Out of memory: what is in the rings stays for recovery.
         live->doing.store(kOff);
@@ -340,6 +382,10 @@ bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<con
 }
 
 void finish_writer() {
+    if (stage.load() == Stage::paused) {
+        stage.store(Stage::running);
+        if (create_deaf_thread() != 0) return;
+    }
     live->awake.store(1);
     wake_all(live->awake);
     wait_for_stage(Stage::running, kEndNs, kStandstillNs);
