@@ -13,13 +13,15 @@ LAUNCH_NS, LATENCY_NS, EVENT_NS, EVENT_LATENCY_NS, CALL_NS = 4000, 8000, 1500, 2
 PINNED_GBS, DEVICE_GBS = 25, 2000
 NOT_READY = 600
 DEVICES, EVENTS, STEPS = 2, 5, 120
-STREAMS = 4  # the legacy one, two blocking ones, a non-blocking one
+STREAMS = 5  # the legacy one, two blocking ones, the thread's own (blocking, too), a non-blocking one
+LEGACY, PER_THREAD, NON_BLOCKING = 0, 3, 4
 BUFFER_BYTES = 1 << 20
 SIZES = (1, 5, 20, 80)  # microseconds of a kernel, 10,000 bytes of a copy
+GRAPH_US = (5, 20)  # its kernels, one after the other
 
 KINDS = {"kernel": 8, "h2d": 3, "d2h": 2, "d2d": 2, "h2d_now": 1, "memset": 2, "record": 5, "wait": 5,
          "query": 3, "query_event": 3, "sync": 1, "sync_event": 1, "sync_all": 1, "elapsed": 3, "work": 3,
-         "other_device": 2}
+         "other_device": 2, "graph": 3}
 
 
 def program(seed):
@@ -37,13 +39,18 @@ class Model:
         self.device = 0
         self.ends = [[0] * STREAMS for _ in range(DEVICES)]
         self.events = [[None] * EVENTS for _ in range(DEVICES)]
+        self.graph_ends = [0] * DEVICES
         self.operations = []  # (device, op, start, end, bytes, enter, exit)
 
     def before(self, stream):
         ends = self.ends[self.device]
-        if stream == 0:
-            return max(ends[:3])
-        return max(ends[stream], ends[0]) if stream < 3 else ends[3]
+        if stream == LEGACY:
+            return max(ends[:NON_BLOCKING])
+        return ends[stream] if stream == NON_BLOCKING else max(ends[stream], ends[LEGACY])
+
+    def all_of(self, stream):
+        """When the stream is idle."""
+        return self.before(LEGACY) if stream == LEGACY else self.ends[self.device][stream]
 
     def issue(self, op, stream, duration_ns, latency_ns, size_bytes, cost_ns, blocks=False):
         enter_ns = self.now_ns
@@ -81,7 +88,7 @@ class Model:
         return self.copy("d2d", stream, size, DEVICE_GBS)
 
     def h2d_now(self, _stream, _event, size):
-        return self.copy("h2d", 0, size, PINNED_GBS, blocks=True)
+        return self.copy("h2d", LEGACY, size, PINNED_GBS, blocks=True)
 
     def memset(self, stream, _event, size):
         return self.copy("memset", stream, size, DEVICE_GBS)
@@ -98,13 +105,13 @@ class Model:
         return self.pause()
 
     def query(self, stream, _event, _size):
-        return self.ready(self.before(stream) if stream == 0 else self.ends[self.device][stream])
+        return self.ready(self.all_of(stream))
 
     def query_event(self, _stream, event, _size):
         return self.ready(self.events[self.device][event])
 
     def sync(self, stream, _event, _size):
-        return self.pause(self.before(stream) if stream == 0 else self.ends[self.device][stream])
+        return self.pause(self.all_of(stream))
 
     def sync_event(self, _stream, event, _size):
         return self.pause(self.events[self.device][event] or 0)
@@ -119,6 +126,17 @@ class Model:
         if None in pair:
             return 400
         return NOT_READY if asked_ns < max(pair) else pair[1] - pair[0]
+
+    def graph(self, stream, _event, _size):
+        """Launches of one executable graph do not overlap."""
+        enter_ns = self.now_ns
+        self.now_ns += LAUNCH_NS
+        end_ns = max(enter_ns + LATENCY_NS, self.before(stream), self.graph_ends[self.device])
+        for us in GRAPH_US:
+            start_ns, end_ns = end_ns, end_ns + us * 1000
+            self.operations.append((self.device, "kernel", start_ns, end_ns, 0, enter_ns, self.now_ns))
+        self.graph_ends[self.device] = self.ends[self.device][stream] = end_ns
+        return 0
 
     def work(self, _stream, _event, size):
         self.now_ns += size * 1000
@@ -145,16 +163,18 @@ class Box:
         self.cuda, self.engine = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libgpusim.so")
         self.call("cuInit", c_uint(0))
         made = [self.make_device(device) for device in range(DEVICES)]
-        self.contexts, self.functions, self.streams, self.events, self.memory = zip(*made)
+        self.contexts, self.functions, self.streams, self.events, self.memory, self.graphs = zip(*made)
         self.device = 0
         self.call("cuCtxSetCurrent", self.contexts[0])
 
     def call(self, name, *arguments):
         return getattr(self.cuda, name)(*arguments)
 
-    def made(self, name, *arguments, kind=c_void_p):
+    def made(self, name, *arguments, kind=c_void_p, out=0):
+        """What the call leaves in its first (or last) argument."""
         handle = kind()
-        if self.call(name, byref(handle), *arguments) != 0:
+        arguments = (byref(handle), *arguments) if out == 0 else (*arguments, byref(handle))
+        if self.call(name, *arguments) != 0:
             raise SystemExit(f"{name} failed")
         return handle
 
@@ -164,11 +184,22 @@ class Box:
         module = self.made("cuModuleLoadData", c_char_p(b"any image"))
         functions = {us: self.made("cuModuleGetFunction", module, c_char_p(f"step__{us}us".encode()))
                      for us in SIZES}
-        streams = [c_void_p(None)] + [self.made("cuStreamCreate", c_uint(flags)) for flags in (0, 0, 1)]
+        created = [self.made("cuStreamCreate", c_uint(flags)) for flags in (0, 0, 1)]
+        streams = [c_void_p(None), *created[:2], c_void_p(2), created[2]]
         events = [self.made("cuEventCreate", c_uint(0)) for _ in range(EVENTS)]
         memory = [self.made("cuMemAlloc_v2", c_size_t(BUFFER_BYTES), kind=c_uint64) for _ in range(2)]
         memory.append(self.made("cuMemHostAlloc", c_size_t(BUFFER_BYTES), c_uint(0)))
-        return context, functions, streams, events, memory
+        return context, functions, streams, events, memory, self.make_graph(functions, created[2])
+
+    def make_graph(self, functions, stream):
+        self.call("cuStreamBeginCapture_v2", stream, c_int(0))
+        for us in GRAPH_US:
+            self.launch(functions[us], stream)
+        graph = self.made("cuStreamEndCapture", stream, out=-1)
+        return self.made("cuGraphInstantiateWithFlags", graph, c_uint64(0))
+
+    def launch(self, function, stream):
+        return self.call("cuLaunchKernel", function, *[c_uint(1)] * 6, c_uint(0), stream, None, None)
 
     def now_ns(self):
         mono_ns, real_ns = c_uint64(), c_uint64()
@@ -191,8 +222,9 @@ class Box:
             result = self.call("cuEventElapsedTime_v2", byref(between_ms), first, marked)
             return result or round(between_ms.value * 1e6)
         if kind == "kernel":
-            shape = [c_uint(1)] * 6 + [c_uint(0)]
-            return self.call("cuLaunchKernel", self.functions[self.device][size], *shape, on, None, None)
+            return self.launch(self.functions[self.device][size], on)
+        if kind == "graph":
+            return self.call("cuGraphLaunch", self.graphs[self.device], on)
         name, *arguments = {
             "h2d": ("cuMemcpyHtoDAsync_v2", source, host, size_bytes, on),
             "d2h": ("cuMemcpyDtoHAsync_v2", host, source, size_bytes, on),
