@@ -1,4 +1,4 @@
-"""The Makefile on a small tree of its own: what is rebuilt when, and what stops the build."""
+"""The Makefile on a small box of its own: what is rebuilt when, and what stops the build."""
 import os
 import pathlib
 import shutil
@@ -47,14 +47,14 @@ class Make(unittest.TestCase):
            "test/unit/main.cpp", "build/sim/libgpusim.so", "build/sim/libcuda.so.1", "build/test/unit"}
 
     def test_only_what_changed_is_rebuilt(self):
-        self.assertEqual(self.make(), self.ALL)
-        self.assertEqual(self.make(), set())
+        self.assertEqual(self.make("tests"), self.ALL)
+        self.assertEqual(self.make("tests"), set())
         (self.root / "test/sim/engine/clock.h").touch()
-        self.assertEqual(self.make(), self.ALL - {"test/sim/engine/knobs.cpp", "test/unit/main.cpp"})
-        self.assertEqual(self.make("CXXFLAGS=-DANOTHER"), self.ALL)
-        self.assertEqual(self.make("CXXFLAGS=-DANOTHER"), set())
+        self.assertEqual(self.make("tests"), self.ALL - {"test/sim/engine/knobs.cpp", "test/unit/main.cpp"})
+        self.assertEqual(self.make("tests", "CXXFLAGS=-DANOTHER"), self.ALL)
+        self.assertEqual(self.make("tests", "CXXFLAGS=-DANOTHER"), set())
         (self.root / "test/sim/engine/knobs.cpp").unlink()
-        self.assertIn("build/sim/libgpusim.so", self.make("CXXFLAGS=-DANOTHER"))
+        self.assertIn("build/sim/libgpusim.so", self.make("tests", "CXXFLAGS=-DANOTHER"))
         self.assertNotIn("knob", self.symbols("libgpusim.so"))
 
     def symbols(self, library):
@@ -62,7 +62,7 @@ class Make(unittest.TestCase):
                               stdout=subprocess.PIPE, check=True).stdout
 
     def test_exports_are_the_api(self):
-        self.make()
+        self.make("tests")
         self.assertIn("gpusim::now()", self.symbols("libgpusim.so"))
         self.assertIn(" cuInit", self.symbols("libcuda.so.1"))
         self.assertNotIn("hidden", self.symbols("libcuda.so.1"))
@@ -71,20 +71,20 @@ class Make(unittest.TestCase):
 
     def test_warnings_and_holes_stop_the_build(self):
         self.write("test/sim/engine/knobs.cpp", "int narrow(long long n) { return n; }\n")
-        self.assertIn("-Werror=conversion", self.make(passes=False))
+        self.assertIn("-Werror=conversion", self.make("tests", passes=False))
         self.write("test/sim/engine/knobs.cpp", "int missing(); int knob() { return missing(); }\n")
         self.assertIn("undefined reference to `missing()'",
                       self.make("build/sim/libgpusim.so", passes=False))
 
     def test_sanitizers_build_beside(self):
-        self.assertIn("build/san-address-undefined/test/unit", self.make("SAN=address,undefined"))
+        self.assertIn("build/san-address-undefined/test/unit", self.make("tests", "SAN=address,undefined"))
         self.assertFalse((self.root / "build/sim").exists())
 
     def test_targets_of_later_say_so(self):
-        self.assertIn("not yet: make bench", self.make("bench", passes=False))
+        self.assertIn("not yet: make fuzz", self.make("fuzz", passes=False))
 
     def test_clean_removes_everything(self):
-        self.make()
+        self.make("tests")
         self.make("clean")
         self.assertFalse((self.root / "build").exists())
 
