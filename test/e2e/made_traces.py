@@ -12,8 +12,9 @@ FIRST_NS = 2000
 REAL_MINUS_MONO_NS = 1_700_000_000_000_000_000
 
 
-def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us", device="Simulated GPU"):
-    """A whole trace at `path`: LAUNCHES launches of 4,000 to 4,099 ns, COPIES blocking copies of 1 MB at 1 GB/s,
+def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us",
+         device="Simulated GPU"):
+    """A whole trace at `path`: LAUNCHES launches of 4,000 to 4,099 ns, COPIES of 1 MB at 1 GB/s,
     one wait, one row of ten queries, one AllReduce, one allocation. Its rows say where each event went."""
     base = sqlite3.connect(path)
     base.execute("PRAGMA synchronous = OFF")

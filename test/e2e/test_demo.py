@@ -14,7 +14,8 @@ class Demo(unittest.TestCase):
         self.assertEqual(lines[0], "deps   ok (first time only: apt packages, CUDA 13.0 headers)   "
                                    f"build  ok: {where}/libgpushim.so, {where}/gpushim")
         self.assertIn("no GPU found: SIMULATED box, 2 GPUs. These are not GPU times.", lines[1])
-        self.assertRegex(lines[2], r"LD_PRELOAD=\S*libgpushim.so .*python3 examples/train/train.py --ranks 2 --steps 30")
+        train = r"examples/train/train.py --ranks 2 --steps 30"
+        self.assertRegex(lines[2], rf"LD_PRELOAD=\S*libgpushim.so .*python3 {train}$")
         self.assertRegex(lines[3], r"^ +loss \d\.\d{3} -> \d\.\d{3} \(bit-identical without gpushim\)$")
         traces = re.findall(r"(\S+\.db) [\d.]+ MB", lines[4])
         self.assertEqual(len(traces), 2)

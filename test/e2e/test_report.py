@@ -1,0 +1,58 @@
+"""gpushim report: what it says, of what, and what it keeps to itself."""
+import json
+import sqlite3
+import unittest
+
+import box
+import cli
+import made_traces
+
+
+class Report(cli.Case):
+    def test_json_has_what_is_promised(self):
+        made_traces.make_run(self.folder / "run", 2)
+        answer = json.loads(self.gpushim("report", self.folder / "run", "--json").stdout)
+        self.assertEqual(answer["schema"], 1)
+        self.assertEqual(answer["ledger"], {"produced": 234, "recorded": 234, "dropped": {}, "recovered": 0,
+                                            "unfinished": 0, "unknown": 0, "traces": 2, "ranks_seen": 2,
+                                            "ranks_expected": 2})
+        self.assertEqual(answer["gpus"][1], {"rank": 1, "gpu": "GPU-1", "name": "Simulated GPU",
+                                             "simulated": True, "memory_total_bytes": 16 << 30})
+        launches = {call["api"]: call for call in answer["calls"]}["cuLaunchKernel"]
+        self.assertEqual(launches, {"api": "cuLaunchKernel", "count": 200, "p50_ns": 4049, "p99_ns": 4098,
+                                    "sum_ns": 2 * sum(range(4000, 4100))})
+        self.assertEqual(answer["copies"][0]["host_bytes_per_s"], 1e9)
+        self.assertEqual(answer["collectives"][0]["bytes"], 1_000_000)
+        self.assertEqual(answer["memory"][0]["memory_peak_bytes"], 1 << 30)
+
+    def test_losses_are_said_by_reason(self):
+        made_traces.make_run(self.folder / "run", 1)
+        with sqlite3.connect(self.folder / "run" / "gpushim.box.0.100.db") as base:
+            base.execute("INSERT INTO \"drop\" VALUES (1, 'full', 5, 40), (1, 'full', 9, 1234),"
+                         " (2, 'no_ring', 7, 1)")
+        self.assertIn("1,352 produced = 117 recorded + 0 recovered + 1,235 dropped (full 1,234, no_ring 1) + "
+                      "0 unfinished; unknown 0", self.gpushim("report", self.folder / "run").stdout)
+
+    def test_only_what_is_simulated_is_called_so(self):
+        made_traces.make_run(self.folder / "run", 1, device="NVIDIA H200")
+        self.assertNotIn("SIMULATED", self.gpushim("report", self.folder / "run").stdout)
+
+    def test_a_second_report_is_the_same(self):
+        self.traced(cli.LINKED)
+        first, second = (self.gpushim("report", self.folder).stdout for _ in range(2))
+        self.assertEqual(first, second)
+
+    def test_a_hostile_name_stays_text(self):
+        made_traces.make(self.folder / "a.db", kernel="\x1b]0;title\x07<script>`\n" + "x" * 5000)
+        shown = self.gpushim("report", self.folder).stdout
+        self.assertIn(r"\x1b]0;title\x07<script>", shown)
+        self.assertLess(max(map(len, shown.splitlines())), 140)
+        json.loads(self.gpushim("report", self.folder, "--json").stdout)
+
+    def test_nothing_there(self):
+        said = self.gpushim("report", self.folder, expect=2).stderr
+        self.assertIn("gpushim doctor", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
