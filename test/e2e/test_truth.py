@@ -140,6 +140,7 @@ class Truth(preload.PreloadCase):
         first, second = (preload.query(trace, sql) for trace, _, _ in found)
         self.assertEqual(first, second)
         self.assertEqual([row[1] for row in first], list(range(1, len(first) + 1)))
+        self.assertGreater(sum(row[2] == "ncclAllReduce" for row in first), 40)
         ranks = [preload.query(trace, "SELECT rank FROM v_communicator") for trace, _, _ in found]
         self.assertEqual(sorted(ranks), [[(0,)], [(1,)]])
 
