@@ -185,25 +185,22 @@ class Names(Cudart):
         self.assertIn("cudaLaunchKernel@@libcudart.so.13", exports)
         self.assertTrue(all(name.endswith("@@libcudart.so.13") for name in exports), exports)
 
-    @unittest.skipUnless(toolkit_runtime(), "no libcudart of the toolkit here")
-    def test_none_of_the_real_runtime_is_missing(self):
-        missing = self.exports(toolkit_runtime()) - self.exports(STAND_IN)
-        self.assertEqual(sorted(name for name in missing if not name.startswith(self.ABSENT)), [])
-
-    @unittest.skipUnless(toolkit_runtime(), "no libcudart of the toolkit here")
-    @unittest.skipIf(SANITIZED, "the interpreter that asks is not built with sanitizers")
-    def test_errors_are_named_as_by_the_real_runtime(self):
-        ours, theirs = (ctypes.CDLL(library).cudaGetErrorName for library in (STAND_IN, toolkit_runtime()))
-        for name in (ours, theirs):
-            name.restype = ctypes.c_char_p
-        wrong = [error for error in range(10100) if ours(error) != theirs(error)]
-        self.assertEqual(wrong[:5], [])
-
-    @unittest.skipUnless((TOOLKIT / "lib64" / "stubs" / "libcuda.so").exists(), "no toolkit here")
-    def test_the_table_of_driver_exports_is_what_the_toolkit_gives(self):
-        table = box.ROOT / "test" / "sim" / "exports.def"
-        done = box.run([box.ROOT / "scripts" / "make-exports", "--check", table], sim=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
+    @unittest.skipUnless(toolkit_runtime(), "no toolkit with a libcudart here")
+    def test_names_are_those_of_the_toolkit(self):
+        with self.subTest("functions of the runtime"):
+            missing = self.exports(toolkit_runtime()) - self.exports(STAND_IN)
+            self.assertEqual(sorted(name for name in missing if not name.startswith(self.ABSENT)), [])
+        with self.subTest("errors"):
+            libraries = (STAND_IN, toolkit_runtime())
+            ours, theirs = (ctypes.CDLL(library).cudaGetErrorName for library in libraries)
+            for name in (ours, theirs):
+                name.restype = ctypes.c_char_p
+            wrong = [error for error in range(10100) if ours(error) != theirs(error)]
+            self.assertEqual(wrong[:5], [])
+        with self.subTest("exports of the driver"):
+            table = box.ROOT / "test" / "sim" / "exports.def"
+            done = box.run([box.ROOT / "scripts" / "make-exports", "--check", table], sim=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":
