@@ -148,7 +148,9 @@ TEST_CASE("thousands of modules come and go, handles are used again", "[module]"
         CU(launch(function_of(module, "plain")));
         CU(cuModuleUnload(module));
     }
+#ifndef __SANITIZE_ADDRESS__  // its allocator gives nothing out again soon
     CHECK(handles.size() < 3000);
+#endif
     CU(cuCtxSynchronize());
 }
 
