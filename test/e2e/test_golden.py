@@ -1,0 +1,43 @@
+"""Reports to the letter, from runs in stepped time: every figure is the same on every machine. `make golden` writes
+them anew; the difference is to be read like code. The README shows one of them."""
+import os
+import re
+import unittest
+
+import box
+import cli
+
+GOLDEN = box.ROOT / "test" / "golden"
+
+
+class Golden(cli.Case):
+    maxDiff = None
+
+    def report_of(self, *command, **knobs):
+        done = self.traced(*command, GPUSIM_CLOCK="stepped", **knobs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.gpushim("report", self.folder).stdout
+
+    def compare(self, name, text):
+        path = GOLDEN / name
+        if os.environ.get("GOLDEN") == "write":
+            GOLDEN.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        self.assertEqual(text, path.read_text(encoding="utf-8"))
+
+    def test_linked(self):
+        self.compare("linked.report.txt", self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1))
+
+    def test_train(self):
+        """Which Python there is, is not the report's."""
+        text = self.report_of("python3", cli.TRAIN, "--ranks", 2, GPUSIM_DEVICES=2)
+        self.compare("train.report.txt", re.sub(r"python3\.\d+", "python3", text))
+
+    def test_the_readme_shows_it(self):
+        shown = (GOLDEN / "train.report.txt").read_text(encoding="utf-8")
+        indented = "".join(f"    {line}".rstrip() + "\n" for line in shown.splitlines())
+        self.assertIn(indented, (box.ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    unittest.main()
