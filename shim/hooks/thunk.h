@@ -40,7 +40,6 @@ inline bool inside_live(const void* outer, const void* frame) {
 }
 
 inline void enter(InCall& call) { call.alive = reinterpret_cast<uintptr_t>(&call) ^ kAlive; }
-inline void leave(InCall& call) { call.alive = 0; }
 
 template <class Row>
 constexpr bool has(uint32_t trait) {
@@ -122,7 +121,6 @@ struct Thunk<Row, R(A...)> {
         }
         end(thread, result);
         outer(thread) = nullptr;
-        leave(here);
         return result;
     }
 
@@ -135,7 +133,6 @@ struct Thunk<Row, R(A...)> {
         const R result = real(a...);
         if (succeeded(result)) begin_recording(thread, entered, result, a...);
         outer(thread) = nullptr;
-        leave(here);
         return result;
     }
 
@@ -143,7 +140,7 @@ struct Thunk<Row, R(A...)> {
         if constexpr (has<Row>(traits::inits)) {
             driver_initialized();
         } else {
-            if (second_copy() || !start_after_success()) return;
+            if (!start_after_success()) return;
             begin(thread, &entered);
             note(thread, result, a...);
             record_late(thread, entered.ticks(), result, a...);

@@ -1,5 +1,5 @@
-"""For tests of the shim: building small programs from doors/, running them with and without the preload, and reading
-what the shim and the box counted."""
+"""For tests of the shim: building small programs from doors/, running them with and without the preload, and
+reading what the shim and the box counted."""
 import pathlib
 import re
 import shutil
@@ -44,8 +44,8 @@ class ShimTest(unittest.TestCase):
         """Builds doors/<source> with these flags; a name that ends in .so is a library."""
         target = self.folder / name
         shared = ["-shared", "-fPIC"] if ".so" in name else []
-        command = [compiler, "-Wall", "-Werror", *shared, *include_flags(), str(SOURCES / source), "-o", str(target),
-                   *[str(flag) for flag in flags], "-ldl", "-pthread"]
+        command = [compiler, "-Wall", "-Werror", *shared, *include_flags(), str(SOURCES / source), "-o",
+                   str(target), *[str(flag) for flag in flags], "-ldl", "-pthread"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, " ".join(command) + "\n" + done.stderr)
         return target
@@ -59,11 +59,13 @@ class ShimTest(unittest.TestCase):
         hits, tool, truth = (self.folder / name for name in ("hits", "tool", "truth"))
         for path in (hits, tool, pathlib.Path(f"{truth}.counts")):
             path.unlink(missing_ok=True)
-        env = {"HITS": hits, "TOOL_COUNT": tool, "GPUSIM_TRUTH": truth, "GPUSHIM_OUT": self.folder / "%p.db", **knobs}
+        env = {"HITS": hits, "TOOL_COUNT": tool, "GPUSIM_TRUTH": truth, "GPUSHIM_OUT": self.folder / "%p.db",
+               **knobs}
         if preload:
             env["LD_PRELOAD"] = ":".join(str(path) for path in preload)
         done = box.run(command, env, cwd=self.folder)
-        return Run(done, read_hits(hits), int(tool.read_text()) if tool.exists() else None, read_counts(truth))
+        tool_count = int(tool.read_text()) if tool.exists() else None
+        return Run(done, read_hits(hits), tool_count, read_counts(truth))
 
     def assert_undisturbed(self, command, **knobs):
         """The program shows the same with and without the shim; returns the run with it."""

@@ -71,8 +71,9 @@ class Sanitizers(ShimTest):
 
 
 class RealLibraries(ShimTest):
-    """NVIDIA's own runtime and cublasLt, where they are installed. They do not accept a simulated driver; what they
-    look up before they find out has the same outcome with and without the shim, only that the shim is found."""
+    """NVIDIA's own runtime and cublasLt, where they are installed. They do not accept a simulated driver; what
+    they look up before they find out has the same outcome with and without the shim, only that the shim is
+    found."""
 
     def lookups(self, library, program, preload):
         recorder = self.build("lookups.c", "lookups.so")
@@ -88,7 +89,7 @@ class RealLibraries(ShimTest):
         seen_alone, alone = self.lookups(library, program, [])
         seen, rows = self.lookups(library, program, [SHIM])
         self.assertEqual(seen, seen_alone)
-        self.assertEqual([row.replace("-> shim", "-> driver").replace(" shim", " driver") for row in rows], alone)
+        self.assertEqual([row.replace(" shim", " driver") for row in rows], alone)
         found = [row for row in rows if row.endswith(" shim")]
         self.assertGreaterEqual(len(found), at_least, rows)
 

@@ -1,5 +1,5 @@
-"""Another tool that hooks the same names or dlsym itself, before and behind the shim: neither goes blind, and the
-program does not notice."""
+"""Another tool that hooks the same names or dlsym itself, before and behind the shim: neither goes blind, and
+the program does not notice."""
 from shim_host import LAUNCHES, SHIM, ShimTest
 
 TOOLS = {
@@ -50,7 +50,8 @@ class Interposers(ShimTest):
         copy.write_bytes(SHIM.read_bytes())
         for way in ("DLOPEN", "LINKED"):
             with self.subTest(way=way):
-                host = self.build("host.c", f"host_{way}", f"-DWAY={way}", *(self.linked() if way == "LINKED" else []))
+                libraries = self.linked() if way == "LINKED" else []
+                host = self.build("host.c", f"host_{way}", f"-DWAY={way}", *libraries)
                 alone = self.run_host([host], preload=())
                 run = self.run_host([host], preload=[SHIM, copy])
                 self.assertEqual(run.seen, alone.seen)

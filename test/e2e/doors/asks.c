@@ -1,4 +1,4 @@
-// Asks the driver of tomorrow for two versions of one name, and calls both with 5.
+// Asks the driver of tomorrow for three versions of one name, and calls each with 5.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ int main(void) {
     int (*get)(const char*, void**, int, unsigned long long, int*) =
         (int (*)(const char*, void**, int, unsigned long long, int*))dlsym(driver, "cuGetProcAddress_v2");
     if (hits != NULL) hits(NULL);
-    for (int version = 14000; version >= 13000; version -= 1000) {
+    for (int version = 14000; version >= 12000; version -= 1000) {
         void* found = NULL;
         int status = 0;
         if (get("cuMemFree", &found, version, 0, &status) != 0 || found == NULL) return 1;
@@ -19,7 +19,8 @@ int main(void) {
     }
     if (hits != NULL && getenv("HITS") != NULL) {
         FILE* file = fopen(getenv("HITS"), "w");
-        fprintf(file, "cuMemFree_v2 %llu\nunknown_abi %llu\n", (unsigned long long)hits("cuMemFree_v2"),
+        fprintf(file, "cuMemFree %llu\ncuMemFree_v2 %llu\nunknown_abi %llu\n",
+                (unsigned long long)hits("cuMemFree"), (unsigned long long)hits("cuMemFree_v2"),
                 (unsigned long long)hits("unknown_abi"));
         fclose(file);
     }

@@ -136,6 +136,8 @@ int main(void) {
     CHECK(cuCtxSynchronize());
     CHECK(cuMemcpyDtoH_v2(back, memory, sizeof back));
     printf("7 launches, %s\n", memcmp(there, back, sizeof back) == 0 ? "the bytes came back" : "OTHER BYTES");
+    const char* error = dlerror();
+    if (error != NULL) printf("an error that nobody made: %s\n", error);
     leave_hits();
     return 0;
 }

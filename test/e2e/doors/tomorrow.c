@@ -2,6 +2,8 @@
 static int newest(int value) { return value + 2; }
 int cuMemFree_v2(int value);
 int cuMemFree_v2(int value) { return value; }
+int cuMemFree(int value);
+int cuMemFree(int value) { return value * 10; }
 
 static int same(const char* a, const char* b) {
     while (*a != 0 && *a == *b) ++a, ++b;
@@ -17,6 +19,9 @@ int cuGetProcAddress_v2(const char* symbol, void** address, int version, unsigne
     *status = 1;
     if (!same(symbol, "cuMemFree")) return 0;
     *status = 0;
-    *address = version >= 14000 ? (void*)&newest : (void*)&cuMemFree_v2;
+    // Not what the rules for versions say: the first form for a version that has the second.
+    *address = version >= 14000   ? (void*)&newest
+               : version >= 13000 ? (void*)&cuMemFree_v2
+                                  : (void*)&cuMemFree;
     return 0;
 }
