@@ -154,7 +154,8 @@ class Facts(preload.PreloadCase):
     def test_shapes_of_launches(self):
         trace = self.trace_of(SHAPES)
         rows = preload.query(trace, """
-            SELECT failed, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, cluster_x, attributes
+            SELECT failed, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, cluster_x,
+                attributes
             FROM v_launch ORDER BY enter_ns""")
         cooperative = 1 << 2
         cluster = 1 << 4
