@@ -121,6 +121,10 @@ constexpr sqlite3_module rows_module = {
 
 }  // namespace
 
+bool DatabaseError::needs_rollback() const {
+    return code_ == SQLITE_READONLY_ROLLBACK || code_ == SQLITE_READONLY_RECOVERY;
+}
+
 Statement::Statement(sqlite3* base, std::string_view sql) : base_(base) {
     sqlite3_stmt* made = nullptr;
     check(base, sqlite3_prepare_v3(base, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
@@ -217,7 +221,7 @@ Database::Database(const std::string& path, Open how) {
     if (how == Open::read) return;
     run("PRAGMA temp_store = MEMORY");
     if (how == Open::create) {
-        run("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+        run("PRAGMA synchronous = OFF");
         return;
     }
     Statement mode = prepare(network ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
@@ -227,7 +231,11 @@ Database::Database(const std::string& path, Open how) {
     if (wal_) run("PRAGMA synchronous = NORMAL");
 }
 
-Database::~Database() = default;
+// A file in WAL mode gets companions whenever somebody reads it; at rest it is in none. With a reader there
+// this fails, and does no harm.
+Database::~Database() {
+    if (wal_) sqlite3_exec(base_.get(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+}
 
 void Database::run(const char* sql) {
     check(base_.get(), sqlite3_exec(base_.get(), sql, nullptr, nullptr, nullptr));

@@ -22,6 +22,7 @@ constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
 
 struct DatabaseError : std::runtime_error {
     DatabaseError(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
+    bool needs_rollback() const;  // only a writer can read it: somebody was killed in the middle of writing
     int code_;
 };
 
@@ -98,7 +99,7 @@ class Statement {
 class Database {
   public:
     enum class Open { create, write, read };
-    Database(const std::string& path, Open how);  // a new file is not synced, nor safe while it is made
+    Database(const std::string& path, Open how);  // a new file is not synced
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;

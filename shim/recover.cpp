@@ -76,8 +76,12 @@ bool parse_uuid(const std::string& text, uint8_t (&uuid)[16]) {
     return true;
 }
 
+// False: not a trace, or not one yet.
 bool read_uuid(const std::string& path, uint8_t (&uuid)[16]) {
     Database base(path, Database::Open::read);
+    Statement meta = base.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'meta'");
+    meta.step();
+    if (meta.number(0) == 0) return false;
     Statement row = base.prepare("SELECT value FROM meta WHERE key = 'uuid'");
     return row.step() && parse_uuid(row.text(0), uuid);
 }
@@ -156,9 +160,20 @@ class DeadFolder {
     char name_[33];
 };
 
+// Who is killed while making a trace leaves a file that has to be put in order before anybody can read it.
+bool read_uuid_of_any(const std::string& path, uint8_t (&uuid)[16]) {
+    try {
+        return read_uuid(path, uuid);
+    } catch (const DatabaseError& e) {
+        if (!e.needs_rollback()) throw;
+    }
+    Database(path, Database::Open::write).run("PRAGMA user_version");
+    return read_uuid(path, uuid);
+}
+
 void recover_trace(const std::string& path) {
     uint8_t uuid[16];
-    if (!read_uuid(path, uuid)) return;
+    if (!read_uuid_of_any(path, uuid)) return;
     DeadFolder folder(uuid);
     if (!folder.is_there() || !folder.is_locked()) return;
     const Rings rings = open_rings_of(folder.descriptor(), uuid);

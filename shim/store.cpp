@@ -20,7 +20,10 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kSyncEvery_ns = 1'000'000'000;
-constexpr int64_t kTryAgainAfter_ns = 250'000'000;
+// How long to leave a file alone that could not be written: at least this, and three times as long as it took
+// to fail.
+constexpr int64_t kTryAgainAfter_ns = 50'000'000;
+constexpr int64_t kTryAgainTimes = 3;
 constexpr size_t kMostPendingSeconds = 4096;
 
 constexpr const char* kDropReasons[] = {"full", "no_ring", "writer_down", "reader"};
@@ -282,8 +285,8 @@ Store* Store::open(const char* path, Role role) noexcept {
 }
 
 bool Store::write(const Batch& batch) noexcept {
-    if (failed_ns_ != 0 && clock_ns(CLOCK_MONOTONIC) - failed_ns_ < kTryAgainAfter_ns) return false;
-    failed_ns_ = 0;
+    const int64_t started_ns = clock_ns(CLOCK_MONOTONIC);
+    if (started_ns < not_before_ns_) return false;
     const bool done = connect() && without_throwing([&] {
                           parts_->translate(batch);
                           parts_->insert(batch);
@@ -291,7 +294,8 @@ bool Store::write(const Batch& batch) noexcept {
                       });
     if (done) return true;
     parts_.reset();  // rolls back; what is remembered no longer fits the file
-    failed_ns_ = clock_ns(CLOCK_MONOTONIC);
+    const int64_t failed_ns = clock_ns(CLOCK_MONOTONIC);
+    not_before_ns_ = failed_ns + std::max(kTryAgainAfter_ns, kTryAgainTimes * (failed_ns - started_ns));
     return false;
 }
 

@@ -33,7 +33,7 @@ class Store {
     Store& operator=(const Store&) = delete;
 
     // All of the batch, or nothing of it: false. Then the caller keeps what it has, and comes again with at
-    // least that; after a failure the next tries come back false at once for a quarter of a second.
+    // least that; after a failure the next tries come back false at once for a while.
     //
     // What makes handles right: a call that used a handle comes with, or after, the call that made it; so no
     // event of the batch began after the moment at which the first ring was looked at.
@@ -56,7 +56,7 @@ class Store {
     std::string path_;
     Role role_;
     std::unique_ptr<Parts> parts_;  // null: after a failure
-    int64_t failed_ns_ = 0;
+    int64_t not_before_ns_ = 0;
     uint64_t events_ = 0;
 };
 

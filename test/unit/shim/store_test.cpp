@@ -216,7 +216,7 @@ TEST_CASE("a batch that could not be written goes in later, once", "[store]") {
     CHECK_FALSE(std::string(Store::failure()).empty());
     CHECK_FALSE(events.write(trace.store()));
     REQUIRE(setrlimit(RLIMIT_FSIZE, &all) == 0);
-    usleep(300'000);
+    usleep(2'000'000);
     trace.write(events);
     CHECK(trace.ask("SELECT seq FROM collective") == "1 ; 2");
     CHECK(trace.ask("SELECT count(*), count(DISTINCT name_id) FROM handle WHERE kind = 'function'") ==
@@ -248,7 +248,7 @@ TEST_CASE("somebody who locks the trace delays it", "[store]") {
     CHECK_FALSE(events.write(trace.store()));
     REQUIRE(sqlite3_exec(other, "COMMIT", nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(other);
-    usleep(300'000);
+    usleep(2'000'000);
     trace.write(events);
     CHECK(trace.ledger() == "1|1|0|0|0|0");
 }
