@@ -1,4 +1,5 @@
 """A few training steps of PyTorch: prints the loss, or how many launches PyTorch's own profiler counts."""
+import importlib
 import json
 import sys
 
@@ -19,7 +20,7 @@ def steps(torch, count):
 
 def main():
     try:
-        import torch
+        torch = importlib.import_module("torch")
     except ImportError:
         print("no")
         return
@@ -29,8 +30,8 @@ def main():
         torch.use_deterministic_algorithms(True, warn_only=True)
         print(steps(torch, 20).hex())
     else:
-        from torch.profiler import ProfilerActivity, profile
-        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+        activity = torch.profiler.ProfilerActivity
+        with torch.profiler.profile(activities=[activity.CPU, activity.CUDA]) as profiler:
             steps(torch, 20)
         names = [event.name for event in profiler.events()]
         launches = sum(name.startswith(("cudaLaunchKernel", "cuLaunchKernel")) for name in names)
