@@ -164,9 +164,10 @@ $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES
 
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
 BENCH          := $(BUILD)/bench
-BENCH_PROGRAMS := call_cost load start $(if $(wildcard /usr/include/lttng/tracepoint.h /usr/include/*/lttng/tracepoint.h),lttng_pair)
+LTTNG          := $(firstword $(wildcard $(addsuffix /lttng/tracepoint.h,/usr/include /usr/include/*)))
+BENCH_PROGRAMS := call_cost load start $(if $(LTTNG),lttng_pair)
 BENCH_FILES    := $(addprefix $(BENCH)/,null/libcuda.so.1 idle_preload.so $(BENCH_PROGRAMS))
-OBJECTS        += $(call objects,$(addprefix test/bench/,$(addsuffix .cpp,null_driver idle_preload $(BENCH_PROGRAMS))))
+OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver idle_preload $(BENCH_PROGRAMS))
 $(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $<
@@ -258,5 +259,6 @@ $(NOT_YET):
 	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | check | bench | gpu-check | deps | install PREFIX=… DESTDIR=… | uninstall | clean"
+	@echo "make | demo | test [ONLY=part of a name] | check | bench | gpu-check | deps | clean"
+	@echo "     | install PREFIX=… DESTDIR=… | uninstall"
 	@echo "not yet: $(NOT_YET)"
