@@ -11,8 +11,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "descriptors.h"
 #include "system.h"
-#include "writer.h"
 
 namespace gpushim::shim {
 namespace {

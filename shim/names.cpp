@@ -75,4 +75,8 @@ bool wish_for_name(uint64_t function) {
     return false;
 }
 
+void forget_wishes() {
+    for (auto& wish : wishes) wish.store(0, std::memory_order_relaxed);
+}
+
 }  // namespace gpushim::shim

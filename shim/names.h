@@ -15,4 +15,7 @@ void answer_name(ThreadState& thread, uint64_t function);
 // The writer's thread. False: too many wishes are open; ask again later.
 bool wish_for_name(uint64_t function);
 
+// The wishes of a process that this one was forked from.
+void forget_wishes();
+
 }  // namespace gpushim::shim

@@ -1,10 +1,7 @@
 #include "writer.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
@@ -17,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "descriptors.h"
 #include "drain.h"
 #include "log.h"
 #include "names.h"
@@ -51,7 +49,6 @@ struct Start {
 };
 constinit Start start = {};
 constinit std::atomic<Stage> stage = Stage::starting;
-thread_local constinit bool own_descriptors = false;
 
 void show_progress() {
     live->progress.fetch_add(1);
@@ -61,23 +58,6 @@ void show_progress() {
 void reach(Stage reached) {
     stage.store(reached);
     show_progress();
-}
-
-// --- descriptors ----------------------------------------------------------------------------------------
-
-// A table of our own, empty: what the program closes is not ours, and what it waits to see closed we do not
-// hold. Containers often forbid unshare, but not the same done by close_range.
-bool leave_descriptors() {
-    if (syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0) return true;
-    if (unshare(CLONE_FILES) != 0) return false;
-    DIR* entries = opendir("/proc/thread-self/fd");
-    if (entries == nullptr) return true;
-    std::vector<int> open_ones;
-    while (const dirent* entry = readdir(entries))
-        if (entry->d_name[0] != '.') open_ones.push_back(atoi(entry->d_name));
-    closedir(entries);
-    for (const int file : open_ones) close(file);
-    return true;
 }
 
 // --- rings ----------------------------------------------------------------------------------------------
@@ -139,6 +119,7 @@ void make_rings(Folder& folder, TraceIdentity& identity) {
     settings.folder = identity.rings_survive ? folder.path : nullptr;
     if (!identity.rings_survive) settings.max_bytes = kPrivateBudget;
     open_rings(settings);
+    forget_wishes();
     care_for_rings(false, false);
 }
 
@@ -159,7 +140,9 @@ bool main_thread_is_gone() {
 class Writer {
   public:
     Writer(std::unique_ptr<Store> store, Folder folder, ClockKind clock)
-        : store_(std::move(store)), folder_(folder), drain_(clock, read_pair(clock)) {}
+        : store_(std::move(store)), folder_(folder), drain_(clock, read_pair(clock)) {
+        watch_files();
+    }
 
     // False: the main thread has ended, the process has not. Whichever thread ends last then ends the
     // process, with its own descriptors; that must not be this one.
@@ -178,7 +161,7 @@ class Writer {
     // The rings hold what still happens; at the exit they are emptied (resume).
     void pause() {
         drain_.scan(false);
-        if (drain_.has_news()) commit();
+        if (store_ != nullptr && drain_.has_news()) commit();
         store_.reset();
         close_folder(folder_);
     }
@@ -188,12 +171,13 @@ class Writer {
         folder_ = Folder();
         if (start.identity->rings_survive) open_folder(folder_, *start.identity);
         store_.reset(Store::open(start.trace_path, Store::Role::writer));
-        if (store_ != nullptr) finish();
+        finish();
     }
 
   private:
     // How long to sleep then.
     int64_t pass() {
+        if (store_ == nullptr) return kIdleSleepNs;
         drain_.scan(false);
         is_idle_ = !drain_.has_news();
         if (drain_.has_news() && is_worth_a_commit()) commit();
@@ -211,9 +195,11 @@ class Writer {
     }
 
     bool commit() {
+        if (!files_.are_intact()) return lose_files();
         const Batch batch = drain_.batch();
         begin_transaction();
         const bool written = store_->write(batch);
+        watch_files();
         end_transaction();
         if (written) {
             drain_.committed();
@@ -223,6 +209,19 @@ class Writer {
         }
         complain_once(written);
         return written;
+    }
+
+    // What the store has opened by now; it keeps it open.
+    void watch_files() {
+        if (!has_own_descriptors()) files_.watch(start.trace_path);
+    }
+
+    // The program has closed our files and may have others under their numbers: never again. What comes stays
+    // in the rings, then is counted as lost. Not destroyed: that would write, too.
+    bool lose_files() {
+        static_cast<void>(store_.release());
+        log_line(LogLevel::warn, "the program has closed the files of %s; it ends here", start.trace_path);
+        return false;
     }
 
     // Not while a fork is under way, if it does not take too long.
@@ -256,11 +255,12 @@ class Writer {
     }
 
     void finish() {
-        bool written = true;
-        do {
+        bool written = store_ != nullptr;
+        while (written) {
             drain_.scan(true);
-            written = !drain_.has_news() || commit();
-        } while (written && drain_.has_news());
+            if (!drain_.has_news()) break;
+            written = commit();
+        }
         store_.reset();
         // What could not be written stays, for recovery.
         if (written) remove_folder(folder_, *start.identity);
@@ -270,6 +270,7 @@ class Writer {
     std::unique_ptr<Store> store_;
     Folder folder_;
     Drain drain_;
+    WatchedFiles files_;
     std::vector<uint64_t> unnamed_;
     int64_t last_sleep_ns_ = kShortestSleepNs;
     int64_t last_commit_ns_ = 0;
@@ -289,7 +290,7 @@ std::unique_ptr<Store> make_store() {
 }
 
 void write_until_the_end() {
-    own_descriptors = leave_descriptors();
+    leave_descriptors();
     prctl(PR_SET_NAME, "gpushim");
     Folder folder;
     make_rings(folder, *start.identity);
@@ -364,8 +365,6 @@ bool wait_for_stage(Stage from, int64_t most_ns, int64_t standstill_ns) {
 }
 
 }  // namespace
-
-bool has_own_descriptors() { return own_descriptors; }
 
 bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
     start = {trace_path, &identity, devices};

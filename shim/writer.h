@@ -17,7 +17,4 @@ bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<con
 // without.
 void finish_writer();
 
-// Whether the calling thread is the writer and has a descriptor table of its own.
-bool has_own_descriptors();
-
 }  // namespace gpushim::shim

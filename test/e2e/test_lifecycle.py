@@ -29,7 +29,8 @@ class LifecycleCase(preload.PreloadCase):
     def same(self, *words, **knobs):
         """Runs it with and without the shim; both do the same. Returns the traced run."""
         command = [self.host(), *words]
-        alone = box.run(command, {**preload.QUICK, **knobs}, cwd=self.folder)
+        others = {name: value for name, value in knobs.items() if name not in preload.variables(self.folder)}
+        alone = box.run(command, {**preload.QUICK, **others}, cwd=self.folder)
         done = box.run(command, {**preload.variables(self.folder), **preload.QUICK, **knobs}, cwd=self.folder)
         self.assertEqual((done.returncode, done.stdout), (alone.returncode, alone.stdout), done.stderr)
         return done
@@ -190,6 +191,38 @@ class Descriptors(LifecycleCase):
         self.assertEqual(self.copies(), 2 * COPIES)
 
 
+class SharedDescriptors(LifecycleCase):
+    """Where the kernel gives the writer no table of its own."""
+    REFUSING = """
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <sys/syscall.h>
+    int unshare(int what) { return (void)what, errno = EPERM, -1; }
+    long syscall(long number, long a, long b, long c, long d, long e, long f) {
+        if (number == SYS_close_range && c != 0) return errno = EPERM, -1;
+        return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(number, a, b, c, d, e, f);
+    }
+    """
+
+    def refused(self, *words):
+        refusing = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-host-"))
+        self.addCleanup(shutil.rmtree, refusing)
+        library = preload.compiled(self.REFUSING, refusing / "refusing.so", "-shared", "-fPIC")
+        return self.same(*words, LD_PRELOAD=f"{preload.SHIM}:{library}", GPUSHIM_OUT=f"{self.folder}/trace.%p.db")
+
+    def test_all_is_well_while_nobody_closes_them(self):
+        self.refused("return")
+        self.assert_nothing_lost(self.the_trace())
+        self.assertEqual(self.copies(), COPIES)
+
+    def test_not_a_byte_in_the_programs_files(self):
+        done = self.refused("closes", "400")
+        for path in self.folder.glob("host.*"):
+            self.assertEqual(path.read_bytes(), b"mine")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("has closed the files", done.stderr)
+
+
 class Results(LifecycleCase):
     def test_signal_handlers_and_mask_are_the_programs_own(self):
         self.same("signals")
@@ -200,13 +233,11 @@ class Results(LifecycleCase):
         self.assertIn("errno 77, error none", done.stdout)
 
     def test_markers(self):
-        self.same("marks", LD_PRELOAD=preload.SHIM, GPUSHIM_OUT=f"{self.folder}/trace.%p.db")
-        for trace in self.traces():
-            rows = preload.query(trace, "SELECT kind, value, text FROM marker LEFT JOIN name ON name.id = name_id "
-                                        "ORDER BY enter_ns")
-            text = "half of it, and more than a slot's worth of text"
-            self.assertEqual([row[0] for row in rows], ["step", "step", "mark"])
-            self.assertEqual((rows[1][1], rows[2][2]), (32, text))
+        self.traced([self.host(), "marks"], **preload.QUICK)
+        rows = preload.query(self.the_trace(), "SELECT kind, value, text FROM marker LEFT JOIN name "
+                                               "ON name.id = name_id ORDER BY enter_ns")
+        text = "half of it, and more than a slot's worth of text"
+        self.assertEqual(rows, [("step", None, None), ("step", 32, None), ("mark", None, text)])
 
 
 class NothingToTrace(LifecycleCase):

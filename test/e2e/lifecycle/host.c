@@ -189,6 +189,7 @@ static void tiny_stack(void) {
 static void closes_everything(void) {
     int file[kFiles];
     work();
+    usleep(1000 * number);
     syscall(SYS_close_range, 3, ~0U, 0);
     for (int i = 0; i < kFiles; ++i) {
         char name[32];

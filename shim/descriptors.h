@@ -1,0 +1,34 @@
+// The writer's descriptors and the program's. Best they are in two tables: then what the program closes is
+// not ours, and what it waits to see closed we do not hold. Where the kernel refuses that, we look before
+// each transaction whether ours are still what they were. The writer's thread only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+namespace gpushim::shim {
+
+// A table of our own, empty. False: refused; the program's is still ours.
+bool leave_descriptors();
+
+// Whether the calling thread has done so.
+bool has_own_descriptors();
+
+// The descriptors of a file and of those whose names begin with its path.
+class WatchedFiles {
+  public:
+    void watch(const char* path);
+    // Each is still the file that it was: nobody has closed it and opened another under its number.
+    bool are_intact() const;
+
+  private:
+    struct File {
+        int descriptor;
+        dev_t device;
+        ino_t inode;
+    };
+    std::vector<File> files_;
+};
+
+}  // namespace gpushim::shim
