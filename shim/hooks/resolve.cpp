@@ -76,10 +76,9 @@ struct Library {
     const char* soname;
     std::atomic<uintptr_t> base;
     std::atomic<const ElfW(Dyn)*> dynamic;  // null: not seen yet; stored last
-    std::atomic<void*> handle;
 };
-constinit Library driver = {"libcuda.so", 0, nullptr, nullptr};
-constinit Library nccl = {"libnccl.so", 0, nullptr, nullptr};
+constinit Library driver = {"libcuda.so", 0, nullptr};
+constinit Library nccl = {"libnccl.so", 0, nullptr};
 
 Library& library_of(ApiId api) { return api_traits[api].version != 0 ? driver : nccl; }
 
@@ -97,9 +96,8 @@ bool is_there(Library& library) {
     if (found.dynamic == nullptr) return false;
     // Never closed: a library that went away and came back elsewhere would leave our originals pointing
     // nowhere.
-    void* handle = dlopen(found.path, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == nullptr) dlerror();  // the program's next dlerror is not about this
-    library.handle.store(handle, std::memory_order_relaxed);
+    // The program's next dlerror is not about this.
+    if (dlopen(found.path, RTLD_LAZY | RTLD_NOLOAD) == nullptr) dlerror();
     library.base.store(found.base, std::memory_order_relaxed);
     library.dynamic.store(found.dynamic, std::memory_order_release);
     return true;
@@ -158,25 +156,13 @@ bool is_linked(const Library& library) {
     });
 }
 
-// What a tool that hooks dlsym behind us makes of the name; what libc makes of it is the export that we know.
-void* as_told_behind_us(const Library& library, const char* name) {
-    const auto next = reinterpret_cast<Dlsym>(next_dlsym());
-    void* handle = library.handle.load(std::memory_order_relaxed);
-    if (next == nullptr || next == dlsym_of_libc() || handle == nullptr) return nullptr;
-    void* told = next(handle, name);
-    if (told == nullptr) dlerror();
-    return told != nullptr && !is_ours(told) ? told : nullptr;
-}
-
 void* looked_up(ApiId api) {
     const char* name = api_traits[api].name;
     Library& library = library_of(api);
     void* own = exported(api);
     const Behind behind = behind_us(name, library);
     if (behind.next != nullptr && !is_in_library(behind.next) && is_linked(library)) return behind.next;
-    if (own == nullptr) return behind.anywhere;
-    void* told = as_told_behind_us(library, name);
-    return told != nullptr && !is_in_library(told) ? told : own;
+    return own != nullptr ? own : behind.anywhere;
 }
 
 }  // namespace
