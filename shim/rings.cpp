@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -64,8 +65,15 @@ void* private_memory(size_t bytes) {
                       bytes);
 }
 
+// Beyond its limit the kernel does not only refuse: it sends a signal that ends the program.
+bool file_may_have(size_t bytes) {
+    rlimit most;
+    return getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes <= most.rlim_cur;
+}
+
 // Raw system calls: the C library's are cancellation points, and a launch is none.
 void* file_memory(uint64_t id, size_t bytes) {
+    if (!file_may_have(bytes)) return nullptr;
     char path[kPathBytes + kRingNameBytes];
     ring_path(path, id);
     const long file =

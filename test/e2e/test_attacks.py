@@ -1,0 +1,75 @@
+"""What programs may do to the recorder without meaning any harm: it costs them nothing and loses nothing silently."""
+import box
+import preload
+
+BURST = 200_000  # far more than the writer takes at one time
+
+# A burst of launches by one thread, and the exit right behind it; for a driver that does nothing, so that they come
+# faster than anybody could write them.
+BURST_SOURCE = f"""
+#include <cuda.h>
+#undef cuCtxCreate_v2
+CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
+int main(void) {{
+    CUcontext context;
+    CUmodule module;
+    CUfunction function;
+    if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuModuleLoadData(&module, "an image")) return 1;
+    if (cuModuleGetFunction(&function, module, "burst")) return 2;
+    for (int i = 0; i < {BURST}; ++i)
+        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) return 3;
+    return 0;
+}}
+"""
+
+# Threads, each with a ring of its own, when the process may no longer have files of any size.
+THREADS = 12
+SMALL_FILES_SOURCE = f"""
+#include <cuda.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+static CUcontext context;
+static CUdeviceptr memory;
+static pthread_barrier_t all;
+static void* copy(void* nothing) {{
+    char here[64] = {{0}};
+    if (cuCtxSetCurrent(context)) return "current";
+    for (int i = 0; i < 100; ++i)
+        if (cuMemcpyHtoD(memory, here, sizeof here)) return "copy";
+    pthread_barrier_wait(&all);
+    return nothing;
+}}
+int main(void) {{
+    const struct rlimit small = {{16384, 16384}};
+    pthread_t thread[{THREADS}];
+    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuMemAlloc(&memory, 4096)) return 1;
+    if (setrlimit(RLIMIT_FSIZE, &small)) return 2;
+    pthread_barrier_init(&all, 0, {THREADS});
+    for (int i = 0; i < {THREADS}; ++i) pthread_create(&thread[i], 0, copy, 0);
+    for (int i = 0; i < {THREADS}; ++i) {{
+        void* failed;
+        pthread_join(thread[i], &failed);
+        if (failed) return puts(failed), 3;
+    }}
+    return puts("done"), 0;
+}}
+"""
+
+
+class Attacks(preload.PreloadCase):
+    def test_a_burst_right_before_the_exit(self):
+        program = preload.compiled(BURST_SOURCE, self.folder / "burst")
+        self.traced([program], LD_LIBRARY_PATH=box.BUILD / "bench" / "null")
+        # On a busy machine the exit may be over before the writer is.
+        self.recover()
+        terms = preload.ledger(self.the_trace())
+        self.assertEqual(preload.launches(self.the_trace()).get("burst", 0) + terms["dropped"], BURST, terms)
+        self.assertEqual((terms["unfinished"], terms["unknown"]), (0, 0), terms)
+
+    def test_a_limit_of_file_sizes_sends_no_signal(self):
+        """The kernel ends a thread's process that makes a larger file; a ring is one, and it is not the program's."""
+        program = preload.compiled(SMALL_FILES_SOURCE, self.folder / "small_files")
+        done = self.traced([program], stderr=None, **preload.QUICK)
+        self.assertEqual(done.stdout, "done\n")
+        self.assertLessEqual(len(done.stderr.splitlines()), 1, done.stderr)
