@@ -7,7 +7,7 @@
 
 namespace gpushim::shim {
 
-// 0 for no context, and for those beyond the 1024th that live at one time.
+// 0 for no context, and for those beyond the 1024th address at which there was one.
 uint32_t context_number(uint64_t handle);
 void context_gone(uint64_t handle);
 

@@ -1,0 +1,152 @@
+#include "shim/ring_folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "other_process.h"
+
+using namespace gpushim::shim;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint8_t kUuid[16] = {0x0a, 0x1b, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
+constexpr char kName[] = "0a1b02030405060708090a0b0c0d0eff";
+
+struct Root {
+    Root() {
+        char name[] = "/tmp/gpushim-folder-XXXXXX";
+        path = mkdtemp(name);
+        user = path / ("gpushim-" + std::to_string(geteuid()));
+    }
+    ~Root() { fs::remove_all(path); }
+    fs::path path;
+    fs::path user;
+};
+
+mode_t mode(const fs::path& path) {
+    struct stat facts;
+    REQUIRE(stat(path.c_str(), &facts) == 0);
+    return facts.st_mode & 0777;
+}
+
+void make_older(const fs::path& path, int hours) {
+    struct timespec times[2];
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= hours * 3600;
+    times[1] = times[0];
+    REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("folders are made for the user alone, whatever the umask", "[folder]") {
+    const Root root;
+    const mode_t before = umask(0);
+    const int user = open_user_folder(root.path.c_str(), true);
+    REQUIRE(user >= 0);
+    const int trace = open_trace_folder(user, kUuid, true);
+    umask(before);
+    REQUIRE(trace >= 0);
+    CHECK(mode(root.user) == 0700);
+    CHECK(mode(root.user / kName) == 0700);
+    CHECK(open_trace_folder(user, kUuid, false) >= 0);
+}
+
+TEST_CASE("a folder that others may write to, or that is a link, is not ours", "[folder]") {
+    const Root root;
+    SECTION("open to others") {
+        fs::create_directory(root.user);
+        fs::permissions(root.user, fs::perms::all);
+        CHECK(open_user_folder(root.path.c_str(), true) == -1);
+    }
+    SECTION("a link") {
+        fs::create_directory(root.path / "elsewhere");
+        fs::permissions(root.path / "elsewhere", fs::perms::owner_all);
+        fs::create_directory_symlink(root.path / "elsewhere", root.user);
+        CHECK(open_user_folder(root.path.c_str(), true) == -1);
+    }
+    SECTION("a file") {
+        std::ofstream(root.user) << "x";
+        CHECK(open_user_folder(root.path.c_str(), true) == -1);
+    }
+    SECTION("not there") { CHECK(open_user_folder(root.path.c_str(), false) == -1); }
+}
+
+TEST_CASE("a folder is held for as long as its process lives", "[folder]") {
+    const Root root;
+    const int user = open_user_folder(root.path.c_str(), true);
+    const int trace = open_trace_folder(user, kUuid, true);
+    CHECK(!is_held(trace));
+    {
+        OtherProcess other([&] { lock_trace_folder(trace); });
+        CHECK(is_held(trace));
+        CHECK(lock_trace_folder(trace) == -1);
+    }
+    CHECK(!is_held(trace));
+    CHECK(lock_trace_folder(trace) >= 0);
+}
+
+TEST_CASE("a child does not hold what its parent holds", "[folder]") {
+    const Root root;
+    const int user = open_user_folder(root.path.c_str(), true);
+    const int trace = open_trace_folder(user, kUuid, true);
+    pid_t grandchild = 0;
+    int to_us[2];
+    REQUIRE(pipe(to_us) == 0);
+    {
+        OtherProcess other([&] {
+            lock_trace_folder(trace);
+            const pid_t child = fork();
+            if (child == 0)
+                for (;;) pause();
+            if (write(to_us[1], &child, sizeof child) != sizeof child) _exit(1);
+        });
+        REQUIRE(read(to_us[0], &grandchild, sizeof grandchild) == sizeof grandchild);
+        CHECK(is_held(trace));
+    }
+    CHECK(!is_held(trace));
+    kill(grandchild, SIGKILL);
+}
+
+TEST_CASE("only what is dead for more than a day is removed", "[folder]") {
+    const Root root;
+    const int user = open_user_folder(root.path.c_str(), true);
+    const uint8_t young[16] = {1};
+    const uint8_t old[16] = {2};
+    const uint8_t old_but_alive[16] = {3};
+    char name[33];
+    for (const auto* uuid : {&young, &old, &old_but_alive}) {
+        close(open_trace_folder(user, *uuid, true));
+        trace_folder_name(name, *uuid);
+        std::ofstream(root.user / name / "ring-1") << "x";
+    }
+    const int alive = open_trace_folder(user, old_but_alive, false);
+    OtherProcess other([&] { lock_trace_folder(alive); });
+    trace_folder_name(name, young);
+    make_older(root.user / name, 23);
+    const fs::path kept = root.user / name;
+    trace_folder_name(name, old);
+    make_older(root.user / name, 25);
+    const fs::path removed = root.user / name;
+    trace_folder_name(name, old_but_alive);
+    make_older(root.user / name, 25);
+    remove_old_folders(user);
+    CHECK(fs::exists(kept));
+    CHECK(!fs::exists(removed));
+    CHECK(fs::exists(root.user / name));
+}
+
+TEST_CASE("names of rings", "[folder]") {
+    char name[kRingNameBytes];
+    ring_name(name, 0);
+    CHECK(std::string(name) == "ring-0");
+    ring_name(name, 18446744073709551615u);
+    CHECK(std::string(name) == "ring-18446744073709551615");
+}
