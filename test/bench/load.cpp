@@ -1,6 +1,6 @@
 // Keeps the shim busy: threads that launch at a rate, or as fast as they can, for so many seconds. Prints how
 // many launches that were, how long they took, and how long all other threads of the process (the shim's) ran
-// on a processor meanwhile.
+// on a processor meanwhile and waited for one.
 //
 //   load THREADS RATE SECONDS      RATE: launches per second and thread; 0: no limit
 #include <dirent.h>
@@ -29,24 +29,28 @@ int64_t launch_for(const bench::Driver& driver, int64_t rate, int64_t until_ns) 
     return launches;
 }
 
-// Time on a processor of all threads but those given.
-int64_t ran_ns(const std::vector<std::string>& but) {
-    int64_t sum_ns = 0;
+struct Scheduled {
+    int64_t ran_ns = 0;     // on a processor
+    int64_t waited_ns = 0;  // ready to run, while others did
+};
+
+// Of all threads but the one given.
+Scheduled scheduled(const std::string& but) {
+    Scheduled sum;
     DIR* tasks = opendir("/proc/self/task");
     while (const dirent* task = readdir(tasks)) {
         const std::string tid = task->d_name;
-        bool is_other = tid[0] == '.';
-        for (const std::string& one : but) is_other = is_other || one == tid;
-        if (is_other) continue;
-        long long ns = 0;
+        if (tid[0] == '.' || tid == but) continue;
+        long long ran_ns = 0, waited_ns = 0;
         if (FILE* file = std::fopen(("/proc/self/task/" + tid + "/schedstat").c_str(), "r")) {
-            if (std::fscanf(file, "%lld", &ns) != 1) ns = 0;
+            if (std::fscanf(file, "%lld %lld", &ran_ns, &waited_ns) != 2) ran_ns = waited_ns = 0;
             std::fclose(file);
         }
-        sum_ns += ns;
+        sum.ran_ns += ran_ns;
+        sum.waited_ns += waited_ns;
     }
     closedir(tasks);
-    return sum_ns;
+    return sum;
 }
 
 }  // namespace
@@ -57,8 +61,9 @@ int main(int count, char** words) {
     const int64_t rate = std::atoll(words[2]), seconds = std::atoll(words[3]);
     bench::Driver driver;
     driver.start();
-    const std::vector<std::string> main_thread = {std::to_string(getpid())};
-    const int64_t ran_before_ns = ran_ns(main_thread), begin_ns = bench::now_ns();
+    const std::string main_thread = std::to_string(getpid());
+    const Scheduled before = scheduled(main_thread);
+    const int64_t begin_ns = bench::now_ns();
     std::atomic<int64_t> launches = 0;
     std::vector<std::thread> running;
     for (int i = 0; i < threads; ++i)
@@ -67,7 +72,11 @@ int main(int count, char** words) {
     for (std::thread& thread : running) thread.join();
     const int64_t wall_ns = bench::now_ns() - begin_ns;
     usleep(200'000);  // the writer takes what is left
-    std::printf("launches %lld wall_ns %lld writer_ns %lld\n", static_cast<long long>(launches.load()),
-                static_cast<long long>(wall_ns), static_cast<long long>(ran_ns(main_thread) - ran_before_ns));
+    const Scheduled after = scheduled(main_thread);
+    const int64_t drained_ns = bench::now_ns() - begin_ns;
+    std::printf("launches %lld wall_ns %lld drained_ns %lld writer_ns %lld writer_waited_ns %lld\n",
+                static_cast<long long>(launches.load()), static_cast<long long>(wall_ns),
+                static_cast<long long>(drained_ns), static_cast<long long>(after.ran_ns - before.ran_ns),
+                static_cast<long long>(after.waited_ns - before.waited_ns));
     return 0;
 }
