@@ -71,6 +71,8 @@ enum Trait : uint32_t {
     mapped_memory = 22u << 25,
     shared_memory = 23u << 25,  // of another process: its size is not told (bytes: 1)
     object_bits = 31u << 25,
+
+    on_devices = 1u << 30,  // a communicator for each of several devices: the fourth word is the device
 };
 }  // namespace traits
 

@@ -54,6 +54,16 @@ struct first_item {
     }
 };
 
+// Without a list, the devices are the first ones.
+template <size_t N>
+struct device_item {
+    template <class A>
+    static uint64_t take(const A& a, bool, size_t i) {
+        const int* devices = std::get<N>(a);
+        return devices != nullptr ? number(devices[i]) : i;
+    }
+};
+
 template <size_t N>
 struct hash {
     template <class A>

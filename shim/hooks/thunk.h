@@ -173,7 +173,10 @@ struct Thunk<Row, R(A...)> {
         slot->exit = ticks();
         fill(slot, 0, result, a...);
         mark_captured(slot);
-        if constexpr (Row::kind == EventKind::context) slot->context = thread.context;
+        // What ties a context's number to its handle is said with the number it has from now on.
+        if constexpr (Row::kind == EventKind::context ||
+                      (Row::kind == EventKind::born && has<Row>(traits::current)))
+            slot->context = thread.context;
         if constexpr (Row::Words::has_second) {
             if (succeeded(result)) add_second(thread, *slot, a...);
         }

@@ -209,7 +209,8 @@ TEST_CASE("a group of NCCL's is one number from its start to its end", "[thunk]"
     Ends::call(stream(0), 1);  // where the work is really launched
     Collective::call(stream(1), 0);
     const uint32_t group = recording.slot(0).group;
-    for (const size_t i : {1, 2, 3, 5, 6}) CHECK(recording.slot(i).group == group);
+    const size_t in_it[] = {1, 2, 3, 5, 6};
+    for (const size_t i : in_it) CHECK(recording.slot(i).group == group);
     CHECK(recording.slot(4).group == 0);
     CHECK(recording.slot(7).group != group);
 }

@@ -131,3 +131,19 @@ TEST_CASE("a communicator's hash never changes: other processes and recordings c
     id.internal[127] = 0;
     CHECK(taken<hash<0>>(true, id) != hash_of_id);
 }
+
+TEST_CASE("communicators made together are on the devices listed, or on the first ones", "[words]") {
+    using Row = Words<each<0, 1, item<0>, rank_of_item<1>, device_item<2>>>;
+    const uint64_t handles[] = {70, 71};
+    const int devices[] = {5, 3};
+    const uint64_t* handle = handles;
+    const int count = 2, *listed = devices, *unlisted = nullptr;
+    uint64_t words[4];
+    using Arguments = std::tuple<const uint64_t* const&, const int&, const int* const&>;
+    Row::store(words, Arguments(handle, count, listed), true, 1);
+    CHECK(words[0] == 71);
+    CHECK(words[1] == (1 | 2ull << 32));
+    CHECK(words[2] == 3);
+    Row::store(words, Arguments(handle, count, unlisted), true, 1);
+    CHECK(words[2] == 1);
+}
