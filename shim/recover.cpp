@@ -109,9 +109,15 @@ Rings open_rings_of(int folder, const uint8_t (&uuid)[16]) {
     return rings;
 }
 
+// Each ring has every pair.
+bool have_two(const std::vector<ClockPair>& pairs) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const ClockPair& pair) { return pair.ticks != pairs.front().ticks; });
+}
+
 // A process that was killed before its writer had read the clocks twice: they still run at the same pace.
 void add_pairs_of_now(const Rings& rings, std::vector<ClockPair>& pairs) {
-    if (pairs.size() >= 2 || rings.empty()) return;
+    if (have_two(pairs) || rings.empty()) return;
     const auto kind = static_cast<ClockKind>(rings.front()->header().clock_kind);
     if (kind == kTestClock) return;
     pairs.push_back(read_pair(kind));

@@ -56,6 +56,55 @@ int main(void) {{
 }}
 """
 
+# Contexts of two devices in turns, each with a kernel of its own.
+CONTEXTS = 6
+CONTEXTS_SOURCE = f"""
+#include <cuda.h>
+#include <stdio.h>
+int main(void) {{
+    CUcontext context[{CONTEXTS}];
+    if (cuInit(0)) return 1;
+    for (int i = 0; i < {CONTEXTS}; ++i)
+        if (cuCtxCreate(&context[i], 0, 0, i % 2)) return 2;
+    for (int i = 0; i < {CONTEXTS}; ++i) {{
+        CUmodule module;
+        CUfunction function;
+        char name[32];
+        snprintf(name, sizeof name, "context%d__1us", i);
+        if (cuCtxSetCurrent(context[i]) || cuModuleLoadData(&module, "an image")) return 3;
+        if (cuModuleGetFunction(&function, module, name)) return 4;
+        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0) || cuCtxSynchronize()) return 5;
+    }}
+    return 0;
+}}
+"""
+
+# Threads that launch for so many microseconds, then nobody does any more: the writer has hardly begun.
+KILLED_SOURCE = """
+#include <cuda.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static CUcontext context;
+static CUfunction function;
+static void* launch(void* nothing) {
+    if (cuCtxSetCurrent(context)) abort();
+    for (;;)
+        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) abort();
+    return nothing;
+}
+int main(int count, char** words) {
+    pthread_t thread;
+    CUmodule module;
+    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0) || cuModuleLoadData(&module, "an image")) return 1;
+    if (count != 2 || cuModuleGetFunction(&function, module, "killed__0us")) return 2;
+    for (int i = 0; i < 4; ++i) pthread_create(&thread, 0, launch, 0);
+    usleep((useconds_t)atoi(words[1]));
+    return kill(getpid(), SIGKILL);
+}
+"""
+
 
 class Attacks(preload.PreloadCase):
     def test_a_burst_right_before_the_exit(self):
@@ -73,3 +122,26 @@ class Attacks(preload.PreloadCase):
         done = self.traced([program], stderr=None, **preload.QUICK)
         self.assertEqual(done.stdout, "done\n")
         self.assertLessEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_contexts_made_one_after_the_other_keep_their_devices(self):
+        program = preload.compiled(CONTEXTS_SOURCE, self.folder / "contexts")
+        truth = self.folder / "truth"
+        self.traced([program], GPUSIM_DEVICES=2, GPUSIM_TRUTH=truth, **preload.QUICK)
+        devices = {row.name: row.device for row in box.read_truth(truth) if row.op == "kernel"}
+        self.assertEqual(len(devices), CONTEXTS, devices)
+        self.assertEqual(dict(preload.query(self.the_trace(), "SELECT kernel, device_id FROM v_launch")), devices)
+
+    def test_times_after_a_kill_that_left_the_writer_no_time(self):
+        """Of a process that read its clocks once, the pace of its clock is still known."""
+        program = preload.compiled(KILLED_SOURCE, self.folder / "killed")
+        for delay_us in range(0, 3000, 300):
+            folder = self.folder / str(delay_us)
+            folder.mkdir()
+            box.run([program, delay_us], {**preload.variables(folder), **preload.QUICK})
+            traces = list(folder.glob("trace.*.db"))
+            box.run([preload.ANALYZER, "report", *traces], sim=False)
+            with self.subTest(delay_us=delay_us):
+                spread = "SELECT count(*), max(enter_ns) - min(enter_ns) FROM launch WHERE dur_ns NOT NULL"
+                rows, span_ns = preload.query(traces[0], spread)[0]
+                # Each took a hundred nanoseconds and more: they cannot have come one nanosecond after the other.
+                self.assertTrue(rows < 100 or span_ns > 10 * rows, (rows, span_ns))
