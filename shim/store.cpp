@@ -61,8 +61,10 @@ using Key = std::pair<uint64_t, uint64_t>;
 
 bool is(const Slot& slot, EventKind kind) { return slot.kind == static_cast<uint8_t>(kind); }
 
-// Slots of an event that are no events of the program.
+// Slots that are no events of the program. A text is counted with its event; alone only if it was never
+// completed, for then its event has not got it.
 uint64_t annex_of(const Event& event) {
+    if (is(event.slot, EventKind::text)) return event.exit_ns == kUnfinished ? 1 : 0;
     const bool own = event.slot.api == kNoApi && !is(event.slot, EventKind::marker);
     const bool is_annex = own || is(event.slot, EventKind::odd_launch) || is(event.slot, EventKind::thread);
     return (event.text.size() + kTextBytes - 1) / kTextBytes + (is_annex ? 1 : 0);

@@ -198,6 +198,25 @@ TEST_CASE("texts, marks and names that the shim asked for are no calls", "[store
     CHECK(trace.ledger() == "4|4|0|0|0|0");
 }
 
+TEST_CASE("a text that was seen while it was being written is counted once", "[store]") {
+    Trace trace;
+    Events events;
+    SECTION("with its event") {
+        events.call("cuModuleGetFunction", 10, 20, {0xf00, 0x700, 4}, {.text = "work"});
+        events.event(kNoApi, EventKind::text, 11, 11, {});
+        CHECK(events.slots(1) == 3);
+        events.take_slot(1);  // it is the one that the text above stands for
+        trace.write(events);
+        CHECK(trace.ledger() == "1|1|0|0|0|0");
+    }
+    SECTION("alone, when its event ended before it was there") {
+        events.call("cuModuleGetFunction", 10, 0, {}, {.unfinished = true});
+        events.event(kNoApi, EventKind::text, 11, 0, {}, {.unfinished = true});
+        trace.write(events);
+        CHECK(trace.ledger() == "1|0|0|0|1|0");
+    }
+}
+
 TEST_CASE("a batch that could not be written goes in later, once", "[store]") {
     Trace trace;
     Events events;

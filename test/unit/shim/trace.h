@@ -94,6 +94,9 @@ class Events {
         return event;
     }
 
+    uint64_t slots(uint64_t ring) { return next_[ring]; }
+    void take_slot(uint64_t ring) { --next_[ring]; }
+
     bool write(Store& store, std::vector<uint64_t> dropped = {}) {
         std::vector<RingProgress> rings;
         for (const auto& [ring, next] : next_) rings.push_back({ring, next, {}, dropped});

@@ -1,0 +1,291 @@
+"""What is killed loses nothing: its rings outlive it, and recovery puts what they hold into the trace, once. Also what
+happens to a trace that others lock or that there is no room for."""
+import ctypes
+import hashlib
+import os
+import pathlib
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+import box
+import preload
+
+SOURCE = pathlib.Path(__file__).parent / "recovery" / "busy.c"
+THREADS = 3
+# Calls of recovery/busy.c's threads that are recorded one by one.
+COUNTED = ("cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuEventRecord", "cuEventQuery", "cuStreamSynchronize",
+           "cuModuleLoadData", "cuModuleGetFunction", "cuModuleUnload", "cuMemAlloc_v2", "cuStreamCreate",
+           "cuEventCreate", "cuCtxSetCurrent")
+RECOVER = """
+import ctypes, sys
+shim = ctypes.CDLL(sys.argv[1])
+print("go", flush=True)
+sys.exit(shim.gpushim_recover(sys.argv[2].encode()))
+"""
+
+
+def recover(path):
+    """(result, why it failed)"""
+    shim = ctypes.CDLL(str(preload.SHIM))
+    shim.gpushim_recovery_failure.restype = ctypes.c_char_p
+    return shim.gpushim_recover(str(path).encode()), shim.gpushim_recovery_failure().decode()
+
+
+def ring_folder(trace):
+    uuid = preload.query(trace, "SELECT value FROM meta WHERE key = 'uuid'")[0][0]
+    return pathlib.Path(f"/dev/shm/gpushim-{os.geteuid()}/{uuid}")
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Busy:
+    """One run of the busy program, traced."""
+
+    def __init__(self, test, threads=THREADS, pause_us=0, truth=True):
+        self.truth = test.folder / f"truth.{time.monotonic_ns()}"
+        knobs = {**preload.variables(test.folder), **preload.QUICK, "GPUSIM_KERNEL_US": 1}
+        if truth:
+            knobs["GPUSIM_TRUTH"] = self.truth
+        env = box.environment(knobs)
+        self.process = subprocess.Popen([test.program(), str(threads), str(pause_us)], env=env, cwd=test.folder,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        restore_signals=False)  # SIGXFSZ stays ignored
+        test.addCleanup(self.close)
+
+    def ready(self):
+        assert self.process.stdout.readline() == b"ready\n"
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self):
+        """Lets it end by itself; its exit status and what it said."""
+        _, said = self.process.communicate(timeout=60)
+        return self.process.returncode, said.decode()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.kill()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            stream.close()
+
+    def trace(self):
+        found = sorted(pathlib.Path(self.process.args[0]).parent.glob(f"trace.{self.process.pid}.db"))
+        return found[0] if found else None
+
+    def entered(self):
+        counts = box.read_counts(f"{self.truth}.counts")
+        return sum(counts[name].entered - counts[name].nested for name in COUNTED if name in counts)
+
+
+class RecoveryCase(preload.PreloadCase):
+    def program(self):
+        path = self.folder / "busy"
+        if not path.exists():
+            preload.compiled(SOURCE.read_text(encoding="utf-8"), path)
+        return path
+
+    def known(self, trace):
+        """Calls of COUNTED that are in the trace: those that have ended."""
+        names = ", ".join(f"'{name}'" for name in COUNTED)
+        return preload.query(trace, f"SELECT coalesce(sum(calls), 0) FROM v_all v JOIN api a ON a.id = v.api_id "
+                                    f"WHERE a.name IN ({names}) AND flags & 4 = 0")[0][0]
+
+    def check_whole(self, run, threads=THREADS):
+        """After recovery: every call that was entered is there, except the one that each thread was inside of."""
+        trace = run.trace()
+        terms = preload.ledger(trace)
+        self.assertEqual(terms["unknown"], 0, terms)
+        self.assertLessEqual(terms["unfinished"], threads + 1, terms)
+        accounted = self.known(trace) + terms["dropped"]
+        self.assertLessEqual(accounted, run.entered(), terms)
+        self.assertGreaterEqual(accounted, run.entered() - threads, terms)
+        return terms
+
+
+class Kills(RecoveryCase):
+    """SIGKILL at random instants, 200 in all."""
+
+    ROUNDS = 50
+
+    def rounds(self, seed):
+        chance = random.Random(seed)
+        recovered = 0
+        for _ in range(self.ROUNDS):
+            run = Busy(self)
+            if chance.random() < 0.8:
+                run.ready()
+            time.sleep(chance.random() * 0.15)
+            run.kill()
+            trace = run.trace()
+            if trace is not None and trace.stat().st_size > 0:
+                recovered += self.recovered_once(run, trace)
+            run.close()
+        self.assertGreater(recovered, 1000)
+
+    def recovered_once(self, run, trace):
+        self.assertEqual(recover(trace), (0, ""))
+        if not preload.query(trace, "SELECT name FROM sqlite_master WHERE name = 'v_ledger'"):
+            return 0  # killed while the trace was being made: before anything was recorded
+        terms = self.check_whole(run)
+        # Closed as it should be: nothing lies beside it, even when it was read, and another recovery finds nothing.
+        before = digest(trace)
+        self.assertEqual(list(self.folder.glob(trace.name + "-*")), [])
+        self.assertEqual(recover(trace), (0, ""))
+        self.assertEqual(digest(trace), before)
+        return terms["recovered"]
+
+    def test_at_random_instants_1(self):
+        self.rounds(1)
+
+    def test_at_random_instants_2(self):
+        self.rounds(2)
+
+    def test_at_random_instants_3(self):
+        self.rounds(3)
+
+    def test_at_random_instants_4(self):
+        self.rounds(4)
+
+
+class Recovery(RecoveryCase):
+    def killed(self, after_s=0.05):
+        run = Busy(self)
+        run.ready()
+        time.sleep(after_s)
+        run.kill()
+        return run
+
+    def test_a_kill_of_the_recovery_changes_nothing(self):
+        chance = random.Random(5)
+        cut_short = 0
+        for _ in range(8):
+            run = self.killed()
+            folder = ring_folder(run.trace())
+            for _ in range(6):
+                recovery = subprocess.Popen([sys.executable, "-c", RECOVER, str(preload.SHIM), str(run.trace())],
+                                            stdout=subprocess.PIPE, env=box.environment(sim=False))
+                recovery.stdout.readline()
+                time.sleep(chance.random() * 0.02)
+                recovery.kill()
+                recovery.wait()
+                recovery.stdout.close()
+                cut_short += recovery.returncode == -signal.SIGKILL and folder.exists()
+            self.assertEqual(recover(self.folder), (0, ""))
+            self.check_whole(run)
+            self.assertFalse(folder.exists())
+        self.assertGreater(cut_short, 0)
+
+    def test_who_lives_is_left_alone(self):
+        run = Busy(self)
+        run.ready()
+        for _ in range(20):
+            self.assertEqual(recover(self.folder), (0, ""))
+        self.assertEqual(run.end(), (0, ""))
+        terms = self.check_whole(run)
+        self.assertEqual((terms["recovered"], terms["unfinished"]), (0, 0), terms)
+
+    def test_names_are_recovered_with_their_launches(self):
+        run = self.killed(0.01)
+        recover(run.trace())
+        rows = preload.query(run.trace(), "SELECT DISTINCT kernel FROM v_launch WHERE recovered = 1 AND unfinished = 0")
+        self.assertEqual(rows, [("work",)])
+        known = preload.query(run.trace(), "SELECT count(*) FROM v_launch WHERE stream IS NULL AND unfinished = 0")
+        self.assertEqual(known, [(0,)])
+
+    def test_a_copy_leaves_the_trace_and_its_rings_alone(self):
+        run = self.killed()
+        trace, copy = run.trace(), self.folder / "copy.db"
+        before = {path: digest(path) for path in self.folder.glob("trace.*")}
+        shim = ctypes.CDLL(str(preload.SHIM))
+        self.assertEqual(shim.gpushim_recover_copy(str(trace).encode(), str(copy).encode()), 0)
+        self.assertEqual({path: digest(path) for path in self.folder.glob("trace.*")}, before)
+        self.assertTrue(ring_folder(trace).exists())
+        self.assertEqual(recover(trace), (0, ""))
+        self.assertEqual(preload.ledger(copy), preload.ledger(trace))
+        self.assertGreater(preload.ledger(copy)["recovered"], 0)
+
+    def test_a_trace_that_cannot_be_read_keeps_its_rings(self):
+        run = self.killed()
+        trace = run.trace()
+        folder = ring_folder(trace)
+        for path in self.folder.glob("trace.*.db-*"):
+            path.unlink()
+        whole = trace.read_bytes()
+        trace.write_bytes(whole[:4096] + b"x" * 4096)
+        result, why = recover(trace)
+        self.assertEqual(result, 1)
+        self.assertNotEqual(why, "")
+        self.assertTrue(folder.exists())
+
+    def test_what_is_no_trace_is_nothing_to_recover(self):
+        (self.folder / "trace.1.db").write_text("SQLite it is not", encoding="utf-8")
+        self.assertEqual(recover(self.folder), (0, ""))
+        self.assertEqual(recover(self.folder / "missing.db"), (0, ""))
+
+
+class Trouble(RecoveryCase):
+    """What others do to the trace delays it; what there is no room for is counted."""
+
+    def test_no_room_until_there_is_again(self):
+        run = Busy(self, truth=False)  # the box needs room for what it tells
+        run.ready()
+        limit = max(path.stat().st_size for path in self.folder.glob("trace.*")) + 64 * 1024
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (limit, -1))
+        time.sleep(3)
+        self.assertLessEqual(run.trace().stat().st_size, limit)
+        full_ns = time.monotonic_ns()
+        resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+        for _ in range(200):
+            time.sleep(0.1)
+            if preload.query(run.trace(), "SELECT max(enter_ns) FROM launch")[0][0] > full_ns:
+                break
+        else:
+            self.fail("nothing was written any more")
+        status, said = run.end()
+        self.assertEqual(status, 0)
+        self.assertLessEqual(said.count("\n"), 1, said)
+        self.assertEqual(recover(run.trace()), (0, ""))
+        terms = preload.ledger(run.trace())
+        self.assertGreater(terms["dropped"], 0)
+        self.assertEqual((terms["unfinished"], terms["unknown"]), (0, 0), terms)
+
+    def test_a_reader_that_stays(self):
+        run = Busy(self, pause_us=500)
+        run.ready()
+        reader = sqlite3.connect(f"file:{run.trace()}?mode=ro", uri=True, isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM launch").fetchall()
+        time.sleep(0.5)
+        self.assertEqual(run.end(), (0, ""))
+        reader.close()
+        self.assertEqual(recover(run.trace()), (0, ""))
+        terms = self.check_whole(run, threads=0)
+        self.assertEqual(terms["dropped"], 0, terms)
+
+    def test_somebody_who_locks_the_trace(self):
+        run = Busy(self)
+        run.ready()
+        other = sqlite3.connect(run.trace(), isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(0.7)
+        other.execute("ROLLBACK")
+        other.close()
+        status, said = run.end()
+        self.assertEqual(status, 0)
+        self.assertLessEqual(said.count("\n"), 1, said)
+        self.assertEqual(recover(run.trace()), (0, ""))  # what there was no time for at the end
+        self.check_whole(run, threads=0)
+
+
+if __name__ == "__main__":
+    unittest.main()
