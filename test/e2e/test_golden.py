@@ -1,5 +1,5 @@
-"""Reports to the letter, from runs in stepped time: every figure is the same on every machine. `make golden` writes
-them anew; the difference is to be read like code. The README shows one of them."""
+"""Reports to the letter, from runs in stepped time: every figure is the same on every machine. `make golden`
+writes them anew; the difference is to be read like code. The README shows one of them."""
 import os
 import re
 import unittest
