@@ -1,6 +1,7 @@
 """Each rule of test/check finds what it is there to find: it passes a small tree, and fails the same tree
 with one thing wrong."""
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -36,21 +37,16 @@ class Rule(unittest.TestCase):
         self.assertIn(complaint, said)
         self.assertFalse(passed)
 
-    def require(self, program):
-        if subprocess.run(["which", program], stdout=subprocess.DEVNULL, check=False).returncode:
-            self.skipTest(f"{program} is not installed (make deps installs it)")
-
-    def test_format(self):
-        self.require("clang-format")
+    def test_what_other_programs_find(self):
+        for program in ("clang-format", "shellcheck"):
+            if shutil.which(program) is None:
+                self.skipTest(f"{program} is not installed (make check installs it)")
         self.assert_finds("format", {"a.cpp": "int a;\n"}, {"b.cpp": "int   b;\n"}, "b.cpp:1:4")
+        self.assert_finds("shell", {"a": "#!/bin/sh\necho a\n"}, {"c": "#!/bin/sh\nb=$(ls\n"}, "c:")
 
     def test_width(self):
         fine = {"a.py": "…" * 110, "a.md": "a" * 200}
         self.assert_finds("width", fine, {"b": "b" * 111}, "b:1: more than 110 columns")
-
-    def test_shell(self):
-        self.require("shellcheck")
-        self.assert_finds("shell", {"a": "#!/bin/sh\necho a\n"}, {"b": "#!/bin/sh\nb=$(ls\n"}, "b:")
 
     def test_python_syntax(self):
         self.assert_finds("python", {"a.py": "import os\n"}, {"b": "#!/usr/bin/env python3\ndef\n"}, "b:2")
