@@ -120,6 +120,9 @@ class Children(LifecycleCase):
         self.assertEqual((done.returncode, done.stdout), (0, "60 children\n"), done.stderr)
         self.assert_nothing_lost(self.the_trace())
         self.assertEqual(self.copies(), int(done.stderr))
+        childrens = preload.query(self.the_trace(), "SELECT count(*) FROM call JOIN api ON api.id = api_id "
+                                                    "WHERE base = 'cuCtxPopCurrent'")
+        self.assertEqual(childrens[0][0], 0, "calls that only the children made")
         self.assert_no_rings_left()
 
     def test_fork(self):
