@@ -1,7 +1,8 @@
--- One trace: what one process did. Written by the shim, append-only (only ring_commit and the counts in meta are replaced). Times are
--- nanoseconds: `enter_ns` is CLOCK_MONOTONIC of this host and the row's id in every event table, so that a table is in
--- time order and a span of time is a range of rows; equal starts move by 1 ns. Everything else is relative to it.
--- NULL means: not recorded. Schema version: PRAGMA user_version; history in README.md.
+-- One trace: what one process did. Written by the shim, append-only (only ring_commit and the counts in meta
+-- are replaced). Times are nanoseconds: `enter_ns` is CLOCK_MONOTONIC of this host and the row's id in every
+-- event table, so that a table is in time order and a span of time is a range of rows; equal starts move by 1
+-- ns. Everything else is relative to it. NULL means: not recorded. Schema version: PRAGMA user_version;
+-- history in README.md.
 PRAGMA user_version = 1;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test), started_mono_ns,
@@ -41,7 +42,8 @@ CREATE TABLE device (
 -- Every object by its life: the same handle value is used again and again.
 CREATE TABLE handle (
   id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,        -- context, stream, event, module, library, function, kernel, graph, exec, pool, array, communicator
+  -- context, stream, event, module, library, function, kernel, graph, exec, pool, array, communicator
+  kind TEXT NOT NULL,
   handle INTEGER NOT NULL,   -- the driver's value
   born_ns INTEGER,           -- when the call that made it returned; NULL: it was there when it was first seen
   died_ns INTEGER,           -- when the call that ended it was entered; NULL: see handle_end, else it lives
@@ -91,11 +93,13 @@ CREATE TABLE shape (
   block_x INTEGER, block_y INTEGER, block_z INTEGER,
   shared_bytes INTEGER,      -- dynamic shared memory
   cluster_x INTEGER, cluster_y INTEGER, cluster_z INTEGER,  -- NULL: no cluster
-  attributes INTEGER         -- bit n: launch attribute n of the driver API is set (2: cooperative); NULL: none
+  -- bit n: launch attribute n of the driver API is set (2: cooperative); NULL: none
+  attributes INTEGER
 );
 
--- flags of all event tables: 1 captured into a graph, not executed; 2 the call failed; 4 unfinished: the process ended
--- inside the call (dur_ns NULL); 8 recovered after the process had died; 16 inferred link to its group.
+-- flags of all event tables: 1 captured into a graph, not executed; 2 the call failed; 4 unfinished: the
+-- process ended inside the call (dur_ns NULL); 8 recovered after the process had died; 16 inferred link to
+-- its group.
 CREATE TABLE launch (
   enter_ns INTEGER PRIMARY KEY,
   dur_ns INTEGER,            -- of the call, on the host
@@ -114,7 +118,8 @@ CREATE TABLE copy (
   api_id INTEGER,
   bytes INTEGER,
   direction INTEGER,         -- 1 h2d, 2 d2h, 3 d2d, 4 p2p, 5 h2h; 0 not known
-  sides INTEGER,             -- memory of source + 8 * target: 1 pageable, 2 pinned, 3 managed, 4 device, 5 array; 0 not known
+  -- memory of source + 8 * target: 1 pageable, 2 pinned, 3 managed, 4 device, 5 array; 0 not known
+  sides INTEGER,
   group_id INTEGER,
   flags INTEGER              -- 32: a form of the call that may block the host
 );
@@ -154,7 +159,8 @@ CREATE TABLE collective (
   stream_id INTEGER,
   api_id INTEGER,
   communicator_id INTEGER,
-  seq INTEGER,               -- nth on its communicator; point-to-point: nth of (communicator, source, destination)
+  -- nth on its communicator; point-to-point: nth of (communicator, source, destination)
+  seq INTEGER,
   count INTEGER,
   dtype INTEGER,             -- ncclDataType_t
   op INTEGER,                -- ncclRedOp_t; NULL: none
@@ -170,7 +176,8 @@ CREATE TABLE graph (
   kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER   -- nodes; NULL: not recorded
 );
 CREATE TABLE graph_launch (
-  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, api_id INTEGER, graph_id INTEGER,
+  enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, api_id INTEGER,
+    graph_id INTEGER,
   flags INTEGER
 );
 
@@ -216,23 +223,34 @@ CREATE TABLE ring_commit (
 
 -- Events that are not here, by reason (full, no_ring, writer_down, reader), as counted when they were lost.
 -- Cumulative per ring: the newest row counts.
-CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INTEGER NOT NULL, events INTEGER NOT NULL,
+CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INTEGER NOT NULL,
+  events INTEGER NOT NULL,
   PRIMARY KEY (ring_id, reason, seen_ns)) WITHOUT ROWID;
 
--- From here on: places of what is not recorded yet. The tables are empty; views join them where that makes sense.
+-- From here on: places of what is not recorded yet. The tables are empty; views join them where that makes
+-- sense.
 
--- When an operation ran on its device, beside the row of the same enter_ns: offset from enter_ns, and how sure.
+-- When an operation ran on its device, beside the row of the same enter_ns: offset from enter_ns, and how
+-- sure.
 CREATE TABLE level_error (id INTEGER PRIMARY KEY, level TEXT NOT NULL, low_ns INTEGER, high_ns INTEGER);
-CREATE TABLE launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
-CREATE TABLE copy_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
-CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
-CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER, level_error_id INTEGER);
+CREATE TABLE launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
+  level_error_id INTEGER);
+CREATE TABLE copy_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
+  level_error_id INTEGER);
+CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
+  level_error_id INTEGER);
+CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
+  level_error_id INTEGER);
 -- What a launching thread did between two calls.
-CREATE TABLE host_gap (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, running_ns INTEGER, class TEXT);
+CREATE TABLE host_gap (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, running_ns INTEGER,
+  class TEXT);
 -- Spans in which device times were taken.
 CREATE TABLE window (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, device_id INTEGER, coverage REAL);
 -- Totals per second, for spans whose rows are gone.
-CREATE TABLE rollup (second INTEGER, kind TEXT, name_id INTEGER, stream_id INTEGER, events INTEGER, sum_ns INTEGER,
-  min_ns INTEGER, max_ns INTEGER, bytes INTEGER, histogram BLOB, PRIMARY KEY (second, kind, name_id, stream_id)) WITHOUT ROWID;
+CREATE TABLE rollup (second INTEGER, kind TEXT, name_id INTEGER, stream_id INTEGER, events INTEGER,
+  sum_ns INTEGER,
+  min_ns INTEGER, max_ns INTEGER, bytes INTEGER, histogram BLOB, PRIMARY KEY (second, kind, name_id,
+    stream_id)) WITHOUT ROWID;
 -- Samples of the device's own counters.
-CREATE TABLE nvml (mono_ns INTEGER, device_id INTEGER, key TEXT, value REAL, PRIMARY KEY (mono_ns, device_id, key)) WITHOUT ROWID;
+CREATE TABLE nvml (mono_ns INTEGER, device_id INTEGER, key TEXT, value REAL, PRIMARY KEY (mono_ns,
+  device_id, key)) WITHOUT ROWID;

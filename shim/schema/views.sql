@@ -1,5 +1,6 @@
--- What people read: names joined, times absolute. `time` is local-zone-free text of CLOCK_REALTIME, as near as the
--- trace's pairs of clocks say; *_ns are CLOCK_MONOTONIC or durations in nanoseconds. NULL means: not recorded.
+-- What people read: names joined, times absolute. `time` is local-zone-free text of CLOCK_REALTIME, as near
+-- as the trace's pairs of clocks say; *_ns are CLOCK_MONOTONIC or durations in nanoseconds. NULL means: not
+-- recorded.
 
 -- Offset from CLOCK_MONOTONIC to CLOCK_REALTIME at the trace's start. One row.
 CREATE VIEW v_offset AS
@@ -23,10 +24,12 @@ LEFT JOIN name n ON n.id = coalesce(h.name_id, l.name_id);
 
 -- Contexts with their devices.
 CREATE VIEW v_context AS
-SELECT c.id, c.handle_id, printf('0x%x', h.handle) AS handle, c.device_id, d.name AS device, d.uuid AS device_uuid
+SELECT c.id, c.handle_id, printf('0x%x', h.handle) AS handle, c.device_id, d.name AS device,
+  d.uuid AS device_uuid
 FROM context c LEFT JOIN handle h ON h.id = c.handle_id LEFT JOIN device d ON d.id = c.device_id;
 
--- Streams with the device they are on. `stream` is what people call it: 'default', 'per-thread 3' or its handle.
+-- Streams with the device they are on. `stream` is what people call it: 'default', 'per-thread 3' or its
+-- handle.
 CREATE VIEW v_stream AS
 SELECT s.id,
   CASE s.kind WHEN 'legacy' THEN 'default' WHEN 'per_thread' THEN 'per-thread ' || s.thread_id
@@ -47,7 +50,8 @@ SELECT s.id, s.handle_id, h.name AS kernel, h.symbol, a.name AS api,
   s.cluster_x, s.cluster_y, s.cluster_z, s.attributes
 FROM shape s LEFT JOIN v_handle h ON h.id = s.handle_id LEFT JOIN api a ON a.id = s.api_id;
 
--- Kernel launches. `dur_ns` and `exit_ns` are of the call on the host; device_* are NULL until device times are taken.
+-- Kernel launches. `dur_ns` and `exit_ns` are of the call on the host; device_* are NULL until device times
+-- are taken.
 CREATE VIEW v_launch AS
 SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
@@ -71,7 +75,8 @@ CREATE VIEW v_copy AS
 SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   c.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, c.thread_id, st.stream, c.stream_id, st.device_id, st.device, a.name AS api, c.bytes,
-  CASE c.direction WHEN 1 THEN 'h2d' WHEN 2 THEN 'd2h' WHEN 3 THEN 'd2d' WHEN 4 THEN 'p2p' WHEN 5 THEN 'h2h' END AS kind,
+  CASE c.direction WHEN 1 THEN 'h2d' WHEN 2 THEN 'd2h' WHEN 3 THEN 'd2d' WHEN 4 THEN 'p2p' WHEN 5
+    THEN 'h2h' END AS kind,
   CASE c.sides & 7 WHEN 1 THEN 'pageable' WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device'
     WHEN 5 THEN 'array' END AS source,
   CASE c.sides >> 3 WHEN 1 THEN 'pageable' WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device'
@@ -80,7 +85,8 @@ SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   CASE WHEN c.flags & 32 AND c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_s,
   c.group_id,
   c.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
-  c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished, (c.flags & 8) / 8 AS recovered
+  c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished,
+    (c.flags & 8) / 8 AS recovered
 FROM copy c
 LEFT JOIN api a ON a.id = c.api_id
 LEFT JOIN v_stream st ON st.id = c.stream_id
@@ -95,7 +101,8 @@ SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,
   t.tid, m.thread_id, st.stream, m.stream_id, st.device_id, st.device, a.name AS api, m.bytes, m.group_id,
   (m.flags & 32) / 32 AS blocking,
   m.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
-  m.flags & 1 AS captured, (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished, (m.flags & 8) / 8 AS recovered
+  m.flags & 1 AS captured, (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished,
+    (m.flags & 8) / 8 AS recovered
 FROM memset m
 LEFT JOIN api a ON a.id = m.api_id
 LEFT JOIN v_stream st ON st.id = m.stream_id
@@ -108,7 +115,8 @@ CREATE VIEW v_sync AS
 SELECT s.enter_ns, s.dur_ns, s.enter_ns + s.dur_ns AS exit_ns,
   s.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, s.thread_id, a.name AS api,
-  h.kind AS target_kind,                            -- stream, event, context, communicator; NULL: current context or default stream
+  -- stream, event, context, communicator; NULL: current context or default stream
+  h.kind AS target_kind,
   printf('0x%x', h.handle) AS target, s.target_id, st.stream, s.stream_id, s.calls, s.group_id,
   (s.flags & 2) / 2 AS failed, (s.flags & 4) / 4 AS unfinished, (s.flags & 8) / 8 AS recovered
 FROM sync s
@@ -120,7 +128,8 @@ LEFT JOIN thread t ON t.id = s.thread_id;
 -- Communicators as this process has them.
 CREATE VIEW v_communicator AS
 SELECT c.id, c.uid, c.rank, c.ranks, c.device_id, d.name AS device, d.uuid AS device_uuid,
-  printf('0x%x', h.handle) AS handle, h.born_ns, coalesce(h.died_ns, e.died_ns) AS died_ns, p.uid AS parent_uid
+  printf('0x%x', h.handle) AS handle, h.born_ns, coalesce(h.died_ns, e.died_ns) AS died_ns,
+    p.uid AS parent_uid
 FROM communicator c
 LEFT JOIN device d ON d.id = c.device_id
 LEFT JOIN handle h ON h.id = c.handle_id
@@ -133,8 +142,10 @@ SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   c.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, c.thread_id, st.stream, c.stream_id, st.device_id, st.device, a.name AS api,
   m.uid AS communicator, m.rank, m.ranks, c.communicator_id, c.seq, c.count,
-  CASE c.dtype WHEN 0 THEN 'int8' WHEN 1 THEN 'uint8' WHEN 2 THEN 'int32' WHEN 3 THEN 'uint32' WHEN 4 THEN 'int64'
-    WHEN 5 THEN 'uint64' WHEN 6 THEN 'float16' WHEN 7 THEN 'float32' WHEN 8 THEN 'float64' WHEN 9 THEN 'bfloat16'
+  CASE c.dtype WHEN 0 THEN 'int8' WHEN 1 THEN 'uint8' WHEN 2 THEN 'int32' WHEN 3 THEN 'uint32' WHEN 4
+    THEN 'int64'
+    WHEN 5 THEN 'uint64' WHEN 6 THEN 'float16' WHEN 7 THEN 'float32' WHEN 8 THEN 'float64' WHEN 9
+      THEN 'bfloat16'
     WHEN 10 THEN 'float8e4m3' WHEN 11 THEN 'float8e5m2' ELSE 'type ' || c.dtype END AS dtype,
   CASE c.op WHEN 0 THEN 'sum' WHEN 1 THEN 'prod' WHEN 2 THEN 'max' WHEN 3 THEN 'min' WHEN 4 THEN 'avg'
     ELSE 'op ' || c.op END AS op,                   -- NULL: the call reduces nothing
@@ -204,7 +215,8 @@ SELECT k.enter_ns, k.dur_ns, k.enter_ns + k.dur_ns AS exit_ns,
   k.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, k.thread_id, a.name AS api, a.kind, h.kind AS target_kind, h.handle AS target, h.name AS target_name,
   k.target_id, st.stream, k.stream_id, k.group_id,
-  k.flags & 1 AS captured, (k.flags & 2) / 2 AS failed, (k.flags & 4) / 4 AS unfinished, (k.flags & 8) / 8 AS recovered
+  k.flags & 1 AS captured, (k.flags & 2) / 2 AS failed, (k.flags & 4) / 4 AS unfinished,
+    (k.flags & 8) / 8 AS recovered
 FROM call k
 LEFT JOIN api a ON a.id = k.api_id
 LEFT JOIN v_handle h ON h.id = k.target_id
@@ -213,7 +225,8 @@ LEFT JOIN thread t ON t.id = k.thread_id;
 
 -- Steps and marks.
 CREATE VIEW v_marker AS
-SELECT m.enter_ns, m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, t.tid, m.thread_id, m.kind,
+SELECT m.enter_ns, m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, t.tid, m.thread_id,
+  m.kind,
   n.text AS name, m.value
 FROM marker m LEFT JOIN name n ON n.id = m.name_id LEFT JOIN thread t ON t.id = m.thread_id;
 
@@ -229,18 +242,21 @@ FROM window w LEFT JOIN device d ON d.id = w.device_id;
 
 -- The device's own counters. Empty: not recorded yet.
 CREATE VIEW v_nvml AS
-SELECT n.mono_ns, n.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, n.device_id, d.name AS device, n.key, n.value
+SELECT n.mono_ns, n.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, n.device_id,
+  d.name AS device, n.key, n.value
 FROM nvml n LEFT JOIN device d ON d.id = n.device_id;
 
 -- Losses by reason, over all rings.
 CREATE VIEW v_drop AS
 SELECT reason, sum(events) AS events, max(seen_ns) AS last_seen_ns
-FROM (SELECT ring_id, reason, max(events) AS events, max(seen_ns) AS seen_ns FROM "drop" GROUP BY ring_id, reason)
+FROM (SELECT ring_id, reason, max(events) AS events, max(seen_ns) AS seen_ns FROM "drop" GROUP BY ring_id,
+  reason)
 GROUP BY reason;
 
 -- Every recorded call, whatever its table: one row each, many in a row of queries.
 CREATE VIEW v_all AS
-SELECT enter_ns, dur_ns, thread_id, (SELECT api_id FROM shape WHERE id = shape_id) AS api_id, 1 AS calls, flags FROM launch
+SELECT enter_ns, dur_ns, thread_id, (SELECT api_id FROM shape WHERE id = shape_id) AS api_id, 1 AS calls,
+  flags FROM launch
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM copy
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM memset
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, calls, flags FROM sync
@@ -257,8 +273,9 @@ SELECT a.name AS api, a.base, a.kind, sum(v.calls) AS calls, sum(v.dur_ns) AS su
 FROM v_all v JOIN api a ON a.id = v.api_id
 GROUP BY a.id;
 
--- Where every event went: produced = recorded + recovered + dropped + unfinished + unknown. Captured calls count.
--- `produced` is what the rings say, the others are counted in the tables: unknown is 0 or something is wrong.
+-- Where every event went: produced = recorded + recovered + dropped + unfinished + unknown. Captured calls
+-- count. `produced` is what the rings say, the others are counted in the tables: unknown is 0 or something is
+-- wrong.
 CREATE VIEW v_ledger AS
 WITH
   rows AS (
@@ -266,7 +283,8 @@ WITH
       sum(CASE WHEN flags & 12 = 8 THEN calls ELSE 0 END) AS recovered,
       sum(CASE WHEN flags & 4 THEN calls ELSE 0 END) AS unfinished
     FROM (
-      SELECT 1 AS calls, flags FROM launch UNION ALL SELECT 1, flags FROM copy UNION ALL SELECT 1, flags FROM memset
+      SELECT 1 AS calls, flags FROM launch UNION ALL SELECT 1, flags FROM copy UNION ALL SELECT 1,
+        flags FROM memset
       UNION ALL SELECT calls, flags FROM sync UNION ALL SELECT 1, flags FROM collective
       UNION ALL SELECT 1, flags FROM graph_launch UNION ALL SELECT 1, flags FROM memory
       UNION ALL SELECT 1, flags FROM call UNION ALL SELECT 1, flags FROM marker)),
@@ -284,14 +302,16 @@ FROM rows, rings, lost;
 
 -- Totals over rows and rollups. Captured, failed and unfinished calls are left out: nothing ran.
 CREATE VIEW v_kernel_total AS
-SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, count(*) AS launches, sum(dur_ns) AS call_sum_ns,
+SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, count(*) AS launches,
+  sum(dur_ns) AS call_sum_ns,
   min(dur_ns) AS call_min_ns, max(dur_ns) AS call_max_ns,
   sum(device_dur_ns) AS device_sum_ns               -- NULL: no device times
 FROM v_launch WHERE captured = 0 AND failed = 0 AND unfinished = 0
 GROUP BY 1, 2;
 
 CREATE VIEW v_copy_total AS
-SELECT kind, device_id, device, stream_id, stream, source, target, blocking, count(*) AS copies, sum(bytes) AS bytes,
+SELECT kind, device_id, device, stream_id, stream, source, target, blocking, count(*) AS copies,
+  sum(bytes) AS bytes,
   sum(dur_ns) AS call_sum_ns, sum(device_dur_ns) AS device_sum_ns
 FROM v_copy WHERE captured = 0 AND failed = 0 AND unfinished = 0
 GROUP BY kind, device_id, stream_id, source, target, blocking;
@@ -302,6 +322,7 @@ FROM v_sync WHERE unfinished = 0
 GROUP BY api, target_kind;
 
 CREATE VIEW v_collective_total AS
-SELECT communicator, ranks, api, dtype, op, bytes, count(*) AS calls, sum(bytes) AS sum_bytes, sum(dur_ns) AS call_sum_ns
+SELECT communicator, ranks, api, dtype, op, bytes, count(*) AS calls, sum(bytes) AS sum_bytes,
+  sum(dur_ns) AS call_sum_ns
 FROM v_collective WHERE captured = 0 AND failed = 0 AND unfinished = 0
 GROUP BY communicator, api, dtype, op, bytes;

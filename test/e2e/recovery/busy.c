@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define CHECK(call) \
-    do { \
-        if ((call) != CUDA_SUCCESS) { \
+#define CHECK(call)                                 \
+    do {                                            \
+        if ((call) != CUDA_SUCCESS) {               \
             fprintf(stderr, "failed: %s\n", #call); \
-            _exit(9); \
-        } \
+            _exit(9);                               \
+        }                                           \
     } while (0)
 
 static const char kPtx[] = ".version 7.0\n.target sm_70\n.visible .entry work() { ret; }\n";
