@@ -1,5 +1,5 @@
-"""Disks that are full, read-only or go away: at most one line on stderr, and the program is what it was without
-the shim."""
+"""Disks that are full, read-only or go away: at most one line on stderr, and the program is what it was
+without the shim."""
 import subprocess
 import unittest
 
