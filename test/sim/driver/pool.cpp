@@ -203,8 +203,9 @@ Point issue_work(const FreeWork& work, const Place& place, const Point& after) {
     if (gone) op.error = CUDA_ERROR_ILLEGAL_ADDRESS;
     const Point end = engine::issue(std::move(op), {&after});
     if (gone) return end;
-    if (range->origin == MemoryOrigin::pool) give_back_to_pool(work.address, end, place.stream_id);
-    if (range->origin == MemoryOrigin::graph && !place.in_graph) graph_memory::freed(work.address);
+    const MemoryOrigin origin = range->origin;  // giving it back ends the range
+    if (origin == MemoryOrigin::pool) give_back_to_pool(work.address, end, place.stream_id);
+    if (origin == MemoryOrigin::graph && !place.in_graph) graph_memory::freed(work.address);
     return end;
 }
 

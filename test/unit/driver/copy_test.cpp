@@ -103,7 +103,7 @@ TEST_CASE("a small pageable source may be changed as soon as the call returns", 
     CU(cuMemcpyHtoDAsync_v2(device, source.data(), source.size(), stream));
     source.assign(1000, 0);
     CU_IS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
-    *reinterpret_cast<volatile unsigned*>(go) = 1;
+    __atomic_store_n(reinterpret_cast<unsigned*>(go), 1, __ATOMIC_RELEASE);
     CU(cuStreamSynchronize(stream));
     CHECK(bytes_at(device, 1000) == pattern(1000, 3));
 }

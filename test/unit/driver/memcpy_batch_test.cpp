@@ -94,7 +94,7 @@ TEST_CASE("an ephemeral source has been read when the batch returns", "[memcpy_b
     attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL;
     CU(cuMemcpyBatchAsync_v2(&to, &from, &size, 1, &attributes, &first, 1, stream));
     put_at(from, Bytes(kBytes));
-    *reinterpret_cast<volatile unsigned*>(go) = 1;
+    __atomic_store_n(reinterpret_cast<unsigned*>(go), 1, __ATOMIC_RELEASE);
     CU(cuStreamSynchronize(stream));
     CHECK(bytes_at(to, kBytes) == pattern(kBytes, 1));
 }

@@ -71,7 +71,7 @@ TEST_CASE("a stream waits until the host writes the word", "[value]") {
     CU_IS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
     std::thread host([flag] {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        *reinterpret_cast<volatile uint64_t*>(flag) = 6;
+        __atomic_store_n(reinterpret_cast<uint64_t*>(flag), 6, __ATOMIC_RELEASE);
     });
     CU(cuStreamSynchronize(stream));
     CHECK(word<uint64_t>(flag) == 6);
@@ -91,7 +91,7 @@ TEST_CASE("a word that the host set again is not taken for the stream's old writ
     CU(launch(kernel("after__10us"), stream));
     gpusim_advance_ns(50'000);
     CU_IS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
-    *reinterpret_cast<volatile uint32_t*>(flag) = 1;
+    __atomic_store_n(reinterpret_cast<uint32_t*>(flag), 1, __ATOMIC_RELEASE);
     CU(cuStreamSynchronize(stream));
     CHECK(timeline.named("after__10us").start_ns >= 50'000);
 }
@@ -122,7 +122,7 @@ TEST_CASE("each comparison holds where it should", "[value]") {
         const Case& c = cases[i];
         INFO(c.held << " asked " << c.asked << " flags " << c.flags << " wide " << c.wide);
         const CUdeviceptr at = memory + 8 * i;
-        *reinterpret_cast<volatile uint64_t*>(at) = c.held;
+        __atomic_store_n(reinterpret_cast<uint64_t*>(at), c.held, __ATOMIC_RELEASE);
         CUstream stream = make_stream(CU_STREAM_NON_BLOCKING);
         CU(c.wide ? cuStreamWaitValue64_v2(stream, at, c.asked, c.flags)
                   : cuStreamWaitValue32_v2(stream, at, static_cast<uint32_t>(c.asked), c.flags));
