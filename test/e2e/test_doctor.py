@@ -21,12 +21,12 @@ class Doctor(cli.Case):
         self.assertEqual(findings["GPUs"][1], "3: Simulated GPU, Simulated GPU, Simulated GPU")
 
     def test_what_would_not_be_seen(self):
-        static, setuid = self.folder / "static", self.folder / "setuid"
+        static, raised = self.folder / "plain", self.folder / "raised"
         (self.folder / "a.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
         subprocess.run(["gcc", "-static", "-o", static, self.folder / "a.c"], check=True)
-        shutil.copy("/bin/true", setuid)
-        setuid.chmod(0o4755)
-        for program, why in {static: "linked statically", setuid: "setuid", "no-such": "not found"}.items():
+        shutil.copy("/bin/true", raised)
+        raised.chmod(0o4755)
+        for program, why in {static: "linked statically", raised: "is setuid", "no-such": "not found"}.items():
             with self.subTest(program):
                 self.assertIn(why, self.findings("--", str(program), expect=3)["program"][1])
         self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": 1}, expect=3)["switch"][0], "BLIND")
