@@ -1,5 +1,5 @@
-"""What is killed loses nothing: its rings outlive it, and recovery puts what they hold into the trace, once. Also what
-happens to a trace that others lock or that there is no room for."""
+"""What is killed loses nothing: its rings outlive it, and recovery puts what they hold into the trace, once.
+Also what happens to a trace that others lock or that there is no room for."""
 import ctypes
 import hashlib
 import os
@@ -55,9 +55,9 @@ class Busy:
         if truth:
             knobs["GPUSIM_TRUTH"] = self.truth
         env = box.environment(knobs)
-        self.process = subprocess.Popen([test.program(), str(threads), str(pause_us)], env=env, cwd=test.folder,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        restore_signals=False)  # SIGXFSZ stays ignored
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = subprocess.Popen([test.program(), str(threads), str(pause_us)], env=env,
+                                        cwd=test.folder, restore_signals=False, **pipes)  # SIGXFSZ: ignored
         test.addCleanup(self.close)
 
     def ready(self):
@@ -97,11 +97,12 @@ class RecoveryCase(preload.PreloadCase):
     def known(self, trace):
         """Calls of COUNTED that are in the trace: those that have ended."""
         names = ", ".join(f"'{name}'" for name in COUNTED)
-        return preload.query(trace, f"SELECT coalesce(sum(calls), 0) FROM v_all v JOIN api a ON a.id = v.api_id "
+        return preload.query(trace, "SELECT coalesce(sum(calls), 0) FROM v_all v "
+                                    "JOIN api a ON a.id = v.api_id "
                                     f"WHERE a.name IN ({names}) AND flags & 4 = 0")[0][0]
 
     def check_whole(self, run, threads=THREADS):
-        """After recovery: every call that was entered is there, except the one that each thread was inside of."""
+        """After recovery: every call that was entered is there, except the one that each thread was in."""
         trace = run.trace()
         terms = preload.ledger(trace)
         self.assertEqual(terms["unknown"], 0, terms)
@@ -137,7 +138,7 @@ class Kills(RecoveryCase):
         if not preload.query(trace, "SELECT name FROM sqlite_master WHERE name = 'v_ledger'"):
             return 0  # killed while the trace was being made: before anything was recorded
         terms = self.check_whole(run)
-        # Closed as it should be: nothing lies beside it, even when it was read, and another recovery finds nothing.
+        # Closed as it should be: nothing lies beside it, even when it was read; all was recovered.
         before = digest(trace)
         self.assertEqual(list(self.folder.glob(trace.name + "-*")), [])
         self.assertEqual(recover(trace), (0, ""))
@@ -172,8 +173,8 @@ class Recovery(RecoveryCase):
             run = self.killed()
             folder = ring_folder(run.trace())
             for _ in range(6):
-                recovery = subprocess.Popen([sys.executable, "-c", RECOVER, str(preload.SHIM), str(run.trace())],
-                                            stdout=subprocess.PIPE, env=box.environment(sim=False))
+                words = [sys.executable, "-c", RECOVER, str(preload.SHIM), str(run.trace())]
+                recovery = subprocess.Popen(words, stdout=subprocess.PIPE, env=box.environment(sim=False))
                 recovery.stdout.readline()
                 time.sleep(chance.random() * 0.02)
                 recovery.kill()
@@ -197,9 +198,11 @@ class Recovery(RecoveryCase):
     def test_names_are_recovered_with_their_launches(self):
         run = self.killed(0.01)
         recover(run.trace())
-        rows = preload.query(run.trace(), "SELECT DISTINCT kernel FROM v_launch WHERE recovered = 1 AND unfinished = 0")
+        rows = preload.query(run.trace(), "SELECT DISTINCT kernel FROM v_launch "
+                                          "WHERE recovered = 1 AND unfinished = 0")
         self.assertEqual(rows, [("work",)])
-        known = preload.query(run.trace(), "SELECT count(*) FROM v_launch WHERE stream IS NULL AND unfinished = 0")
+        known = preload.query(run.trace(), "SELECT count(*) FROM v_launch "
+                                           "WHERE stream IS NULL AND unfinished = 0")
         self.assertEqual(known, [(0,)])
 
     def test_a_copy_leaves_the_trace_and_its_rings_alone(self):
@@ -247,7 +250,7 @@ class Trouble(RecoveryCase):
         resource.prlimit(run.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
         for _ in range(200):
             time.sleep(0.1)
-            if preload.query(run.trace(), "SELECT max(enter_ns) FROM launch")[0][0] > full_ns:
+            if preload.query(run.trace(), "SELECT coalesce(max(enter_ns), 0) FROM launch")[0][0] > full_ns:
                 break
         else:
             self.fail("nothing was written any more")
