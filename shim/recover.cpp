@@ -26,7 +26,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kBetweenPairs_ns = 20'000'000;
 constexpr char kSqliteMagic[] = "SQLite format 3";
 
 // Not destroyed when the process ends.
@@ -109,19 +108,21 @@ Rings open_rings_of(int folder, const uint8_t (&uuid)[16]) {
     return rings;
 }
 
-// Each ring has every pair.
-bool have_two(const std::vector<ClockPair>& pairs) {
-    return std::any_of(pairs.begin(), pairs.end(),
-                       [&](const ClockPair& pair) { return pair.ticks != pairs.front().ticks; });
+// Whether the readings are far enough apart to tell the clock's pace; each ring has every one.
+bool tell_the_pace(const std::vector<ClockPair>& pairs) {
+    const auto [first, last] =
+        std::minmax_element(pairs.begin(), pairs.end(),
+                            [](const ClockPair& a, const ClockPair& b) { return a.mono_ns < b.mono_ns; });
+    return !pairs.empty() && last->mono_ns - first->mono_ns >= TickMap::kAwayNs;
 }
 
-// A process that was killed before its writer had read the clocks twice: they still run at the same pace.
+// A process that was killed before its writer had read the clocks for a while: they still run at that pace.
 void add_pairs_of_now(const Rings& rings, std::vector<ClockPair>& pairs) {
-    if (have_two(pairs) || rings.empty()) return;
+    if (rings.empty() || tell_the_pace(pairs)) return;
     const auto kind = static_cast<ClockKind>(rings.front()->header().clock_kind);
     if (kind == kTestClock) return;
     pairs.push_back(read_pair(kind));
-    const timespec pause = {0, kBetweenPairs_ns};
+    const timespec pause = {0, TickMap::kAwayNs};
     nanosleep(&pause, nullptr);
     pairs.push_back(read_pair(kind));
 }

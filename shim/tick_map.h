@@ -1,5 +1,6 @@
 // Ticks to CLOCK_MONOTONIC: straight lines between the pairs that were read, oldest first. Ticks before the
-// first pair or after the last are put on the nearest line; who can, adds a pair first. One thread.
+// first pair or after the last are put on the line through it and the nearest one that is a while away: the
+// error of a reading counts the more, the closer two of them are. Who can, adds a pair first. One thread.
 #pragma once
 
 #include <algorithm>
@@ -28,12 +29,29 @@ class TickMap {
     int64_t mono_ns(uint64_t ticks) const {
         if (pairs_.empty()) return 0;
         if (pairs_.size() == 1) return pairs_.front().mono_ns;
+        if (ticks < pairs_.front().ticks) return on_line(pairs_.front(), *away_from_first(), ticks);
+        if (ticks > pairs_.back().ticks) return on_line(*away_from_last(), pairs_.back(), ticks);
         const auto after = std::upper_bound(pairs_.begin() + 1, pairs_.end() - 1, ticks,
                                             [](uint64_t t, const ClockPair& pair) { return t < pair.ticks; });
         return on_line(*(after - 1), *after, ticks);
     }
 
+    static constexpr int64_t kAwayNs = 20'000'000;
+
   private:
+    using Place = std::vector<ClockPair>::const_iterator;
+    Place away_from_first() const {
+        const int64_t away_ns = pairs_.front().mono_ns + kAwayNs;
+        return std::find_if(pairs_.begin() + 1, pairs_.end() - 1,
+                            [=](const ClockPair& pair) { return pair.mono_ns >= away_ns; });
+    }
+    Place away_from_last() const {
+        const int64_t away_ns = pairs_.back().mono_ns - kAwayNs;
+        Place place = pairs_.end() - 2;
+        while (place != pairs_.begin() && place->mono_ns > away_ns) --place;
+        return place;
+    }
+
     static int64_t on_line(const ClockPair& a, const ClockPair& b, uint64_t ticks) {
         // 128 bits: a day of nanoseconds times a day of ticks.
         const auto offset = static_cast<__int128>(static_cast<int64_t>(ticks - a.ticks));
