@@ -34,8 +34,13 @@ struct InCall {
 };
 constexpr uintptr_t kAlive = 0x67707573;
 
+// Calls of a library to itself are this near to each other; farther up is another stack (a coroutine's),
+// which may be gone and is not to be looked at.
+constexpr intptr_t kNearBytes = 1 << 20;
+
 inline bool inside_live(const void* outer, const void* frame) {
     return inside(outer, frame) &&
+           static_cast<const char*>(outer) - static_cast<const char*>(frame) < kNearBytes &&
            static_cast<const InCall*>(outer)->alive == (reinterpret_cast<uintptr_t>(outer) ^ kAlive);
 }
 
@@ -116,7 +121,7 @@ struct Thunk<Row, R(A...)> {
             Slot* slot = open(thread);
             result = real(a...);
             note(thread, result, a...);
-            if (slot != nullptr) [[likely]]
+            if (slot != nullptr && is_current(thread)) [[likely]]
                 finish(thread, slot, result, a...);
         }
         end(thread, result);
@@ -235,6 +240,9 @@ struct Thunk<Row, R(A...)> {
         }
     }
 
+    // False in a child that was forked inside the call and returns from it: the slot is its parent's.
+    static bool is_current(const ThreadState& thread) { return thread.generation == live->generation; }
+
     // Polls of one handle share a slot for as long as it is not ready.
     static R polled(ThreadState& thread, Real real, const A&... a) {
         const uint64_t handle = Row::Words::first(Arguments(a...));
@@ -247,7 +255,7 @@ struct Thunk<Row, R(A...)> {
             if (slot != nullptr) entered = slot->enter;
         }
         const R result = real(a...);
-        if (slot == nullptr) return result;
+        if (slot == nullptr || !is_current(thread)) return result;
         const uint64_t left = ticks();
         slot->word[0] = handle;
         slot->word[1] = asked + 1;
@@ -307,7 +315,8 @@ struct Thunk<Row, R(A...)> {
             if (succeeded(result)) captures.fetch_add(1, std::memory_order_relaxed);
         }
         if constexpr (has<Row>(traits::capture_ends)) {
-            if (ends_capture(result)) captures.fetch_sub(1, std::memory_order_relaxed);
+            // One that began before recording did was not counted.
+            if (ends_capture(result) && captures_active()) captures.fetch_sub(1, std::memory_order_relaxed);
         }
         if constexpr (Row::kind == EventKind::died &&
                       (Row::traits & traits::object_bits) == traits::of_context) {

@@ -17,10 +17,20 @@ int main(void) {
         if (get("cuMemFree", &found, version, 0, &status) != 0 || found == NULL) return 1;
         printf("%d: %d\n", version, ((int (*)(int))found)(5));
     }
+    for (unsigned flags = 0; flags <= 2; flags += 2) {
+        void* found = NULL;
+        int status = 0;
+        if (get("cuStreamQuery", &found, 12000, flags, &status) != 0 || found == NULL) return 1;
+        for (unsigned i = 0; i <= flags; ++i)
+            if (((int (*)(int))found)(5) != 0) return 1;
+    }
     if (hits != NULL && getenv("HITS") != NULL) {
         FILE* file = fopen(getenv("HITS"), "w");
-        fprintf(file, "cuMemFree %llu\ncuMemFree_v2 %llu\nunknown_abi %llu\n",
+        fprintf(file,
+                "cuMemFree %llu\ncuMemFree_v2 %llu\ncuStreamQuery %llu\ncuStreamQuery_ptsz %llu\nunknown_abi "
+                "%llu\n",
                 (unsigned long long)hits("cuMemFree"), (unsigned long long)hits("cuMemFree_v2"),
+                (unsigned long long)hits("cuStreamQuery"), (unsigned long long)hits("cuStreamQuery_ptsz"),
                 (unsigned long long)hits("unknown_abi"));
         fclose(file);
     }

@@ -153,6 +153,33 @@ TEST_CASE("a call left by longjmp does not hide the next ones", "[thunk]") {
     CHECK(recording.complete(1));
 }
 
+TEST_CASE("a child forked inside a call leaves its parent's event alone", "[thunk]") {
+    static Live* page;
+    Recording recording;
+    page = &recording.page();
+    body = [](CUstream, int) {
+        page->generation = 0;  // what a fork leaves of it
+        return CUDA_SUCCESS;
+    };
+    Sync::call(stream(1), 0);
+    CHECK(recording.count() == 1);
+    CHECK_FALSE(recording.complete(0));
+    CHECK(recording.slot(0).exit == 0);
+}
+
+TEST_CASE("the end of a capture that began unseen is not counted", "[thunk]") {
+    using Begin = Thunk<Row<EventKind::capture, traits::capture_begins>, CUresult(CUstream, int)>;
+    using End = Thunk<Row<EventKind::capture, traits::capture_ends>, CUresult(CUstream, int)>;
+    Recording recording;
+    body = succeed;
+    End::call(stream(1), 0);
+    CHECK_FALSE(captures_active());
+    Begin::call(stream(1), 0);
+    CHECK(captures_active());
+    End::call(stream(1), 0);
+    CHECK_FALSE(captures_active());
+}
+
 TEST_CASE("polls of one handle share an event until it is ready", "[thunk]") {
     Recording recording;
     body = [](CUstream, int value) { return value != 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; };
