@@ -156,7 +156,8 @@ $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
 UNIT_SHIM := $(filter-out $(call objects,shim/libc_floor.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)),$(SHIM_OBJECTS))
-$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
+UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
+$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(UNIT_ANALYZER) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -l:libsqlite3.a -lm -ldl \

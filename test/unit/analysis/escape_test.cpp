@@ -1,0 +1,27 @@
+#include "analysis/text/escape.h"
+
+#include <catch2/catch.hpp>
+
+using namespace gpushim::analysis;
+
+TEST_CASE("a terminal gets letters, and nothing that acts", "[escape]") {
+    CHECK(for_terminal("gemm<float>, 10 µs → 5") == "gemm<float>, 10 µs → 5");
+    CHECK(for_terminal("\x1b[2J\r\n\x7f") == "\\x1b[2J\\x0d\\x0a\\x7f");
+    CHECK(for_terminal("\xc2\x9b") == "\\xc2\\x9b");           // CSI as one character
+    CHECK(for_terminal("\xe2\x80\xae") == "\\xe2\\x80\\xae");  // turns the direction of writing
+    CHECK(for_terminal("\xc0\xaf\xff\xe2\x82") == "\\xc0\\xaf\\xff\\xe2\\x82");  // no UTF-8
+}
+
+TEST_CASE("a spreadsheet gets no formula", "[escape]") {
+    CHECK(for_csv("plain") == "plain");
+    CHECK(for_csv("=cmd()") == "'=cmd()");
+    CHECK(for_csv("@a") == "'@a");
+    CHECK(for_csv("a,\"b\"") == "\"a,\"\"b\"\"\"");
+}
+
+TEST_CASE("JSON stays JSON", "[escape]") {
+    CHECK(for_json("a\"\\\n") == "\"a\\\"\\\\\\u000a\"");
+    CHECK(for_json("\xff") == "\"\\ufffd\"");
+    CHECK(for_json("\xed\xa0\x80") == "\"\\ufffd\\ufffd\\ufffd\"");  // half a surrogate
+    CHECK(hex(std::string("\0\xff", 2)) == "00ff");
+}
