@@ -7,7 +7,8 @@ import box
 from shim_host import LAUNCHES, SHIM, ShimTest
 
 CALLS = {"cuInit": 1, "cuCtxCreate_v2": 1, "cuModuleLoadData": 1, "cuModuleGetFunction": 1,
-         "cuMemAlloc_v2": 1, "cuMemcpyHtoD_v2": 1, "cuMemcpyDtoH_v2": 1, "cuLaunchKernel": LAUNCHES, "cuCtxSynchronize": 1}
+         "cuMemAlloc_v2": 1, "cuMemcpyHtoD_v2": 1, "cuMemcpyDtoH_v2": 1, "cuLaunchKernel": LAUNCHES,
+         "cuCtxSynchronize": 1}
 
 
 class WaysIn(ShimTest):
