@@ -114,7 +114,8 @@ BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
                 $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
 $(OBJ)/shim/%.o: FILE_FLAGS := $(SHIM_FLAGS)
 $(call objects,$(SHIM_HOT)): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS)
-$(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS) $(BARE_FLAGS)
+$(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS := \
+    $(SHIM_FLAGS) $(HOT_FLAGS) $(BARE_FLAGS)
 $(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
 
@@ -155,13 +156,15 @@ OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
-UNIT_SHIM := $(filter-out $(call objects,shim/libc_floor.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)),$(SHIM_OBJECTS))
+NOT_UNIT  := shim/libc_floor.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
+UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
-$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(UNIT_ANALYZER) $(SIM_LIBRARIES) $(OBJ)/test/unit.list $(BUILD)/link.flags
+$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(UNIT_ANALYZER) $(SIM_LIBRARIES) \
+                    $(OBJ)/test/unit.list $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) -l:libsqlite3.a -lm -ldl \
-	    -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
+	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
+	    -l:libsqlite3.a -lm -ldl -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
 BENCH          := $(BUILD)/bench

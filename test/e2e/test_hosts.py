@@ -71,9 +71,9 @@ class Sanitizers(ShimTest):
 
 
 class RealLibraries(ShimTest):
-    """NVIDIA's own runtime and cublasLt, where they are installed. They do not accept a simulated driver; what
-    they look up before they find out has the same outcome with and without the shim, only that the shim is
-    found."""
+    """NVIDIA's own runtime and cublasLt, where they are installed. They do not accept a simulated driver;
+    what they look up before they find out has the same outcome with and without the shim, only that the shim
+    is found."""
 
     def lookups(self, library, program, preload):
         recorder = self.build("lookups.c", "lookups.so")
