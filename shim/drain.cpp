@@ -61,17 +61,20 @@ Drain::Drain(ClockKind clock, const ClockPair& first)
 }
 
 void Drain::scan(bool ending) {
-    const int64_t started_ns = read_pair(clock_).mono_ns;
+    const ClockPair started = read_pair(clock_);
+    // What begins from here on may use what is made in a ring that is looked at too early to show it.
+    until_ = ending ? UINT64_MAX : started.ticks;
     const bool was_cut_short = std::exchange(cut_short_, false);
     fullest_ = 0;
     find_rings();
+    share_out();
     for (Ring* ring : order_) scan_ring(*ring, ending);
     // Of spare ones, too: their last owner may have lost something after the last scan.
     for (Ring& ring : all_rings())
         if (has_memory(ring)) note_drops(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) note_drops(*process_ring(), process_cursor_);
     map_times();
-    if (!cut_short_ && !was_cut_short) watermark_.scanned(started_ns, clock_ns(CLOCK_MONOTONIC));
+    if (!cut_short_ && !was_cut_short) watermark_.scanned(started.mono_ns, clock_ns(CLOCK_MONOTONIC));
     if (!cut_short_ && ending) watermark_.ends(read_pair(clock_).mono_ns);
 }
 
@@ -83,6 +86,44 @@ void Drain::find_rings() {
     std::sort(by_turn.begin(), by_turn.end());
     order_.clear();
     for (const auto& [turn, ring] : by_turn) order_.push_back(ring);
+}
+
+// How many slots that are not read yet began until then.
+uint64_t Drain::begun(const Ring& ring, uint64_t until) {
+    const uint64_t next = cursor_of(ring).next;
+    uint64_t low = next;
+    // Relaxed: an estimate; the slots say for themselves what they are.
+    uint64_t high = std::max(next, ring.header->head.load(std::memory_order_relaxed));
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        const Slot& slot = slot_at(ring, middle);
+        const bool is_there = (mark_of(slot) | 1) == complete_mark(middle);
+        is_there&& slot.enter <= until ? low = middle + 1 : high = middle;
+    }
+    return low - next;
+}
+
+uint64_t Drain::begun(uint64_t until) {
+    uint64_t count = 0;
+    for (const Ring* ring : order_) count += begun(*ring, until);
+    return count;
+}
+
+// Where there is more than a batch holds, every ring is read up to the same time: what is used in one may
+// have been made in another.
+void Drain::share_out() {
+    const size_t room = kMostEvents - count_;
+    if (begun(until_) <= room) return;
+    cut_short_ = true;
+    uint64_t low = UINT64_MAX;
+    for (const Ring* ring : order_)
+        if (begun(*ring, until_) != 0) low = std::min(low, slot_at(*ring, cursor_of(*ring).next).enter);
+    uint64_t high = until_;
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        begun(middle) <= room ? low = middle : high = middle;
+    }
+    until_ = low;
 }
 
 void Drain::scan_ring(Ring& ring, bool ending) {
@@ -102,6 +143,7 @@ void Drain::scan_slots(const Ring& ring, Cursor& cursor) {
         const uint32_t mark = mark_of(slot);
         const bool complete = mark == complete_mark(cursor.next);
         if (!complete && mark != open_mark(cursor.next)) return;
+        if (slot.enter > until_) return;
         cursor.changed = changed_ = true;
         for (Open& open : cursor.open) open.over = open.over || shows_end_of(open.flags, slot);
         if (!complete) {

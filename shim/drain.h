@@ -79,6 +79,9 @@ class Drain {
     };
 
     void find_rings();
+    uint64_t begun(const Ring& ring, uint64_t until);
+    uint64_t begun(uint64_t until);
+    void share_out();
     void scan_ring(Ring& ring, bool ending);
     void scan_slots(const Ring& ring, Cursor& cursor);
     void settle_open(const Ring& ring, Cursor& cursor, bool all_over);
@@ -98,6 +101,7 @@ class Drain {
     size_t count_ = 0;
     size_t mapped_ = 0;
     bool changed_ = false;
+    uint64_t until_ = 0;      // ticks: what begins later comes with the next scan
     bool cut_short_ = false;  // events are left in the rings because there was no place for them
     double fullest_ = 0;
     int64_t last_pair_ns_ = INT64_MIN / 2;
