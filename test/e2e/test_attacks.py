@@ -105,6 +105,47 @@ int main(int count, char** words) {
 }
 """
 
+# Threads that hand streams to each other, end them and make others in their place; every launch has its own name.
+ROUNDS = 4000
+STREAMS_SOURCE = f"""
+#include <cuda.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum {{ kThreads = 6, kPlaces = 16 }};
+static CUcontext context;
+static struct {{ pthread_mutex_t lock; CUstream stream; }} places[kPlaces];
+static void* launch(void* number) {{
+    unsigned random = (unsigned)(size_t)number + 1;
+    if (cuCtxSetCurrent(context)) abort();
+    for (int i = 0; i < {ROUNDS}; ++i) {{
+        CUmodule module;
+        CUfunction function;
+        char name[32];
+        random = random * 1103515245 + 12345;
+        const int place = (int)(random >> 16) % kPlaces;
+        snprintf(name, sizeof name, "k%zu_%d__0us", (size_t)number, i);
+        if (cuModuleLoadData(&module, "an image") || cuModuleGetFunction(&function, module, name)) abort();
+        pthread_mutex_lock(&places[place].lock);
+        CUstream* stream = &places[place].stream;
+        if (*stream == 0 && cuStreamCreate(stream, CU_STREAM_NON_BLOCKING)) abort();
+        if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, *stream, 0, 0)) abort();
+        if (random >> 30 == 0 && (cuStreamDestroy(*stream) || (*stream = 0))) abort();
+        pthread_mutex_unlock(&places[place].lock);
+        if (cuCtxSynchronize() || cuModuleUnload(module)) abort();
+    }}
+    return 0;
+}}
+int main(void) {{
+    pthread_t thread[kThreads];
+    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0)) return 1;
+    for (int i = 0; i < kPlaces; ++i) pthread_mutex_init(&places[i].lock, 0);
+    for (size_t i = 0; i < kThreads; ++i) pthread_create(&thread[i], 0, launch, (void*)i);
+    for (int i = 0; i < kThreads; ++i) pthread_join(thread[i], 0);
+    return 0;
+}}
+"""
+
 
 class Attacks(preload.PreloadCase):
     def test_a_burst_right_before_the_exit(self):
@@ -145,3 +186,15 @@ class Attacks(preload.PreloadCase):
                 rows, span_ns = preload.query(traces[0], spread)[0]
                 # Each took a hundred nanoseconds and more: they cannot have come one nanosecond after the other.
                 self.assertTrue(rows < 100 or span_ns > 10 * rows, (rows, span_ns))
+
+    def test_streams_and_functions_of_each_other_where_the_writer_is_late(self):
+        program = preload.compiled(STREAMS_SOURCE, self.folder / "streams")
+        truth = self.folder / "truth"
+        self.traced([program], GPUSIM_TRUTH=truth, GPUSIM_LATENCY_NS=0, **preload.QUICK)
+        self.recover()
+        streams = {row.name: row.stream for row in box.read_truth(truth) if row.op == "kernel"}
+        rows = preload.query(self.the_trace(), "SELECT kernel, stream_id FROM v_launch")
+        self.assertEqual(sorted(name or "" for name, _ in rows), sorted(streams))
+        pairs = {(stream_id, streams[name]) for name, stream_id in rows}
+        self.assertEqual(len(pairs), len({stream_id for stream_id, _ in pairs}))
+        self.assertEqual(len(pairs), len({stream for _, stream in pairs}))
