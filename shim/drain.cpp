@@ -21,10 +21,12 @@ const Slot& slot_at(const Ring& ring, uint64_t position) {
 uint32_t mark_of(const Slot& slot) { return slot.mark.load(std::memory_order_acquire); }
 
 // Whether a thread that publishes `later` is no longer inside the call of an open slot. Only what NCCL itself
-// calls is recorded within a call; texts and second slots belong to a call that still goes on.
+// calls is recorded within a call; texts, second slots and names that we asked for belong to a call that
+// still goes on.
 bool shows_end_of(uint8_t open_flags, const Slot& later) {
     if (kind_of(later) == EventKind::thread) return true;
     if (kind_of(later) == EventKind::text || kind_of(later) == EventKind::odd_launch) return false;
+    if (kind_of(later) == EventKind::named && later.api == kNoApi) return false;
     return !is_inside_nccl(later.flags) || is_inside_nccl(open_flags);
 }
 
