@@ -1,11 +1,11 @@
-"""What programs may do to the recorder without meaning any harm: it costs them nothing and loses nothing silently."""
+"""What programs may do to the recorder without meaning harm: it costs them nothing and nothing goes silently."""
 import box
 import preload
 
 BURST = 200_000  # far more than the writer takes at one time
 
-# A burst of launches by one thread, and the exit right behind it; for a driver that does nothing, so that they come
-# faster than anybody could write them.
+# A burst of launches by one thread, and the exit right behind it; for a driver that does nothing, so that they
+# come faster than anybody could write them.
 BURST_SOURCE = f"""
 #include <cuda.h>
 #undef cuCtxCreate_v2
@@ -105,7 +105,7 @@ int main(int count, char** words) {
 }
 """
 
-# Threads that hand streams to each other, end them and make others in their place; every launch has its own name.
+# Threads that hand streams to each other, end them and make others instead; every launch has its own name.
 ROUNDS = 4000
 STREAMS_SOURCE = f"""
 #include <cuda.h>
@@ -158,7 +158,7 @@ class Attacks(preload.PreloadCase):
         self.assertEqual((terms["unfinished"], terms["unknown"]), (0, 0), terms)
 
     def test_a_limit_of_file_sizes_sends_no_signal(self):
-        """The kernel ends a thread's process that makes a larger file; a ring is one, and it is not the program's."""
+        """The kernel ends a process that makes a larger file; a ring is one, and it is not the program's."""
         program = preload.compiled(SMALL_FILES_SOURCE, self.folder / "small_files")
         done = self.traced([program], stderr=None, **preload.QUICK)
         self.assertEqual(done.stdout, "done\n")
@@ -170,7 +170,8 @@ class Attacks(preload.PreloadCase):
         self.traced([program], GPUSIM_DEVICES=2, GPUSIM_TRUTH=truth, **preload.QUICK)
         devices = {row.name: row.device for row in box.read_truth(truth) if row.op == "kernel"}
         self.assertEqual(len(devices), CONTEXTS, devices)
-        self.assertEqual(dict(preload.query(self.the_trace(), "SELECT kernel, device_id FROM v_launch")), devices)
+        found = preload.query(self.the_trace(), "SELECT kernel, device_id FROM v_launch")
+        self.assertEqual(dict(found), devices)
 
     def test_times_after_a_kill_that_left_the_writer_no_time(self):
         """Of a process that read its clocks once, the pace of its clock is still known."""
@@ -184,7 +185,7 @@ class Attacks(preload.PreloadCase):
             with self.subTest(delay_us=delay_us):
                 spread = "SELECT count(*), max(enter_ns) - min(enter_ns) FROM launch WHERE dur_ns NOT NULL"
                 rows, span_ns = preload.query(traces[0], spread)[0]
-                # Each took a hundred nanoseconds and more: they cannot have come one nanosecond after the other.
+                # Each took a hundred nanoseconds: they cannot have come one nanosecond after the other.
                 self.assertTrue(rows < 100 or span_ns > 10 * rows, (rows, span_ns))
 
     def test_streams_and_functions_of_each_other_where_the_writer_is_late(self):

@@ -26,7 +26,8 @@ class Doctor(cli.Case):
         subprocess.run(["gcc", "-static", "-o", static, self.folder / "a.c"], check=True)
         shutil.copy("/bin/true", raised)
         raised.chmod(0o4755)
-        for program, why in {static: "linked statically", raised: "is setuid", "no-such": "not found"}.items():
+        reasons = {static: "linked statically", raised: "is setuid", "no-such": "not found"}
+        for program, why in reasons.items():
             with self.subTest(program):
                 self.assertIn(why, self.findings("--", str(program), expect=3)["program"][1])
         self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": 1}, expect=3)["switch"][0], "BLIND")

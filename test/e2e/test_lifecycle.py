@@ -1,4 +1,4 @@
-"""How a traced program begins, forks and ends: its results are those it has without the shim, and its trace is
+"""How a traced program begins, forks and ends: its results are those without the shim, and its trace is
 whole."""
 import os
 import pathlib
@@ -158,8 +158,8 @@ class Threads(LifecycleCase):
         self.same("threads", "50000")
         self.assert_nothing_lost(self.the_trace())
         self.assertEqual(self.copies(), 7 * 50000)
-        threads = preload.query(self.the_trace(), "SELECT count(*), count(DISTINCT thread_id) FROM thread, copy "
-                                                  "WHERE thread_id = thread.id")
+        question = "SELECT count(*), count(DISTINCT thread_id) FROM thread, copy WHERE thread_id = thread.id"
+        threads = preload.query(self.the_trace(), question)
         self.assertEqual(threads[0][1], 50000)
 
     def test_a_small_stack_is_enough(self):
@@ -211,7 +211,8 @@ class SharedDescriptors(LifecycleCase):
         refusing = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-host-"))
         self.addCleanup(shutil.rmtree, refusing)
         library = preload.compiled(self.REFUSING, refusing / "refusing.so", "-shared", "-fPIC")
-        return self.same(*words, LD_PRELOAD=f"{preload.SHIM}:{library}", GPUSHIM_OUT=f"{self.folder}/trace.%p.db")
+        preloaded = f"{preload.SHIM}:{library}"
+        return self.same(*words, LD_PRELOAD=preloaded, GPUSHIM_OUT=f"{self.folder}/trace.%p.db")
 
     def test_all_is_well_while_nobody_closes_them(self):
         self.refused("return")
@@ -288,7 +289,8 @@ class Output(LifecycleCase):
     def test_fields_of_the_name(self):
         pattern = f"{self.folder}/%h-%r-%l-%j-%q{{WHO}}-%%.db"
         self.same("return", GPUSHIM_OUT=pattern, RANK=7, LOCAL_RANK=3, SLURM_JOB_ID=42, WHO="../me")
-        self.assertEqual([path.name for path in self.folder.iterdir()], [f"{os.uname().nodename}-7-3-42-.._me-%.db"])
+        expected = f"{os.uname().nodename}-7-3-42-.._me-%.db"
+        self.assertEqual([path.name for path in self.folder.iterdir()], [expected])
 
     def test_the_file_is_the_users_alone(self):
         before = os.umask(0)
@@ -360,7 +362,8 @@ class StuckDisk(LifecycleCase):
     #include <unistd.h>
     ssize_t pwrite64(int file, const void* from, size_t size, off_t at) {
         if (access("stuck", F_OK) == 0) sleep(3600);
-        return ((ssize_t(*)(int, const void*, size_t, off_t))dlsym(RTLD_NEXT, "pwrite64"))(file, from, size, at);
+        typedef ssize_t (*Write)(int, const void*, size_t, off_t);
+        return ((Write)dlsym(RTLD_NEXT, "pwrite64"))(file, from, size, at);
     }
     """
 

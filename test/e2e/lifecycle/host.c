@@ -1,5 +1,5 @@
-// A CUDA program that begins, forks and ends in many ways: host WAY [NUMBER]. Each way prints what it has done, so
-// that its output can be compared with and without the shim.
+// A CUDA program that begins, forks and ends in many ways: host WAY [NUMBER]. Each way prints what it has
+// done, so that its output can be compared with and without the shim.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -88,7 +88,8 @@ static void end_late_call(void) {
     work();
 }
 
-// --- children -----------------------------------------------------------------------------------------------
+// --- children
+// -----------------------------------------------------------------------------------------------
 
 static volatile int stop;
 static void* copy_on(void* copies) {
@@ -111,7 +112,8 @@ static void many_children(pid_t (*make)(void)) {
         const pid_t child = make();
         if (child == 0) {
             alarm(20);
-            for (int call = 0; call < 100; ++call) cuMemHostGetDevicePointer_v2(0, 0, 0), cuCtxPopCurrent_v2(0);
+            for (int call = 0; call < 100; ++call)
+                cuMemHostGetDevicePointer_v2(0, 0, 0), cuCtxPopCurrent_v2(0);
             _exit(7);
         }
         int status = 0;
@@ -159,7 +161,8 @@ static void child_exits(void) {
     copy(kCopies);
 }
 
-// --- threads, descriptors, signals ------------------------------------------------------------------------------
+// --- threads, descriptors, signals
+// ------------------------------------------------------------------------------
 
 static void* seven_copies(void* nothing) {
     (void)nothing;
