@@ -1,11 +1,11 @@
-"""What programs may do to the recorder without meaning harm: it costs them nothing and nothing goes silently."""
+"""What programs may do to the recorder without meaning harm: it costs them nothing, and all loss is counted."""
 import box
 import preload
 
 BURST = 200_000  # far more than the writer takes at one time
 
-# A burst of launches by one thread, and the exit right behind it; for a driver that does nothing, so that they
-# come faster than anybody could write them.
+# A burst of launches by one thread, and the exit right behind it; for a driver that does nothing: they come
+# faster than anybody could write them.
 BURST_SOURCE = f"""
 #include <cuda.h>
 #undef cuCtxCreate_v2
