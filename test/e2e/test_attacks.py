@@ -1,4 +1,4 @@
-"""What programs may do to the recorder without meaning harm: it costs them nothing, and all loss is counted."""
+"""What programs may do to the recorder without meaning harm: it costs nothing, and all loss is counted."""
 import box
 import preload
 
