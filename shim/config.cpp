@@ -17,7 +17,6 @@ constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kLargest = INT64_MAX / 2;
 
 // --- kinds of values: each takes the whole text or says no
-// --------------------------------------------------
 
 bool number(const char*& text, int64_t& to) {
     if (*text < '0' || *text > '9') return false;
@@ -99,7 +98,6 @@ bool share_value(const char* text, double& to) {
 }
 
 // --- the variables
-// ------------------------------------------------------------------------------------------
 
 constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
 constexpr const char* kDeviceTimes[] = {"auto", "off", "events", "cupti"};

@@ -1,6 +1,8 @@
 #include "log.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
@@ -37,11 +39,47 @@ int borrow_stderr() {
     return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }
 
+// A reader that is gone would end the program by SIGPIPE, which is not ours to raise: it is held back during
+// the write, and taken out of the pending ones if the write has made it so.
+class HoldBackPipeSignal {
+  public:
+    HoldBackPipeSignal() {
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        sigset_t pending;
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+        pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~HoldBackPipeSignal() {
+        constexpr timespec kNow{0, 0};
+        if (!was_pending_) sigtimedwait(&pipe_, nullptr, &kNow);
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    HoldBackPipeSignal(const HoldBackPipeSignal&) = delete;
+    HoldBackPipeSignal& operator=(const HoldBackPipeSignal&) = delete;
+
+  private:
+    sigset_t pipe_;
+    sigset_t before_;
+    bool was_pending_;
+};
+
+// A full pipe that nobody reads would hold the program up: a line less instead. PIPE_BUF bytes fit where poll
+// says that there is room.
+bool has_room(int file) {
+    pollfd room{file, POLLOUT, 0};
+    return poll(&room, 1, 0) == 1 && (room.revents & POLLOUT) != 0;
+}
+
 void write_line(const char* line, size_t length) {
     const int file = has_own_descriptors() ? borrow_stderr() : kStderr;
     if (file < 0) return;
-    // Ignored: there is nowhere to say that stderr does not work.
-    [[maybe_unused]] const ssize_t written = write(file, line, length);
+    if (has_room(file)) {
+        const HoldBackPipeSignal held_back;
+        // Ignored: there is nowhere to say that stderr does not work.
+        [[maybe_unused]] const ssize_t written = write(file, line, length);
+    }
     if (file != kStderr) close(file);
 }
 

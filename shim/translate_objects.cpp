@@ -155,7 +155,6 @@ void Translator::graph(const Call& call) {
 }
 
 // --- NCCL
-// ----------------------------------------------------------------------------------------------------
 
 void Translator::collective(const Call& call) {
     if (!call.succeeded || call.word(0) == 0) {
@@ -193,8 +192,10 @@ void Translator::communicator(const Call& call) {
     Life& life = handles_.born(Object::communicator, call.word(0), call.event.exit_ns,
                                parent != nullptr ? parent->id : kNull);
     const uint64_t ranks = call.word(1) >> 32;
+    const int64_t device = call.has(traits::on_devices) ? static_cast<int64_t>(call.word(3))
+                                                        : streams_.device(call.event.slot.context);
     communicators_.born(life, {or_null(ranks != 0, call.word(1) & 0xffffffff), or_null(ranks != 0, ranks),
-                               call.word(2), streams_.device(call.event.slot.context), parent});
+                               call.word(2), device, parent});
     add_call(call, parent != nullptr ? parent->id : life.id, kNull);
 }
 

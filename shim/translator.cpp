@@ -115,7 +115,6 @@ void Translator::end_of_batch(int64_t watermark_ns) {
 }
 
 // --- launches
-// ------------------------------------------------------------------------------------------------
 
 int64_t Translator::group_of(const Call& call, int64_t stream_id, const Life* function, int64_t& flags) {
     if (call.group != kNull || group_on_stream_.empty()) return call.group;
@@ -169,7 +168,6 @@ void Translator::graph_launch(const Call& call) {
 }
 
 // --- waiting
-// -------------------------------------------------------------------------------------------------
 
 void Translator::add_sync(const Call& call, int64_t dur_ns, int64_t calls) {
     const uint64_t handle = call.word(0);
@@ -195,7 +193,6 @@ void Translator::query(const Call& call) {
 }
 
 // --- the small ones
-// ------------------------------------------------------------------------------------------
 
 Streams::Use Translator::use(const Call& call, uint64_t handle) const {
     const Slot& slot = call.event.slot;

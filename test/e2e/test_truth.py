@@ -153,8 +153,9 @@ class Truth(preload.PreloadCase):
         per_device = preload.query(trace, "SELECT device_id, count(*), min(grid_x) FROM v_launch"
                                           " WHERE kernel = 'work__7us' GROUP BY 1 ORDER BY 1")
         self.assertEqual(per_device, [(i, ROUNDS, 1 + i) for i in range(DEVICES)])
-        communicators = preload.query(trace, "SELECT uid, rank, ranks FROM v_communicator ORDER BY rank")
-        self.assertEqual([row[1:] for row in communicators], [(i, DEVICES) for i in range(DEVICES)])
+        communicators = preload.query(trace, "SELECT uid, rank, ranks, device_id FROM v_communicator"
+                                             " ORDER BY rank")
+        self.assertEqual([row[1:] for row in communicators], [(i, DEVICES, i) for i in range(DEVICES)])
         self.assertEqual(len({row[0] for row in communicators}), 1)
         numbers = preload.query(trace, "SELECT rank, group_concat(seq) FROM v_collective GROUP BY rank")
         self.assertEqual(numbers, [(i, ",".join(map(str, range(1, ROUNDS + 1)))) for i in range(DEVICES)])
