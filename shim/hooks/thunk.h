@@ -116,7 +116,7 @@ struct Thunk<Row, R(A...)> {
             const uint64_t entered = ticks();
             result = real(a...);
             note(thread, result, a...);
-            record_late(thread, entered, result, a...);
+            record_late(thread, entered, ticks(), result, a...);
         } else {
             Slot* slot = open(thread);
             result = real(a...);
@@ -136,19 +136,21 @@ struct Thunk<Row, R(A...)> {
         outer(thread) = &here;
         const Stamp entered = stamp();
         const R result = real(a...);
-        if (succeeded(result)) begin_recording(thread, entered, result, a...);
+        const Stamp left = stamp();  // what follows is our own start, not the call
+        if (succeeded(result)) begin_recording(thread, entered, left, result, a...);
         outer(thread) = nullptr;
         return result;
     }
 
-    static void begin_recording(ThreadState& thread, const Stamp& entered, R result, const A&... a) {
+    static void begin_recording(ThreadState& thread, const Stamp& entered, const Stamp& left, R result,
+                                const A&... a) {
         if constexpr (has<Row>(traits::inits)) {
             driver_initialized();
         } else {
             if (!start_after_success()) return;
             begin(thread, &entered);
             note(thread, result, a...);
-            record_late(thread, entered.ticks(), result, a...);
+            record_late(thread, entered.ticks(), left.ticks(), result, a...);
             end(thread, result);
         }
     }
@@ -220,7 +222,7 @@ struct Thunk<Row, R(A...)> {
         complete_slot(slot);
     }
 
-    [[gnu::noinline]] static void record_late(ThreadState& thread, uint64_t entered, R result,
+    [[gnu::noinline]] static void record_late(ThreadState& thread, uint64_t entered, uint64_t left, R result,
                                               const A&... a) {
         const size_t count = Row::Words::count(Arguments(a...), succeeded(result));
         for (size_t i = 0; i < (count != 0 ? count : 1); ++i) {
@@ -231,7 +233,7 @@ struct Thunk<Row, R(A...)> {
             Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
             if (slot == nullptr) continue;
             slot->enter = entered;
-            slot->exit = ticks();
+            slot->exit = left;
             fill(slot, i, result, a...);
             mark_captured(slot);
             if (length != 0) slot->word[2] = length;
