@@ -16,4 +16,9 @@ namespace gpushim::shim {
 // Whether a call in `frame` is inside the one that `outer` belongs to. The stack grows down.
 inline bool inside(const void* outer, const void* frame) { return outer != nullptr && frame < outer; }
 
+// Whether the thread is in a signal handler that has a stack of its own: where that lies says nothing about
+// what the handler has interrupted. A system call; asked only where a call seems to have been left
+// (live.cpp).
+bool on_signal_stack();
+
 }  // namespace gpushim::shim

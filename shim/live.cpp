@@ -1,5 +1,9 @@
 #include "live.h"
 
+#include <signal.h>
+
+#include "guard.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -10,5 +14,10 @@ constinit Live nothing = {};
 
 constinit Live* live = &nothing;
 thread_local constinit ThreadState thread_state __attribute__((tls_model("initial-exec"))) = {};
+
+bool on_signal_stack() {
+    stack_t stack;
+    return sigaltstack(nullptr, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+}
 
 }  // namespace gpushim::shim

@@ -91,7 +91,8 @@ struct Thunk<Row, R(A...)> {
         if (real == nullptr) [[unlikely]]
             return absent<R>();
         InCall here;
-        if (inside_live(outer(thread_state), &here)) return real(a...);
+        if (const void* before = outer(thread_state); before != nullptr) [[unlikely]]
+            if (inside_live(before, &here) || on_signal_stack()) return real(a...);
         count_hit(Row::id);
         if (recording()) [[likely]]
             return recorded(real, here, a...);

@@ -22,6 +22,58 @@ int main(void) {{
 }}
 """
 
+# A thread that launches, and a signal handler that does so as well, in the middle of it, on a stack of its own: one
+# that lies above the thread's, so that its calls look like later ones. For a driver that does nothing, because the
+# box's, like a real one, does not let itself be called from within itself.
+SIGNALS_SOURCE = f"""
+#include <cuda.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#undef cuCtxCreate_v2
+CUresult cuCtxCreate_v2(CUcontext*, unsigned, CUdevice);
+#define STACK (1 << 18)
+static CUfunction function;
+static char* stacks;
+static volatile int signals;
+static void launch(int signal) {{
+    signals += signal != 0;
+    if (cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, 0, 0)) abort();
+}}
+static void* work(void* nothing) {{
+    const stack_t own = {{.ss_sp = stacks + STACK, .ss_size = STACK}};
+    const struct itimerval often = {{{{0, 50}}, {{0, 50}}}}, never = {{{{0, 0}}, {{0, 0}}}};
+    struct sigaction action = {{.sa_handler = launch, .sa_flags = SA_ONSTACK | SA_RESTART}};
+    if (sigaltstack(&own, 0) || sigaction(SIGALRM, &action, 0)) abort();
+    setitimer(ITIMER_REAL, &often, 0);
+    int launches = 0;
+    for (; signals < 5000; ++launches) launch(0);
+    setitimer(ITIMER_REAL, &never, 0);
+    printf("%d\\n", launches);
+    return nothing;
+}}
+int main(void) {{
+    CUcontext context;
+    CUmodule module;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t alarm;
+    if (cuInit(0) || cuCtxCreate_v2(&context, 0, 0) || cuModuleLoadData(&module, "an image")) return 1;
+    if (cuModuleGetFunction(&function, module, "launched")) return 2;
+    stacks = mmap(0, 2 * STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstack(&attributes, stacks, STACK);
+    pthread_create(&thread, &attributes, work, 0);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarm, 0);
+    return pthread_join(thread, 0);
+}}
+"""
+
 # Threads, each with a ring of its own, when the process may no longer have files of any size.
 THREADS = 12
 SMALL_FILES_SOURCE = f"""
@@ -155,6 +207,16 @@ class Attacks(preload.PreloadCase):
         self.recover()
         terms = preload.ledger(self.the_trace())
         self.assertEqual(preload.launches(self.the_trace()).get("burst", 0) + terms["dropped"], BURST, terms)
+        self.assertEqual((terms["unfinished"], terms["unknown"]), (0, 0), terms)
+
+    def test_a_handler_on_a_stack_of_its_own(self):
+        """What it calls in the middle of a call passes through; nothing else goes astray."""
+        program = preload.compiled(SIGNALS_SOURCE, self.folder / "signals", "-pthread")
+        done = self.traced([program], LD_LIBRARY_PATH=box.BUILD / "bench" / "null")
+        self.recover()
+        terms = preload.ledger(self.the_trace())
+        found = preload.launches(self.the_trace()).get("launched", 0) + terms["dropped"]
+        self.assertGreaterEqual(found, int(done.stdout), terms)
         self.assertEqual((terms["unfinished"], terms["unknown"]), (0, 0), terms)
 
     def test_a_limit_of_file_sizes_sends_no_signal(self):
