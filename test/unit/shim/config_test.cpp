@@ -27,22 +27,22 @@ void refuses(const char* name, const std::string& text) {
 }  // namespace
 
 TEST_CASE("the defaults are those that are promised", "[config]") {
-    const Config config = default_config();
-    CHECK(std::string(config.out) == "gpushim.%h.%r.%p.db");
-    CHECK(config.log == LogLevel::warn);
-    CHECK(config.device_time == DeviceTime::automatic);
-    CHECK(config.budget_share == 0.01);
-    CHECK(config.max_bytes == int64_t{2048} << 20);
-    CHECK(config.min_free_bytes == int64_t{256} << 20);
-    CHECK(config.legacy_events);
-    CHECK(config.ranks.count == 0);
-    CHECK(config.steps.count == 0);
-    CHECK(config.schedule.active == 0);
-    CHECK(config.delay_s == 0);
-    CHECK(config.duration_s < 0);
-    CHECK(config.capture == CaptureRange::all);
-    CHECK(config.samples_per_step == 0);
-    CHECK(config.tag[0] == '\0');
+    const Config standard = default_config();
+    CHECK(std::string(standard.out) == "gpushim.%h.%r.%p.db");
+    CHECK(standard.log == LogLevel::warn);
+    CHECK(standard.device_time == DeviceTime::automatic);
+    CHECK(standard.budget_share == 0.01);
+    CHECK(standard.max_bytes == int64_t{2048} << 20);
+    CHECK(standard.min_free_bytes == int64_t{256} << 20);
+    CHECK(standard.legacy_events);
+    CHECK(standard.ranks.count == 0);
+    CHECK(standard.steps.count == 0);
+    CHECK(standard.schedule.active == 0);
+    CHECK(standard.delay_s == 0);
+    CHECK(standard.duration_s < 0);
+    CHECK(standard.capture == CaptureRange::all);
+    CHECK(standard.samples_per_step == 0);
+    CHECK(standard.tag[0] == '\0');
 }
 
 TEST_CASE("every variable is understood", "[config]") {
