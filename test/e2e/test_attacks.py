@@ -22,9 +22,9 @@ int main(void) {{
 }}
 """
 
-# A thread that launches, and a signal handler that does so as well, in the middle of it, on a stack of its own
-# that lies above the thread's, so that its calls look like later ones. For a driver that does nothing, because
-# the box's, like a real one, does not let itself be called from within itself.
+# A thread that launches, and a signal handler that does so as well, in the middle of it, on a stack of its
+# own that lies above the thread's, so that its calls look like later ones. For a driver that does nothing,
+# because the box's, like a real one, does not let itself be called from within itself.
 SIGNALS_SOURCE = f"""
 #include <cuda.h>
 #include <pthread.h>
