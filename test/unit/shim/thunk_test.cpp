@@ -1,6 +1,7 @@
 // Thunks around functions of our own: what they record, when they pass through, and what they leave behind.
 #include <catch2/catch.hpp>
 #include <csetjmp>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -10,6 +11,16 @@
 
 using namespace gpushim;
 using namespace gpushim::shim;
+
+// AddressSanitizer gives the locals of what it instruments memory of their own: there the frames of these
+// thunks do not tell who called whom. The library itself is never built so for a host.
+#if defined(__SANITIZE_ADDRESS__)
+#define NEEDS_FRAMES()                                                            \
+    std::puts("SKIP: AddressSanitizer takes the locals of thunks off the stack"); \
+    return
+#else
+#define NEEDS_FRAMES() static_cast<void>(0)
+#endif
 
 namespace {
 
@@ -109,6 +120,7 @@ TEST_CASE("nothing is recorded while the shim is dark", "[thunk]") {
 }
 
 TEST_CASE("the driver calling itself is not recorded", "[thunk]") {
+    NEEDS_FRAMES();
     Recording recording;
     body = [](CUstream s, int depth) { return depth == 0 ? CUDA_SUCCESS : Sync::call(s, depth - 1); };
     CHECK(Sync::call(stream(1), 3) == CUDA_SUCCESS);
@@ -210,6 +222,7 @@ TEST_CASE("polls of one handle share an event until it is ready", "[thunk]") {
 }
 
 TEST_CASE("calls inside NCCL carry its number, those beside it none", "[thunk]") {
+    NEEDS_FRAMES();
     Recording recording;
     body = [](CUstream s, int inner) { return inner != 0 ? Sync::call(s, 0) : CUDA_SUCCESS; };
     Collective::call(stream(1), 1);
@@ -226,6 +239,7 @@ TEST_CASE("calls inside NCCL carry its number, those beside it none", "[thunk]")
 }
 
 TEST_CASE("a group of NCCL's is one number from its start to its end", "[thunk]") {
+    NEEDS_FRAMES();
     Recording recording;
     body = [](CUstream s, int inner) { return inner != 0 ? Sync::call(s, 0) : CUDA_SUCCESS; };
     Begins::call(stream(0), 0);
