@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -71,11 +72,22 @@ std::vector<Record> take_issued() {
     std::_Exit(2);
 }
 
+// A file of its own, not the old one cut short: another process that was given the same path has that mapped,
+// and would end by SIGBUS.
+int open_anew(const char* path) {
+    int fd = -1;
+    do {
+        unlink(path);
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    } while (fd < 0 && errno == EEXIST);
+    return fd;
+}
+
 Count* map_counts(const std::string& path) {
     constexpr size_t size = sizeof(Count) * kMaxNames;
     int fd = -1;
     if (!path.empty()) {
-        fd = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+        fd = open_anew(path.c_str());
         if (fd < 0 || ftruncate(fd, size) != 0) give_up(path);
     }
     const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
