@@ -131,7 +131,7 @@ class Rule(unittest.TestCase):
         self.assert_finds("sql", good, {"b.sql": "SELECT (1\n"}, "b.sql: incomplete input")
 
     def test_places(self):
-        self.assert_finds("places", {"a": "${HOME}/root/a https://example.org/home/ \n"},
+        self.assert_finds("places", {"a": "${HOME}/ro" + "ot/a https://example.org/home/ \n"},
                           {"b": "cd " + "/root" + "/x\n"}, "b:1")
         self.assert_finds("places", {"a": ""}, {"b": "https://py" + "pi.org/simple\n"}, "b:1")
 

@@ -66,6 +66,7 @@ class Disk(preload.PreloadCase):
         self.assertEqual(done.stderr.count("\n"), 1, "nothing was said of the full disk")
 
     def test_full_from_the_start(self):
+        # dd fills the disk until it fails: that it does is what is wanted.
         done, _ = self.on_a_disk("size=64k", 'dd if=/dev/zero of="$1/fill" 2>/dev/null || true')
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
