@@ -105,7 +105,8 @@ SHIM_SOURCES := $(call sources,shim shim/hooks)
 SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
 OBJECTS      += $(SHIM_OBJECTS)
 SHIM_HOT     := $(filter shim/hooks/%,$(SHIM_SOURCES)) \
-                $(addprefix shim/,$(addsuffix .cpp,clock contexts lifecycle live markers names rings))
+                $(addprefix shim/,$(addsuffix .cpp,capture_range clock contexts device_time event_pool \
+                host_gap lifecycle live markers names nvtx rings))
 SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
                 $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
 HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics

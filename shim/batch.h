@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "ring_format.h"
+#include "rows.h"
 
 namespace gpushim::shim {
 
@@ -42,7 +43,8 @@ struct Batch {
     std::span<const Event> events;  // by thread in order of enter; between threads in any
     std::span<const RingProgress> rings;
     std::span<const ClockPair> clock;
-    int64_t watermark_ns;  // no later launch, copy or memset starts before this
+    int64_t watermark_ns;                  // no later launch, copy or memset starts before this
+    std::span<Rows* const> observed = {};  // rows of tables that no event makes (observer.h)
 };
 
 }  // namespace gpushim::shim

@@ -8,6 +8,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "database.h"
 #include "handles.h"
 
 namespace gpushim::shim {

@@ -35,7 +35,7 @@ void Graphs::add_row(Life& exec, const Nodes* nodes) {
         return nodes != nullptr && nodes->sure ? nodes->of[static_cast<size_t>(node)] : kNull;
     };
     tables_.graph.add(exec.row_id, exec.id, count(Node::kernel), count(Node::copy), count(Node::memset),
-                      count(Node::other));
+                      count(Node::other), kNull);
 }
 
 void Graphs::instantiated(Life& exec, const Life* graph) {

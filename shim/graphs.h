@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "database.h"
 #include "handles.h"
 
 namespace gpushim::shim {

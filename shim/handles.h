@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "database.h"
 #include "tables.h"
 
 namespace gpushim::shim {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "database.h"
 #include "tables.h"
 
 namespace gpushim::shim {

@@ -17,6 +17,7 @@ enum Doing : uint32_t {
     kStarting = 2,  // a thread is making files and the writer
     kEnding = 3,    // the process is exiting: what is in the rings is being written
     kOff = 4,       // for good, in this process
+    kResting = 5,   // outside of what was asked for: only the lives of objects are recorded (capture_range.h)
 };
 
 struct Live {
@@ -30,11 +31,20 @@ struct Live {
     std::atomic<uint32_t> forks;     // forks under way: the writer begins no transaction
     std::atomic<uint32_t> writing;   // the writer is in a transaction
     int32_t pid;                     // whose page it is: a vfork child sees its parent's
+
+    // When operations get events of ours (windows.h). `timing` says that it is worth looking at the ticks.
+    std::atomic<uint32_t> timing;
+    std::atomic<uint64_t> window_from;   // ticks
+    std::atomic<uint64_t> window_until;  // ticks; below `from`: no window
+    uint64_t gap_ticks;                  // from so long on, what a thread did between two calls is recorded
+    // The test clock only: when the writer is to be let through next (pacing.h).
+    std::atomic<uint64_t> next_pass;
 };
 
 // Points to a zero page until lifecycle starts recording.
 extern constinit Live* live;
 
+inline bool resting() { return live->doing.load(std::memory_order_relaxed) == kResting; }
 inline bool recording() { return live->doing.load(std::memory_order_relaxed) == kRecording; }
 
 struct ThreadState {
@@ -47,7 +57,10 @@ struct ThreadState {
     uint32_t context;
     uint32_t group;
     uint32_t generation;
-    uint32_t nccl_depth;  // ncclGroupStart without its end
+    uint64_t last_exit;  // ticks when the last recorded call returned; 0: none yet
+    uint64_t cpu_ticks;  // when the thread's CPU clock was last read …
+    int64_t cpu_ns;      // … and what it said (host_gap.h)
+    uint32_t last_call;  // EventKind of it << 16 | its api
 };
 
 // Initial-exec: the default model may call malloc at a thread's first use.

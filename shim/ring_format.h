@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 1;
+constexpr uint32_t kRingVersion = 2;
 
 // What an event is; decides what its four words mean. `handle` words are the driver's own values.
 enum class EventKind : uint8_t {
@@ -43,10 +43,16 @@ enum class EventKind : uint8_t {
     thread,  // thread id of the kernel, ticks when it took this ring, thread number (RingOwner)
     odd_launch,  // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its
                  // launch
+    timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h), number of their
+            // context, position of the operation, its stream; enter and exit are those of the operation
+    gap,    // before a call: its thread did nothing with the driver from `enter` to `exit`; ns of the
+            // thread's own CPU time in between, event kind and api of the call before, of that after it
+    span,   // a range or mark of the program's own (NVTX): what (Span), domain | category << 32, payload or
+            // id of the range, length of the text; the text follows in kText slots
 };
 
 // `api` of slots that no hooked call made: thread, markers of gpushim_*, names that the shim asked for, their
-// texts.
+// texts, when operations ran, what the host did meanwhile.
 constexpr uint16_t kNoApi = 0xffff;
 
 enum class Marker : uint64_t { mark, step, step_n };
@@ -122,6 +128,9 @@ struct RingHeader {
     alignas(64) std::atomic<uint64_t> head;  // next position to use
     std::atomic<uint64_t> cached_tail;
     std::atomic<uint64_t> dropped[kDrops];
+    std::atomic<uint64_t> own_ticks;    // that we have taken of the thread's time beside plain recording
+    std::atomic<uint64_t> timed;        // operations that got events of ours
+    std::atomic<uint64_t> untimed;      // operations in an open window that got none
     std::atomic<uint64_t> owner_count;  // ever; the newest is at (count - 1) % kOwners
     RingOwner owners[kOwners];
 

@@ -65,7 +65,8 @@ bool is(const Slot& slot, EventKind kind) { return slot.kind == static_cast<uint
 // completed, for then its event has not got it.
 uint64_t annex_of(const Event& event) {
     if (is(event.slot, EventKind::text)) return event.exit_ns == kUnfinished ? 1 : 0;
-    const bool own = event.slot.api == kNoApi && !is(event.slot, EventKind::marker);
+    const bool own =
+        event.slot.api == kNoApi && !is(event.slot, EventKind::marker) && !is(event.slot, EventKind::span);
     const bool is_annex = own || is(event.slot, EventKind::odd_launch) || is(event.slot, EventKind::thread);
     return (event.text.size() + kTextBytes - 1) / kTextBytes + (is_annex ? 1 : 0);
 }
@@ -247,6 +248,8 @@ void Store::Parts::insert(const Batch& batch) {
     const auto blocks = tables.all();
     for (size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i]->count() != 0) insertions[i].step();
+    for (Rows* rows : batch.observed)
+        if (rows->count() != 0) base.insertion_of(*rows).step();
     write_rings(batch);
     for (const ClockPair& pair : batch.clock)
         clock_row.bind(1, pair.mono_ns)
@@ -309,6 +312,8 @@ size_t Store::take_unnamed(std::span<uint64_t> functions) noexcept {
     unnamed.resize(unnamed.size() - count);
     return count;
 }
+
+std::span<const TimedOperation> Store::timed() const noexcept { return {}; }
 
 uint64_t Store::events() const noexcept { return events_; }
 const char* Store::failure() noexcept { return failure_text; }

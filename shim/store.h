@@ -15,6 +15,7 @@
 #include "batch.h"
 #include "device.h"
 #include "identity.h"
+#include "observer.h"
 
 namespace gpushim::shim {
 
@@ -38,6 +39,9 @@ class Store {
     // What makes handles right: a call that used a handle comes with, or after, the call that made it; so no
     // event of the batch began after the moment at which the first ring was looked at.
     bool write(const Batch& batch) noexcept;
+
+    // Operations of the last batch written that got events of ours, by stream in order. Until the next write.
+    std::span<const TimedOperation> timed() const noexcept;
 
     // Functions that were launched and whose name is not known (names.h). Emptied by the call.
     size_t take_unnamed(std::span<uint64_t> functions) noexcept;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "database.h"
 #include "handles.h"
 
 namespace gpushim::shim {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "database.h"
+#include "rows.h"
 
 namespace gpushim::shim {
 
@@ -18,7 +18,8 @@ struct Tables {
     RowsOf<7> graph_launch{"graph_launch"};
     RowsOf<11> memory{"memory"};
     RowsOf<8> call{"call"};
-    RowsOf<6> marker{"marker", 1u << 2};
+    RowsOf<9> marker{"marker", 1u << 2};
+    RowsOf<7> host_gap{"host_gap", 1u << 5};
     // What they refer to.
     RowsOf<4> thread{"thread", 1u << 2};
     RowsOf<8> handle{"handle", 1u << 1};
@@ -30,13 +31,14 @@ struct Tables {
     RowsOf<4> api{"api", 1u << 1 | 1u << 2 | 1u << 3};
     RowsOf<14> shape{"shape"};
     RowsOf<7> communicator{"communicator", 1u << 1};
-    RowsOf<6> graph{"graph"};
+    RowsOf<7> graph{"graph"};
+    RowsOf<3> graph_kernel{"graph_kernel"};
 
-    static constexpr size_t kEventTables = 9;
-    std::array<Rows*, 20> all() {
-        return {&launch, &copy,   &memset, &sync,   &collective,   &graph_launch, &memory,
-                &call,   &marker, &thread, &handle, &handle_end,   &handle_name,  &context,
-                &stream, &name,   &api,    &shape,  &communicator, &graph};
+    static constexpr size_t kEventTables = 10;
+    std::array<Rows*, 22> all() {
+        return {&launch, &copy,     &memset, &sync,         &collective, &graph_launch, &memory,  &call,
+                &marker, &host_gap, &thread, &handle,       &handle_end, &handle_name,  &context, &stream,
+                &name,   &api,      &shape,  &communicator, &graph,      &graph_kernel};
     }
     void clear() {
         for (Rows* rows : all()) rows->clear();

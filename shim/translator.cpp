@@ -56,6 +56,9 @@ const Translator::Take Translator::takes[] = {
     &Translator::nothing,
     &Translator::thread,
     &Translator::nothing,
+    &Translator::timed,
+    &Translator::gap,
+    &Translator::span,
 };
 
 Translator::Translator(Tables& tables, bool recovering)
@@ -244,7 +247,8 @@ void Translator::other(const Call& call) {
 
 void Translator::profiler(const Call& call) {
     const char* kind = call.has(traits::profiler_starts) ? "profiler_start" : "profiler_stop";
-    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kind), kNull, kNull, call.flags);
+    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kind), kNull, kNull, kNull, kNull,
+                       kNull, call.flags);
 }
 
 void Translator::marker(const Call& call) {
@@ -252,7 +256,8 @@ void Translator::marker(const Call& call) {
     const int64_t name = call.event.text.empty() ? kNull : names_.id(call.event.text);
     const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
     tables_.marker.add(call.enter_ns, call.thread,
-                       tables_.marker.text(what == Marker::mark ? "mark" : "step"), name, value, call.flags);
+                       tables_.marker.text(what == Marker::mark ? "mark" : "step"), name, value, kNull, kNull,
+                       kNull, call.flags);
 }
 
 void Translator::thread(const Call& call) {
@@ -263,6 +268,9 @@ void Translator::thread(const Call& call) {
     tables_.thread.add(number, tid, name.empty() ? kNull : tables_.thread.text(name), call.enter_ns);
 }
 
+void Translator::timed(const Call&) {}
+void Translator::gap(const Call&) {}
+void Translator::span(const Call&) {}
 void Translator::nothing(const Call&) {}
 
 }  // namespace gpushim::shim

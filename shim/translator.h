@@ -10,6 +10,7 @@
 
 #include "batch.h"
 #include "communicators.h"
+#include "database.h"
 #include "graphs.h"
 #include "handles.h"
 #include "interned.h"
@@ -78,6 +79,9 @@ class Translator {
     void marker(const Call&);
     void other(const Call&);
     void thread(const Call&);
+    void timed(const Call&);  // translate_timed.cpp
+    void gap(const Call&);    // translate_host.cpp
+    void span(const Call&);   // translate_spans.cpp
     void nothing(const Call&);
 
     void add_call(const Call& call, int64_t target_id, int64_t stream_id);

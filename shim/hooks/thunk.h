@@ -6,7 +6,10 @@
 //   Row::real()                                     where the call goes on; null: nowhere
 #pragma once
 
+#include "../capture_range.h"
 #include "../contexts.h"
+#include "../device_time.h"
+#include "../host_gap.h"
 #include "../lifecycle.h"
 #include "../names.h"
 #include "../recorder.h"
@@ -96,6 +99,9 @@ struct Thunk<Row, R(A...)> {
         count_hit(Row::id);
         if (recording()) [[likely]]
             return recorded(real, here, a...);
+        if constexpr (is_of_life) {
+            if (resting()) return recorded(real, here, a...);
+        }
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);
     }
@@ -119,11 +125,23 @@ struct Thunk<Row, R(A...)> {
             note(thread, result, a...);
             record_late(thread, entered, ticks(), result, a...);
         } else {
+            Timing timing;
+            if constexpr (is_operation) {
+                if (may_time()) [[unlikely]]
+                    begin_timing(thread, timing, Row::kind, stream_of(a...), has<Row>(traits::per_thread));
+            }
+            ending(a...);
             Slot* slot = open(thread);
+            if (slot != nullptr) [[likely]]
+                before_call(thread, *slot);
             result = real(a...);
             note(thread, result, a...);
             if (slot != nullptr && is_current(thread)) [[likely]]
                 finish(thread, slot, result, a...);
+            if constexpr (is_operation) {
+                if (timing.pool != nullptr) [[unlikely]]
+                    if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
+            }
         }
         end(thread, result);
         outer(thread) = nullptr;
@@ -158,6 +176,30 @@ struct Thunk<Row, R(A...)> {
 
     // --- the event --------------------------------------------------------------------------------------
 
+    // What the device does in a stream, one operation per call.
+    static constexpr bool is_operation =
+        (Row::kind == EventKind::launch || Row::kind == EventKind::graph_launch ||
+         Row::kind == EventKind::copy || Row::kind == EventKind::memset) &&
+        !Row::Words::has_text && !Row::Words::is_list;
+
+    // Recorded even while the process rests: without them the names and streams of later events are not
+    // known.
+    static constexpr bool is_of_life =
+        Row::kind == EventKind::born || Row::kind == EventKind::died || Row::kind == EventKind::named ||
+        Row::kind == EventKind::memory || Row::kind == EventKind::context ||
+        Row::kind == EventKind::capture || Row::kind == EventKind::graph ||
+        Row::kind == EventKind::communicator || has<Row>(traits::profiler_starts | traits::profiler_stops);
+
+    static constexpr bool blocks = Row::kind == EventKind::sync || has<Row>(traits::blocking);
+
+    static CUstream stream_of(const A&... a) {
+        constexpr int word = stream_word(Row::kind, Row::traits);
+        if constexpr (word == kNoStream) return nullptr;
+        uint64_t words[4];
+        Row::Words::store(words, Arguments(a...), true, 0);
+        return reinterpret_cast<CUstream>(words[word == kNoStream ? 0 : word]);
+    }
+
     // Its slots are taken after the call: what they hold is as long as a name or an array.
     static constexpr bool is_late = Row::Words::has_text || Row::Words::is_list;
 
@@ -188,7 +230,9 @@ struct Thunk<Row, R(A...)> {
         if constexpr (Row::Words::has_second) {
             if (succeeded(result)) add_second(thread, *slot, a...);
         }
+        after_call(thread, *slot);
         complete_slot(slot);
+        if constexpr (blocks) read_cpu_clock(thread);
         if constexpr (Row::kind == EventKind::launch) {
             if (live->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
                 answer_name(thread, slot->word[0]);
@@ -271,6 +315,8 @@ struct Thunk<Row, R(A...)> {
         // Release: whoever sees that there is an exit sees the words, though the slot stays open.
         __atomic_store_n(&slot->exit, left, __ATOMIC_RELEASE);
         if (asked == 0) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
+        if (asked == 0) before_call(thread, *slot);
+        after_call(thread, *slot);
         if (!is_not_ready(result) || asked + 1 >= kPollsPerSlot) close_poll(thread);
         return result;
     }
@@ -312,6 +358,22 @@ struct Thunk<Row, R(A...)> {
         }
     }
 
+    static auto first_argument(const A&... a) { return std::get<0>(Arguments(a...)); }
+
+    // Objects that our events must not outlive.
+    static void ending([[maybe_unused]] const A&... a) {
+        if constexpr (Row::kind == EventKind::died) {
+            constexpr uint32_t object = Row::traits & traits::object_bits;
+            const uint64_t handle = Row::Words::first(Arguments(a...));
+            if constexpr (object == traits::of_context && has<Row>(traits::primary))
+                primary_context_is_ending(static_cast<CUdevice>(first_argument(a...)));
+            else if constexpr (object == traits::of_context)
+                context_is_ending(handle);
+            else if constexpr (object == traits::of_stream)
+                stream_is_gone(handle);
+        }
+    }
+
     static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
                      [[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) {
@@ -324,6 +386,9 @@ struct Thunk<Row, R(A...)> {
         if constexpr (Row::kind == EventKind::died &&
                       (Row::traits & traits::object_bits) == traits::of_context) {
             if (succeeded(result)) context_gone(Row::Words::first(Arguments(a...)));
+        }
+        if constexpr (has<Row>(traits::profiler_starts | traits::profiler_stops)) {
+            if (succeeded(result)) profiler_turned(has<Row>(traits::profiler_starts));
         }
         if constexpr (has<Row>(traits::current)) {
             thread.context = context_number(words::number(current_context()));

@@ -3,7 +3,7 @@
 -- event table, so that a table is in time order and a span of time is a range of rows; equal starts move by 1
 -- ns. Everything else is relative to it. NULL means: not recorded. Schema version: PRAGMA user_version;
 -- history in README.md.
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test), started_mono_ns,
 -- started_real_ns, rings_survive (0: what was not yet here is lost with a killed process), moved_starts (rows
@@ -170,11 +170,15 @@ CREATE TABLE collective (
   flags INTEGER
 );
 
--- Graphs that were instantiated: what they hold.
+-- Graphs that were instantiated, with their child graphs' contents: a row for each state that was launched.
 CREATE TABLE graph (
   id INTEGER PRIMARY KEY, handle_id INTEGER NOT NULL,
-  kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER   -- nodes; NULL: not recorded
+  kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER,  -- enabled nodes; NULL: not recorded
+  bytes INTEGER                                                     -- of the copies
 );
+-- The kernels in it by function: how often a launch of the graph runs each.
+CREATE TABLE graph_kernel (graph_id INTEGER NOT NULL, handle_id INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (graph_id, handle_id)) WITHOUT ROWID;
 CREATE TABLE graph_launch (
   enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, stream_id INTEGER, api_id INTEGER,
     graph_id INTEGER,
@@ -198,13 +202,18 @@ CREATE TABLE call (
   target_id INTEGER, stream_id INTEGER, group_id INTEGER, flags INTEGER
 );
 
--- Steps and marks of the program (gpushim_step, gpushim_mark), profiler start and stop.
+-- What the program says of itself: steps and marks (gpushim_*, NVTX), ranges of NVTX, profiler start and stop;
+-- and where recording was switched.
 CREATE TABLE marker (
   enter_ns INTEGER PRIMARY KEY,
   thread_id INTEGER,
-  kind TEXT NOT NULL,        -- mark, step, profiler_start, profiler_stop
-  name_id INTEGER,           -- of a mark
-  value INTEGER,             -- samples of a step; NULL: not told
+  -- mark, step, push, pop, range_start, range_end, profiler_start, profiler_stop, rest (recording stops), resume
+  kind TEXT NOT NULL,
+  name_id INTEGER,
+  value INTEGER,             -- samples of a step, depth of a push or pop, id of a range; NULL: not told
+  domain_id INTEGER,         -- name.id of NVTX's domain; NULL: the default one
+  category INTEGER,          -- NVTX's; its name is a marker of kind `category`; NULL: none
+  payload REAL,              -- NVTX's; NULL: none
   flags INTEGER
 );
 
@@ -227,12 +236,10 @@ CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INT
   events INTEGER NOT NULL,
   PRIMARY KEY (ring_id, reason, seen_ns)) WITHOUT ROWID;
 
--- From here on: places of what is not recorded yet. The tables are empty; views join them where that makes
--- sense.
+-- --- when operations ran ---------------------------------------------------------------------------------
 
--- When an operation ran on its device, beside the row of the same enter_ns: offset from enter_ns, and how
--- sure.
-CREATE TABLE level_error (id INTEGER PRIMARY KEY, level TEXT NOT NULL, low_ns INTEGER, high_ns INTEGER);
+-- Beside the row of the same enter_ns: when it ran on its device, as an offset from enter_ns. Operations without
+-- a row here have host times only: they began after enter_ns and after the one before them in their stream.
 CREATE TABLE launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
   level_error_id INTEGER);
 CREATE TABLE copy_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
@@ -241,16 +248,91 @@ CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGE
   level_error_id INTEGER);
 CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
   level_error_id INTEGER);
--- What a launching thread did between two calls.
-CREATE TABLE host_gap (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, thread_id INTEGER, running_ns INTEGER,
-  class TEXT);
--- Spans in which device times were taken.
-CREATE TABLE window (enter_ns INTEGER PRIMARY KEY, dur_ns INTEGER, device_id INTEGER, coverage REAL);
+
+-- How sure that is, each once: the truth lies in [start - start_low_ns, start + start_high_ns], likewise the end.
+-- The steps between such bounds are rounded outwards.
+CREATE TABLE level_error (
+  id INTEGER PRIMARY KEY,
+  level TEXT NOT NULL,             -- events, cupti
+  queued INTEGER NOT NULL,         -- 1: it waited in its queue, the times are stamps; 0: an estimate in bounds
+  start_low_ns INTEGER NOT NULL, start_high_ns INTEGER NOT NULL,
+  end_low_ns INTEGER NOT NULL, end_high_ns INTEGER NOT NULL,
+  likely_ns INTEGER NOT NULL,      -- the estimate is within this of the truth in 95 of 100 cases
+  events INTEGER NOT NULL          -- how many events of ours it had
+);
+
+-- Spans in which operations got events, one row per device that had any. Shares of such a span are of the
+-- program as it ran with our events in it; `own_host_ns` and device_clock say how much they took.
+CREATE TABLE window (
+  enter_ns INTEGER NOT NULL,
+  device_id INTEGER NOT NULL,
+  dur_ns INTEGER NOT NULL,
+  slot INTEGER,                    -- number of the 10 s of CLOCK_REALTIME it is in; NULL: a range asked for
+  planned_ns INTEGER NOT NULL,     -- how long it was to be
+  operations INTEGER NOT NULL,     -- launched in it
+  timed INTEGER NOT NULL,          -- of them, with device times
+  legacy_events INTEGER NOT NULL,  -- events of ours on the legacy stream, where they are a barrier
+  own_host_ns INTEGER NOT NULL,    -- of the program's threads' time that our events took
+  PRIMARY KEY (enter_ns, device_id)
+) WITHOUT ROWID;
+
+-- The device's clock against the host's, and what an event of ours takes. A row at least every 8 s.
+CREATE TABLE device_clock (
+  mono_ns INTEGER NOT NULL,
+  context_id INTEGER NOT NULL,     -- context.id
+  device_id INTEGER,
+  error_ns INTEGER NOT NULL,       -- half of the interval that the clocks' difference is known to lie in
+  drift_ppb INTEGER,               -- how much faster the device's goes; NULL: one row is no rate
+  residual_ns INTEGER,             -- how far this row lies from where the last ones said it would
+  event_ns INTEGER,                -- what an event takes on the device, between operations that wait
+  record_ns INTEGER,               -- what recording one takes of the program's thread
+  latency_ns INTEGER,              -- from a launch call's return to the start on an empty queue
+  latency_spread_ns INTEGER,       -- between its 5th and 95th percentile
+  PRIMARY KEY (mono_ns, context_id)
+) WITHOUT ROWID;
+
+-- What we have cost, per second or longer. Beside the program's threads: writer_cpu_ns.
+CREATE TABLE cost (
+  mono_ns INTEGER PRIMARY KEY,     -- the end of the span
+  span_ns INTEGER NOT NULL,
+  events INTEGER NOT NULL,         -- recorded in it
+  hook_ns INTEGER NOT NULL,        -- of the program's threads: recording them
+  device_time_ns INTEGER NOT NULL, -- … events of ours
+  host_state_ns INTEGER NOT NULL,  -- … reading CPU clocks
+  busiest_ns INTEGER NOT NULL,     -- all of that, in the thread that paid most
+  harvest_ns INTEGER NOT NULL,     -- of the writer: inside the driver
+  writer_cpu_ns INTEGER NOT NULL   -- of the writer: all it took of a core
+);
+
+-- Contexts in which device times were given up, and why.
+CREATE TABLE refusal (mono_ns INTEGER NOT NULL, context_id INTEGER, api TEXT, error INTEGER, why TEXT NOT NULL);
+
+-- --- what the host was doing -------------------------------------------------------------------------------
+
+-- A thread between two calls, where that was long or the call before it blocked.
+CREATE TABLE host_gap (
+  enter_ns INTEGER PRIMARY KEY,    -- when the call before it returned
+  dur_ns INTEGER NOT NULL,
+  thread_id INTEGER NOT NULL,
+  running_ns INTEGER,              -- on a CPU; the rest it was blocked or waited for one. NULL: not known
+  runqueue_ns INTEGER,             -- of the rest: ready, but without a CPU. NULL: not sampled
+  class TEXT,                      -- what it was blocked on, where a sample says so; NULL: not sampled
+  samples INTEGER NOT NULL
+);
+
+-- --- what the devices showed -------------------------------------------------------------------------------
+
+-- Samples of NVML. Keys and units: schema/README.md.
+CREATE TABLE nvml (mono_ns INTEGER, device_id INTEGER, key TEXT, value REAL, PRIMARY KEY (mono_ns,
+  device_id, key)) WITHOUT ROWID;
+-- How devices are connected, once: peer NULL is the host.
+CREATE TABLE topology (device_id INTEGER NOT NULL, peer_id INTEGER, link TEXT NOT NULL, links INTEGER,
+  bytes_per_s INTEGER);
+
+-- --- places of what is not recorded yet --------------------------------------------------------------------
+
 -- Totals per second, for spans whose rows are gone.
 CREATE TABLE rollup (second INTEGER, kind TEXT, name_id INTEGER, stream_id INTEGER, events INTEGER,
   sum_ns INTEGER,
   min_ns INTEGER, max_ns INTEGER, bytes INTEGER, histogram BLOB, PRIMARY KEY (second, kind, name_id,
     stream_id)) WITHOUT ROWID;
--- Samples of the device's own counters.
-CREATE TABLE nvml (mono_ns INTEGER, device_id INTEGER, key TEXT, value REAL, PRIMARY KEY (mono_ns,
-  device_id, key)) WITHOUT ROWID;

@@ -1,0 +1,52 @@
+// Events of ours in one context: made by the writer's thread while nobody waits, taken by the program's
+// threads, given back when their stamps are read. Taking is lock-free and never makes one: none left means
+// that an operation goes untimed. Any thread, but for add() and retire().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "hooks/driver_api.h"
+
+namespace gpushim::shim {
+
+constexpr uint32_t kNoEvent = 0;
+constexpr uint32_t kMostEventsOfOurs = 32768;  // of one context
+
+class EventPool {
+  public:
+    uint32_t take();  // kNoEvent: none left, or the pool is retired
+    void give(uint32_t event);
+    CUevent handle(uint32_t event) const;  // of one that was taken
+    uint32_t made() const;                 // how many there are
+    uint32_t misses() const;               // takes that found none; the writer makes more
+
+    // The writer's thread.
+    bool add(CUevent event);  // false: full
+    void retire();            // its context ends, or an error of ours: nothing is taken any more
+    bool is_retired() const;
+
+  private:
+    struct Place {
+        CUevent handle;
+        std::atomic<uint32_t> next;
+    };
+    std::atomic<uint64_t> top_;  // place | how often it changed << 32: a place that came back is another top
+    std::atomic<uint32_t> made_;
+    std::atomic<uint32_t> misses_;
+    std::atomic<bool> retired_;
+    Place* places_;
+    friend EventPool* make_pool(uint32_t, CUcontext);
+};
+
+// The pool of a context by its number (contexts.h); null: none (yet). Any thread.
+EventPool* pool_of(uint32_t context);
+
+// The writer's thread: an empty pool, which threads find from now on. Null: no memory, or too many.
+EventPool* make_pool(uint32_t context, CUcontext handle);
+
+// Forgets all pools: in a process that was forked.
+void forget_pools();
+
+}  // namespace gpushim::shim

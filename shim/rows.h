@@ -1,0 +1,64 @@
+// Rows of one table that are not in the database yet, as numbers in a block. A column holds a number or
+// kNull; columns named in `text_columns` (a bit for each) hold what text() returned. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpushim::shim {
+
+constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
+
+class Rows {
+  public:
+    Rows(const char* table, int columns, uint32_t text_columns = 0)
+        : table_(table), columns_(columns), text_columns_(text_columns) {}
+
+    int64_t text(std::string_view text) {
+        texts_.emplace_back(text);
+        return static_cast<int64_t>(texts_.size()) - 1;
+    }
+
+    const char* table() const { return table_; }
+    int columns() const { return columns_; }
+    size_t count() const { return cells_.size() / static_cast<size_t>(columns_); }
+    int64_t* row(size_t index) { return cells_.data() + index * static_cast<size_t>(columns_); }
+    const int64_t* row(size_t index) const { return cells_.data() + index * static_cast<size_t>(columns_); }
+    const std::string* text_of(int column, int64_t value) const {
+        return (text_columns_ >> column & 1) != 0 ? &texts_[static_cast<size_t>(value)] : nullptr;
+    }
+    void clear() {
+        cells_.clear();
+        texts_.clear();
+    }
+
+  protected:
+    std::vector<int64_t> cells_;
+
+  private:
+    const char* table_;
+    int columns_;
+    uint32_t text_columns_;
+    std::vector<std::string> texts_;
+};
+
+template <int kColumns>
+class RowsOf : public Rows {
+  public:
+    explicit RowsOf(const char* table, uint32_t text_columns = 0) : Rows(table, kColumns, text_columns) {}
+
+    template <class... Values>
+    void add(Values... values) {
+        static_assert(sizeof...(Values) == kColumns);
+        const size_t at = cells_.size();
+        cells_.resize(at + kColumns);
+        int64_t* cell = cells_.data() + at;
+        ((*cell++ = static_cast<int64_t>(values)), ...);
+    }
+};
+
+}  // namespace gpushim::shim
