@@ -24,6 +24,7 @@ struct TimedOperation {
     uint32_t end;
     Operation operation;
     bool fenced;  // between it and the operation before it its stream was told to wait for something else
+    bool blocking;  // a form of the call that may wait for the operation
 };
 
 struct Moment {

@@ -32,7 +32,7 @@ enum class EventKind : uint8_t {
     memory,        // address, bytes (0: freed), flags or pool, stream or allocation
     context,       // handle: made current
     capture,       // stream, graph
-    graph,         // graph or exec, graph or node, the node's function: built, instantiated, updated
+    graph,         // graph or exec, graph or node, what the node holds, GraphChange: built, updated
     collective,    // communicator, count, datatype | op<<8 | root or peer<<32, stream
     communicator,  // handle, rank | ranks<<32, hash of the unique id, parent
     group,         // group start/end
@@ -44,16 +44,40 @@ enum class EventKind : uint8_t {
     odd_launch,  // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its
                  // launch
     timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h), number of their
-            // context, position of the operation, its stream; enter and exit are those of the operation
+            // context | kFenced, position of the operation, its stream; enter and exit are those of the
+            // operation
     gap,    // before a call: its thread did nothing with the driver from `enter` to `exit`; ns of the
             // thread's own CPU time in between, event kind and api of the call before, of that after it
     span,   // a range or mark of the program's own (NVTX): what (Span), domain | category << 32, payload or
             // id of the range, length of the text; the text follows in kText slots
+    graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1: those
+                    // were all
+    graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
+                    // copy's bytes or kNotTold); handle 0: only one
 };
 
+// What an event of kind `graph` changes in an executable graph: its fourth word. The second is the node, the
+// third what it has from now on.
+enum class GraphChange : uint64_t {
+    nothing,   // that counts
+    function,  // of a kernel
+    bytes,     // of a copy
+    enabled,   // 0 or 1
+    contents,  // everything, taken from the graph that the second word is; told by graph_content
+    child,     // what is below the node, taken from the graph that the third word is; told by graph_content
+};
+
+enum class GraphNode : uint8_t { kernel, copy, memset, other, child, end };  // end: of what a child holds
+constexpr int kNodeShift = 56;
+constexpr uint64_t kNotTold = ~uint64_t{0};
+
 // `api` of slots that no hooked call made: thread, markers of gpushim_*, names that the shim asked for, their
-// texts, when operations ran, what the host did meanwhile.
+// texts, what is in graphs, when operations ran, what the host did meanwhile.
 constexpr uint16_t kNoApi = 0xffff;
+
+// Of a `timed` slot: since the operation before it with events, its stream was told to wait for something, or
+// was given something that has none.
+constexpr uint64_t kFenced = 1ull << 32;
 
 enum class Marker : uint64_t { mark, step, step_n };
 

@@ -127,8 +127,10 @@ void write_devices(Database& base, std::span<const Device> devices) {
 
 // What is open between two failures. Everything here can be made again from the file.
 struct Store::Parts {
-    Parts(const std::string& path, Role role)
-        : base(path, Database::Open::write), translator(tables, role == Role::recovery) {
+    Parts(const std::string& path, Role role, TimedOperations& of_store)
+        : base(path, Database::Open::write),
+          timed(of_store),
+          translator(tables, timed, role == Role::recovery) {
         for (Rows* rows : tables.all()) insertions.push_back(base.insertion_of(*rows));
         for (size_t i = 0; i < Tables::kEventTables; ++i) starts.emplace_back(base, tables.all()[i]->table());
         translator.load(base);
@@ -159,6 +161,7 @@ struct Store::Parts {
     };
     Database base;
     Tables tables;
+    TimedOperations& timed;
     Translator translator;
     std::vector<Statement> insertions;
     std::vector<Starts> starts;
@@ -180,11 +183,13 @@ struct Store::Parts {
 void Store::Parts::translate(const Batch& batch) {
     const auto events = batch.events;
     order.clear();
+    timed.start_batch();
     for (size_t i = 0; i < events.size(); ++i) order.emplace_back(events[i].enter_ns, i);
     if (!std::is_sorted(order.begin(), order.end())) std::sort(order.begin(), order.end());
     for (const auto& [enter_ns, index] : order) take(events, index);
     translator.end_of_batch(batch.watermark_ns);
     for (size_t i = 0; i < starts.size(); ++i) starts[i].place(*tables.all()[i]);
+    timed.settle(tables);
 }
 
 void Store::Parts::take(std::span<const Event> events, size_t index) {
@@ -280,7 +285,7 @@ Store::Store(std::string path, Role role) : path_(std::move(path)), role_(role) 
 Store::~Store() = default;
 
 bool Store::connect() noexcept {
-    return parts_ != nullptr || without_throwing([&] { parts_ = std::make_unique<Parts>(path_, role_); });
+    return parts_ != nullptr || without_throwing([&] { parts_ = std::make_unique<Parts>(path_, role_, timed_); });
 }
 
 Store* Store::open(const char* path, Role role) noexcept {
@@ -295,6 +300,7 @@ bool Store::write(const Batch& batch) noexcept {
     const bool done = connect() && without_throwing([&] {
                           parts_->translate(batch);
                           parts_->insert(batch);
+                          timed_.written();
                           events_ += batch.events.size();
                       });
     if (done) return true;
@@ -313,7 +319,7 @@ size_t Store::take_unnamed(std::span<uint64_t> functions) noexcept {
     return count;
 }
 
-std::span<const TimedOperation> Store::timed() const noexcept { return {}; }
+std::span<const TimedOperation> Store::timed() const noexcept { return timed_.list(); }
 
 uint64_t Store::events() const noexcept { return events_; }
 const char* Store::failure() noexcept { return failure_text; }

@@ -16,6 +16,7 @@
 #include "device.h"
 #include "identity.h"
 #include "observer.h"
+#include "timed_operations.h"
 
 namespace gpushim::shim {
 
@@ -59,6 +60,7 @@ class Store {
 
     std::string path_;
     Role role_;
+    TimedOperations timed_;
     std::unique_ptr<Parts> parts_;  // null: after a failure
     int64_t not_before_ns_ = 0;
     uint64_t events_ = 0;

@@ -89,6 +89,7 @@ void Translator::copy(const Call& call) {
     tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, stream_of(call, call.word(3)), call.api, bytes,
                      direction, static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target), call.group,
                      flags);
+    timed_.operation(call.event, tables_.copy);
     if ((flags & kRowCaptured) != 0) graphs_.captured(Node::copy);
 }
 
@@ -105,6 +106,7 @@ void Translator::memset(const Call& call) {
     const int64_t bytes = call.succeeded ? static_cast<int64_t>(call.word(1)) : kNull;
     tables_.memset.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, bytes, call.group,
                        flags);
+    timed_.operation(call.event, tables_.memset);
     if ((flags & kRowCaptured) != 0) graphs_.captured(Node::memset);
 }
 

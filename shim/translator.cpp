@@ -61,8 +61,9 @@ const Translator::Take Translator::takes[] = {
     &Translator::span,
 };
 
-Translator::Translator(Tables& tables, bool recovering)
+Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering)
     : tables_(tables),
+      timed_(timed),
       recovered_(recovering ? kRowRecovered : 0),
       names_(tables),
       apis_(tables),
@@ -159,6 +160,7 @@ void Translator::launch(const Call& call) {
     int64_t flags = call.flags;
     const int64_t group = group_of(call, stream_id, function, flags);
     tables_.launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, shape_id, group, flags);
+    timed_.operation(call.event, tables_.launch);
     if ((flags & kRowCaptured) != 0) graphs_.captured(Node::kernel);
 }
 
@@ -168,6 +170,7 @@ void Translator::graph_launch(const Call& call) {
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
     tables_.graph_launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, graph_id,
                              call.flags);
+    timed_.operation(call.event, tables_.graph_launch);
 }
 
 // --- waiting
@@ -268,7 +271,6 @@ void Translator::thread(const Call& call) {
     tables_.thread.add(number, tid, name.empty() ? kNull : tables_.thread.text(name), call.enter_ns);
 }
 
-void Translator::timed(const Call&) {}
 void Translator::gap(const Call&) {}
 void Translator::span(const Call&) {}
 void Translator::nothing(const Call&) {}

@@ -17,6 +17,7 @@
 #include "ranges.h"
 #include "streams.h"
 #include "tables.h"
+#include "timed_operations.h"
 
 namespace gpushim::shim {
 
@@ -26,7 +27,7 @@ constexpr int64_t kRowCaptured = 1, kRowFailed = 2, kRowUnfinished = 4, kRowReco
 
 class Translator {
   public:
-    Translator(Tables& tables, bool recovering);
+    Translator(Tables& tables, TimedOperations& timed, bool recovering);
     void load(Database& base);
 
     // In order of enter_ns. `odd`: the words of a launch's second slot, or null.
@@ -116,6 +117,7 @@ class Translator {
     void count_node(const Call& call, const Life& graph);
 
     Tables& tables_;
+    TimedOperations& timed_;
     const int64_t recovered_;
     Names names_;
     Apis apis_;

@@ -1,0 +1,135 @@
+// Slots that say which events of ours an operation got.
+#include <algorithm>
+#include <tuple>
+
+#include "timed_operations.h"
+#include "translator.h"
+
+namespace gpushim::shim {
+namespace {
+
+// For so many batches a slot waits for its operation.
+constexpr uint64_t kMostBatches = 64;
+
+Operation operation_of(EventKind kind) {
+    switch (kind) {
+        case EventKind::copy:
+            return Operation::copy;
+        case EventKind::memset:
+            return Operation::memset;
+        case EventKind::graph_launch:
+            return Operation::graph_launch;
+        default:
+            return Operation::launch;
+    }
+}
+
+// Columns of the four tables: schema/tables.sql.
+void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index) {
+    const auto take = [&](const Rows& rows, auto alike, int flags) {
+        const int64_t* row = rows.row(index);
+        operation.enter_ns = row[0];
+        operation.exit_ns = row[0] + (row[1] == kNull ? 0 : row[1]);
+        operation.stream_id = row[3];
+        operation.alike = alike(row);
+        operation.blocking = (row[flags] & kRowBlocking) != 0;
+    };
+    switch (operation.operation) {
+        case Operation::launch:
+            return take(
+                tables.launch, [](const int64_t* row) { return row[4]; }, 6);
+        case Operation::graph_launch:
+            return take(
+                tables.graph_launch, [](const int64_t* row) { return row[5]; }, 6);
+        case Operation::copy:  // bytes, direction, kinds of memory
+            return take(
+                tables.copy, [](const int64_t* row) { return (row[5] << 9) + (row[6] << 6) + row[7]; }, 9);
+        case Operation::memset:
+            return take(
+                tables.memset, [](const int64_t* row) { return row[5]; }, 7);
+    }
+}
+
+void take_events(TimedOperation& operation, const Event& slot) {
+    operation.start = static_cast<uint32_t>(slot.slot.word[0]);
+    operation.end = static_cast<uint32_t>(slot.slot.word[0] >> 32);
+    operation.context = static_cast<uint32_t>(slot.slot.word[1]);
+    operation.fenced = (slot.slot.word[1] & kFenced) != 0;
+}
+
+}  // namespace
+
+void TimedOperations::start_batch() {
+    std::erase_if(waiting_, [&](const Waiting& slot) { return slot.batch == batch_; });
+    for (Waiting& slot : waiting_) slot.is_paired = false;
+    std::erase_if(newest_, [](const auto& of_ring) { return !of_ring.second.is_settled; });
+    last_ = nullptr;
+    last_ring_ = UINT64_MAX;
+    pairs_.clear();
+    list_.clear();
+}
+
+void TimedOperations::operation(const Event& event, const Rows& rows) {
+    if (event.ring_id != last_ring_ || last_ == nullptr) last_ = &newest_[last_ring_ = event.ring_id];
+    last_->position = event.position;
+    last_->row = rows.count() - 1;
+    last_->is_settled = false;
+    last_->operation.operation = operation_of(static_cast<EventKind>(event.slot.kind));
+    if (!waiting_.empty()) pair_waiting(event.ring_id, *last_);
+}
+
+void TimedOperations::pair_waiting(uint64_t ring_id, const Newest& newest) {
+    for (Waiting& slot : waiting_) {
+        if (slot.ring_id != ring_id || slot.position != newest.position) continue;
+        slot.is_paired = true;
+        TimedOperation operation = slot.operation;
+        operation.operation = newest.operation.operation;
+        pairs_.push_back({operation, newest.row});
+    }
+}
+
+void TimedOperations::timed(const Event& event) {
+    const uint64_t position = event.slot.word[2];
+    const auto found = newest_.find(event.ring_id);
+    const bool is_there = found != newest_.end() && found->second.position == position;
+    TimedOperation operation = is_there ? found->second.operation : TimedOperation{};
+    take_events(operation, event);
+    if (!is_there)
+        waiting_.push_back({event.ring_id, position, batch_, false, operation});
+    else if (found->second.is_settled)
+        list_.push_back(operation);
+    else
+        pairs_.push_back({operation, found->second.row});
+}
+
+void TimedOperations::settle(const Tables& tables) {
+    for (Pair& pair : pairs_) {
+        fill_from_row(pair.operation, tables, pair.row);
+        list_.push_back(pair.operation);
+    }
+    for (auto& [ring, newest] : newest_) {
+        if (newest.is_settled) continue;
+        fill_from_row(newest.operation, tables, newest.row);
+        newest.is_settled = true;
+    }
+    std::stable_sort(list_.begin(), list_.end(), [](const TimedOperation& a, const TimedOperation& b) {
+        return std::tie(a.stream_id, a.enter_ns) < std::tie(b.stream_id, b.enter_ns);
+    });
+    for (Waiting& slot : waiting_) {
+        if (slot.is_paired || batch_ - slot.batch < kMostBatches) continue;
+        slot.is_paired = true;
+        list_.push_back(slot.operation);
+        list_.back().enter_ns = kNull;
+    }
+}
+
+void TimedOperations::written() {
+    std::erase_if(waiting_, [](const Waiting& slot) { return slot.is_paired; });
+    ++batch_;
+}
+
+void Translator::timed(const Call& call) {
+    if (recovered_ == 0) timed_.timed(call.event);
+}
+
+}  // namespace gpushim::shim
