@@ -69,7 +69,7 @@ SIM := $(BUILD)/sim
 $(OBJ)/test/sim/%.o: VISIBILITY := default
 
 CXX_KINDS    := gpusim::* $(addsuffix ?for?gpusim::*,vtable typeinfo typeinfo?name guard?variable)
-ENGINE_NAMES := gpusim_*; gpushim_test_clock; extern "C++" { $(CXX_KINDS:%=%;) };
+ENGINE_NAMES := gpusim_*; gpushim_test_*; extern "C++" { $(CXX_KINDS:%=%;) };
 DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null | sed 's/,.*/;/')
 
 # sim_library(folder, file, plain name, libraries of the box it links, what it exports)

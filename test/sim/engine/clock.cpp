@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "cpu_clock.h"
 #include "hide_export.h"
 #include "knobs.h"
 
@@ -66,7 +67,10 @@ bool stepped() {
 Ns now() { return stepped() ? virtual_now.load(std::memory_order_relaxed) : monotonic(); }
 
 void work_until(Ns end) {
-    if (stepped()) return advance_to(end);
+    if (stepped()) {
+        cpu_clock::ran(end - now());
+        return advance_to(end);
+    }
     while (monotonic() < end) {
     }
 }
@@ -107,6 +111,7 @@ void gpusim_advance_ns(uint64_t ns) {
         *clock::private_advance += by;
         return;
     }
+    cpu_clock::ran(by);
     clock::virtual_now.fetch_add(by, std::memory_order_relaxed);
 }
 
