@@ -4,8 +4,11 @@
 
 #include <cctype>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <sstream>
 
 #include "engine/knobs.h"
 
@@ -166,8 +169,31 @@ std::shared_ptr<const Image> read_image(const void* data) {
     return std::make_shared<Image>();
 }
 
+namespace {
+
+using Durations = std::map<std::string, Ns, std::less<>>;
+
+Durations read_durations() {
+    Durations durations;
+    std::istringstream rows(knobs().durations);
+    for (std::string row; std::getline(rows, row, ',');) {
+        const size_t equals = row.find('=');
+        const Ns ns = equals == std::string::npos ? 0 : std::atoll(row.c_str() + equals + 1);
+        if (ns <= 0) {
+            std::fprintf(stderr, "gpusim: GPUSIM_DURATIONS: %s is not <kernel>=<ns>\n", row.c_str());
+            std::_Exit(2);
+        }
+        durations[row.substr(0, equals)] = ns;
+    }
+    return durations;
+}
+
+}  // namespace
+
 Ns duration_by_name(std::string_view name) {
+    static const Durations durations = read_durations();
     const std::string plain = plain_name(name);
+    if (const auto found = durations.find(plain); found != durations.end()) return found->second;
     const size_t mark = plain.rfind("__");
     const char* digits = plain.c_str() + (mark == std::string::npos ? plain.size() : mark + 2);
     char* unit = nullptr;

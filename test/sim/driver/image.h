@@ -14,7 +14,8 @@ namespace gpusim::driver {
 std::shared_ptr<const Image> read_image(const void* data);
 std::shared_ptr<const Image> read_ptx(std::string_view text);
 
-// How long a kernel of this name runs: `…__<N>us` or `…__<N>ns` say it, else GPUSIM_KERNEL_US.
+// How long a kernel of this name runs: GPUSIM_DURATIONS or `…__<N>us` or `…__<N>ns` say it, else
+// GPUSIM_KERNEL_US.
 Ns duration_by_name(std::string_view name);
 // The asynchronous error that it ends in: `…__fault<N>…` (a CUresult), else 0.
 int fault_by_name(std::string_view name);

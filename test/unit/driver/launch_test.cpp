@@ -51,6 +51,17 @@ size_t kernels_in(const Timeline& timeline) {
 
 }  // namespace
 
+TEST_CASE("a kernel whose name says nothing lasts as long as it is told", "[launch]") {
+    Timeline timeline("GPUSIM_DURATIONS=a__7us=1500,dull=30 GPUSIM_KERNEL_US=4");
+    make_context();
+    const std::pair<const char*, int> names[] = {
+        {"a__7us", 1500}, {"b__7us", 7000}, {"_Z4dullv", 30}, {"c", 4000}};
+    for (const auto& [name, ns] : names) {
+        CU(launch(kernel(name)));
+        CHECK(timeline.named(name).end_ns - timeline.named(name).start_ns == ns);
+    }
+}
+
 TEST_CASE("a kernel lasts as long as its name says", "[launch]") {
     Timeline timeline("GPUSIM_KERNEL_US=4");
     make_context();
