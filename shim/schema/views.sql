@@ -240,11 +240,41 @@ CREATE VIEW v_window AS
 SELECT w.enter_ns, w.dur_ns, w.device_id, d.name AS device, w.coverage
 FROM window w LEFT JOIN device d ON d.id = w.device_id;
 
--- The device's own counters. Empty: not recorded yet.
+-- What NVML showed of a device, one row for each sample: once a second, or once in five where asking is slow.
+-- Columns and units: README.md. NULL: not recorded.
 CREATE VIEW v_nvml AS
 SELECT n.mono_ns, n.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, n.device_id,
-  d.name AS device, n.key, n.value
-FROM nvml n LEFT JOIN device d ON d.id = n.device_id;
+  d.name AS device, d.uuid AS device_uuid,
+  max(value) FILTER (WHERE key = 'gpu_busy_percent') AS gpu_busy_percent,
+  max(value) FILTER (WHERE key = 'memory_busy_percent') AS memory_busy_percent,
+  max(value) FILTER (WHERE key = 'memory_used_bytes') AS memory_used_bytes,
+  max(value) FILTER (WHERE key = 'memory_total_bytes') AS memory_total_bytes,
+  max(value) FILTER (WHERE key = 'power_mw') AS power_mw,
+  max(value) FILTER (WHERE key = 'energy_mj') AS energy_mj,
+  max(value) FILTER (WHERE key = 'sm_mhz') AS sm_mhz,
+  max(value) FILTER (WHERE key = 'memory_mhz') AS memory_mhz,
+  max(value) FILTER (WHERE key = 'temperature_c') AS temperature_c,
+  max(value) FILTER (WHERE key = 'memory_temperature_c') AS memory_temperature_c,
+  max(value) FILTER (WHERE key = 'encoder_busy_percent') AS encoder_busy_percent,
+  max(value) FILTER (WHERE key = 'decoder_busy_percent') AS decoder_busy_percent,
+  max(value) FILTER (WHERE key = 'throttle_reasons') AS throttle_reasons,
+  max(value) FILTER (WHERE key = 'pcie_sent_kb_per_s') AS pcie_sent_kb_per_s,
+  max(value) FILTER (WHERE key = 'pcie_received_kb_per_s') AS pcie_received_kb_per_s,
+  max(value) FILTER (WHERE key = 'nvlink_sent_kib') AS nvlink_sent_kib,
+  max(value) FILTER (WHERE key = 'nvlink_received_kib') AS nvlink_received_kib,
+  max(value) FILTER (WHERE key = 'performance_state') AS performance_state,
+  max(value) FILTER (WHERE key = 'ecc_uncorrected') AS ecc_uncorrected
+FROM nvml n LEFT JOIN device d ON d.id = n.device_id
+GROUP BY n.mono_ns, n.device_id;
+
+-- How devices are connected to each other and to the host; a row for each way. Empty: not recorded.
+CREATE VIEW v_topology AS
+SELECT t.device_id, d.name AS device, d.uuid AS device_uuid,
+  t.peer_id, p.uuid AS peer_uuid,                   -- NULL: the host
+  t.link,                                           -- README.md
+  t.links,                                          -- NVLinks, or lanes of PCIe
+  t.bytes_per_s                                     -- each way, of all of them, before protocols
+FROM topology t LEFT JOIN device d ON d.id = t.device_id LEFT JOIN device p ON p.id = t.peer_id;
 
 -- Losses by reason, over all rings.
 CREATE VIEW v_drop AS
