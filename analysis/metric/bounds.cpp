@@ -1,0 +1,118 @@
+#include "bounds.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+void Bounds::take(const Call& call) {
+    switch (call.kind) {
+        case CallKind::operation:
+            if (call.lane != kNoLane) operation(call);
+            break;
+        case CallKind::sync:
+            sync(call);
+            break;
+        case CallKind::record:
+            if (call.lane == kNoLane)
+                records_.erase(call.target_id);
+            else
+                records_[call.target_id] = {call.lane, call.enter_ns, call.exit_ns};
+            break;
+        case CallKind::wait:
+            if (const Record* record = record_of(call); record != nullptr && call.lane != kNoLane)
+                queues_[static_cast<size_t>(call.lane)].entries.push_back(
+                    {call.enter_ns, call.enter_ns, call.exit_ns, record->lane, record->enter_ns});
+            break;
+    }
+}
+
+void Bounds::operation(const Call& call) {
+    Queue& queue = queues_[static_cast<size_t>(call.lane)];
+    const int64_t device_id = lanes_[static_cast<size_t>(call.lane)].device_id;
+    if (call.timed) {
+        over(call.lane, call.enter_ns, call.times.start_high_ns);
+        over_by_legacy_rules(call.lane, call.enter_ns, call.times.start_high_ns);
+        queue.timed_exit_ns = call.exit_ns;
+        queue.timed_end_low_ns = call.times.end_low_ns;
+        sink_(device_id, {call.times.start_low_ns, call.times.end_high_ns});
+        return;
+    }
+    const int64_t from_ns = queue.timed_exit_ns <= call.enter_ns
+                                ? std::max(call.enter_ns, queue.timed_end_low_ns)
+                                : call.enter_ns;
+    if (call.completes) {
+        over(call.lane, call.enter_ns, call.exit_ns);
+        over_by_legacy_rules(call.lane, call.enter_ns, call.exit_ns);
+        sink_(device_id, {from_ns, call.exit_ns});
+        return;
+    }
+    queue.entries.push_back({from_ns, call.enter_ns, call.exit_ns, kNoLane, 0});
+}
+
+// An event that is recorded again while somebody begins to wait for it: either may be meant.
+const Bounds::Record* Bounds::record_of(const Call& call) const {
+    const auto found = records_.find(call.target_id);
+    return found != records_.end() && found->second.exit_ns <= call.enter_ns ? &found->second : nullptr;
+}
+
+void Bounds::sync(const Call& call) {
+    if (call.lane != kNoLane) return over(call.lane, call.enter_ns, call.exit_ns);
+    if (call.target_id == kNoTarget) return;
+    if (const Record* record = record_of(call)) over(record->lane, record->enter_ns, call.exit_ns);
+    for (size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i].context_handle_id == call.target_id)
+            over(static_cast<int32_t>(i), call.enter_ns, call.exit_ns);
+}
+
+void Bounds::over(int32_t lane, int64_t before_ns, int64_t at_ns) {
+    std::deque<Entry>& entries = queues_[static_cast<size_t>(lane)].entries;
+    if (entries.empty() || entries.front().enter_ns >= before_ns) return;
+    std::vector<Entry> done, kept;
+    while (!entries.empty() && entries.front().enter_ns < before_ns) {
+        (entries.front().exit_ns <= before_ns ? done : kept).push_back(entries.front());
+        entries.pop_front();
+    }
+    entries.insert(entries.begin(), kept.begin(), kept.end());
+    int64_t from_ns = INT64_MAX, last_enter_ns = INT64_MIN;
+    for (const Entry& entry : done) {
+        if (entry.waits_for == kNoLane) {
+            from_ns = std::min(from_ns, entry.from_ns);
+            last_enter_ns = entry.enter_ns;
+        } else {
+            over(entry.waits_for, entry.before_ns, at_ns);
+        }
+    }
+    if (last_enter_ns == INT64_MIN) return;
+    sink_(lanes_[static_cast<size_t>(lane)].device_id, {from_ns, at_ns});
+    over_by_legacy_rules(lane, last_enter_ns, at_ns);
+}
+
+void Bounds::over_by_legacy_rules(int32_t lane, int64_t before_ns, int64_t at_ns) {
+    const Lane& own = lanes_[static_cast<size_t>(lane)];
+    if (!own.legacy && !own.joins_legacy) return;
+    for (size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i].context_id == own.context_id &&
+            (own.legacy ? lanes_[i].joins_legacy : lanes_[i].legacy))
+            over(static_cast<int32_t>(i), before_ns, at_ns);
+}
+
+bool Bounds::is_open(int32_t lane) const {
+    const auto& entries = queues_[static_cast<size_t>(lane)].entries;
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const Entry& entry) { return entry.waits_for == kNoLane; });
+}
+
+Intervals Bounds::open(int64_t device_id, int64_t until_ns) const {
+    std::vector<Interval> all;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].device_id != device_id) continue;
+        for (const Entry& entry : queues_[i].entries)
+            if (entry.waits_for == kNoLane) {
+                all.push_back({entry.from_ns, until_ns});
+                break;  // the first is the earliest
+            }
+    }
+    return unite(std::move(all));
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,69 @@
+// When a device may have been busy, from what the host saw: hard bounds, with or without device times.
+//
+//   call      |launch|      |launch|         |synchronise──────|
+//   may be    ├──────────────────────────────────────────────────┤   an operation starts after its call is
+//   was       (──███──────────███──────────────────────────────)    entered and is over when a wait for it
+//   returns
+//
+// An operation ends, at the latest, when one of these is known to be over: a wait of the host for its stream,
+// its context or an event recorded behind it; a copy to the host behind it that only returns when it is done;
+// a later operation of its stream that has device times; an operation of another stream that waited for it,
+// by an event or by the rules of the legacy stream. Order within a stream is certain only between calls that
+// did not overlap. What is not known to be over may be busy for ever. From below nothing is certain without
+// device times: a host that waits may wait for a launch that has not begun. One thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "../interval/interval.h"
+#include "../trace/timeline.h"
+
+namespace gpushim::analysis {
+
+class Bounds {
+  public:
+    using Sink = std::function<void(int64_t device_id, Interval)>;
+    Bounds(std::span<const Lane> lanes, Sink may_be_busy)
+        : lanes_(lanes), queues_(lanes.size()), sink_(may_be_busy) {}
+
+    void take(const Call& call);  // in order of enter
+
+    // Whether work without device times is in that stream that is not known to be over.
+    bool is_open(int32_t lane) const;
+    // What that may make of the time until then; the sink has not been told.
+    Intervals open(int64_t device_id, int64_t until_ns) const;
+
+  private:
+    // An operation, or a wait of the stream for another one, whose end is not known.
+    struct Entry {
+        int64_t from_ns, enter_ns, exit_ns;
+        int32_t waits_for;  // a lane: what was in it before `before_ns`; kNoLane: an operation
+        int64_t before_ns;
+    };
+    struct Record {
+        int32_t lane;
+        int64_t enter_ns, exit_ns;
+    };
+    void operation(const Call& call);
+    void sync(const Call& call);
+    // What entered that lane in calls that returned before `before_ns` is over by `at_ns`.
+    void over(int32_t lane, int64_t before_ns, int64_t at_ns);
+    void over_by_legacy_rules(int32_t lane, int64_t before_ns, int64_t at_ns);
+    const Record* record_of(const Call& call) const;
+
+    struct Queue {
+        std::deque<Entry> entries;
+        int64_t timed_exit_ns = INT64_MIN;     // of the call of its last operation with device times …
+        int64_t timed_end_low_ns = INT64_MIN;  // … which ends here at the earliest
+    };
+    std::span<const Lane> lanes_;
+    std::vector<Queue> queues_;
+    std::unordered_map<int64_t, Record> records_;  // by handle of the event
+    Sink sink_;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,165 @@
+#include "undisturbed.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kNever = INT64_MIN / 4;
+
+// The same moment as it was and as it would have been.
+struct Moment {
+    int64_t was_ns = kNever;
+    int64_t would_ns = kNever;
+
+    void at_least(const Moment& other) {
+        was_ns = std::max(was_ns, other.was_ns);
+        would_ns = std::max(would_ns, other.would_ns);
+    }
+};
+
+struct Stream {
+    Moment end;          // of its last operation
+    Moment joins;        // what it was told to wait for since
+    int64_t own_ns = 0;  // of our event behind the last operation
+};
+
+// The later operations start, the longer it all takes and the smaller is their share of it.
+int64_t latency_ns(const OwnCost& cost, Lean lean) {
+    const int64_t off_ns = cost.latency_spread_ns / 2;
+    if (lean == Lean::shorter) return cost.latency_ns + off_ns;
+    return std::max(int64_t{0}, cost.latency_ns - (lean == Lean::longer ? off_ns : 0));
+}
+
+int64_t duration_ns(const DeviceTimes& times, Lean lean) {
+    const int64_t dur_ns = times.end_ns - times.start_ns;
+    const int64_t likely_ns = 2 * times.likely_ns;
+    if (lean == Lean::shorter)
+        return std::max({int64_t{1}, times.end_low_ns - times.start_high_ns, dur_ns - likely_ns});
+    if (lean == Lean::longer)
+        return std::max(dur_ns, std::min(times.end_high_ns - times.start_low_ns, dur_ns + likely_ns));
+    return dur_ns;
+}
+
+class Replay {
+  public:
+    Replay(std::span<const Call> calls, std::span<const Lane> lanes, const OwnCost& cost, int64_t device_id,
+           Lean lean)
+        : calls_(calls),
+          lanes_(lanes),
+          cost_(cost),
+          device_id_(device_id),
+          lean_(lean),
+          streams_(lanes.size()) {}
+
+    Replayed run(Interval span, size_t before);
+
+  private:
+    void operation(const Call& call, int64_t record_ns, Interval span);
+    void sync(const Call& call);
+    Moment awaited(const Call& call) const;
+
+    Stream& stream(const Call& call) { return streams_[static_cast<size_t>(call.lane)]; }
+    const Lane& lane(const Call& call) const { return lanes_[static_cast<size_t>(call.lane)]; }
+
+    std::span<const Call> calls_;
+    std::span<const Lane> lanes_;
+    const OwnCost& cost_;
+    int64_t device_id_;
+    Lean lean_;
+    std::vector<Stream> streams_;
+    std::unordered_map<int64_t, int64_t> shift_ns_;  // by thread: how much earlier it would have been
+    std::unordered_map<int64_t, Moment> records_;    // by event
+    std::vector<Interval> ran_;
+    Moment last_start_;  // of the latest operation that began within the span
+};
+
+void Replay::operation(const Call& call, int64_t record_ns, Interval span) {
+    int64_t& shift_ns = shift_ns_[call.thread_id];
+    if (!call.timed || call.lane == kNoLane) return;
+    const DeviceTimes& times = call.times;
+    const int64_t before = times.events > 1 ? 1 : 0, behind = times.events > 0 ? 1 : 0;
+    Stream& on = stream(call);
+    shift_ns += before * record_ns;
+
+    // From the call's enter, what the launch itself takes: a call that returns late waited for something
+    // else.
+    const int64_t returns_ns = call.completes ? call.enter_ns : call.exit_ns;
+    const int64_t launched_ns =
+        std::max(call.enter_ns, std::min(returns_ns + latency_ns(cost_, lean_), times.start_ns));
+    Moment ready = {launched_ns, launched_ns - shift_ns};
+    ready.at_least({on.end.was_ns + on.own_ns + before * cost_.event_ns, on.end.would_ns});
+    ready.at_least(on.joins);
+    const int64_t unexplained_ns = std::max(int64_t{0}, times.start_ns - ready.was_ns);
+    const int64_t start_ns = ready.would_ns + unexplained_ns;
+    on.end = {times.end_ns, start_ns + duration_ns(times, lean_)};
+    on.own_ns = behind * cost_.event_ns;
+    on.joins = {};
+
+    if (lane(call).device_id == device_id_) {
+        ran_.push_back({start_ns, on.end.would_ns});
+        if (times.start_ns <= span.end_ns && times.start_ns >= last_start_.was_ns)
+            last_start_ = {times.start_ns, start_ns};
+    }
+    if (call.completes) {
+        const int64_t wakes_ns = std::max(int64_t{0}, call.exit_ns - times.end_ns);
+        shift_ns = call.exit_ns - std::max(call.enter_ns - shift_ns, on.end.would_ns + wakes_ns);
+    }
+    shift_ns += behind * record_ns;
+}
+
+Moment Replay::awaited(const Call& call) const {
+    Moment end;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (call.lane != kNoLane ? static_cast<size_t>(call.lane) != i
+                                 : lanes_[i].context_handle_id != call.target_id)
+            continue;
+        end.at_least({streams_[i].end.was_ns + streams_[i].own_ns, streams_[i].end.would_ns});
+    }
+    if (const auto found = records_.find(call.target_id); call.lane == kNoLane && found != records_.end())
+        end.at_least(found->second);
+    return end;
+}
+
+void Replay::sync(const Call& call) {
+    int64_t& shift_ns = shift_ns_[call.thread_id];
+    const Moment end = awaited(call);
+    const bool waited = end.was_ns > call.enter_ns;
+    const int64_t takes_ns = waited ? 0 : call.exit_ns - call.enter_ns;
+    const int64_t wakes_ns = waited ? std::max(int64_t{0}, call.exit_ns - end.was_ns) : 0;
+    const int64_t exit_ns = std::max(call.enter_ns - shift_ns + takes_ns, end.would_ns + wakes_ns);
+    shift_ns = call.exit_ns - exit_ns;
+}
+
+Replayed Replay::run(Interval span, size_t before) {
+    for (size_t i = 0; i < calls_.size(); ++i) {
+        const Call& call = calls_[i];
+        if (call.kind == CallKind::sync) {
+            sync(call);
+        } else if (call.kind == CallKind::operation) {
+            operation(call, i < before ? 0 : cost_.record_ns, span);
+        } else if (call.lane != kNoLane && call.kind == CallKind::record) {
+            const Stream& on = stream(call);
+            records_[call.target_id] = {on.end.was_ns + on.own_ns, on.end.would_ns};
+        } else if (call.lane != kNoLane) {
+            if (const auto found = records_.find(call.target_id); found != records_.end())
+                stream(call).joins.at_least(found->second);
+        }
+    }
+    Replayed result;
+    const int64_t earlier_ns = last_start_.was_ns != kNever ? last_start_.was_ns - last_start_.would_ns : 0;
+    result.span = {span.start_ns, std::max(span.start_ns, span.end_ns - earlier_ns)};
+    result.busy = clip(unite(std::move(ran_)), result.span);
+    return result;
+}
+
+}  // namespace
+
+Replayed replay(std::span<const Call> calls, size_t before, std::span<const Lane> lanes, const OwnCost& cost,
+                Interval span, int64_t device_id, Lean lean) {
+    return Replay(calls, lanes, cost, device_id, lean).run(span, before);
+}
+
+}  // namespace gpushim::analysis

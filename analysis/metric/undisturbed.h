@@ -1,0 +1,42 @@
+// What a span would have been without our events in it. Each takes `record_ns` of the launching thread and
+// `event_ns` of its stream; replayed without them, threads come earlier to their calls and streams to their
+// ends, and what waits for the other comes earlier by as much as both let it:
+//
+//   thread    rec[launch]rec rec[launch]rec            [launch][launch]
+//   stream         ev███ev      ev███ev         →         ███     ███         s' = max(exit' + latency, e' of
+//   the
+//                                                                             one before) + what neither
+//                                                                             explains
+//
+// A thread that waited for a stream returns when the stream is there, plus what it took to wake. Pure.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "../interval/interval.h"
+#include "../trace/timeline.h"
+
+namespace gpushim::analysis {
+
+struct OwnCost {
+    int64_t record_ns = 0;
+    int64_t event_ns = 0;
+    int64_t latency_ns = 0;         // from a launch call's return to the start on an empty queue
+    int64_t latency_spread_ns = 0;  // between nearly the shortest and nearly the longest
+};
+
+// How operations are drawn: as estimated, or as short or long as they may well have been.
+enum class Lean { estimate, shorter, longer };
+
+struct Replayed {
+    Intervals busy;  // of the device, in the replay's time
+    Interval span;   // what it was asked for became
+};
+
+// `calls` in order of enter; the first `before` of them are operations that were launched before the span
+// was, and ran on into it. Of the operations on `device_id` those with device times count.
+Replayed replay(std::span<const Call> calls, size_t before, std::span<const Lane> lanes, const OwnCost& cost,
+                Interval span, int64_t device_id, Lean lean);
+
+}  // namespace gpushim::analysis

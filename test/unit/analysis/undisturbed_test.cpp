@@ -1,0 +1,163 @@
+// Spans replayed without our events, worked out by hand. Our events take 1.5 us of the thread and 2.5 us of
+// the stream; a launch takes 4 us and starts 4 us after it returned on an empty queue (8 after it was
+// entered).
+#include "analysis/metric/undisturbed.h"
+
+#include "calls.h"
+
+#include <catch2/catch.hpp>
+
+using namespace made;
+
+namespace {
+
+constexpr OwnCost kCost = {1500, 2500, 4000};
+
+// A driver and a device as simple as the box's: what the same program's calls become with events or without.
+struct Machine {
+    bool events;
+    int64_t now_ns = 0, stream_ns = 0;
+    std::vector<Call> calls;
+    Intervals ran;
+
+    void event() {
+        stream_ns = std::max(now_ns, stream_ns) + 2500;
+        now_ns += 1500;
+    }
+    void launch(int64_t dur_ns) {
+        if (events) event();
+        const int64_t start_ns = std::max(now_ns + 8000, stream_ns);
+        calls.push_back(made::ran(made::launch(0, now_ns, now_ns + 4000), start_ns, start_ns + dur_ns, 2));
+        ran.push_back({start_ns, start_ns + dur_ns});
+        now_ns += 4000;
+        stream_ns = start_ns + dur_ns;
+        if (events) event();
+    }
+    void wait() {
+        const int64_t exit_ns = std::max(now_ns + 200, stream_ns);
+        calls.push_back(sync_stream(0, now_ns, exit_ns));
+        now_ns = exit_ns;
+    }
+    void work(int64_t ns) { now_ns += ns; }
+    double share() const {
+        return static_cast<double>(length_ns(clip(unite(ran), {0, now_ns}))) / static_cast<double>(now_ns);
+    }
+};
+
+template <class Program>
+void compare(Program program, double within = 0.002) {
+    Machine with = {true, 0, 0, {}, {}}, without = {false, 0, 0, {}, {}};
+    program(with);
+    program(without);
+    const Replayed replayed = replay(with.calls, 0, lanes(1), kCost, {0, with.now_ns}, 0, Lean::estimate);
+    const double share =
+        static_cast<double>(length_ns(replayed.busy)) / static_cast<double>(replayed.span.length_ns());
+    INFO("as it ran " << with.share() << ", without events " << without.share() << ", replayed " << share);
+    CHECK(share == Approx(without.share()).margin(within));
+    CHECK(replayed.span.length_ns() == Approx(without.now_ns).margin(20'000));
+}
+
+}  // namespace
+
+//  with      rec[L ]rec rec[L ]rec rec…     a launch every 7 us
+//  stream     ev ██ev    ev ██ev            2 of 7: 0.29
+//  without   [L ][L ][L ][L ]               a launch every 4 us
+//  stream         ██  ██  ██                2 of 4: 0.5
+TEST_CASE("a launch-starved loop is half busy without us", "[undisturbed]") {
+    std::vector<Call> calls;
+    for (int64_t i = 0; i < 10'000; ++i) {
+        const int64_t enter_ns = i * 7000 + 1500;
+        calls.push_back(ran(launch(0, enter_ns, enter_ns + 4000), enter_ns + 8000, enter_ns + 10'000, 2));
+    }
+    const Interval span = {0, 70'000'000};
+    const Replayed replayed = replay(calls, 0, lanes(1), kCost, span, 0, Lean::estimate);
+    // Every call comes 3 us earlier for each one before it, and 1.5 us for its own first event. The last began
+    // after the span: without us 0.5 us of it is in.
+    CHECK(replayed.span.length_ns() == 70'000'000 - 9998 * 3000 - 1500);
+    CHECK(length_ns(replayed.busy) == 9999 * 2000 + 500);
+}
+
+TEST_CASE("what the host limits comes as early as the host", "[undisturbed]") {
+    compare([](Machine& machine) {
+        for (int i = 0; i < 3000; ++i) machine.launch(2000);
+    });
+    compare([](Machine& machine) {
+        for (int i = 0; i < 3000; ++i) {
+            machine.launch(5000);
+            machine.work(20'000);
+        }
+    });
+}
+
+//  with      ev ████ ev ev ████ ev ev ████      the device's queue is never empty
+//  without   ████████████                       busy all the time
+TEST_CASE("what the device limits is busy all the time without us", "[undisturbed]") {
+    compare(
+        [](Machine& machine) {
+            for (int i = 0; i < 3000; ++i) machine.launch(10'000);
+            machine.wait();
+        },
+        0.003);
+}
+
+//  thread    [L][L][L][wait      ]work[L][L][L][wait   ]
+//  stream        ███████████████           ████████████
+TEST_CASE("a thread that waits returns when the stream is there without us", "[undisturbed]") {
+    for (const int64_t dur_ns : {1000, 3000, 6000, 12'000})
+        for (const int64_t work_ns : {0, 10'000, 100'000})
+            compare(
+                [&](Machine& machine) {
+                    for (int step = 0; step < 300; ++step) {
+                        for (int i = 0; i < 10; ++i) machine.launch(dur_ns);
+                        machine.wait();
+                        machine.work(work_ns);
+                    }
+                },
+                0.01);
+}
+
+//  stream 0   ev ████ ev record
+//  stream 1                    └wait ████       starts when stream 0 is there, 5 us earlier without us
+TEST_CASE("a stream that waits for another starts when that is there", "[undisturbed]") {
+    const std::vector<Call> calls = {
+        ran(launch(0, 1500, 5500), 9500, 109'500, 2),
+        other(CallKind::record, 0, 77, 7000, 8500),
+        other(CallKind::wait, 1, 77, 8500, 8700),
+        ran(launch(1, 10'200, 14'200), 112'000, 122'000, 2),
+    };
+    const Replayed replayed = replay(calls, 0, lanes(2), kCost, {0, 200'000}, 0, Lean::estimate);
+    // The first starts 1.5 us earlier; the second when the first is over.
+    CHECK(replayed.busy == Intervals{{8000, 118'000}});
+    CHECK(replayed.span.end_ns == 200'000 - 4000);
+}
+
+TEST_CASE("a copy to the host returns when it is over, and earlier by that", "[undisturbed]") {
+    Call copy = ran(launch(0, 10'000, 31'000), 20'000, 30'000, 2);
+    copy.completes = true;
+    const std::vector<Call> calls = {ran(launch(0, 1500, 5500), 9500, 15'000, 2), copy,
+                                     ran(launch(0, 34'000, 38'000), 42'000, 50'000, 2)};
+    const Replayed replayed = replay(calls, 0, lanes(1), kCost, {0, 60'000}, 0, Lean::estimate);
+    // The first from 8 to 13.5; the copy, 4.5 us earlier at its call, behind it to 23.5, and its thread is back at
+    // 24.5. Of the 3 us to the next launch nothing was the program's own: that starts 8 us later.
+    CHECK(replayed.busy == Intervals{{8000, 23'500}, {32'500, 40'500}});
+}
+
+TEST_CASE("operations from before the span are moved only by what ran before them", "[undisturbed]") {
+    //  launched before:  ███ev ev███ev   the first is where it was, the second 5 us earlier
+    const std::vector<Call> calls = {ran(launch(0, 0, 4000), 90'000, 110'000, 2),
+                                     ran(launch(0, 7000, 11'000), 115'000, 135'000, 2)};
+    const Replayed replayed = replay(calls, 2, lanes(1), kCost, {100'000, 200'000}, 0, Lean::estimate);
+    CHECK(replayed.busy == Intervals{{100'000, 130'000}});
+}
+
+TEST_CASE("shorter and longer stay within what is known of each operation", "[undisturbed]") {
+    Call call = ran_about(launch(0, 1500, 5500), 9500, 300, 19'500, 700);
+    call.times.likely_ns = 100;
+    const std::vector<Call> calls = {call};
+    const auto busy = [&](Lean lean) {
+        return length_ns(replay(calls, 0, lanes(1), {}, {0, 50'000}, 0, lean).busy);
+    };
+    CHECK(busy(Lean::shorter) == 9800);
+    CHECK(busy(Lean::estimate) == 10'000);
+    CHECK(busy(Lean::longer) == 10'200);
+}
