@@ -12,10 +12,8 @@ namespace gpushim::analysis {
 namespace {
 
 struct Gpu {
-    Json rank;
     std::string uuid, name;
     bool simulated;
-    std::optional<int64_t> memory_bytes;
 };
 
 struct Span {
@@ -28,11 +26,9 @@ bool is_simulated(const std::string& name) { return name.starts_with("Simulated"
 std::vector<Gpu> gpus_of(const Inputs& inputs) {
     std::vector<Gpu> all;
     for (const Trace& trace : inputs.traces) {
-        Query query = trace.base.prepare(
-            "SELECT uuid, name, memory_bytes FROM device WHERE id IN (SELECT device_id FROM context)");
-        while (query.step())
-            all.push_back(
-                {trace.rank, query.text(0), query.text(1), is_simulated(query.text(1)), query.maybe(2)});
+        Query query =
+            trace.base.prepare("SELECT uuid, name FROM device WHERE id IN (SELECT device_id FROM context)");
+        while (query.step()) all.push_back({query.text(0), query.text(1), is_simulated(query.text(1))});
     }
     return all;
 }
@@ -100,24 +96,12 @@ void write(const Inputs& inputs, Report& report) {
     report.line("ran     " + programs_of(inputs) + "   " + ranks_text(inputs) + "   " + gpus_text(gpus));
     report.line("when    " + time_text(started_ns) + ", " + duration_text(static_cast<double>(longest_ns)) +
                 " of calls");
-    report.line(
-        "trust   all times are the host's: how long calls took. How long the GPU worked is not recorded.");
     for (const std::string& note : inputs.notes) report.line("note    " + for_terminal(note));
     for (const std::string& refused : inputs.refused) report.line("MISSING " + for_terminal(refused));
 
-    Json list = Json::array();
-    for (const Gpu& gpu : gpus)
-        list.push(Json::object({{"rank", gpu.rank},
-                                {"gpu", gpu.uuid},
-                                {"name", gpu.name},
-                                {"simulated", gpu.simulated},
-                                {"memory_total_bytes", gpu.memory_bytes}}));
-    Json trust = Json::object({{"level", "host"}, {"why", "device times are not recorded"}});
-    report.json.set("trust", std::move(trust));
     report.json.set("run", Json::object({{"program", programs_of(inputs)},
                                          {"started_real_ns", started_ns},
                                          {"calls_span_ns", longest_ns}}));
-    report.json.set("gpus", std::move(list));
 }
 
 constexpr Section kSection = {1, write};

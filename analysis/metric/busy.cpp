@@ -1,0 +1,264 @@
+#include "busy.h"
+
+#include <algorithm>
+#include <list>
+#include <set>
+
+#include "sampled.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kLongestPieceNs = 10'000'000'000;  // what is in memory at one time
+constexpr double kAllTimed = 0.98;                    // from here on the rest is bounded, not guessed at
+
+// Calls and spans that reach beyond the moment; what does not is forgotten from time to time.
+template <class Item>
+class Recent {
+  public:
+    template <class End>
+    void add(Item item, int64_t now_ns, End end) {
+        items_.push_back(std::move(item));
+        if (items_.size() < keep_) return;
+        std::erase_if(items_, [&](const Item& old) { return end(old) <= now_ns; });
+        keep_ = 2 * items_.size() + 256;
+    }
+    template <class End>
+    std::vector<Item> at(int64_t now_ns, End end) const {
+        std::vector<Item> result;
+        std::copy_if(items_.begin(), items_.end(), std::back_inserter(result),
+                     [&](const Item& item) { return end(item) > now_ns; });
+        return result;
+    }
+
+  private:
+    std::vector<Item> items_;
+    size_t keep_ = 256;
+};
+
+using DeviceSpan = std::pair<int64_t, Interval>;
+int64_t end_of(const DeviceSpan& span) { return span.second.end_ns; }
+int64_t end_of(const Call& call) { return call.times.end_high_ns; }
+
+// A window, or a part of a long one, with a row for each device: one without a row had nothing to do.
+struct Piece {
+    Interval host;
+    std::vector<Window> windows;
+};
+
+std::vector<Piece> pieces_of(const std::vector<Window>& windows, const std::set<int64_t>& devices) {
+    std::vector<Piece> pieces;
+    for (size_t i = 0; i < windows.size();) {
+        const Window& first = windows[i];
+        std::map<int64_t, Window> rows;
+        for (; i < windows.size() && windows[i].enter_ns == first.enter_ns; ++i)
+            rows[windows[i].device_id] = windows[i];
+        Piece piece = {{0, 0}, {}};
+        for (const int64_t device : devices) {
+            Window none = first;
+            none.device_id = device;
+            none.operations = none.timed = none.legacy_events = 0;
+            piece.windows.push_back(rows.contains(device) ? rows[device] : none);
+        }
+        for (int64_t from = first.enter_ns; from < first.end_ns(); from += kLongestPieceNs) {
+            piece.host = {from, std::min(from + kLongestPieceNs, first.end_ns())};
+            pieces.push_back(piece);
+        }
+    }
+    return pieces;
+}
+
+// The newest that was known by then, else the first.
+std::map<int64_t, OwnCost> costs_at(const std::vector<DeviceClock>& clocks, int64_t now_ns) {
+    std::map<int64_t, DeviceClock> known;
+    for (const DeviceClock& clock : clocks) {
+        DeviceClock& best = known.try_emplace(clock.device_id, clock).first->second;
+        const bool in_time = clock.mono_ns <= now_ns;
+        const auto take = [&](auto member) {
+            if ((best.*member && !in_time) || !(clock.*member)) return;
+            best.*member = clock.*member;
+        };
+        for (const auto member : {&DeviceClock::event_ns, &DeviceClock::record_ns, &DeviceClock::latency_ns,
+                                  &DeviceClock::latency_spread_ns})
+            take(member);
+    }
+    std::map<int64_t, OwnCost> costs;
+    for (const auto& [device, clock] : known)
+        if (clock.event_ns)
+            costs[device] = {clock.record_ns.value_or(0), *clock.event_ns, clock.latency_ns.value_or(0),
+                             clock.latency_spread_ns.value_or(0)};
+    return costs;
+}
+
+class Pass {
+  public:
+    explicit Pass(const Trace& trace)
+        : timeline_(trace),
+          bounds_(timeline_.lanes(), [this](int64_t device, Interval span) { may_be_busy(device, span); }) {
+        for (const Lane& lane : timeline_.lanes())
+            if (lane.device_id >= 0) devices_.insert(lane.device_id);
+        pieces_ = pieces_of(timeline_.windows(), devices_);
+        Query start = trace.base.prepare("SELECT value FROM meta WHERE key = 'started_mono_ns'");
+        run_.start_ns = start.step() ? start.number(0) : 0;
+        run_.end_ns = run_.start_ns;
+        Query end = trace.base.prepare("SELECT max(mono_ns) FROM clock");
+        if (end.step() && !end.is_null(0)) run_.end_ns = std::max(run_.end_ns, end.number(0));
+    }
+
+    std::vector<DeviceBusy> run() {
+        Call call;
+        while (timeline_.next(call)) take(call);
+        open_spans(INT64_MAX);
+        finish_spans(nullptr);
+        std::vector<DeviceBusy> all;
+        for (const int64_t device : devices_) {
+            const Intervals open = bounds_.open(device, run_.end_ns);
+            const int64_t may_ns = length_ns(clip(unite(whole_[device].take(), open), run_));
+            all.push_back({device, run_, may_ns, std::move(busy_[device])});
+        }
+        return all;
+    }
+
+  private:
+    void take(const Call& call) {
+        finish_spans(&call);
+        open_spans(call.enter_ns);
+        now_ns_ = call.enter_ns;
+        run_.end_ns = std::max({run_.end_ns, call.exit_ns, call.timed ? call.times.end_ns : call.exit_ns});
+        bounds_.take(call);
+        for (TimedSpan& span : spans_) span.take(call);
+        if (call.timed && call.lane != kNoLane)
+            before_.add(call, now_ns_, [](const Call& old) { return end_of(old); });
+    }
+
+    void may_be_busy(int64_t device, Interval span) {
+        whole_[device].add(span);
+        for (TimedSpan& open : spans_) open.may_be_busy(device, span);
+        recent_.add({device, span}, now_ns_, [](const DeviceSpan& old) { return end_of(old); });
+    }
+
+    void open_spans(int64_t until_ns) {
+        for (; next_ < pieces_.size() && pieces_[next_].host.start_ns <= until_ns; ++next_) {
+            const Piece& piece = pieces_[next_];
+            const int64_t from_ns = piece.host.start_ns;
+            spans_.emplace_back(piece.host, piece.windows, timeline_.lanes(), bounds_,
+                                before_.at(from_ns, [](const Call& call) { return end_of(call); }),
+                                recent_.at(from_ns, [](const DeviceSpan& span) { return end_of(span); }));
+        }
+    }
+
+    void finish_spans(const Call* next) {
+        for (auto span = spans_.begin(); span != spans_.end();) {
+            if (next != nullptr && span->wants(*next)) {
+                ++span;
+                continue;
+            }
+            for (SpanBusy& busy : span->finish(costs_at(timeline_.clocks(), now_ns_)))
+                busy_[busy.window.device_id].push_back(busy);
+            span = spans_.erase(span);
+        }
+    }
+
+    Timeline timeline_;
+    Bounds bounds_;
+    std::set<int64_t> devices_;
+    std::vector<Piece> pieces_;
+    size_t next_ = 0;
+    std::list<TimedSpan> spans_;
+    Recent<Call> before_;
+    Recent<DeviceSpan> recent_;
+    std::map<int64_t, GrowingUnion> whole_;
+    std::map<int64_t, std::vector<SpanBusy>> busy_;
+    Interval run_ = {0, 0};
+    int64_t now_ns_ = 0;
+};
+
+bool counts(const SpanBusy& busy) { return !is_refused(busy.window) && busy.estimate.whole_ns > 0; }
+
+std::vector<Part> parts(const std::vector<SpanBusy>& windows, Part SpanBusy::*member) {
+    std::vector<Part> all;
+    for (const SpanBusy& busy : windows)
+        if (counts(busy)) all.push_back(busy.*member);
+    return all;
+}
+
+double share_of(int64_t part_ns, int64_t whole_ns) {
+    return whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
+}
+
+}  // namespace
+
+bool is_refused(const Window& window) {
+    return static_cast<double>(window.timed) < kRefusedCoverage * static_cast<double>(window.operations);
+}
+
+std::optional<double> DeviceBusy::coverage() const {
+    int64_t operations = 0, timed = 0;
+    for (const SpanBusy& busy : windows) {
+        operations += busy.window.operations;
+        timed += busy.window.timed;
+    }
+    return operations > 0 ? std::optional(share_of(timed, operations)) : std::nullopt;
+}
+
+double DeviceBusy::timed_share() const {
+    int64_t timed_ns = 0;
+    for (const SpanBusy& busy : windows)
+        if (counts(busy)) timed_ns += busy.span.length_ns();
+    return std::min(1.0, share_of(timed_ns, run.length_ns()));
+}
+
+bool DeviceBusy::sampled() const { return timed_share() < kAllTimed; }
+
+std::string DeviceBusy::level() const {
+    return ratio_of(parts(windows, &SpanBusy::estimate)) ? "events" : "host";
+}
+
+std::string DeviceBusy::why() const {
+    if (may_be_busy_ns == 0 || level() == "events") return "";
+    if (windows.empty()) return "device times are not recorded";
+    if (std::all_of(windows.begin(), windows.end(),
+                    [](const SpanBusy& busy) { return is_refused(busy.window); }))
+        return "too few of the operations in the windows have device times";
+    return "the windows were shorter than the queue";
+}
+
+Figure DeviceBusy::as_it_ran() const {
+    Figure figure;
+    int64_t low_ns = 0, busy_ns = 0;
+    for (const SpanBusy& busy : windows) {
+        low_ns += busy.low_ns;
+        busy_ns += busy.busy_ns;
+    }
+    figure.low = share_of(low_ns, run.length_ns());
+    figure.high = std::max(figure.low, share_of(may_be_busy_ns, run.length_ns()));
+    if (may_be_busy_ns == 0) figure.share = 0;
+    if (level() == "events" && !sampled())
+        figure.share = std::clamp(share_of(busy_ns, run.length_ns()), figure.low, figure.high);
+    return figure;
+}
+
+Figure DeviceBusy::without_us() const {
+    const auto estimate = ratio_of(parts(windows, &SpanBusy::estimate));
+    if (!estimate) return as_it_ran();
+    const double at_least = *ratio_of(parts(windows, &SpanBusy::at_least));
+    const double at_most = *ratio_of(parts(windows, &SpanBusy::at_most));
+    Figure figure = {estimate, std::min(at_least, *estimate), std::max(at_most, *estimate)};
+    const double rest = 1 - timed_share();
+    if (const auto low = sampling_range(parts(windows, &SpanBusy::at_least)); low && sampled()) {
+        figure.low = std::min(figure.low, low->low);
+        figure.high = std::max(figure.high, sampling_range(parts(windows, &SpanBusy::at_most))->high);
+    } else {
+        // Of time that is not timed only the bounds are known.
+        figure.low *= 1 - rest;
+        figure.high = figure.high * (1 - rest) + rest;
+    }
+    figure.low = std::max(0.0, figure.low);
+    figure.high = std::min(1.0, figure.high);
+    return figure;
+}
+
+std::vector<DeviceBusy> busy_of(const Trace& trace) { return Pass(trace).run(); }
+
+}  // namespace gpushim::analysis

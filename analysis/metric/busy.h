@@ -1,0 +1,43 @@
+// How busy each device was: the share of time in which at least one operation ran on it. From windows with
+// device times it is an estimate with a range; of time without them the host's view gives bounds. One pass
+// over a trace.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../trace/timeline.h"
+#include "timed_span.h"
+
+namespace gpushim::analysis {
+
+constexpr double kMarkedCoverage = 0.99;   // below it a figure is marked …
+constexpr double kRefusedCoverage = 0.90;  // … and below this it is refused
+
+struct Figure {  // a share; low and high hold always, the figure may be missing
+    std::optional<double> share;
+    double low = 0, high = 1;
+};
+
+struct DeviceBusy {
+    int64_t device_id;
+    Interval run;                   // of the trace: from its start to the last thing in it
+    int64_t may_be_busy_ns;         // of it, at most
+    std::vector<SpanBusy> windows;  // longer ones in pieces
+
+    std::string level() const;               // of the figure: events, or host
+    std::optional<double> coverage() const;  // operations with device times, of those in windows
+    double timed_share() const;
+    bool sampled() const;
+    Figure without_us() const;  // the program's own; what it is estimated from: windows that are not refused
+    Figure as_it_ran() const;   // with our events in it: hard bounds, and in windows a measured figure
+    std::string why() const;    // there is no share; empty: there is one
+};
+
+// No windows: not refused.
+bool is_refused(const Window& window);
+
+std::vector<DeviceBusy> busy_of(const Trace& trace);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,128 @@
+#include "timed_span.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes,
+                     const Bounds& bounds, std::span<const Call> before,
+                     std::span<const std::pair<int64_t, Interval>> may_be_busy)
+    : host_(host),
+      windows_(std::move(windows)),
+      lanes_(lanes),
+      bounds_(bounds),
+      states_(lanes.size()),
+      calls_(before.begin(), before.end()),
+      before_(before.size()),
+      wanted_until_ns_(INT64_MAX) {
+    for (size_t i = 0; i < lanes.size(); ++i) states_[i].behind = bounds.is_open(static_cast<int32_t>(i));
+    for (const Call& call : before) {
+        LaneState& state = states_[static_cast<size_t>(call.lane)];
+        state.end_low_ns = std::max(state.end_low_ns, call.times.end_low_ns);
+    }
+    for (const auto& [device_id, span] : may_be_busy) this->may_be_busy(device_id, span);
+}
+
+void TimedSpan::may_be_busy(int64_t device_id, Interval span) { devices_[device_id].may_be_busy.add(span); }
+
+void TimedSpan::take(const Call& call) {
+    if (call.enter_ns >= host_.end_ns && !closed_) close();
+    const bool on_lane = call.kind == CallKind::operation && call.lane != kNoLane;
+    LaneState* state = on_lane ? &states_[static_cast<size_t>(call.lane)] : nullptr;
+    if (closed_) {
+        if (state == nullptr) return;
+        DeviceState& device = devices_[lanes_[static_cast<size_t>(call.lane)].device_id];
+        device.limit_ns = std::min(device.limit_ns, std::max(call.enter_ns, state->end_low_ns));
+        return;
+    }
+    calls_.push_back(call);
+    if (state == nullptr || !call.timed) return;
+    if (state->behind && !state->began && call.times.queued) state->known_from_ns = call.times.start_high_ns;
+    state->began = true;
+    state->end_low_ns = std::max(state->end_low_ns, call.times.end_low_ns);
+}
+
+void TimedSpan::close() {
+    closed_ = true;
+    wanted_until_ns_ = host_.end_ns;
+    for (const LaneState& state : states_)
+        if (state.known_from_ns != INT64_MIN) wanted_until_ns_ = std::max(wanted_until_ns_, state.end_low_ns);
+}
+
+Interval TimedSpan::known_span(int64_t device_id) const {
+    Interval span = host_;
+    int64_t behind_until_ns = INT64_MAX;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        const LaneState& state = states_[i];
+        if (lanes_[i].device_id != device_id || state.known_from_ns <= host_.start_ns) continue;
+        span.start_ns = std::max(span.start_ns, state.known_from_ns);
+        behind_until_ns = std::min(behind_until_ns, state.end_low_ns);
+    }
+    if (behind_until_ns != INT64_MAX) span.end_ns = std::max(span.end_ns, behind_until_ns);
+    if (const auto found = devices_.find(device_id); found != devices_.end())
+        span.end_ns = std::min(span.end_ns, found->second.limit_ns);
+    return span;
+}
+
+// What our events took of the threads while the window was open is measured; the calibrated cost of one is
+// not of this program's threads.
+OwnCost TimedSpan::scaled(const OwnCost& cost, const Window& window) const {
+    int64_t events = 0;
+    for (size_t i = before_; i < calls_.size(); ++i)
+        if (calls_[i].timed) events += calls_[i].times.events;
+    OwnCost result = cost;
+    if (events == 0 || window.own_host_ns <= 0 || window.dur_ns <= 0) return result;
+    const double share = static_cast<double>(host_.length_ns()) / static_cast<double>(window.dur_ns);
+    result.record_ns =
+        static_cast<int64_t>(static_cast<double>(window.own_host_ns) * share / static_cast<double>(events));
+    return result;
+}
+
+SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* cost) {
+    SpanBusy result = {};
+    result.window = window;
+    result.span = span;
+    std::vector<Interval> likely, certain;
+    for (const Call& call : calls_) {
+        if (!call.timed || call.lane == kNoLane ||
+            lanes_[static_cast<size_t>(call.lane)].device_id != window.device_id)
+            continue;
+        likely.push_back({call.times.start_ns, call.times.end_ns});
+        certain.push_back({call.times.start_high_ns, call.times.end_low_ns});
+        ++(call.times.queued ? result.queued : result.unqueued);
+    }
+    const Intervals may =
+        unite(devices_[window.device_id].may_be_busy.take(), bounds_.open(window.device_id, span.end_ns));
+    result.low_ns = length_ns(clip(unite(std::move(certain)), span));
+    result.high_ns = std::max(result.low_ns, length_ns(clip(may, span)));
+    result.busy_ns =
+        std::clamp(length_ns(clip(unite(std::move(likely)), span)), result.low_ns, result.high_ns);
+
+    const int64_t whole_ns = span.length_ns();
+    result.estimate = {result.busy_ns, whole_ns};
+    result.at_least = {result.low_ns, whole_ns};
+    result.at_most = {result.high_ns, whole_ns};
+    result.undisturbed = cost != nullptr;
+    if (cost == nullptr || whole_ns == 0) return result;
+    const OwnCost own = scaled(*cost, window);
+    const auto part = [&](Lean lean) {
+        const Replayed run = replay(calls_, before_, lanes_, own, span, window.device_id, lean);
+        return Part{length_ns(run.busy), run.span.length_ns()};
+    };
+    result.estimate = part(Lean::estimate);
+    result.at_least = part(Lean::shorter);
+    result.at_most = part(Lean::longer);
+    return result;
+}
+
+std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) {
+    std::vector<SpanBusy> all;
+    for (const Window& window : windows_) {
+        const auto found = cost.find(window.device_id);
+        all.push_back(
+            busy_of(window, known_span(window.device_id), found != cost.end() ? &found->second : nullptr));
+    }
+    return all;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,77 @@
+// One span with device times, from its calls to its shares: of one device, as it ran and as it would have run
+// without our events.
+//
+//   window (host)      |────────────────────────|
+//   launches       L L | L  L  L  L    L  L  L  | L L
+//   stream         ████████▒▒▒▒▒▒▒▒▒▒▒  ▒▒▒▒▒▒▒▒▒▒███      █ launched outside: no device times
+//   span (device)          |─────────────────────|         everything that ran in it has them
+//
+// A stream that was behind when the window opened is looked at from where its first operation with device
+// times began; then its last one is where the span ends. One thread.
+#pragma once
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "../interval/interval.h"
+#include "../trace/timeline.h"
+#include "bounds.h"
+#include "sampled.h"
+#include "undisturbed.h"
+
+namespace gpushim::analysis {
+
+struct SpanBusy {
+    Window window;
+    Interval span;                     // on the device; empty: nothing is known of all its streams at once
+    int64_t busy_ns, low_ns, high_ns;  // as it ran; hard bounds
+    Part estimate, at_least, at_most;  // without our events: busy ns of so many
+    bool undisturbed;                  // false: what our events take is not known, so they are still in it
+    int64_t queued, unqueued;          // operations with device times
+};
+
+class TimedSpan {
+  public:
+    // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations with
+    // device times that may still run; `may_be_busy`: what Bounds has said that reaches into the span.
+    TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes, const Bounds& bounds,
+              std::span<const Call> before, std::span<const std::pair<int64_t, Interval>> may_be_busy);
+
+    void take(const Call& call);                         // in order, from the first that enters the span
+    void may_be_busy(int64_t device_id, Interval span);  // what Bounds says meanwhile
+    bool wants(const Call& call) const { return call.enter_ns < wanted_until_ns_; }
+
+    // What came of it, a row per device. `cost` by device; own_host_ns of the windows counts where it is
+    // known.
+    std::vector<SpanBusy> finish(const std::map<int64_t, OwnCost>& cost);
+
+  private:
+    struct LaneState {
+        bool behind = false;                // work without device times when the span began
+        bool began = false;                 // an operation with device times came
+        int64_t known_from_ns = INT64_MIN;  // where it was behind
+        int64_t end_low_ns = INT64_MIN;     // of its last operation with device times
+    };
+    struct DeviceState {
+        int64_t limit_ns = INT64_MAX;  // work without device times may run from here on
+        GrowingUnion may_be_busy;
+    };
+    void close();
+    Interval known_span(int64_t device_id) const;
+    SpanBusy busy_of(const Window& window, Interval span, const OwnCost* cost);
+    OwnCost scaled(const OwnCost& cost, const Window& window) const;
+
+    Interval host_;
+    std::vector<Window> windows_;
+    std::span<const Lane> lanes_;
+    const Bounds& bounds_;
+    std::vector<LaneState> states_;
+    std::map<int64_t, DeviceState> devices_;
+    std::vector<Call> calls_;
+    size_t before_;
+    int64_t wanted_until_ns_;
+    bool closed_ = false;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,166 @@
+// When a device may have been busy, from what the host saw: timelines by hand, and truths drawn by lot.
+#include "analysis/metric/bounds.h"
+
+#include "calls.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace made;
+
+namespace {
+
+Intervals may_be_busy(const std::vector<Call>& calls, const std::vector<Lane>& all, int64_t until_ns = 1000) {
+    GrowingUnion sum;
+    Bounds bounds(all, [&](int64_t, Interval span) { sum.add(span); });
+    for (const Call& call : calls) bounds.take(call);
+    return clip(unite(sum.take(), bounds.open(0, until_ns)), {0, until_ns});
+}
+
+}  // namespace
+
+//  0         10        20   25   30
+//  [L]       [L]       [sync──────]
+//  ├──────────────────────────────┤
+TEST_CASE("an operation is over when a wait for its stream is", "[bounds]") {
+    CHECK(may_be_busy({launch(0, 0, 3), launch(0, 10, 13), sync_stream(0, 20, 30)}, lanes(1)) ==
+          Intervals{{0, 30}});
+    // Not by a wait for another stream, and not by one that began before the launch returned.
+    CHECK(may_be_busy({launch(0, 0, 3), sync_stream(1, 20, 30)}, lanes(2)) == Intervals{{0, 1000}});
+    CHECK(may_be_busy({launch(0, 0, 25), sync_stream(0, 20, 30, 2)}, lanes(1)) == Intervals{{0, 1000}});
+    CHECK(may_be_busy({launch(0, 0, 3), launch(1, 5, 8), sync_on(kContextHandle, 20, 30)}, lanes(2)) ==
+          Intervals{{0, 30}});
+}
+
+//  0         10        20        30        40
+//  [L]       (record)  [L]       [wait for the event]
+//  ├───────────────────┼──────────────────────────┤
+//                      ├─── …
+TEST_CASE("an event tells of what was before it, not of what came behind", "[bounds]") {
+    const std::vector<Call> calls = {launch(0, 0, 3), other(CallKind::record, 0, 7, 10, 11),
+                                     launch(0, 20, 23), sync_on(7, 30, 50)};
+    CHECK(may_be_busy({calls[0], calls[1], calls[3]}, lanes(1)) == Intervals{{0, 50}});
+    CHECK(may_be_busy(calls, lanes(1)) == Intervals{{0, 1000}});
+    // While it is recorded anew by another thread, either record may be meant.
+    CHECK(may_be_busy({calls[0], calls[1], other(CallKind::record, 1, 7, 29, 31, 2), calls[3]}, lanes(2)) ==
+          Intervals{{0, 1000}});
+}
+
+TEST_CASE("a copy that returns when it is done tells of what was before it", "[bounds]") {
+    Call copy = launch(0, 20, 30);
+    copy.completes = true;
+    CHECK(may_be_busy({launch(0, 0, 3), copy}, lanes(1)) == Intervals{{0, 30}});
+    CHECK(may_be_busy({copy}, lanes(1)) == Intervals{{20, 30}});
+}
+
+//  0           40  45        60  70
+//  [L]         ███ operation with device times in the same stream
+//  ├───────────┤
+TEST_CASE("device times bound what has none", "[bounds]") {
+    const Call timed = ran_about(launch(0, 10, 13), 40, 2, 60, 3);
+    CHECK(may_be_busy({launch(0, 0, 3), timed}, lanes(1)) == Intervals{{0, 63}});
+    CHECK(may_be_busy({launch(0, 0, 3), timed, launch(0, 15, 18), sync_stream(0, 20, 80)}, lanes(1)) ==
+          Intervals{{0, 80}});
+    // Behind it a stream cannot begin before its earliest end, but one that it knows nothing of can.
+    const Call late = ran_about(launch(0, 10, 13), 40, 0, 60, 0);
+    CHECK(may_be_busy({late, launch(0, 15, 18), sync_stream(0, 20, 80)}, lanes(1)) == Intervals{{40, 80}});
+    CHECK(may_be_busy({late, launch(1, 15, 18), sync_stream(1, 20, 80)}, lanes(2)) == Intervals{{15, 80}});
+    CHECK(may_be_busy({late, launch(0, 12, 18, 2), sync_stream(0, 20, 80)}, lanes(1)) == Intervals{{12, 80}});
+}
+
+//  stream 0   [L] (record)
+//  stream 1            (wait) [L]       ██ with device times, or waited for
+TEST_CASE("a stream that waited for another tells of it", "[bounds]") {
+    std::vector<Call> calls = {launch(0, 0, 3), other(CallKind::record, 0, 7, 5, 6),
+                               other(CallKind::wait, 1, 7, 8, 9), launch(1, 10, 13)};
+    calls.push_back(sync_stream(1, 20, 30));
+    CHECK(may_be_busy(calls, lanes(2)) == Intervals{{0, 30}});
+    calls[3] = ran_about(launch(1, 10, 13), 20, 2, 40, 0);
+    calls.pop_back();
+    CHECK(may_be_busy({calls[0], calls[1], calls[2], calls[3]}, lanes(2)) == Intervals{{0, 40}});
+    CHECK(may_be_busy({calls[0], calls[3]}, lanes(2)) == Intervals{{0, 1000}});
+}
+
+TEST_CASE("the legacy stream and those that join it tell of each other", "[bounds]") {
+    std::vector<Lane> all = lanes(3);
+    all[0].legacy = true;
+    all[1].joins_legacy = true;  // and stream 2 stands apart
+    CHECK(may_be_busy({launch(1, 0, 3), launch(0, 5, 8), sync_stream(0, 20, 30)}, all) == Intervals{{0, 30}});
+    CHECK(may_be_busy({launch(0, 0, 3), launch(1, 5, 8), sync_stream(1, 20, 30)}, all) == Intervals{{0, 30}});
+    CHECK(may_be_busy({launch(2, 0, 3), launch(0, 5, 8), sync_stream(0, 20, 30)}, all) ==
+          Intervals{{0, 1000}});
+    // What came behind is not known to be over.
+    CHECK(may_be_busy({launch(0, 0, 3), launch(1, 5, 8), sync_stream(0, 20, 30)}, all) ==
+          Intervals{{0, 1000}});
+}
+
+namespace {
+
+// A program of several threads and streams, and when everything ran.
+struct Drawn {
+    std::vector<Call> calls;
+    std::vector<Interval> ran;
+};
+
+Drawn draw(unsigned seed, bool with_device_times) {
+    std::mt19937_64 random(seed);
+    const auto up_to = [&](int64_t most) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(most));
+    };
+    Drawn drawn;
+    int64_t now_ns = 0, ends_ns[3] = {0, 0, 0}, event_ends_ns[3] = {0, 0, 0};
+    bool recorded[3] = {false, false, false};
+    for (int i = 0; i < 60; ++i) {
+        now_ns += up_to(30);
+        const auto lane = static_cast<int32_t>(up_to(3));
+        const int64_t event = up_to(3), enter_ns = now_ns;
+        switch (up_to(6)) {
+            case 0: {
+                now_ns = std::max(now_ns, ends_ns[lane]) + 1 + up_to(9);
+                drawn.calls.push_back(sync_stream(lane, enter_ns, now_ns));
+                break;
+            }
+            case 1: {
+                if (!recorded[event]) break;
+                now_ns = std::max(now_ns, event_ends_ns[event]) + 1 + up_to(9);
+                drawn.calls.push_back(sync_on(event, enter_ns, now_ns));
+                break;
+            }
+            case 2: {
+                drawn.calls.push_back(other(CallKind::record, lane, event, enter_ns, ++now_ns));
+                event_ends_ns[event] = ends_ns[lane];
+                recorded[event] = true;
+                break;
+            }
+            case 3: {
+                drawn.calls.push_back(other(CallKind::wait, lane, event, enter_ns, ++now_ns));
+                ends_ns[lane] = std::max(ends_ns[lane], event_ends_ns[event]);
+                break;
+            }
+            default: {
+                const int64_t start_ns = std::max(enter_ns + up_to(12), ends_ns[lane]);
+                ends_ns[lane] = start_ns + 1 + up_to(40);
+                now_ns += 1 + up_to(6);
+                Call call = launch(lane, enter_ns, now_ns);
+                if (with_device_times && up_to(2) == 0)
+                    call = ran_about(call, start_ns, up_to(5), ends_ns[lane], up_to(5));
+                drawn.calls.push_back(call);
+                drawn.ran.push_back({start_ns, ends_ns[lane]});
+            }
+        }
+    }
+    return drawn;
+}
+
+}  // namespace
+
+TEST_CASE("whatever ran, ran when it may have", "[bounds]") {
+    for (unsigned seed = 0; seed < 2000; ++seed) {
+        const Drawn drawn = draw(seed, seed % 2 == 1);
+        const Intervals may = may_be_busy(drawn.calls, lanes(3), 100'000);
+        const Intervals outside = subtract(unite(drawn.ran), may);
+        INFO("seed " << seed);
+        REQUIRE(outside.empty());
+    }
+}
