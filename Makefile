@@ -105,8 +105,8 @@ SHIM_SOURCES := $(call sources,shim shim/hooks)
 SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
 OBJECTS      += $(SHIM_OBJECTS)
 SHIM_HOT     := $(filter shim/hooks/%,$(SHIM_SOURCES)) \
-                $(addprefix shim/,$(addsuffix .cpp,capture_range clock contexts device_time event_pool \
-                host_gap lifecycle live markers names nvtx rings))
+                $(addprefix shim/,$(addsuffix .cpp,capture_range clock context_visits contexts device_time \
+                event_pool host_gap lifecycle live markers names nvtx nvtx_given nvtx_offer pacing rings stream_uses))
 SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
                 $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
 HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics
@@ -127,7 +127,7 @@ $(HOOKED): shim/hooks/all.def shim/hooks/cuda.def shim/hooks/nccl.def
 	@printf '#define HOOK(export, ...) export;\n#include "%s"\n' $< | $(CXX) -E -P -I. -x c++ - | \
 	    tr ';' '\n' | sed 's/ //g;/^$$/d' > $@
 $(OBJ)/shim/exports.map: $(HOOKED)
-	@{ echo '{ global: dlsym; dlvsym; gpushim_*;'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+	@{ echo '{ global: dlsym; dlvsym; gpushim_*; InitializeInjectionNvtx2;'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 
 $(eval $(call stamp,$(OBJ)/shim.list,$(SHIM_SOURCES)))
 all: $(SHIM)

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -103,6 +104,8 @@ int column(sqlite3_vtab_cursor* cursor, sqlite3_context* to, int index) {
     if (value == kNull) return SQLITE_OK;
     if (const std::string* text = at->rows->text_of(index, value))
         sqlite3_result_text(to, text->data(), static_cast<int>(text->size()), SQLITE_STATIC);
+    else if (at->rows->is_real(index))
+        sqlite3_result_double(to, std::bit_cast<double>(value));
     else
         sqlite3_result_int64(to, value);
     return SQLITE_OK;
@@ -166,6 +169,8 @@ int64_t Statement::number(int column) const {
     auto* s = statement_.get();
     return sqlite3_column_type(s, column) == SQLITE_NULL ? kNull : sqlite3_column_int64(s, column);
 }
+
+double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
 
 std::string Statement::text(int column) const {
     const auto* text = sqlite3_column_text(statement_.get(), column);

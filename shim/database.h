@@ -34,6 +34,7 @@ class Statement {
     Statement& bind(int parameter, std::span<const uint64_t> blob);
     bool step();  // true: a row is there; false: done, and ready to be run again
     int64_t number(int column) const;
+    double real(int column) const;  // NULL: 0
     std::string text(int column) const;
     std::vector<uint64_t> blob(int column) const;
 

@@ -95,7 +95,8 @@ void DeadRing::add(uint64_t position, EventList& events) {
     event.thread_id = static_cast<int32_t>(owner_of(*header_, position));
     event.enter_ns = 0;
     event.exit_ns = whole ? 0 : kUnfinished;
-    const bool has_text = is(slot, EventKind::named) || is(slot, EventKind::marker);
+    const bool has_text =
+        is(slot, EventKind::named) || is(slot, EventKind::marker) || is(slot, EventKind::span);
     event.text = has_text ? text_after(position, whole ? slot.word[2] : UINT64_MAX) : std::string_view();
 }
 

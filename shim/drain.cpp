@@ -26,6 +26,8 @@ uint32_t mark_of(const Slot& slot) { return slot.mark.load(std::memory_order_acq
 bool shows_end_of(uint8_t open_flags, const Slot& later) {
     if (kind_of(later) == EventKind::thread) return true;
     if (kind_of(later) == EventKind::text || kind_of(later) == EventKind::odd_launch) return false;
+    // A tool that stands behind us may make ranges of its own around what it calls.
+    if (kind_of(later) == EventKind::span) return false;
     const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::gap ||
                      kind_of(later) == EventKind::timed;
     if (own && later.api == kNoApi) return false;

@@ -13,6 +13,8 @@
 #include "log.h"
 #include "output.h"
 #include "system.h"
+#include "nvml_sampler.h"
+#include "nvtx.h"
 #include "writer.h"
 
 namespace gpushim::shim {
@@ -71,7 +73,9 @@ void after_fork_in_child() {
 // Before any of the program's own constructors, so that ours runs last before a fork and first in the child.
 [[gnu::constructor(101)]] void begin() {
     power.store(is_switched_off() ? Switch::off : Switch::on, std::memory_order_relaxed);
-    if (!disabled()) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (disabled()) return;
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    offer_to_nvtx();
 }
 
 // --- start ----------------------------------------------------------------------------------------------

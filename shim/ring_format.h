@@ -46,10 +46,12 @@ enum class EventKind : uint8_t {
     timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h), number of their
             // context | kFenced, position of the operation, its stream; enter and exit are those of the
             // operation
-    gap,    // before a call: its thread did nothing with the driver from `enter` to `exit`; ns of the
-            // thread's own CPU time in between, event kind and api of the call before, of that after it
-    span,   // a range or mark of the program's own (NVTX): what (Span), domain | category << 32, payload or
-            // id of the range, length of the text; the text follows in kText slots
+    gap,    // after a call: before it, its thread did nothing with the driver from `enter` to `exit`; ns of
+            // the thread's CPU time between two readings around that, event kind << 16 | api of the call
+            // before, api of the call after, ticks between the readings that lie beside the gap: there it ran
+    span,   // a range or mark of the program's own (NVTX): what (span_word), depth of a push or pop, id of a
+            // range or number of the category that is named, length of the texts, payload (a double); the
+            // texts follow in kText slots: the name of the domain, then what the program says
     graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1: those
                     // were all
     graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
@@ -80,6 +82,17 @@ constexpr uint16_t kNoApi = 0xffff;
 constexpr uint64_t kFenced = 1ull << 32;
 
 enum class Marker : uint64_t { mark, step, step_n };
+
+// `nothing`: of an event that was never finished.
+enum class Span : uint8_t { nothing, mark, push, pop, range_start, range_end, category, count };
+
+// The first word of a span: what, whether it has a payload, how many bytes of the texts are the domain's,
+// category.
+constexpr uint64_t kSpanHasPayload = 1 << 8;
+constexpr uint64_t span_word(Span what, bool has_payload, uint64_t domain_bytes, uint64_t category) {
+    return static_cast<uint64_t>(what) | (has_payload ? kSpanHasPayload : 0) | domain_bytes << 16 |
+           category << 32;
+}
 
 enum SlotFlags : uint16_t {
     kPerThreadStream =

@@ -1,7 +1,9 @@
 // Rows of one table that are not in the database yet, as numbers in a block. A column holds a number or
-// kNull; columns named in `text_columns` (a bit for each) hold what text() returned. One thread.
+// kNull; columns named in `text_columns` (a bit for each) hold what text() returned, those in `real_columns`
+// what real() did. One thread.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,13 +17,15 @@ constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
 
 class Rows {
   public:
-    Rows(const char* table, int columns, uint32_t text_columns = 0)
-        : table_(table), columns_(columns), text_columns_(text_columns) {}
+    Rows(const char* table, int columns, uint32_t text_columns = 0, uint32_t real_columns = 0)
+        : table_(table), columns_(columns), text_columns_(text_columns), real_columns_(real_columns) {}
 
     int64_t text(std::string_view text) {
         texts_.emplace_back(text);
         return static_cast<int64_t>(texts_.size()) - 1;
     }
+    // The bits of -0 are those of kNull.
+    static int64_t real(double value) { return std::bit_cast<int64_t>(value == 0 ? 0.0 : value); }
 
     const char* table() const { return table_; }
     int columns() const { return columns_; }
@@ -31,6 +35,7 @@ class Rows {
     const std::string* text_of(int column, int64_t value) const {
         return (text_columns_ >> column & 1) != 0 ? &texts_[static_cast<size_t>(value)] : nullptr;
     }
+    bool is_real(int column) const { return (real_columns_ >> column & 1) != 0; }
     void clear() {
         cells_.clear();
         texts_.clear();
@@ -43,13 +48,15 @@ class Rows {
     const char* table_;
     int columns_;
     uint32_t text_columns_;
+    uint32_t real_columns_;
     std::vector<std::string> texts_;
 };
 
 template <int kColumns>
 class RowsOf : public Rows {
   public:
-    explicit RowsOf(const char* table, uint32_t text_columns = 0) : Rows(table, kColumns, text_columns) {}
+    explicit RowsOf(const char* table, uint32_t text_columns = 0, uint32_t real_columns = 0)
+        : Rows(table, kColumns, text_columns, real_columns) {}
 
     template <class... Values>
     void add(Values... values) {

@@ -18,7 +18,7 @@ struct Tables {
     RowsOf<7> graph_launch{"graph_launch"};
     RowsOf<11> memory{"memory"};
     RowsOf<8> call{"call"};
-    RowsOf<9> marker{"marker", 1u << 2};
+    RowsOf<10> marker{"marker", 1u << 2, 1u << 7};
     RowsOf<7> host_gap{"host_gap", 1u << 5};
     // What they refer to.
     RowsOf<4> thread{"thread", 1u << 2};

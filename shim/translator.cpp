@@ -85,6 +85,7 @@ void Translator::load(Database& base) {
     load_memory(base);
     Statement threads = base.prepare("SELECT id FROM thread");
     while (threads.step()) threads_.insert(threads.number(0));
+    load_spans(base);
     Statement groups = base.prepare(
         "SELECT stream_id, group_id, max(enter_ns) FROM collective WHERE stream_id IS NOT NULL GROUP BY 1");
     while (groups.step()) group_on_stream_[groups.number(0)] = groups.number(1);
@@ -251,7 +252,7 @@ void Translator::other(const Call& call) {
 void Translator::profiler(const Call& call) {
     const char* kind = call.has(traits::profiler_starts) ? "profiler_start" : "profiler_stop";
     tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kind), kNull, kNull, kNull, kNull,
-                       kNull, call.flags);
+                       kNull, kNull, call.flags);
 }
 
 void Translator::marker(const Call& call) {
@@ -260,7 +261,7 @@ void Translator::marker(const Call& call) {
     const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
     tables_.marker.add(call.enter_ns, call.thread,
                        tables_.marker.text(what == Marker::mark ? "mark" : "step"), name, value, kNull, kNull,
-                       kNull, call.flags);
+                       kNull, kNull, call.flags);
 }
 
 void Translator::thread(const Call& call) {
@@ -272,7 +273,6 @@ void Translator::thread(const Call& call) {
 }
 
 void Translator::gap(const Call&) {}
-void Translator::span(const Call&) {}
 void Translator::nothing(const Call&) {}
 
 }  // namespace gpushim::shim

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "handles.h"
 #include "interned.h"
 #include "ranges.h"
+#include "span_pairs.h"
 #include "streams.h"
 #include "tables.h"
 #include "timed_operations.h"
@@ -85,6 +88,9 @@ class Translator {
     void span(const Call&);   // translate_spans.cpp
     void nothing(const Call&);
 
+    int64_t domain_id(std::string_view name);
+    SpanBegun said_with(const Call& call, std::string_view text);
+    void load_spans(Database& base);
     void add_call(const Call& call, int64_t target_id, int64_t stream_id);
     void add_sync(const Call& call, int64_t dur_ns, int64_t calls);
     void profiler(const Call& call);
@@ -131,6 +137,8 @@ class Translator {
     std::unordered_set<int64_t> threads_;
     std::vector<uint64_t> unnamed_;
 
+    SpanPairs spans_;
+    std::unordered_map<std::string, int64_t> domains_;
     struct CachedShape {
         uint64_t function, grid, block;
         uint16_t api;

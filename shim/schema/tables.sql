@@ -202,21 +202,24 @@ CREATE TABLE call (
   target_id INTEGER, stream_id INTEGER, group_id INTEGER, flags INTEGER
 );
 
--- What the program says of itself: steps and marks (gpushim_*, NVTX), ranges of NVTX, profiler start and stop;
--- and where recording was switched.
+-- What the program says of itself: steps and marks (gpushim_*, NVTX), ranges of NVTX, profiler start and
+-- stop; and where recording was switched.
 CREATE TABLE marker (
   enter_ns INTEGER PRIMARY KEY,
   thread_id INTEGER,
-  -- mark, step, push, pop, range_start, range_end, profiler_start, profiler_stop, rest (recording stops), resume
+  -- mark, step, push, pop, range_start, range_end, category (a name for one), profiler_start, profiler_stop,
+  -- rest (recording stops), resume; unfinished: a call of NVTX in which the process was killed
   kind TEXT NOT NULL,
-  name_id INTEGER,
+  name_id INTEGER,           -- of a pop or range_end: that of its beginning, as are its category and payload
   value INTEGER,             -- samples of a step, depth of a push or pop, id of a range; NULL: not told
   domain_id INTEGER,         -- name.id of NVTX's domain; NULL: the default one
   category INTEGER,          -- NVTX's; its name is a marker of kind `category`; NULL: none
   payload REAL,              -- NVTX's; NULL: none
   flags INTEGER
+  dur_ns INTEGER,            -- of a pop or range_end: since its beginning; NULL: that was not recorded
 );
 
+CREATE INDEX category_name ON marker (category) WHERE kind = 'category';
 -- Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment.
 CREATE TABLE clock (mono_ns INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, real_ns INTEGER NOT NULL);
 

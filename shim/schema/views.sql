@@ -223,12 +223,51 @@ LEFT JOIN v_handle h ON h.id = k.target_id
 LEFT JOIN v_stream st ON st.id = k.stream_id
 LEFT JOIN thread t ON t.id = k.thread_id;
 
--- Steps and marks.
+-- Steps and marks; beginnings and ends of ranges, which v_range has in one row each.
 CREATE VIEW v_marker AS
 SELECT m.enter_ns, m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, t.tid, m.thread_id,
   m.kind,
-  n.text AS name, m.value
-FROM marker m LEFT JOIN name n ON n.id = m.name_id LEFT JOIN thread t ON t.id = m.thread_id;
+  n.text AS name, m.value, d.text AS domain,        -- NULL: NVTX's default one, or not NVTX
+  m.category, m.payload,
+  m.dur_ns                                          -- at an end: since the beginning
+FROM marker m LEFT JOIN name n ON n.id = m.name_id LEFT JOIN name d ON d.id = m.domain_id
+LEFT JOIN thread t ON t.id = m.thread_id;
+
+-- Ranges of NVTX that have begun and not ended, as the table has them: of each depth of a thread in a domain
+-- only the last push can be one.
+CREATE VIEW v_open_range AS
+SELECT start_ns, thread_id, kind, value, name_id, domain_id, category, payload
+FROM (SELECT max(enter_ns) AS start_ns, thread_id, kind, value, name_id, domain_id, category, payload
+      FROM marker WHERE kind IN ('push', 'pop', 'range_start', 'range_end')
+      GROUP BY value, kind IN ('push', 'pop'),
+        CASE WHEN kind IN ('push', 'pop') THEN thread_id END,
+        CASE WHEN kind IN ('push', 'pop') THEN domain_id END)
+WHERE kind IN ('push', 'range_start');
+
+-- Ranges of NVTX, those that have ended by their end: the range of rows for a span of time is one of end_ns.
+-- Where events were dropped, an end may stand with the beginning of another.
+CREATE VIEW v_range AS
+SELECT r.start_ns,
+  r.dur_ns, r.end_ns,                               -- NULL: still open
+  r.start_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, r.thread_id,                               -- where it ended, or is open
+  CASE WHEN r.kind IN ('push', 'pop') THEN 'thread' ELSE 'process' END AS kind,
+  CASE WHEN r.kind IN ('push', 'pop') THEN r.value END AS depth,
+  n.text AS name, d.text AS domain,                 -- NULL: the default one
+  r.category,
+  (SELECT text FROM marker c JOIN name ON name.id = c.name_id
+   WHERE c.kind = 'category' AND c.category = r.category AND c.domain_id IS r.domain_id
+   ORDER BY c.enter_ns DESC LIMIT 1) AS category_name,
+  r.payload
+FROM (
+  SELECT enter_ns - dur_ns AS start_ns, dur_ns, enter_ns AS end_ns, thread_id, kind, value, name_id,
+    domain_id, category, payload
+  FROM marker WHERE dur_ns IS NOT NULL
+  UNION ALL SELECT start_ns, NULL, NULL, thread_id, kind, value, name_id, domain_id, category, payload
+  FROM v_open_range) r
+LEFT JOIN name n ON n.id = r.name_id
+LEFT JOIN name d ON d.id = r.domain_id
+LEFT JOIN thread t ON t.id = r.thread_id;
 
 -- What threads did between calls. Empty: not recorded yet.
 CREATE VIEW v_host_gap AS

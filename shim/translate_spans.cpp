@@ -1,0 +1,68 @@
+// Ranges and marks of NVTX: what begins and ends becomes a row each, and that of an end says how long it was.
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "translator.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr const char* kKinds[] = {"unfinished",  "mark",      "push",    "pop",
+                                  "range_start", "range_end", "category"};
+static_assert(std::size(kKinds) == static_cast<size_t>(Span::count));
+
+}  // namespace
+
+// One id for a domain as long as we run: texts are forgotten when there are many.
+int64_t Translator::domain_id(std::string_view name) {
+    if (name.empty()) return kNull;
+    const auto [place, is_new] = domains_.try_emplace(std::string(name));
+    if (is_new) place->second = names_.id(name);
+    return place->second;
+}
+
+SpanBegun Translator::said_with(const Call& call, std::string_view text) {
+    const uint64_t what = call.word(0);
+    const auto category = static_cast<int64_t>(what >> 32);
+    return {call.enter_ns, text.empty() ? kNull : names_.id(text), category == 0 ? kNull : category,
+            (what & kSpanHasPayload) != 0 ? Rows::real(std::bit_cast<double>(call.word(3))) : kNull};
+}
+
+void Translator::span(const Call& call) {
+    const uint64_t what = call.word(0);
+    const Span kind = (what & 0xff) < std::size(kKinds) ? static_cast<Span>(what & 0xff) : Span::nothing;
+    const std::string_view texts = call.finished ? call.event.text : std::string_view();
+    const size_t domain_bytes = std::min<size_t>(what >> 16 & 0xffff, texts.size());
+    const int64_t domain = domain_id(texts.substr(0, domain_bytes));
+    auto value = static_cast<int64_t>(call.word(1));
+    SpanBegun row = said_with(call, texts.substr(domain_bytes));
+    int64_t dur_ns = kNull;
+
+    if (kind == Span::push) spans_.pushed(call.thread, domain, value, row);
+    if (kind == Span::range_start) spans_.started(value, row);
+    if (kind == Span::pop || kind == Span::range_end) {
+        row = kind == Span::pop ? spans_.popped(call.thread, domain, value) : spans_.ended(value);
+        if (row.enter_ns != kNull) dur_ns = call.enter_ns - row.enter_ns;
+    }
+    if (kind == Span::mark || kind == Span::category || kind == Span::nothing) value = kNull;
+    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kKinds[static_cast<size_t>(kind)]),
+                       row.name_id, value, domain, row.category, row.payload, dur_ns, call.flags);
+}
+
+// Those that were open when the trace was last written.
+void Translator::load_spans(Database& base) {
+    Statement open = base.prepare(
+        "SELECT start_ns, thread_id, kind, value, name_id, domain_id, category, payload, payload IS NULL "
+        "FROM v_open_range ORDER BY value");
+    while (open.step()) {
+        const SpanBegun begun = {open.number(0), open.number(4), open.number(6),
+                                 open.number(8) != 0 ? kNull : Rows::real(open.real(7))};
+        if (open.text(2) == "push")
+            spans_.pushed(open.number(1), open.number(5), open.number(3), begun);
+        else
+            spans_.started(open.number(3), begun);
+    }
+}
+
+}  // namespace gpushim::shim
