@@ -46,9 +46,23 @@ uint32_t context_number(uint64_t handle) {
     return entry->number.compare_exchange_strong(number, next, std::memory_order_acq_rel) ? next : number;
 }
 
+uint32_t known_context_number(uint64_t handle) {
+    const Entry* entry = handle != 0 ? entry_of_handle(handle, false) : nullptr;
+    return entry != nullptr ? entry->number.load(std::memory_order_acquire) : 0;
+}
+
 void context_gone(uint64_t handle) {
     Entry* entry = handle != 0 ? entry_of_handle(handle, false) : nullptr;
     if (entry != nullptr) entry->number.store(0, std::memory_order_release);
+}
+
+size_t numbered_contexts(NumberedContext* contexts, size_t most) {
+    size_t count = 0;
+    for (size_t i = 0; i < kContexts && count < most; ++i) {
+        const uint32_t number = entries[i].number.load(std::memory_order_acquire);
+        if (number != 0) contexts[count++] = {entries[i].handle.load(std::memory_order_relaxed), number};
+    }
+    return count;
 }
 
 }  // namespace gpushim::shim

@@ -3,12 +3,21 @@
 // together: its slot's `context` is the number of the handle in its first word.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace gpushim::shim {
 
 // 0 for no context, and for those beyond the 1024th address at which there was one.
 uint32_t context_number(uint64_t handle);
+uint32_t known_context_number(uint64_t handle);  // 0 also for one that has none yet
 void context_gone(uint64_t handle);
+
+// Those that have a number, at most so many. How many there were.
+struct NumberedContext {
+    uint64_t handle;
+    uint32_t number;
+};
+size_t numbered_contexts(NumberedContext* contexts, size_t most);
 
 }  // namespace gpushim::shim

@@ -1,49 +1,58 @@
 // Events of ours around an operation, on the program's thread. Promise: on exactly the stream that the
-// program gave, never on one that is capturing, never where a capture forbids it; nothing is made, asked or
-// waited for; an error of ours ends it for that context, says why once, and changes no answer that the
-// program gets.
+// program gave, never on one that is capturing, never where a capture forbids it; nothing is made or waited
+// for; an error of ours ends it for that context and changes no answer that the program gets.
 //
-//   begin_timing   has_room(3)  take two events  [record start]
+//   begin_timing   room for the slots  take events  [record start]
 //   the call       open ── real ── complete
-//   end_timing     [record end]  slot `timed`         a failed call: the events go back
+//   end_timing     record end  slot `timed`         a failed call: the events go back
+//
+// A start event is recorded unless the last one in that stream is right before the operation and not done.
 #pragma once
 
-#include "hooks/api.h"
+#include "context_visits.h"
 #include "hooks/driver_api.h"
 #include "recorder.h"
+#include "stream_uses.h"
 
 namespace gpushim::shim {
 
 class EventPool;
 
 struct Timing {
-    EventPool* pool = nullptr;  // null: not timed
-    CUstream stream = nullptr;
-    uint32_t context = 0;  // whose pool
-    uint32_t start = 0;
-    uint32_t end = 0;
-    bool per_thread = false;
+    StreamUse* use = nullptr;  // null: nothing was begun, and nothing below is there
+    EventPool* pool;           // null: the operation is not timed
+    CUstream stream;
+    uint32_t context;  // whose pool
+    uint32_t start;
+    uint32_t end;
+    uint32_t number;  // of this use of the stream
+    bool per_thread;
+    bool is_legacy;
+    bool fenced;
 };
 
 // Whether a window may be open: the only thing that an untimed operation asks.
 inline bool may_time() { return live->timing.load(std::memory_order_relaxed) != 0; }
 
-// `stream` as the program gave it.
-void begin_timing(ThreadState& thread, Timing& timing, EventKind kind, CUstream stream, bool per_thread);
+// `what`: the function or executable graph that is launched, else 0. `stream` as the program gave it.
+void begin_timing(ThreadState& thread, Timing& timing, uint64_t what, CUstream stream, bool per_thread);
 
 // `slot`: the operation's, complete; null: it was dropped.
 void end_timing(ThreadState& thread, const Timing& timing, const Slot* slot, bool succeeded);
 
-// Hooks of objects whose end an event of ours must not outlive. Before the call: waits until the writer is
-// not inside the driver on behalf of that context (at most 100 ms, counted), and nothing is timed there any
-// more.
-void context_is_ending(uint64_t context);         // 0: the current one
-void primary_context_is_ending(CUdevice device);  // when nobody would retain it any more, or a reset
-// After it: what was known of that stream's context.
-void stream_is_gone(uint64_t stream);
+// Inside a window, for what a stream is given that gets no events: an operation, and anything else.
+void skip_timing(ThreadState& thread, CUstream stream, bool per_thread);
+void fence_timing(const ThreadState& thread, CUstream stream, bool per_thread);
 
-// --- the writer's side of it (harvest.cpp): it asks before each visit to a context, and says when it is out
-bool enter_context(uint32_t context);  // false: the context is ending
-void leave_context();
+// Events of ours on a legacy stream, where each is a barrier for all blocking streams of its context.
+uint64_t legacy_events();
+
+// The next launch of that function or graph finds so many events before it, so that it has to wait for them:
+// then its stamps are its times. One wish at a time; the writer's thread.
+constexpr uint64_t kAnyOperation = ~uint64_t{0};
+void wish_for_queue(uint64_t what, uint32_t events);
+
+// In a process that was forked, before it has any pools of its own.
+void forget_device_times();
 
 }  // namespace gpushim::shim

@@ -1,6 +1,6 @@
 // Events of ours in one context: made by the writer's thread while nobody waits, taken by the program's
 // threads, given back when their stamps are read. Taking is lock-free and never makes one: none left means
-// that an operation goes untimed. Any thread, but for add() and retire().
+// that an operation goes untimed. Any thread, but for add(). Pools live as long as the process.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@ namespace gpushim::shim {
 
 constexpr uint32_t kNoEvent = 0;
 constexpr uint32_t kMostEventsOfOurs = 32768;  // of one context
+constexpr uint32_t kMostPools = 256;           // of one process, ever
 
 class EventPool {
   public:
@@ -22,21 +23,38 @@ class EventPool {
     uint32_t made() const;                 // how many there are
     uint32_t misses() const;               // takes that found none; the writer makes more
 
+    // How often the event was given back: whoever remembers an event sees by it that it is another's now.
+    uint32_t lives(uint32_t event) const;
+
     // The writer's thread.
     bool add(CUevent event);  // false: full
-    void retire();            // its context ends, or an error of ours: nothing is taken any more
+
+    CUcontext context() const { return context_; }
+
+    // Its context ends: nothing is taken any more.
+    void retire();
     bool is_retired() const;
+    // The same, because a call of ours has failed; the first failure counts. The writer says it (error()).
+    void give_up(const char* call, CUresult error);
+    CUresult error() const;           // CUDA_SUCCESS: none
+    const char* failed_call() const;  // of error()
 
   private:
     struct Place {
         CUevent handle;
         std::atomic<uint32_t> next;
+        std::atomic<uint32_t> lives;
     };
+    void push(uint32_t event);
+
     std::atomic<uint64_t> top_;  // place | how often it changed << 32: a place that came back is another top
     std::atomic<uint32_t> made_;
     std::atomic<uint32_t> misses_;
     std::atomic<bool> retired_;
+    std::atomic<const char*> failed_call_;
+    std::atomic<uint32_t> error_;
     Place* places_;
+    CUcontext context_;
     friend EventPool* make_pool(uint32_t, CUcontext);
 };
 
@@ -46,7 +64,7 @@ EventPool* pool_of(uint32_t context);
 // The writer's thread: an empty pool, which threads find from now on. Null: no memory, or too many.
 EventPool* make_pool(uint32_t context, CUcontext handle);
 
-// Forgets all pools: in a process that was forked.
+// Forgets all pools: in a process that was forked, before it has any of its own.
 void forget_pools();
 
 }  // namespace gpushim::shim

@@ -49,6 +49,13 @@ inline bool is_full(ThreadState& thread, uint64_t wanted) {
     return last - ring.cached_tail.load(std::memory_order_relaxed) > thread.mask;
 }
 
+// Whether the thread has a ring with that many free slots, or can get one by leaving its own. For what may go
+// without: nothing is counted.
+inline bool find_room(ThreadState& thread, uint64_t wanted) {
+    if (thread.ring == nullptr || thread.generation != live->generation) return false;
+    return !is_full(thread, wanted) || (chain_ring(thread) && !is_full(thread, wanted));
+}
+
 // Whether that many slots are free, if need be in another ring. False: dropped, and counted as one event.
 inline bool has_room(ThreadState& thread, uint64_t wanted) {
     if (thread.ring == nullptr || thread.generation != live->generation) [[unlikely]]

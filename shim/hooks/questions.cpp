@@ -2,33 +2,11 @@
 
 #include <nccl.h>
 
-#include <atomic>
-
-#include "resolve.h"
+#include "asked.h"
 
 namespace gpushim::shim {
 namespace {
 
-using Find = void* (*)(const char*);
-
-// A function asked for by name once and remembered when it was found.
-template <class F>
-struct Asked {
-    Find find;
-    const char* name;
-    std::atomic<F*> known;
-
-    F* get() {
-        // Relaxed: whoever looks finds the same.
-        F* function = known.load(std::memory_order_relaxed);
-        if (function != nullptr) return function;
-        function = reinterpret_cast<F*>(find(name));
-        known.store(function, std::memory_order_relaxed);
-        return function;
-    }
-};
-
-#define ASKED(find, name) constinit Asked<decltype(::name)> asked_##name = {find, #name, nullptr}
 ASKED(driver_function, cuCtxGetCurrent);
 ASKED(driver_function, cuDevicePrimaryCtxGetState);
 ASKED(driver_function, cuStreamIsCapturing);

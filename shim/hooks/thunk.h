@@ -81,6 +81,24 @@ constexpr int stream_word(EventKind kind, uint32_t traits_of_row) {
     }
 }
 
+// Which word of an event is the stream, or context, that is given something that is no operation.
+constexpr int fence_word(EventKind kind, uint32_t traits_of_row) {
+    const uint32_t object = traits_of_row & traits::object_bits;
+    switch (kind) {
+        case EventKind::host_call:
+        case EventKind::value:
+            return 0;
+        case EventKind::record:
+            return object == traits::of_stream ? 1 : kNoStream;
+        case EventKind::wait:
+            return 1;
+        case EventKind::memory:
+            return object == traits::pool_memory ? 3 : kNoStream;
+        default:
+            return (traits_of_row & traits::fences) != 0 ? 0 : kNoStream;
+    }
+}
+
 template <class Row, class Signature>
 struct Thunk;
 
@@ -128,9 +146,13 @@ struct Thunk<Row, R(A...)> {
             Timing timing;
             if constexpr (is_operation) {
                 if (may_time()) [[unlikely]]
-                    begin_timing(thread, timing, Row::kind, stream_of(a...), has<Row>(traits::per_thread));
+                    begin(thread, timing, a...);
             }
-            ending(a...);
+            if constexpr (fence_word(Row::kind, Row::traits) != kNoStream) {
+                if (may_time()) [[unlikely]]
+                    fence(thread, a...);
+            }
+            beginning(a...);
             Slot* slot = open(thread);
             if (slot != nullptr) [[likely]]
                 before_call(thread, *slot);
@@ -139,7 +161,7 @@ struct Thunk<Row, R(A...)> {
             if (slot != nullptr && is_current(thread)) [[likely]]
                 finish(thread, slot, result, a...);
             if constexpr (is_operation) {
-                if (timing.pool != nullptr) [[unlikely]]
+                if (timing.use != nullptr) [[unlikely]]
                     if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
             }
         }
@@ -176,11 +198,14 @@ struct Thunk<Row, R(A...)> {
 
     // --- the event --------------------------------------------------------------------------------------
 
-    // What the device does in a stream, one operation per call.
-    static constexpr bool is_operation =
-        (Row::kind == EventKind::launch || Row::kind == EventKind::graph_launch ||
-         Row::kind == EventKind::copy || Row::kind == EventKind::memset) &&
-        !Row::Words::has_text && !Row::Words::is_list;
+    // Its slots are taken after the call: what they hold is as long as a name or an array.
+    static constexpr bool is_late = Row::Words::has_text || Row::Words::is_list;
+
+    // What the device does in a stream; where it is one operation per call, with device times.
+    static constexpr bool is_device_work = Row::kind == EventKind::launch ||
+                                           Row::kind == EventKind::graph_launch ||
+                                           Row::kind == EventKind::copy || Row::kind == EventKind::memset;
+    static constexpr bool is_operation = is_device_work && !is_late;
 
     // Recorded even while the process rests: without them the names and streams of later events are not
     // known.
@@ -192,16 +217,27 @@ struct Thunk<Row, R(A...)> {
 
     static constexpr bool blocks = Row::kind == EventKind::sync || has<Row>(traits::blocking);
 
-    static CUstream stream_of(const A&... a) {
+    [[gnu::noinline]] static void begin(ThreadState& thread, Timing& timing, const A&... a) {
         constexpr int word = stream_word(Row::kind, Row::traits);
-        if constexpr (word == kNoStream) return nullptr;
-        uint64_t words[4];
-        Row::Words::store(words, Arguments(a...), true, 0);
-        return reinterpret_cast<CUstream>(words[word == kNoStream ? 0 : word]);
+        constexpr bool has_function = Row::kind == EventKind::launch || Row::kind == EventKind::graph_launch;
+        uint64_t what = 0, stream = 0;
+        if constexpr (has_function) what = Row::Words::first(Arguments(a...));
+        if constexpr (word != kNoStream) stream = Row::Words::template word<word>(Arguments(a...));
+        begin_timing(thread, timing, what, as_stream(stream), has<Row>(traits::per_thread));
     }
 
-    // Its slots are taken after the call: what they hold is as long as a name or an array.
-    static constexpr bool is_late = Row::Words::has_text || Row::Words::is_list;
+    // Whatever else a stream is given: after it, the last event of ours is not right before the next
+    // operation.
+    [[gnu::noinline]] static void fence(ThreadState& thread, const A&... a) {
+        constexpr int word = fence_word(Row::kind, Row::traits);
+        const uint64_t handle = Row::Words::template word<word>(Arguments(a...));
+        if constexpr ((Row::traits & traits::object_bits) == traits::of_context)
+            fence_context(known_context_number(handle));
+        else
+            fence_timing(thread, as_stream(handle), has<Row>(traits::per_thread));
+    }
+
+    static CUstream as_stream(uint64_t handle) { return reinterpret_cast<CUstream>(handle); }
 
     static uint8_t flags(const ThreadState& thread) {
         uint8_t bits = has<Row>(traits::per_thread) ? kPerThreadStream : 0;
@@ -281,10 +317,18 @@ struct Thunk<Row, R(A...)> {
             slot->exit = left;
             fill(slot, i, result, a...);
             mark_captured(slot);
+            if constexpr (is_device_work) skip(thread, *slot);
             if (length != 0) slot->word[2] = length;
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);
         }
+    }
+
+    // One operation of several in a call gets no events of ours.
+    static void skip(ThreadState& thread, const Slot& slot) {
+        constexpr int word = stream_word(Row::kind, Row::traits);
+        if (may_time()) [[unlikely]]
+            skip_timing(thread, as_stream(slot.word[word & 3]), has<Row>(traits::per_thread));
     }
 
     // False in a child that was forked inside the call and returns from it: the slot is its parent's.
@@ -360,32 +404,64 @@ struct Thunk<Row, R(A...)> {
 
     static auto first_argument(const A&... a) { return std::get<0>(Arguments(a...)); }
 
-    // Objects that our events must not outlive.
-    static void ending([[maybe_unused]] const A&... a) {
-        if constexpr (Row::kind == EventKind::died) {
-            constexpr uint32_t object = Row::traits & traits::object_bits;
-            const uint64_t handle = Row::Words::first(Arguments(a...));
-            if constexpr (object == traits::of_context && has<Row>(traits::primary))
-                primary_context_is_ending(static_cast<CUdevice>(first_argument(a...)));
-            else if constexpr (object == traits::of_context)
-                context_is_ending(handle);
-            else if constexpr (object == traits::of_stream)
-                stream_is_gone(handle);
-        }
+    static constexpr uint32_t object = Row::traits & traits::object_bits;
+    static constexpr bool ends_context =
+        (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
+
+    // The context that the call may end, by its number.
+    static uint32_t context_to_end(const A&... a) {
+        if constexpr (has<Row>(traits::primary))
+            return known_context_number(primary_context_of(static_cast<CUdevice>(first_argument(a...))));
+        else
+            return known_context_number(Row::Words::first(Arguments(a...)));
+    }
+
+    // Before the call: what has to be so while it is under way.
+    static void beginning([[maybe_unused]] const A&... a) {
+        if constexpr (has<Row>(traits::capture_begins)) captures.fetch_add(1, std::memory_order_relaxed);
+        if constexpr (ends_context) context_is_ending(context_to_end(a...));
+        if constexpr (Row::kind == EventKind::died && object == traits::of_stream)
+            stream_is_gone(Row::Words::first(Arguments(a...)));
+    }
+
+    static void note_context_end(bool ended, const A&... a) {
+        bool lives_on = false;
+        if constexpr (has<Row>(traits::primary))
+            lives_on = Row::Words::template word<1>(Arguments(a...)) != 0;
+        context_has_ended(context_to_end(a...), ended && !lives_on);
+        // A context that was detached from may live on; then nothing has device times in it any more.
+        if (!ended || lives_on || Row::id == api_cuCtxDetach) return;
+        if constexpr (has<Row>(traits::primary))
+            context_gone(primary_context_of(static_cast<CUdevice>(first_argument(a...))));
+        else
+            context_gone(Row::Words::first(Arguments(a...)));
+    }
+
+    static void note_birth(const ThreadState& thread, const A&... a) {
+        uint64_t words[4];
+        Row::Words::store(words, Arguments(a...), true);
+        if constexpr (object == traits::of_stream)
+            stream_is_born(words[0],
+                           Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context);
+        else if constexpr (has<Row>(traits::primary))
+            primary_context_is(static_cast<CUdevice>(words[2]), words[0]);
+        else if constexpr (Row::id == api_cuCtxFromGreenCtx)
+            context_is_ending(context_number(words[0]));  // by a call that does not name it: never visited
     }
 
     static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
                      [[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) {
-            if (succeeded(result)) captures.fetch_add(1, std::memory_order_relaxed);
+            if (!succeeded(result)) captures.fetch_sub(1, std::memory_order_relaxed);
         }
         if constexpr (has<Row>(traits::capture_ends)) {
             // One that began before recording did was not counted.
             if (ends_capture(result) && captures_active()) captures.fetch_sub(1, std::memory_order_relaxed);
         }
-        if constexpr (Row::kind == EventKind::died &&
-                      (Row::traits & traits::object_bits) == traits::of_context) {
-            if (succeeded(result)) context_gone(Row::Words::first(Arguments(a...)));
+        if constexpr (ends_context) note_context_end(succeeded(result), a...);
+        if constexpr (Row::kind == EventKind::born &&
+                      (object == traits::of_stream || object == traits::of_context)) {
+            if (succeeded(result)) note_birth(thread, a...);
         }
         if constexpr (has<Row>(traits::profiler_starts | traits::profiler_stops)) {
             if (succeeded(result)) profiler_turned(has<Row>(traits::profiler_starts));

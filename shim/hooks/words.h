@@ -203,7 +203,15 @@ struct Words {
 
     template <class A>
     static uint64_t first(const A& arguments) {
-        return std::tuple_element_t<0, std::tuple<W...>>::take(arguments, true);
+        return word<0>(arguments);
+    }
+    // One word alone, also before the call: nothing that the others point to is looked at.
+    template <size_t I, class A>
+    static uint64_t word(const A& arguments) {
+        if constexpr (I < sizeof...(W))
+            return std::tuple_element_t<I, std::tuple<W...>>::take(arguments, true);
+        else
+            return 0;
     }
     template <class A>
     static const char* text(const A& arguments, bool succeeded) {
