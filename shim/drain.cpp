@@ -29,7 +29,8 @@ bool shows_end_of(uint8_t open_flags, const Slot& later) {
     // A tool that stands behind us may make ranges of its own around what it calls.
     if (kind_of(later) == EventKind::span) return false;
     const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::gap ||
-                     kind_of(later) == EventKind::timed;
+                     kind_of(later) == EventKind::timed || kind_of(later) == EventKind::graph_content ||
+                     kind_of(later) == EventKind::graph_nodes;
     if (own && later.api == kNoApi) return false;
     return !is_inside_nccl(later.flags) || is_inside_nccl(open_flags);
 }

@@ -1,61 +1,108 @@
 #include "graphs.h"
 
+#include <utility>
+
 namespace gpushim::shim {
+namespace {
 
-void Graphs::add(const Life& graph, Node node) { ++graphs_[graph.id].of[static_cast<size_t>(node)]; }
+constexpr size_t kStatesRemembered = 16;
 
-void Graphs::add_unknown(const Life& graph) { graphs_[graph.id].sure = false; }
+// Which state was current when the trace ends: the one of the newest launch, unless something has changed
+// since. Before the first launch, the one that it was made with.
+constexpr const char* kCurrentRows =
+    "WITH launched AS (SELECT g.handle_id, l.graph_id, max(l.enter_ns) AS at_ns FROM graph_launch l"
+    "   JOIN graph g ON g.id = l.graph_id GROUP BY g.handle_id),"
+    " changed AS (SELECT k.target_id AS handle_id, max(k.enter_ns) AS at_ns FROM call k"
+    "   JOIN api a ON a.id = k.api_id WHERE a.kind = 'graph' AND k.flags & 6 = 0 GROUP BY k.target_id)"
+    " SELECT g.handle_id, coalesce(l.graph_id, max(g.id)) FROM graph g"
+    " LEFT JOIN launched l ON l.handle_id = g.handle_id LEFT JOIN changed c ON c.handle_id = g.handle_id"
+    " WHERE c.at_ns IS NULL OR c.at_ns < l.at_ns GROUP BY g.handle_id";
 
-void Graphs::copied(const Life& graph, const Life& from) { graphs_[graph.id] = graphs_[from.id]; }
+}  // namespace
 
-void Graphs::died(const Life& graph) { graphs_.erase(graph.id); }
-
-void Graphs::capture_begins(int64_t stream_id, const Life* into) {
-    Nodes& nodes = captures_[stream_id];
-    nodes = {};
-    if (into != nullptr) nodes = graphs_[into->id];
-    if (captures_.size() == 1) return;
-    for (auto& [stream, open] : captures_) open.sure = false;
+void Graphs::instantiated(Life& exec) {
+    states_[exec.id] = {};
+    states_[exec.id].seen_made = true;
+    exec.row_id = kNull;
 }
 
-void Graphs::captured(Node node) {
-    if (captures_.size() == 1) ++captures_.begin()->second.of[static_cast<size_t>(node)];
+void Graphs::changed(Life& exec, GraphChange change, uint64_t node, int64_t value) {
+    if (change == GraphChange::nothing) return;
+    exec.row_id = kNull;
+    GraphNodes& nodes = states_[exec.id].nodes;
+    if (change == GraphChange::contents)
+        nodes.awaits(0);
+    else if (change == GraphChange::child)
+        nodes.awaits(node);
+    else if (change == GraphChange::enabled)
+        nodes.enable(node, value != 0);
+    else
+        nodes.set_value(node, value);
 }
 
-void Graphs::capture_ends(int64_t stream_id, const Life* graph) {
-    const auto found = captures_.find(stream_id);
-    if (found == captures_.end()) return;
-    if (graph != nullptr) graphs_[graph->id] = found->second;
-    captures_.erase(found);
+void Graphs::died(const Life& exec) { states_.erase(exec.id); }
+
+void Graphs::telling_begins(int64_t thread) { tellings_[thread] = {}; }
+
+void Graphs::tells(int64_t thread, GraphNode kind, uint64_t node, int64_t value) {
+    const auto found = tellings_.find(thread);
+    if (found == tellings_.end() || kind > GraphNode::end)
+        return;  // its beginning was lost, or it is damaged
+    Telling& telling = found->second;
+    ++telling.count;
+    if (kind == GraphNode::end) {
+        if (!telling.inside.empty()) telling.inside.pop_back();
+        return;
+    }
+    telling.items.push_back({node, telling.inside.empty() ? 0 : telling.inside.back(), value, kind});
+    if (kind == GraphNode::child) telling.inside.push_back(node);
 }
 
-void Graphs::add_row(Life& exec, const Nodes* nodes) {
-    exec.row_id = ++last_id_;
-    const auto count = [nodes](Node node) {
-        return nodes != nullptr && nodes->sure ? nodes->of[static_cast<size_t>(node)] : kNull;
+void Graphs::telling_ends(int64_t thread, Life& exec, uint64_t below, uint64_t count) {
+    const auto found = tellings_.find(thread);
+    if (found == tellings_.end()) return;
+    Telling telling = std::move(found->second);
+    tellings_.erase(found);
+    State& state = states_[exec.id];
+    if (telling.count != count || !state.seen_made) return;
+    state.nodes.told(std::move(telling.items), below);
+    exec.row_id = kNull;
+    row(exec);
+}
+
+int64_t Graphs::add_row(const Life& exec, const std::optional<GraphTotals>& totals) {
+    const auto count = [&totals](GraphNode kind) {
+        return totals ? totals->of[static_cast<size_t>(kind)] : kNull;
     };
-    tables_.graph.add(exec.row_id, exec.id, count(Node::kernel), count(Node::copy), count(Node::memset),
-                      count(Node::other), kNull);
-}
-
-void Graphs::instantiated(Life& exec, const Life* graph) {
-    const auto found = graph == nullptr ? graphs_.end() : graphs_.find(graph->id);
-    add_row(exec, found == graphs_.end() ? nullptr : &found->second);
+    tables_.graph.add(++last_id_, exec.id, count(GraphNode::kernel), count(GraphNode::copy),
+                      count(GraphNode::memset), count(GraphNode::other), totals ? totals->bytes : kNull);
+    if (totals)
+        for (const auto& [function, times] : totals->kernels)
+            tables_.graph_kernel.add(last_id_, function, times);
+    return last_id_;
 }
 
 int64_t Graphs::row(Life& exec) {
-    if (exec.row_id == kNull) add_row(exec, nullptr);
+    if (exec.row_id != kNull) return exec.row_id;
+    State& state = states_[exec.id];
+    const std::optional<GraphTotals> totals = state.nodes.totals();
+    for (const auto& [known, id] : state.rows)
+        if (known == totals) return exec.row_id = id;
+    exec.row_id = add_row(exec, totals);
+    if (state.rows.size() == kStatesRemembered) state.rows.erase(state.rows.begin());
+    state.rows.emplace_back(totals, exec.row_id);
     return exec.row_id;
 }
 
 void Graphs::load(Database& base, Handles& handles) {
+    Statement last = base.prepare("SELECT coalesce(max(id), 0) FROM graph");
+    last.step();
+    last_id_ = last.number(0);
     auto lives = handles.by_id();
-    Statement rows = base.prepare("SELECT id, handle_id FROM graph ORDER BY id");
-    while (rows.step()) {
-        last_id_ = rows.number(0);
-        const auto life = lives.find(rows.number(1));
-        if (life != lives.end()) life->second->row_id = last_id_;
-    }
+    Statement rows = base.prepare(kCurrentRows);
+    while (rows.step())
+        if (const auto life = lives.find(rows.number(0)); life != lives.end())
+            life->second->row_id = rows.number(1);
 }
 
 }  // namespace gpushim::shim

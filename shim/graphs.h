@@ -1,42 +1,54 @@
-// What graphs hold, counted while they are built by calls or by capture. The writer's thread only.
+// What executable graphs hold, from what the program's threads have told (hooks/graph_contents.h), and what
+// calls have changed since. A row of the trace for each state that was taken over or launched. The writer's
+// thread only.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "database.h"
+#include "graph_nodes.h"
 #include "handles.h"
 
 namespace gpushim::shim {
-
-enum class Node : uint8_t { kernel, copy, memset, other };
 
 class Graphs {
   public:
     explicit Graphs(Tables& tables) : tables_(tables) {}
     void load(Database& base, Handles& handles);
 
-    void add(const Life& graph, Node node);
-    void add_unknown(const Life& graph);
-    void copied(const Life& graph, const Life& from);
-    void died(const Life& graph);
-    // While exactly one capture is under way, what is captured belongs to it; else it cannot be told apart.
-    void capture_begins(int64_t stream_id, const Life* into);
-    void captured(Node node);
-    void capture_ends(int64_t stream_id, const Life* graph);
-    void instantiated(Life& exec, const Life* graph);
+    void instantiated(Life& exec);
+    void changed(Life& exec, GraphChange change, uint64_t node, int64_t value);
+    void died(const Life& exec);
+
+    // One telling, in the order of its thread; it may come in several batches.
+    void telling_begins(int64_t thread);
+    void tells(int64_t thread, GraphNode kind, uint64_t node, int64_t value);
+    void telling_ends(int64_t thread, Life& exec, uint64_t below, uint64_t count);
+
+    // Of its present state.
     int64_t row(Life& exec);
 
   private:
-    struct Nodes {
-        int64_t of[4] = {};
-        bool sure = true;
+    struct State {
+        GraphNodes nodes;
+        // Its newest states' rows: some come again and again.
+        std::vector<std::pair<std::optional<GraphTotals>, int64_t>> rows;
+        bool seen_made = false;  // else nobody knows which nodes are off
     };
-    void add_row(Life& exec, const Nodes* nodes);
+    struct Telling {
+        std::vector<GraphItem> items;
+        std::vector<uint64_t> inside;  // the child graphs' nodes around what comes next
+        uint64_t count = 0;
+    };
+    int64_t add_row(const Life& exec, const std::optional<GraphTotals>& totals);
 
     Tables& tables_;
-    std::unordered_map<int64_t, Nodes> graphs_;    // by handle.id
-    std::unordered_map<int64_t, Nodes> captures_;  // by stream.id
+    std::unordered_map<int64_t, State> states_;      // by handle.id
+    std::unordered_map<int64_t, Telling> tellings_;  // by thread
     int64_t last_id_ = 0;
 };
 

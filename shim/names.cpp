@@ -57,6 +57,10 @@ void record_name(ThreadState& thread, uint64_t function, const char* name) {
 void answer_name(ThreadState& thread, uint64_t function) {
     if (function == 0 || !take_wish(function)) return;
     const KeepErrno keep;
+    tell_name(thread, function);
+}
+
+void tell_name(ThreadState& thread, uint64_t function) {
     // A launch takes a kernel's handle as well as a function's; the driver knows which it is.
     const char* name = ask("cuFuncGetName", function);
     if (name == nullptr) name = ask("cuKernelGetName", function);

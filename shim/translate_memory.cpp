@@ -90,7 +90,6 @@ void Translator::copy(const Call& call) {
                      direction, static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target), call.group,
                      flags);
     timed_.operation(call.event, tables_.copy);
-    if ((flags & kRowCaptured) != 0) graphs_.captured(Node::copy);
 }
 
 bool Translator::are_peers(uint64_t target, uint64_t source, int64_t time_ns) const {
@@ -107,7 +106,6 @@ void Translator::memset(const Call& call) {
     tables_.memset.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, bytes, call.group,
                        flags);
     timed_.operation(call.event, tables_.memset);
-    if ((flags & kRowCaptured) != 0) graphs_.captured(Node::memset);
 }
 
 void Translator::memory(const Call& call) {

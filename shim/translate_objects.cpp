@@ -70,9 +70,8 @@ void Translator::born(const Call& call) {
     }
     if (object == Object::context && call.has(traits::current) && streams_.context_life(context) == nullptr)
         streams_.context(context, life);
+    if (object == Object::exec) graphs_.instantiated(life);
     const Life* from = parent_of(call);
-    if (object == Object::exec) graphs_.instantiated(life, from);
-    if (object == Object::graph && from != nullptr) graphs_.copied(life, *from);
     if (object == Object::function && life.name_id == kNull && from != nullptr && from->name_id != kNull)
         handles_.name(life, from->name_id);
 }
@@ -90,7 +89,7 @@ void Translator::died(const Call& call) {
     add_call(call, life != nullptr ? life->id : kNull, kNull);
     if (life == nullptr || !call.succeeded) return;
     handles_.died(*life, call.enter_ns);
-    if (life->object == Object::graph) graphs_.died(*life);
+    if (life->object == Object::exec) graphs_.died(*life);
 }
 
 // Also the answer to our own question for a name, which is no call of the program's.
@@ -126,32 +125,51 @@ void Translator::capture(const Call& call) {
     Life* graph = nullptr;
     if (call.has(traits::capture_begins)) {
         if (handle != 0) graph = &handles_.at(Object::graph, handle, call.enter_ns);
-        graphs_.capture_begins(stream_id, graph);
     } else {
         // A capture into a graph that was there before hands out that one.
         if (handle != 0) graph = handles_.find(Object::graph, handle, call.event.exit_ns);
         if (handle != 0 && graph == nullptr)
             graph = &handles_.born(Object::graph, handle, call.event.exit_ns);
-        graphs_.capture_ends(stream_id, graph);
     }
     add_call(call, graph != nullptr ? graph->id : kNull, stream_id);
 }
 
-void Translator::count_node(const Call& call, const Life& graph) {
-    const uint16_t api = call.event.slot.api;
-    if (call.object() != Object::graph || call.word(1) == 0) return;
-    if (call.word(2) != 0) return graphs_.add(graph, Node::kernel);
-    if (api == api_cuGraphAddMemcpyNode) return graphs_.add(graph, Node::copy);
-    if (api == api_cuGraphAddMemsetNode) return graphs_.add(graph, Node::memset);
-    const bool any_kind =
-        api == api_cuGraphAddNode || api == api_cuGraphAddNode_v2 || api == api_cuGraphAddChildGraphNode;
-    return any_kind ? graphs_.add_unknown(graph) : graphs_.add(graph, Node::other);
-}
+// --- graphs
 
 void Translator::graph(const Call& call) {
-    const Life* life = target(call, call.word(0));
-    if (life != nullptr && call.succeeded) count_node(call, *life);
+    Life* life = target(call, call.word(0));
+    if (life != nullptr && life->object == Object::exec && call.succeeded) change_graph(call, *life);
     add_call(call, life != nullptr ? life->id : kNull, kNull);
+}
+
+void Translator::change_graph(const Call& call, Life& exec) {
+    const auto change = static_cast<GraphChange>(call.word(3));
+    const bool of_kernel = change == GraphChange::function;
+    graphs_.changed(exec, change, call.word(1),
+                    of_kernel ? function_of(call, call.word(2)) : static_cast<int64_t>(call.word(2)));
+}
+
+int64_t Translator::function_of(const Call& call, uint64_t handle) {
+    Life& function = handles_.at(Object::function, handle, call.enter_ns);
+    ask_name(function);
+    return function.id;
+}
+
+void Translator::graph_content(const Call& call) {
+    if (call.word(3) == 0) return graphs_.telling_begins(call.thread);
+    graphs_.telling_ends(call.thread, handles_.at(Object::exec, call.word(0), call.enter_ns), call.word(1),
+                         call.word(2));
+}
+
+void Translator::graph_nodes(const Call& call) {
+    constexpr uint64_t kHandle = (uint64_t{1} << kNodeShift) - 1;
+    for (size_t i = 0; i < 4 && call.word(i) != 0; i += 2) {
+        const auto kind = static_cast<GraphNode>(call.word(i) >> kNodeShift);
+        const uint64_t told = call.word(i + 1);
+        int64_t value = told == kNotTold ? kNull : static_cast<int64_t>(told);
+        if (kind == GraphNode::kernel) value = handles_.at(Object::function, told, call.enter_ns).id;
+        graphs_.tells(call.thread, kind, call.word(i) & kHandle, value);
+    }
 }
 
 // --- NCCL

@@ -59,6 +59,8 @@ const Translator::Take Translator::takes[] = {
     &Translator::timed,
     &Translator::gap,
     &Translator::span,
+    &Translator::graph_content,
+    &Translator::graph_nodes,
 };
 
 Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering)
@@ -130,6 +132,12 @@ int64_t Translator::group_of(const Call& call, int64_t stream_id, const Life* fu
     return found->second;
 }
 
+void Translator::ask_name(Life& function) {
+    if (function.name_id != kNull || function.asked || unnamed_.size() >= kMostUnnamed) return;
+    function.asked = true;
+    unnamed_.push_back(function.handle);
+}
+
 int64_t Translator::shape_of(const Call& call, Life*& function) {
     if (!call.succeeded) return shapes_.id({kNull, call.api, 0, 0, 0, 0});
     const uint64_t handle = call.word(0), grid = call.word(2), block = call.word(3);
@@ -143,10 +151,7 @@ int64_t Translator::shape_of(const Call& call, Life*& function) {
         return cached.shape_id;
     }
     function = &handles_.at(Object::function, handle, call.enter_ns);
-    if (function->name_id == kNull && !function->asked && unnamed_.size() < kMostUnnamed) {
-        function->asked = true;
-        unnamed_.push_back(handle);
-    }
+    ask_name(*function);
     const uint64_t cooperative = call.has(traits::cooperative) ? kCooperativeAttribute : 0;
     const int64_t id = shapes_.id({function->id, call.api, grid, block, call.odd != nullptr ? call.odd[0] : 0,
                                    cooperative | (call.odd != nullptr ? call.odd[1] : 0)});
@@ -162,7 +167,6 @@ void Translator::launch(const Call& call) {
     const int64_t group = group_of(call, stream_id, function, flags);
     tables_.launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, shape_id, group, flags);
     timed_.operation(call.event, tables_.launch);
-    if ((flags & kRowCaptured) != 0) graphs_.captured(Node::kernel);
 }
 
 void Translator::graph_launch(const Call& call) {
@@ -231,7 +235,6 @@ void Translator::stream_first(const Call& call) {
     const Life* life = call.succeeded ? streams_.life_of(use(call, call.word(0))) : nullptr;
     add_call(call, life != nullptr ? life->id : kNull,
              call.succeeded ? stream_of(call, call.word(0)) : kNull);
-    if ((call.flags & kRowCaptured) != 0) graphs_.captured(Node::other);
 }
 
 // Where the row is of a context, the second word is one and no stream.

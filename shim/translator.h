@@ -86,6 +86,8 @@ class Translator {
     void timed(const Call&);  // translate_timed.cpp
     void gap(const Call&);    // translate_host.cpp
     void span(const Call&);   // translate_spans.cpp
+    void graph_content(const Call&);
+    void graph_nodes(const Call&);
     void nothing(const Call&);
 
     int64_t domain_id(std::string_view name);
@@ -120,7 +122,9 @@ class Translator {
     bool is_the_same(const Life& life, const Call& call, const Life* parent) const;
     Life& begin_life(const Call& call, bool has_extra);
     void released_primary(const Call& call);
-    void count_node(const Call& call, const Life& graph);
+    void change_graph(const Call& call, Life& exec);
+    int64_t function_of(const Call& call, uint64_t handle);
+    void ask_name(Life& function);
 
     Tables& tables_;
     TimedOperations& timed_;

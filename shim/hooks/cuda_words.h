@@ -1,6 +1,7 @@
 // Words (words.h) that look into the structs of the driver API.
 #pragma once
 
+#include "../ring_format.h"
 #include "driver_api.h"
 #include "questions.h"
 #include "words.h"
@@ -58,6 +59,52 @@ struct node_function {
         const CUDA_KERNEL_NODE_PARAMS* node = std::get<N>(a);
         if (!succeeded || node == nullptr) return 0;
         return node->func != nullptr ? number(node->func) : number(node->kern);
+    }
+};
+
+inline uint64_t bytes_of(const CUDA_MEMCPY3D& shape) {
+    return uint64_t{shape.WidthInBytes} * shape.Height * shape.Depth;
+}
+
+// What a node of an executable graph gets (GraphChange).
+constexpr uint64_t change(GraphChange what) { return static_cast<uint64_t>(what); }
+
+template <size_t N>
+struct copied_bytes {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        return succeeded ? bytes_of(*std::get<N>(a)) : 0;
+    }
+};
+
+template <size_t N>
+struct node_value {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        if (!succeeded) return 0;
+        const CUgraphNodeParams& node = *std::get<N>(a);
+        if (node.type == CU_GRAPH_NODE_TYPE_MEMCPY) return bytes_of(node.memcpy.copyParams);
+        if (node.type == CU_GRAPH_NODE_TYPE_GRAPH) return number(node.graph.graph);
+        if (node.type != CU_GRAPH_NODE_TYPE_KERNEL) return 0;
+        return node.kernel.func != nullptr ? number(node.kernel.func) : number(node.kernel.kern);
+    }
+};
+
+template <size_t N>
+struct node_change {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        if (!succeeded) return 0;
+        switch (std::get<N>(a)->type) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                return change(GraphChange::function);
+            case CU_GRAPH_NODE_TYPE_MEMCPY:
+                return change(GraphChange::bytes);
+            case CU_GRAPH_NODE_TYPE_GRAPH:
+                return change(GraphChange::child);
+            default:
+                return change(GraphChange::nothing);
+        }
     }
 };
 

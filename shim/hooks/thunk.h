@@ -16,6 +16,7 @@
 #include "api.h"
 #include "captures.h"
 #include "counters.h"
+#include "graph_contents.h"
 #include "outcome.h"
 #include "questions.h"
 #include "words.h"
@@ -164,6 +165,9 @@ struct Thunk<Row, R(A...)> {
                 if (timing.use != nullptr) [[unlikely]]
                     if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
             }
+            if constexpr (fills_graphs) {
+                if (succeeded(result) && is_current(thread)) fill_graph(thread, a...);
+            }
         }
         end(thread, result);
         outer(thread) = nullptr;
@@ -214,6 +218,16 @@ struct Thunk<Row, R(A...)> {
         Row::kind == EventKind::memory || Row::kind == EventKind::context ||
         Row::kind == EventKind::capture || Row::kind == EventKind::graph ||
         Row::kind == EventKind::communicator || has<Row>(traits::profiler_starts | traits::profiler_stops);
+
+    // What it puts into an executable graph is asked of the driver.
+    static constexpr bool fills_graphs = (Row::kind == EventKind::born || Row::kind == EventKind::graph) &&
+                                         (Row::traits & traits::object_bits) == traits::of_exec;
+
+    static void fill_graph(ThreadState& thread, const A&... a) {
+        uint64_t words[4];
+        Row::Words::store(words, Arguments(a...), true);
+        tell_contents(thread, Row::kind, words);
+    }
 
     static constexpr bool blocks = Row::kind == EventKind::sync || has<Row>(traits::blocking);
 

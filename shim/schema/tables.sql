@@ -170,10 +170,11 @@ CREATE TABLE collective (
   flags INTEGER
 );
 
--- Graphs that were instantiated, with their child graphs' contents: a row for each state that was launched.
+-- Graphs that were instantiated, with their child graphs' contents: a row for each state that they were made,
+-- updated or launched in.
 CREATE TABLE graph (
   id INTEGER PRIMARY KEY, handle_id INTEGER NOT NULL,
-  kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER,  -- enabled nodes; NULL: not recorded
+  kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER,  -- nodes that are on; NULL: not recorded
   bytes INTEGER                                                     -- of the copies
 );
 -- The kernels in it by function: how often a launch of the graph runs each.

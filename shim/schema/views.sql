@@ -159,17 +159,24 @@ LEFT JOIN api a ON a.id = c.api_id
 LEFT JOIN v_stream st ON st.id = c.stream_id
 LEFT JOIN thread t ON t.id = c.thread_id;
 
--- Instantiated graphs, and their launches.
+-- What one launch of an executable graph runs: a row for each state it was in. Child graphs' nodes count,
+-- nodes that are switched off do not. NULL: not recorded.
 CREATE VIEW v_graph AS
-SELECT g.id, h.handle, g.kernels, g.copies, g.memsets, g.other, h.born_ns, h.died_ns
+SELECT g.id, h.handle, g.kernels, g.copies, g.memsets,
+  g.other,                                          -- host functions, events, waits, allocations, empty nodes
+  g.bytes,                                          -- of the copies
+  h.born_ns, h.died_ns
 FROM graph g LEFT JOIN v_handle h ON h.id = g.handle_id;
+
+-- Launches of graphs, with what each ran. A captured one ran nothing: it became part of another graph.
 CREATE VIEW v_graph_launch AS
 SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, l.thread_id, st.stream, l.stream_id, st.device_id, st.device, l.graph_id, g.handle AS graph,
-  g.kernels, g.copies, g.memsets, g.other,
+  g.kernels, g.copies, g.memsets, g.other, g.bytes,
   l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
-  (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished, (l.flags & 8) / 8 AS recovered
+  l.flags & 1 AS captured, (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished,
+  (l.flags & 8) / 8 AS recovered
 FROM graph_launch l
 LEFT JOIN v_graph g ON g.id = l.graph_id
 LEFT JOIN v_stream st ON st.id = l.stream_id
@@ -376,6 +383,23 @@ SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, count(*) AS launc
   min(dur_ns) AS call_min_ns, max(dur_ns) AS call_max_ns,
   sum(device_dur_ns) AS device_sum_ns               -- NULL: no device times
 FROM v_launch WHERE captured = 0 AND failed = 0 AND unfinished = 0
+GROUP BY 1, 2;
+
+-- How often each kernel ran: launched by itself, and as part of launched graphs. Launches of graphs whose
+-- contents are not recorded (v_graph_launch: kernels IS NULL) are not in it.
+CREATE VIEW v_kernel_executed AS
+WITH
+  launched AS (
+    SELECT s.kernel, s.symbol, l.launches AS launched, 0 AS in_graphs
+    FROM (SELECT shape_id, count(*) AS launches FROM launch WHERE flags & 7 = 0 GROUP BY shape_id) l
+    LEFT JOIN v_shape s ON s.id = l.shape_id),
+  in_graphs AS (
+    SELECT h.name, h.symbol, 0, l.launches * k.count
+    FROM (SELECT graph_id, count(*) AS launches FROM graph_launch WHERE flags & 7 = 0 GROUP BY graph_id) l
+    JOIN graph_kernel k ON k.graph_id = l.graph_id LEFT JOIN v_handle h ON h.id = k.handle_id)
+SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, sum(launched) AS launched,
+  sum(in_graphs) AS in_graphs, sum(launched) + sum(in_graphs) AS executed
+FROM (SELECT * FROM launched UNION ALL SELECT * FROM in_graphs)
 GROUP BY 1, 2;
 
 CREATE VIEW v_copy_total AS

@@ -254,29 +254,6 @@ TEST_CASE("kernels inside a collective carry its group", "[translator]") {
     CHECK(trace.ask("SELECT group_id, inferred_group FROM v_launch") == "9|0 ; 9|1 ; -|0 ; -|0");
 }
 
-TEST_CASE("graphs say what they hold", "[translator]") {
-    Trace trace;
-    Events events;
-    events.call("cuStreamBeginCapture_v2", 1, 2, {0x5000});
-    events.call("cuLaunchKernel", 3, 4, {0xf00, 0x5000, kGrid, kBlock}, {.flags = kCaptured});
-    events.call("cuLaunchKernel", 5, 6, {0xf00, 0x5000, kGrid, kBlock}, {.flags = kCaptured});
-    events.call("cuMemcpyHtoDAsync_v2", 7, 8, {0x1000, 0x2000, 8, 0x5000}, {.flags = kCaptured});
-    events.call("cuStreamEndCapture", 9, 10, {0x5000, 0x9a});
-    events.call("cuGraphInstantiateWithFlags", 11, 12, {0xea, 0x9a, 0});
-    events.call("cuGraphDestroy", 13, 14, {0x9a});
-    events.call("cuGraphLaunch", 15, 16, {0xea, 0x5000});
-    events.call("cuGraphCreate", 17, 18, {0x9b});
-    events.call("cuGraphAddKernelNode_v2", 19, 20, {0x9b, 0xd1, 0xf00});
-    events.call("cuGraphAddEmptyNode", 21, 22, {0x9b, 0xd2});
-    events.call("cuGraphInstantiateWithFlags", 23, 24, {0xeb, 0x9b, 0});
-    trace.write(events);
-    CHECK(trace.ask("SELECT kernels, copies, memsets, other, died_ns FROM v_graph") ==
-          "2|1|0|0|- ; 1|0|0|1|-");
-    CHECK(trace.ask("SELECT graph, stream, kernels FROM v_graph_launch") == "0xea|0x5000|2");
-    CHECK(trace.ask("SELECT sum(captured) FROM v_launch") == "2");
-    CHECK(trace.ask("SELECT count(*) FROM v_kernel_total") == "0");
-}
-
 TEST_CASE("a primary context ends when nobody retains it", "[translator]") {
     Trace trace(2);
     Events events;

@@ -1,0 +1,223 @@
+#include "graph_contents.h"
+
+#include <sys/mman.h>
+
+#include "../names.h"
+#include "../system.h"
+#include "cuda_words.h"
+#include "driver_api.h"
+#include "resolve.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr size_t kMostNames = 8192;  // functions of one graph that are asked for their names
+constexpr int kDeepest = 32;         // child graphs in child graphs
+
+// The driver's functions. An older one tells kernels in the older form, whose fields are the first of the
+// newer.
+struct Questions {
+    decltype(::cuGraphGetNodes)* nodes;
+    decltype(::cuGraphNodeGetType)* type;
+    decltype(::cuGraphKernelNodeGetParams_v2)* kernel;
+    decltype(::cuGraphMemcpyNodeGetParams)* copy;
+    decltype(::cuGraphChildGraphNodeGetGraph)* child;
+
+    template <class F>
+    static void find(F*& function, const char* name) {
+        function = reinterpret_cast<F*>(driver_function(name));
+    }
+    Questions() {
+        find(nodes, "cuGraphGetNodes");
+        find(type, "cuGraphNodeGetType");
+        find(kernel, "cuGraphKernelNodeGetParams_v2");
+        if (kernel == nullptr) find(kernel, "cuGraphKernelNodeGetParams");
+        find(copy, "cuGraphMemcpyNodeGetParams");
+        find(child, "cuGraphChildGraphNodeGetGraph");
+    }
+    bool are_known() const {
+        return nodes != nullptr && type != nullptr && kernel != nullptr && copy != nullptr &&
+               child != nullptr;
+    }
+};
+
+// Where handles are kept while nodes are gone through. The pages that are not needed are never made.
+class Scratch {
+  public:
+    struct Room {
+        CUgraphNode nodes[kMostNodes];
+        uint64_t named[kMostNames];
+    };
+
+    Scratch() {
+        void* memory = mmap(nullptr, sizeof(Room), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        room_ = memory == MAP_FAILED ? nullptr : static_cast<Room*>(memory);
+    }
+    ~Scratch() {
+        if (room_ != nullptr) munmap(room_, sizeof(Room));
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    Room* room() { return room_; }
+
+  private:
+    Room* room_;
+};
+
+class Walk {
+  public:
+    Walk(ThreadState& thread, Scratch::Room& room) : thread_(thread), room_(room) {}
+
+    bool tell(CUgraph graph, uint64_t exec, uint64_t below) {
+        return ask_.are_known() && mark(exec, below, false) && tell_graph(graph, 0) && flush() &&
+               mark(exec, below, true);
+    }
+
+  private:
+    bool mark(uint64_t exec, uint64_t below, bool end) {
+        const uint64_t words[4] = {exec, below, told_, end ? uint64_t{1} : 0};
+        return write(EventKind::graph_content, words);
+    }
+
+    bool write(EventKind kind, const uint64_t (&words)[4]) {
+        Slot* slot = open_slot(thread_, kNoApi, kind, 0);
+        if (slot == nullptr) return false;
+        for (size_t i = 0; i < 4; ++i) slot->word[i] = words[i];
+        slot->exit = slot->enter;
+        complete_slot(slot);
+        return true;
+    }
+
+    bool flush() {
+        if (told_ % 2 == 0) return true;
+        pair_[2] = pair_[3] = 0;
+        return write(EventKind::graph_nodes, pair_);
+    }
+
+    bool tell_node(GraphNode kind, CUgraphNode node, uint64_t value) {
+        uint64_t* words = &pair_[told_++ % 2 * 2];
+        words[0] = words::number(node) | static_cast<uint64_t>(kind) << kNodeShift;
+        words[1] = value;
+        return told_ % 2 != 0 || write(EventKind::graph_nodes, pair_);
+    }
+
+    bool tell_graph(CUgraph graph, int depth) {
+        size_t count = 0;
+        if (depth > kDeepest || ask_.nodes(graph, nullptr, &count) != CUDA_SUCCESS) return false;
+        if (count == 0) return true;
+        if (count > kMostNodes - used_ || told_ + count > kMostNodes) return false;
+        CUgraphNode* nodes = room_.nodes + used_;
+        used_ += count;
+        if (ask_.nodes(graph, nodes, &count) != CUDA_SUCCESS) return false;
+        for (size_t i = 0; i < count; ++i)
+            if (!tell(nodes[i], depth)) return false;
+        used_ = static_cast<size_t>(nodes - room_.nodes);
+        return true;
+    }
+
+    bool tell(CUgraphNode node, int depth) {
+        CUgraphNodeType type = {};
+        if (ask_.type(node, &type) != CUDA_SUCCESS) return false;
+        switch (type) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                return tell_kernel(node);
+            case CU_GRAPH_NODE_TYPE_MEMCPY:
+                return tell_copy(node);
+            case CU_GRAPH_NODE_TYPE_MEMSET:
+                return tell_node(GraphNode::memset, node, 0);
+            case CU_GRAPH_NODE_TYPE_GRAPH:
+                return tell_child(node, depth);
+            case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+                return false;  // how often its body runs, only the device knows
+            default:
+                return tell_node(GraphNode::other, node, 0);
+        }
+    }
+
+    bool tell_kernel(CUgraphNode node) {
+        CUDA_KERNEL_NODE_PARAMS_v2 params = {};
+        if (ask_.kernel(node, &params) != CUDA_SUCCESS) return false;
+        const uint64_t function = function_of(params);
+        if (is_first(function)) tell_name(thread_, function);
+        return tell_node(GraphNode::kernel, node, function);
+    }
+
+    static uint64_t function_of(const CUDA_KERNEL_NODE_PARAMS_v2& params) {
+        return params.func != nullptr ? words::number(params.func) : words::number(params.kern);
+    }
+
+    // That it is a copy is true even of one that the driver does not describe.
+    bool tell_copy(CUgraphNode node) {
+        CUDA_MEMCPY3D shape = {};
+        const bool is_described = ask_.copy(node, &shape) == CUDA_SUCCESS;
+        return tell_node(GraphNode::copy, node, is_described ? words::bytes_of(shape) : kNotTold);
+    }
+
+    bool tell_child(CUgraphNode node, int depth) {
+        CUgraph graph = nullptr;
+        return ask_.child(node, &graph) == CUDA_SUCCESS && tell_node(GraphNode::child, node, 0) &&
+               tell_graph(graph, depth + 1) && tell_node(GraphNode::end, node, 0);
+    }
+
+    bool is_first(uint64_t function) {
+        const size_t start = function * 0x9e3779b97f4a7c15 >> 51;
+        static_assert(kMostNames == size_t{1} << (64 - 51));
+        for (size_t i = 0; i < kMostTries; ++i) {
+            uint64_t& there = room_.named[(start + i) % kMostNames];
+            if (there == function) return false;
+            if (there != 0) continue;
+            there = function;
+            return true;
+        }
+        return true;
+    }
+    static constexpr size_t kMostTries = 64;
+
+    ThreadState& thread_;
+    Scratch::Room& room_;
+    Questions ask_;
+    size_t used_ = 0;
+    uint64_t told_ = 0;
+    uint64_t pair_[4] = {};
+};
+
+// Where the call took it from, and below which node it put it.
+struct Source {
+    uint64_t graph;
+    uint64_t below;
+};
+
+Source source_of(EventKind kind, const uint64_t (&words)[4]) {
+    if (kind == EventKind::born) return {words[1], 0};
+    switch (static_cast<GraphChange>(words[3])) {
+        case GraphChange::contents:
+            return {words[1], 0};
+        case GraphChange::child:
+            return {words[2], words[1]};
+        default:
+            return {};
+    }
+}
+
+}  // namespace
+
+void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[4]) {
+    if (kind == EventKind::graph && words[3] == static_cast<uint64_t>(GraphChange::function)) {
+        if (live->wanted.load(std::memory_order_relaxed) != 0) answer_name(thread, words[2]);
+        return;
+    }
+    const Source source = source_of(kind, words);
+    if (source.graph == 0) return;
+    const KeepErrno keep;
+    const uint64_t started = ticks();
+    Scratch scratch;
+    if (scratch.room() != nullptr)
+        Walk(thread, *scratch.room()).tell(reinterpret_cast<CUgraph>(source.graph), words[0], source.below);
+    const uint64_t over = ticks();
+    if (thread.ring != nullptr) add(thread.ring->own_ticks, over - started);
+    // What the thread did since the call was ours.
+    if (thread.last_exit != 0) thread.last_exit = over;
+}
+
+}  // namespace gpushim::shim

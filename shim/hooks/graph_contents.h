@@ -1,0 +1,18 @@
+// What a call has put into an executable graph, told by the program's thread as soon as the call succeeded:
+// the driver is asked for the nodes, past every hook, and its answers go into the ring. Promise: questions
+// only, none about what the call has not just used; no allocation from the heap; at most kMostNodes.
+// What could not be told to the end counts as not told.
+//
+//   graph_content  graph_nodes …  graph_content      names of functions in between (names.h)
+#pragma once
+
+#include "../recorder.h"
+
+namespace gpushim::shim {
+
+constexpr size_t kMostNodes = 65'536;
+
+// `words`: of the call's event. Does nothing where they say that it changed no contents as a whole.
+[[gnu::noinline]] void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[4]);
+
+}  // namespace gpushim::shim
