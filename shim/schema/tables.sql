@@ -216,11 +216,11 @@ CREATE TABLE marker (
   domain_id INTEGER,         -- name.id of NVTX's domain; NULL: the default one
   category INTEGER,          -- NVTX's; its name is a marker of kind `category`; NULL: none
   payload REAL,              -- NVTX's; NULL: none
-  flags INTEGER
   dur_ns INTEGER,            -- of a pop or range_end: since its beginning; NULL: that was not recorded
+  flags INTEGER
 );
-
 CREATE INDEX category_name ON marker (category) WHERE kind = 'category';
+
 -- Ticks, CLOCK_MONOTONIC and CLOCK_REALTIME at the same moment.
 CREATE TABLE clock (mono_ns INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, real_ns INTEGER NOT NULL);
 
