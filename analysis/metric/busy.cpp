@@ -11,7 +11,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kLongestPieceNs = 10'000'000'000;  // what is in memory at one time
-constexpr double kAllTimed = 0.98;                    // from here on the rest is bounded, not guessed at
+constexpr double kAllTimed = 0.98;                   // from here on the rest is bounded, not guessed at
 
 // Calls and spans that reach beyond the moment; what does not is forgotten from time to time.
 template <class Item>
@@ -239,24 +239,35 @@ Figure DeviceBusy::as_it_ran() const {
     return figure;
 }
 
+// How busy the time outside of windows can have been.
+double DeviceBusy::rest_high() const {
+    int64_t timed_ns = 0, high_ns = 0;
+    for (const SpanBusy& busy : windows) {
+        if (!counts(busy)) continue;
+        timed_ns += busy.span.length_ns();
+        high_ns += busy.high_ns;
+    }
+    return std::clamp(share_of(may_be_busy_ns - high_ns, run.length_ns() - timed_ns), 0.0, 1.0);
+}
+
 Figure DeviceBusy::without_us() const {
     const auto estimate = ratio_of(parts(windows, &SpanBusy::estimate));
     if (!estimate) return as_it_ran();
-    const double at_least = *ratio_of(parts(windows, &SpanBusy::at_least));
-    const double at_most = *ratio_of(parts(windows, &SpanBusy::at_most));
-    Figure figure = {estimate, std::min(at_least, *estimate), std::max(at_most, *estimate)};
-    const double rest = 1 - timed_share();
+    const double timed = timed_share(), most = rest_high();
+    double at_least = std::min(*estimate, *ratio_of(parts(windows, &SpanBusy::at_least)));
+    double at_most = std::max(*estimate, *ratio_of(parts(windows, &SpanBusy::at_most)));
+    double rest_low = 0, rest_high = most;  // where only bounds are known
     if (const auto low = sampling_range(parts(windows, &SpanBusy::at_least)); low && sampled()) {
-        figure.low = std::min(figure.low, low->low);
-        figure.high = std::max(figure.high, sampling_range(parts(windows, &SpanBusy::at_most))->high);
-    } else {
-        // Of time that is not timed only the bounds are known.
-        figure.low *= 1 - rest;
-        figure.high = figure.high * (1 - rest) + rest;
+        at_least = std::min(at_least, low->low);
+        at_most = std::max(at_most, sampling_range(parts(windows, &SpanBusy::at_most))->high);
+        rest_low = std::clamp(at_least, 0.0, most);
+        rest_high = std::clamp(at_most, 0.0, most);
     }
-    figure.low = std::max(0.0, figure.low);
-    figure.high = std::min(1.0, figure.high);
-    return figure;
+    const auto mixed = [&](double in_windows, double rest) {
+        return std::clamp(timed * in_windows + (1 - timed) * rest, 0.0, 1.0);
+    };
+    return {mixed(*estimate, std::min(*estimate, most)), mixed(at_least, rest_low),
+            mixed(at_most, rest_high)};
 }
 
 std::vector<DeviceBusy> busy_of(const Trace& trace) { return Pass(trace).run(); }

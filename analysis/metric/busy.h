@@ -32,6 +32,7 @@ struct DeviceBusy {
     bool sampled() const;
     Figure without_us() const;  // the program's own; what it is estimated from: windows that are not refused
     Figure as_it_ran() const;   // with our events in it: hard bounds, and in windows a measured figure
+    double rest_high() const;   // the time outside of windows was at most so busy
     std::string why() const;    // there is no share; empty: there is one
 };
 

@@ -1,0 +1,274 @@
+// Busy shares of whole traces, made by hand: windows, coverage, work from before a window, and what is said
+// where there are no device times.
+#include "analysis/metric/busy.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "shim/schema.h"
+
+using namespace gpushim::analysis;
+
+namespace {
+
+constexpr int64_t kEventNs = 2500, kRecordNs = 1500, kLatencyNs = 4000;
+
+// A trace of one thread, one device and `streams` streams. Level error 1 is exact with two events, 2 is ±1 us
+// and has none.
+class Made {
+  public:
+    explicit Made(int streams = 1) : trace_{"made.db", Database::in_memory(), 1, {}, {}, "", "", "", 0, ""} {
+        run(gpushim_schema_tables);
+        run("INSERT INTO meta VALUES ('started_mono_ns', 0)");
+        run("INSERT INTO device VALUES (0, 'GPU-0', 'Made', 1, '')");
+        run("INSERT INTO handle VALUES (1, 'context', 1, 0, NULL, NULL, 0, NULL)");
+        run("INSERT INTO context VALUES (1, 1, 0)");
+        run("INSERT INTO api VALUES (1, 'cuCtxSynchronize', 'cuCtxSynchronize', 'sync')");
+        for (int i = 1; i <= streams; ++i)
+            run("INSERT INTO stream VALUES (" + std::to_string(i) + ", NULL, 1, 'made', NULL, 1, 0)");
+        run("INSERT INTO level_error VALUES (1, 'events', 1, 0, 0, 0, 0, 0, 2),"
+            " (2, 'events', 0, 1000, 1000, 1000, 1000, 500, 0), (3, 'events', 1, 0, 0, 0, 0, 0, 0)");
+    }
+    void run(const std::string& sql) { trace_.base.run(sql); }
+    void launch(int64_t enter_ns, int64_t exit_ns, int stream = 1) {
+        row("launch", {enter_ns, exit_ns - enter_ns, 1, stream, 1, kNull, 0});
+    }
+    void timed(int64_t enter_ns, int64_t exit_ns, int64_t start_ns, int64_t end_ns, int error,
+               int stream = 1) {
+        launch(enter_ns, exit_ns, stream);
+        row("launch_device", {enter_ns, start_ns - enter_ns, end_ns - start_ns, error});
+    }
+    void sync(int64_t enter_ns, int64_t exit_ns) {
+        row("sync", {enter_ns, exit_ns - enter_ns, 1, 1, 1, kNull, 1, kNull, 0});
+    }
+    void window(int64_t from_ns, int64_t until_ns, int64_t operations, int64_t timed, int64_t own_ns = 0) {
+        row("\"window\"",
+            {from_ns, 0, until_ns - from_ns, 1, until_ns - from_ns, operations, timed, 0, own_ns});
+    }
+    void clock() { row("device_clock", {0, 1, 0, 100, kNull, kNull, kEventNs, kRecordNs, kLatencyNs, 0}); }
+    void ends(int64_t ns) { row("clock", {ns, ns, ns}); }
+    DeviceBusy busy() const {
+        const auto all = busy_of(trace_);
+        REQUIRE(all.size() == 1);
+        return all[0];
+    }
+
+  private:
+    static constexpr int64_t kNull = INT64_MIN;
+    void row(const std::string& table, std::initializer_list<int64_t> values) {
+        std::string sql;
+        for (const int64_t value : values)
+            sql += (sql.empty() ? "" : ", ") + (value == kNull ? "NULL" : std::to_string(value));
+        run("INSERT INTO " + table + " VALUES (" + sql + ")");
+    }
+    Trace trace_;
+};
+
+}  // namespace
+
+//  window   |──────────────────────────────|  0 to 1000 us
+//  stream 1    ███200███      ██100██
+//  stream 2         ███200███                  100 of it at the same time
+TEST_CASE("operations at the same time count once", "[busy]") {
+    Made made(2);
+    made.timed(90'000, 94'000, 100'000, 300'000, 3);
+    made.timed(190'000, 194'000, 200'000, 400'000, 3, 2);
+    made.timed(590'000, 594'000, 600'000, 700'000, 3);
+    made.window(0, 1'000'000, 3, 3);
+    made.ends(1'000'000);
+    const DeviceBusy busy = made.busy();
+    CHECK(busy.level() == "events");
+    CHECK(!busy.sampled());
+    CHECK(*busy.as_it_ran().share == Approx(0.4));
+    CHECK(busy.as_it_ran().low == Approx(0.4));
+    CHECK(busy.as_it_ran().high == Approx(0.4));
+    CHECK(*busy.without_us().share == Approx(0.4));
+    CHECK(*busy.coverage() == 1);
+}
+
+//  window   |──────────────────────────────|  0 to 100 us
+//  it is in    (─██████─)        (─██████─)    20 us each, ±1 us at both ends
+TEST_CASE("bounds are the most and the least that may have run", "[busy]") {
+    Made made;
+    made.timed(5000, 9000, 10'000, 30'000, 2);
+    made.timed(50'000, 54'000, 60'000, 80'000, 2);
+    made.window(0, 100'000, 2, 2);
+    made.ends(100'000);
+    const Figure figure = made.busy().as_it_ran();
+    CHECK(figure.low == Approx(0.36));
+    CHECK(*figure.share == Approx(0.40));
+    CHECK(figure.high == Approx(0.44));
+}
+
+TEST_CASE("an operation at a window's edge is clipped", "[busy]") {
+    Made made;
+    made.timed(5000, 9000, 80'000, 120'000, 3);
+    made.sync(130'000, 140'000);
+    made.window(0, 100'000, 1, 1);
+    made.ends(200'000);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 1);
+    CHECK(busy.windows[0].busy_ns == 20'000);
+    CHECK(busy.windows[0].span == Interval{0, 100'000});
+}
+
+//  launches   L L L |L  L  L  L |L
+//  stream     ▒▒▒▒▒▒▒▒▒▒▒██████████████▒▒▒     ▒ no device times
+//  span                  |────────────|
+TEST_CASE("a stream that is behind is looked at from its first operation with device times", "[busy]") {
+    Made made;
+    for (int64_t i = 0; i < 3; ++i) made.launch(i * 10'000, i * 10'000 + 4000);
+    for (int64_t i = 0; i < 4; ++i)
+        made.timed(100'000 + i * 10'000, 104'000 + i * 10'000, 180'000 + i * 20'000, 198'000 + i * 20'000, 3);
+    made.launch(150'000, 154'000);
+    made.sync(160'000, 300'000);
+    made.window(100'000, 140'000, 4, 4);
+    made.ends(300'000);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 1);
+    CHECK(busy.windows[0].span == Interval{180'000, 258'000});
+    CHECK(busy.windows[0].busy_ns == 72'000);
+    CHECK(busy.windows[0].low_ns == 72'000);
+    CHECK(busy.windows[0].high_ns == 72'000);
+    CHECK(busy.sampled());
+}
+
+//  launches   L |         L    |
+//  stream      ▒▒▒▒▒▒?         ███      the first may have run until the second began
+TEST_CASE("work from before a window that nobody waited for may still run in it", "[busy]") {
+    Made made;
+    made.launch(0, 4000);
+    made.timed(150'000, 154'000, 153'000, 163'000, 3);
+    // Not queued: the stream had been empty.
+    made.run("UPDATE level_error SET queued = 0 WHERE id = 3");
+    made.window(100'000, 200'000, 1, 1);
+    made.ends(200'000);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 1);
+    CHECK(busy.windows[0].span == Interval{100'000, 200'000});
+    CHECK(busy.windows[0].busy_ns == 10'000);
+    CHECK(busy.windows[0].low_ns == 10'000);
+    CHECK(busy.windows[0].high_ns == 63'000);
+}
+
+TEST_CASE("what was launched before a window with device times counts in it", "[busy]") {
+    //  |──────────── window ────────────|──────────── window ────────────|
+    //                       ██████████████████
+    Made made;
+    made.timed(50'000, 54'000, 80'000, 120'000, 3);
+    made.timed(60'000, 64'000, 120'000, 130'000, 3);
+    made.window(0, 100'000, 2, 2);
+    made.window(100'000, 200'000, 0, 0);
+    made.ends(200'000);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 2);
+    CHECK(busy.windows[0].busy_ns == 20'000);
+    CHECK(busy.windows[1].busy_ns == 30'000);
+    CHECK(*busy.as_it_ran().share == Approx(0.25));
+}
+
+TEST_CASE("too little coverage is refused, a little too little is not", "[busy]") {
+    for (const int64_t timed : {89, 91}) {
+        Made made;
+        made.timed(10'000, 14'000, 20'000, 60'000, 3);
+        made.sync(80'000, 90'000);
+        made.window(0, 100'000, 100, timed);
+        made.ends(100'000);
+        const DeviceBusy busy = made.busy();
+        CHECK(busy.without_us().share.has_value() == (timed == 91));
+        CHECK(busy.why().empty() == (timed == 91));
+        CHECK(busy.level() == (timed == 91 ? "events" : "host"));
+        CHECK(busy.without_us().high >= 0.4);
+    }
+}
+
+//  launches  L    L    [sync──]          L   [sync─]
+//  may be    ├────────────────┤          ├─────────┤      100 + 60 of 400
+TEST_CASE("without device times there are bounds and no figure", "[busy]") {
+    Made made;
+    made.launch(0, 4000);
+    made.launch(50'000, 54'000);
+    made.sync(60'000, 100'000);
+    made.launch(200'000, 204'000);
+    made.sync(210'000, 260'000);
+    made.ends(400'000);
+    const DeviceBusy busy = made.busy();
+    CHECK(busy.level() == "host");
+    CHECK(!busy.without_us().share);
+    CHECK(busy.without_us().low == 0);
+    CHECK(busy.without_us().high == Approx(0.4));
+    CHECK(busy.why() == "device times are not recorded");
+}
+
+TEST_CASE("a device that did nothing was idle", "[busy]") {
+    Made made;
+    made.ends(100'000);
+    const DeviceBusy busy = made.busy();
+    CHECK(*busy.without_us().share == 0);
+    CHECK(busy.without_us().high == 0);
+    CHECK(busy.why().empty());
+}
+
+//  with our events   a launch every 7 us, 2 of it busy; without them every 4 us
+TEST_CASE("the share is that of the program without our events", "[busy]") {
+    Made made;
+    constexpr int64_t kLaunches = 2000;
+    for (int64_t i = 0; i < kLaunches; ++i) {
+        const int64_t enter_ns = i * 7000 + 1500;
+        made.timed(enter_ns, enter_ns + 4000, enter_ns + 8000, enter_ns + 10'000, 1);
+    }
+    made.clock();
+    made.window(0, kLaunches * 7000, kLaunches, kLaunches, kLaunches * 2 * kRecordNs);
+    made.ends(kLaunches * 7000);
+    const DeviceBusy busy = made.busy();
+    CHECK(*busy.as_it_ran().share == Approx(2.0 / 7).margin(0.001));
+    CHECK(*busy.without_us().share == Approx(0.5).margin(0.001));
+    CHECK(busy.without_us().low <= 0.5);
+    CHECK(busy.without_us().high >= 0.499);
+    REQUIRE(busy.windows.size() == 1);
+    CHECK(busy.windows[0].undisturbed);
+}
+
+//  windows  |─|         |─|         |─|       1 ms of 10 ms each
+//  stream    ██▒▒▒▒▒▒▒▒▒▒██▒▒▒▒▒▒▒▒▒▒██▒▒▒▒   ▒ may be busy: nobody waited
+TEST_CASE("a run from windows is an estimate with a range", "[busy]") {
+    Made made;
+    made.run("UPDATE level_error SET queued = 0 WHERE id = 3");
+    made.clock();
+    for (int64_t i = 0; i < 10; ++i) {
+        const int64_t from_ns = i * 10'000'000;
+        made.timed(from_ns + 10'000, from_ns + 14'000, from_ns + 100'000, from_ns + 500'000 + i * 10'000, 3);
+        made.launch(from_ns + 1'100'000, from_ns + 1'104'000);
+        made.window(from_ns, from_ns + 1'000'000, 1, 1);
+    }
+    made.ends(100'000'000);
+    const Figure figure = made.busy().without_us();
+    CHECK(made.busy().sampled());
+    CHECK(made.busy().timed_share() == Approx(0.1));
+    CHECK(*figure.share == Approx(0.445));
+    CHECK(figure.low > 0.41);
+    CHECK(figure.low < 0.44);
+    CHECK(figure.high > 0.45);
+    CHECK(figure.high < 0.48);
+}
+
+TEST_CASE("one window does not speak for the rest of its run, but the host's bounds do", "[busy]") {
+    Made made;
+    made.timed(10'000, 14'000, 100'000, 500'000, 3);
+    made.window(0, 1'000'000, 1, 1);
+    made.ends(10'000'000);
+    SECTION("nothing more was launched") {
+        const Figure figure = made.busy().without_us();
+        CHECK(*figure.share == Approx(0.04));
+        CHECK(figure.low == Approx(0.04));
+        CHECK(figure.high == Approx(0.04));
+    }
+    SECTION("something was launched later") {
+        made.launch(4'000'000, 4'004'000);
+        made.sync(5'000'000, 9'000'000);
+        const Figure figure = made.busy().without_us();
+        CHECK(*figure.share == Approx(0.4));
+        CHECK(figure.low == Approx(0.04));
+        CHECK(figure.high == Approx(0.54));
+    }
+}
