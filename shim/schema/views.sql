@@ -50,8 +50,8 @@ SELECT s.id, s.handle_id, h.name AS kernel, h.symbol, a.name AS api,
   s.cluster_x, s.cluster_y, s.cluster_z, s.attributes
 FROM shape s LEFT JOIN v_handle h ON h.id = s.handle_id LEFT JOIN api a ON a.id = s.api_id;
 
--- Kernel launches. `dur_ns` and `exit_ns` are of the call on the host; device_* are NULL until device times
--- are taken.
+-- Kernel launches. `dur_ns` and `exit_ns` are of the call on the host, device_* of the kernel on the device:
+-- NULL where they are not recorded. The true start lies between start_low_ns and start_high_ns, the end likewise.
 CREATE VIEW v_launch AS
 SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
@@ -60,7 +60,16 @@ SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   sh.grid_x, sh.grid_y, sh.grid_z, sh.block_x, sh.block_y, sh.block_z, sh.shared_bytes,
   sh.cluster_x, sh.cluster_y, sh.cluster_z, sh.attributes,
   l.shape_id, l.group_id,
-  l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
+  -- host: it began after start_low_ns, more is not known; NULL: it did not run
+  CASE WHEN l.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  e.queued,                                         -- 1: the times are stamps; 0: estimates
+  CASE WHEN l.flags & 3 = 0 THEN l.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+    AS start_low_ns,
+  l.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
+  l.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
+  l.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
+  e.likely_ns AS likely_error_ns,                   -- of device_start_ns and the end, in 95 of 100 cases
   l.flags & 1 AS captured, (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished,
   (l.flags & 8) / 8 AS recovered, (l.flags & 16) / 16 AS inferred_group
 FROM launch l
@@ -84,7 +93,16 @@ SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   (c.flags & 32) / 32 AS blocking,                  -- a form of the call that may block the host
   CASE WHEN c.flags & 32 AND c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_s,
   c.group_id,
-  c.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  c.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
+  -- host: it began after start_low_ns, more is not known; NULL: it did not run
+  CASE WHEN c.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  e.queued,                                         -- 1: the times are stamps; 0: estimates
+  CASE WHEN c.flags & 3 = 0 THEN c.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+    AS start_low_ns,
+  c.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
+  c.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
+  c.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
+  e.likely_ns AS likely_error_ns,                   -- of device_start_ns and the end, in 95 of 100 cases
   c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished,
     (c.flags & 8) / 8 AS recovered
 FROM copy c
@@ -100,7 +118,16 @@ SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,
   m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, m.thread_id, st.stream, m.stream_id, st.device_id, st.device, a.name AS api, m.bytes, m.group_id,
   (m.flags & 32) / 32 AS blocking,
-  m.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  m.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
+  -- host: it began after start_low_ns, more is not known; NULL: it did not run
+  CASE WHEN m.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  e.queued,                                         -- 1: the times are stamps; 0: estimates
+  CASE WHEN m.flags & 3 = 0 THEN m.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+    AS start_low_ns,
+  m.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
+  m.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
+  m.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
+  e.likely_ns AS likely_error_ns,                   -- of device_start_ns and the end, in 95 of 100 cases
   m.flags & 1 AS captured, (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished,
     (m.flags & 8) / 8 AS recovered
 FROM memset m
@@ -281,10 +308,35 @@ CREATE VIEW v_host_gap AS
 SELECT g.enter_ns, g.dur_ns, t.tid, g.thread_id, g.running_ns, g.dur_ns - g.running_ns AS blocked_ns, g.class
 FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
 
--- Windows in which device times were taken. Empty: not recorded yet.
+-- Windows in which device times were taken, by device. Figures of less than 0.99 coverage are marked, of less
+-- than 0.90 refused.
 CREATE VIEW v_window AS
-SELECT w.enter_ns, w.dur_ns, w.device_id, d.name AS device, w.coverage
+SELECT w.enter_ns, w.dur_ns, w.enter_ns + w.dur_ns AS exit_ns,
+  w.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  w.slot,                                           -- of 10 s; NULL: it was asked for
+  w.planned_ns, w.device_id, d.name AS device, w.operations, w.timed,
+  CASE WHEN w.operations > 0 THEN w.timed * 1.0 / w.operations END AS coverage,
+  w.legacy_events,                                  -- of ours, where each is a barrier
+  w.own_host_ns                                     -- what our events took of the program's threads
 FROM window w LEFT JOIN device d ON d.id = w.device_id;
+
+-- How well the device's clock is known, and what an event of ours takes.
+CREATE VIEW v_device_clock AS
+SELECT k.mono_ns, k.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, k.context_id,
+  coalesce(k.device_id, c.device_id) AS device_id, d.name AS device,
+  k.error_ns, k.drift_ppb, k.residual_ns, k.event_ns, k.record_ns, k.latency_ns, k.latency_spread_ns
+FROM device_clock k
+LEFT JOIN context c ON c.id = k.context_id
+LEFT JOIN device d ON d.id = coalesce(k.device_id, c.device_id);
+
+-- What we have cost, as shares of the time: own_share is that of the thread that paid most.
+CREATE VIEW v_cost AS
+SELECT mono_ns, mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, span_ns, events, hook_ns,
+  device_time_ns, host_state_ns, busiest_ns, harvest_ns, writer_cpu_ns,
+  CASE WHEN span_ns > 0 THEN busiest_ns * 1.0 / span_ns END AS own_share,
+  CASE WHEN span_ns > 0 THEN writer_cpu_ns * 1.0 / span_ns END AS writer_share,
+  CASE WHEN events > 0 THEN hook_ns * 1.0 / events END AS hook_ns_per_event
+FROM cost;
 
 -- What NVML showed of a device, one row for each sample: once a second, or once in five where asking is slow.
 -- Columns and units: README.md. NULL: not recorded.
@@ -321,6 +373,45 @@ SELECT t.device_id, d.name AS device, d.uuid AS device_uuid,
   t.links,                                          -- NVLinks, or lanes of PCIe
   t.bytes_per_s                                     -- each way, of all of them, before protocols
 FROM topology t LEFT JOIN device d ON d.id = t.device_id LEFT JOIN device p ON p.id = t.peer_id;
+
+-- Everything that ran on a device, whatever its table: calls that were captured, failed or never returned are
+-- left out. Bounds as in v_launch.
+CREATE VIEW v_operation AS
+WITH o AS (
+  SELECT 'launch' AS kind, (SELECT kernel FROM v_shape WHERE id = l.shape_id) AS name, l.enter_ns, l.dur_ns,
+    l.thread_id, l.stream_id, l.group_id, d.start_offset_ns, d.dur_ns AS device_dur_ns, d.level_error_id
+  FROM launch l LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns WHERE l.flags & 7 = 0
+  UNION ALL
+  SELECT 'copy', CASE c.direction WHEN 1 THEN 'h2d' WHEN 2 THEN 'd2h' WHEN 3 THEN 'd2d' WHEN 4 THEN 'p2p'
+      WHEN 5 THEN 'h2h' END, c.enter_ns, c.dur_ns,
+    c.thread_id, c.stream_id, c.group_id, d.start_offset_ns, d.dur_ns, d.level_error_id
+  FROM copy c LEFT JOIN copy_device d ON d.enter_ns = c.enter_ns WHERE c.flags & 7 = 0
+  UNION ALL
+  SELECT 'memset', NULL, m.enter_ns, m.dur_ns,
+    m.thread_id, m.stream_id, m.group_id, d.start_offset_ns, d.dur_ns, d.level_error_id
+  FROM memset m LEFT JOIN memset_device d ON d.enter_ns = m.enter_ns WHERE m.flags & 7 = 0
+  UNION ALL
+  SELECT 'graph_launch', 'graph ' || g.graph_id, g.enter_ns, g.dur_ns,
+    g.thread_id, g.stream_id, NULL, d.start_offset_ns, d.dur_ns, d.level_error_id
+  FROM graph_launch g LEFT JOIN graph_launch_device d ON d.enter_ns = g.enter_ns WHERE g.flags & 7 = 0)
+SELECT o.kind,
+  o.name,                                           -- kernel, direction of a copy, number of a graph
+  o.enter_ns, o.dur_ns, o.enter_ns + o.dur_ns AS exit_ns,
+  o.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  o.thread_id, st.stream, o.stream_id, st.device_id, st.device, o.group_id,
+  o.enter_ns + o.start_offset_ns AS device_start_ns,
+  o.device_dur_ns,
+  o.enter_ns + o.start_offset_ns + o.device_dur_ns AS device_end_ns,
+  coalesce(e.level, 'host') AS level,
+  e.queued,                                         -- 1: the times are stamps; 0: estimates
+  o.enter_ns + coalesce(o.start_offset_ns - e.start_low_ns, 0) AS start_low_ns,
+  o.enter_ns + o.start_offset_ns + e.start_high_ns AS start_high_ns,
+  o.enter_ns + o.start_offset_ns + o.device_dur_ns - e.end_low_ns AS end_low_ns,
+  o.enter_ns + o.start_offset_ns + o.device_dur_ns + e.end_high_ns AS end_high_ns,
+  e.likely_ns AS likely_error_ns
+FROM o
+LEFT JOIN v_stream st ON st.id = o.stream_id
+LEFT JOIN level_error e ON e.id = o.level_error_id;
 
 -- Losses by reason, over all rings.
 CREATE VIEW v_drop AS
