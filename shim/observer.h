@@ -19,6 +19,7 @@ struct TimedOperation {
     int64_t exit_ns;
     int64_t stream_id;
     int64_t alike;  // operations with the same number take about the same time: the shape of a launch, …
+    uint64_t what;   // the first word of its event: a launch's function, …
     uint32_t context;
     uint32_t start;  // event_pool.h; kNoEvent: none
     uint32_t end;

@@ -75,6 +75,7 @@ void TimedOperations::operation(const Event& event, const Rows& rows) {
     last_->row = rows.count() - 1;
     last_->is_settled = false;
     last_->operation.operation = operation_of(static_cast<EventKind>(event.slot.kind));
+    last_->operation.what = event.slot.word[0];
     if (!waiting_.empty()) pair_waiting(event.ring_id, *last_);
 }
 
@@ -84,6 +85,7 @@ void TimedOperations::pair_waiting(uint64_t ring_id, const Newest& newest) {
         slot.is_paired = true;
         TimedOperation operation = slot.operation;
         operation.operation = newest.operation.operation;
+        operation.what = newest.operation.what;
         pairs_.push_back({operation, newest.row});
     }
 }

@@ -1,0 +1,121 @@
+#include "shim/queue_delay.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+using namespace gpushim::shim;
+
+namespace {
+
+// A device on which an operation starts δ after its call on an empty queue:  span = d + max(0, δ - slack).
+struct Device {
+    int64_t delay_ns = 4'000;
+    int64_t call_ns = 4'000;
+    double noise = 0;  // of durations
+    std::mt19937 engine{7};
+
+    Observed run(int64_t duration_ns, int64_t slack_ns) {
+        std::normal_distribution<double> around(1, noise > 0 ? noise : 1e-12);
+        const auto took_ns = std::llround(static_cast<double>(duration_ns) * around(engine));
+        return {true, slack_ns, took_ns + std::max<int64_t>(0, delay_ns - slack_ns), call_ns};
+    }
+};
+
+constexpr auto kLaunch = Operation::launch;
+
+}  // namespace
+
+TEST_CASE("a shape seen queued and not gives both delay and duration", "[queue_delay]") {
+    Device device;
+    QueueDelay learnt;
+    for (int i = 0; i < 20; ++i) learnt.learn(kLaunch, 1, device.run(2'000, -1'500 + 50 * i));
+    learnt.settle();
+    CHECK_FALSE(learnt.delay(kLaunch).is_known);  // nothing was queued
+    CHECK(learnt.wants_queued());
+    for (int i = 0; i < 2; ++i) learnt.learn(kLaunch, 1, device.run(2'000, 13'000 + i));
+    learnt.settle();
+    REQUIRE(learnt.delay(kLaunch).is_known);
+    CHECK(learnt.delay(kLaunch).ns == 4'000);
+    CHECK(learnt.delay(kLaunch).high_ns - learnt.delay(kLaunch).low_ns < 500);
+    CHECK(learnt.usual(kLaunch, 1).from_enter.ns == 8'000);
+    CHECK(learnt.usual(kLaunch, 1).duration.ns == 2'000);
+    CHECK_FALSE(learnt.wants_queued());
+}
+
+TEST_CASE("what is common does not push out the one that was queued", "[queue_delay]") {
+    Device device;
+    QueueDelay learnt;
+    learnt.learn(kLaunch, 1, device.run(2'000, 13'000));
+    for (int batch = 0; batch < 50; ++batch) {
+        for (int i = 0; i < 200; ++i) learnt.learn(kLaunch, 1, device.run(2'000, -1'500));
+        learnt.settle();
+    }
+    REQUIRE(learnt.delay(kLaunch).is_known);
+    CHECK(learnt.delay(kLaunch).ns == 4'000);
+}
+
+TEST_CASE("where the most slack was too little, nothing is said", "[queue_delay]") {
+    //  slack   -1   0   1   2   3   | δ = 4
+    Device device;
+    QueueDelay learnt;
+    for (int64_t slack_ns = -1'000; slack_ns <= 3'000; slack_ns += 100)
+        learnt.learn(kLaunch, 1, device.run(2'000, slack_ns));
+    learnt.settle();
+    CHECK_FALSE(learnt.delay(kLaunch).is_known);
+    CHECK(learnt.delay(kLaunch).high_ns == 0);
+}
+
+TEST_CASE("where slack makes no difference, delay is at most the least of it", "[queue_delay]") {
+    Device device;
+    QueueDelay learnt;
+    for (int64_t slack_ns = 9'000; slack_ns <= 30'000; slack_ns += 1'000)
+        learnt.learn(kLaunch, 1, device.run(10'000, slack_ns));
+    learnt.settle();
+    CHECK_FALSE(learnt.delay(kLaunch).is_known);
+    CHECK(learnt.delay(kLaunch).high_ns == 9'000);
+}
+
+TEST_CASE("durations that vary make the delay less sure, not wrong", "[queue_delay]") {
+    Device device;
+    device.noise = 0.05;
+    QueueDelay learnt;
+    std::mt19937 engine(3);
+    for (int i = 0; i < 400; ++i) {
+        learnt.learn(kLaunch, i % 3, device.run(20'000, static_cast<int64_t>(engine() % 40'000) - 2'000));
+        if (i % 40 == 39) learnt.settle();
+    }
+    REQUIRE(learnt.delay(kLaunch).is_known);
+    CHECK(learnt.delay(kLaunch).low_ns < 4'000);
+    CHECK(learnt.delay(kLaunch).high_ns > 4'000);
+    CHECK(std::abs(learnt.delay(kLaunch).ns - 4'000) < 1'500);
+}
+
+TEST_CASE("the steadiest shapes say the delay", "[queue_delay]") {
+    Device steady, wild;
+    wild.noise = 0.1;
+    QueueDelay learnt;
+    std::mt19937 engine(3);
+    for (int i = 0; i < 600; ++i) {
+        const int64_t slack_ns = static_cast<int64_t>(engine() % 40'000) - 2'000;
+        learnt.learn(kLaunch, 1, steady.run(3'000, slack_ns));
+        learnt.learn(kLaunch, 2, wild.run(200'000, slack_ns));
+        if (i % 40 == 39) learnt.settle();
+    }
+    REQUIRE(learnt.delay(kLaunch).is_known);
+    CHECK(std::abs(learnt.delay(kLaunch).ns - 4'000) < 300);
+}
+
+TEST_CASE("a kind that was never seen on both sides takes another's, less surely", "[queue_delay]") {
+    Device device;
+    QueueDelay learnt;
+    for (int i = 0; i < 8; ++i) {
+        learnt.learn(kLaunch, 1, device.run(2'000, -1'500));
+        learnt.learn(kLaunch, 1, device.run(2'000, 20'000));
+    }
+    learnt.settle();
+    const Spread launch = learnt.delay(kLaunch), copy = learnt.delay(Operation::copy);
+    REQUIRE(copy.is_known);
+    CHECK(copy.ns == launch.ns);
+    CHECK(copy.high_ns - copy.low_ns == launch.high_ns - launch.low_ns + 4'000);
+}
