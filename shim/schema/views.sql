@@ -51,7 +51,8 @@ SELECT s.id, s.handle_id, h.name AS kernel, h.symbol, a.name AS api,
 FROM shape s LEFT JOIN v_handle h ON h.id = s.handle_id LEFT JOIN api a ON a.id = s.api_id;
 
 -- Kernel launches. `dur_ns` and `exit_ns` are of the call on the host, device_* of the kernel on the device:
--- NULL where they are not recorded. The true start lies between start_low_ns and start_high_ns, the end likewise.
+-- NULL where they are not recorded. The true start lies between start_low_ns and start_high_ns, so does the
+-- end.
 CREATE VIEW v_launch AS
 SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
