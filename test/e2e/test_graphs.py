@@ -1,4 +1,7 @@
 """What graphs ran: launches times contents against the box's truth, which has a line for every node."""
+import json
+import unittest
+
 import box
 import preload
 
@@ -73,7 +76,7 @@ static void update(CUgraphExec exec, CUgraph graph) {
     CUgraphExecUpdateResultInfo info;
     printf("update %d\n", cuGraphExecUpdate(exec, graph, &info));
 }
-static void begin(void) {
+int main(void) {
     CHECK(cuInit(0));
     BEFORE
     CHECK(cuCtxCreate(&context, 0, 0, 0));
@@ -83,9 +86,6 @@ static void begin(void) {
     CHECK(cuModuleGetFunction(&b, module, "b__5us"));
     CHECK(cuModuleGetFunction(&c, module, "c__7us"));
     CHECK(cuMemAlloc(&data, 1 << 20));
-}
-int main(void) {
-    begin();
     {BODY}
     CHECK(cuCtxSynchronize());
     printf("done\n");
@@ -284,17 +284,34 @@ NEVER_LAUNCHED_BEFORE = r"""
     CHECK(cuLibraryGetKernel(&early, library, "early__9us"));
 """
 NEVER_LAUNCHED = r"""
-    CUkernel kernel;
-    CUlibrary library;
-    CHECK(cuLibraryLoadData(&library, "an image", 0, 0, 0, 0, 0, 0));
-    CHECK(cuLibraryGetKernel(&kernel, library, "late__9us"));
-    CUgraph graph = chain((CUfunction)kernel, a, 1);
+    CUkernel late;
+    CUlibrary other;
+    CHECK(cuLibraryLoadData(&other, "an image", 0, 0, 0, 0, 0, 0));
+    CHECK(cuLibraryGetKernel(&late, other, "late__9us"));
+    CUgraph graph = chain((CUfunction)late, a, 1);
     launch(instance(graph), 2);
+"""
+
+# What a graph is asked while it is gone through, and what an error there leaves of (kernels, copies, bytes).
+QUESTIONS = {
+    "cuGraphGetNodes:1": (None, None, None),
+    "cuGraphGetNodes:2": (None, None, None),
+    "cuGraphGetNodes:3": (None, None, None),
+    "cuGraphNodeGetType:2": (None, None, None),
+    "cuGraphKernelNodeGetParams_v2:3": (None, None, None),
+    "cuGraphChildGraphNodeGetGraph:1": (None, None, None),
+    "cuGraphMemcpyNodeGetParams:2": (4, 2, None),
+}
+ASKED = r"""
+    CUgraph graph = chain(a, b, 100);
+    add_child(graph, chain(b, c, 200), 0);
+    launch(instance(graph), 2);
+    launch(instance(graph), 3);
 """
 
 COPIES = ("h2d", "d2h", "d2d", "p2p", "h2h")
 SCENARIOS = {name: body for name, body in globals().items() if isinstance(body, str) and "launch(" in body
-             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED")}
+             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED")}
 
 
 class Graphs(preload.PreloadCase):
@@ -337,7 +354,49 @@ class Graphs(preload.PreloadCase):
                     self.assertTrue(any(o.op == "kernel" for o in truth))
                     self.check(trace, truth)
 
+    def launched(self, trace):
+        return preload.query(trace, "SELECT kernels, copies, bytes FROM v_graph_launch ORDER BY enter_ns")
+
+    def test_what_cannot_be_asked_is_not_recorded(self):
+        for question, left in QUESTIONS.items():
+            with self.subTest(question):
+                for trace in self.traces():
+                    trace.unlink()
+                trace, _ = self.run_traced(ASKED, GPUSIM_CLOCK="stepped", GPUSIM_FAIL=f"{question}:999")
+                self.assertEqual(self.launched(trace), [left] * 2 + [(4, 2, 300)] * 3)
+
+    def test_more_nodes_than_are_gone_through(self):
+        trace, _ = self.run_traced(TOO_LARGE, GPUSIM_CLOCK="stepped")
+        self.assertEqual(self.launched(trace), [(None, None, None)] * 2)
+
+    def test_an_update_may_hide_which_node_is_off(self):
+        trace, _ = self.run_traced(UPDATED_WHILE_DISABLED, GPUSIM_CLOCK="stepped")
+        self.assertEqual(self.launched(trace), [(None, None, None)] + [(2, 1, 100)] * 2)
+
+    def test_kernels_that_nobody_launches_have_their_names(self):
+        body = NEVER_LAUNCHED.replace("(CUfunction)late", "(CUfunction)early")
+        trace, truth = self.run_traced(body, before=NEVER_LAUNCHED_BEFORE, GPUSIM_CLOCK="stepped")
+        self.assertIn("early__9us", [o.name for o in truth])
+        self.check(trace, truth)
+
+    def test_the_report_says_what_ran(self):
+        trace, truth = self.run_traced(CHILDREN + "run(c);", GPUSIM_CLOCK="stepped")
+        answer = json.loads(self.report(trace, "--json"))
+        self.assertEqual({kernel["name"]: kernel["count"] for kernel in answer["kernels"]},
+                         preload.true_launches(self.folder / "truth"))
+        kernels = sum(o.op == "kernel" for o in truth)
+        self.assertEqual(answer["graphs"], {"launches": 7, "not_recorded": 0, "kernels": kernels - 1})
+        self.assertIn(f"7 launches of graphs ran {kernels - 1} kernels\n", self.report(trace))
+
+    def test_the_report_says_what_it_does_not_know(self):
+        trace, _ = self.run_traced(ASKED, GPUSIM_CLOCK="stepped", GPUSIM_FAIL="cuGraphGetNodes:1:999")
+        self.assertIn("5 launches of graphs ran 12 kernels; what 2 of them held is not recorded",
+                      self.report(trace))
+
+    @staticmethod
+    def report(trace, *options):
+        return box.run([preload.ANALYZER, "report", trace, *options], sim=False).stdout
+
 
 if __name__ == "__main__":
-    import unittest
     unittest.main()
