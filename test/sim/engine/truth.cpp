@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -47,6 +48,7 @@ constexpr size_t kMaxNames = 1024;
 struct File {
     std::mutex mutex;
     int fd = -1;
+    std::string path;
     std::deque<Record> in_order;  // stepped mode: lines that wait for an earlier one
     Count* counts = nullptr;
     size_t count_names = 0;
@@ -104,6 +106,7 @@ File* open_file() {
     if (path.empty()) return file;
     const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0) give_up(path);
+    file->path = std::filesystem::absolute(path);
     // High, where programs that use or close low descriptor numbers do not meet it.
     file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 500);
     if (file->fd < 0)
@@ -120,6 +123,14 @@ File& file() {
 
 bool wanted() { return file().fd >= 0; }
 
+// A recorder's thread may have a table of descriptors of its own, in which the file is not open.
+bool write_elsewhere(const char* line, size_t length) {
+    const int fd = open(file().path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    const bool written = fd >= 0 && syscall(SYS_write, fd, line, length) == static_cast<ssize_t>(length);
+    if (fd >= 0) close(fd);
+    return written;
+}
+
 void write_line(const TruthRecord& r) {
     char line[4400];  // mangled names reach 4 KiB
     const int length = std::snprintf(
@@ -127,7 +138,9 @@ void write_line(const TruthRecord& r) {
         "%s\t%d\t%" PRIu64 "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%.4096s\t%" PRId64 "\t%" PRId64 "\n",
         r.op, r.device, r.stream, r.start_ns, r.end_ns, r.bytes, r.name, r.enter_ns, r.exit_ns);
     // Not write(): that is where a thread that is being cancelled would end, with the line unwritten.
-    if (syscall(SYS_write, file().fd, line, static_cast<size_t>(length)) != length) give_up("write");
+    const auto size = static_cast<size_t>(length);
+    if (syscall(SYS_write, file().fd, line, size) == length) return;
+    if (errno != EBADF || !write_elsewhere(line, size)) give_up("write");
 }
 
 // With the file's lock held.

@@ -1,0 +1,110 @@
+"""Events of ours around all operations of programs that look closely: they see what they see without them."""
+import pathlib
+
+import box
+import preload
+
+PROGRAM = pathlib.Path(__file__).parent / "never_disturb" / "program.c"
+ALL_IS_TIMED = {"GPUSHIM_BUDGET": "100%", "COMPANY": 1}
+
+# The runtime on the stand-in library: what its last error is, with work in between.
+RUNTIME = f"""
+import ctypes, time
+runtime = ctypes.CDLL({str(box.SIM / "libcudart.so.13")!r})
+memory = ctypes.c_void_p()
+print(runtime.cudaSetDevice(0), runtime.cudaMalloc(ctypes.byref(memory), 4096))
+for turn in range(100):
+    runtime.cudaMemsetAsync(memory, turn, ctypes.c_size_t(4096), None)
+    time.sleep(0.002)
+print(runtime.cudaMemcpy(None, memory, ctypes.c_size_t(4096), 77))
+print(runtime.cudaMemsetAsync(memory, 1, ctypes.c_size_t(4096), None))
+print(runtime.cudaPeekAtLastError(), runtime.cudaGetLastError(), runtime.cudaGetLastError())
+print(runtime.cudaDeviceSynchronize())
+"""
+
+
+class NeverDisturb(preload.PreloadCase):
+    def setUp(self):
+        super().setUp()
+        self.program = preload.compiled(PROGRAM.read_text(encoding="utf-8"), self.folder / "program",
+                                        "-Wall", "-Werror")
+
+    def alone(self, command, **knobs):
+        done = box.run(command, {"GPUSIM_TRUTH": self.folder / "alone", **knobs}, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    def both(self, *command, stderr="", **knobs):
+        """The output without and with us is the same, and there were events of ours; their number."""
+        expected = self.alone(command, **knobs)
+        done = self.traced(command, stderr=stderr, GPUSIM_TRUTH=self.folder / "truth",
+                           **{**ALL_IS_TIMED, **knobs})
+        self.assertEqual(done.stdout, expected)
+        counts = [box.read_counts(f"{self.folder / name}.counts") for name in ("alone", "truth")]
+        alone, ours = (count.get("cuEventRecord", box.Count(0, 0, 0)).entered for count in counts)
+        self.assertGreater(ours, alone)
+        return ours - alone
+
+    def timed(self):
+        """Operations that have device times."""
+        tables = ("launch", "copy", "memset", "graph_launch")
+        return sum(preload.query(self.the_trace(), f"SELECT count(*) FROM {table}_device")[0][0]
+                   for table in tables)
+
+    def refusals(self):
+        return preload.query(self.the_trace(), "SELECT api, error FROM refusal")
+
+    def scenario(self, name, **knobs):
+        ours = self.both(self.program, name, **knobs)
+        self.assertEqual(self.refusals(), [])
+        self.assertGreater(self.timed(), 0)
+        return ours
+
+    def test_captures_in_all_modes(self):
+        self.scenario("capture")
+
+    def test_captures_beside_threads_that_launch(self):
+        self.scenario("beside")
+
+    def test_the_legacy_stream_beside_captures(self):
+        self.scenario("legacy")
+
+    def test_calls_that_captures_forbid(self):
+        self.scenario("unsafe")
+
+    def test_answers_about_events_memory_and_contexts(self):
+        self.scenario("answers")
+
+    def test_arguments_that_are_refused(self):
+        self.scenario("refused")
+
+    def test_streams_and_contexts_that_end_with_work_under_way(self):
+        self.scenario("ends")
+
+    def test_primary_contexts_released_and_reset(self):
+        self.scenario("resets")
+
+    def test_two_devices_and_per_thread_streams(self):
+        self.scenario("devices", GPUSIM_DEVICES=2)
+
+    def test_an_error_of_a_kernel_is_told_as_ever(self):
+        self.both(self.program, "fault", stderr=None)
+
+    def test_an_error_of_ours_ends_it_and_is_said_once(self):
+        expected = self.alone([self.program, "ends"])
+        done = self.traced([self.program, "ends"], stderr=None, GPUSIM_FAIL="cuEventRecord:3:999",
+                           GPUSIM_TRUTH=self.folder / "truth", **ALL_IS_TIMED)
+        self.assertEqual(done.stdout, expected)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("cuEventRecord", done.stderr)
+        self.assertEqual(self.refusals(), [("cuEventRecord", 999)])
+        self.assert_nothing_lost(self.the_trace())
+
+    def test_without_events_on_the_legacy_stream(self):
+        """Not one; elsewhere they go on."""
+        with_them = self.scenario("legacy")
+        without = self.both(self.program, "legacy", GPUSHIM_LEGACY_EVENTS=0)
+        self.assertLess(without, with_them)
+
+    def test_the_runtime_keeps_its_last_error(self):
+        self.both("python3", "-c", RUNTIME)
