@@ -13,7 +13,9 @@ namespace {
 
 Intervals may_be_busy(const std::vector<Call>& calls, const std::vector<Lane>& all, int64_t until_ns = 1000) {
     GrowingUnion sum;
-    Bounds bounds(all, [&](int64_t, Interval span) { sum.add(span); });
+    Bounds bounds(all, [&](int64_t device, Interval span) {
+        if (device == 0) sum.add(span);
+    });
     for (const Call& call : calls) bounds.take(call);
     return clip(unite(sum.take(), bounds.open(0, until_ns)), {0, until_ns});
 }
@@ -43,8 +45,9 @@ TEST_CASE("an event tells of what was before it, not of what came behind", "[bou
     CHECK(may_be_busy({calls[0], calls[1], calls[3]}, lanes(1)) == Intervals{{0, 50}});
     CHECK(may_be_busy(calls, lanes(1)) == Intervals{{0, 1000}});
     // While it is recorded anew by another thread, either record may be meant.
-    CHECK(may_be_busy({calls[0], calls[1], other(CallKind::record, 1, 7, 29, 31, 2), calls[3]}, lanes(2)) ==
-          Intervals{{0, 1000}});
+    CHECK(may_be_busy({launch(0, 0, 3), launch(0, 20, 23), other(CallKind::record, 0, 7, 29, 31, 2),
+                       sync_on(7, 30, 50)},
+                      lanes(1)) == Intervals{{0, 1000}});
 }
 
 TEST_CASE("a copy that returns when it is done tells of what was before it", "[bounds]") {
@@ -80,6 +83,10 @@ TEST_CASE("a stream that waited for another tells of it", "[bounds]") {
     calls.pop_back();
     CHECK(may_be_busy({calls[0], calls[1], calls[2], calls[3]}, lanes(2)) == Intervals{{0, 40}});
     CHECK(may_be_busy({calls[0], calls[3]}, lanes(2)) == Intervals{{0, 1000}});
+    // On another device: it was over when that one began, at the latest.
+    std::vector<Lane> two = lanes(2);
+    two[1].device_id = 1;
+    CHECK(may_be_busy(calls, two) == Intervals{{0, 22}});
 }
 
 TEST_CASE("the legacy stream and those that join it tell of each other", "[bounds]") {
@@ -89,6 +96,8 @@ TEST_CASE("the legacy stream and those that join it tell of each other", "[bound
     CHECK(may_be_busy({launch(1, 0, 3), launch(0, 5, 8), sync_stream(0, 20, 30)}, all) == Intervals{{0, 30}});
     CHECK(may_be_busy({launch(0, 0, 3), launch(1, 5, 8), sync_stream(1, 20, 30)}, all) == Intervals{{0, 30}});
     CHECK(may_be_busy({launch(2, 0, 3), launch(0, 5, 8), sync_stream(0, 20, 30)}, all) ==
+          Intervals{{0, 1000}});
+    CHECK(may_be_busy({launch(0, 0, 3), launch(2, 5, 8), sync_stream(2, 20, 30)}, all) ==
           Intervals{{0, 1000}});
     // What came behind is not known to be over.
     CHECK(may_be_busy({launch(0, 0, 3), launch(1, 5, 8), sync_stream(0, 20, 30)}, all) ==

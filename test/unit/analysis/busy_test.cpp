@@ -133,6 +133,32 @@ TEST_CASE("a stream that is behind is looked at from its first operation with de
     CHECK(busy.sampled());
 }
 
+TEST_CASE("a span ends where work without device times may begin", "[busy]") {
+    Made made(2);
+    made.launch(0, 4000);
+    for (int64_t i = 0; i < 4; ++i)
+        made.timed(100'000 + i * 10'000, 104'000 + i * 10'000, 180'000 + i * 20'000, 198'000 + i * 20'000, 3);
+    made.launch(205'000, 209'000, 2);
+    made.sync(210'000, 300'000);
+    made.window(100'000, 140'000, 4, 4);
+    made.ends(300'000);
+    CHECK(made.busy().windows.at(0).span == Interval{180'000, 205'000});
+}
+
+//  window   |─────────────────|
+//  stream    ███    L ▒▒▒▒▒▒▒▒▒▒▒        the second has no device times, and nobody waits for it
+TEST_CASE("an operation that has no device times may run until the window's end", "[busy]") {
+    Made made;
+    made.timed(5000, 9000, 10'000, 30'000, 3);
+    made.launch(60'000, 64'000);
+    made.window(0, 100'000, 20, 19);
+    made.ends(100'000);
+    const DeviceBusy busy = made.busy();
+    CHECK(busy.windows.at(0).low_ns == 20'000);
+    CHECK(busy.windows.at(0).busy_ns == 20'000);
+    CHECK(busy.windows.at(0).high_ns == 60'000);
+}
+
 //  launches   L |         L    |
 //  stream      ▒▒▒▒▒▒?         ███      the first may have run until the second began
 TEST_CASE("work from before a window that nobody waited for may still run in it", "[busy]") {
