@@ -174,7 +174,8 @@ CUresult Passage::leave(CUresult result) {
     if (!outermost_) return result;
     clock::work_until(enter_ns_ + conduct(index_).cost_ns);
     const Ns exit_ns = clock::now();
-    if (clock::stepped() && life::initialized()) box::mine().now_ns.store(exit_ns, std::memory_order_relaxed);
+    if (clock::stepped() && life::initialized() && !clock::beside_program())
+        box::mine().now_ns.store(exit_ns, std::memory_order_relaxed);
     truth::end_call(exit_ns);
     add_one(conduct(index_).count->returned);
     return result;

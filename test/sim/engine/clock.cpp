@@ -1,10 +1,15 @@
 #include "clock.h"
 
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "cpu_clock.h"
 #include "hide_export.h"
@@ -20,6 +25,19 @@ constexpr Ns kSpinInstead =
 
 std::atomic<Ns> virtual_now{kVirtualStart};
 
+// The recorder's own thread, by the name it gives itself. On a machine it runs beside the program: what it
+// does takes none of the program's time.
+constexpr const char* kRecorderThread = "gpushim";
+
+bool is_recorder_thread() {
+    char name[16] = {};
+    prctl(PR_GET_NAME, name);
+    return std::strcmp(name, kRecorderThread) == 0 && syscall(SYS_gettid) != getpid();
+}
+
+// That thread's time is the program's, or where its own calls have brought it, if that is later.
+thread_local Ns own_now = 0;
+
 // Host functions run beside the program: what they advance is their own duration (host_function.cpp).
 thread_local Ns* private_advance = nullptr;
 
@@ -31,7 +49,16 @@ Ns machine(clockid_t id) {
 
 Ns monotonic() { return machine(CLOCK_MONOTONIC); }
 
+Ns stepped_now() {
+    const Ns shared = virtual_now.load(std::memory_order_relaxed);
+    return beside_program() ? std::max(shared, own_now) : shared;
+}
+
 void advance_to(Ns end) {
+    if (beside_program()) {
+        own_now = std::max(own_now, end);
+        return;
+    }
     Ns seen = virtual_now.load(std::memory_order_relaxed);
     while (seen < end && !virtual_now.compare_exchange_weak(seen, end, std::memory_order_relaxed)) {
     }
@@ -64,7 +91,12 @@ bool stepped() {
     return is_stepped;
 }
 
-Ns now() { return stepped() ? virtual_now.load(std::memory_order_relaxed) : monotonic(); }
+bool beside_program() {
+    thread_local const bool is_beside = is_recorder_thread();
+    return stepped() && is_beside;
+}
+
+Ns now() { return stepped() ? stepped_now() : monotonic(); }
 
 void work_until(Ns end) {
     if (stepped()) {
@@ -112,6 +144,7 @@ void gpusim_advance_ns(uint64_t ns) {
         return;
     }
     cpu_clock::ran(by);
+    if (clock::beside_program()) return clock::advance_to(clock::now() + by);
     clock::virtual_now.fetch_add(by, std::memory_order_relaxed);
 }
 

@@ -14,6 +14,10 @@ namespace clock {
 bool stepped();
 Ns now();
 
+// Stepped: whether the calling thread has time of its own (a recorder's thread, named "gpushim"): its calls
+// and waits move no other's.
+bool beside_program();
+
 // The calling thread works until `end`: it spins (real) or time moves there (stepped).
 void work_until(Ns end);
 

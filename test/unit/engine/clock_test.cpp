@@ -1,7 +1,10 @@
 #include "engine/clock.h"
 
 #include <dlfcn.h>
+#include <sys/prctl.h>
 #include <time.h>
+
+#include <thread>
 
 #include "box.h"
 
@@ -91,6 +94,43 @@ TEST_CASE("a thread may collect its advances instead of moving time", "[clock]")
     clock::collect_advances(nullptr);
     gpusim_advance_ns(1);
     CHECK(clock::now() == start + 1);
+}
+
+// program   1s ........ +50 ............. +300
+// recorder  1s .. +200        +200 +210         +300
+TEST_CASE("a recorder's thread has time of its own, never behind the program's", "[clock]") {
+    ::box::knobs("GPUSIM_CLOCK=stepped");
+    const Ns start = clock::now();
+    std::thread([&] {
+        prctl(PR_SET_NAME, "gpushim");
+        CHECK(clock::beside_program());
+        clock::work_until(start + 200);
+        CHECK(clock::now() == start + 200);
+        std::thread([&] {
+            prctl(PR_SET_NAME, "program");
+            CHECK_FALSE(clock::beside_program());
+            CHECK(clock::now() == start);
+            gpusim_advance_ns(50);
+        }).join();
+        CHECK(clock::now() == start + 200);
+        gpusim_advance_ns(10);
+        CHECK(clock::now() == start + 210);
+        uint64_t mono = 0, real = 0;
+        gpushim_test_clock(&mono, &real);
+        CHECK(mono == static_cast<uint64_t>(start + 210));
+        std::thread([] {
+            prctl(PR_SET_NAME, "program");
+            clock::sleep_until(1'000'000'300);
+        }).join();
+        CHECK(clock::now() == start + 300);
+    }).join();
+    CHECK(clock::now() == start + 300);
+}
+
+TEST_CASE("a program that has the recorder's name is a program", "[clock]") {
+    ::box::knobs("GPUSIM_CLOCK=stepped");
+    prctl(PR_SET_NAME, "gpushim");
+    CHECK_FALSE(clock::beside_program());
 }
 
 // device  0....100........211|+5000
