@@ -48,7 +48,8 @@ static unsigned long calls_of(const char* name) {
     return found;
 }
 
-// Where somebody makes events beside the program: until he has made some for the current context.
+// Where somebody makes events beside the program: until he has made some for the current context, and records
+// them around launches.
 static void wait_for_company(CUstream stream) {
     const unsigned long before = calls_of("cuEventCreate");
     if (getenv("COMPANY") == 0) return;
@@ -56,7 +57,12 @@ static void wait_for_company(CUstream stream) {
         if (i % 10 == 0) launch(stream);
         usleep(1000);
     }
-    usleep(30000);
+    for (int i = 0, seen = 0; i < 300 && seen < 3; ++i) {
+        const unsigned long records = calls_of("cuEventRecord");
+        launch(stream);
+        seen = calls_of("cuEventRecord") > records ? seen + 1 : 0;
+        usleep(1000);
+    }
 }
 
 static void start(void) {
