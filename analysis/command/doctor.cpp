@@ -8,6 +8,7 @@
 #include <map>
 
 #include "../doctor/check.h"
+#include "../doctor/topology.h"
 #include "../failure.h"
 #include "../process/child.h"
 #include "../process/library.h"
@@ -25,6 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr Option kOptions[] = {
     {"hooks", nullptr, "every row of the hook tables; with a program, how often it was recorded"},
+    {"topo", nullptr, "how the devices of this machine are connected"},
     {"json", nullptr, "one JSON object"},
 };
 
@@ -95,6 +97,8 @@ void print(const std::vector<Finding>& findings, const Arguments& arguments, con
         for (const Hook& hook : rows)
             std::printf("%-44s %-14s %s\n", hook.name.c_str(), hook.kind.c_str(),
                         calls_of(hook) ? count_text(*calls_of(hook)).c_str() : "");
+        if (arguments.has("topo"))
+            for (const std::string& line : lines_of(look_at_topology())) std::printf("%s\n", line.c_str());
         return;
     }
     Json answer = Json::object(), list = Json::array(), hook_list = Json::array();
@@ -105,6 +109,7 @@ void print(const std::vector<Finding>& findings, const Arguments& arguments, con
     for (const Hook& hook : rows)
         hook_list.push(Json::object({{"name", hook.name}, {"kind", hook.kind}, {"calls", calls_of(hook)}}));
     answer.set("findings", std::move(list));
+    if (arguments.has("topo")) answer.set("topology", json_of(look_at_topology()));
     if (arguments.has("hooks")) answer.set("hooks", std::move(hook_list));
     std::printf("%s\n", answer.text().c_str());
 }
@@ -125,9 +130,13 @@ int run(const Arguments& arguments) {
     return std::any_of(findings.begin(), findings.end(), is_blind) ? kIncomplete : kFine;
 }
 
-constexpr Command kDoctor = {
-    "doctor", "[--hooks] [-- CMD…]", "what would be seen here and what not, and why", -1, kOptions, run,
-    true};
+constexpr Command kDoctor = {"doctor",
+                             "[--hooks] [--topo] [-- CMD…]",
+                             "what would be seen here and what not, and why",
+                             -1,
+                             kOptions,
+                             run,
+                             true};
 const Registration kRegistration(kDoctor);
 
 }  // namespace

@@ -1,31 +1,12 @@
 // The driver and NCCL as a program here would find them, and the devices.
-#include <dlfcn.h>
-
 #include <string>
 
 #include "check.h"
+#include "opened.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-// Opened as programs do: the loader's own search.
-struct Opened {
-    explicit Opened(const char* name) : handle(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-        if (handle == nullptr) why = dlerror();
-    }
-    template <class... Parameters>
-    int (*function(const char* name, int (*)(Parameters...) = nullptr) const)(Parameters...) {
-        return reinterpret_cast<int (*)(Parameters...)>(dlsym(handle, name));
-    }
-    std::string file_with(const char* symbol) const {
-        Dl_info info = {};
-        void* address = dlsym(handle, symbol);
-        return address != nullptr && dladdr(address, &info) != 0 ? info.dli_fname : "";
-    }
-    void* handle;
-    std::string why;
-};
 
 std::string version_text(int version, int major, int minor) {
     return std::to_string(version / major) + "." + std::to_string(version % major / minor);

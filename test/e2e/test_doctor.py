@@ -1,5 +1,6 @@
 """gpushim doctor: what would be seen, what not, and what was."""
 import json
+import re
 import shutil
 import subprocess
 import unittest
@@ -34,13 +35,60 @@ class Doctor(cli.Case):
         nowhere = self.findings(knobs={"GPUSHIM_OUT": "/nowhere/x.db"}, expect=3)["output"]
         self.assertEqual(nowhere, ("BLIND", "/nowhere is not writable: set GPUSHIM_OUT"))
 
+    def test_the_level_of_device_times(self):
+        times = self.findings()["times"]
+        self.assertEqual((times[0], times[1].split(":")[0]), ("ok", "level events"))
+        for knobs, why in (({"GPUSHIM_DEVICE_TIME": "off"}, "GPUSHIM_DEVICE_TIME=off"),
+                           ({"GPUSHIM_DEVICE_TIME": "cupti"}, "not built in"),
+                           ({"GPUSIM_MISSING": "cuEventElapsedTime"}, "has no cuEventElapsedTime")):
+            with self.subTest(why):
+                times = self.findings(knobs=knobs)["times"]
+                self.assertEqual((times[0], times[1].split(":")[0]), ("LIMITED", "level host"))
+                self.assertIn(why, times[1])
+        times = self.findings(knobs={"GPUSHIM_LEGACY_EVENTS": 0})["times"]
+        self.assertIn("none on the default stream", times[1])
+        if not shutil.which("nvidia-smi"):
+            self.assertEqual(self.findings(expect=3, sim=False)["times"][1], "none: there is no driver")
+
+    def test_nvml_there_or_not(self):
+        self.assertRegex(self.findings(knobs={"GPUSIM_DEVICES": 3})["NVML"][1], "^3 devices: power")
+        bare = self.folder / "bare"
+        bare.mkdir()
+        for library in box.SIM.iterdir():
+            if "nvidia-ml" not in library.name:
+                (bare / library.name).symlink_to(library.resolve())
+        verdict, text = self.findings(knobs={"LD_LIBRARY_PATH": bare})["NVML"]
+        self.assertEqual(verdict, "LIMITED")
+        self.assertIn("libnvidia-ml.so.1 is not there", text)
+
+    def test_how_devices_are_connected(self):
+        done = self.gpushim("doctor", "--topo", sim=True, knobs={"GPUSIM_DEVICES": 3})
+        lines = done.stdout.splitlines()
+        matrix = [re.split(r"  +", line.strip()) for line in lines]
+        linked = "18 x nvlink 4.0 (478 GB/s), "
+        self.assertIn(["GPU 0", "-", linked + "one switch", linked + "NUMA node"], matrix)
+        self.assertIn(["GPU 2", linked + "NUMA node", linked + "NUMA node", "-"], matrix)
+        self.assertRegex(done.stdout, r"GPU 1  Simulated GPU; to the host: "
+                                      r"16 x pcie 5 \(63\.0 GB/s\), numa node 0, cpus 0")
+
+    def test_connections_in_json(self):
+        done = self.gpushim("doctor", "--topo", "--json", sim=True,
+                            knobs={"GPUSIM_DEVICES": 2, "GPUSIM_TOPOLOGY": "pcie"})
+        topology = json.loads(done.stdout)["topology"]
+        self.assertEqual(topology["devices"], ["Simulated GPU"] * 2)
+        self.assertEqual([link for link in topology["links"] if link["peer"] is not None],
+                         [{"device": a, "peer": 1 - a, "link": "one switch", "links": None,
+                           "bytes_per_s": None} for a in (0, 1)])
+
     def test_a_program_without_cuda_leaves_nothing_to_see(self):
         self.assertIn("left no trace", self.findings("--", "true", expect=3)["tried"][1])
 
     def test_hooks_are_counted_as_the_driver_counts_them(self):
         truth = self.folder / "truth"
+        # Events of ours would be in the driver's counts.
+        knobs = {"GPUSIM_TRUTH": f"{truth}.%p", "GPUSHIM_DEVICE_TIME": "off"}
         answer = json.loads(self.gpushim("doctor", "--hooks", "--json", "--", str(cli.LINKED), sim=True,
-                                         knobs={"GPUSIM_TRUTH": f"{truth}.%p"}).stdout)
+                                         knobs=knobs).stdout)
         counts = {}
         for path in self.folder.glob("truth.*.counts"):
             counts.update({name: count for name, count in box.read_counts(path).items() if count.entered})
