@@ -1,0 +1,183 @@
+// What NVML showed of the devices that were used: how busy, hot and fast they were, and what held them back.
+#include <algorithm>
+#include <iterator>
+
+#include "../text/escape.h"
+#include "../text/units.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostRows = 16;
+constexpr const char* kNotRecorded = "not recorded";
+
+struct Reason {
+    int64_t bit;
+    const char* words;
+};
+
+// Bits of `throttle_reasons` (shim/schema/README.md) that hold a device back; bit 1 says that it has nothing
+// to do.
+constexpr Reason kReasons[] = {
+    {2, "application clocks"}, {4, "power cap"},        {8, "hardware slowdown"}, {16, "sync boost"},
+    {32, "heat (software)"},   {64, "heat (hardware)"}, {128, "power brake"},     {256, "display"},
+    {512, "board limit"},      {1024, "reliability"},
+};
+
+struct Device {
+    int64_t id;
+    std::string uuid, name;
+};
+
+struct Figures {
+    std::optional<int64_t> mean, most;
+};
+
+Figures figures_of(const Trace& trace, int64_t device, const char* key) {
+    Query query = trace.base.prepare(
+        "SELECT CAST(round(avg(value)) AS INTEGER), CAST(max(value) AS INTEGER) FROM nvml"
+        " WHERE device_id = ? AND key = ?");
+    query.bind(1, device);
+    query.bind(2, std::string(key));
+    query.step();
+    return {query.maybe(0), query.maybe(1)};
+}
+
+int64_t samples_of(const Trace& trace, int64_t device) {
+    Query query = trace.base.prepare("SELECT count(DISTINCT mono_ns) FROM nvml WHERE device_id = ?");
+    query.bind(1, device);
+    query.step();
+    return query.number(0);
+}
+
+struct Held {
+    const char* by;
+    double share;  // of the samples
+};
+
+// Nothing where throttle reasons are not recorded; empty where nothing held it back.
+std::optional<std::vector<Held>> held_back(const Trace& trace, int64_t device) {
+    std::vector<Held> all;
+    for (const Reason& reason : kReasons) {
+        Query query = trace.base.prepare(
+            "SELECT count(*), total((CAST(value AS INTEGER) & ?) != 0) FROM nvml"
+            " WHERE device_id = ? AND key = 'throttle_reasons'");
+        query.bind(1, reason.bit);
+        query.bind(2, device);
+        query.step();
+        if (query.number(0) == 0) return std::nullopt;
+        if (query.real(1) > 0)
+            all.push_back({reason.words, query.real(1) / static_cast<double>(query.number(0))});
+    }
+    return all;
+}
+
+std::string held_text(const std::optional<std::vector<Held>>& held) {
+    if (!held) return kNotRecorded;
+    std::string text;
+    for (const Held& each : *held)
+        text += (text.empty() ? "" : ", ") + std::string(each.by) + " " +
+                std::to_string(static_cast<int>(each.share * 100 + 0.5)) + "%";
+    return text.empty() ? "nothing" : text;
+}
+
+// "620/700 W": mean and most.
+std::string mean_and_most(const Figures& figures, int64_t divisor, const char* unit) {
+    if (!figures.mean) return kNotRecorded;
+    const auto rounded = [&](int64_t value) { return std::to_string((value + divisor / 2) / divisor); };
+    return rounded(*figures.mean) + "/" + rounded(*figures.most) + unit;
+}
+
+std::string memory_of(const Figures& used, const Figures& total) {
+    if (!used.most) return kNotRecorded;
+    return memory_text(static_cast<double>(*used.most)) +
+           (total.most ? " of " + memory_text(static_cast<double>(*total.most)) : "");
+}
+
+std::optional<double> share_of(const std::optional<int64_t>& percent) {
+    return percent ? std::optional(static_cast<double>(*percent) / 100) : std::nullopt;
+}
+
+Json json_of(const Trace& trace, const Device& device, int64_t samples) {
+    const auto of = [&](const char* key) { return figures_of(trace, device.id, key); };
+    const Figures busy = of("gpu_busy_percent"), power = of("power_mw"), clock = of("sm_mhz"),
+                  heat = of("temperature_c"), used = of("memory_used_bytes"),
+                  total = of("memory_total_bytes");
+    Json one = Json::object({{"rank", trace.rank},
+                             {"gpu", device.uuid},
+                             {"name", device.name},
+                             {"simulated", device.name.starts_with("Simulated")},
+                             {"samples", samples},
+                             {"nvml_busy_share", share_of(busy.mean)},
+                             {"nvml_busy_share_max", share_of(busy.most)},
+                             {"power_mw", power.mean},
+                             {"power_max_mw", power.most},
+                             {"sm_mhz", clock.mean},
+                             {"sm_max_mhz", clock.most},
+                             {"temperature_c", heat.mean},
+                             {"temperature_max_c", heat.most},
+                             {"memory_used_max_bytes", used.most},
+                             {"memory_total_bytes", total.most}});
+    if (samples == 0) one.set("why", "NVML was not there, or the process ended within a second");
+    const auto held = held_back(trace, device.id);
+    Json list = Json::array();
+    for (const Held& each : held.value_or(std::vector<Held>()))
+        list.push(Json::object({{"by", each.by}, {"share_of_samples", each.share}}));
+    one.set("held_back", held ? std::move(list) : Json(nullptr));
+    return one;
+}
+
+std::vector<std::string> row_of(const Trace& trace, const Device& device, int64_t samples) {
+    const auto of = [&](const char* key) { return figures_of(trace, device.id, key); };
+    return {trace.label(),
+            std::to_string(device.id),
+            for_terminal(device.name),
+            count_text(samples),
+            mean_and_most(of("gpu_busy_percent"), 1, " %"),
+            mean_and_most(of("power_mw"), 1000, " W"),
+            mean_and_most(of("sm_mhz"), 1, " MHz"),
+            mean_and_most(of("temperature_c"), 1, " C"),
+            memory_of(of("memory_used_bytes"), of("memory_total_bytes")),
+            held_text(held_back(trace, device.id))};
+}
+
+std::vector<Device> devices_of(const Trace& trace) {
+    std::vector<Device> all;
+    Query query = trace.base.prepare(
+        "SELECT id, uuid, name FROM device"
+        " WHERE id IN (SELECT device_id FROM context UNION SELECT device_id FROM nvml) ORDER BY id");
+    while (query.step()) all.push_back({query.number(0), query.text(1), query.text(2)});
+    return all;
+}
+
+void write(const Inputs& inputs, Report& report) {
+    std::vector<std::vector<std::string>> rows = {{"DEVICES", "GPU", "name", "samples", "busy mean/max",
+                                                   "power", "SM clock", "temperature", "memory",
+                                                   "held back by"}};
+    Json list = Json::array();
+    int64_t all_samples = 0;
+    for (const Trace& trace : inputs.traces) {
+        for (const Device& device : devices_of(trace)) {
+            const int64_t samples = samples_of(trace, device.id);
+            all_samples += samples;
+            rows.push_back(row_of(trace, device, samples));
+            list.push(json_of(trace, device, samples));
+        }
+    }
+    report.json.set("devices", std::move(list));
+    if (rows.size() == 1) return;
+    report.line("");
+    if (all_samples == 0)
+        return report.line(
+            "DEVICES  power, clocks and temperatures: not recorded (no NVML, or over within 1 s)");
+    report.table("lrlrrrrrrl", std::move(rows), kMostRows);
+}
+
+constexpr Section kSection = {70, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis
