@@ -19,6 +19,14 @@ constexpr NvtxText kTorchStep = {"ProfilerStep#", 13};
 thread_local constinit int32_t depths[kDomains] __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<uint64_t> last_range = 0;
 
+// The newest step that is a range: its end is recorded as its beginning was.
+struct StepRange {
+    size_t domain = kDomains;  // none
+    int32_t depth = 0;
+};
+thread_local constinit StepRange step_range __attribute__((tls_model("initial-exec"))) = {};
+constinit std::atomic<uint64_t> step_id = 0;
+
 // --- the event --------------------------------------------------------------------------------------------
 
 bool is(NvtxText a, NvtxText b) { return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0; }
@@ -41,10 +49,7 @@ void append_texts(ThreadState& thread, NvtxText domain, NvtxText text) {
     append_text(thread, joined, domain.length + text.length);
 }
 
-void record(Span span, size_t domain, uint64_t value, const Said& what) {
-    if (!recording() && !resting()) return;
-    if (begins_step(span, domain, what.text)) step_begins();
-    if (!recording()) return;
+void write(Span span, size_t domain, uint64_t value, const Said& what) {
     ThreadState& thread = thread_state;
     const NvtxText name = name_of_domain(domain);
     const size_t length = name.length + what.text.length;
@@ -61,9 +66,29 @@ void record(Span span, size_t domain, uint64_t value, const Said& what) {
     complete_slot(slot);
 }
 
+// Steps are recorded also while the rest is not: they are counted. What the one before did ends with the
+// event, what this one does begins with it.
+void record_step(Span span, size_t domain, uint64_t value, const Said& what) {
+    const bool was_resting = resting();
+    if (was_resting) step_begins();
+    write(span, domain, value, what);
+    if (!was_resting) step_begins();
+}
+
+// Whether it was a step.
+bool record(Span span, size_t domain, uint64_t value, const Said& what) {
+    if (!recording() && !resting()) return false;
+    if (begins_step(span, domain, what.text)) [[unlikely]] {
+        record_step(span, domain, value, what);
+        return true;
+    }
+    if (recording()) write(span, domain, value, what);
+    return false;
+}
+
 int push(size_t domain, const Said& what) {
     const int32_t depth = depths[domain]++;
-    record(Span::push, domain, static_cast<uint64_t>(depth), what);
+    if (record(Span::push, domain, static_cast<uint64_t>(depth), what)) step_range = {domain, depth};
     return depth;
 }
 
@@ -71,14 +96,21 @@ int push(size_t domain, const Said& what) {
 int pop(size_t domain) {
     if (depths[domain] <= 0) return -1;
     const int32_t depth = --depths[domain];
-    record(Span::pop, domain, static_cast<uint64_t>(depth), {});
+    const bool ends_step = step_range.domain == domain && step_range.depth == depth;
+    if (recording() || (ends_step && resting())) write(Span::pop, domain, static_cast<uint64_t>(depth), {});
+    if (ends_step) step_range = {};
     return depth;
 }
 
 nvtxRangeId_t start(size_t domain, const Said& what) {
     const uint64_t id = last_range.fetch_add(1, std::memory_order_relaxed) + 1;
-    record(Span::range_start, domain, id, what);
+    if (record(Span::range_start, domain, id, what)) step_id.store(id, std::memory_order_relaxed);
     return id;
+}
+
+void end(size_t domain, nvtxRangeId_t id) {
+    const bool ends_step = step_id.load(std::memory_order_relaxed) == id;
+    if (recording() || (ends_step && resting())) write(Span::range_end, domain, id, {});
 }
 
 void name_category(size_t domain, uint32_t category, NvtxText text) {
@@ -107,7 +139,7 @@ nvtxRangeId_t start_w(const wchar_t* text) {
     Room room;
     return start(kDefaultDomain, plain(text_of(text, room)));
 }
-void end_range(nvtxRangeId_t id) { record(Span::range_end, kDefaultDomain, id, {}); }
+void end_range(nvtxRangeId_t id) { end(kDefaultDomain, id); }
 int push_ex(const nvtxEventAttributes_t* given) {
     Room room;
     return push(kDefaultDomain, said(given, room));
@@ -134,9 +166,7 @@ nvtxRangeId_t domain_start(nvtxDomainHandle_t domain, const nvtxEventAttributes_
     Room room;
     return start(domain_of(domain), said(given, room));
 }
-void domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) {
-    record(Span::range_end, domain_of(domain), id, {});
-}
+void domain_end(nvtxDomainHandle_t domain, nvtxRangeId_t id) { end(domain_of(domain), id); }
 int domain_push(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* given) {
     Room room;
     return push(domain_of(domain), said(given, room));
@@ -175,33 +205,6 @@ NvtxFunctionPointer as(Type function) {
 
 #define OURS(module, name, function) \
     { NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##name, as<nvtx##name##_impl_fntype>(function) }
-// What is not here — names of streams and threads, resources — NVTX leaves out at no cost.
-const Ours ours[] = {
-    OURS(CORE, MarkEx, mark_ex),
-    OURS(CORE, MarkA, mark_a),
-    OURS(CORE, MarkW, mark_w),
-    OURS(CORE, RangeStartEx, start_ex),
-    OURS(CORE, RangeStartA, start_a),
-    OURS(CORE, RangeStartW, start_w),
-    OURS(CORE, RangeEnd, end_range),
-    OURS(CORE, RangePushEx, push_ex),
-    OURS(CORE, RangePushA, push_a),
-    OURS(CORE, RangePushW, push_w),
-    OURS(CORE, RangePop, pop_default),
-    OURS(CORE, NameCategoryA, name_category_a),
-    OURS(CORE, NameCategoryW, name_category_w),
-    OURS(CORE2, DomainMarkEx, domain_mark),
-    OURS(CORE2, DomainRangeStartEx, domain_start),
-    OURS(CORE2, DomainRangeEnd, domain_end),
-    OURS(CORE2, DomainRangePushEx, domain_push),
-    OURS(CORE2, DomainRangePop, domain_pop),
-    OURS(CORE2, DomainNameCategoryA, domain_name_category_a),
-    OURS(CORE2, DomainNameCategoryW, domain_name_category_w),
-    OURS(CORE2, DomainRegisterStringA, register_a),
-    OURS(CORE2, DomainRegisterStringW, register_w),
-    OURS(CORE2, DomainCreateA, create_a),
-    OURS(CORE2, DomainCreateW, create_w),
-};
 
 // At the front since the start, and no copy of us before: one that NVTX itself has loaded sees no call of
 // CUDA's.
@@ -214,6 +217,33 @@ bool attach_to_nvtx(GetNvtxTable get_table) {
         get_table == nullptr ? nullptr
                              : static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
     if (callbacks == nullptr || callbacks->struct_size < sizeof *callbacks) return false;
+    // What is not here — names of streams and threads, resources — NVTX leaves out at no cost.
+    const Ours ours[] = {
+        OURS(CORE, MarkEx, mark_ex),
+        OURS(CORE, MarkA, mark_a),
+        OURS(CORE, MarkW, mark_w),
+        OURS(CORE, RangeStartEx, start_ex),
+        OURS(CORE, RangeStartA, start_a),
+        OURS(CORE, RangeStartW, start_w),
+        OURS(CORE, RangeEnd, end_range),
+        OURS(CORE, RangePushEx, push_ex),
+        OURS(CORE, RangePushA, push_a),
+        OURS(CORE, RangePushW, push_w),
+        OURS(CORE, RangePop, pop_default),
+        OURS(CORE, NameCategoryA, name_category_a),
+        OURS(CORE, NameCategoryW, name_category_w),
+        OURS(CORE2, DomainMarkEx, domain_mark),
+        OURS(CORE2, DomainRangeStartEx, domain_start),
+        OURS(CORE2, DomainRangeEnd, domain_end),
+        OURS(CORE2, DomainRangePushEx, domain_push),
+        OURS(CORE2, DomainRangePop, domain_pop),
+        OURS(CORE2, DomainNameCategoryA, domain_name_category_a),
+        OURS(CORE2, DomainNameCategoryW, domain_name_category_w),
+        OURS(CORE2, DomainRegisterStringA, register_a),
+        OURS(CORE2, DomainRegisterStringW, register_w),
+        OURS(CORE2, DomainCreateA, create_a),
+        OURS(CORE2, DomainCreateW, create_w),
+    };
     for (const Ours& row : ours) {
         NvtxFunctionTable table = nullptr;
         unsigned int count = 0;

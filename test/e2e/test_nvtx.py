@@ -1,5 +1,6 @@
 """Ranges and marks of NVTX: programs that use NVTX's own headers, and what the traces say of them."""
 import collections
+import json
 import os
 import pathlib
 import shutil
@@ -19,8 +20,8 @@ class NvtxCase(preload.PreloadCase):
         """A program, or where the name says so a library, from nvtx/<source>."""
         compiler = "g++" if source.endswith(".cpp") else "gcc"
         target = self.folder / pathlib.Path(source).stem
-        command = [compiler, "-O2", "-Wall", "-D_GNU_SOURCE", *shim_host.include_flags(), SOURCES / source, "-o",
-                   target, f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", *options, "-pthread", "-ldl"]
+        command = [compiler, "-O2", "-Wall", "-D_GNU_SOURCE", *shim_host.include_flags(), SOURCES / source,
+                   "-o", target, f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", *options, "-pthread", "-ldl"]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return target
@@ -37,15 +38,16 @@ class Ranges(NvtxCase):
     def test_every_function(self):
         printed = self.ranges("all")
         self.assertEqual(printed, "push 0\npush 1\npop 1\npop 0\nids differ\n")
-        self.assertEqual(self.ask("SELECT name, kind, depth, dur_ns, category, category_name, payload FROM v_range "
-                                  "ORDER BY start_ns, end_ns DESC"), [
+        self.assertEqual(self.ask("SELECT name, kind, depth, dur_ns, category, category_name, payload "
+                                  "FROM v_range ORDER BY start_ns, end_ns DESC"), [
             ("outer", "thread", 0, 1600, None, None, None),
             ("inner grüß 😀", "thread", 1, 500, None, None, None),
             ("started first", "process", None, 30, None, None, None),
             ("started second", "process", None, 60, None, None, None),
             ("with all", "thread", 0, 5, 7, "seventh", 2.5),
             ("with all", "process", None, 0, 7, "seventh", 2.5)])
-        self.assertEqual(self.ask("SELECT kind, name, payload FROM v_marker WHERE kind IN ('mark', 'category')"),
+        self.assertEqual(self.ask("SELECT kind, name, payload FROM v_marker "
+                                  "WHERE kind IN ('mark', 'category')"),
                          [("mark", "begin", None), ("category", "seventh", None), ("mark", "with all", 2.5)])
         self.assert_nothing_lost(self.the_trace())
 
@@ -59,7 +61,8 @@ class Ranges(NvtxCase):
         self.assertEqual(printed, "push 1\npush 0\npop 1\npop 0\npop 0\nsame 1\npop 0\n")
         self.assertEqual(self.ask("SELECT domain, name, depth, dur_ns, category_name FROM v_range "
                                   "WHERE kind = 'thread'"),
-                         [("early", "registered before", 1, 8, "third"), ("late", "registered after", 0, 8, None)])
+                         [("early", "registered before", 1, 8, "third"),
+                          ("late", "registered after", 0, 8, None)])
         # What began before recording did has an end and no beginning.
         self.assertEqual(self.ask("SELECT domain, value FROM v_marker WHERE kind = 'pop' AND dur_ns IS NULL"),
                          [("early", 0), (None, 0)])
@@ -70,7 +73,8 @@ class Ranges(NvtxCase):
     def test_what_is_not_closed_is_open_and_what_was_not_opened_is_nothing(self):
         self.assertEqual(self.ranges("unbalanced"), "pop -1\npop 0\npop -1\n")
         self.assertEqual(self.ask("SELECT name, depth, dur_ns FROM v_range ORDER BY start_ns, depth"), [
-            ("closed", 0, 30), ("left open", 0, None), ("left open inside", 1, None), ("never ended", None, None)])
+            ("closed", 0, 30), ("left open", 0, None), ("left open inside", 1, None),
+            ("never ended", None, None)])
         self.assertEqual(self.ask("SELECT count(*) FROM v_marker WHERE kind = 'pop'"), [(1,)])
 
     def test_garbage(self):
@@ -85,12 +89,13 @@ class Ranges(NvtxCase):
 
     def test_cxx(self):
         self.traced([self.build("scoped.cpp", "-lcuda", "-std=c++17")], **STEPPED)
-        rows = self.ask("SELECT domain, name, kind, depth, payload FROM v_range ORDER BY start_ns, end_ns DESC")
+        rows = self.ask("SELECT domain, name, kind, depth, payload FROM v_range")
         self.assertEqual(sorted(rows, key=str), sorted([
             (None, "main", "thread", 0, None), ("physics", "solving", "thread", 0, 0.0),
             ("physics", "solving", "thread", 1, 1.0), ("physics", "solving", "thread", 2, 2.0),
             (None, "moved", "process", None, None)], key=str))
-        self.assertEqual(self.ask("SELECT domain, name FROM v_marker WHERE kind = 'mark'"), [("physics", "done")])
+        self.assertEqual(self.ask("SELECT domain, name FROM v_marker WHERE kind = 'mark'"),
+                         [("physics", "done")])
 
     def test_python(self):
         library = self.build("library.c", "-shared", "-fPIC")
@@ -99,6 +104,46 @@ class Ranges(NvtxCase):
         self.assertEqual(rows[:6], [("forward, seq = 0", 1), ("backward, seq = 0", 1), ("ProfilerStep#0", 0),
                                     ("forward, seq = 1", 1), ("backward, seq = 1", 1), ("ProfilerStep#1", 0)])
         self.assertEqual(len(rows), 15)
+
+
+class Steps(NvtxCase):
+    def test_only_the_steps_that_were_asked_for(self):
+        self.ranges("steps", GPUSHIM_STEPS="2:2")
+        # The steps themselves are always there, or they could not be counted.
+        self.assertEqual(self.ask("SELECT name, dur_ns FROM v_range ORDER BY start_ns, end_ns DESC"), [
+            ("ProfilerStep#0", 1000), ("ProfilerStep#1", 1000), ("work", 900), ("ProfilerStep#2", 1000)])
+        self.assertEqual(self.ask("SELECT name, domain FROM v_marker WHERE kind = 'mark'"), [("1", None)])
+
+    def test_steps_in_our_own_domain(self):
+        self.ranges("own_steps", GPUSHIM_STEPS="3:3")
+        self.assertEqual(self.ask("SELECT kind, domain, name FROM v_marker "
+                                  "WHERE kind IN ('mark', 'range_end')"), [
+            ("mark", None, "step"), ("mark", "gpushim", "step"), ("range_end", "gpushim", "step"),
+            ("mark", "gpushim", "step"), ("mark", None, "2")])
+
+
+class Reported(NvtxCase):
+    def test_the_report_lists_them_by_time(self):
+        self.ranges("all")
+        shown = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        listed = shown[shown.index("RANGES"):].splitlines()[:6]
+        self.assertEqual([" ".join(line.split()) for line in listed], [
+            "RANGES domain count threads total (host) mean longest",
+            "outer 1 1 1.60 us 1.60 us 1.60 us",
+            "inner grüß 😀 1 1 500 ns 500 ns 500 ns",
+            "started second 1 1 60 ns 60 ns 60 ns",
+            "started first 1 1 30 ns 30 ns 30 ns",
+            "with all 2 1 5 ns 2.50 ns 5 ns"])
+        answer = box.run([preload.ANALYZER, "report", self.the_trace(), "--json"], sim=False).stdout
+        self.assertEqual(json.loads(answer)["ranges"][0], {
+            "name": "outer", "domain": None, "count": 1, "open": 0, "threads": 1, "sum_ns": 1600,
+            "mean_ns": 1600.0, "max_ns": 1600})
+
+    def test_no_ranges_no_section(self):
+        self.traced([box.BUILD / "examples" / "linked"], stderr=None)
+        shown = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        self.assertIn("WAITS", shown)
+        self.assertNotIn("RANGES", shown)
 
 
 class ManyRanges(NvtxCase):
@@ -126,8 +171,8 @@ class ManyRanges(NvtxCase):
         source = (SOURCES / "ranges.c").read_text().replace("if (i % 1000 == 0) usleep(2000);", "")
         source = source.replace('"one of many"', f'"{"long " * 200}"')
         subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-x", "c", "-", "-o", program, "-pthread",
-                        *shim_host.include_flags(), f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", "-lcuda", "-ldl"],
-                       input=source, text=True, check=True)
+                        *shim_host.include_flags(), f"-L{box.SIM}", f"-Wl,-rpath-link,{box.SIM}", "-lcuda",
+                        "-ldl"], input=source, text=True, check=True)
         self.traced([program, "many"], stderr=None)
         terms = preload.ledger(self.the_trace())
         self.assertGreater(terms["dropped"], 0)

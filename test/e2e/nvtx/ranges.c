@@ -1,5 +1,5 @@
-// A CUDA program that tells NVTX what it does: ranges WAY. Each way prints what NVTX's functions return, so that
-// tests can compare it with what is documented.
+// A CUDA program that tells NVTX what it does: ranges WAY. Each way prints what NVTX's functions return, so
+// that tests can compare it with what is documented.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
@@ -207,14 +207,40 @@ static void forks(void) {
     printf("child %d pop %d\n", status, nvtxRangePop());
 }
 
+static void work(int step) {
+    char text[32];
+    snprintf(text, sizeof text, "%d", step);
+    advance(100);
+    nvtxRangePushA("work");
+    nvtxMarkA(text);
+    advance(900);
+    nvtxRangePop();
+}
+
 static void steps(void) {
     open_gpu();
     char text[32];
     for (int i = 0; i < 3; ++i) {
         snprintf(text, sizeof text, "ProfilerStep#%d", i);
         nvtxRangePushA(text);
-        advance(1000);
+        work(i);
         nvtxRangePop();
+    }
+}
+
+static void own_steps(void) {
+    open_gpu();
+    nvtxDomainHandle_t own = nvtxDomainCreateA("gpushim");
+    nvtxEventAttributes_t step = saying("step");
+    nvtxMarkEx(&step);
+    for (int i = 0; i < 3; ++i) {
+        nvtxRangeId_t id = 0;
+        if (i == 1)
+            id = nvtxDomainRangeStartEx(own, &step);
+        else
+            nvtxDomainMarkEx(own, &step);
+        work(i);
+        if (id) nvtxDomainRangeEnd(own, id);
     }
 }
 
@@ -236,9 +262,10 @@ int main(int count, char** words) {
     static const struct {
         const char* name;
         void (*go)(void);
-    } ways[] = {{"all", every_function}, {"payloads", payloads}, {"domains", domains},
-                {"unbalanced", unbalanced}, {"garbage", garbage}, {"threads", threads}, {"many", many},
-                {"forks", forks}, {"steps", steps}, {"killed", killed}, {"nothing", nothing}};
+    } ways[] = {
+        {"all", every_function}, {"payloads", payloads},   {"domains", domains}, {"unbalanced", unbalanced},
+        {"garbage", garbage},    {"threads", threads},     {"many", many},       {"forks", forks},
+        {"steps", steps},        {"own_steps", own_steps}, {"killed", killed},   {"nothing", nothing}};
     for (size_t i = 0; count == 2 && i < sizeof ways / sizeof *ways; ++i)
         if (strcmp(ways[i].name, words[1]) == 0) return ways[i].go(), 0;
     return 2;
