@@ -61,6 +61,15 @@ class NvmlTraced(preload.PreloadCase):
         seconds = [(time - times[0] + 500_000_000) // 1_000_000_000 for time in times]
         self.assertEqual(len(set(seconds)), len(seconds), times)
 
+    def test_stepped_time_has_its_own_seconds(self):
+        self.busy(milliseconds=500, GPUSIM_CLOCK="stepped", GPUSIM_POWER_W=470)
+        samples = self.rows("SELECT mono_ns, power_mw FROM v_nvml ORDER BY mono_ns")
+        self.assertGreater(len(samples), 3)
+        for number, (time, power) in enumerate(samples):
+            # The program is between two calls of a millisecond when its clock gets there.
+            self.assertLess(abs(time - samples[0][0] - number * 1_000_000_000), 2_000_000)
+            self.assertAlmostEqual(power, 70_000 + 400_000 * 0.98, delta=10_000)
+
     def test_without_the_library_nothing_is_recorded(self):
         bare = self.folder / "bare"
         bare.mkdir()
