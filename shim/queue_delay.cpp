@@ -101,7 +101,7 @@ struct Knee {
             least_ns = std::min(least_ns, one.slack_ns);
         }
         const bool is_told = seen.size() >= 8 && top_slack_ns - least_ns > 4 * tolerance(duration_ns);
-        return is_told && least_ns > 0 ? least_ns : 0;
+        return is_told && least_ns > 0 && least_ns < kSurelyQueuedNs ? least_ns : 0;
     }
 };
 

@@ -74,6 +74,11 @@ TEST_CASE("where slack makes no difference, delay is at most the least of it", "
     learnt.settle();
     CHECK_FALSE(learnt.delay(kLaunch).is_known);
     CHECK(learnt.delay(kLaunch).high_ns == 9'000);
+    // … which says nothing where it is much
+    for (int64_t slack_ns = 900'000; slack_ns <= 3'000'000; slack_ns += 100'000)
+        learnt.learn(Operation::copy, 1, device.run(10'000, slack_ns));
+    learnt.settle();
+    CHECK(learnt.delay(Operation::copy).high_ns == 0);
 }
 
 TEST_CASE("durations that vary make the delay less sure, not wrong", "[queue_delay]") {

@@ -1,0 +1,251 @@
+#include "context_harvest.h"
+
+#include <algorithm>
+
+#include "device_time.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr uint32_t kFirstEvents =
+    2048;  // … at a visit, until there are so many; then as many again on misses
+constexpr uint32_t kUsualEvents = 8192;
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kVisitNs = 5 * kMillisecond;
+constexpr int64_t kAnchorBusyNs = 20 * kMillisecond;
+constexpr int64_t kAnchorIdleNs = 7'000 * kMillisecond;
+constexpr int64_t kHoldNs = 2'000 * kMillisecond;  // for what is still to be learnt about empty queues
+constexpr size_t kMostHeld = 200'000;
+// Wishes for a queue before an operation: they cost the program's thread some records.
+constexpr uint32_t kEventsBefore = 16;
+constexpr int kMostWishes = 16;
+constexpr int64_t kWishEveryNs = 10 * kMillisecond;
+
+}  // namespace
+
+void ContextHarvest::add(const TimedOperation& operation) {
+    if (operation.enter_ns == kNull || pool_.is_retired()) {
+        pool_.give(operation.start);
+        pool_.give(operation.end);
+        return;
+    }
+    auto& pending = streams_[operation.stream_id].pending;
+    auto place = pending.end();
+    while (place != pending.begin() && (place - 1)->enter_ns > operation.enter_ns) --place;
+    pending.insert(place, operation);
+    ++pending_;
+}
+
+CUresult ContextHarvest::failed(const char* call, CUresult result) {
+    failed_call_ = call;
+    return result;
+}
+
+bool ContextHarvest::visit(const Moment& now) {
+    CUresult result = calls_.cuCtxPushCurrent_v2(pool_.context());
+    if (result != CUDA_SUCCESS) {
+        pool_.give_up("cuCtxPushCurrent", result);
+        return false;
+    }
+    result = pool_.is_retired() ? CUDA_SUCCESS : work(now);
+    CUcontext popped = nullptr;
+    calls_.cuCtxPopCurrent_v2(&popped);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) pool_.give_up(failed_call_, result);
+    return !pool_.is_retired();
+}
+
+CUresult ContextHarvest::work(const Moment& now) {
+    CUresult result = CUDA_SUCCESS;
+    if (device_ == kNull) {
+        CUdevice device = 0;
+        result = calls_.cuCtxGetDevice(&device);
+        if (result != CUDA_SUCCESS) return failed("cuCtxGetDevice", result);
+        device_ = device;
+    }
+    result = fill_pool();
+    if (result == CUDA_SUCCESS && !anchors_.is_open()) {
+        result = anchors_.open(calls_);
+        if (result != CUDA_SUCCESS) return failed(anchors_.failed_call(), result);
+    }
+    const int64_t until_ns = trace_now_ns() + kVisitNs;
+    is_behind_ = false;
+    for (auto& [id, stream] : streams_)
+        if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest(stream, until_ns);
+    if (result == CUDA_SUCCESS) result = anchor(now);
+    if (result != CUDA_SUCCESS) return result;
+    // Until then most of what its clock does would have to be taken for possible.
+    if (anchors_.clock().is_settled() || now.ending) map_stamps();
+    settle(now);
+    return CUDA_SUCCESS;
+}
+
+// While nobody waits: taking one never makes one.
+CUresult ContextHarvest::fill_pool() {
+    const uint32_t misses = pool_.misses();
+    const uint32_t made = pool_.made();
+    is_filling_ = made + kFirstEvents < kUsualEvents;
+    if (made >= kUsualEvents && misses == misses_) return CUDA_SUCCESS;
+    misses_ = misses;
+    const uint32_t wanted = made < kUsualEvents ? kFirstEvents : made;
+    for (uint32_t i = 0; i < wanted && pool_.made() < kMostEventsOfOurs; ++i) {
+        CUevent event = nullptr;
+        const CUresult result = calls_.cuEventCreate(&event, CU_EVENT_DEFAULT);
+        if (result != CUDA_SUCCESS) return failed("cuEventCreate", result);
+        pool_.add(event);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult ContextHarvest::anchor(const Moment& now) {
+    const int64_t every_ns = has_work() ? kAnchorBusyNs : kAnchorIdleNs;
+    if (!now.ending && now.mono_ns - anchors_.newest_ns() < every_ns) return CUDA_SUCCESS;
+    const CUresult result = anchors_.take();
+    return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
+}
+
+CUresult ContextHarvest::query(const TimedOperation& operation) {
+    return failed("cuEventQuery", calls_.cuEventQuery(pool_.handle(operation.end)));
+}
+
+// What is done in a stream is done in order: the newest first, then by halves.
+CUresult ContextHarvest::count_done(const Stream& stream, size_t& done) {
+    const auto& pending = stream.pending;
+    done = 0;
+    size_t first_not = pending.size();
+    CUresult result = query(pending.back());
+    if (result == CUDA_SUCCESS) done = first_not;
+    if (result == CUDA_ERROR_NOT_READY) --first_not;
+    while (done < first_not && (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)) {
+        const size_t middle = done + (first_not - done) / 2;
+        result = query(pending[middle]);
+        result == CUDA_SUCCESS ? done = middle + 1 : first_not = middle;
+    }
+    return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+}
+
+CUresult ContextHarvest::harvest(Stream& stream, int64_t until_ns) {
+    size_t done = 0;
+    CUresult result = count_done(stream, done);
+    for (; result == CUDA_SUCCESS && done > 0; --done) {
+        result = read(stream, stream.pending.front());
+        if (result != CUDA_SUCCESS) break;
+        stream.pending.pop_front();
+        --pending_;
+        if (done % 64 != 0 || trace_now_ns() < until_ns) continue;
+        is_behind_ = true;
+        break;
+    }
+    return result;
+}
+
+CUresult ContextHarvest::read(Stream& stream, const TimedOperation& operation) {
+    Stamped stamped = {};
+    stamped.operation = operation;
+    stamped.has_start = operation.start != kNoEvent;
+    CUresult result = anchors_.read(pool_.handle(operation.end), stamped.end_ns);
+    if (result == CUDA_SUCCESS && stamped.has_start)
+        result = anchors_.read(pool_.handle(operation.start), stamped.start_ns);
+    if (result != CUDA_SUCCESS) return failed(anchors_.failed_call(), result);
+    pool_.give(operation.start);
+    pool_.give(operation.end);
+    // Two calls at the same time: which of them came first in the stream is not known.
+    stamped.has_before = stream.has_end && stream.exit_ns <= operation.enter_ns;
+    stamped.before_ns = stream.end_ns;
+    stamped.seen_ns = trace_now_ns();
+    if (stamped.has_start && stamped.has_before && !operation.fenced)
+        anchors_.saw_distance(stamped.start_ns - stamped.before_ns);
+    stream.has_end = true;
+    stream.end_ns = stamped.end_ns;
+    stream.exit_ns = operation.exit_ns;
+    stamped_.push_back(stamped);
+    return CUDA_SUCCESS;
+}
+
+Stamps ContextHarvest::stamps_of(const Stamped& stamped) const {
+    const DeviceClock& clock = anchors_.clock();
+    const TimedOperation& operation = stamped.operation;
+    Stamps stamps = {};
+    stamps.enter_ns = operation.enter_ns;
+    stamps.exit_ns = operation.exit_ns;
+    stamps.fenced = operation.fenced;
+    stamps.blocking = operation.blocking;
+    stamps.has_start = stamped.has_start;
+    stamps.has_before = stamped.has_before;
+    if (stamped.has_start) stamps.start = clock.at(stamped.start_ns);
+    if (stamped.has_before) stamps.before = clock.at(stamped.before_ns);
+    stamps.end = clock.at(stamped.end_ns);
+    // It was recorded after the call, and the host has seen it.
+    stamps.end.low_ns = std::max(stamps.end.low_ns, std::min(operation.exit_ns, stamps.end.high_ns));
+    stamps.end.high_ns = std::min(stamps.end.high_ns, std::max(stamped.seen_ns, stamps.end.low_ns));
+    stamps.end.ns = std::clamp(stamps.end.ns, stamps.end.low_ns, stamps.end.high_ns);
+    return stamps;
+}
+
+void ContextHarvest::map_stamps() {
+    const auto known = [&](const Stamped& stamped) {
+        return anchors_.clock().is_before_newest(stamped.end_ns);
+    };
+    for (const Stamped& stamped : stamped_) {
+        if (!known(stamped)) continue;
+        held_.push_back({stamped.operation, stamps_of(stamped), stamped.seen_ns});
+        delays_.learn(stamped.operation.operation, stamped.operation.alike,
+                      observe(held_.back().stamps, anchors_.event_facts()));
+    }
+    std::erase_if(stamped_, known);
+    delays_.settle();
+}
+
+void ContextHarvest::settle(const Moment& now) {
+    wish(now);
+    while (!held_.empty()) {
+        const Held& held = held_.front();
+        const Usual usual = delays_.usual(held.operation.operation, held.operation.alike);
+        const OperationTimes times = times_of(held.stamps, anchors_.event_facts(), usual);
+        const bool is_final = times.queued || usual.delay.is_known || now.ending ||
+                              now.mono_ns - held.since_ns > kHoldNs || held_.size() > kMostHeld;
+        if (!is_final) {
+            last_what_ = held.operation.what;
+            return;
+        }
+        rows_.push_back({held.operation, times});
+        held_.pop_front();
+    }
+}
+
+// Nothing is known about empty queues, and everything that was seen began on one.
+void ContextHarvest::wish(const Moment& now) {
+    const bool first = wishes_ == 0;
+    if (!first && (held_.empty() || !delays_.wants_queued())) return;
+    if (wishes_ >= kMostWishes || now.mono_ns - wished_ns_ < kWishEveryNs) return;
+    ++wishes_;
+    wished_ns_ = now.mono_ns;
+    wish_for_queue(first || last_what_ == 0 ? kAnyOperation : last_what_, kEventsBefore);
+}
+
+void ContextHarvest::give_up() {
+    for (const Held& held : held_)
+        rows_.push_back(
+            {held.operation, times_of(held.stamps, anchors_.event_facts(),
+                                      delays_.usual(held.operation.operation, held.operation.alike))});
+    held_.clear();
+    stamped_.clear();
+    streams_.clear();
+    pending_ = 0;
+}
+
+std::vector<OperationRow> ContextHarvest::take_rows() {
+    std::vector<OperationRow> rows;
+    rows.swap(rows_);
+    return rows;
+}
+
+int64_t ContextHarvest::oldest_ns() const {
+    int64_t oldest_ns = INT64_MAX;
+    for (const auto& [id, stream] : streams_)
+        if (!stream.pending.empty()) oldest_ns = std::min(oldest_ns, stream.pending.front().enter_ns);
+    for (const Stamped& one : stamped_) oldest_ns = std::min(oldest_ns, one.operation.enter_ns);
+    for (const Held& one : held_) oldest_ns = std::min(oldest_ns, one.operation.enter_ns);
+    return oldest_ns;
+}
+
+}  // namespace gpushim::shim

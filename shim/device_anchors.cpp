@@ -1,0 +1,147 @@
+#include "device_anchors.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "clock.h"
+#include "system.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int kTries = 3;
+constexpr int64_t kNarrowNs = 1'000;             // good enough
+constexpr int64_t kPatienceNs = 300'000;         // a device that takes longer has other things to do
+constexpr double kFloatShare = 1.0 / (1 << 24);  // elapsed times come as floats
+constexpr int64_t kSureNs = 500;
+
+}  // namespace
+
+int64_t trace_now_ns() {
+    const auto kind = static_cast<ClockKind>(live->clock_kind);
+    return kind == kTestClock ? read_pair(kind).mono_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
+CUresult DeviceAnchors::failed(const char* call, CUresult result) {
+    failed_call_ = call;
+    return result;
+}
+
+CUresult DeviceAnchors::make() {
+    CUstream stream = nullptr;
+    CUresult result = calls_->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (result != CUDA_SUCCESS) return failed("cuStreamCreate", result);
+    for (CUevent& event : events_) {
+        result = calls_->cuEventCreate(&event, CU_EVENT_DEFAULT);
+        if (result != CUDA_SUCCESS) return failed("cuEventCreate", result);
+    }
+    stream_ = stream;
+    return CUDA_SUCCESS;
+}
+
+CUresult DeviceAnchors::open(const DriverCalls& calls) {
+    calls_ = &calls;
+    CUresult result = stream_ != nullptr ? CUDA_SUCCESS : make();
+    if (result == CUDA_SUCCESS && !is_calibrated_) result = calibrate();
+    return result == CUDA_SUCCESS ? take() : result;
+}
+
+// Recorded, then asked for until it is there.
+CUresult DeviceAnchors::see(CUevent event, Seen& seen) {
+    const int64_t begun_ns = trace_now_ns();
+    CUresult result = calls_->cuEventRecord(event, stream_);
+    if (result != CUDA_SUCCESS) return failed("cuEventRecord", result);
+    seen = {event, begun_ns, 0, 0};
+    for (;;) {
+        const int64_t asked_ns = trace_now_ns();
+        result = calls_->cuEventQuery(event);
+        seen.high_ns = trace_now_ns();
+        if (result != CUDA_ERROR_NOT_READY) break;
+        seen.low_ns = asked_ns;
+        if (asked_ns - begun_ns > kPatienceNs) return result;
+    }
+    seen.since_record_ns = seen.high_ns - begun_ns;
+    return result == CUDA_SUCCESS ? result : failed("cuEventQuery", result);
+}
+
+CUresult DeviceAnchors::take() {
+    Seen best = {};
+    size_t place = newest_ == kEvents ? 0 : newest_;
+    for (int i = 0; i < kTries; ++i) {
+        place = (place + 1) % kEvents;
+        Seen seen = {};
+        const CUresult result = see(events_[place], seen);
+        if (result == CUDA_ERROR_NOT_READY) break;
+        if (result != CUDA_SUCCESS) return result;
+        facts_.idle_ns = std::max(
+            facts_.idle_ns, seen.high_ns - seen.low_ns > kNarrowNs ? 0 : seen.since_record_ns + kSureNs);
+        if (best.event == nullptr || seen.high_ns - seen.low_ns < best.high_ns - best.low_ns) best = seen;
+        if (best.high_ns - best.low_ns <= kNarrowNs) break;
+    }
+    return best.event != nullptr ? add(best) : CUDA_ERROR_NOT_READY;
+}
+
+CUresult DeviceAnchors::add(const Seen& seen) {
+    double device_ns = 0;
+    if (clock_.has_anchor()) {
+        const CUresult result = read(seen.event, device_ns);
+        if (result != CUDA_SUCCESS) return result;
+    }
+    const auto rounding_ns = static_cast<int64_t>(std::ceil((device_ns - newest_device_ns_) * kFloatShare));
+    clock_.add(device_ns, seen.low_ns - rounding_ns, seen.high_ns + rounding_ns);
+    newest_ = static_cast<size_t>(std::find(events_.begin(), events_.end(), seen.event) - events_.begin());
+    newest_device_ns_ = device_ns;
+    newest_ns_ = seen.high_ns;
+    return CUDA_SUCCESS;
+}
+
+CUresult DeviceAnchors::read(CUevent event, double& device_ns) {
+    float elapsed_ms = 0;
+    const CUresult result = calls_->cuEventElapsedTime(&elapsed_ms, events_[newest_], event);
+    if (result != CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
+    device_ns = newest_device_ns_ + static_cast<double>(elapsed_ms) * 1e6;
+    return result;
+}
+
+// Events back to back: as far apart as one takes on the device, or as recording one takes if that is longer.
+CUresult DeviceAnchors::calibrate() {
+    const int64_t begun_ns = trace_now_ns();
+    for (CUevent event : events_) {
+        const CUresult result = calls_->cuEventRecord(event, stream_);
+        if (result != CUDA_SUCCESS) return failed("cuEventRecord", result);
+    }
+    record_ns_ = (trace_now_ns() - begun_ns) / static_cast<int64_t>(kEvents);
+    CUresult result;
+    do {
+        result = calls_->cuEventQuery(events_.back());
+    } while (result == CUDA_ERROR_NOT_READY && trace_now_ns() - begun_ns < kPatienceNs);
+    if (result != CUDA_SUCCESS) return failed("cuEventQuery", result);
+    std::array<int64_t, kEvents - 1> apart_ns;
+    for (size_t i = 0; i + 1 < kEvents; ++i) {
+        float elapsed_ms = 0;
+        result = calls_->cuEventElapsedTime(&elapsed_ms, events_[i], events_[i + 1]);
+        if (result != CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
+        apart_ns[i] = std::llround(static_cast<double>(elapsed_ms) * 1e6);
+    }
+    std::sort(apart_ns.begin(), apart_ns.end());
+    facts_.low_ns = apart_ns.front();
+    facts_.ns = apart_ns[apart_ns.size() / 2];
+    facts_.high_ns = apart_ns.back();
+    facts_.idle_ns = facts_.high_ns + kSureNs;
+    is_calibrated_ = true;
+    return CUDA_SUCCESS;
+}
+
+void DeviceAnchors::saw_distance(double device_ns) {
+    distances_[distance_count_++ % distances_.size()] = std::llround(device_ns);
+    if (distance_count_ % distances_.size() != 0) return;
+    std::array<int64_t, 64> sorted = distances_;
+    std::sort(sorted.begin(), sorted.end());
+    const int64_t ns = sorted[sorted.size() / 2];
+    if (ns >= facts_.ns || ns <= 0) return;
+    facts_.ns = ns;
+    facts_.low_ns = std::min(facts_.low_ns, sorted.front());
+    facts_.high_ns = std::max(facts_.high_ns, sorted.back());
+}
+
+}  // namespace gpushim::shim

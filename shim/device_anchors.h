@@ -1,0 +1,69 @@
+// Ties one context's device clock to the host's: events on a stream of our own, polled until their stamp
+// shows. Also finds out what an event itself takes. The driver's thread (driver_thread.h) only, with the
+// context current.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "device_clock.h"
+#include "driver_calls.h"
+#include "operation_times.h"
+
+namespace gpushim::shim {
+
+// What the trace's times are of; advances by calls of ours, too.
+int64_t trace_now_ns();
+
+class DeviceAnchors {
+  public:
+    // The stream and its events, and what an event takes. CUDA_ERROR_NOT_READY: the device was too busy to
+    // say, again later. Any other result but success: failed_call() says of what.
+    CUresult open(const DriverCalls& calls);
+    bool is_open() const { return is_calibrated_ && clock_.has_anchor(); }
+
+    // CUDA_ERROR_NOT_READY: the device was too busy to say.
+    CUresult take();
+
+    // When an event was stamped, on the device's clock.
+    CUresult read(CUevent event, double& device_ns);
+
+    const DeviceClock& clock() const { return clock_; }
+    int64_t newest_ns() const { return newest_ns_; }  // when, on the host
+    const EventFacts& event_facts() const { return facts_; }
+    int64_t record_ns() const { return record_ns_; }
+    const char* failed_call() const { return failed_call_; }
+
+    // Of two events one right after the other, while the stream was never empty.
+    void saw_distance(double device_ns);
+
+  private:
+    struct Seen {
+        CUevent event;
+        int64_t low_ns;
+        int64_t high_ns;
+        int64_t since_record_ns;
+    };
+    static constexpr size_t kEvents = 8;
+    CUresult failed(const char* call, CUresult result);
+    CUresult make();
+    CUresult calibrate();
+    CUresult see(CUevent event, Seen& seen);
+    CUresult add(const Seen& seen);
+
+    const DriverCalls* calls_ = nullptr;
+    CUstream stream_ = nullptr;
+    bool is_calibrated_ = false;
+    std::array<CUevent, kEvents> events_ = {};
+    size_t newest_ = kEvents;  // none
+    double newest_device_ns_ = 0;
+    int64_t newest_ns_ = INT64_MIN / 2;
+    DeviceClock clock_;
+    EventFacts facts_ = {};
+    int64_t record_ns_ = 0;
+    std::array<int64_t, 64> distances_ = {};
+    size_t distance_count_ = 0;
+    const char* failed_call_ = "";
+};
+
+}  // namespace gpushim::shim

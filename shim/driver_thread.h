@@ -1,0 +1,21 @@
+// The thread on which we call the driver. It shares the program's descriptors, for the driver keeps files
+// open and the writer has a table of its own (descriptors.h); and a driver that makes us wait does not make
+// the rings wait. It does one piece of work at a time, and nothing while there is none. Hooks pass its calls
+// on unseen.
+#pragma once
+
+#include <cstdint>
+
+namespace gpushim::shim {
+
+// On a thread that has the program's descriptors, before there is work. Without it (no memory, no thread) no
+// work is ever done.
+void start_driver_thread();
+
+// The writer's thread. Work is given only to an idle one; false: there is none, or it is busy.
+bool give_to_driver_thread(void (*work)(void*), void* argument);
+// Whether the last work is done, after at most so long.
+bool wait_for_driver_thread(int64_t most_ns);
+void stop_driver_thread();
+
+}  // namespace gpushim::shim
