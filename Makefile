@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := accuracy faults mutants fuzz soak wheel deb
+NOT_YET      := faults mutants fuzz soak wheel deb
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -184,6 +184,16 @@ $(addprefix $(BENCH)/,$(BENCH_PROGRAMS)): $(BENCH)/%: $(OBJ)/test/bench/%.o $(BU
 	@$(LINK) -o $@ $< -ldl $(if $(filter lttng%,$*),-llttng-ust)
 all: $(BENCH_FILES)
 
+# --- accuracy: programs whose truth the box knows; test/accuracy/run compares what a trace says of them ----
+ACCURACY         := $(BUILD)/accuracy/workloads
+ACCURACY_OBJECTS := $(call objects,$(call sources,test/accuracy))
+OBJECTS          += $(ACCURACY_OBJECTS)
+all: $(ACCURACY)
+$(ACCURACY): $(ACCURACY_OBJECTS) $(SIM)/libcuda.so.1 $(SIM)/libnccl.so.2 $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(LINK) -o $@ $(ACCURACY_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -l:libnccl.so.2 -ldl
+
 # --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
 OBJECTS += $(OBJ)/test/gpu/launch_cost.o
 all product: $(BUILD)/gpu/launch_cost
@@ -206,7 +216,7 @@ $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench gpu-check $(NOT_YET)
+.PHONY: help deps test check clean bench accuracy gpu-check $(NOT_YET)
 deps:
 	@scripts/deps
 
@@ -227,6 +237,11 @@ bench:
 	@scripts/deps bench || scripts/deps # rows whose packages are missing say that they were not tried
 	@$(MAKE) --no-print-directory product $(BENCH_FILES)
 	@GPUSHIM_BUILD=$(BUILD) test/bench/run "$(ONLY)"
+
+accuracy:
+	@scripts/deps
+	@$(MAKE) --no-print-directory product $(ACCURACY)
+	@GPUSHIM_BUILD=$(BUILD) test/accuracy/run "$(ONLY)"
 
 gpu-check:
 	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
@@ -264,6 +279,6 @@ $(NOT_YET):
 	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | check | bench | gpu-check | deps | clean"
+	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | gpu-check | deps | clean"
 	@echo "     | install PREFIX=… DESTDIR=… | uninstall"
 	@echo "not yet: $(NOT_YET)"

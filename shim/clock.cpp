@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "pacing.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -67,19 +68,6 @@ bool counter_keeps_pace() {
     return first >= kLeastTicksPerCheck && apart <= first / 50;
 }
 
-TestClock find_test_clock() {
-    constexpr char kName[] = "gpushim_test_clock";
-    void* found = dlsym(RTLD_DEFAULT, kName);
-    if (found == nullptr) {
-        void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-        if (driver != nullptr) {
-            found = dlsym(driver, kName);
-            dlclose(driver);
-        }
-    }
-    return reinterpret_cast<TestClock>(found);
-}
-
 ClockPair read_counter_pair() {
     ClockPair best = {};
     uint64_t best_width = UINT64_MAX;
@@ -96,8 +84,17 @@ ClockPair read_counter_pair() {
 
 }  // namespace
 
+void* optional_function(const char* name) {
+    if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
+    void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == nullptr) return nullptr;
+    void* found = dlsym(driver, name);
+    dlclose(driver);
+    return found;
+}
+
 ClockKind choose_clock() {
-    test_clock = find_test_clock();
+    test_clock = reinterpret_cast<TestClock>(optional_function("gpushim_test_clock"));
     if (test_clock != nullptr) return kTestClock;
     const bool good =
         is_invariant() && kernel_trusts_counter() && (counter_keeps_pace() || counter_keeps_pace());
@@ -118,7 +115,11 @@ ClockPair read_pair(ClockKind kind) {
 
 uint64_t slow_ticks() {
     // A child of a fork in the middle of a call finds no kind but the first.
-    if (live->clock_kind == kTestClock) return read_pair(kTestClock).ticks;
+    if (live->clock_kind == kTestClock) {
+        const uint64_t now = read_pair(kTestClock).ticks;
+        let_writer_pass(now);
+        return now;
+    }
     return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 

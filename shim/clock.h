@@ -11,6 +11,9 @@ namespace gpushim::shim {
 // where the program has one (gpushim_test_clock); else CLOCK_MONOTONIC.
 ClockKind choose_clock();
 
+// A function that the program or its driver may have; null: neither has it.
+void* optional_function(const char* name);
+
 // What `kind` and the two system clocks say at the same moment, to within the time of one reading.
 ClockPair read_pair(ClockKind kind);
 

@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "system.h"
-
 namespace gpushim::shim {
 namespace {
 
@@ -81,7 +79,7 @@ void Drain::scan(bool ending) {
         if (has_memory(ring)) note_drops(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) note_drops(*process_ring(), process_cursor_);
     map_times();
-    if (!cut_short_ && !was_cut_short) watermark_.scanned(started.mono_ns, clock_ns(CLOCK_MONOTONIC));
+    if (!cut_short_ && !was_cut_short) watermark_.scanned(started.mono_ns, started.mono_ns);
     if (!cut_short_ && ending) watermark_.ends(read_pair(clock_).mono_ns);
 }
 

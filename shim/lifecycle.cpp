@@ -7,14 +7,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "capture_range.h"
 #include "clock.h"
 #include "devices.h"
 #include "hooks/resolve.h"
 #include "log.h"
-#include "output.h"
-#include "system.h"
 #include "nvml_sampler.h"
 #include "nvtx.h"
+#include "output.h"
+#include "system.h"
 #include "writer.h"
 
 namespace gpushim::shim {
@@ -47,7 +48,7 @@ bool is_own(const Live& page) { return page.pid == getpid(); }
 
 void before_fork() {
     const KeepErrno keep;
-    if (!recording()) return;
+    if (!is_written()) return;
     live->forks.fetch_add(1);
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kForkWaitNs;
     for (int64_t left_ns = kForkWaitNs; left_ns > 0 && live->writing.load() != 0;
@@ -127,10 +128,13 @@ bool start() {
     const size_t count = describe_devices(devices);
     live->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
     live->pid = identity.pid;
-    if (start_writer(trace_path, identity, {devices, count})) return true;
-    // Nothing is in it yet.
-    unlink(trace_path);
-    return false;
+    if (!start_writer(trace_path, identity, {devices, count})) {
+        // Nothing is in it yet.
+        unlink(trace_path);
+        return false;
+    }
+    start_nvml_sampler({devices, count});
+    return true;
 }
 
 // A launch is no cancellation point, and neither is what begins recording.
@@ -145,27 +149,28 @@ class Uncancelled {
     int before_;
 };
 
-bool become(Doing from, Doing to) {
-    uint32_t expected = from;
-    return live->doing.compare_exchange_strong(expected, to);
-}
-
 void start_once() {
     const KeepErrno keep;
     const Uncancelled uncancelled;
-    live->doing.store(start() ? kRecording : kOff);
+    live->doing.store(start() ? open_range(identity.started_mono_ns) : kOff);
     wake_all(live->doing);
 }
 
 // --- end ------------------------------------------------------------------------------------------------
 
-// Registered after the driver has registered its own, hence run before it.
-void driver_goes_away() { exiting.store(true, std::memory_order_relaxed); }
+// Registered after the driver has registered its own, hence run before it. The last moment for device times.
+void driver_goes_away() {
+    const KeepErrno keep;
+    if (is_own(*live) && is_written()) look_once_more();
+    exiting.store(true, std::memory_order_relaxed);
+}
 
 [[gnu::destructor]] void end() {
     const KeepErrno keep;
     exiting.store(true, std::memory_order_relaxed);
-    if (is_own(*live) && become(kRecording, kEnding)) finish_writer();
+    if (!is_own(*live) || !is_written()) return;
+    say_what_was_not_asked();
+    if (become(kRecording, kEnding) || become(kResting, kEnding)) finish_writer();
 }
 
 }  // namespace
@@ -193,7 +198,7 @@ bool start_after_success() {
         // What this thread has just made is not to be missing because another one was first.
         wait_while(live->doing, kStarting, kStartWaitNs);
     }
-    return recording();
+    return is_written();
 }
 
 }  // namespace gpushim::shim

@@ -13,7 +13,7 @@ namespace gpushim::shim {
 bool disabled();
 
 // Called by thunks of rows with the trait `starts`, after the call has succeeded while nothing was recorded.
-// Cheap once it is decided that this process is not traced. Returns recording(): the caller may record its
+// Cheap once it is decided that this process is not traced. Returns is_written(): the caller may record its
 // call then.
 bool start_after_success();
 

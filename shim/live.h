@@ -37,15 +37,43 @@ struct Live {
     std::atomic<uint64_t> window_from;   // ticks
     std::atomic<uint64_t> window_until;  // ticks; below `from`: no window
     uint64_t gap_ticks;                  // from so long on, what a thread did between two calls is recorded
-    // The test clock only: when the writer is to be let through next (pacing.h).
-    std::atomic<uint64_t> next_pass;
+    // The test clock only (pacing.h): when the writer is to be let through next, and how often it has been.
+    std::atomic<uint64_t> next_pass;  // ticks
+    std::atomic<uint32_t> passes;
+
+    std::atomic<uint32_t> last_look;  // LastLook: before the driver goes away
+    std::atomic<uint64_t>
+        resumed;  // ticks when the process last ceased to rest; no gap reaches back beyond it
 };
 
 // Points to a zero page until lifecycle starts recording.
 extern constinit Live* live;
 
+// What the thread that ends the process and the writer tell each other: device times can be read now, or
+// never.
+enum LastLook : uint32_t { kLookNotYet = 0, kLookWanted = 1, kLooked = 2 };
+
 inline bool resting() { return live->doing.load(std::memory_order_relaxed) == kResting; }
 inline bool recording() { return live->doing.load(std::memory_order_relaxed) == kRecording; }
+
+// Recording or resting: there is a writer that reads the rings.
+inline bool is_written() { return recording() || resting(); }
+
+// One step from one state to another; false: it was in another one.
+inline bool become(Doing from, Doing to) {
+    uint32_t expected = from;
+    return live->doing.compare_exchange_strong(expected, to);
+}
+
+// What a thread did before the call that it is in (host_gap.h).
+struct PendingGap {
+    uint64_t from;        // ticks
+    uint64_t until;       // ticks; 0: nothing of note
+    int64_t cpu_ns;       // that the thread ran between two readings of its clock around it …
+    uint64_t ran_beside;  // … and for how many ticks of that it was not in the gap
+    uint32_t last_call;
+    uint16_t next_api;
+};
 
 struct ThreadState {
     RingHeader* ring;        // null: none yet
@@ -61,6 +89,7 @@ struct ThreadState {
     uint64_t cpu_ticks;  // when the thread's CPU clock was last read …
     int64_t cpu_ns;      // … and what it said (host_gap.h)
     uint32_t last_call;  // EventKind of it << 16 | its api
+    PendingGap gap;
 };
 
 // Initial-exec: the default model may call malloc at a thread's first use.

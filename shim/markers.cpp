@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "capture_range.h"
 #include "recorder.h"
 
 namespace gpushim::shim {
@@ -10,7 +11,6 @@ namespace {
 constexpr size_t kLongestMark = 1024;
 
 void record(Marker marker, uint64_t value, const char* text) {
-    if (!recording()) return;
     ThreadState& thread = thread_state;
     const size_t length = text != nullptr ? strnlen(text, kLongestMark) : 0;
     if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
@@ -25,12 +25,27 @@ void record(Marker marker, uint64_t value, const char* text) {
     complete_slot(slot);
 }
 
+// Steps are recorded also while the rest is not: they are counted. What the one before did ends with the
+// mark, what this one does begins with it.
+void record_step(Marker marker, uint64_t samples) {
+    if (!is_written()) return;
+    const bool was_resting = resting();
+    if (was_resting) step_begins();
+    record(marker, samples, nullptr);
+    if (!was_resting) step_begins();
+}
+
 }  // namespace
+
+void record_marker(Marker marker) { record(marker, 0, nullptr); }
+
 }  // namespace gpushim::shim
 
 using gpushim::Marker;
-using gpushim::shim::record;
+using namespace gpushim::shim;
 
-void gpushim_step() { record(Marker::step, 0, nullptr); }
-void gpushim_step_n(uint64_t samples) { record(Marker::step_n, samples, nullptr); }
-void gpushim_mark(const char* text) { record(Marker::mark, 0, text); }
+void gpushim_step() { record_step(Marker::step, 0); }
+void gpushim_step_n(uint64_t samples) { record_step(Marker::step_n, samples); }
+void gpushim_mark(const char* text) {
+    if (recording()) record(Marker::mark, 0, text);
+}

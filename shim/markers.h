@@ -4,6 +4,15 @@
 
 #include <cstdint>
 
+#include "ring_format.h"
+
+namespace gpushim::shim {
+
+// One that the shim says itself; whatever the state.
+void record_marker(Marker marker);
+
+}  // namespace gpushim::shim
+
 extern "C" {
 [[gnu::visibility("default")]] void gpushim_step();
 [[gnu::visibility("default")]] void gpushim_step_n(uint64_t samples);

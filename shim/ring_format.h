@@ -81,7 +81,8 @@ constexpr uint16_t kNoApi = 0xffff;
 // was given something that has none.
 constexpr uint64_t kFenced = 1ull << 32;
 
-enum class Marker : uint64_t { mark, step, step_n };
+// `rest`: from here on only objects' lives are recorded; `resume`: everything again.
+enum class Marker : uint64_t { mark, step, step_n, rest, resume };
 
 // `nothing`: of an event that was never finished.
 enum class Span : uint8_t { nothing, mark, push, pop, range_start, range_end, category, count };
@@ -165,7 +166,8 @@ struct RingHeader {
     alignas(64) std::atomic<uint64_t> head;  // next position to use
     std::atomic<uint64_t> cached_tail;
     std::atomic<uint64_t> dropped[kDrops];
-    std::atomic<uint64_t> own_ticks;    // that we have taken of the thread's time beside plain recording
+    std::atomic<uint64_t> own_ticks;    // that events of ours have taken of the thread's time …
+    std::atomic<uint64_t> host_ticks;   // … and that reading its CPU clock has
     std::atomic<uint64_t> timed;        // operations that got events of ours
     std::atomic<uint64_t> untimed;      // operations in an open window that got none
     std::atomic<uint64_t> owner_count;  // ever; the newest is at (count - 1) % kOwners

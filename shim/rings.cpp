@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "pacing.h"
 #include "recorder.h"
 #include "ring_folder.h"
 #include "system.h"
@@ -248,11 +249,6 @@ bool none_to_be_had() {
     return false;
 }
 
-void wake_writer() {
-    // One system call for each time it sleeps.
-    if (live->awake.exchange(1, std::memory_order_relaxed) == 0) wake_all(live->awake);
-}
-
 }  // namespace
 
 void open_rings(const RingSettings& settings) {
@@ -310,13 +306,13 @@ bool take_ring(ThreadState& thread) {
     if (registry.process_ring != nullptr)
         registry.process_ring->dropped[static_cast<size_t>(Drop::no_ring)].fetch_add(
             1, std::memory_order_relaxed);
-    wake_writer();
+    call_writer();
     return none_to_be_had();
 }
 
 bool chain_ring(ThreadState& thread) {
     const KeepErrno keep;
-    wake_writer();
+    call_writer();
     if (registry.starved.load(std::memory_order_relaxed)) return false;
     close_poll(thread);
     Ring* old = ring_of(thread.ring);

@@ -258,13 +258,16 @@ void Translator::profiler(const Call& call) {
                        kNull, kNull, call.flags);
 }
 
+// By Marker.
+constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"};
+
 void Translator::marker(const Call& call) {
     const auto what = static_cast<Marker>(call.word(1));
     const int64_t name = call.event.text.empty() ? kNull : names_.id(call.event.text);
     const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
-    tables_.marker.add(call.enter_ns, call.thread,
-                       tables_.marker.text(what == Marker::mark ? "mark" : "step"), name, value, kNull, kNull,
-                       kNull, kNull, call.flags);
+    const auto kind = std::min<size_t>(call.word(1), std::size(kMarkerKinds) - 1);
+    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kMarkerKinds[kind]), name, value,
+                       kNull, kNull, kNull, kNull, call.flags);
 }
 
 void Translator::thread(const Call& call) {

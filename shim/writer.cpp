@@ -1,284 +1,45 @@
 #include "writer.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/statfs.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "descriptors.h"
-#include "drain.h"
+#include "driver_thread.h"
+#include "harvest.h"
 #include "log.h"
-#include "names.h"
-#include "ring_folder.h"
-#include "rings.h"
-#include "store.h"
+#include "nvml_sampler.h"
+#include "pacing.h"
 #include "system.h"
+#include "writer_folder.h"
+#include "writer_loop.h"
 
 namespace gpushim::shim {
 namespace {
 
 constexpr size_t kStackBytes = 512 * 1024;
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr int64_t kShortestSleepNs = kMillisecond;
-constexpr int64_t kLongestSleepNs = 20 * kMillisecond;
-constexpr int64_t kIdleSleepNs = 80 * kMillisecond;
-constexpr int64_t kCommitEveryNs = 100 * kMillisecond;
-constexpr int64_t kForkWaitNs = 20 * kMillisecond;
-constexpr size_t kWorthACommit = 4096;
-constexpr double kGettingFull = 0.25;
-constexpr double kBusy = 0.5;
 constexpr int64_t kEndNs = 2'000 * kMillisecond;
 constexpr int64_t kStandstillNs = 250 * kMillisecond;
 
 enum class Stage : uint32_t { starting, failed, running, paused, finished };
 
-// What the thread is started with. One per process: the next start, in a child, uses it again.
-struct Start {
-    const char* trace_path;
-    TraceIdentity* identity;
-    std::span<const Device> devices;
-};
-constinit Start start = {};
+// One per process: the next start, in a child, uses it again.
+constinit WriterStart start = {};
 constinit std::atomic<Stage> stage = Stage::starting;
-
-void show_progress() {
-    live->progress.fetch_add(1);
-    wake_all(live->progress);
-}
+constinit WriterLoop* paused_loop = nullptr;
 
 void reach(Stage reached) {
     stage.store(reached);
     show_progress();
 }
 
-// --- rings ----------------------------------------------------------------------------------------------
-
-struct Folder {
-    int user = -1;
-    int trace = -1;
-    int lock = -1;
-    char path[256] = {};
-};
-
-void remove_folder(const Folder& folder, const TraceIdentity& identity) {
-    if (folder.user < 0) return;
-    char name[33];
-    trace_folder_name(name, identity.trace_uuid);
-    remove_trace_folder(folder.user, name);
-}
-
-void close_folder(Folder& folder) {
-    for (int* file : {&folder.trace, &folder.user, &folder.lock})
-        if (*file >= 0) close(std::exchange(*file, -1));
-}
-
-size_t tmpfs_budget() {
-    struct statfs facts;
-    if (statfs(kRingRoot, &facts) != 0 || facts.f_type != 0x01021994) return 0;
-    return ring_budget(static_cast<uint64_t>(facts.f_blocks) * static_cast<uint64_t>(facts.f_bsize));
-}
-
-bool open_folder(Folder& folder, const TraceIdentity& identity) {
-    folder.user = open_user_folder(kRingRoot, true);
-    if (folder.user < 0) return false;
-    remove_old_folders(folder.user);
-    folder.trace = open_trace_folder(folder.user, identity.trace_uuid, true);
-    // The lock before the rings: from their first moment they belong to somebody who lives.
-    if (folder.trace >= 0) folder.lock = lock_trace_folder(folder.trace);
-    if (folder.lock < 0) return false;
-    char name[33];
-    trace_folder_name(name, identity.trace_uuid);
-    snprintf(folder.path, sizeof folder.path, "%s/gpushim-%u/%s", kRingRoot, geteuid(), name);
-    return true;
-}
-
-RingSettings settings_for(const TraceIdentity& identity) {
-    RingSettings settings = {};
-    std::copy_n(identity.trace_uuid, sizeof settings.trace_uuid, settings.trace_uuid);
-    std::copy_n(identity.boot_id, sizeof settings.boot_id, settings.boot_id);
-    settings.pid = identity.pid;
-    settings.clock_kind = identity.clock_kind;
-    settings.process_start_ticks = identity.start_ticks;
-    settings.trace_path = start.trace_path;
-    return settings;
-}
-
-void make_rings(Folder& folder, TraceIdentity& identity) {
-    RingSettings settings = settings_for(identity);
-    settings.max_bytes = tmpfs_budget();
-    identity.rings_survive = settings.max_bytes != 0 && open_folder(folder, identity);
-    settings.folder = identity.rings_survive ? folder.path : nullptr;
-    if (!identity.rings_survive) settings.max_bytes = kPrivateBudget;
-    open_rings(settings);
-    forget_wishes();
-    care_for_rings(false, false);
-}
-
-// "pid (name) Z …": the main thread is a zombie for as long as others run.
-bool main_thread_is_gone() {
-    char text[512];
-    const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
-    const ssize_t length = read(file, text, sizeof text - 1);
-    close(file);
-    text[length > 0 ? length : 0] = '\0';
-    const char* end_of_name = strrchr(text, ')');
-    return end_of_name != nullptr && end_of_name[1] == ' ' && end_of_name[2] == 'Z';
-}
-
 // --- the thread -----------------------------------------------------------------------------------------
-
-class Writer {
-  public:
-    Writer(std::unique_ptr<Store> store, Folder folder, ClockKind clock)
-        : store_(std::move(store)), folder_(folder), drain_(clock, read_pair(clock)) {
-        watch_files();
-    }
-
-    // False: the main thread has ended, the process has not. Whichever thread ends last then ends the
-    // process, with its own descriptors; that must not be this one.
-    bool run() {
-        while (live->doing.load() != kEnding) {
-            live->awake.store(0);
-            const int64_t sleep_ns = pass();
-            if (live->doing.load() == kEnding) break;
-            wait_while(live->awake, 0, sleep_ns);
-            if (is_idle_ && main_thread_is_gone()) return false;
-        }
-        finish();
-        return true;
-    }
-
-    // The rings hold what still happens; at the exit they are emptied (resume).
-    void pause() {
-        drain_.scan(false);
-        if (store_ != nullptr && drain_.has_news()) commit();
-        store_.reset();
-        close_folder(folder_);
-    }
-
-    // On another thread, as the process exits: the old one has taken its descriptors with it.
-    void resume() {
-        folder_ = Folder();
-        if (start.identity->rings_survive) open_folder(folder_, *start.identity);
-        store_.reset(Store::open(start.trace_path, Store::Role::writer));
-        finish();
-    }
-
-  private:
-    // How long to sleep then.
-    int64_t pass() {
-        if (store_ == nullptr) return kIdleSleepNs;
-        drain_.scan(false);
-        is_idle_ = !drain_.has_news();
-        if (drain_.has_news() && is_worth_a_commit()) commit();
-        care_for_rings(drain_.fullest() > kBusy, !drain_.has_news());
-        if (drain_.is_full()) return kShortestSleepNs;
-        if (is_idle_) return std::min(kIdleSleepNs, last_sleep_ns_ *= 2);
-        const double share = std::max(0.0, 1 - drain_.fullest() / kGettingFull);
-        last_sleep_ns_ = std::max(kShortestSleepNs, static_cast<int64_t>(share * kLongestSleepNs));
-        return last_sleep_ns_;
-    }
-
-    bool is_worth_a_commit() const {
-        return drain_.events() >= kWorthACommit || drain_.fullest() > kGettingFull ||
-               clock_ns(CLOCK_MONOTONIC) - last_commit_ns_ >= kCommitEveryNs;
-    }
-
-    bool commit() {
-        if (!files_.are_intact()) return lose_files();
-        const Batch batch = drain_.batch();
-        begin_transaction();
-        const bool written = store_->write(batch);
-        watch_files();
-        end_transaction();
-        if (written) {
-            drain_.committed();
-            last_commit_ns_ = clock_ns(CLOCK_MONOTONIC);
-            show_progress();
-            wish_for_names();
-        }
-        complain_once(written);
-        return written;
-    }
-
-    // What the store has opened by now; it keeps it open.
-    void watch_files() {
-        if (!has_own_descriptors()) files_.watch(start.trace_path);
-    }
-
-    // The program has closed our files and may have others under their numbers: never again. What comes stays
-    // in the rings, then is counted as lost. Not destroyed: that would write, too.
-    bool lose_files() {
-        static_cast<void>(store_.release());
-        log_line(LogLevel::warn, "the program has closed the files of %s; it ends here", start.trace_path);
-        return false;
-    }
-
-    // Not while a fork is under way, if it does not take too long.
-    static void begin_transaction() {
-        live->writing.store(1);
-        for (uint32_t forks = live->forks.load(); forks != 0; forks = live->forks.load()) {
-            end_transaction();
-            wait_while(live->forks, forks, kForkWaitNs);
-            live->writing.store(1);
-            if (live->forks.load() == forks) return;
-        }
-    }
-    static void end_transaction() {
-        live->writing.store(0);
-        if (live->forks.load() != 0) wake_all(live->writing);
-    }
-
-    void complain_once(bool written) {
-        if (written || complained_) return;
-        complained_ = true;
-        log_line(LogLevel::warn,
-                 "cannot write %s (%s); events are kept while there is room, then counted as lost",
-                 start.trace_path, Store::failure());
-    }
-
-    void wish_for_names() {
-        uint64_t functions[32];
-        const size_t count = store_->take_unnamed(functions);
-        unnamed_.insert(unnamed_.end(), functions, functions + count);
-        std::erase_if(unnamed_, wish_for_name);
-    }
-
-    void finish() {
-        bool written = store_ != nullptr;
-        while (written) {
-            drain_.scan(true);
-            if (!drain_.has_news()) break;
-            written = commit();
-        }
-        store_.reset();
-        // What could not be written stays, for recovery.
-        if (written) remove_folder(folder_, *start.identity);
-        reach(Stage::finished);
-    }
-
-    std::unique_ptr<Store> store_;
-    Folder folder_;
-    Drain drain_;
-    WatchedFiles files_;
-    std::vector<uint64_t> unnamed_;
-    int64_t last_sleep_ns_ = kShortestSleepNs;
-    int64_t last_commit_ns_ = 0;
-    bool is_idle_ = false;
-    bool complained_ = false;
-};
-
-constinit Writer* paused_writer = nullptr;
 
 std::unique_ptr<Store> make_store() {
     live->writing.store(1);
@@ -289,11 +50,17 @@ std::unique_ptr<Store> make_store() {
     return store;
 }
 
+// Nothing more is recorded: what is in the rings stays there for recovery.
+void give_up() {
+    live->timing.store(0);
+    if (!become(kRecording, kOff)) become(kResting, kOff);
+    pass_is_done(kNoMorePasses);
+    reach(Stage::failed);
+}
+
 void write_until_the_end() {
-    leave_descriptors();
-    prctl(PR_SET_NAME, "gpushim");
-    Folder folder;
-    make_rings(folder, *start.identity);
+    WriterFolder folder;
+    make_rings(folder, *start.identity, start.trace_path);
     std::unique_ptr<Store> store = make_store();
     if (store == nullptr) {
         log_line(LogLevel::warn, "cannot write %s (%s); not tracing", start.trace_path, Store::failure());
@@ -301,27 +68,40 @@ void write_until_the_end() {
         close_folder(folder);
         return reach(Stage::failed);
     }
-    const auto clock = static_cast<ClockKind>(start.identity->clock_kind);
     // On the heap: it is large, and nothing destroys it while threads may still look.
-    auto* writer = new Writer(std::move(store), folder, clock);
+    auto* loop = new WriterLoop(start, std::move(store), folder);
     reach(Stage::running);
-    if (writer->run()) return;
-    writer->pause();
-    paused_writer = writer;
-    reach(Stage::paused);
+    switch (loop->run()) {
+        case Ended::finished:
+            return reach(Stage::finished);
+        case Ended::lost:
+            return give_up();
+        case Ended::alone:
+            loop->pause();
+            paused_loop = loop;
+            return reach(Stage::paused);
+    }
 }
 
 void* main_of_writer(void*) {
+    prctl(PR_SET_NAME, "gpushim");
+    be_the_writer();
     try {
-        if (paused_writer != nullptr)
-            std::exchange(paused_writer, nullptr)->resume();
-        else
+        if (paused_loop == nullptr && wants_events()) start_driver_thread();
+        leave_descriptors();
+        if (paused_loop == nullptr) {
             write_until_the_end();
+        } else {
+            std::exchange(paused_loop, nullptr)->resume();
+            reach(Stage::finished);
+        }
     } catch (...) {
-        // Out of memory: what is in the rings stays for recovery.
-        live->doing.store(kOff);
-        reach(Stage::failed);
+        // Out of memory.
+        give_up();
     }
+    // Nobody asks it any more, and it would keep a process whose own threads have ended.
+    stop_nvml_sampler();
+    stop_driver_thread();
     return nullptr;
 }
 
@@ -349,12 +129,18 @@ int create_deaf_thread() {
     return error;
 }
 
-// Until the stage is no longer `from`, at most so long. False: it is.
-bool wait_for_stage(Stage from, int64_t most_ns, int64_t standstill_ns) {
+void wake_writer() {
+    live->awake.store(1);
+    wake_all(live->awake);
+}
+
+// While `waits()`, at most so long. False: it still does.
+template <class Condition>
+bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
     int64_t moved_ns = clock_ns(CLOCK_MONOTONIC);
     uint32_t progress = live->progress.load();
-    while (stage.load() == from) {
+    while (waits()) {
         const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
         if (live->progress.load() != progress) moved_ns = now_ns;
         progress = live->progress.load();
@@ -376,8 +162,15 @@ bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<con
     }
     // A disk that takes longer than this to make a file: the program goes on, and the rings hold what
     // happens.
-    wait_for_stage(Stage::starting, kEndNs, kEndNs);
+    wait_for_writer([] { return stage.load() == Stage::starting; }, kEndNs, kEndNs);
     return stage.load() != Stage::failed;
+}
+
+void look_once_more() {
+    if (stage.load() != Stage::running || live->last_look.exchange(kLookWanted) != kLookNotYet) return;
+    wake_writer();
+    const auto looks = [] { return stage.load() == Stage::running && live->last_look.load() == kLookWanted; };
+    wait_for_writer(looks, kStandstillNs, kStandstillNs);
 }
 
 void finish_writer() {
@@ -385,9 +178,8 @@ void finish_writer() {
         stage.store(Stage::running);
         if (create_deaf_thread() != 0) return;
     }
-    live->awake.store(1);
-    wake_all(live->awake);
-    wait_for_stage(Stage::running, kEndNs, kStandstillNs);
+    wake_writer();
+    wait_for_writer([] { return stage.load() == Stage::running; }, kEndNs, kStandstillNs);
 }
 
 }  // namespace gpushim::shim

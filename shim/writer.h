@@ -17,4 +17,8 @@ bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<con
 // without.
 void finish_writer();
 
+// Before the driver goes away: waits at most 250 ms until what can be known of device times is known. None is
+// read afterwards.
+void look_once_more();
+
 }  // namespace gpushim::shim

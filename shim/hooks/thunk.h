@@ -12,6 +12,7 @@
 #include "../host_gap.h"
 #include "../lifecycle.h"
 #include "../names.h"
+#include "../pacing.h"
 #include "../recorder.h"
 #include "api.h"
 #include "captures.h"
@@ -118,9 +119,8 @@ struct Thunk<Row, R(A...)> {
         count_hit(Row::id);
         if (recording()) [[likely]]
             return recorded(real, here, a...);
-        if constexpr (is_of_life) {
-            if (resting()) return recorded(real, here, a...);
-        }
+        if (resting() && (is_of_life || !still_resting())) [[unlikely]]
+            return recorded(real, here, a...);
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);
     }

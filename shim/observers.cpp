@@ -1,0 +1,51 @@
+#include "observers.h"
+
+#include <algorithm>
+
+#include "harvest.h"
+#include "nvml.h"
+#include "windows.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kNeverNs = INT64_MAX;
+
+// Null: nothing to observe here. In this order they look.
+using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
+constexpr Make kMakers[] = {
+    make_harvest,  // before the first window opens there are events
+    make_windows,
+    make_nvml_observer,
+};
+
+}  // namespace
+
+Observers::Observers(std::span<const Device> devices) {
+    for (const Make make : kMakers)
+        if (std::unique_ptr<Observer> observer = make(devices)) all_.push_back(std::move(observer));
+}
+
+int64_t Observers::look(const Moment& now) {
+    int64_t next_ns = kNeverNs;
+    for (const auto& observer : all_) next_ns = std::min(next_ns, observer->look(now));
+    return next_ns;
+}
+
+std::span<Rows* const> Observers::rows() {
+    rows_.clear();
+    for (const auto& observer : all_)
+        rows_.insert(rows_.end(), observer->rows().begin(), observer->rows().end());
+    return rows_;
+}
+
+bool Observers::have_rows() {
+    return std::ranges::any_of(rows(), [](const Rows* rows) { return rows->count() != 0; });
+}
+
+void Observers::stored(std::span<const Event> events, std::span<const TimedOperation> timed) {
+    for (Rows* rows : rows()) rows->clear();
+    for (const auto& observer : all_) observer->stored(events, timed);
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,30 @@
+// All observers (observer.h), as one. The writer's thread only.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "device.h"
+#include "observer.h"
+
+namespace gpushim::shim {
+
+class Observers {
+  public:
+    explicit Observers(std::span<const Device> devices);
+
+    // How long it may be until the next look.
+    int64_t look(const Moment& now);
+    // Rows for the next transaction. Valid until the next look.
+    std::span<Rows* const> rows();
+    bool have_rows();
+    // It is in the trace, with all rows().
+    void stored(std::span<const Event> events, std::span<const TimedOperation> timed);
+
+  private:
+    std::vector<std::unique_ptr<Observer>> all_;
+    std::vector<Rows*> rows_;
+};
+
+}  // namespace gpushim::shim

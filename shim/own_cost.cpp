@@ -1,0 +1,177 @@
+#include "own_cost.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "recorder.h"
+#include "system.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kRateAfterNs = 1'000'000;
+
+constinit int64_t harvest_ns = 0;
+
+// A ring of nobody's, with room for so many events.
+struct ScratchRing {
+    static constexpr uint32_t kSlots = 8192;
+    std::unique_ptr<RingHeader> header = std::make_unique<RingHeader>();
+    std::unique_ptr<Slot[]> slots = std::make_unique<Slot[]>(kSlots);
+};
+
+// As a thunk does it. The slots are new to the cache, as they are there.
+void record_one(ThreadState& thread, uint64_t value) {
+    Slot* slot = open_slot(thread, 0, EventKind::launch, 0);
+    if (slot == nullptr) return;
+    slot->exit = ticks();
+    for (uint64_t& word : slot->word) word = value;
+    complete_slot(slot);
+}
+
+// The second time: the first takes the page faults.
+double measured_event_ns() {
+    ScratchRing ring;
+    int64_t took_ns = 0;
+    for (int round = 0; round < 2; ++round) {
+        ring.header->head.store(0);
+        ThreadState thread = {};
+        thread.ring = ring.header.get();
+        thread.slots = ring.slots.get();
+        thread.mask = ScratchRing::kSlots - 1;
+        thread.generation = live->generation;
+        const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
+        for (uint64_t i = 0; i < ScratchRing::kSlots; ++i) record_one(thread, i);
+        took_ns = clock_ns(CLOCK_MONOTONIC) - from_ns;
+    }
+    return static_cast<double>(took_ns) / ScratchRing::kSlots;
+}
+
+int64_t rounded(double ns) { return static_cast<int64_t>(ns + 0.5); }
+
+bool has_slots(const Ring& ring) {
+    const RingState state = ring.state.load(std::memory_order_acquire);
+    return state == RingState::taken || state == RingState::left || state == RingState::spare;
+}
+
+}  // namespace
+
+void add_harvest_ns(int64_t ns) { harvest_ns += ns; }
+
+// On the test clock the host's own time counts as nothing.
+OwnCost::OwnCost(ClockKind clock, const ClockPair& now)
+    : clock_(clock),
+      first_(now),
+      now_(now),
+      row_ns_(now.mono_ns),
+      loads_ns_(now.mono_ns),
+      event_ns_(clock == kTestClock ? 0 : measured_event_ns()) {}
+
+void OwnCost::measure(const ClockPair& now, bool is_open) {
+    now_ = now;
+    if (clock_ == kCounter && now.mono_ns - first_.mono_ns >= kRateAfterNs)
+        ns_per_tick_ =
+            static_cast<double>(now.mono_ns - first_.mono_ns) / static_cast<double>(now.ticks - first_.ticks);
+    const std::span<Ring> rings = all_rings();
+    for (size_t i = 0; i < rings.size(); ++i)
+        if (has_slots(rings[i])) take_ring(rings[i], seen_[i], is_open);
+    if (now.mono_ns - row_ns_ >= kSecondNs) add_row();
+}
+
+void OwnCost::take_ring(const Ring& ring, Seen& seen, bool is_open) {
+    const RingHeader& header = *ring.header;
+    if (seen.ring_id != header.ring_id) seen = {header.ring_id, 0, 0, 0};
+    // Relaxed: counts that order nothing. What a `timed` slot takes is in own_ticks.
+    const Seen newest = {
+        header.ring_id,
+        header.head.load(std::memory_order_relaxed) - header.timed.load(std::memory_order_relaxed),
+        header.own_ticks.load(std::memory_order_relaxed), header.host_ticks.load(std::memory_order_relaxed)};
+    const uint64_t events = newest.events > seen.events ? newest.events - seen.events : 0;
+    const double device_ns = static_cast<double>(newest.own_ticks - seen.own_ticks) * ns_per_tick_;
+    const double host_ns = static_cast<double>(newest.host_ticks - seen.host_ticks) * ns_per_tick_;
+    seen = newest;
+    if (events == 0 && device_ns == 0 && host_ns == 0) return;
+    Thread& thread = threads_[ring.number.load(std::memory_order_relaxed)];
+    const auto add = [&](Amount& to) {
+        to.events += events;
+        to.device_ns += device_ns;
+        to.host_ns += host_ns;
+    };
+    add(thread.second);
+    add(thread.lately);
+    if (is_open) add(thread.open);
+    thread.marked_ns += device_ns;
+    device_time_ns_ += rounded(device_ns);
+    busiest_ns_ = std::max(busiest_ns_, rounded(thread.marked_ns));
+}
+
+double OwnCost::paid_ns(const Amount& amount) const {
+    return static_cast<double>(amount.events) * event_ns_ + amount.device_ns + amount.host_ns;
+}
+
+void OwnCost::add_row() {
+    if (now_.mono_ns <= row_ns_) return;
+    Amount all;
+    double most_ns = 0;
+    for (auto& [number, thread] : threads_) {
+        all.events += thread.second.events;
+        all.device_ns += thread.second.device_ns;
+        all.host_ns += thread.second.host_ns;
+        most_ns = std::max(most_ns, paid_ns(thread.second));
+        thread.second = {};
+    }
+    const int64_t writer_ns = clock_ == kTestClock ? harvest_ns : clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    rows_.add(now_.mono_ns, now_.mono_ns - row_ns_, all.events,
+              rounded(static_cast<double>(all.events) * event_ns_), rounded(all.device_ns),
+              rounded(all.host_ns), rounded(most_ns), harvest_ns - harvest_before_ns_,
+              writer_ns - writer_before_ns_);
+    harvest_before_ns_ = harvest_ns;
+    writer_before_ns_ = writer_ns;
+    row_ns_ = now_.mono_ns;
+}
+
+void OwnCost::mark() {
+    busiest_ns_ = 0;
+    for (auto& [number, thread] : threads_) {
+        thread.marked_ns = 0;
+        if (thread.open.device_ns > 0 && thread.open.events != 0)
+            thread.ns_per_event = thread.open.device_ns / static_cast<double>(thread.open.events);
+        thread.open = {};
+    }
+}
+
+// Of threads that have not been seen in a window.
+double OwnCost::usual_ns_per_event() const {
+    double most_ns = 0;
+    for (const auto& [number, thread] : threads_) most_ns = std::max(most_ns, thread.ns_per_event);
+    return most_ns;
+}
+
+// A thread's own pace is what it does in the time that our events leave it: so an open window, which slows it
+// down, and a closed one say the same of it.
+std::vector<ThreadLoad> OwnCost::take_loads() {
+    const auto span_ns = static_cast<double>(std::max<int64_t>(1, now_.mono_ns - loads_ns_));
+    loads_ns_ = now_.mono_ns;
+    mark();
+    const double usual_ns = usual_ns_per_event();
+    std::vector<ThreadLoad> loads;
+    for (auto& [number, thread] : threads_) {
+        const double free_ns = std::max(1.0, span_ns - thread.lately.device_ns);
+        const double each_ns = thread.ns_per_event >= 0 ? thread.ns_per_event : usual_ns;
+        const double more = static_cast<double>(thread.lately.events) * each_ns / free_ns;
+        const double always_ns =
+            static_cast<double>(thread.lately.events) * event_ns_ + thread.lately.host_ns;
+        loads.push_back({always_ns / span_ns, more / (1 + more)});
+    }
+    // Threads that did nothing may be over.
+    std::erase_if(threads_, [](const auto& entry) {
+        const Thread& thread = entry.second;
+        return thread.lately.events == 0 && thread.second.events == 0 && thread.second.device_ns == 0;
+    });
+    for (auto& [number, thread] : threads_) thread.lately = {};
+    return loads;
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,213 @@
+#include "writer_loop.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "capture_range.h"
+#include "log.h"
+#include "names.h"
+#include "pacing.h"
+#include "rings.h"
+#include "system.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kShortestSleepNs = kMillisecond;
+constexpr int64_t kLongestSleepNs = 20 * kMillisecond;
+constexpr int64_t kIdleSleepNs = 80 * kMillisecond;
+constexpr int64_t kCommitEveryNs = 100 * kMillisecond;
+constexpr int64_t kForkWaitNs = 20 * kMillisecond;
+constexpr size_t kWorthACommit = 4096;
+constexpr double kGettingFull = 0.25;
+constexpr double kBusy = 0.5;
+
+// "pid (name) Z …": the main thread is a zombie for as long as others run.
+bool main_thread_is_gone() {
+    char text[512];
+    const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t length = read(file, text, sizeof text - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    const char* end_of_name = strrchr(text, ')');
+    return end_of_name != nullptr && end_of_name[1] == ' ' && end_of_name[2] == 'Z';
+}
+
+void end_transaction() {
+    live->writing.store(0);
+    if (live->forks.load() != 0) wake_all(live->writing);
+}
+
+// Not while a fork is under way, if it does not take too long.
+void begin_transaction() {
+    live->writing.store(1);
+    for (uint32_t forks = live->forks.load(); forks != 0; forks = live->forks.load()) {
+        end_transaction();
+        wait_while(live->forks, forks, kForkWaitNs);
+        live->writing.store(1);
+        if (live->forks.load() == forks) return;
+    }
+}
+
+bool is_ending() { return live->doing.load() == kEnding; }
+
+}  // namespace
+
+void show_progress() {
+    live->progress.fetch_add(1);
+    wake_all(live->progress);
+}
+
+WriterLoop::WriterLoop(const WriterStart& start, std::unique_ptr<Store> store, WriterFolder folder)
+    : start_(start),
+      store_(std::move(store)),
+      folder_(folder),
+      clock_(static_cast<ClockKind>(start.identity->clock_kind)),
+      drain_(clock_, read_pair(clock_)),
+      observers_(start.devices),
+      sleep_ns_(kShortestSleepNs) {
+    watch_files();
+}
+
+Ended WriterLoop::run() {
+    while (!is_ending()) {
+        live->awake.store(0);
+        if (live->last_look.load() == kLookWanted) look_last();
+        if (pass_is_due(read_pair(clock_).ticks)) pass();
+        if (store_ == nullptr) return Ended::lost;
+        if (is_ending()) break;
+        wait_while(live->awake, 0, clock_ == kTestClock ? kIdleSleepNs : sleep_ns_);
+        if (has_nothing_to_do() && main_thread_is_gone()) return Ended::alone;
+    }
+    finish();
+    return Ended::finished;
+}
+
+// On the test clock nothing happens between two passes that were asked for.
+bool WriterLoop::has_nothing_to_do() const {
+    return clock_ == kTestClock ? live->awake.load() == 0 : is_idle_;
+}
+
+void WriterLoop::pass() {
+    const Moment moment = now(false);
+    const int64_t range_ns = time_passes(moment.mono_ns);
+    drain_.scan(false);
+    is_idle_ = !drain_.has_news();
+    const int64_t look_ns = std::min(range_ns, observers_.look(moment));
+    if (has_news() && is_worth_a_commit(moment.mono_ns)) commit();
+    care_for_rings(drain_.fullest() > kBusy, !drain_.has_news());
+    sleep_ns_ = std::clamp(look_ns, kShortestSleepNs, sleep_after_scan());
+    pass_is_done(read_pair(clock_).ticks + static_cast<uint64_t>(sleep_ns_));
+}
+
+int64_t WriterLoop::sleep_after_scan() {
+    if (drain_.is_full()) return kShortestSleepNs;
+    if (is_idle_) return std::clamp(2 * sleep_ns_, kShortestSleepNs, kIdleSleepNs);
+    const double share = std::max(0.0, 1 - drain_.fullest() / kGettingFull);
+    return std::max(kShortestSleepNs, static_cast<int64_t>(share * kLongestSleepNs));
+}
+
+Moment WriterLoop::now(bool ending) const {
+    const ClockPair pair = read_pair(clock_);
+    return {pair.mono_ns, pair.real_ns, ending};
+}
+
+bool WriterLoop::has_news() { return drain_.has_news() || observers_.have_rows(); }
+
+bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
+    return drain_.events() >= kWorthACommit || drain_.fullest() > kGettingFull ||
+           now_ns - last_commit_ns_ >= kCommitEveryNs;
+}
+
+bool WriterLoop::commit() {
+    if (!files_.are_intact()) return lose_files();
+    Batch batch = drain_.batch();
+    batch.observed = observers_.rows();
+    begin_transaction();
+    const bool written = store_->write(batch);
+    watch_files();
+    end_transaction();
+    if (written) {
+        observers_.stored(batch.events, store_->timed());
+        drain_.committed();
+        last_commit_ns_ = now(false).mono_ns;
+        show_progress();
+        wish_for_names();
+    }
+    complain_once(written);
+    return written;
+}
+
+// Device times belong to rows: first everything is written, then what can be read now is read.
+void WriterLoop::look_last() {
+    drain_.scan(false);
+    if (!drain_.has_news() || commit()) observers_.look(now(true));
+    live->last_look.store(kLooked);
+    show_progress();
+}
+
+void WriterLoop::finish() {
+    bool written = store_ != nullptr;
+    while (written) {
+        drain_.scan(true);
+        if (!drain_.has_news()) break;
+        written = commit();
+    }
+    if (written) observers_.look(now(true));
+    if (written && observers_.have_rows()) written = commit();
+    store_.reset();
+    // What could not be written stays, for recovery.
+    if (written) remove_folder(folder_, *start_.identity);
+    pass_is_done(kNoMorePasses);
+}
+
+void WriterLoop::pause() {
+    live->timing.store(0);
+    drain_.scan(false);
+    if (has_news()) commit();
+    store_.reset();
+    close_folder(folder_);
+    pass_is_done(kNoMorePasses);
+}
+
+void WriterLoop::resume() {
+    folder_ = WriterFolder();
+    if (start_.identity->rings_survive) open_folder(folder_, *start_.identity);
+    store_.reset(Store::open(start_.trace_path, Store::Role::writer));
+    finish();
+}
+
+// What the store has opened by now; it keeps it open.
+void WriterLoop::watch_files() {
+    if (!has_own_descriptors()) files_.watch(start_.trace_path);
+}
+
+// The program has closed our files and may have others under their numbers: never again. Not destroyed: that
+// would write, too. What is still in the rings stays there for recovery.
+bool WriterLoop::lose_files() {
+    static_cast<void>(store_.release());
+    log_line(LogLevel::warn, "the program has closed the files of %s; it ends here", start_.trace_path);
+    return false;
+}
+
+void WriterLoop::complain_once(bool written) {
+    if (written || complained_) return;
+    complained_ = true;
+    log_line(LogLevel::warn,
+             "cannot write %s (%s); events are kept while there is room, then counted as lost",
+             start_.trace_path, Store::failure());
+}
+
+void WriterLoop::wish_for_names() {
+    uint64_t functions[32];
+    const size_t count = store_->take_unnamed(functions);
+    unnamed_.insert(unnamed_.end(), functions, functions + count);
+    std::erase_if(unnamed_, wish_for_name);
+}
+
+}  // namespace gpushim::shim

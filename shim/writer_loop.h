@@ -1,0 +1,79 @@
+// What the writer does again and again: empties the rings, lets the observers look, commits. By the trace's
+// own clock (pacing.h). The writer's thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "descriptors.h"
+#include "device.h"
+#include "drain.h"
+#include "identity.h"
+#include "observers.h"
+#include "store.h"
+#include "writer_folder.h"
+
+namespace gpushim::shim {
+
+// What the thread is started with.
+struct WriterStart {
+    const char* trace_path;
+    TraceIdentity* identity;
+    std::span<const Device> devices;
+};
+
+// How a loop ended.
+enum class Ended {
+    finished,  // the process exits, and all is in the trace that could be written
+    alone,     // the main thread has ended, the process has not (pause)
+    lost,      // the trace cannot be written any more
+};
+
+class WriterLoop {
+  public:
+    WriterLoop(const WriterStart& start, std::unique_ptr<Store> store, WriterFolder folder);
+
+    // Whichever thread ends last ends the process, with its own descriptors: where the main thread is gone,
+    // that must not be this one.
+    Ended run();
+
+    // The rings hold what still happens; at the exit they are emptied (resume).
+    void pause();
+    // On another thread, as the process exits: the old one has taken its descriptors with it.
+    void resume();
+
+  private:
+    void pass();
+    int64_t sleep_after_scan();
+    Moment now(bool ending) const;
+    bool has_news();
+    bool has_nothing_to_do() const;
+    bool is_worth_a_commit(int64_t now_ns) const;
+    bool commit();
+    void look_last();
+    void finish();
+    void watch_files();
+    bool lose_files();
+    void complain_once(bool written);
+    void wish_for_names();
+
+    WriterStart start_;
+    std::unique_ptr<Store> store_;
+    WriterFolder folder_;
+    ClockKind clock_;
+    Drain drain_;
+    Observers observers_;
+    WatchedFiles files_;
+    std::vector<uint64_t> unnamed_;
+    int64_t sleep_ns_;
+    int64_t last_commit_ns_ = 0;
+    bool is_idle_ = false;
+    bool complained_ = false;
+};
+
+// Whoever waits for the writer sees that it gets on.
+void show_progress();
+
+}  // namespace gpushim::shim

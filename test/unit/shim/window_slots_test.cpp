@@ -1,0 +1,160 @@
+#include "shim/window_slots.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+using namespace gpushim::shim;
+
+namespace {
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kSecond = 1'000 * kMs;
+constexpr int64_t kFirstSlot = 160;  // of the clock that starts at 0
+constexpr int64_t kAheadNs = kFirstSlot * kSlotNs;
+
+// A process that begins at `now_ns_` of its own clock and looks every 10 ms; while a window is open events of
+// ours take `window_share` of its one thread's time.
+class Process {
+  public:
+    Process(double budget, double window_share, int64_t begins_ns = 0)
+        : slots_(budget), window_share_(window_share), now_ns_(begins_ns) {}
+
+    void run_until(int64_t ns, int64_t every_ns = 10 * kMs) {
+        for (; now_ns_ <= ns; now_ns_ += every_ns) look(every_ns, false);
+    }
+    void look(int64_t passed_ns, bool ending) {
+        if (is_on && slots_.is_open() && now_ns_ > slots_.from_ns() && now_ns_ <= slots_.until_ns())
+            add(static_cast<int64_t>(window_share_ * static_cast<double>(passed_ns)));
+        slots_.look({now_ns_, now_ns_ + kAheadNs, ending}, is_on, spent_, [&] {
+            spent_.busiest_ns = 0;
+            return std::vector<ThreadLoad>{{0, window_share_}};
+        });
+    }
+    void skip(int64_t ns) { now_ns_ += ns; }
+    void end() { look(0, true); }
+
+    std::vector<Window> closed() { return {slots_.closed().begin(), slots_.closed().end()}; }
+    const WindowSlots& slots() const { return slots_; }
+    int64_t total_ns() const { return spent_.total_ns; }
+    bool is_on = true;
+
+  private:
+    void add(int64_t ns) {
+        spent_.busiest_ns += ns;
+        spent_.total_ns += ns;
+    }
+
+    WindowSlots slots_;
+    double window_share_;
+    int64_t now_ns_;
+    Spent spent_ = {};
+};
+
+}  // namespace
+
+// real     0s ......... 10s ......... 20s ......... 30s
+// windows   3 s [======|=============|====          ends at 24 s
+TEST_CASE("with everything timed, windows lie side by side, one for each slot", "[window_slots]") {
+    Process process(1, 0.5, 3 * kSecond);
+    process.run_until(24 * kSecond - 10 * kMs);
+    process.look(0, false);
+    process.end();
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 3);
+    CHECK(windows[0].from_ns == 3 * kSecond + WindowSlots::kNoticeNs);
+    CHECK(windows[0].until_ns == 10 * kSecond);
+    CHECK(windows[0].slot == kFirstSlot);
+    CHECK(windows[0].planned_ns == 7 * kSecond - WindowSlots::kNoticeNs);
+    CHECK(windows[1].from_ns == 10 * kSecond);
+    CHECK(windows[1].until_ns == 20 * kSecond);
+    CHECK(windows[1].planned_ns == 10 * kSecond);
+    CHECK(windows[2].from_ns == 20 * kSecond);
+    CHECK(windows[2].until_ns == 24 * kSecond);
+}
+
+// A load of 6 %: the first window is over when the slot's 100 ms are spent, then 1.25 s of each slot are
+// timed.
+TEST_CASE("a budget is held from the first slot on", "[window_slots]") {
+    Process process(0.01, 0.06, 2 * kSecond);
+    process.run_until(62 * kSecond);
+    process.end();
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 7);
+    CHECK(windows[0].from_ns == 2 * kSecond + WindowSlots::kNoticeNs);
+    CHECK(windows[0].own_host_ns >= 100 * kMs);
+    CHECK(windows[0].own_host_ns < 102 * kMs);
+    for (size_t i = 1; i < windows.size(); ++i) {
+        INFO(i);
+        CHECK(windows[i].slot == kFirstSlot + static_cast<int64_t>(i));
+        CHECK(windows[i].from_ns == static_cast<int64_t>(i) * 10 * kSecond);
+        CHECK(windows[i].until_ns - windows[i].from_ns == 1250 * kMs);
+        CHECK(windows[i].planned_ns == 1250 * kMs);
+    }
+    CHECK(process.total_ns() <= 600 * kMs);
+}
+
+TEST_CASE("a heavy load has a window in every 2^j-th slot, those whose number it divides", "[window_slots]") {
+    Process process(0.01, 0.5, 1 * kSecond);
+    process.run_until(170 * kSecond);
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 5);
+    for (size_t i = 1; i < windows.size(); ++i) {
+        CHECK(windows[i].slot % 4 == 0);
+        // The slot's allowance is that of four: no window is cut short.
+        CHECK(windows[i].until_ns - windows[i].from_ns == 600 * kMs);
+    }
+}
+
+TEST_CASE("the windows of two processes lie within each other", "[window_slots]") {
+    Process light(0.01, 0.02, 3 * kSecond), heavy(0.01, 0.2, 14 * kSecond);
+    light.run_until(120 * kSecond, 7 * kMs);
+    heavy.run_until(120 * kSecond, 13 * kMs);
+    size_t inside = 0;
+    for (const Window& small : heavy.closed()) {
+        if (small.slot == kFirstSlot + 1) continue;  // its first begins when it does
+        for (const Window& large : light.closed())
+            inside += large.slot == small.slot && large.from_ns == small.from_ns &&
+                      large.until_ns >= small.until_ns;
+    }
+    CHECK(inside == heavy.closed().size() - 1);
+    CHECK(inside > 3);
+}
+
+TEST_CASE("who looks late opens late, and says so", "[window_slots]") {
+    Process process(0.01, 0.04, 1 * kSecond);
+    process.run_until(18 * kSecond);
+    process.skip(3 * kSecond);
+    process.run_until(24 * kSecond);
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 3);
+    CHECK(windows[2].from_ns == 21'010 * kMs + WindowSlots::kNoticeNs);
+    CHECK(windows[2].until_ns == 22'500 * kMs);
+    CHECK(windows[2].planned_ns == 1'490 * kMs - WindowSlots::kNoticeNs);
+}
+
+TEST_CASE("a jump over whole slots ends a window where it was to end", "[window_slots]") {
+    Process process(0.01, 0.06, 1 * kSecond);
+    process.run_until(11 * kSecond - 10 * kMs);
+    REQUIRE(process.slots().is_open());
+    process.skip(30 * kSecond);
+    process.run_until(41 * kSecond);
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 2);
+    CHECK(windows[1].from_ns == 10 * kSecond);
+    CHECK(windows[1].until_ns == 11'250 * kMs);
+}
+
+TEST_CASE("while nothing is recorded nothing is open; afterwards it begins at once", "[window_slots]") {
+    Process process(0.01, 0.001);
+    process.run_until(4 * kSecond);
+    process.is_on = false;
+    process.run_until(6 * kSecond);
+    CHECK_FALSE(process.slots().is_open());
+    process.is_on = true;
+    process.run_until(7 * kSecond);
+    process.end();
+    const auto windows = process.closed();
+    REQUIRE(windows.size() == 2);
+    CHECK(windows[0].until_ns == 4 * kSecond + 10 * kMs);
+    CHECK(windows[1].from_ns == 6 * kSecond + 10 * kMs + WindowSlots::kNoticeNs);
+}
