@@ -174,6 +174,7 @@ void identify(TraceIdentity& identity, const Config& from) {
     identity.restart = number_from(kRestart);
     copy(identity.job, sizeof identity.job, job());
     copy(identity.tag, sizeof identity.tag, from.tag);
+    identity.budget_ppm = static_cast<int64_t>(from.budget_share * 1e6 + 0.5);
     find_run_key(identity);
     identity.variables = performance_variables();
 }

@@ -31,6 +31,7 @@ struct TraceIdentity {
     char job[128];  // %j
     int64_t restart;
     char tag[1024];
+    int64_t budget_ppm;
     uint32_t clock_kind;
     int64_t started_mono_ns;
     int64_t started_real_ns;

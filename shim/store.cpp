@@ -91,6 +91,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     number("started_mono_ns", who.started_mono_ns);
     number("started_real_ns", who.started_real_ns);
     number("rings_survive", who.rings_survive ? 1 : 0);
+    number("budget_ppm", who.budget_ppm);
 }
 
 void write_process(Database& base, const TraceIdentity& who) {

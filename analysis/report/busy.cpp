@@ -68,11 +68,7 @@ std::string basis_text(const DeviceBusy& busy) {
     if (busy.level() == "host") return busy.may_be_busy_ns == 0 ? "nothing ran" : busy.why();
     const auto count = static_cast<int64_t>(busy.windows.size());
     const std::string windows = count_text(count) + (count == 1 ? " window" : " windows");
-    const std::string marked = busy.coverage() && *busy.coverage() < kMarkedCoverage
-                                   ? ", of " + percent(*busy.coverage()) + " of its operations"
-                                   : "";
-    return (busy.sampled() ? "sampled: " : "") + windows + ", " + percent(busy.timed_share()) +
-           " of the run" + marked;
+    return (busy.sampled() ? "sampled: " : "") + windows + ", " + percent(busy.timed_share()) + " of the run";
 }
 
 void set(Json& json, const std::string& key, const Figure& figure) {
@@ -130,6 +126,7 @@ void add_busy(Json& json, const DeviceBusy& busy) {
 void write(const Inputs& inputs, Report& report) {
     std::vector<std::vector<std::string>> rows = {
         {"GPU", "device", "busy", "as it ran", "level", "known from"}};
+    std::vector<std::string> marks;
     Json list = Json::array();
     for (const Gpu& gpu : gpus_of(inputs)) {
         Json json = Json::object({{"rank", gpu.trace->rank},
@@ -143,12 +140,17 @@ void write(const Inputs& inputs, Report& report) {
                             figure_text(gpu.busy->without_us()), figure_text(gpu.busy->as_it_ran()),
                             gpu.busy->level(), basis_text(*gpu.busy)});
         }
+        if (gpu.busy && gpu.busy->coverage().value_or(1) < kMarkedCoverage)
+            marks.push_back("  of " + gpu.trace->label() + "'s operations on device " +
+                            std::to_string(gpu.device_id) + " in windows " + percent(*gpu.busy->coverage()) +
+                            " have device times");
         list.push(std::move(json));
     }
     report.json.set("gpus", std::move(list));
     if (rows.size() == 1) return;
     report.line("");
     report.table("lrrrll", std::move(rows), kMostRows);
+    for (const std::string& mark : marks) report.line(mark);
 }
 
 constexpr Section kSection = {5, write};

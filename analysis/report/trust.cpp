@@ -78,8 +78,8 @@ void add_cost(const Trace& trace, Trust& trust) {
                                 &trust.host_state_ns, &trust.busiest_ns, &trust.writer_ns};
     if (query.step())
         for (int i = 0; i < query.columns(); ++i) *numbers[i] += query.number(i);
-    Query budget = trace.base.prepare("SELECT value FROM meta WHERE key = 'budget_share'");
-    if (budget.step()) trust.budget = std::max(trust.budget.value_or(0), budget.real(0));
+    Query budget = trace.base.prepare("SELECT value FROM meta WHERE key = 'budget_ppm'");
+    if (budget.step()) trust.budget = std::max(trust.budget.value_or(0), budget.real(0) / 1e6);
     Query refusals = trace.base.prepare("SELECT DISTINCT api, why, error FROM refusal");
     while (refusals.step())
         trust.refusals.push_back({trace.label(), refusals.text(0), refusals.text(1), refusals.maybe(2)});
