@@ -55,7 +55,7 @@ void write(Span span, size_t domain, uint64_t value, const Said& what) {
     const size_t length = name.length + what.text.length;
     close_poll(thread);
     if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
-    Slot* slot = open_slot(thread, kNoApi, EventKind::span, thread.group != 0 ? kInsideNccl : 0);
+    Slot* slot = open_slot(thread, kNoApi, EventKind::span, 0);
     if (slot == nullptr) return;
     slot->word[0] = span_word(span, what.has_payload, name.length, what.category);
     slot->word[1] = value;

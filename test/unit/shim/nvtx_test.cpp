@@ -120,6 +120,22 @@ TEST_CASE("threads count their depths for themselves, domains too", "[nvtx]") {
     CHECK(CORE2(DomainCreateA)("a domain") == domain);
 }
 
+TEST_CASE("a range inside a call does not end it", "[nvtx]") {
+    //   call ├──────────────────────┤
+    //   range    ├──┤       looked at ^ before the call is over
+    const Copy copy;
+    const rings::Recording recording;
+    rings::Sink sink;
+    Slot* call = rings::open_event();
+    CORE(RangePushA)("by a tool behind us");
+    CORE(RangePop)();
+    sink.take();
+    rings::close_event(call);
+    sink.take();
+    REQUIRE(sink.count(EventKind::copy) == 1);
+    for (const auto& row : sink.rows) CHECK(row.exit_ns >= row.enter_ns);
+}
+
 TEST_CASE("an NVTX of another size gets what it has a place for", "[nvtx]") {
     const Copy copy;
     Copy::core = Copy::core2 = {};
@@ -161,7 +177,8 @@ TEST_CASE("texts that are told once", "[nvtx]") {
         CHECK(texts->index_of_handle(handle + 1) == texts->kNone);
         CHECK(texts->index_of_handle(nullptr) == texts->kNone);
         CHECK(texts->index_of_handle(&a) == texts->kNone);
-        CHECK(NvtxTexts<4, 8>().index_of_handle(handle) == texts->kNone);
+        NvtxTexts<4, 8> empty;
+        CHECK(empty.index_of_handle(empty.handle(0)) == empty.kNone);
     }
 }
 
@@ -236,6 +253,8 @@ TEST_CASE("ends find their beginnings", "[nvtx]") {
 TEST_CASE("a lost end spoils no other range", "[nvtx]") {
     //   a ├────────────────────┤
     //   b  ├──(lost)  c ├──┤
+    //                           e ├────────┤
+    //                             f ├──(lost)
     trace::Trace trace;
     Lines events;
     events.push(10, 0, "a");
@@ -244,10 +263,13 @@ TEST_CASE("a lost end spoils no other range", "[nvtx]") {
     events.pop(50, 1);
     events.pop(60, 0);
     events.pop(70, 0);
+    events.push(80, 0, "e");
+    events.push(85, 1, "f");
+    events.pop(90, 0);
     trace.write(events, {2});
-    CHECK(trace.ask(kRanges) == "a|0|10|50 ; c|1|40|10");
+    CHECK(trace.ask(kRanges) == "a|0|10|50 ; c|1|40|10 ; e|0|80|10 ; f|1|85|-");
     CHECK(trace.ask("SELECT count(*) FROM v_marker WHERE kind = 'pop' AND dur_ns IS NULL") == "1");
-    CHECK(trace.ledger() == "8|6|0|2|0|0");
+    CHECK(trace.ledger() == "11|9|0|2|0|0");
 }
 
 TEST_CASE("ranges that are started end on any thread", "[nvtx]") {
@@ -260,7 +282,10 @@ TEST_CASE("ranges that are started end on any thread", "[nvtx]") {
     events.add(Span::range_end, 30, 71, "", {.thread = 2});
     events.add(Span::range_end, 40, 99, "");
     events.add(Span::category, 50, 4, "fourth", {}, 0, 4);
+    events.add(Span::mark, 60, 0, "between");
     trace.write(events);
+    CHECK(trace.ask("SELECT kind, name, value FROM v_marker WHERE enter_ns >= 50") ==
+          "category|fourth|- ; mark|between|-");
     CHECK(trace.ask("SELECT name, kind, dur_ns, payload, category_name FROM v_range ORDER BY start_ns") ==
           "first|process|20|2.5|fourth ; second|process|-|-|-");
 }
