@@ -1,6 +1,7 @@
-// One stream, launches at a pace: paced <launches> <ns of host work after each> [every]. Every so many launches is a
-// step (gpushim_step); 0: none. Between steps 3 and 5 the profiler is on.
+// One stream, launches at a pace: paced <launches> <ns of host work after each> [every [ns before]]. Every so many
+// launches is a step (gpushim_step); 0: none. Between the beginnings of steps 3 and 5 the profiler is on.
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@ extern void gpusim_advance_ns(unsigned long ns);
 
 int main(int count, char** words) {
     const long launches = atol(words[1]), pause_ns = atol(words[2]), every = count > 3 ? atol(words[3]) : 0;
+    if (count > 4) gpusim_advance_ns(strtoul(words[4], NULL, 10));
     CUdevice device;
     CUcontext context;
     CUmodule module;

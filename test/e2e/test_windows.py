@@ -1,0 +1,105 @@
+"""When operations get device times: slots of the clock, the same for all ranks, within a budget that is held. On the
+stepped clock, so that every time is the same in every run."""
+import box
+import preload
+import windows_host
+
+SECOND = 1_000_000_000
+SLOT = 10 * SECOND
+COST = "SELECT mono_ns, span_ns, busiest_ns, device_time_ns, hook_ns, writer_cpu_ns FROM cost ORDER BY mono_ns"
+WINDOWS = "SELECT enter_ns, dur_ns, slot, planned_ns, operations, timed, own_host_ns FROM window ORDER BY enter_ns"
+
+
+class Windows(windows_host.Case):
+    def windows_of(self, launches, pause_ns, before_ns=0, **knobs):
+        for trace in self.traces():
+            trace.unlink()
+        self.traced([self.paced(), launches, pause_ns, 0, before_ns],
+                    **{"GPUSIM_CLOCK": "stepped", **knobs})
+        trace = self.the_trace()
+        self.assert_nothing_lost(trace)
+        return preload.query(trace, WINDOWS)
+
+    def test_a_little_work_is_timed_all_the_time(self):
+        windows = self.windows_of(30_000, 996_000)  # 1,000 a second
+        self.assertEqual([w[0] for w in windows[1:]], [SLOT, 2 * SLOT, 3 * SLOT])
+        self.assertEqual([w[1] for w in windows[1:3]], [SLOT, SLOT])
+        self.assertLess(windows[0][0], 1.2 * SECOND)
+        self.assertEqual(windows[0][0] + windows[0][1], SLOT)
+        self.assertEqual(len({w[2] for w in windows}), 4)
+        for window in windows[:3]:
+            self.assertEqual(window[4], window[5])
+
+    def test_a_budget_is_held(self):
+        for per_second, pause_ns in ((1_000, 996_000), (20_000, 46_000), (200_000, 1_000)):
+            with self.subTest(per_second=per_second):
+                windows = self.windows_of(41 * per_second, pause_ns)
+                rows = preload.query(self.the_trace(), COST)
+                whole = [row for row in rows if row[0] < 40.5 * SECOND]
+                held = sum(row[2] for row in whole) / sum(row[1] for row in whole)
+                self.assertLessEqual(held, 0.0115)  # the first slot is cut short by the process's beginning
+                self.assertGreater(held, 0.002)
+                for window in windows[1:]:
+                    self.assertEqual(window[0] % SLOT, 0)
+                    self.assertIn(window[3], [int(d * SECOND) for d in (10, 5, 2.5, 1.25, 0.6)])
+
+    def test_another_budget_is_held_too(self):
+        self.windows_of(41 * 20_000, 46_000, GPUSHIM_BUDGET="4%")
+        rows = preload.query(self.the_trace(), COST)
+        held = sum(row[2] for row in rows) / sum(row[1] for row in rows)
+        self.assertLess(held, 0.042)
+        self.assertGreater(held, 0.02)
+
+    def test_ranks_that_begin_at_different_times_have_windows_within_each_other(self):
+        busy = self.windows_of(30 * 20_000, 46_000)
+        calm = self.windows_of(20_000, 996_000, before_ns=7 * SECOND)
+        inside = 0
+        for enter, dur, slot, *_ in busy[1:]:
+            for other_enter, other_dur, other_slot, *_ in calm:
+                if other_slot == slot:
+                    inside += 1
+                    self.assertEqual(enter, other_enter)
+                    self.assertLessEqual(dur, other_dur)
+        self.assertEqual(inside, 2)
+
+    def test_with_the_whole_budget_everything_is_timed(self):
+        windows = self.windows_of(300_000, 46_000, GPUSHIM_BUDGET="100%")
+        timed = sum(window[5] for window in windows)
+        self.assertGreater(timed, 299_000)
+        for before, after in zip(windows, windows[1:]):
+            self.assertEqual(before[0] + before[1], after[0])
+
+    def test_off_times_nothing_and_takes_nothing_of_the_program(self):
+        # Our questions at the start are calls on the program's thread, and here they take no time.
+        box_knobs = {"GPUSIM_CALL_NS": 0, "GPUSIM_TRUTH": self.folder / "truth", "GPUSIM_CLOCK": "stepped"}
+        self.assertEqual(self.windows_of(5_000, 996_000, GPUSHIM_DEVICE_TIME="off", **box_knobs), [])
+        trace = self.the_trace()
+        self.assertEqual(preload.query(trace, "SELECT count(*) FROM launch_device"), [(0,)])
+        rows = preload.query(trace, COST)
+        self.assertGreater(len(rows), 3)
+        self.assertEqual(sum(row[3] for row in rows), 0)
+        with_shim = (self.folder / "truth").read_bytes()
+        alone = box.run([self.paced(), 5_000, 996_000], box_knobs)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertEqual((self.folder / "truth").read_bytes(), with_shim)
+
+    def test_two_stepped_runs_have_the_same_device_times(self):
+        def times():
+            self.windows_of(20_000, 296_000)
+            return preload.query(self.the_trace(), "SELECT * FROM launch_device"), preload.query(self.the_trace(), COST)
+
+        self.assertEqual(times(), times())
+
+    def test_costs_have_a_row_a_second(self):
+        self.windows_of(10_000, 996_000)
+        rows = preload.query(self.the_trace(), COST)
+        for before, after in zip(rows, rows[1:]):
+            self.assertEqual(after[0] - after[1], before[0])
+            self.assertGreaterEqual(before[1], SECOND)
+            self.assertLess(before[1], 1.1 * SECOND)
+
+    def test_in_real_time_what_recording_takes_is_measured(self):
+        self.windows_of(100_000, 0, GPUSIM_CLOCK="real", **preload.QUICK)
+        rows = preload.query(self.the_trace(), COST)
+        self.assertGreater(sum(row[4] for row in rows), 0)
+        self.assertGreater(sum(row[5] for row in rows), 0)
