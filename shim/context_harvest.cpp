@@ -19,7 +19,9 @@ constexpr size_t kMostHeld = 200'000;
 // Wishes for a queue before an operation: they cost the program's thread some records.
 constexpr uint32_t kEventsBefore = 16;
 constexpr int kMostWishes = 16;
+constexpr int64_t kWishesPerNs = 10'000 * kMillisecond;
 constexpr int64_t kWishEveryNs = 10 * kMillisecond;
+constexpr int64_t kSureNs = 500;
 
 }  // namespace
 
@@ -76,6 +78,7 @@ CUresult ContextHarvest::work(const Moment& now) {
     // Until then most of what its clock does would have to be taken for possible.
     if (anchors_.clock().is_settled() || now.ending) map_stamps();
     settle(now);
+    wish(now);
     return CUDA_SUCCESS;
 }
 
@@ -97,7 +100,9 @@ CUresult ContextHarvest::fill_pool() {
 }
 
 CUresult ContextHarvest::anchor(const Moment& now) {
-    const int64_t every_ns = has_work() ? kAnchorBusyNs : kAnchorIdleNs;
+    // In an open window, too: what it holds is not stored yet.
+    const bool is_busy = has_work() || live->timing.load(std::memory_order_relaxed) != 0;
+    const int64_t every_ns = is_busy ? kAnchorBusyNs : kAnchorIdleNs;
     if (!now.ending && now.mono_ns - anchors_.newest_ns() < every_ns) return CUDA_SUCCESS;
     const CUresult result = anchors_.take();
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
@@ -181,6 +186,13 @@ Stamps ContextHarvest::stamps_of(const Stamped& stamped) const {
     return stamps;
 }
 
+// Not where the device's clock may have jumped: nothing is learnt there.
+bool ContextHarvest::is_sure(const Stamps& stamps) const {
+    const int64_t most_ns = 3 * anchors_.clock().error_ns() + kSureNs;
+    return stamps.end.likely_ns <= most_ns && (!stamps.has_start || stamps.start.likely_ns <= most_ns) &&
+           (!stamps.has_before || stamps.before.likely_ns <= most_ns);
+}
+
 void ContextHarvest::map_stamps() {
     const auto known = [&](const Stamped& stamped) {
         return anchors_.clock().is_before_newest(stamped.end_ns);
@@ -188,6 +200,7 @@ void ContextHarvest::map_stamps() {
     for (const Stamped& stamped : stamped_) {
         if (!known(stamped)) continue;
         held_.push_back({stamped.operation, stamps_of(stamped), stamped.seen_ns});
+        if (!is_sure(held_.back().stamps)) continue;
         delays_.learn(stamped.operation.operation, stamped.operation.alike,
                       observe(held_.back().stamps, anchors_.event_facts()));
     }
@@ -196,30 +209,32 @@ void ContextHarvest::map_stamps() {
 }
 
 void ContextHarvest::settle(const Moment& now) {
-    wish(now);
     while (!held_.empty()) {
         const Held& held = held_.front();
         const Usual usual = delays_.usual(held.operation.operation, held.operation.alike);
         const OperationTimes times = times_of(held.stamps, anchors_.event_facts(), usual);
         const bool is_final = times.queued || usual.delay.is_known || now.ending ||
                               now.mono_ns - held.since_ns > kHoldNs || held_.size() > kMostHeld;
-        if (!is_final) {
-            last_what_ = held.operation.what;
-            return;
-        }
+        if (!times.queued) last_what_ = held.operation.what;
+        if (!is_final) return;
         rows_.push_back({held.operation, times});
         held_.pop_front();
     }
 }
 
-// Nothing is known about empty queues, and everything that was seen began on one.
+// Too little is known about empty queues, and everything that was seen began on one.
 void ContextHarvest::wish(const Moment& now) {
-    const bool first = wishes_ == 0;
-    if (!first && (held_.empty() || !delays_.wants_queued())) return;
+    const bool first = wished_ns_ < 0;
+    if (!first && (last_what_ == 0 || !delays_.wants_queued())) return;
+    if (now.mono_ns - wishes_since_ns_ > kWishesPerNs) {
+        wishes_since_ns_ = now.mono_ns;
+        wishes_ = 0;
+    }
     if (wishes_ >= kMostWishes || now.mono_ns - wished_ns_ < kWishEveryNs) return;
     ++wishes_;
     wished_ns_ = now.mono_ns;
-    wish_for_queue(first || last_what_ == 0 ? kAnyOperation : last_what_, kEventsBefore);
+    // What was asked for may be rare: every other time anything will do.
+    wish_for_queue(wishes_ % 2 != 0 ? kAnyOperation : last_what_, kEventsBefore);
 }
 
 void ContextHarvest::give_up() {

@@ -74,6 +74,7 @@ class ContextHarvest {
     CUresult query(const TimedOperation& operation);
     CUresult read(Stream& stream, const TimedOperation& operation);
     Stamps stamps_of(const Stamped& stamped) const;
+    bool is_sure(const Stamps& stamps) const;
     void map_stamps();
     void settle(const Moment& now);
     void wish(const Moment& now);
@@ -93,6 +94,7 @@ class ContextHarvest {
     uint32_t misses_ = 0;
     uint64_t last_what_ = 0;  // of an operation that began on an empty queue
     int wishes_ = 0;
+    int64_t wishes_since_ns_ = INT64_MIN / 2;
     int64_t wished_ns_ = INT64_MIN / 2;
     bool is_behind_ = false;   // there is more to read
     bool is_filling_ = false;  // the pool has not yet what it usually has

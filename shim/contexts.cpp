@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstddef>
 
+#include "live.h"
+#include "pacing.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -43,7 +46,10 @@ uint32_t context_number(uint64_t handle) {
     if (number != 0) return number;
     const uint32_t next = last_number.fetch_add(1, std::memory_order_relaxed) + 1;
     // Two threads at once: the first one's number counts.
-    return entry->number.compare_exchange_strong(number, next, std::memory_order_acq_rel) ? next : number;
+    if (!entry->number.compare_exchange_strong(number, next, std::memory_order_acq_rel)) return number;
+    // It makes events there before the first operation, if it can be.
+    if (is_written()) call_writer();
+    return next;
 }
 
 uint32_t known_context_number(uint64_t handle) {

@@ -8,6 +8,9 @@ namespace {
 // Between what was before it and a queued operation's start: what a device may take to go on.
 constexpr int64_t kGoOnNs = 500;
 
+// A clock that is less sure than this says nothing exactly.
+constexpr int64_t kStampNs = 5'000;
+
 struct End {
     bool waited;  // the event for the operation
     int64_t low_ns, ns, high_ns;
@@ -42,7 +45,7 @@ bool was_queued(const Stamps& stamps, const Spread& delay) {
     const Moments* since = ready(stamps);
     if (since == nullptr || stamps.blocking) return false;
     const int64_t after_ns = delay.is_known || delay.high_ns != 0 ? delay.high_ns : kSurelyQueuedNs;
-    return since->ns >= stamps.exit_ns + after_ns;
+    return since->likely_ns <= kStampNs && since->ns - since->likely_ns >= stamps.exit_ns + after_ns;
 }
 
 struct Guess {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -14,6 +15,8 @@ constexpr size_t kEnoughSamples = 3;
 constexpr int64_t kClearNs = 300;  // a difference that is none of the clock's
 // Of a kind that was never seen on both sides, another's delay is taken, and may be off by this.
 constexpr int64_t kBetweenKindsNs = 2'000;
+constexpr double kFew = 8;             // of what was seen
+constexpr int64_t kSureNs = 1'000;     // about δ: more need not be learnt
 constexpr double kClearlyLess = 0.75;  // of two explanations, the better one's misfit
 constexpr double kLikely = 0.025;      // of both ends lie beyond a spread
 
@@ -38,6 +41,14 @@ size_t bucket_of(int64_t slack_ns) {
 
 // How far durations of that length may be apart and still be called the same.
 int64_t tolerance(int64_t duration_ns) { return std::max<int64_t>(500, duration_ns / 20); }
+
+int64_t half_of(const Spread& spread) { return (spread.high_ns - spread.low_ns + 1) / 2; }
+
+Spread widened(const Spread& of_other_kind) {
+    return {true, of_other_kind.low_ns - kBetweenKindsNs, of_other_kind.ns,
+            of_other_kind.high_ns + kBetweenKindsNs};
+}
+bool overlap(const Spread& a, const Spread& b) { return a.low_ns <= b.high_ns && b.low_ns <= a.high_ns; }
 
 constexpr int64_t kNeverReady = INT64_MAX / 4;
 
@@ -88,6 +99,21 @@ struct Knee {
             return false;
         delay_ns = median(sums) - median(durations);
         return delay_ns < top_slack_ns;
+    }
+
+    // Some were queued whatever δ is, and some others took longer.
+    bool find_beside_queued(int64_t& delay_ns) const {
+        std::vector<int64_t> durations, delays;
+        for (const Seen& one : seen)
+            if (one.slack_ns >= kSurelyQueuedNs) durations.push_back(one.span_ns);
+        if (durations.size() < kEnoughSamples) return false;
+        const Spread duration = spread_of(durations);
+        for (const Seen& one : seen)
+            if (one.slack_ns < kSurelyQueuedNs && one.span_ns > duration.high_ns + tolerance(duration.ns))
+                delays.push_back(one.slack_ns + one.span_ns - duration.ns);
+        if (delays.empty()) return false;
+        delay_ns = median(delays);
+        return delay_ns < kSurelyQueuedNs;
     }
 
     // Where slack makes no difference, all were queued: δ is at most the least of it. 0: not to be said.
@@ -142,7 +168,7 @@ bool QueueDelay::bring_delay(Kind& kind, const std::vector<Seen>& seen) {
     if (kind.delay.is_known) return true;
     const Knee<Seen> knee(seen);
     int64_t delay_ns = 0;
-    if (knee.find(delay_ns)) {
+    if (knee.find(delay_ns) || knee.find_beside_queued(delay_ns)) {
         kind.delay = {true, delay_ns - kClearNs, delay_ns, delay_ns + kClearNs};
         return true;
     }
@@ -153,27 +179,35 @@ bool QueueDelay::bring_delay(Kind& kind, const std::vector<Seen>& seen) {
     return false;
 }
 
+// Those on an empty queue show by how much durations differ, too: δ is the same for all of them, or differs
+// as well. Few say little of it, and neighbours are alike.
 void QueueDelay::settle(Kind& kind, Shape& shape) {
     const std::vector<Seen> all = all_of(shape);
     if (!bring_delay(kind, all)) return;
-    std::vector<int64_t> queued;
-    for (const Seen& one : all)
+    std::vector<int64_t> queued, sums;
+    for (const Seen& one : all) {
         if (one.slack_ns >= kind.delay.high_ns) queued.push_back(one.span_ns);
+        if (one.slack_ns < kind.delay.low_ns - kClearNs) sums.push_back(one.slack_ns + one.span_ns);
+    }
     if (queued.empty()) return;
-    shape.duration = spread_of(queued);
-    const int64_t half_ns = (shape.duration.high_ns - shape.duration.low_ns) / 2;
-    add_samples(kind, shape, queued.size() > 1 ? half_ns : tolerance(shape.duration.ns));
-    // One alone says nothing of how far they are apart.
-    shape.duration.is_known = queued.size() > 1;
+    const auto count = static_cast<double>(queued.size() + sums.size());
+    const Spread of_queued = spread_of(queued);
+    auto half_ns =
+        static_cast<double>(std::max(half_of(of_queued), half_of(spread_of(sums)))) * (1 + 4 / count);
+    if (count < kFew) half_ns = std::max(half_ns, static_cast<double>(tolerance(of_queued.ns)) * 4 / count);
+    const auto half = static_cast<int64_t>(half_ns);
+    shape.duration = {queued.size() > 1, of_queued.ns - half, of_queued.ns, of_queued.ns + half};
+    const double independent = std::max(1.0, static_cast<double>(queued.size()) / 2);
+    add_samples(kind, shape, half, static_cast<int64_t>(half_ns / std::sqrt(independent)));
 }
 
 // Of those that began on an empty queue, once each.
-void QueueDelay::add_samples(Kind& kind, Shape& shape, int64_t noise_ns) {
+void QueueDelay::add_samples(Kind& kind, Shape& shape, int64_t half_ns, int64_t noise_ns) {
     for (auto& bucket : shape.seen)
         for (Seen& one : bucket) {
             if (!std::exchange(one.is_new, false) || one.slack_ns > kind.delay.low_ns - kClearNs) continue;
             const int64_t delay_ns = one.slack_ns + one.span_ns - shape.duration.ns;
-            const Sample sample = {delay_ns, delay_ns + one.in_call_ns, noise_ns};
+            const Sample sample = {delay_ns, delay_ns + one.in_call_ns, half_ns, noise_ns};
             if (kind.samples.size() < kMostSamples)
                 kind.samples.push_back(sample);
             else
@@ -181,42 +215,51 @@ void QueueDelay::add_samples(Kind& kind, Shape& shape, int64_t noise_ns) {
         }
 }
 
-// From the shapes whose durations are the steadiest.
+// From the shapes whose durations are the steadiest. By how much δ itself differs is what is left when their
+// durations' part is taken away.
 void QueueDelay::settle(Kind& kind) {
     if (kind.samples.size() < kEnoughSamples) return;
-    int64_t noise_ns = INT64_MAX;
-    for (const Sample& one : kind.samples) noise_ns = std::min(noise_ns, one.noise_ns);
-    std::vector<int64_t> delays, from_enter;
+    int64_t least_ns = INT64_MAX;
+    for (const Sample& one : kind.samples) least_ns = std::min(least_ns, one.noise_ns);
+    std::vector<int64_t> delays, from_enter, halves, noises;
     for (const Sample& one : kind.samples) {
-        if (one.noise_ns > std::max(kClearNs, 2 * noise_ns)) continue;
+        if (one.noise_ns > std::max(kClearNs, 2 * least_ns)) continue;
         delays.push_back(one.delay_ns);
         from_enter.push_back(one.from_enter_ns);
+        halves.push_back(one.half_ns);
+        noises.push_back(one.noise_ns);
     }
-    const auto widened = [&](Spread spread) {
-        return Spread{true, spread.low_ns - noise_ns / 2, spread.ns, spread.high_ns + noise_ns / 2};
+    const auto durations = static_cast<double>(median(halves));
+    const auto noise = static_cast<double>(median(noises));
+    const auto without_durations = [&](std::vector<int64_t>& values) {
+        const Spread all = spread_of(values);
+        const auto wide = static_cast<double>(half_of(all));
+        const double own = std::max(0.0, wide * wide - durations * durations);
+        const double of_median = wide * wide / std::max(1.0, static_cast<double>(values.size()) / 8);
+        const auto half = static_cast<int64_t>(std::ceil(std::sqrt(own + of_median + noise * noise)));
+        return Spread{true, all.ns - half, all.ns, all.ns + half};
     };
-    kind.delay = widened(spread_of(delays));
-    kind.from_enter = widened(spread_of(from_enter));
-    kind.is_starved = false;
+    kind.delay = without_durations(delays);
+    kind.from_enter = without_durations(from_enter);
+    kind.is_starved = half_of(kind.delay) > kSureNs;
 }
 
 Spread QueueDelay::delay(Operation kind) const { return usual(kind, kNull).delay; }
 
 Usual QueueDelay::usual(Operation kind, int64_t alike) const {
     Usual usual = {};
-    const Kind* from = &kinds_[static_cast<size_t>(kind)];
-    int64_t off_ns = 0;
+    const Kind& own = kinds_[static_cast<size_t>(kind)];
+    usual.delay = own.delay;
+    usual.from_enter = own.from_enter;
     for (const Kind& other : kinds_) {
-        if (from->from_enter.is_known || !other.from_enter.is_known) continue;
-        from = &other;
-        off_ns = kBetweenKindsNs;
+        if (&other == &own || !other.from_enter.is_known) continue;
+        const Spread delay = widened(other.delay);
+        if (own.from_enter.is_known && half_of(own.delay) <= half_of(delay)) continue;
+        if (own.from_enter.is_known && !overlap(own.delay, delay)) continue;
+        usual.delay = delay;
+        usual.from_enter = widened(other.from_enter);
+        break;
     }
-    const auto widened = [&](Spread spread) {
-        if (!spread.is_known) return spread;
-        return Spread{true, spread.low_ns - off_ns, spread.ns, spread.high_ns + off_ns};
-    };
-    usual.delay = widened(from->delay);
-    usual.from_enter = widened(from->from_enter);
     const auto shape = shapes_.find({alike, kind});
     if (shape != shapes_.end()) usual.duration = shape->second.duration;
     return usual;

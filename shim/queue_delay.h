@@ -66,7 +66,8 @@ class QueueDelay {
     struct Sample {
         int64_t delay_ns;
         int64_t from_enter_ns;
-        int64_t noise_ns;  // of the duration that it was worked out with
+        int64_t half_ns;   // how far durations of the shape are from the usual one
+        int64_t noise_ns;  // how far that one may be off
     };
     struct Kind {
         std::vector<Sample> samples;
@@ -78,7 +79,7 @@ class QueueDelay {
     static std::vector<Seen> all_of(const Shape& shape);
     static bool bring_delay(Kind& kind, const std::vector<Seen>& seen);
     static void settle(Kind& kind, Shape& shape);
-    static void add_samples(Kind& kind, Shape& shape, int64_t noise_ns);
+    static void add_samples(Kind& kind, Shape& shape, int64_t half_ns, int64_t noise_ns);
     static void settle(Kind& kind);
 
     std::unordered_map<Key, Shape, Hash> shapes_;

@@ -95,9 +95,9 @@ TEST_CASE("what those alike took says the start where δ does not", "[operation_
 }
 
 TEST_CASE("a stamp long after the call needs no δ", "[operation_times]") {
-    const Stamps late = with_start(stamps(10'000, 14'000, 99'000), 14'000 + kSurelyQueuedNs);
+    const Stamps late = with_start(stamps(10'000, 14'000, 99'000), 14'100 + kSurelyQueuedNs);
     CHECK(times_of(late, kEvent, {}).queued);
-    const Stamps sooner = with_start(stamps(10'000, 14'000, 99'000), 13'999 + kSurelyQueuedNs);
+    const Stamps sooner = with_start(stamps(10'000, 14'000, 99'000), 14'099 + kSurelyQueuedNs);
     CHECK_FALSE(times_of(sooner, kEvent, {}).queued);
     // What is no δ yet may be a bound of it.
     CHECK(times_of(sooner, kEvent, {{false, 0, 0, 20'000}, kUnknown, kUnknown}).queued);
@@ -105,10 +105,19 @@ TEST_CASE("a stamp long after the call needs no δ", "[operation_times]") {
 
 TEST_CASE("the border of what was queued is δ", "[operation_times]") {
     const Usual usual = {kDelay, kFromEnter, kUnknown};
-    CHECK(times_of(with_start(stamps(10'000, 14'000, 30'000), 18'100), kEvent, usual).queued);
-    const OperationTimes nearly = times_of(with_start(stamps(10'000, 14'000, 30'000), 18'099), kEvent, usual);
+    CHECK(times_of(with_start(stamps(10'000, 14'000, 30'000), 18'200), kEvent, usual).queued);
+    const OperationTimes nearly = times_of(with_start(stamps(10'000, 14'000, 30'000), 18'199), kEvent, usual);
     CHECK_FALSE(nearly.queued);
-    CHECK(nearly.start_ns == 18'099);  // its stream was busy for longer than δ
+    CHECK(nearly.start_ns == 18'199);  // its stream was busy for longer than δ
+}
+
+TEST_CASE("a clock that has jumped makes no exact times", "[operation_times]") {
+    Stamps jumped = with_start(stamps(10'000, 14'000, 165'000), 142'500);
+    jumped.start = {92'500, 142'500, 192'500, 50'000};
+    const OperationTimes times = times_of(jumped, kEvent, {kDelay, kFromEnter, kUnknown});
+    CHECK_FALSE(times.queued);
+    CHECK(times.start_low_ns == 92'500);
+    CHECK(times.likely_ns >= 50'000);
 }
 
 TEST_CASE("one that was over before its end event was there is bounded by both", "[operation_times]") {

@@ -1,0 +1,270 @@
+#include "harvest.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "config.h"
+#include "context_harvest.h"
+#include "contexts.h"
+#include "device_time.h"
+#include "driver_thread.h"
+#include "level_errors.h"
+#include "lifecycle.h"
+#include "log.h"
+#include "own_cost.h"
+#include "ticks.h"
+#include "window_rows.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kSoonNs = kMillisecond;
+constexpr int64_t kPassNs = 20 * kMillisecond;
+constexpr int64_t kClockRowBusyNs = 1'000 * kMillisecond;
+constexpr int64_t kClockRowIdleNs = 8'000 * kMillisecond;
+// What was recorded may come that much later.
+constexpr int64_t kStoredAfterNs = 300 * kMillisecond;
+constexpr size_t kMostContexts = 64;
+// How long the writer waits for the driver: not at all long, but at the end, and where time stands still.
+constexpr int64_t kPatienceNs = 5 * kMillisecond;
+constexpr int64_t kLastPatienceNs = 200 * kMillisecond;
+constexpr int64_t kSteppedPatienceNs = 2'000 * kMillisecond;
+
+int64_t patience(const Moment& now) {
+    if (live->clock_kind == kTestClock) return kSteppedPatienceNs;
+    return now.ending ? kLastPatienceNs : kPatienceNs;
+}
+
+bool is_operation(const Event& event) {
+    const auto kind = static_cast<EventKind>(event.slot.kind);
+    const bool runs = (event.slot.flags & (kCaptured | kFailed)) == 0 && event.exit_ns != kUnfinished;
+    return runs && (kind == EventKind::launch || kind == EventKind::graph_launch || kind == EventKind::copy ||
+                    kind == EventKind::memset);
+}
+
+class Harvest : public Observer {
+  public:
+    explicit Harvest(std::span<const Device> devices)
+        : only_device_(devices.size() == 1 ? devices.front().ordinal : kNull) {}
+
+    int64_t look(const Moment& now) override;
+    std::span<Rows* const> rows() override { return all_rows_; }
+    void stored(std::span<const Event> events, std::span<const TimedOperation> timed) override;
+
+  private:
+    struct Context {
+        std::unique_ptr<ContextHarvest> harvest;
+        int64_t clock_row_ns = INT64_MIN / 2;
+        bool is_over = false;    // nothing more is read there …
+        bool is_closed = false;  // … and that has been said
+    };
+    // On the driver's thread.
+    void drive();
+    void find_contexts();
+    void visit(Context& context);
+    // The writer's, while the driver's thread is idle.
+    int64_t collect();
+    void give_up();
+    void close(Context& context);
+    void take_rows(Context& context);
+    void add_row(const OperationRow& row, int64_t device);
+    void add_clock_row(Context& context);
+    void look_at_windows(const Moment& now);
+    int64_t device_of(uint32_t context) const;
+
+    const int64_t only_device_;
+    Moment now_ = {};         // of the look that the driver's thread works for
+    int64_t took_ns_ = 0;     // … and how long it did
+    bool is_driven_ = false;  // its work is not collected
+    bool has_mode_ = false;   // of captures
+    std::map<uint32_t, Context> contexts_;
+    std::map<uint32_t, int64_t> devices_;  // of contexts
+    std::vector<TimedOperation> timed_;    // not yet given to their contexts
+    int64_t unknown_ns_ = INT64_MAX;       // from then on there are operations whose times may still come
+    LevelErrors errors_;
+    WindowRows windows_;
+    RowsOf<4> launch_{"launch_device"};
+    RowsOf<4> copy_{"copy_device"};
+    RowsOf<4> memset_{"memset_device"};
+    RowsOf<4> graph_launch_{"graph_launch_device"};
+    RowsOf<10> clock_{"device_clock"};
+    RowsOf<5> refusal_{"refusal", 1u << 2 | 1u << 4};
+    std::array<Rows*, 8> all_rows_ = {&launch_,      &copy_,  &memset_,  &graph_launch_,
+                                      &errors_.rows, &clock_, &refusal_, &windows_.rows};
+};
+
+int64_t Harvest::look(const Moment& now) {
+    int64_t next_ns = kSoonNs;
+    // A driver that makes us wait: the next look sees.
+    if (wait_for_driver_thread(0) || wait_for_driver_thread(patience(now))) {
+        if (is_driven_) next_ns = collect();
+        if (driver_usable()) {
+            for (const TimedOperation& operation : timed_) {
+                const auto found = contexts_.find(operation.context);
+                if (found != contexts_.end()) found->second.harvest->add(operation);
+            }
+            timed_.clear();
+            now_ = now;
+            is_driven_ =
+                give_to_driver_thread([](void* self) { static_cast<Harvest*>(self)->drive(); }, this);
+            if (is_driven_ && wait_for_driver_thread(patience(now))) next_ns = collect();
+        } else {
+            give_up();
+        }
+    }
+    look_at_windows(now);
+    return next_ns;
+}
+
+void Harvest::drive() {
+    const int64_t begun_ns = trace_now_ns();
+    if (driver_usable()) find_contexts();
+    for (auto& [number, context] : contexts_)
+        if (!context.is_over && driver_usable()) visit(context);
+    took_ns_ = trace_now_ns() - begun_ns;
+}
+
+// Those that were some thread's current one: they get their events before their first operation, if it can
+// be.
+void Harvest::find_contexts() {
+    NumberedContext found[kMostContexts];
+    const size_t count = numbered_contexts(found, kMostContexts);
+    const DriverCalls* calls = count != 0 ? driver_calls() : nullptr;
+    if (calls == nullptr) return;
+    if (!has_mode_) {
+        // What we do is no business of the program's captures.
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        has_mode_ = calls->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
+        if (!has_mode_) return;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (contexts_.contains(found[i].number)) continue;
+        EventPool* pool = make_pool(found[i].number, reinterpret_cast<CUcontext>(found[i].handle));
+        if (pool == nullptr) continue;
+        contexts_[found[i].number].harvest = std::make_unique<ContextHarvest>(found[i].number, *pool, *calls);
+    }
+}
+
+void Harvest::visit(Context& context) {
+    ContextHarvest& harvest = *context.harvest;
+    if (!enter_context(harvest.number())) {
+        harvest.pool().retire();
+        context.is_over = true;
+        return;
+    }
+    context.is_over = !harvest.visit(now_);
+    leave_context();
+}
+
+int64_t Harvest::collect() {
+    is_driven_ = false;
+    add_harvest_ns(took_ns_);
+    bool is_behind = false, has_work = false;
+    unknown_ns_ = INT64_MAX;
+    for (auto& [number, context] : contexts_) {
+        const ContextHarvest& harvest = *context.harvest;
+        if (harvest.device() != kNull) devices_[number] = harvest.device();
+        if (context.is_over) {
+            close(context);
+            continue;
+        }
+        take_rows(context);
+        add_clock_row(context);
+        is_behind = is_behind || harvest.is_behind();
+        has_work = has_work || harvest.has_work();
+        unknown_ns_ = std::min(unknown_ns_, harvest.oldest_ns());
+    }
+    if (is_behind) return kSoonNs;
+    return has_work ? kPassNs : INT64_MAX;
+}
+
+void Harvest::give_up() {
+    for (auto& [number, context] : contexts_) {
+        context.harvest->give_up();
+        take_rows(context);
+    }
+    unknown_ns_ = INT64_MAX;
+}
+
+// What is read by now keeps its times; the rest is of the host's level.
+void Harvest::close(Context& context) {
+    ContextHarvest& harvest = *context.harvest;
+    harvest.give_up();
+    take_rows(context);
+    const EventPool& pool = harvest.pool();
+    if (std::exchange(context.is_closed, true) || pool.error() == CUDA_SUCCESS) return;
+    const char* call = pool.failed_call();
+    log_line(LogLevel::warn, "%s returned %d: no more device times in context %u", call,
+             static_cast<int>(pool.error()), harvest.number());
+    refusal_.add(now_.mono_ns, int64_t{harvest.number()}, refusal_.text(call),
+                 static_cast<int64_t>(pool.error()), refusal_.text("a call of ours failed"));
+}
+
+void Harvest::take_rows(Context& context) {
+    const int64_t device = device_of(context.harvest->number());
+    for (const OperationRow& row : context.harvest->take_rows()) add_row(row, device);
+}
+
+void Harvest::add_row(const OperationRow& row, int64_t device) {
+    RowsOf<4>* const tables[] = {&launch_, &copy_, &memset_, &graph_launch_};  // in the order of Operation
+    const OperationTimes& times = row.times;
+    const TimedOperation& operation = row.operation;
+    const int64_t error = errors_.id(times, operation.start != kNoEvent ? 2 : 1);
+    tables[static_cast<size_t>(operation.operation)]->add(
+        operation.enter_ns, times.start_ns - operation.enter_ns, times.end_ns - times.start_ns, error);
+    windows_.timed(device, operation.enter_ns);
+}
+
+void Harvest::add_clock_row(Context& context) {
+    const ContextHarvest& harvest = *context.harvest;
+    if (!harvest.has_clock()) return;
+    const DeviceAnchors& anchors = harvest.anchors();
+    const int64_t every_ns = harvest.has_work() ? kClockRowBusyNs : kClockRowIdleNs;
+    const int64_t since_ns = anchors.newest_ns() - context.clock_row_ns;
+    if (since_ns < every_ns && !(now_.ending && since_ns > 0)) return;
+    context.clock_row_ns = anchors.newest_ns();
+    const DeviceClock& clock = anchors.clock();
+    const Spread delay = harvest.delays().delay(Operation::launch);
+    clock_.add(anchors.newest_ns(), int64_t{harvest.number()}, harvest.device(), clock.error_ns(),
+               clock.drift_ppb(), clock.residual_ns(), anchors.event_facts().ns, anchors.record_ns(),
+               delay.is_known ? delay.ns : kNull, delay.is_known ? delay.high_ns - delay.low_ns : kNull);
+}
+
+int64_t Harvest::device_of(uint32_t context) const {
+    const auto found = devices_.find(context);
+    return found != devices_.end() ? found->second : only_device_;
+}
+
+void Harvest::look_at_windows(const Moment& now) {
+    for (Window window; next_closed_window(window);) windows_.add(window);
+    int64_t unknown_ns = unknown_ns_;
+    for (const TimedOperation& operation : timed_) unknown_ns = std::min(unknown_ns, operation.enter_ns);
+    const int64_t unstored_ns = now.mono_ns - kStoredAfterNs;
+    windows_.finish(now.mono_ns, unknown_ns, unstored_ns, now.ending && !driver_usable());
+    if (!windows_.has_open() && live->timing.load() == 0) windows_.forget_before(unstored_ns);
+}
+
+void Harvest::stored(std::span<const Event> events, std::span<const TimedOperation> timed) {
+    for (const Event& event : events) {
+        if (!is_operation(event)) continue;
+        const int64_t device = device_of(event.slot.context);
+        if (device != kNull) windows_.given(device, event.enter_ns);
+    }
+    timed_.insert(timed_.end(), timed.begin(), timed.end());
+}
+
+}  // namespace
+
+std::unique_ptr<Observer> make_harvest(std::span<const Device> devices) {
+    return wants_events() ? std::make_unique<Harvest>(devices) : nullptr;
+}
+
+bool wants_events() {
+    return config.device_time == DeviceTime::automatic || config.device_time == DeviceTime::events;
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,42 @@
+// Rows of `window`: how many operations each device was given in a window that is over, and of how many the
+// times are known. A window waits until all that will ever be known of it is. The writer's thread only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "rows.h"
+#include "windows.h"
+
+namespace gpushim::shim {
+
+class WindowRows {
+  public:
+    // An operation that the device was given at that time; its times are known.
+    void given(int64_t device, int64_t enter_ns);
+    void timed(int64_t device, int64_t enter_ns);
+
+    void add(const Window& window);
+    // Operations from `unknown_ns` on may still get times, those from `unstored_ns` on may still come. Past
+    // ten seconds, or at the end, a window waits no longer.
+    void finish(int64_t now_ns, int64_t unknown_ns, int64_t unstored_ns, bool ending);
+    bool has_open() const { return !closed_.empty(); }
+    // Nothing from before that is of interest any more.
+    void forget_before(int64_t ns);
+
+    RowsOf<9> rows{"window"};
+
+  private:
+    struct Operations {
+        std::deque<int64_t> given;
+        std::deque<int64_t> timed;
+    };
+    void write(const Window& window);
+
+    std::map<int64_t, Operations> devices_;
+    std::deque<Window> closed_;
+};
+
+}  // namespace gpushim::shim
