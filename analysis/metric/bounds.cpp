@@ -4,6 +4,16 @@
 
 namespace gpushim::analysis {
 
+namespace {
+
+constexpr int64_t kWaitedNs = 20'000;  // a call that only asks takes less
+
+}  // namespace
+
+Bounds::Over Bounds::over_by_host(const Call& call) {
+    return {call.exit_ns, call.exit_ns - call.enter_ns >= kWaitedNs ? Say::until_the_end : Say::some_time};
+}
+
 void Bounds::take(const Call& call) {
     switch (call.kind) {
         case CallKind::operation:
@@ -30,20 +40,21 @@ void Bounds::operation(const Call& call) {
     Queue& queue = queues_[static_cast<size_t>(call.lane)];
     const int64_t device_id = lanes_[static_cast<size_t>(call.lane)].device_id;
     if (call.timed) {
-        over(call.lane, call.enter_ns, call.times.start_high_ns);
-        over_by_legacy_rules(call.lane, call.enter_ns, call.times.start_high_ns);
+        const Over by = {call.times.start_high_ns, call.times.queued ? Say::until_the_end : Say::some_time};
+        over(call.lane, call.enter_ns, by);
+        over_by_legacy_rules(call.lane, call.enter_ns, by);
         queue.timed_exit_ns = call.exit_ns;
         queue.timed_end_low_ns = call.times.end_low_ns;
-        sink_(device_id, {call.times.start_low_ns, call.times.end_high_ns});
+        sink_(device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed);
         return;
     }
     const int64_t from_ns = queue.timed_exit_ns <= call.enter_ns
                                 ? std::max(call.enter_ns, queue.timed_end_low_ns)
                                 : call.enter_ns;
     if (call.completes) {
-        over(call.lane, call.enter_ns, call.exit_ns);
-        over_by_legacy_rules(call.lane, call.enter_ns, call.exit_ns);
-        sink_(device_id, {from_ns, call.exit_ns});
+        over(call.lane, call.enter_ns, over_by_host(call));
+        over_by_legacy_rules(call.lane, call.enter_ns, over_by_host(call));
+        sink_(device_id, {from_ns, call.exit_ns}, over_by_host(call).say);
         return;
     }
     queue.entries.push_back({from_ns, call.enter_ns, call.exit_ns, kNoLane, 0});
@@ -56,15 +67,15 @@ const Bounds::Record* Bounds::record_of(const Call& call) const {
 }
 
 void Bounds::sync(const Call& call) {
-    if (call.lane != kNoLane) return over(call.lane, call.enter_ns, call.exit_ns);
+    if (call.lane != kNoLane) return over(call.lane, call.enter_ns, over_by_host(call));
     if (call.target_id == kNoTarget) return;
-    if (const Record* record = record_of(call)) over(record->lane, record->enter_ns, call.exit_ns);
+    if (const Record* record = record_of(call)) over(record->lane, record->enter_ns, over_by_host(call));
     for (size_t i = 0; i < lanes_.size(); ++i)
         if (lanes_[i].context_handle_id == call.target_id)
-            over(static_cast<int32_t>(i), call.enter_ns, call.exit_ns);
+            over(static_cast<int32_t>(i), call.enter_ns, over_by_host(call));
 }
 
-void Bounds::over(int32_t lane, int64_t before_ns, int64_t at_ns) {
+void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
     std::deque<Entry>& entries = queues_[static_cast<size_t>(lane)].entries;
     if (entries.empty() || entries.front().enter_ns >= before_ns) return;
     std::vector<Entry> done, kept;
@@ -79,21 +90,21 @@ void Bounds::over(int32_t lane, int64_t before_ns, int64_t at_ns) {
             from_ns = std::min(from_ns, entry.from_ns);
             last_enter_ns = entry.enter_ns;
         } else {
-            over(entry.waits_for, entry.before_ns, at_ns);
+            over(entry.waits_for, entry.before_ns, by);
         }
     }
     if (last_enter_ns == INT64_MIN) return;
-    sink_(lanes_[static_cast<size_t>(lane)].device_id, {from_ns, at_ns});
-    over_by_legacy_rules(lane, last_enter_ns, at_ns);
+    sink_(lanes_[static_cast<size_t>(lane)].device_id, {from_ns, by.at_ns}, by.say);
+    over_by_legacy_rules(lane, last_enter_ns, by);
 }
 
-void Bounds::over_by_legacy_rules(int32_t lane, int64_t before_ns, int64_t at_ns) {
+void Bounds::over_by_legacy_rules(int32_t lane, int64_t before_ns, Over by) {
     const Lane& own = lanes_[static_cast<size_t>(lane)];
     if (!own.legacy && !own.joins_legacy) return;
     for (size_t i = 0; i < lanes_.size(); ++i)
         if (lanes_[i].context_id == own.context_id &&
             (own.legacy ? lanes_[i].joins_legacy : lanes_[i].legacy))
-            over(static_cast<int32_t>(i), before_ns, at_ns);
+            over(static_cast<int32_t>(i), before_ns, by);
 }
 
 bool Bounds::is_open(int32_t lane) const {

@@ -26,7 +26,10 @@ namespace gpushim::analysis {
 
 class Bounds {
   public:
-    using Sink = std::function<void(int64_t device_id, Interval)>;
+    // Of one operation with device times; or of some without, which probably ran until the end of that, or of
+    // which nothing more is known.
+    enum class Say : uint8_t { timed, until_the_end, some_time };
+    using Sink = std::function<void(int64_t device_id, Interval, Say)>;
     Bounds(std::span<const Lane> lanes, Sink may_be_busy)
         : lanes_(lanes), queues_(lanes.size()), sink_(may_be_busy) {}
 
@@ -50,9 +53,14 @@ class Bounds {
     };
     void operation(const Call& call);
     void sync(const Call& call);
-    // What entered that lane in calls that returned before `before_ns` is over by `at_ns`.
-    void over(int32_t lane, int64_t before_ns, int64_t at_ns);
-    void over_by_legacy_rules(int32_t lane, int64_t before_ns, int64_t at_ns);
+    struct Over {
+        int64_t at_ns;
+        Say say;
+    };
+    // What entered that lane in calls that returned before `before_ns` is over by then.
+    void over(int32_t lane, int64_t before_ns, Over by);
+    void over_by_legacy_rules(int32_t lane, int64_t before_ns, Over by);
+    static Over over_by_host(const Call& call);
     const Record* record_of(const Call& call) const;
 
     struct Queue {

@@ -37,8 +37,7 @@ class Recent {
     size_t keep_ = 256;
 };
 
-using DeviceSpan = std::pair<int64_t, Interval>;
-int64_t end_of(const DeviceSpan& span) { return span.second.end_ns; }
+int64_t end_of(const MayBeBusy& said) { return said.span.end_ns; }
 int64_t end_of(const Call& call) { return call.times.end_high_ns; }
 
 // A window, or a part of a long one, with a row for each device: one without a row had nothing to do.
@@ -86,7 +85,7 @@ std::map<int64_t, OwnCost> costs_at(const std::vector<DeviceClock>& clocks, int6
     std::map<int64_t, OwnCost> costs;
     for (const auto& [device, clock] : known)
         if (clock.event_ns)
-            costs[device] = {clock.record_ns.value_or(0), *clock.event_ns, clock.latency_ns.value_or(0),
+            costs[device] = {clock.record_ns.value_or(0), 0, *clock.event_ns, clock.latency_ns.value_or(0),
                              clock.latency_spread_ns.value_or(0)};
     return costs;
 }
@@ -95,7 +94,9 @@ class Pass {
   public:
     explicit Pass(const Trace& trace)
         : timeline_(trace),
-          bounds_(timeline_.lanes(), [this](int64_t device, Interval span) { may_be_busy(device, span); }) {
+          bounds_(timeline_.lanes(), [this](int64_t device, Interval span, Bounds::Say say) {
+              may_be_busy({device, span, say});
+          }) {
         for (const Lane& lane : timeline_.lanes())
             if (lane.device_id >= 0) devices_.insert(lane.device_id);
         pieces_ = pieces_of(timeline_.windows(), devices_);
@@ -132,10 +133,10 @@ class Pass {
             before_.add(call, now_ns_, [](const Call& old) { return end_of(old); });
     }
 
-    void may_be_busy(int64_t device, Interval span) {
-        whole_[device].add(span);
-        for (TimedSpan& open : spans_) open.may_be_busy(device, span);
-        recent_.add({device, span}, now_ns_, [](const DeviceSpan& old) { return end_of(old); });
+    void may_be_busy(const MayBeBusy& said) {
+        whole_[said.device_id].add(said.span);
+        for (TimedSpan& open : spans_) open.may_be_busy(said);
+        recent_.add(said, now_ns_, [](const MayBeBusy& old) { return end_of(old); });
     }
 
     void open_spans(int64_t until_ns) {
@@ -144,7 +145,7 @@ class Pass {
             const int64_t from_ns = piece.host.start_ns;
             spans_.emplace_back(piece.host, piece.windows, timeline_.lanes(), bounds_,
                                 before_.at(from_ns, [](const Call& call) { return end_of(call); }),
-                                recent_.at(from_ns, [](const DeviceSpan& span) { return end_of(span); }));
+                                recent_.at(from_ns, [](const MayBeBusy& said) { return end_of(said); }));
         }
     }
 
@@ -167,7 +168,7 @@ class Pass {
     size_t next_ = 0;
     std::list<TimedSpan> spans_;
     Recent<Call> before_;
-    Recent<DeviceSpan> recent_;
+    Recent<MayBeBusy> recent_;
     std::map<int64_t, GrowingUnion> whole_;
     std::map<int64_t, std::vector<SpanBusy>> busy_;
     Interval run_ = {0, 0};

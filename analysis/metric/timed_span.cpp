@@ -5,8 +5,7 @@
 namespace gpushim::analysis {
 
 TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes,
-                     const Bounds& bounds, std::span<const Call> before,
-                     std::span<const std::pair<int64_t, Interval>> may_be_busy)
+                     const Bounds& bounds, std::span<const Call> before, std::span<const MayBeBusy> said)
     : host_(host),
       windows_(std::move(windows)),
       lanes_(lanes),
@@ -20,10 +19,15 @@ TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const
         LaneState& state = states_[static_cast<size_t>(call.lane)];
         state.end_low_ns = std::max(state.end_low_ns, call.times.end_low_ns);
     }
-    for (const auto& [device_id, span] : may_be_busy) this->may_be_busy(device_id, span);
+    for (const MayBeBusy& one : said) may_be_busy(one);
 }
 
-void TimedSpan::may_be_busy(int64_t device_id, Interval span) { devices_[device_id].may_be_busy.add(span); }
+void TimedSpan::may_be_busy(const MayBeBusy& said) {
+    DeviceState& device = devices_[said.device_id];
+    device.may_be_busy.add(said.span);
+    if (said.say == Bounds::Say::until_the_end && said.span.start_ns < host_.start_ns)
+        device.known_from_ns = std::max(device.known_from_ns, said.span.end_ns);
+}
 
 void TimedSpan::take(const Call& call) {
     if (call.enter_ns >= host_.end_ns && !closed_) close();
@@ -37,8 +41,6 @@ void TimedSpan::take(const Call& call) {
     }
     calls_.push_back(call);
     if (state == nullptr || !call.timed) return;
-    if (state->behind && !state->began && call.times.queued) state->known_from_ns = call.times.start_high_ns;
-    state->began = true;
     state->end_low_ns = std::max(state->end_low_ns, call.times.end_low_ns);
 }
 
@@ -46,35 +48,40 @@ void TimedSpan::close() {
     closed_ = true;
     wanted_until_ns_ = host_.end_ns;
     for (const LaneState& state : states_)
-        if (state.known_from_ns != INT64_MIN) wanted_until_ns_ = std::max(wanted_until_ns_, state.end_low_ns);
+        if (state.behind) wanted_until_ns_ = std::max(wanted_until_ns_, state.end_low_ns);
 }
 
 Interval TimedSpan::known_span(int64_t device_id) const {
     Interval span = host_;
-    int64_t behind_until_ns = INT64_MAX;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        const LaneState& state = states_[i];
-        if (lanes_[i].device_id != device_id || state.known_from_ns <= host_.start_ns) continue;
-        span.start_ns = std::max(span.start_ns, state.known_from_ns);
-        behind_until_ns = std::min(behind_until_ns, state.end_low_ns);
+    const auto found = devices_.find(device_id);
+    if (found == devices_.end()) return span;
+    const int64_t limit_ns = found->second.limit_ns;
+    if (found->second.known_from_ns > host_.start_ns) {
+        span.start_ns = found->second.known_from_ns;
+        for (size_t i = 0; i < lanes_.size(); ++i)
+            if (lanes_[i].device_id == device_id && states_[i].behind)
+                span.end_ns = std::max(span.end_ns, states_[i].end_low_ns);
     }
-    if (behind_until_ns != INT64_MAX) span.end_ns = std::max(span.end_ns, behind_until_ns);
-    if (const auto found = devices_.find(device_id); found != devices_.end())
-        span.end_ns = std::min(span.end_ns, found->second.limit_ns);
+    span.end_ns = std::min(span.end_ns, limit_ns);
+    if (span.length_ns() < host_.length_ns() / 2) span = {host_.start_ns, std::min(host_.end_ns, limit_ns)};
     return span;
 }
 
-// What our events took of the threads while the window was open is measured; the calibrated cost of one is
-// not of this program's threads.
+// What we took of the threads while the window was open is measured in all; what one event's record takes was
+// calibrated. The rest is what we ask before we record.
 OwnCost TimedSpan::scaled(const OwnCost& cost, const Window& window) const {
-    int64_t events = 0;
-    for (size_t i = before_; i < calls_.size(); ++i)
-        if (calls_[i].timed) events += calls_[i].times.events;
+    int64_t events = 0, operations = 0;
+    for (size_t i = before_; i < calls_.size(); ++i) {
+        if (!calls_[i].timed || calls_[i].times.events == 0) continue;
+        ++operations;
+        events += calls_[i].times.events;
+    }
     OwnCost result = cost;
     if (events == 0 || window.own_host_ns <= 0 || window.dur_ns <= 0) return result;
     const double share = static_cast<double>(host_.length_ns()) / static_cast<double>(window.dur_ns);
-    result.record_ns =
-        static_cast<int64_t>(static_cast<double>(window.own_host_ns) * share / static_cast<double>(events));
+    const auto own_ns = static_cast<int64_t>(static_cast<double>(window.own_host_ns) * share);
+    if (result.record_ns == 0 || result.record_ns * events > own_ns) result.record_ns = own_ns / events;
+    result.asking_ns = (own_ns - result.record_ns * events) / operations;
     return result;
 }
 

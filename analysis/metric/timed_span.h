@@ -6,8 +6,9 @@
 //   stream         ████████▒▒▒▒▒▒▒▒▒▒▒  ▒▒▒▒▒▒▒▒▒▒███      █ launched outside: no device times
 //   span (device)          |─────────────────────|         everything that ran in it has them
 //
-// A stream that was behind when the window opened is looked at from where its first operation with device
-// times began; then its last one is where the span ends. One thread.
+// Work without device times that began before the window and probably ran on into it moves the span's start
+// to where it was over, unless that leaves less than half; where a stream was behind, its last operation with
+// device times is where the span ends. One thread.
 #pragma once
 
 #include <map>
@@ -22,6 +23,13 @@
 
 namespace gpushim::analysis {
 
+// When a device may be busy, as Bounds says it.
+struct MayBeBusy {
+    int64_t device_id;
+    Interval span;
+    Bounds::Say say;
+};
+
 struct SpanBusy {
     Window window;
     Interval span;                     // on the device; empty: nothing is known of all its streams at once
@@ -34,12 +42,12 @@ struct SpanBusy {
 class TimedSpan {
   public:
     // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations with
-    // device times that may still run; `may_be_busy`: what Bounds has said that reaches into the span.
+    // device times that may still run; `said`: what reaches into the span of what Bounds has said.
     TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes, const Bounds& bounds,
-              std::span<const Call> before, std::span<const std::pair<int64_t, Interval>> may_be_busy);
+              std::span<const Call> before, std::span<const MayBeBusy> said);
 
-    void take(const Call& call);                         // in order, from the first that enters the span
-    void may_be_busy(int64_t device_id, Interval span);  // what Bounds says meanwhile
+    void take(const Call& call);              // in order, from the first that enters the span
+    void may_be_busy(const MayBeBusy& said);  // what Bounds says meanwhile
     bool wants(const Call& call) const { return call.enter_ns < wanted_until_ns_; }
 
     // What came of it, a row per device. `cost` by device; own_host_ns of the windows counts where it is
@@ -48,13 +56,12 @@ class TimedSpan {
 
   private:
     struct LaneState {
-        bool behind = false;                // work without device times when the span began
-        bool began = false;                 // an operation with device times came
-        int64_t known_from_ns = INT64_MIN;  // where it was behind
-        int64_t end_low_ns = INT64_MIN;     // of its last operation with device times
+        bool behind = false;             // work without device times when the span began
+        int64_t end_low_ns = INT64_MIN;  // of its last operation with device times
     };
     struct DeviceState {
-        int64_t limit_ns = INT64_MAX;  // work without device times may run from here on
+        int64_t known_from_ns = INT64_MIN;  // work from before the span is over
+        int64_t limit_ns = INT64_MAX;       // work without device times may run from here on
         GrowingUnion may_be_busy;
     };
     void close();

@@ -57,7 +57,7 @@ class Replay {
     Replayed run(Interval span, size_t before);
 
   private:
-    void operation(const Call& call, int64_t record_ns, Interval span);
+    void operation(const Call& call, bool in_span, Interval span);
     void sync(const Call& call);
     Moment awaited(const Call& call) const;
 
@@ -76,13 +76,13 @@ class Replay {
     Moment last_start_;  // of the latest operation that began within the span
 };
 
-void Replay::operation(const Call& call, int64_t record_ns, Interval span) {
+void Replay::operation(const Call& call, bool in_span, Interval span) {
     int64_t& shift_ns = shift_ns_[call.thread_id];
     if (!call.timed || call.lane == kNoLane) return;
     const DeviceTimes& times = call.times;
     const int64_t before = times.events > 1 ? 1 : 0, behind = times.events > 0 ? 1 : 0;
     Stream& on = stream(call);
-    shift_ns += before * record_ns;
+    if (in_span && behind != 0) shift_ns += cost_.asking_ns + before * cost_.record_ns;
 
     // From the call's enter, what the launch itself takes: a call that returns late waited for something
     // else.
@@ -107,7 +107,7 @@ void Replay::operation(const Call& call, int64_t record_ns, Interval span) {
         const int64_t wakes_ns = std::max(int64_t{0}, call.exit_ns - times.end_ns);
         shift_ns = call.exit_ns - std::max(call.enter_ns - shift_ns, on.end.would_ns + wakes_ns);
     }
-    shift_ns += behind * record_ns;
+    if (in_span) shift_ns += behind * cost_.record_ns;
 }
 
 Moment Replay::awaited(const Call& call) const {
@@ -139,7 +139,7 @@ Replayed Replay::run(Interval span, size_t before) {
         if (call.kind == CallKind::sync) {
             sync(call);
         } else if (call.kind == CallKind::operation) {
-            operation(call, i < before ? 0 : cost_.record_ns, span);
+            operation(call, i >= before, span);
         } else if (call.lane != kNoLane && call.kind == CallKind::record) {
             const Stream& on = stream(call);
             records_[call.target_id] = {on.end.was_ns + on.own_ns, on.end.would_ns};

@@ -21,6 +21,7 @@ namespace gpushim::analysis {
 
 struct OwnCost {
     int64_t record_ns = 0;
+    int64_t asking_ns = 0;  // of the thread, before an operation that gets events: whether it may
     int64_t event_ns = 0;
     int64_t latency_ns = 0;         // from a launch call's return to the start on an empty queue
     int64_t latency_spread_ns = 0;  // between nearly the shortest and nearly the longest

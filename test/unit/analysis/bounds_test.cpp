@@ -13,7 +13,7 @@ namespace {
 
 Intervals may_be_busy(const std::vector<Call>& calls, const std::vector<Lane>& all, int64_t until_ns = 1000) {
     GrowingUnion sum;
-    Bounds bounds(all, [&](int64_t device, Interval span) {
+    Bounds bounds(all, [&](int64_t device, Interval span, Bounds::Say) {
         if (device == 0) sum.add(span);
     });
     for (const Call& call : calls) bounds.take(call);

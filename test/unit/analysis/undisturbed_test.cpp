@@ -11,7 +11,7 @@ using namespace made;
 
 namespace {
 
-constexpr OwnCost kCost = {1500, 2500, 4000};
+constexpr OwnCost kCost = {1500, 0, 2500, 4000, 0};
 
 // A driver and a device as simple as the box's: what the same program's calls become with events or without.
 struct Machine {
