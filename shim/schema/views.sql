@@ -202,7 +202,16 @@ SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   l.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, l.thread_id, st.stream, l.stream_id, st.device_id, st.device, l.graph_id, g.handle AS graph,
   g.kernels, g.copies, g.memsets, g.other, g.bytes,
-  l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns, e.level,
+  l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
+  -- of the whole launch, as in v_launch
+  CASE WHEN l.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  e.queued,
+  CASE WHEN l.flags & 3 = 0 THEN l.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+    AS start_low_ns,
+  l.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
+  l.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
+  l.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
+  e.likely_ns AS likely_error_ns,
   l.flags & 1 AS captured, (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished,
   (l.flags & 8) / 8 AS recovered
 FROM graph_launch l

@@ -7,6 +7,7 @@ import preload
 
 PROGRAM = r"""
 #include <cuda.h>
+#include <cudaProfiler.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -309,9 +310,23 @@ ASKED = r"""
     launch(instance(graph), 3);
 """
 
+BEFORE_THE_RANGE = r"""
+    CUgraphExec exec = instance(chain(a, b, 100));
+    CHECK(cuGraphNodeSetEnabled(exec, nodes[0], 0));
+    launch(exec, 4);
+    CHECK(cuProfilerStart());
+    launch(exec, 2);
+    CHECK(cuProfilerStop());
+    CHECK(cuGraphNodeSetEnabled(exec, nodes[0], 1));
+    launch(exec, 8);
+    CHECK(cuProfilerStart());
+    launch(exec, 1);
+    CHECK(cuProfilerStop());
+"""
+
 COPIES = ("h2d", "d2h", "d2d", "p2p", "h2h")
 SCENARIOS = {name: body for name, body in globals().items() if isinstance(body, str) and "launch(" in body
-             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED")}
+             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED", "BEFORE_THE_RANGE")}
 
 
 class Graphs(preload.PreloadCase):
@@ -392,6 +407,11 @@ class Graphs(preload.PreloadCase):
         trace, _ = self.run_traced(ASKED, GPUSIM_CLOCK="stepped", GPUSIM_FAIL="cuGraphGetNodes:1:999")
         self.assertIn("5 launches of graphs ran 12 kernels; what 2 of them held is not recorded",
                       self.report(trace))
+
+    def test_what_was_made_while_nothing_was_asked_for(self):
+        """Graphs are captured before the steps that people want to see."""
+        trace, _ = self.run_traced(BEFORE_THE_RANGE, GPUSIM_CLOCK="stepped", GPUSHIM_CAPTURE="profiler")
+        self.assertEqual(self.launched(trace), [(1, 1, 100)] * 2 + [(2, 1, 100)])
 
     @staticmethod
     def report(trace, *options):

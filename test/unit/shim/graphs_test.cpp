@@ -256,7 +256,7 @@ TEST_CASE("what is below a node changes", "[graphs]") {
         CHECK(program.launched() == "4|0|0|0|0 ; 3|1|0|0|10 ; 3|0|0|0|0 ; -|-|-|-|- ; 4|1|0|0|100");
     }
     SECTION("nor do two") {
-        for (const uint64_t node : {2, 10})
+        for (const uint64_t node : {uint64_t{2}, uint64_t{10}})
             program.call("cuGraphExecChildGraphNodeSetParams",
                          {kExec, node, kGraph, static_cast<uint64_t>(GraphChange::child)});
         program.tell(kChain, kExec, 2);
