@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "devices.h"
 #include "hooks/resolve.h"
+#include "host_gap.h"
 #include "log.h"
 #include "nvml_sampler.h"
 #include "nvtx.h"
@@ -110,13 +111,14 @@ bool make_output() {
     return error == 0;
 }
 
-void note_clock() {
+ClockPair note_clock() {
     const ClockKind kind = choose_clock();
     live->clock_kind = kind;
     const ClockPair now = read_pair(kind);
     identity.clock_kind = kind;
     identity.started_mono_ns = now.mono_ns;
     identity.started_real_ns = now.real_ns;
+    return now;
 }
 
 bool start() {
@@ -124,7 +126,7 @@ bool start() {
     identify(identity, config);
     if (!config.ranks.has(identity.rank)) return false;
     if (!make_output()) return false;
-    note_clock();
+    const ClockPair first = note_clock();
     const size_t count = describe_devices(devices);
     live->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
     live->pid = identity.pid;
@@ -134,6 +136,7 @@ bool start() {
         return false;
     }
     start_nvml_sampler({devices, count});
+    begin_host_gaps(first);
     return true;
 }
 

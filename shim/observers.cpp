@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harvest.h"
+#include "host_sampler.h"
 #include "nvml.h"
 #include "windows.h"
 
@@ -16,6 +17,7 @@ using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
     make_harvest,  // before the first window opens there are events
     make_windows,
+    make_host_sampler,
     make_nvml_observer,
 };
 

@@ -64,6 +64,7 @@ inline bool has_room(ThreadState& thread, uint64_t wanted) {
         return true;
     if (chain_ring(thread) && !is_full(thread, wanted)) return true;
     add(thread.ring->dropped[static_cast<size_t>(Drop::full)], 1);
+    thread.last_exit = 0;  // the time until the next call holds this one
     return false;
 }
 

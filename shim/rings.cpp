@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "host_gap.h"
 #include "pacing.h"
 #include "recorder.h"
 #include "ring_folder.h"
@@ -199,6 +200,7 @@ bool install(ThreadState& thread, Ring& ring, uint32_t number) {
     thread.slots = ring.slots;
     thread.mask = ring.header->slot_count - 1;
     thread.poll_position = 0;
+    if (thread.generation != live->generation) forget_gap(thread);
     thread.generation = live->generation;
     announce(thread, tid, number);
     return true;

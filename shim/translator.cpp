@@ -85,9 +85,9 @@ void Translator::load(Database& base) {
     communicators_.load(base);
     graphs_.load(base, handles_);
     load_memory(base);
+    load_spans(base);
     Statement threads = base.prepare("SELECT id FROM thread");
     while (threads.step()) threads_.insert(threads.number(0));
-    load_spans(base);
     Statement groups = base.prepare(
         "SELECT stream_id, group_id, max(enter_ns) FROM collective WHERE stream_id IS NOT NULL GROUP BY 1");
     while (groups.step()) group_on_stream_[groups.number(0)] = groups.number(1);
@@ -278,7 +278,6 @@ void Translator::thread(const Call& call) {
     tables_.thread.add(number, tid, name.empty() ? kNull : tables_.thread.text(name), call.enter_ns);
 }
 
-void Translator::gap(const Call&) {}
 void Translator::nothing(const Call&) {}
 
 }  // namespace gpushim::shim

@@ -140,6 +140,7 @@ struct Thunk<Row, R(A...)> {
             result = polled(thread, real, a...);
         } else if constexpr (is_late) {
             const uint64_t entered = ticks();
+            before_call(thread, entered, Row::id, flags(thread));
             result = real(a...);
             note(thread, result, a...);
             record_late(thread, entered, ticks(), result, a...);
@@ -156,7 +157,7 @@ struct Thunk<Row, R(A...)> {
             beginning(a...);
             Slot* slot = open(thread);
             if (slot != nullptr) [[likely]]
-                before_call(thread, *slot);
+                before_call(thread, slot->enter, Row::id, slot->flags);
             result = real(a...);
             note(thread, result, a...);
             if (slot != nullptr && is_current(thread)) [[likely]]
@@ -196,6 +197,7 @@ struct Thunk<Row, R(A...)> {
             begin(thread, &entered);
             note(thread, result, a...);
             record_late(thread, entered.ticks(), left.ticks(), result, a...);
+            thread.last_exit = ticks();  // the start is nothing that the program did
             end(thread, result);
         }
     }
@@ -280,9 +282,8 @@ struct Thunk<Row, R(A...)> {
         if constexpr (Row::Words::has_second) {
             if (succeeded(result)) add_second(thread, *slot, a...);
         }
-        after_call(thread, *slot);
+        after_call(thread, slot->enter, slot->exit, Row::kind, Row::id, blocks);
         complete_slot(slot);
-        if constexpr (blocks) read_cpu_clock(thread);
         if constexpr (Row::kind == EventKind::launch) {
             if (live->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
                 answer_name(thread, slot->word[0]);
@@ -336,6 +337,7 @@ struct Thunk<Row, R(A...)> {
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);
         }
+        if (is_current(thread)) after_call(thread, entered, left, Row::kind, Row::id, blocks);
     }
 
     // One operation of several in a call gets no events of ours.
@@ -373,8 +375,8 @@ struct Thunk<Row, R(A...)> {
         // Release: whoever sees that there is an exit sees the words, though the slot stays open.
         __atomic_store_n(&slot->exit, left, __ATOMIC_RELEASE);
         if (asked == 0) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
-        if (asked == 0) before_call(thread, *slot);
-        after_call(thread, *slot);
+        asked == 0 ? before_call(thread, entered, Row::id, slot->flags) : before_poll(thread, entered);
+        after_call(thread, entered, left, Row::kind, Row::id, !is_not_ready(result));
         if (!is_not_ready(result) || asked + 1 >= kPollsPerSlot) close_poll(thread);
         return result;
     }

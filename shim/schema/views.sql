@@ -313,11 +313,6 @@ LEFT JOIN name n ON n.id = r.name_id
 LEFT JOIN name d ON d.id = r.domain_id
 LEFT JOIN thread t ON t.id = r.thread_id;
 
--- What threads did between calls. Empty: not recorded yet.
-CREATE VIEW v_host_gap AS
-SELECT g.enter_ns, g.dur_ns, t.tid, g.thread_id, g.running_ns, g.dur_ns - g.running_ns AS blocked_ns, g.class
-FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
-
 -- Windows in which device times were taken, by device. Figures of less than 0.99 coverage are marked, of less
 -- than 0.90 refused.
 CREATE VIEW v_window AS
@@ -449,6 +444,18 @@ SELECT a.name AS api, a.base, a.kind, sum(v.calls) AS calls, sum(v.dur_ns) AS su
   sum((v.flags & 2) / 2) AS failed
 FROM v_all v JOIN api a ON a.id = v.api_id
 GROUP BY a.id;
+
+-- What threads did between their calls, where that took long. Not running is blocked, or ready without a CPU.
+CREATE VIEW v_host_gap AS
+SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
+  g.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, t.name AS thread, g.thread_id,
+  g.running_ns,                                     -- by the thread's own CPU clock
+  g.dur_ns - g.running_ns AS not_running_ns,
+  g.runqueue_ns,                                    -- at least so much of it without a CPU; NULL: not sampled
+  g.class,                                          -- what it was blocked on, by samples; NULL: not sampled
+  g.samples
+FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
 
 -- Where every event went: produced = recorded + recovered + dropped + unfinished + unknown. Captured calls
 -- count. `produced` is what the rings say, the others are counted in the tables: unknown is 0 or something is

@@ -1,0 +1,157 @@
+// The sampler on threads that record into rings and then wait.
+#include "shim/host_sampler.h"
+
+#include <atomic>
+#include <functional>
+
+#include "rings.h"
+#include "shim/host_gap.h"
+#include "shim/host_samples.h"
+
+using namespace rings;
+
+namespace {
+
+// As long as it lives, a thread that has recorded an event is in `work`.
+class Busy {
+  public:
+    explicit Busy(const std::function<void()>& work)
+        : thread_([this, work] {
+              record();
+              number_ = static_cast<uint32_t>(thread_state.ring->owners[0].number);
+              is_there_ = true;
+              work();
+          }) {
+        while (!is_there_) usleep(100);
+    }
+    ~Busy() { thread_.join(); }
+    uint32_t number() const { return number_; }
+
+  private:
+    std::atomic<bool> is_there_ = false;
+    uint32_t number_ = 0;
+    std::thread thread_;
+};
+
+Moment now(bool ending = false) {
+    const ClockPair pair = read_pair(kMonotonic);
+    return {pair.mono_ns, pair.real_ns, ending};
+}
+
+SampledGap all_of(uint32_t thread) { return host_samples().in(thread, 0, INT64_MAX); }
+
+class Waiting {
+  public:
+    void operator()() {
+        while (word_ == 0) wait_while(word_, 0, 10'000'000'000);
+    }
+    void end() {
+        word_ = 1;
+        wake_all(word_);
+    }
+
+  private:
+    std::atomic<uint32_t> word_ = 0;
+};
+
+void start_gaps() { begin_host_gaps(read_pair(kMonotonic)); }
+
+}  // namespace
+
+TEST_CASE("looks become rarer, the longer a gap is", "[host_sampler]") {
+    CHECK(next_look_ns(2'000'000) == 7'000'000);
+    CHECK(next_look_ns(40'000'000) == 45'000'000);
+    CHECK(next_look_ns(8'000'000'000) == 9'000'000'000);
+}
+
+TEST_CASE("what may be spent gathers with time, up to a little", "[host_sampler]") {
+    Allowance allowance;
+    CHECK(allowance.has_any());
+    allowance.spend(2'000'000);
+    CHECK_FALSE(allowance.has_any());
+    allowance.passed(1'000'000);
+    CHECK(allowance.has_any());
+    allowance.spend(2'000);
+    CHECK_FALSE(allowance.has_any());
+    allowance.passed(3'600'000'000'000);
+    allowance.spend(2'000'000);
+    CHECK_FALSE(allowance.has_any());
+}
+
+TEST_CASE("a thread that has made no call for a while is looked at", "[host_sampler]") {
+    const Recording recording;
+    start_gaps();
+    Waiting waiting;
+    const Busy busy([&] { waiting(); });
+    const auto sampler = make_host_sampler({});
+    usleep(5'000);
+    const int64_t next_ns = sampler->look(now());
+    CHECK(all_of(busy.number()).samples == 1);
+    CHECK(std::string(all_of(busy.number()).what) == "waiting_for_lock");
+    CHECK(next_ns > 0);
+    CHECK(next_ns <= next_look_ns(10'000'000'000));
+    sampler->look(now());
+    CHECK(all_of(busy.number()).samples == 1);
+    usleep(20'000);
+    sampler->look(now());
+    CHECK(all_of(busy.number()).samples == 2);
+    CHECK(all_of(busy.number()).runqueue_ns != kNull);
+    waiting.end();
+}
+
+TEST_CASE("nobody is looked at who is in a call, has just made one, or ends", "[host_sampler]") {
+    const Recording recording;
+    start_gaps();
+    Waiting waiting;
+    const Busy in_call([&] {
+        Slot* slot = open_event();
+        waiting();
+        close_event(slot);
+    });
+    const auto sampler = make_host_sampler({});
+    usleep(5'000);
+    CHECK(sampler->look(now()) == INT64_MAX);
+    CHECK(all_of(in_call.number()).samples == 0);
+    const Busy other([&] { waiting(); });
+    usleep(5'000);
+    CHECK(sampler->look(now(true)) == INT64_MAX);
+    live->doing = kResting;
+    CHECK(sampler->look(now()) == INT64_MAX);
+    live->doing = kRecording;
+    CHECK(all_of(other.number()).samples == 0);
+    sampler->look(now());
+    CHECK(all_of(other.number()).samples == 1);
+    waiting.end();
+}
+
+TEST_CASE("in stepped time nobody is looked at", "[host_sampler]") {
+    const Recording recording;
+    start_gaps();
+    Waiting waiting;
+    const Busy busy([&] { waiting(); });
+    const auto sampler = make_host_sampler({});
+    usleep(5'000);
+    live->clock_kind = kTestClock;
+    CHECK(sampler->look({read_pair(kMonotonic).mono_ns, 0, false}) == INT64_MAX);
+    live->clock_kind = kMonotonic;
+    CHECK(all_of(busy.number()).samples == 0);
+    waiting.end();
+}
+
+TEST_CASE("of many blocked threads each has its turn", "[host_sampler]") {
+    const Recording recording;
+    start_gaps();
+    Waiting waiting;
+    std::vector<std::unique_ptr<Busy>> all;
+    for (int i = 0; i < 32; ++i) all.push_back(std::make_unique<Busy>([&] { waiting(); }));
+    const auto sampler = make_host_sampler({});
+    size_t seen = 0;
+    for (int tries = 0; tries < 4'000 && seen < all.size(); ++tries) {
+        usleep(1'000);
+        sampler->look(now());
+        seen = static_cast<size_t>(
+            std::ranges::count_if(all, [](const auto& busy) { return all_of(busy->number()).samples != 0; }));
+    }
+    CHECK(seen == all.size());
+    waiting.end();
+}
