@@ -3,295 +3,8 @@ import json
 import unittest
 
 import box
+import graph_programs as programs
 import preload
-
-PROGRAM = r"""
-#include <cuda.h>
-#include <cudaProfiler.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-static void check(CUresult result, const char* call) {
-    if (result == CUDA_SUCCESS) return;
-    printf("%s: %d\n", call, result);
-    exit(1);
-}
-#define CHECK(call) check(call, #call)
-static CUcontext context;
-static CUstream stream;
-static CUmodule module;
-static CUfunction a, b, c;
-static CUdeviceptr data;
-static CUgraphNode nodes[16];
-
-static CUDA_KERNEL_NODE_PARAMS kernel(CUfunction function) {
-    CUDA_KERNEL_NODE_PARAMS node = {.func = function, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1,
-                                    .blockDimX = 32, .blockDimY = 1, .blockDimZ = 1};
-    return node;
-}
-static CUDA_MEMCPY3D copy(size_t bytes) {
-    CUDA_MEMCPY3D node;
-    memset(&node, 0, sizeof node);
-    node.srcMemoryType = node.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-    node.srcDevice = data;
-    node.dstDevice = data + 65536;
-    node.WidthInBytes = bytes;
-    node.Height = node.Depth = 1;
-    return node;
-}
-static CUgraphNode add_kernel(CUgraph graph, CUfunction function, CUgraphNode after) {
-    CUgraphNode node;
-    CUDA_KERNEL_NODE_PARAMS params = kernel(function);
-    CHECK(cuGraphAddKernelNode(&node, graph, &after, after != 0, &params));
-    return node;
-}
-static CUgraphNode add_copy(CUgraph graph, size_t bytes, CUgraphNode after) {
-    CUgraphNode node;
-    CUDA_MEMCPY3D params = copy(bytes);
-    CHECK(cuGraphAddMemcpyNode(&node, graph, &after, after != 0, &params, context));
-    return node;
-}
-static CUgraphNode add_child(CUgraph graph, CUgraph child, CUgraphNode after) {
-    CUgraphNode node;
-    CHECK(cuGraphAddChildGraphNode(&node, graph, &after, after != 0, child));
-    return node;
-}
-static CUgraph chain(CUfunction first, CUfunction second, size_t bytes) {
-    CUgraph graph;
-    CHECK(cuGraphCreate(&graph, 0));
-    nodes[0] = add_kernel(graph, first, 0);
-    nodes[1] = add_kernel(graph, second, nodes[0]);
-    nodes[2] = add_copy(graph, bytes, nodes[1]);
-    return graph;
-}
-static CUgraphExec instance(CUgraph graph) {
-    CUgraphExec exec;
-    CHECK(cuGraphInstantiate(&exec, graph, 0));
-    return exec;
-}
-static void launch(CUgraphExec exec, int times) {
-    while (times-- > 0) CHECK(cuGraphLaunch(exec, stream));
-}
-static void run(CUfunction function) { CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0)); }
-static void update(CUgraphExec exec, CUgraph graph) {
-    CUgraphExecUpdateResultInfo info;
-    printf("update %d\n", cuGraphExecUpdate(exec, graph, &info));
-}
-int main(void) {
-    CHECK(cuInit(0));
-    BEFORE
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
-    CHECK(cuModuleGetFunction(&a, module, "a__3us"));
-    CHECK(cuModuleGetFunction(&b, module, "b__5us"));
-    CHECK(cuModuleGetFunction(&c, module, "c__7us"));
-    CHECK(cuMemAlloc(&data, 1 << 20));
-    {BODY}
-    CHECK(cuCtxSynchronize());
-    printf("done\n");
-    return 0;
-}
-"""
-
-CAPTURED = r"""
-    CUgraph graph;
-    CUgraphExec exec;
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    run(a); run(b); run(a);
-    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 1000, stream));
-    CHECK(cuMemsetD8Async(data, 1, 4096, stream));
-    CHECK(cuStreamEndCapture(stream, &graph));
-    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
-    launch(exec, 4);
-    run(b);
-"""
-
-INSTANTIATED_IN_A_CAPTURE = r"""
-    CUgraph graph, other = chain(a, b, 100);
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    run(a);
-    CUgraphExec exec = instance(other);
-    run(c);
-    CHECK(cuStreamEndCapture(stream, &graph));
-    launch(instance(graph), 2);
-    launch(exec, 3);
-"""
-
-LAUNCHED_INTO_A_CAPTURE = r"""
-    CUgraph graph;
-    CUgraphExec inner = instance(chain(a, b, 100));
-    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    run(c);
-    launch(inner, 2);
-    CHECK(cuStreamEndCapture(stream, &graph));
-    launch(instance(graph), 3);
-    launch(inner, 1);
-"""
-
-EXPLICIT = r"""
-    CUgraph graph = chain(a, b, 12345);
-    CUgraphNode node;
-    CUDA_KERNEL_NODE_PARAMS params = kernel(c);
-    CUDA_MEMSET_NODE_PARAMS set = {.dst = data, .elementSize = 4, .width = 256, .height = 1};
-    CHECK(cuGraphAddMemsetNode(&node, graph, 0, 0, &set, context));
-    CHECK(cuGraphAddEmptyNode(&node, graph, 0, 0));
-    CHECK(cuGraphKernelNodeSetParams(nodes[0], &params));
-    CUgraphExec exec = instance(graph);
-    CHECK(cuGraphDestroy(graph));
-    launch(exec, 3);
-"""
-
-WITH_PARAMS = r"""
-    CUgraphExec exec;
-    CUDA_GRAPH_INSTANTIATE_PARAMS params;
-    memset(&params, 0, sizeof params);
-    CHECK(cuGraphInstantiateWithParams(&exec, chain(a, a, 10), &params));
-    launch(exec, 2);
-"""
-
-CLONED = r"""
-    CUgraph clone, graph = chain(a, b, 500);
-    CHECK(cuGraphClone(&clone, graph));
-    CUDA_KERNEL_NODE_PARAMS params = kernel(c);
-    CHECK(cuGraphKernelNodeSetParams(nodes[1], &params));
-    launch(instance(graph), 2);
-    launch(instance(clone), 3);
-"""
-
-CHILDREN = r"""
-    CUgraph inner = chain(a, b, 100), middle = chain(b, b, 200), graph = chain(c, c, 300);
-    add_child(middle, inner, 0);
-    add_child(middle, inner, 0);
-    CUgraphNode child = add_child(graph, middle, 0);
-    CUgraphExec exec = instance(graph);
-    launch(exec, 2);
-    CUgraph other = chain(a, a, 400);
-    add_child(other, inner, 0);
-    add_child(other, chain(c, c, 50), 0);
-    CHECK(cuGraphExecChildGraphNodeSetParams(exec, child, other));
-    launch(exec, 5);
-"""
-
-UPDATED = r"""
-    CUgraphExec exec = instance(chain(a, b, 100));
-    launch(exec, 1);
-    update(exec, chain(b, c, 2000));
-    launch(exec, 2);
-    update(exec, chain(a, b, 100));
-    launch(exec, 3);
-    CUgraph other = chain(c, c, 5);
-    add_kernel(other, c, 0);
-    update(exec, other);
-    launch(exec, 4);
-"""
-
-UPDATED_IN_PLACE = r"""
-    CUgraph graph = chain(a, b, 100);
-    CUgraphNode first = nodes[0];
-    CUgraphExec exec = instance(graph);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 0));
-    launch(exec, 1);
-    CUDA_KERNEL_NODE_PARAMS params = kernel(c);
-    CHECK(cuGraphKernelNodeSetParams(nodes[1], &params));
-    update(exec, graph);
-    launch(exec, 2);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 1));
-    launch(exec, 4);
-"""
-
-DISABLED = r"""
-    CUgraph inner = chain(a, a, 50), graph = chain(a, b, 100);
-    CUgraphNode first = nodes[0], copied = nodes[2], child = add_child(graph, inner, 0), in_child[4];
-    size_t count = 4;
-    CUgraph held;
-    CHECK(cuGraphChildGraphNodeGetGraph(child, &held));
-    CHECK(cuGraphGetNodes(held, in_child, &count));
-    CUgraphExec exec = instance(graph);
-    for (int round = 0; round < 40; ++round) {
-        CHECK(cuGraphNodeSetEnabled(exec, first, round % 2));
-        launch(exec, 1);
-    }
-    CHECK(cuGraphNodeSetEnabled(exec, copied, 0));
-    CHECK(cuGraphNodeSetEnabled(exec, in_child[0], 0));
-    launch(exec, 3);
-    printf("%d\n", cuGraphNodeSetEnabled(exec, child, 0));
-"""
-
-PARAMS_CHANGED = r"""
-    CUgraph graph = chain(a, b, 100);
-    CUgraphExec exec = instance(graph), other = instance(graph);
-    CUDA_KERNEL_NODE_PARAMS params = kernel(c);
-    CUDA_MEMCPY3D shape = copy(7000);
-    CUgraphNodeParams any;
-    CHECK(cuGraphExecKernelNodeSetParams(exec, nodes[0], &params));
-    launch(exec, 1);
-    CHECK(cuGraphExecMemcpyNodeSetParams(exec, nodes[2], &shape, context));
-    launch(exec, 2);
-    memset(&any, 0, sizeof any);
-    any.type = CU_GRAPH_NODE_TYPE_KERNEL;
-    any.kernel.func = c;
-    any.kernel.gridDimX = any.kernel.gridDimY = any.kernel.gridDimZ = 1;
-    any.kernel.blockDimX = any.kernel.blockDimY = any.kernel.blockDimZ = 1;
-    CHECK(cuGraphExecNodeSetParams(exec, nodes[1], &any));
-    memset(&any, 0, sizeof any);
-    any.type = CU_GRAPH_NODE_TYPE_MEMCPY;
-    any.memcpy.copyCtx = context;
-    any.memcpy.copyParams = copy(90);
-    CHECK(cuGraphExecNodeSetParams(exec, nodes[2], &any));
-    launch(exec, 4);
-    launch(other, 8);
-    printf("%d\n", cuGraphExecKernelNodeSetParams(exec, nodes[2], &params));
-    launch(exec, 16);
-"""
-
-REUSED = r"""
-    for (int round = 1; round <= 20; ++round) {
-        CUgraph graph = chain(round % 2 ? a : b, round % 3 ? b : c, round);
-        CUgraphExec exec = instance(graph);
-        launch(exec, round);
-        CHECK(cuStreamSynchronize(stream));
-        CHECK(cuGraphExecDestroy(exec));
-        CHECK(cuGraphDestroy(graph));
-    }
-"""
-
-LARGE = r"""
-    CUgraph graph;
-    CHECK(cuGraphCreate(&graph, 0));
-    for (int i = 0; i < 20000; ++i) add_kernel(graph, i % 3 ? a : b, 0);
-    launch(instance(graph), 2);
-"""
-
-TOO_LARGE = LARGE.replace("20000", "65537")
-
-# Another graph's nodes take the places of nodes of which one is off: only the driver knows which.
-UPDATED_WHILE_DISABLED = r"""
-    CUgraph graph = chain(a, b, 100);
-    CUgraphNode first = nodes[0];
-    CUgraphExec exec = instance(graph);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 0));
-    update(exec, chain(b, c, 100));
-    launch(exec, 1);
-    CHECK(cuGraphNodeSetEnabled(exec, first, 1));
-    launch(exec, 2);
-"""
-
-# The kernels were loaded before anything is recorded, and are not launched by themselves.
-NEVER_LAUNCHED_BEFORE = r"""
-    CUlibrary library;
-    CUkernel early;
-    CHECK(cuLibraryLoadData(&library, "an image", 0, 0, 0, 0, 0, 0));
-    CHECK(cuLibraryGetKernel(&early, library, "early__9us"));
-"""
-NEVER_LAUNCHED = r"""
-    CUkernel late;
-    CUlibrary other;
-    CHECK(cuLibraryLoadData(&other, "an image", 0, 0, 0, 0, 0, 0));
-    CHECK(cuLibraryGetKernel(&late, other, "late__9us"));
-    CUgraph graph = chain((CUfunction)late, a, 1);
-    launch(instance(graph), 2);
-"""
 
 # What a graph is asked while it is gone through, and what an error there leaves of (kernels, copies, bytes).
 QUESTIONS = {
@@ -303,36 +16,14 @@ QUESTIONS = {
     "cuGraphChildGraphNodeGetGraph:1": (None, None, None),
     "cuGraphMemcpyNodeGetParams:2": (4, 2, None),
 }
-ASKED = r"""
-    CUgraph graph = chain(a, b, 100);
-    add_child(graph, chain(b, c, 200), 0);
-    launch(instance(graph), 2);
-    launch(instance(graph), 3);
-"""
-
-BEFORE_THE_RANGE = r"""
-    CUgraphExec exec = instance(chain(a, b, 100));
-    CHECK(cuGraphNodeSetEnabled(exec, nodes[0], 0));
-    launch(exec, 4);
-    CHECK(cuProfilerStart());
-    launch(exec, 2);
-    CHECK(cuProfilerStop());
-    CHECK(cuGraphNodeSetEnabled(exec, nodes[0], 1));
-    launch(exec, 8);
-    CHECK(cuProfilerStart());
-    launch(exec, 1);
-    CHECK(cuProfilerStop());
-"""
-
+STEPPED = {"GPUSIM_CLOCK": "stepped"}
 COPIES = ("h2d", "d2h", "d2d", "p2p", "h2h")
-SCENARIOS = {name: body for name, body in globals().items() if isinstance(body, str) and "launch(" in body
-             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED", "BEFORE_THE_RANGE")}
 
 
 class Graphs(preload.PreloadCase):
     def run_traced(self, body, before="", **knobs):
         """Runs it with and without the shim; returns its trace and what really ran."""
-        source = PROGRAM.replace("BODY", body).replace("BEFORE", before)
+        source = programs.PROGRAM.replace("BODY", body).replace("BEFORE", before)
         program = preload.compiled(source, self.folder / "program")
         without = box.run([program], knobs)
         done = self.traced([program], GPUSIM_TRUTH=self.folder / "truth", **knobs)
@@ -360,8 +51,8 @@ class Graphs(preload.PreloadCase):
         return copies, size
 
     def test_what_ran_is_counted(self):
-        for name, body in SCENARIOS.items():
-            for knobs in ({"GPUSIM_CLOCK": "stepped"}, preload.QUICK):
+        for name, body in programs.SCENARIOS.items():
+            for knobs in (STEPPED, preload.QUICK):
                 with self.subTest(name, **knobs):
                     for trace in self.traces():
                         trace.unlink()
@@ -377,25 +68,25 @@ class Graphs(preload.PreloadCase):
             with self.subTest(question):
                 for trace in self.traces():
                     trace.unlink()
-                trace, _ = self.run_traced(ASKED, GPUSIM_CLOCK="stepped", GPUSIM_FAIL=f"{question}:999")
+                trace, _ = self.run_traced(programs.ASKED, **STEPPED, GPUSIM_FAIL=f"{question}:999")
                 self.assertEqual(self.launched(trace), [left] * 2 + [(4, 2, 300)] * 3)
 
     def test_more_nodes_than_are_gone_through(self):
-        trace, _ = self.run_traced(TOO_LARGE, GPUSIM_CLOCK="stepped")
+        trace, _ = self.run_traced(programs.TOO_LARGE, **STEPPED)
         self.assertEqual(self.launched(trace), [(None, None, None)] * 2)
 
     def test_an_update_may_hide_which_node_is_off(self):
-        trace, _ = self.run_traced(UPDATED_WHILE_DISABLED, GPUSIM_CLOCK="stepped")
+        trace, _ = self.run_traced(programs.UPDATED_WHILE_DISABLED, **STEPPED)
         self.assertEqual(self.launched(trace), [(None, None, None)] + [(2, 1, 100)] * 2)
 
     def test_kernels_that_nobody_launches_have_their_names(self):
-        body = NEVER_LAUNCHED.replace("(CUfunction)late", "(CUfunction)early")
-        trace, truth = self.run_traced(body, before=NEVER_LAUNCHED_BEFORE, GPUSIM_CLOCK="stepped")
+        body = programs.NEVER_LAUNCHED.replace("(CUfunction)late", "(CUfunction)early")
+        trace, truth = self.run_traced(body, before=programs.NEVER_LAUNCHED_BEFORE, **STEPPED)
         self.assertIn("early__9us", [o.name for o in truth])
         self.check(trace, truth)
 
     def test_the_report_says_what_ran(self):
-        trace, truth = self.run_traced(CHILDREN + "run(c);", GPUSIM_CLOCK="stepped")
+        trace, truth = self.run_traced(programs.CHILDREN + "run(c);", **STEPPED)
         answer = json.loads(self.report(trace, "--json"))
         self.assertEqual({kernel["name"]: kernel["count"] for kernel in answer["kernels"]},
                          preload.true_launches(self.folder / "truth"))
@@ -404,13 +95,13 @@ class Graphs(preload.PreloadCase):
         self.assertIn(f"7 launches of graphs ran {kernels - 1} kernels\n", self.report(trace))
 
     def test_the_report_says_what_it_does_not_know(self):
-        trace, _ = self.run_traced(ASKED, GPUSIM_CLOCK="stepped", GPUSIM_FAIL="cuGraphGetNodes:1:999")
+        trace, _ = self.run_traced(programs.ASKED, **STEPPED, GPUSIM_FAIL="cuGraphGetNodes:1:999")
         self.assertIn("5 launches of graphs ran 12 kernels; what 2 of them held is not recorded",
                       self.report(trace))
 
     def test_what_was_made_while_nothing_was_asked_for(self):
         """Graphs are captured before the steps that people want to see."""
-        trace, _ = self.run_traced(BEFORE_THE_RANGE, GPUSIM_CLOCK="stepped", GPUSHIM_CAPTURE="profiler")
+        trace, _ = self.run_traced(programs.BEFORE_THE_RANGE, **STEPPED, GPUSHIM_CAPTURE="profiler")
         self.assertEqual(self.launched(trace), [(1, 1, 100)] * 2 + [(2, 1, 100)])
 
     @staticmethod
