@@ -1,0 +1,193 @@
+// Stamps of events read on the box, in a context as the shim would visit it; and the rows of windows.
+#include "shim/context_harvest.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "driver/core.h"
+#include "shim/contexts.h"
+#include "shim/level_errors.h"
+#include "shim/ticks.h"
+#include "shim/window_rows.h"
+
+using namespace gpushim;
+using namespace gpushim::shim;
+
+namespace {
+
+class Visited {
+  public:
+    Visited() : before_(live) {
+        page_.clock_kind = kMonotonic;
+        page_.timing = 1;
+        live = &page_;
+        context = make_context();
+        const uint32_t number = context_number(reinterpret_cast<uint64_t>(context));
+        pool = make_pool(number, context);
+        REQUIRE(driver_calls() != nullptr);
+        harvest = std::make_unique<ContextHarvest>(number, *pool, *driver_calls());
+    }
+    ~Visited() { live = before_; }
+    Visited(const Visited&) = delete;
+    Visited& operator=(const Visited&) = delete;
+
+    bool visit(bool ending = false) { return harvest->visit({trace_now_ns(), 0, ending}); }
+
+    TimedOperation launch_timed(CUfunction function) {
+        TimedOperation timed = {};
+        timed.stream_id = 1;
+        timed.start = pool->take();
+        timed.end = pool->take();
+        CU(cuEventRecord(pool->handle(timed.start), nullptr));
+        timed.enter_ns = trace_now_ns();
+        CU(launch(function, nullptr));
+        timed.exit_ns = trace_now_ns();
+        CU(cuEventRecord(pool->handle(timed.end), nullptr));
+        harvest->add(timed);
+        return timed;
+    }
+
+    CUcontext context = nullptr;
+    EventPool* pool = nullptr;
+    std::unique_ptr<ContextHarvest> harvest;
+
+  private:
+    Live page_ = {};
+    Live* before_;
+};
+
+}  // namespace
+
+TEST_CASE("a context gets its events and its clock, and the thread keeps its own context", "[harvest]") {
+    box::knobs("GPUSIM_DEVICES=1");
+    Visited visited;
+    CHECK_FALSE(visited.harvest->has_clock());
+    REQUIRE(visited.visit());
+    CHECK(visited.pool->made() >= 2048);
+    CHECK(visited.harvest->device() == 0);
+    CHECK(visited.harvest->has_clock());
+    CHECK(visited.harvest->anchors().event_facts().ns > 0);
+    CUcontext current = nullptr;
+    CU(cuCtxGetCurrent(&current));
+    CHECK(current == visited.context);
+}
+
+TEST_CASE("what is done has its times, and its events come back", "[harvest]") {
+    box::knobs("GPUSIM_DEVICES=1");
+    Visited visited;
+    REQUIRE(visited.visit());
+    const TimedOperation timed = visited.launch_timed(kernel("short__200us"));
+    CU(cuCtxSynchronize());
+    REQUIRE(visited.visit(true));
+    const std::vector<OperationRow> rows = visited.harvest->take_rows();
+    REQUIRE(rows.size() == 1);
+    CHECK(rows[0].operation.enter_ns == timed.enter_ns);
+    CHECK(rows[0].times.start_low_ns >= timed.enter_ns);
+    CHECK(rows[0].times.end_high_ns <= trace_now_ns());
+    CHECK(rows[0].times.end_high_ns - rows[0].times.start_low_ns >= 200'000);
+    CHECK(visited.pool->lives(timed.start) == 1);
+    CHECK(visited.pool->lives(timed.end) == 1);
+    CHECK(visited.harvest->oldest_ns() == INT64_MAX);
+}
+
+TEST_CASE("what still runs is left for later", "[harvest]") {
+    box::knobs("GPUSIM_DEVICES=1");
+    Visited visited;
+    REQUIRE(visited.visit());
+    const TimedOperation timed = visited.launch_timed(kernel("long__100000us"));
+    REQUIRE(visited.visit());
+    CHECK(visited.harvest->take_rows().empty());
+    CHECK(visited.harvest->has_work());
+    CHECK(visited.harvest->oldest_ns() == timed.enter_ns);
+    CU(cuCtxSynchronize());
+    REQUIRE(visited.visit(true));
+    CHECK(visited.harvest->take_rows().size() == 1);
+}
+
+TEST_CASE("events of what became no row are free again", "[harvest]") {
+    box::knobs("GPUSIM_DEVICES=1");
+    Visited visited;
+    REQUIRE(visited.visit());
+    TimedOperation lost = {};
+    lost.enter_ns = kNull;
+    lost.end = visited.pool->take();
+    visited.harvest->add(lost);
+    CHECK(visited.pool->lives(lost.end) == 1);
+    CHECK_FALSE(visited.harvest->has_work());
+}
+
+TEST_CASE("an error of ours ends it for that context, and says of what", "[harvest]") {
+    box::knobs("GPUSIM_FAIL=cuEventElapsedTime:9:719");
+    Visited visited;
+    REQUIRE(visited.visit());
+    visited.launch_timed(kernel("short__20us"));
+    visited.launch_timed(kernel("short__20us"));
+    CU(cuCtxSynchronize());
+    CHECK_FALSE(visited.visit(true));
+    CHECK(visited.pool->error() == CUDA_ERROR_LAUNCH_FAILED);
+    CHECK(visited.pool->failed_call() == std::string("cuEventElapsedTime"));
+    CHECK(visited.pool->take() == kNoEvent);
+}
+
+TEST_CASE("a pool that was too small grows", "[harvest]") {
+    box::knobs("GPUSIM_DEVICES=1");
+    Visited visited;
+    while (visited.pool->made() < 8192) REQUIRE(visited.visit());
+    REQUIRE(visited.visit());
+    CHECK(visited.pool->made() == 8192);
+    for (int i = 0; i < 8193; ++i) visited.pool->take();
+    REQUIRE(visited.visit());
+    CHECK(visited.pool->made() == 16384);
+}
+
+TEST_CASE("bounds are rounded outwards, in few steps", "[level_errors]") {
+    CHECK(rounded_up(0) == 0);
+    CHECK(rounded_up(1) == 256);
+    CHECK(rounded_up(256) == 256);
+    CHECK(rounded_up(257) == 288);
+    CHECK(rounded_up(1'000) == 1'024);
+    CHECK(rounded_up(1'024) == 1'024);
+    for (int64_t ns = 1; ns < 100'000'000; ns += ns / 7 + 1) {
+        CHECK(rounded_up(ns) >= ns);
+        if (ns > 256) CHECK(static_cast<double>(rounded_up(ns)) < static_cast<double>(ns) * 1.126);
+    }
+    LevelErrors errors;
+    const OperationTimes times = {1'000, 2'000, false, 900, 1'100, 1'950, 2'100, 80};
+    CHECK(errors.id(times, 2) == 1);
+    CHECK(errors.id(times, 2) == 1);
+    CHECK(errors.id(times, 1) == 2);
+    CHECK(errors.rows.count() == 2);
+}
+
+TEST_CASE("a window waits until everything in it is known", "[window_rows]") {
+    //  window      |1000          2000|
+    //  operations 900   1200   1800      2100
+    WindowRows windows;
+    for (const int64_t ns : {900, 1'200, 1'800, 2'100}) windows.given(0, ns);
+    windows.given(1, 2'500);
+    windows.timed(0, 900);
+    windows.timed(0, 1'200);
+    windows.add({1'000, 2'000, 7, 600, 55, 3});
+    windows.finish(2'000, 1'800, 2'000, false);
+    CHECK(windows.rows.count() == 0);  // one may still get times
+    windows.finish(2'000, INT64_MAX, 1'999, false);
+    CHECK(windows.rows.count() == 0);  // more may still come
+    windows.timed(0, 1'800);
+    windows.finish(2'000, INT64_MAX, 2'000, false);
+    REQUIRE(windows.rows.count() == 1);
+    const int64_t* row = windows.rows.row(0);
+    CHECK(std::vector<int64_t>(row, row + 9) == std::vector<int64_t>{1'000, 0, 1'000, 7, 600, 2, 2, 3, 55});
+    CHECK_FALSE(windows.has_open());
+}
+
+TEST_CASE("a window does not wait for ever", "[window_rows]") {
+    WindowRows windows;
+    windows.given(0, 1'500);
+    windows.add({1'000, 2'000, kNull, 600, 0, 0});
+    windows.finish(10'000'001'999, 0, 0, false);
+    CHECK(windows.rows.count() == 0);
+    SECTION("ten seconds") { windows.finish(10'000'002'000, 0, 0, false); }
+    SECTION("the end") { windows.finish(3'000, 0, 0, true); }
+    REQUIRE(windows.rows.count() == 1);
+    CHECK(windows.rows.row(0)[6] == 0);
+}
