@@ -69,7 +69,7 @@ class Library(ShimRules):
         objects = self.root / "build" / "obj" / "shim"
         (objects / "hooks").mkdir(parents=True)
         (objects / "hooked.names").write_text("cuInit\nncclSend\n", encoding="utf-8")
-        names = ("cuInit", "ncclSend", "dlsym", "dlvsym", "gpushim_hits")
+        names = ("cuInit", "ncclSend", "dlsym", "dlvsym", "gpushim_hits", "InitializeInjectionNvtx2")
         self.source = "".join(f"void {name}(void) {{}}\n" for name in names)
 
     def said_of(self, source, *flags):
