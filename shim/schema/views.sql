@@ -445,13 +445,13 @@ SELECT a.name AS api, a.base, a.kind, sum(v.calls) AS calls, sum(v.dur_ns) AS su
 FROM v_all v JOIN api a ON a.id = v.api_id
 GROUP BY a.id;
 
--- What threads did between their calls, where that took long. Not running is blocked, or ready without a CPU.
+-- What threads did between their calls, where that took long.
 CREATE VIEW v_host_gap AS
 SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
   g.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, t.name AS thread, g.thread_id,
   g.running_ns,                                     -- by the thread's own CPU clock
-  g.dur_ns - g.running_ns AS not_running_ns,
+  g.dur_ns - g.running_ns AS blocked_ns,            -- blocked, or ready without a CPU
   g.runqueue_ns,                                    -- at least so much of it without a CPU; NULL: not sampled
   g.class,                                          -- what it was blocked on, by samples; NULL: not sampled
   g.samples

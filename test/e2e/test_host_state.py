@@ -165,7 +165,7 @@ class HostState(PreloadCase):
     def test_in_stepped_time_the_split_is_exact(self):
         self.traced([self.program(EXACT)], **STEPPED)
         expected = [(70000 + i * 8000, 70000 + i * 1000, i * 7000, None, None, 0) for i in range(20)]
-        self.assertEqual(self.gaps("dur_ns, running_ns, not_running_ns, runqueue_ns, class, samples"), expected)
+        self.assertEqual(self.gaps("dur_ns, running_ns, blocked_ns, runqueue_ns, class, samples"), expected)
 
     def test_gaps_are_no_events(self):
         self.traced([self.program(EXACT)], GPUSIM_TRUTH=self.folder / "truth", **STEPPED)
@@ -200,10 +200,10 @@ class HostState(PreloadCase):
         for _ in range(TRIES):
             self.again()
             self.traced([program])
-            not_running_ns, runqueue_ns, wrong = self.gaps(
-                "sum(not_running_ns), sum(runqueue_ns), sum(runqueue_ns > not_running_ns)")[0]
+            blocked_ns, runqueue_ns, wrong = self.gaps(
+                "sum(blocked_ns), sum(runqueue_ns), sum(runqueue_ns > blocked_ns)")[0]
             self.assertEqual(wrong or 0, 0)
-            shares.append((runqueue_ns or 0) / not_running_ns)
+            shares.append((runqueue_ns or 0) / blocked_ns)
             if shares[-1] > 0.5 and ("running",) in self.gaps("DISTINCT class"):
                 return
         self.fail(f"known of the waiting: {shares}")
