@@ -89,7 +89,7 @@ TEST_CASE("what those alike took says the start where δ does not", "[operation_
     const Spread steady = {true, 101'900, 102'000, 102'100};
     CHECK(times_of(alone, kEvent, {kUnknown, kUnknown, steady}).start_ns == 18'000);
     // The steadier of both is taken.
-    const Spread wild = {true, 1'000, 4'000, 9'000};
+    const Spread wild = {true, 1'000, 5'000, 9'000};
     CHECK(times_of(alone, kEvent, {wild, wild, steady}).start_ns == 18'000);
     CHECK(times_of(alone, kEvent, {kDelay, kFromEnter, {true, 1'000, 90'000, 200'000}}).start_ns == 18'000);
 }

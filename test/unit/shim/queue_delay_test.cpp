@@ -103,12 +103,13 @@ TEST_CASE("the steadiest shapes say the delay", "[queue_delay]") {
     std::mt19937 engine(3);
     for (int i = 0; i < 600; ++i) {
         const int64_t slack_ns = static_cast<int64_t>(engine() % 40'000) - 2'000;
-        learnt.learn(kLaunch, 1, steady.run(3'000, slack_ns));
+        if (i % 8 == 0) learnt.learn(kLaunch, 1, steady.run(3'000, slack_ns));
         learnt.learn(kLaunch, 2, wild.run(200'000, slack_ns));
         if (i % 40 == 39) learnt.settle();
     }
     REQUIRE(learnt.delay(kLaunch).is_known);
     CHECK(std::abs(learnt.delay(kLaunch).ns - 4'000) < 300);
+    CHECK(learnt.delay(kLaunch).high_ns - learnt.delay(kLaunch).low_ns < 600);
 }
 
 TEST_CASE("a kind that was never seen on both sides takes another's, less surely", "[queue_delay]") {
