@@ -175,7 +175,7 @@ class Pass {
     int64_t now_ns_ = 0;
 };
 
-bool counts(const SpanBusy& busy) { return !is_refused(busy.window) && busy.estimate.whole_ns > 0; }
+bool counts(const SpanBusy& busy) { return !is_refused(busy) && busy.estimate.whole_ns > 0; }
 
 std::vector<Part> parts(const std::vector<SpanBusy>& windows, Part SpanBusy::*member) {
     std::vector<Part> all;
@@ -190,15 +190,13 @@ double share_of(int64_t part_ns, int64_t whole_ns) {
 
 }  // namespace
 
-bool is_refused(const Window& window) {
-    return static_cast<double>(window.timed) < kRefusedCoverage * static_cast<double>(window.operations);
-}
+bool is_refused(const SpanBusy& busy) { return busy.coverage().value_or(1) < kRefusedCoverage; }
 
 std::optional<double> DeviceBusy::coverage() const {
     int64_t operations = 0, timed = 0;
     for (const SpanBusy& busy : windows) {
-        operations += busy.window.operations;
-        timed += busy.window.timed;
+        operations += busy.operations;
+        timed += busy.queued + busy.unqueued;
     }
     return operations > 0 ? std::optional(share_of(timed, operations)) : std::nullopt;
 }
@@ -219,8 +217,7 @@ std::string DeviceBusy::level() const {
 std::string DeviceBusy::why() const {
     if (may_be_busy_ns == 0 || level() == "events") return "";
     if (windows.empty()) return "device times are not recorded";
-    if (std::all_of(windows.begin(), windows.end(),
-                    [](const SpanBusy& busy) { return is_refused(busy.window); }))
+    if (std::all_of(windows.begin(), windows.end(), [](const SpanBusy& busy) { return is_refused(busy); }))
         return "too few of the operations in the windows have device times";
     return "the windows were shorter than the queue";
 }

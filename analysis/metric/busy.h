@@ -36,8 +36,7 @@ struct DeviceBusy {
     std::string why() const;    // there is no share; empty: there is one
 };
 
-// No windows: not refused.
-bool is_refused(const Window& window);
+bool is_refused(const SpanBusy& busy);
 
 std::vector<DeviceBusy> busy_of(const Trace& trace);
 

@@ -90,13 +90,16 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     result.window = window;
     result.span = span;
     std::vector<Interval> likely, certain;
-    for (const Call& call : calls_) {
-        if (!call.timed || call.lane == kNoLane ||
+    for (size_t i = 0; i < calls_.size(); ++i) {
+        const Call& call = calls_[i];
+        if (call.kind != CallKind::operation || call.lane == kNoLane ||
             lanes_[static_cast<size_t>(call.lane)].device_id != window.device_id)
             continue;
+        if (i >= before_) ++result.operations;
+        if (!call.timed) continue;
+        if (i >= before_) ++(call.times.queued ? result.queued : result.unqueued);
         likely.push_back({call.times.start_ns, call.times.end_ns});
         certain.push_back({call.times.start_high_ns, call.times.end_low_ns});
-        ++(call.times.queued ? result.queued : result.unqueued);
     }
     const Intervals may =
         unite(devices_[window.device_id].may_be_busy.take(), bounds_.open(window.device_id, span.end_ns));
@@ -116,9 +119,14 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         const Replayed run = replay(calls_, before_, lanes_, own, span, window.device_id, lean);
         return Part{length_ns(run.busy), run.span.length_ns()};
     };
-    result.estimate = part(Lean::estimate);
-    result.at_least = part(Lean::shorter);
-    result.at_most = part(Lean::longer);
+    // Operations that hold up others make the whole longer, and may so make the share smaller.
+    const Part parts[] = {part(Lean::estimate), part(Lean::shorter), part(Lean::longer)};
+    const auto less = [](const Part& a, const Part& b) { return *ratio_of({&a, 1}) < *ratio_of({&b, 1}); };
+    result.estimate = parts[0];
+    if (std::any_of(std::begin(parts), std::end(parts), [](const Part& one) { return one.whole_ns <= 0; }))
+        return result;
+    result.at_least = *std::min_element(std::begin(parts), std::end(parts), less);
+    result.at_most = *std::max_element(std::begin(parts), std::end(parts), less);
     return result;
 }
 

@@ -36,7 +36,13 @@ struct SpanBusy {
     int64_t busy_ns, low_ns, high_ns;  // as it ran; hard bounds
     Part estimate, at_least, at_most;  // without our events: busy ns of so many
     bool undisturbed;                  // false: what our events take is not known, so they are still in it
-    int64_t queued, unqueued;          // operations with device times
+    int64_t operations;                // launched in it
+    int64_t queued, unqueued;          // of them, with device times
+
+    std::optional<double> coverage() const {  // none: nothing was launched
+        if (operations == 0) return {};
+        return static_cast<double>(queued + unqueued) / static_cast<double>(operations);
+    }
 };
 
 class TimedSpan {

@@ -60,6 +60,11 @@ class Replay {
     void operation(const Call& call, bool in_span, Interval span);
     void sync(const Call& call);
     Moment awaited(const Call& call) const;
+    Moment legacy_tail(const Call& call) const;
+    // When a stream was through with all that it had been given, our event included.
+    Moment tail(size_t lane) const {
+        return {streams_[lane].end.was_ns + streams_[lane].own_ns, streams_[lane].end.would_ns};
+    }
 
     Stream& stream(const Call& call) { return streams_[static_cast<size_t>(call.lane)]; }
     const Lane& lane(const Call& call) const { return lanes_[static_cast<size_t>(call.lane)]; }
@@ -90,8 +95,10 @@ void Replay::operation(const Call& call, bool in_span, Interval span) {
     const int64_t launched_ns =
         std::max(call.enter_ns, std::min(returns_ns + latency_ns(cost_, lean_), times.start_ns));
     Moment ready = {launched_ns, launched_ns - shift_ns};
-    ready.at_least({on.end.was_ns + on.own_ns + before * cost_.event_ns, on.end.would_ns});
-    ready.at_least(on.joins);
+    Moment free = on.joins;
+    free.at_least(tail(static_cast<size_t>(call.lane)));
+    free.at_least(legacy_tail(call));
+    ready.at_least({free.was_ns + before * cost_.event_ns, free.would_ns});
     const int64_t unexplained_ns = std::max(int64_t{0}, times.start_ns - ready.was_ns);
     const int64_t start_ns = ready.would_ns + unexplained_ns;
     on.end = {times.end_ns, start_ns + duration_ns(times, lean_)};
@@ -110,13 +117,25 @@ void Replay::operation(const Call& call, bool in_span, Interval span) {
     if (in_span) shift_ns += behind * cost_.record_ns;
 }
 
+// The legacy stream waits for those that join it, and they for it.
+Moment Replay::legacy_tail(const Call& call) const {
+    const Lane& own = lane(call);
+    Moment end;
+    if (!own.legacy && !own.joins_legacy) return end;
+    for (size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i].context_id == own.context_id &&
+            (own.legacy ? lanes_[i].joins_legacy : lanes_[i].legacy))
+            end.at_least(tail(i));
+    return end;
+}
+
 Moment Replay::awaited(const Call& call) const {
     Moment end;
     for (size_t i = 0; i < lanes_.size(); ++i) {
         if (call.lane != kNoLane ? static_cast<size_t>(call.lane) != i
                                  : lanes_[i].context_handle_id != call.target_id)
             continue;
-        end.at_least({streams_[i].end.was_ns + streams_[i].own_ns, streams_[i].end.would_ns});
+        end.at_least(tail(i));
     }
     if (const auto found = records_.find(call.target_id); call.lane == kNoLane && found != records_.end())
         end.at_least(found->second);
@@ -141,8 +160,7 @@ Replayed Replay::run(Interval span, size_t before) {
         } else if (call.kind == CallKind::operation) {
             operation(call, i >= before, span);
         } else if (call.lane != kNoLane && call.kind == CallKind::record) {
-            const Stream& on = stream(call);
-            records_[call.target_id] = {on.end.was_ns + on.own_ns, on.end.would_ns};
+            records_[call.target_id] = tail(static_cast<size_t>(call.lane));
         } else if (call.lane != kNoLane) {
             if (const auto found = records_.find(call.target_id); found != records_.end())
                 stream(call).joins.at_least(found->second);

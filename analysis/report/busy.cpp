@@ -78,14 +78,12 @@ void set(Json& json, const std::string& key, const Figure& figure) {
 }
 
 Json json_of(const SpanBusy& busy) {
-    const Window& window = busy.window;
     return Json::object({{"from_ns", busy.span.start_ns},
                          {"until_ns", busy.span.end_ns},
-                         {"slot", window.slot},
-                         {"coverage", window.operations > 0 ? Json(static_cast<double>(window.timed) /
-                                                                   static_cast<double>(window.operations))
-                                                            : Json()},
-                         {"refused", is_refused(window)},
+                         {"slot", busy.window.slot},
+                         {"coverage", busy.coverage()},
+                         {"operations", busy.operations},
+                         {"refused", is_refused(busy)},
                          {"queued", busy.queued},
                          {"unqueued", busy.unqueued},
                          {"as_it_ran_ns", busy.busy_ns},
@@ -103,7 +101,7 @@ void add_busy(Json& json, const DeviceBusy& busy) {
     bool undisturbed = true;
     Json windows = Json::array();
     for (const SpanBusy& span : busy.windows) {
-        if (!is_refused(span.window)) window_ns += span.estimate.whole_ns;
+        if (!is_refused(span)) window_ns += span.estimate.whole_ns;
         undisturbed = undisturbed && span.undisturbed;
         windows.push(json_of(span));
     }
@@ -130,6 +128,7 @@ void write(const Inputs& inputs, Report& report) {
     Json list = Json::array();
     for (const Gpu& gpu : gpus_of(inputs)) {
         Json json = Json::object({{"rank", gpu.trace->rank},
+                                  {"device", gpu.device_id},
                                   {"gpu", gpu.uuid},
                                   {"name", gpu.name},
                                   {"simulated", is_simulated(gpu.name)},

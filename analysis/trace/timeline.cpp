@@ -136,7 +136,7 @@ bool Timeline::next(Call& call) {
 void Timeline::read_times(Call& call) const {
     const auto found = errors_.find(calls_->number(9));
     const int64_t dur_ns = calls_->number(8);
-    if (found == errors_.end() || dur_ns <= 0) return;
+    if (found == errors_.end() || dur_ns < 0) return;
     const Error& error = found->second;
     const int64_t start_ns = call.enter_ns + calls_->number(7), end_ns = start_ns + dur_ns;
     call.timed = true;

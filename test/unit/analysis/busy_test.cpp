@@ -151,7 +151,7 @@ TEST_CASE("an operation that has no device times may run until the window's end"
     Made made;
     made.timed(5000, 9000, 10'000, 30'000, 3);
     made.launch(60'000, 64'000);
-    made.window(0, 100'000, 20, 19);
+    made.window(0, 100'000, 2, 1);
     made.ends(100'000);
     const DeviceBusy busy = made.busy();
     CHECK(busy.windows.at(0).low_ns == 20'000);
@@ -196,7 +196,13 @@ TEST_CASE("what was launched before a window with device times counts in it", "[
 TEST_CASE("too little coverage is refused, a little too little is not", "[busy]") {
     for (const int64_t timed : {89, 91}) {
         Made made;
-        made.timed(10'000, 14'000, 20'000, 60'000, 3);
+        for (int64_t i = 0; i < 100; ++i) {
+            const int64_t enter_ns = i * 500;
+            if (i < timed)
+                made.timed(enter_ns, enter_ns + 100, enter_ns + 100, enter_ns + 500, 3);
+            else
+                made.launch(enter_ns, enter_ns + 100);
+        }
         made.sync(80'000, 90'000);
         made.window(0, 100'000, 100, timed);
         made.ends(100'000);
@@ -205,6 +211,7 @@ TEST_CASE("too little coverage is refused, a little too little is not", "[busy]"
         CHECK(busy.why().empty() == (timed == 91));
         CHECK(busy.level() == (timed == 91 ? "events" : "host"));
         CHECK(busy.without_us().high >= 0.4);
+        CHECK(*busy.coverage() == Approx(0.01 * static_cast<double>(timed)));
     }
 }
 

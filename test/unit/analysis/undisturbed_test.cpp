@@ -71,8 +71,8 @@ TEST_CASE("a launch-starved loop is half busy without us", "[undisturbed]") {
     }
     const Interval span = {0, 70'000'000};
     const Replayed replayed = replay(calls, 0, lanes(1), kCost, span, 0, Lean::estimate);
-    // Every call comes 3 us earlier for each one before it, and 1.5 us for its own first event. The last began
-    // after the span: without us 0.5 us of it is in.
+    // Every call comes 3 us earlier for each one before it, and 1.5 us for its own first event. The last
+    // began after the span: without us 0.5 us of it is in.
     CHECK(replayed.span.length_ns() == 70'000'000 - 9998 * 3000 - 1500);
     CHECK(length_ns(replayed.busy) == 9999 * 2000 + 500);
 }
@@ -123,12 +123,25 @@ TEST_CASE("a stream that waits for another starts when that is there", "[undistu
         ran(launch(0, 1500, 5500), 9500, 109'500, 2),
         other(CallKind::record, 0, 77, 7000, 8500),
         other(CallKind::wait, 1, 77, 8500, 8700),
-        ran(launch(1, 10'200, 14'200), 112'000, 122'000, 2),
+        ran(launch(1, 10'200, 14'200), 114'500, 124'500, 2),
     };
     const Replayed replayed = replay(calls, 0, lanes(2), kCost, {0, 200'000}, 0, Lean::estimate);
     // The first starts 1.5 us earlier; the second when the first is over.
     CHECK(replayed.busy == Intervals{{8000, 118'000}});
-    CHECK(replayed.span.end_ns == 200'000 - 4000);
+    CHECK(replayed.span.end_ns == 200'000 - 6500);
+}
+
+//  legacy     ev ████ ev
+//  stream 1              ev ████ ev       waits for the legacy stream by itself, and that for it
+//  legacy                           ev ████
+TEST_CASE("the legacy stream and those that join it wait for each other", "[undisturbed]") {
+    std::vector<Lane> all = lanes(2);
+    all[0].legacy = true;
+    all[1].joins_legacy = true;
+    const std::vector<Call> calls = {ran(launch(0, 1500, 5500), 9500, 109'500, 2),
+                                     ran(launch(1, 8500, 12'500), 114'500, 214'500, 2),
+                                     ran(launch(0, 15'500, 19'500), 219'500, 319'500, 2)};
+    CHECK(replay(calls, 0, all, kCost, {0, 400'000}, 0, Lean::estimate).busy == Intervals{{8000, 308'000}});
 }
 
 TEST_CASE("a copy to the host returns when it is over, and earlier by that", "[undisturbed]") {
@@ -137,8 +150,8 @@ TEST_CASE("a copy to the host returns when it is over, and earlier by that", "[u
     const std::vector<Call> calls = {ran(launch(0, 1500, 5500), 9500, 15'000, 2), copy,
                                      ran(launch(0, 34'000, 38'000), 42'000, 50'000, 2)};
     const Replayed replayed = replay(calls, 0, lanes(1), kCost, {0, 60'000}, 0, Lean::estimate);
-    // The first from 8 to 13.5; the copy, 4.5 us earlier at its call, behind it to 23.5, and its thread is back at
-    // 24.5. Of the 3 us to the next launch nothing was the program's own: that starts 8 us later.
+    // The first from 8 to 13.5; the copy, 4.5 us earlier at its call, behind it to 23.5, and its thread is
+    // back at 24.5. Of the 3 us to the next launch nothing was the program's own: that starts 8 us later.
     CHECK(replayed.busy == Intervals{{8000, 23'500}, {32'500, 40'500}});
 }
 
