@@ -219,8 +219,9 @@ std::optional<Outcome> Kernel::outcome() {
     return failure();
 }
 
+// From here on it occupies its device; until the last one has come it waits there.
 Outcome Kernel::finish() {
-    Ns start = ready_ns_;
+    Ns all_ready = ready_ns_;
     Ns latency = 0;
     bool agree = true;
     Duration duration;
@@ -231,7 +232,7 @@ Outcome Kernel::finish() {
         for (int rank = first; rank <= last; ++rank) {
             const Part& part = *partner(e, rank);
             agree = agree && part.meaning == meaning(t);
-            start = std::max(start, part.ready_ns);
+            all_ready = std::max(all_ready, part.ready_ns);
             e.source_offsets[rank] = part.offset;
         }
         // One rank decides how long it takes: the sender, or rank 0.
@@ -245,7 +246,7 @@ Outcome Kernel::finish() {
     if (!agree)
         comm_->fail(ncclInvalidUsage, "the ranks do not agree on kind, count, type, operator or root");
     delivers_ = agree;
-    return end(start, start + latency + duration.total(), agree ? 0 : CUDA_ERROR_LAUNCH_FAILED);
+    return end(ready_ns_, all_ready + latency + duration.total(), agree ? 0 : CUDA_ERROR_LAUNCH_FAILED);
 }
 
 Outcome Kernel::end(Ns start_ns, Ns end_ns, int error) {
