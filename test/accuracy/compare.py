@@ -14,12 +14,12 @@ class Ran(NamedTuple):
 
     start_ns: int
     end_ns: int
-    device: int
 
 
 class Recorded(NamedTuple):
     """The same in the trace; times are None where only the host's are known."""
 
+    device: int
     enter_ns: int
     kind: str
     start_ns: Optional[int]
@@ -30,7 +30,7 @@ class Recorded(NamedTuple):
 
 
 def read_truth(path):
-    """{call_enter_ns: Ran} and [(start, end, device)] of single operations."""
+    """{(device, call_enter_ns): Ran} and [(start, end, device)] of single operations."""
     calls, operations = {}, []
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         op, device, _, start, end, _, _, enter, _ = line.split("\t")
@@ -38,10 +38,10 @@ def read_truth(path):
             continue
         start, end, device, enter = int(start), int(end), int(device), int(enter)
         operations.append((start, end, device))
-        before = calls.get(enter)
+        before = calls.get((device, enter))
         if before is not None:
             start, end = min(start, before.start_ns), max(end, before.end_ns)
-        calls[enter] = Ran(start, end, device)
+        calls[device, enter] = Ran(start, end)
     return calls, operations
 
 
@@ -52,18 +52,19 @@ def read_trace(path):
         rows = []
         for table in TABLES:
             rows += base.execute(f"""
-                SELECT o.enter_ns, '{table}', o.enter_ns + d.start_offset_ns,
+                SELECT c.device_id, o.enter_ns, '{table}', o.enter_ns + d.start_offset_ns,
                   o.enter_ns + d.start_offset_ns + d.dur_ns, e.queued,
                   e.start_low_ns, e.start_high_ns, e.end_low_ns, e.end_high_ns, e.likely_ns
-                FROM {table} o LEFT JOIN {table}_device d USING (enter_ns)
+                FROM {table} o LEFT JOIN stream s ON s.id = o.stream_id LEFT JOIN context c ON c.id = s.context_id
+                LEFT JOIN {table}_device d USING (enter_ns)
                 LEFT JOIN level_error e ON e.id = d.level_error_id
                 WHERE o.flags & 7 = 0""")
     finally:
         base.close()
     operations = []
-    for enter, kind, start, end, queued, start_low, start_high, end_low, end_high, likely in sorted(rows):
+    for device, enter, kind, start, end, queued, start_low, start_high, end_low, end_high, likely in rows:
         bounds = () if start is None else (start - start_low, start + start_high, end - end_low, end + end_high)
-        operations.append(Recorded(enter, kind, start, end, queued, bounds, likely))
+        operations.append(Recorded(device, enter, kind, start, end, queued, bounds, likely))
     return operations
 
 
@@ -81,7 +82,8 @@ class Errors:
         """Of one process."""
         calls, _ = read_truth(truth)
         for row in read_trace(trace):
-            true = calls.get(row.enter_ns) or calls.get(row.enter_ns - 1)
+            # Of two calls at the same moment one stands 1 ns later in the trace.
+            true = calls.get((row.device, row.enter_ns)) or calls.get((row.device, row.enter_ns - 1))
             if true is None:
                 self.unknown += 1
                 continue

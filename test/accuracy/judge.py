@@ -1,0 +1,108 @@
+"""What a run is held to, and by how much it keeps it."""
+import tempfile
+from typing import List, NamedTuple
+
+from compare import TOLERANCE_NS, Errors, read_truth, union_ns
+from record import box_knobs, record, report
+
+LIKELY = 0.95           # of the estimates are within their stated error
+MOSTLY_QUEUED = 0.95    # from here on the busy share is to be exact …
+EXACT_SHARE = 0.002     # … to this
+
+
+class Window(NamedTuple):
+    """A device in a timed window: its busy share as it ran, by the trace and in truth."""
+
+    low: float
+    high: float
+    estimate: float
+    true: float
+    queued_share: float
+
+    @property
+    def contains(self):
+        return self.low <= self.true <= self.high
+
+
+class Result(NamedTuple):
+    label: str
+    errors: Errors
+    windows: List[Window]
+    faults: List[str]
+
+
+def _windows(traced, said):
+    """Of one process."""
+    _, operations = read_truth(traced.truth)
+    found = []
+    for gpu in said["gpus"]:
+        mine = [span for span in operations if span[2] == gpu["device"]]
+        for window in gpu["windows"]:
+            begin, end = window["from_ns"], window["until_ns"]
+            length = end - begin
+            if length <= 0:
+                continue
+            count = window["queued"] + window["unqueued"]
+            found.append(Window(window["as_it_ran_low_ns"] / length, window["as_it_ran_high_ns"] / length,
+                                window["as_it_ran_ns"] / length, union_ns(mine, begin, end) / length,
+                                window["queued"] / count if count else 0.0))
+    return found
+
+
+def faults_of(errors, windows):
+    """Each in one line."""
+    faults = []
+    if errors.operations == 0:
+        faults.append("no operation was compared")
+    if errors.timed_share < 0.98:
+        faults.append(f"{errors.timed_share:.1%} of the operations are timed")
+    if errors.worst_queued_ns > TOLERANCE_NS:
+        faults.append(f"a queued operation is {errors.worst_queued_ns} ns off")
+    if errors.outside:
+        row, true = errors.outside[0]
+        faults.append(f"{len(errors.outside)} operations outside of their bounds, first {row}: {true}")
+    if errors.likely_share is not None and errors.likely_share < LIKELY:
+        faults.append(f"{errors.likely_share:.1%} of {errors.unqueued} estimates within their stated error")
+    for window in windows:
+        if not window.contains:
+            faults.append(f"busy {window.true:.4f} is not in [{window.low:.4f}, {window.high:.4f}]")
+        elif window.queued_share >= MOSTLY_QUEUED and abs(window.estimate - window.true) > EXACT_SHARE:
+            faults.append(f"busy {window.true:.4f} is said to be {window.estimate:.4f}")
+    return faults
+
+
+def everything_timed(workload, opaque=False, event_factor=1, steps=None, **more):
+    """The workload with events around every operation."""
+    label = f"{workload.name}{' opaque' if opaque else ''}{f' events x{event_factor}' if event_factor > 1 else ''}"
+    errors, windows = Errors(), []
+    knobs = box_knobs(workload, opaque, event_factor, GPUSHIM_BUDGET="100%", **more)
+    with tempfile.TemporaryDirectory() as folder:
+        for traced in record(folder, workload, steps, **knobs):
+            errors.add(traced.trace, traced.truth)
+            windows += _windows(traced, report([traced.trace]))
+    return Result(label, errors, windows, faults_of(errors, windows))
+
+
+class HostOnly(NamedTuple):
+    low: float
+    high: float
+    true: float
+
+    @property
+    def contains(self):
+        return self.low <= self.true <= self.high
+
+
+def host_only(workload, opaque=False, steps=None):
+    """Without device times: bounds from what the host saw, per device."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for traced in record(folder, workload, steps, GPUSHIM_DEVICE_TIME="off", **box_knobs(workload, opaque)):
+            said = report([traced.trace])
+            _, operations = read_truth(traced.truth)
+            for gpu in said["gpus"]:
+                mine = [span for span in operations if span[2] == gpu["device"]]
+                begin, length = gpu["run_from_ns"], gpu["window_ns"]
+                true = union_ns(mine, begin, begin + length) / length
+                found.append(HostOnly(gpu["busy_share_low"], gpu["busy_share_high"], true))
+    return found
