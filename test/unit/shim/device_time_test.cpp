@@ -54,10 +54,11 @@ class Timed {
         bool fenced;
         uint64_t context;
     };
-    Said launch_in(CUstream stream, CUresult (*call)(CUfunction, CUstream) = &launch_it) {
+    Said launch_in(CUstream stream, CUresult (*call)(CUfunction, CUstream) = &launch_it,
+                   bool per_thread = false) {
         ThreadState& thread = thread_state;
         Timing timing;
-        begin_timing(thread, timing, reinterpret_cast<uint64_t>(function), stream, false);
+        begin_timing(thread, timing, reinterpret_cast<uint64_t>(function), stream, per_thread);
         Slot* slot = open_slot(thread, api_cuLaunchKernel, EventKind::launch, 0);
         const CUresult result = call(function, stream);
         slot->exit = ticks();
@@ -301,6 +302,22 @@ TEST_CASE("a thread's own default stream is not the legacy one", "[device_time]"
     CHECK(timed.launch_in(CU_STREAM_PER_THREAD).start == kNoEvent);
     CHECK(legacy_events() == 0);
     CHECK(timed.launch_in(CU_STREAM_LEGACY).start != kNoEvent);
+}
+
+TEST_CASE("stream 0 is the one that the call means", "[device_time]") {
+    box::knobs(kStepped);
+    Timed timed;
+    const bool per_thread = GENERATE(false, true);
+    const uint64_t before = legacy_events();
+    const auto call = [](CUfunction f, CUstream s) {
+        return cuLaunchKernel_ptsz(f, 1, 1, 1, 32, 1, 1, 0, s, nullptr, nullptr);
+    };
+    const auto said = per_thread ? timed.launch_in(nullptr, call, true) : timed.launch_in(nullptr);
+    CHECK(legacy_events() - before == (per_thread ? 0 : 2));
+    CU(cuCtxSynchronize());
+    float ms = 0;
+    CU(cuEventElapsedTime(&ms, timed.pool->handle(said.start), timed.pool->handle(said.end)));
+    CHECK(ms >= 0.1f);
 }
 
 TEST_CASE("a stream that nobody saw begin has device times from its second operation on", "[device_time]") {
