@@ -13,13 +13,13 @@ REAL_MINUS_MONO_NS = 1_700_000_000_000_000_000
 
 
 def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us",
-         device="Simulated GPU"):
+         device="Simulated GPU", schema=(SCHEMA / "tables.sql", SCHEMA / "views.sql")):
     """A whole trace at `path`: LAUNCHES launches of 4,000 to 4,099 ns, COPIES of 1 MB at 1 GB/s,
     one wait, one row of ten queries, one AllReduce, one allocation. Its rows say where each event went."""
     base = sqlite3.connect(path)
     base.execute("PRAGMA synchronous = OFF")
-    for name in ("tables.sql", "views.sql"):
-        base.executescript((SCHEMA / name).read_text(encoding="utf-8"))
+    for part in schema:
+        base.executescript(part.read_text(encoding="utf-8"))
     base.execute("PRAGMA journal_mode = WAL")
 
     def row(table, *values):
@@ -54,6 +54,27 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
     row("collective", now_ns + 2_000_000, 9_000, 1, 1, 4, 1, 0, 250_000, 7, 0, None, 1_000_000, 1, 0)
     row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0)
     row("ring_commit", 1, LAUNCHES + COPIES + 4, None, 0, 9, now_ns)
+    base.commit()
+    base.close()
+
+
+def add_device_times(path, window_ns=2_000_000, own_ns=3_000, timed=LAUNCHES):
+    """One window from the start. The first `timed` launches in it are 5 us each, of every 10, start 8 us after
+    their calls began, and had two events of ours each; those of the later half are estimates within 1 us."""
+    base = sqlite3.connect(path)
+    base.execute("INSERT INTO level_error VALUES (1, 'events', 1, 0, 0, 0, 0, 100, 2),"
+                 " (2, 'events', 0, 1000, 1000, 1000, 1000, 500, 2)")
+    for i in range(timed):
+        level = 1 if i < LAUNCHES // 2 else 2
+        base.execute("INSERT INTO launch_device VALUES (?, 8000, 5000, ?)", (FIRST_NS + i * 10_000, level))
+    base.execute('INSERT INTO "window" VALUES (?, 0, ?, NULL, ?, ?, ?, 2, ?)',
+                 (FIRST_NS, window_ns, window_ns, LAUNCHES, timed, own_ns))
+    base.execute("INSERT INTO device_clock VALUES (?, 1, 0, 250, NULL, NULL, 2500, 1500, 4000, 500)",
+                 (FIRST_NS,))
+    base.execute("INSERT INTO cost VALUES (?, 10000000, 109, 200000, 60000, 0, 80000, 30000, 400000)",
+                 (FIRST_NS + 10_000_000,))
+    base.execute("INSERT INTO clock VALUES (?, ?, ?)",
+                 (FIRST_NS + 11_000_000, 1, REAL_MINUS_MONO_NS + FIRST_NS + 11_000_000))
     base.commit()
     base.close()
 
