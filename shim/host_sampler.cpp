@@ -54,18 +54,13 @@ class HostSampler : public Observer {
         int64_t due_ns = kFirstLookNs;  // age of the gap
     };
 
-    // Begins where the allowance ended the last time.
     int64_t look_at_all() {
         const std::span<Ring> rings = all_rings();
         watched_.resize(rings.size());
         int64_t next_ns = kNeverNs;
         for (size_t i = 0; i < rings.size(); ++i) {
-            const size_t at = (first_ + i) % rings.size();
-            if (!allowance_.has_any()) {
-                first_ = at;
-                return kLooksApartNs;
-            }
-            next_ns = std::min(next_ns, look_at(rings[at], watched_[at]));
+            if (!allowance_.has_any()) return kLooksApartNs;
+            next_ns = std::min(next_ns, look_at(rings[i], watched_[i]));
         }
         return next_ns;
     }
@@ -109,7 +104,6 @@ class HostSampler : public Observer {
 
     std::vector<Watched> watched_;
     Allowance allowance_;
-    size_t first_ = 0;
     int64_t looked_ns_ = 0;
     int64_t forgot_ns_ = 0;
 };

@@ -1,4 +1,4 @@
-"""What threads did between their calls: running by their CPU clock, and what they were blocked on by samples."""
+"""What threads did between their calls: running by their CPU clock, blocked on what by samples."""
 import sys
 
 import box
