@@ -19,7 +19,6 @@ struct Trust {
     int64_t windows_ns = 0, run_ns = 0;
     int64_t queued = 0, unqueued = 0, host = 0;  // rows
     std::optional<int64_t> clock_error_ns, latency_ns;
-    bool calibrated = true;  // the latency of every device with times
     int64_t span_ns = 0, hook_ns = 0, device_time_ns = 0, host_state_ns = 0, busiest_ns = 0, writer_ns = 0;
     std::optional<double> budget;
     struct Refusal {
@@ -60,13 +59,10 @@ void add_rows(const Trace& trace, Trust& trust) {
 }
 
 void add_clock(const Trace& trace, Trust& trust) {
-    Query query = trace.base.prepare(
-        "SELECT max(error_ns), max(latency_ns), sum(latency_ns IS NOT NULL) FROM device_clock"
-        " GROUP BY context_id");
+    Query query = trace.base.prepare("SELECT max(error_ns), max(latency_ns) FROM device_clock");
     while (query.step()) {
         trust.clock_error_ns = std::max(trust.clock_error_ns, query.maybe(0));
         trust.latency_ns = std::max(trust.latency_ns, query.maybe(1));
-        trust.calibrated = trust.calibrated && query.number(2) > 0;
     }
 }
 
@@ -135,8 +131,7 @@ void write_level(const Trust& trust, Report& report) {
         "        clocks agree within " +
         (trust.clock_error_ns ? duration_text(static_cast<double>(*trust.clock_error_ns)) : "not recorded") +
         "; latency of a launch " +
-        (trust.latency_ns && trust.calibrated ? duration_text(static_cast<double>(*trust.latency_ns))
-                                              : "was not calibrated"));
+        (trust.latency_ns ? duration_text(static_cast<double>(*trust.latency_ns)) : "was not calibrated"));
 }
 
 void write_cost(const Trust& trust, Report& report) {
@@ -166,7 +161,7 @@ Json json_of(const Trust& trust) {
     json.set("clock_error_ns", trust.clock_error_ns);
     json.set("own_cost_share", ratio(trust.busiest_ns, trust.span_ns));
     json.set("budget", trust.budget);
-    json.set("latency_ns", trust.calibrated ? trust.latency_ns : std::nullopt);
+    json.set("latency_ns", trust.latency_ns);
     json.set("operations", Json::object({{"queued", trust.queued},
                                          {"unqueued", trust.unqueued},
                                          {"host", trust.recorded ? Json(trust.host) : Json()}}));
