@@ -70,6 +70,7 @@ TEST_CASE("slot and operation may come in different batches", "[translate_timed]
         trace.write(events);
         CHECK(trace.store().timed().empty());
         timed(events, 0, 100);
+        launch(events, 500);
         trace.write(events);
         CHECK(said(trace.store().timed()) == "100|1|2");
     }
