@@ -79,6 +79,8 @@ bool EventPool::is_retired() const { return retired_.load(std::memory_order_rela
 
 void EventPool::give_up(const char* call, CUresult error) {
     retire();
+    // The driver has gone with the process: no failure.
+    if (error == CUDA_ERROR_DEINITIALIZED) return;
     const char* none = nullptr;
     if (!failed_call_.compare_exchange_strong(none, call, std::memory_order_relaxed)) return;
     // Release: with the name of the call.

@@ -34,7 +34,8 @@ class EventPool {
     // Its context ends: nothing is taken any more.
     void retire();
     bool is_retired() const;
-    // The same, because a call of ours has failed; the first failure counts. The writer says it (error()).
+    // The same, because a call of ours has failed; the first failure counts, and the writer says it
+    // (error()). That the driver has gone is none.
     void give_up(const char* call, CUresult error);
     CUresult error() const;           // CUDA_SUCCESS: none
     const char* failed_call() const;  // of error()

@@ -73,6 +73,13 @@ TEST_CASE("a pool that is given up says why, by its first failure", "[event_pool
     CHECK(std::string(pool.failed_call()) == "cuEventRecord");
 }
 
+TEST_CASE("that the driver has gone is no failure", "[event_pool]") {
+    EventPool& pool = filled(1, 3);
+    pool.give_up("cuEventQuery", CUDA_ERROR_DEINITIALIZED);
+    CHECK(pool.is_retired());
+    CHECK(pool.error() == CUDA_SUCCESS);
+}
+
 TEST_CASE("pools are found by their contexts, until they are forgotten", "[event_pool]") {
     CHECK(pool_of(0) == nullptr);
     CHECK(pool_of(7) == nullptr);
