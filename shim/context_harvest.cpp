@@ -15,7 +15,8 @@ constexpr int64_t kVisitNs = 5 * kMillisecond;
 constexpr int64_t kAnchorBusyNs = 20 * kMillisecond;
 constexpr int64_t kAnchorIdleNs = 7'000 * kMillisecond;
 constexpr int64_t kHoldNs = 2'000 * kMillisecond;  // for what is still to be learnt about empty queues
-constexpr size_t kMostHeld = 200'000;
+constexpr size_t kMostHeld = 30'000;
+constexpr size_t kMostStreams = 1024;  // remembered without work
 // Wishes for a queue before an operation: they cost the program's thread some records.
 constexpr uint32_t kEventsBefore = 16;
 constexpr int kMostWishes = 16;
@@ -73,6 +74,8 @@ CUresult ContextHarvest::work(const Moment& now) {
     is_behind_ = false;
     for (auto& [id, stream] : streams_)
         if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest(stream, until_ns);
+    if (streams_.size() > kMostStreams)
+        std::erase_if(streams_, [](const auto& stream) { return stream.second.pending.empty(); });
     if (result == CUDA_SUCCESS) result = anchor(now);
     if (result != CUDA_SUCCESS) return result;
     // Until then most of what its clock does would have to be taken for possible.

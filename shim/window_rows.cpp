@@ -1,21 +1,52 @@
 #include "window_rows.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kLongestWaitNs = 10'000'000'000;
 
-int64_t count_in(const std::deque<int64_t>& times, const Window& window) {
-    return std::ranges::count_if(times,
-                                 [&](int64_t ns) { return ns >= window.from_ns && ns < window.until_ns; });
-}
+constexpr size_t kMostMoments = 1 << 17;
+constexpr size_t kTogether = 8;
 
 }  // namespace
 
-void WindowRows::given(int64_t device, int64_t enter_ns) { devices_[device].given.push_back(enter_ns); }
-void WindowRows::timed(int64_t device, int64_t enter_ns) { devices_[device].timed.push_back(enter_ns); }
+void WindowRows::Moments::add(int64_t ns) {
+    all_.push_back({ns, ns, 1});
+    if (all_.size() < kMostMoments) return;
+    std::vector<Some> fewer;
+    const size_t half = all_.size() / 2;
+    for (size_t i = 0; i < half; ++i) {
+        if (i % kTogether == 0) fewer.push_back({INT64_MAX, INT64_MIN, 0});
+        Some& some = fewer.back();
+        some = {std::min(some.first_ns, all_[i].first_ns), std::max(some.last_ns, all_[i].last_ns),
+                some.count + all_[i].count};
+    }
+    fewer.insert(fewer.end(), all_.begin() + static_cast<long>(half), all_.end());
+    all_.swap(fewer);
+}
+
+// Of those kept together that a window begins or ends among, its share.
+int64_t WindowRows::Moments::count_in(const Window& window) const {
+    double count = 0;
+    for (const Some& some : all_) {
+        const int64_t from_ns = std::max(some.first_ns, window.from_ns);
+        const int64_t until_ns = std::min(some.last_ns + 1, window.until_ns);
+        if (until_ns <= from_ns) continue;
+        const auto all = static_cast<double>(some.last_ns + 1 - some.first_ns);
+        count += static_cast<double>(some.count) * static_cast<double>(until_ns - from_ns) / all;
+    }
+    return std::llround(count);
+}
+
+void WindowRows::Moments::forget_before(int64_t ns) {
+    std::erase_if(all_, [&](const Some& some) { return some.last_ns < ns; });
+}
+
+void WindowRows::given(int64_t device, int64_t enter_ns) { devices_[device].given.add(enter_ns); }
+void WindowRows::timed(int64_t device, int64_t enter_ns) { devices_[device].timed.add(enter_ns); }
 void WindowRows::add(const Window& window) { closed_.push_back(window); }
 
 void WindowRows::finish(int64_t now_ns, int64_t unknown_ns, int64_t unstored_ns, bool ending) {
@@ -31,17 +62,18 @@ void WindowRows::finish(int64_t now_ns, int64_t unknown_ns, int64_t unstored_ns,
 
 void WindowRows::write(const Window& window) {
     for (const auto& [device, operations] : devices_) {
-        const int64_t given = count_in(operations.given, window);
+        const int64_t given = operations.given.count_in(window);
         if (given == 0) continue;
         rows.add(window.from_ns, device, window.until_ns - window.from_ns, window.slot, window.planned_ns,
-                 given, count_in(operations.timed, window), window.legacy_events, window.own_host_ns);
+                 given, operations.timed.count_in(window), window.legacy_events, window.own_host_ns);
     }
 }
 
 void WindowRows::forget_before(int64_t ns) {
-    for (auto& [device, operations] : devices_)
-        for (auto* times : {&operations.given, &operations.timed})
-            std::erase_if(*times, [&](int64_t enter_ns) { return enter_ns < ns; });
+    for (auto& [device, operations] : devices_) {
+        operations.given.forget_before(ns);
+        operations.timed.forget_before(ns);
+    }
 }
 
 }  // namespace gpushim::shim

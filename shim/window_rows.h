@@ -29,9 +29,24 @@ class WindowRows {
     RowsOf<9> rows{"window"};
 
   private:
+    // Moments, bounded in number: of many, neighbours among the older ones are kept together.
+    class Moments {
+      public:
+        void add(int64_t ns);
+        int64_t count_in(const Window& window) const;
+        void forget_before(int64_t ns);
+
+      private:
+        struct Some {
+            int64_t first_ns;
+            int64_t last_ns;
+            int64_t count;
+        };
+        std::vector<Some> all_;
+    };
     struct Operations {
-        std::deque<int64_t> given;
-        std::deque<int64_t> timed;
+        Moments given;
+        Moments timed;
     };
     void write(const Window& window);
 

@@ -192,3 +192,14 @@ TEST_CASE("a window does not wait for ever", "[window_rows]") {
     REQUIRE(windows.rows.count() == 1);
     CHECK(windows.rows.row(0)[6] == 0);
 }
+
+TEST_CASE("a window as long as the run is counted in bounded memory", "[window_rows]") {
+    WindowRows windows;
+    for (int64_t i = 0; i < 1'000'000; ++i) windows.given(0, 5'000 + 10 * i);
+    for (int64_t i = 0; i < 500'000; ++i) windows.timed(0, 5'000 + 20 * i);
+    windows.add({5'000, 20'000'000, kNull, 0, 0, 0});
+    windows.finish(0, INT64_MAX, INT64_MAX, false);
+    REQUIRE(windows.rows.count() == 1);
+    CHECK(windows.rows.row(0)[5] == 1'000'000);
+    CHECK(windows.rows.row(0)[6] == 500'000);
+}
