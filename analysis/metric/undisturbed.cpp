@@ -43,6 +43,23 @@ int64_t duration_ns(const DeviceTimes& times, Lean lean) {
     return dur_ns;
 }
 
+// Whether threads launch one after the other and never at the same time: as a program's backward pass on a
+// thread of its own does.
+bool take_turns(std::span<const Call> calls) {
+    constexpr int64_t kSometimes = 20;  // once in so many changes of the thread is by chance
+    int64_t changes = 0, overlaps = 0;
+    const Call* last = nullptr;
+    for (const Call& call : calls) {
+        if (call.kind != CallKind::operation) continue;
+        if (last != nullptr && last->thread_id != call.thread_id) {
+            ++changes;
+            overlaps += call.enter_ns < last->exit_ns ? 1 : 0;
+        }
+        last = &call;
+    }
+    return overlaps * kSometimes <= changes;
+}
+
 class Replay {
   public:
     Replay(std::span<const Call> calls, std::span<const Lane> lanes, const OwnCost& cost, int64_t device_id,
@@ -52,7 +69,8 @@ class Replay {
           cost_(cost),
           device_id_(device_id),
           lean_(lean),
-          streams_(lanes.size()) {}
+          streams_(lanes.size()),
+          take_turns_(take_turns(calls)) {}
 
     Replayed run(Interval span, size_t before);
 
@@ -76,13 +94,14 @@ class Replay {
     Lean lean_;
     std::vector<Stream> streams_;
     std::unordered_map<int64_t, int64_t> shift_ns_;  // by thread: how much earlier it would have been
-    std::unordered_map<int64_t, Moment> records_;    // by event
+    bool take_turns_;  // the threads wait for each other: what one saves the next begins earlier
+    std::unordered_map<int64_t, Moment> records_;  // by event
     std::vector<Interval> ran_;
     Moment last_start_;  // of the latest operation that began within the span
 };
 
 void Replay::operation(const Call& call, bool in_span, Interval span) {
-    int64_t& shift_ns = shift_ns_[call.thread_id];
+    int64_t& shift_ns = shift_ns_[take_turns_ ? 0 : call.thread_id];
     if (!call.timed || call.lane == kNoLane) return;
     const DeviceTimes& times = call.times;
     const int64_t before = times.events > 1 ? 1 : 0, behind = times.events > 0 ? 1 : 0;
@@ -143,7 +162,7 @@ Moment Replay::awaited(const Call& call) const {
 }
 
 void Replay::sync(const Call& call) {
-    int64_t& shift_ns = shift_ns_[call.thread_id];
+    int64_t& shift_ns = shift_ns_[take_turns_ ? 0 : call.thread_id];
     const Moment end = awaited(call);
     const bool waited = end.was_ns > call.enter_ns;
     const int64_t takes_ns = waited ? 0 : call.exit_ns - call.enter_ns;

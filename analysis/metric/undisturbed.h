@@ -8,7 +8,8 @@
 //                                                                             one before) + what neither
 //                                                                             explains
 //
-// A thread that waited for a stream returns when the stream is there, plus what it took to wake. Pure.
+// A thread that waited for a stream returns when the stream is there, plus what it took to wake. Threads that
+// never launch at the same time take turns: what one saves, the next begins earlier. Pure.
 #pragma once
 
 #include <span>

@@ -144,6 +144,25 @@ TEST_CASE("the legacy stream and those that join it wait for each other", "[undi
     CHECK(replay(calls, 0, all, kCost, {0, 400'000}, 0, Lean::estimate).busy == Intervals{{8000, 308'000}});
 }
 
+//  thread 1   rec[L ]rec               rec[L ]rec
+//  thread 2              rec[L ]rec                     begins when the first is through, with or without us
+TEST_CASE("threads that take turns come earlier by what all have saved", "[undisturbed]") {
+    std::vector<Call> calls;
+    for (int64_t i = 0; i < 1000; ++i) {
+        const int64_t enter_ns = i * 7000 + 1500;
+        calls.push_back(
+            ran(launch(0, enter_ns, enter_ns + 4000, 1 + i % 2), enter_ns + 8000, enter_ns + 10'000, 2));
+    }
+    const Interval span = {0, 7'000'000};
+    CHECK(replay(calls, 0, lanes(1), kCost, span, 0, Lean::estimate).span.end_ns ==
+          7'000'000 - 998 * 3000 - 1500);
+    // Two that launch at the same time each save their own.
+    for (Call& call : calls)
+        if (call.thread_id == 2) call.enter_ns -= 4000;
+    CHECK(replay(calls, 0, lanes(1), kCost, span, 0, Lean::estimate).span.end_ns >
+          7'000'000 - 500 * 3000 - 1500);
+}
+
 TEST_CASE("a copy to the host returns when it is over, and earlier by that", "[undisturbed]") {
     Call copy = ran(launch(0, 10'000, 31'000), 20'000, 30'000, 2);
     copy.completes = true;
