@@ -195,11 +195,12 @@ $(ACCURACY): $(ACCURACY_OBJECTS) $(SIM)/libcuda.so.1 $(SIM)/libnccl.so.2 $(BUILD
 	@$(LINK) -o $@ $(ACCURACY_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -l:libnccl.so.2 -ldl
 
 # --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
-OBJECTS += $(OBJ)/test/gpu/launch_cost.o
-all product: $(BUILD)/gpu/launch_cost
-$(BUILD)/gpu/launch_cost: $(OBJ)/test/gpu/launch_cost.o $(SIM)/libcuda.so.1 $(BUILD)/link.flags
+GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,launch_cost pace)
+OBJECTS      += $(GPU_PROGRAMS:$(BUILD)/%=$(OBJ)/test/%.o)
+all product: $(GPU_PROGRAMS)
+$(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/test/gpu/%.o $(SIM)/libcuda.so.1 $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -o $@ $< -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda
+	@$(LINK) -o $@ $< -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
 
 # --- examples: one program from each folder that has C++ sources ------------------------------------------
 EXAMPLES := $(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.cpp))))

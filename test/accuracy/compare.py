@@ -45,6 +45,12 @@ def read_truth(path):
     return calls, operations
 
 
+def span_of_calls(path):
+    """When the first call that made the device do something was entered, and the last one returned."""
+    rows = [line.rsplit("\t", 2) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+    return min(int(row[1]) for row in rows), max(int(row[2]) for row in rows)
+
+
 def read_trace(path):
     """Operations that ran: not captured, not failed, not unfinished."""
     base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -72,7 +78,7 @@ class Errors:
     """Of one or several processes together."""
 
     def __init__(self):
-        self.operations = self.timed = self.queued = self.unknown = 0
+        self.processes = self.operations = self.timed = self.queued = self.unknown = 0
         self.worst_queued_ns = 0     # of starts and ends of queued operations
         self.outside = []            # operations whose bounds do not contain the truth
         self.unqueued = self.likely = 0  # of unqueued ones: how many, and how many within their stated error
@@ -81,6 +87,7 @@ class Errors:
     def add(self, trace, truth):
         """Of one process."""
         calls, _ = read_truth(truth)
+        self.processes += 1
         for row in read_trace(trace):
             # Of two calls at the same moment one stands 1 ns later in the trace.
             true = calls.get((row.device, row.enter_ns)) or calls.get((row.device, row.enter_ns - 1))

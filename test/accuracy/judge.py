@@ -2,12 +2,13 @@
 import tempfile
 from typing import List, NamedTuple
 
-from compare import TOLERANCE_NS, Errors, read_truth, union_ns
+from compare import TOLERANCE_NS, Errors, read_truth, span_of_calls, union_ns
 from record import box_knobs, record, report
 
 LIKELY = 0.95           # of the estimates are within their stated error
 MOSTLY_QUEUED = 0.95    # from here on the busy share is to be exact …
 EXACT_SHARE = 0.002     # … to this
+UNTIMED = 40            # operations of a process that begin before events of ours are there
 
 
 class Window(NamedTuple):
@@ -54,8 +55,8 @@ def faults_of(errors, windows):
     faults = []
     if errors.operations == 0:
         faults.append("no operation was compared")
-    if errors.timed_share < 0.98:
-        faults.append(f"{errors.timed_share:.1%} of the operations are timed")
+    if errors.operations - errors.timed > UNTIMED * errors.processes:
+        faults.append(f"{errors.operations - errors.timed} of {errors.operations} operations are not timed")
     if errors.worst_queued_ns > TOLERANCE_NS:
         faults.append(f"a queued operation is {errors.worst_queued_ns} ns off")
     if errors.outside:
@@ -71,9 +72,10 @@ def faults_of(errors, windows):
     return faults
 
 
-def everything_timed(workload, opaque=False, event_factor=1, steps=None, **more):
+def everything_timed(workload, opaque=False, event_factor=1, steps=None, label="", **more):
     """The workload with events around every operation."""
-    label = f"{workload.name}{' opaque' if opaque else ''}{f' events x{event_factor}' if event_factor > 1 else ''}"
+    words = [workload.name, "opaque" if opaque else "", f"events x{event_factor}" if event_factor > 1 else "", label]
+    label = " ".join(filter(None, words))
     errors, windows = Errors(), []
     knobs = box_knobs(workload, opaque, event_factor, GPUSHIM_BUDGET="100%", **more)
     with tempfile.TemporaryDirectory() as folder:
@@ -106,3 +108,74 @@ def host_only(workload, opaque=False, steps=None):
                 true = union_ns(mine, begin, begin + length) / length
                 found.append(HostOnly(gpu["busy_share_low"], gpu["busy_share_high"], true))
     return found
+
+
+class Sampled(NamedTuple):
+    """A run under the default budget, and the same without the shim: what its windows say of all of it."""
+
+    seed: int
+    windows: int
+    low: float
+    high: float
+    estimate: float
+    true: float
+    own_cost_share: float
+
+    @property
+    def contains(self):
+        return self.low <= self.true <= self.high
+
+
+def true_share(workload, steps=None, seed=1, **more):
+    """{device: busy share} of a run without the shim, from its first call to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        traced, = record(folder, workload, steps, seed, shim=False, **box_knobs(workload, **more))
+        _, operations = read_truth(traced.truth)
+        begin, end = span_of_calls(traced.truth)
+    end = max(end, max(span[1] for span in operations))
+    devices = {span[2] for span in operations}
+    return {device: union_ns([span for span in operations if span[2] == device], begin, end) / (end - begin)
+            for device in devices}
+
+
+def sampled(workload, seed, steps=None):
+    true = true_share(workload, steps, seed)[0]
+    with tempfile.TemporaryDirectory() as folder:
+        traced, = record(folder, workload, steps, seed, **box_knobs(workload))
+        said = report([traced.trace])
+    gpu, trust = said["gpus"][0], said["trust"]
+    return Sampled(seed, len(gpu["windows"]), gpu["busy_share_low"], gpu["busy_share_high"], gpu["busy_share"], true,
+                   trust["own_cost_share"])
+
+
+class WithoutUs(NamedTuple):
+    """What a fully timed run says the share would have been without our events, and what it was."""
+
+    label: str
+    low: float
+    high: float
+    estimate: float
+    true: float
+
+
+def without_us(workload, steps=None):
+    true = true_share(workload, steps)
+    with tempfile.TemporaryDirectory() as folder:
+        traced, = record(folder, workload, steps, GPUSHIM_BUDGET="100%", **box_knobs(workload))
+        said = report([traced.trace])
+    return [WithoutUs(workload.name, gpu["busy_share_low"], gpu["busy_share_high"], gpu["busy_share"],
+                      true[gpu["device"]]) for gpu in said["gpus"] if gpu["busy_share"] is not None]
+
+
+def faults_without_us(row):
+    """What is asked of the loop that the host cannot feed; the rest is for reading."""
+    if row.label != "launch_starved":
+        return []
+    faults = []
+    if not row.low <= row.true <= row.high:
+        faults.append(f"{row.label}: {row.true:.4f} is not in [{row.low:.4f}, {row.high:.4f}]")
+    if row.high >= 0.7:
+        faults.append(f"{row.label}: reads as busy: up to {row.high:.4f}")
+    if abs(row.estimate - row.true) > 0.05:
+        faults.append(f"{row.label}: said to be {row.estimate:.4f}")
+    return faults

@@ -1,4 +1,6 @@
 // One stream: what the host does decides.
+#include <algorithm>
+
 #include "work.h"
 
 using namespace accuracy;
@@ -105,6 +107,21 @@ WORKLOAD(training, 1, 150, "input copy, 60 kernels of 5 to 100 us, 40 small ones
         for (int n = 0; n < 60; ++n) launch(kernel(kDurationsUs[n % 5] * kMicrosecond), stream);
         for (int n = 0; n < 40; ++n) launch(kernel(2 * kMicrosecond), stream);
         CU(cuMemcpyDtoHAsync(&loss, input, sizeof loss, stream));
+        CU(cuStreamSynchronize(stream));
+    }
+}
+
+// Its share of time is not the same from minute to minute: what samples of a run are to tell.
+WORKLOAD(drifting, 1, 9'000,
+         "steps of 100 kernels of 20 and 100 us after host work that drifts over minutes") {
+    constexpr int64_t kLeastUs = 500, kMostUs = 9'500;
+    Chance chance(run.seed);
+    const CUstream stream = make_stream();
+    int64_t work_us = chance.between(kLeastUs, kMostUs);
+    for (int64_t i = 0; i < run.steps; ++i) {
+        work_us = std::clamp(work_us + chance.between(-150, 150), kLeastUs, kMostUs);
+        work((work_us + chance.between(0, 500)) * kMicrosecond);
+        for (int n = 0; n < 100; ++n) launch(kernel((n % 3 == 0 ? 100 : 20) * kMicrosecond), stream);
         CU(cuStreamSynchronize(stream));
     }
 }
