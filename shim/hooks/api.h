@@ -73,7 +73,7 @@ enum Trait : uint32_t {
     object_bits = 31u << 25,
 
     on_devices = 1u << 30,  // a communicator for each of several devices: the fourth word is the device
-    fences = 1u << 31,      // gives its stream (the first word) something that is not recorded as an operation
+    fences = 1u << 31,      // gives its stream (the first word) something that is no operation
 };
 }  // namespace traits
 
