@@ -175,6 +175,7 @@ void identify(TraceIdentity& identity, const Config& from) {
     copy(identity.job, sizeof identity.job, job());
     copy(identity.tag, sizeof identity.tag, from.tag);
     identity.budget_ppm = static_cast<int64_t>(from.budget_share * 1e6 + 0.5);
+    identity.samples_per_step = from.samples_per_step;
     find_run_key(identity);
     identity.variables = performance_variables();
 }

@@ -92,6 +92,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     number("started_real_ns", who.started_real_ns);
     number("rings_survive", who.rings_survive ? 1 : 0);
     number("budget_ppm", who.budget_ppm);
+    if (who.samples_per_step != 0) number("samples_per_step", who.samples_per_step);
 }
 
 void write_process(Database& base, const TraceIdentity& who) {

@@ -90,6 +90,21 @@ class Windows(windows_host.Case):
 
         self.assertEqual(times(), times())
 
+    def test_a_short_program_has_device_times_of_what_was_over_before_it_ended(self):
+        self.windows_of(2_000, 100_000, GPUSIM_CLOCK="real")
+        timed, = preload.query(self.the_trace(), "SELECT count(*) FROM launch_device")[0]
+        self.assertGreater(timed, 200)
+
+    def test_samples_of_a_step_are_told(self):
+        self.windows_of(10, 0, GPUSHIM_SAMPLES_PER_STEP=256)
+        rows = preload.query(self.the_trace(), "SELECT value FROM meta WHERE key = 'samples_per_step'")
+        self.assertEqual(rows, [(256,)])
+
+    def test_an_idle_process_takes_next_to_nothing_of_a_core(self):
+        self.windows_of(3, 3_000_000_000, GPUSIM_CLOCK="real", GPUSHIM_DEVICE_TIME="off", PAUSE="sleep")
+        rows = preload.query(self.the_trace(), COST)
+        self.assertLess(sum(row[5] for row in rows[2:]) / sum(row[1] for row in rows[2:]), 0.05)
+
     def test_costs_have_a_row_a_second(self):
         self.windows_of(10_000, 996_000)
         rows = preload.query(self.the_trace(), COST)

@@ -4,6 +4,7 @@
 #include <cudaProfiler.h>
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 extern void gpusim_advance_ns(unsigned long ns);
 
@@ -33,7 +34,10 @@ int main(int count, char** words) {
             if (step != NULL) step();
         }
         MUST(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
-        gpusim_advance_ns((unsigned long)pause_ns);
+        if (getenv("PAUSE") != NULL)
+            usleep((unsigned)(pause_ns / 1000));
+        else
+            gpusim_advance_ns((unsigned long)pause_ns);
     }
     MUST(cuStreamSynchronize(stream));
     MUST(cuCtxDestroy(context));
