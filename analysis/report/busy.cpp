@@ -3,7 +3,6 @@
 #include "../metric/busy.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 
 #include "../text/escape.h"
@@ -14,7 +13,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostRows = 64;
+constexpr size_t kMostRows = 10;
+constexpr size_t kMostMarks = 3;
 
 struct Gpu {
     const Trace* trace;
@@ -50,17 +50,22 @@ std::string percent(double share) {
     return text;
 }
 
-// 62.1 % ±0.4; a bound where there is no figure.
+// 62.1 % ±0.4, or 62.1 % (40.0 to 63.2) where one side is much wider; a bound where there is no figure.
 std::string figure_text(const Figure& figure) {
-    if (!figure.share) {
-        if (figure.low > 0)
-            return percent(figure.low).substr(0, percent(figure.low).size() - 2) + " to " +
-                   percent(figure.high);
-        return "at most " + percent(figure.high);
+    const double low = 100 * figure.low, high = 100 * figure.high;
+    char text[64];
+    if (!figure.share && low == 0) {
+        std::snprintf(text, sizeof text, "at most %.1f %%", high);
+    } else if (!figure.share) {
+        std::snprintf(text, sizeof text, "%.1f to %.1f %%", low, high);
+    } else {
+        const double share = 100 * *figure.share;
+        const double less = share - low, more = high - share, off = std::max(less, more);
+        if (off > 2 * std::min(less, more) + 0.5)
+            std::snprintf(text, sizeof text, "%.1f %% (%.1f to %.1f)", share, low, high);
+        else
+            std::snprintf(text, sizeof text, "%.1f %% ±%.1f", share, off);
     }
-    char text[48];
-    const double off = std::max(figure.high - *figure.share, *figure.share - figure.low);
-    std::snprintf(text, sizeof text, "%.1f %% ±%.1f", 100 * *figure.share, 100 * off);
     return text;
 }
 
@@ -149,7 +154,9 @@ void write(const Inputs& inputs, Report& report) {
     if (rows.size() == 1) return;
     report.line("");
     report.table("lrrrll", std::move(rows), kMostRows);
-    for (const std::string& mark : marks) report.line(mark);
+    for (size_t i = 0; i < marks.size() && i < kMostMarks; ++i) report.line(marks[i]);
+    if (marks.size() > kMostMarks)
+        report.line("  … and " + std::to_string(marks.size() - kMostMarks) + " more like these");
 }
 
 constexpr Section kSection = {5, write};
