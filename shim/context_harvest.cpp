@@ -175,6 +175,7 @@ Stamps ContextHarvest::stamps_of(const Stamped& stamped) const {
     Stamps stamps = {};
     stamps.enter_ns = operation.enter_ns;
     stamps.exit_ns = operation.exit_ns;
+    stamps.recorded_ns = std::max(operation.exit_ns, operation.recorded_ns);
     stamps.fenced = operation.fenced;
     stamps.blocking = operation.blocking;
     stamps.has_start = stamped.has_start;

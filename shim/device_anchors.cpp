@@ -51,6 +51,7 @@ CUresult DeviceAnchors::see(CUevent event, Seen& seen) {
     const int64_t begun_ns = trace_now_ns();
     CUresult result = calls_->cuEventRecord(event, stream_);
     if (result != CUDA_SUCCESS) return failed("cuEventRecord", result);
+    const int64_t returned_ns = trace_now_ns();
     seen = {event, begun_ns, 0, 0};
     for (;;) {
         const int64_t asked_ns = trace_now_ns();
@@ -60,7 +61,7 @@ CUresult DeviceAnchors::see(CUevent event, Seen& seen) {
         seen.low_ns = asked_ns;
         if (asked_ns - begun_ns > kPatienceNs) return result;
     }
-    seen.since_record_ns = seen.high_ns - begun_ns;
+    seen.since_record_ns = seen.high_ns - returned_ns;
     return result == CUDA_SUCCESS ? result : failed("cuEventQuery", result);
 }
 
@@ -73,8 +74,8 @@ CUresult DeviceAnchors::take() {
         const CUresult result = see(events_[place], seen);
         if (result == CUDA_ERROR_NOT_READY) break;
         if (result != CUDA_SUCCESS) return result;
-        facts_.idle_ns = std::max(
-            facts_.idle_ns, seen.high_ns - seen.low_ns > kNarrowNs ? 0 : seen.since_record_ns + kSureNs);
+        if (seen.high_ns - seen.low_ns <= kNarrowNs || facts_.idle_ns == 0)
+            facts_.idle_ns = std::max(facts_.idle_ns, seen.since_record_ns + kSureNs);
         if (best.event == nullptr || seen.high_ns - seen.low_ns < best.high_ns - best.low_ns) best = seen;
         if (best.high_ns - best.low_ns <= kNarrowNs) break;
     }
@@ -127,7 +128,6 @@ CUresult DeviceAnchors::calibrate() {
     facts_.low_ns = apart_ns.front();
     facts_.ns = apart_ns[apart_ns.size() / 2];
     facts_.high_ns = apart_ns.back();
-    facts_.idle_ns = facts_.high_ns + kSureNs;
     is_calibrated_ = true;
     return CUDA_SUCCESS;
 }

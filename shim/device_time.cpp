@@ -156,7 +156,7 @@ void say_timed(ThreadState& thread, const Timing& timing, const Slot& operation,
     Slot* slot = open_slot(thread, kNoApi, EventKind::timed, operation.flags);
     if (slot == nullptr) return;
     slot->enter = operation.enter;
-    slot->exit = operation.exit;
+    slot->exit = ticks();
     slot->word[0] = timing.start | uint64_t{timing.end} << 32;
     slot->word[1] = timing.context | (timing.fenced ? kFenced : 0);
     slot->word[2] = position;

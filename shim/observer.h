@@ -17,14 +17,15 @@ enum class Operation : uint8_t { launch, copy, memset, graph_launch };
 struct TimedOperation {
     int64_t enter_ns;  // id of its row
     int64_t exit_ns;
+    int64_t recorded_ns;  // when its end event had been
     int64_t stream_id;
     int64_t alike;  // operations with the same number take about the same time: the shape of a launch, …
-    uint64_t what;   // the first word of its event: a launch's function, …
+    uint64_t what;  // the first word of its event: a launch's function, …
     uint32_t context;
     uint32_t start;  // event_pool.h; kNoEvent: none
     uint32_t end;
     Operation operation;
-    bool fenced;  // between it and the operation before it its stream was told to wait for something else
+    bool fenced;    // between it and the operation before it its stream was told to wait for something else
     bool blocking;  // a form of the call that may wait for the operation
 };
 

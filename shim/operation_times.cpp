@@ -33,7 +33,7 @@ int64_t earliest(const Stamps& stamps) {
 End end_of(const Stamps& stamps, const EventFacts& event) {
     const Moments& stamp = stamps.end;
     const int64_t low = earliest(stamps);
-    const bool waited = stamp.ns - stamps.exit_ns > event.idle_ns;
+    const bool waited = stamp.ns - stamps.recorded_ns > event.idle_ns;
     const int64_t ns = stamp.ns - event.ns;
     const int64_t off = std::max(event.high_ns - event.ns, event.ns - event.low_ns);
     const int64_t high = std::max(low, stamp.high_ns - (waited ? event.low_ns : 0));

@@ -20,6 +20,7 @@ namespace gpushim::shim {
 struct Stamps {
     int64_t enter_ns;
     int64_t exit_ns;
+    int64_t recorded_ns;  // when the end event had been
     bool has_start;   // a start event
     bool has_before;  // an end event of what was just before it in its stream
     bool fenced;      // since then its stream was told to wait
@@ -32,7 +33,7 @@ struct Stamps {
 // What events of ours take on the device.
 struct EventFacts {
     int64_t low_ns, ns, high_ns;  // one that waited for what is before it, until its stamp
-    int64_t idle_ns;              // at most, from recording one on an empty stream to its stamp
+    int64_t idle_ns;              // at most, from the return of recording one on an empty stream to its stamp
 };
 
 // An estimate with the range in which 95 of 100 lie. Where it is not known, `high_ns` may still be a bound;

@@ -44,8 +44,8 @@ enum class EventKind : uint8_t {
     odd_launch,  // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its
                  // launch
     timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h), number of their
-            // context | kFenced, position of the operation, its stream; enter and exit are those of the
-            // operation
+            // context | kFenced, position of the operation, its stream; enter is that of the operation, exit
+            // is when its end event had been recorded
     gap,    // after a call: before it, its thread did nothing with the driver from `enter` to `exit`; ns of
             // the thread's CPU time between two readings around that, event kind << 16 | api of the call
             // before, api of the call after, ticks between the readings that lie beside the gap: there it ran

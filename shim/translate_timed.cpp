@@ -54,6 +54,7 @@ void take_events(TimedOperation& operation, const Event& slot) {
     operation.start = static_cast<uint32_t>(slot.slot.word[0]);
     operation.end = static_cast<uint32_t>(slot.slot.word[0] >> 32);
     operation.context = static_cast<uint32_t>(slot.slot.word[1]);
+    operation.recorded_ns = slot.exit_ns;
     operation.fenced = (slot.slot.word[1] & kFenced) != 0;
 }
 

@@ -18,6 +18,7 @@ Stamps stamps(int64_t enter_ns, int64_t exit_ns, int64_t end_ns) {
     Stamps made = {};
     made.enter_ns = enter_ns;
     made.exit_ns = exit_ns;
+    made.recorded_ns = exit_ns;
     made.end = at(end_ns);
     return made;
 }
@@ -131,6 +132,19 @@ TEST_CASE("one that was over before its end event was there is bounded by both",
     CHECK(times.end_high_ns == 42'600);
     CHECK(times.start_ns - times.likely_ns <= 18'000);
     CHECK(times.end_ns - times.likely_ns <= 19'000);
+}
+
+TEST_CASE("an end event that came late says little", "[operation_times]") {
+    //  host    |10 launch 14|   (the thread lost its processor)   |record 500|
+    //  stream         18 ██ 20                                          |end|502.5
+    Stamps late = with_start(stamps(10'000, 14'000, 502'500), 12'500);
+    late.recorded_ns = 500'000;
+    const OperationTimes times = times_of(late, kEvent, {kDelay, kFromEnter, kUnknown});
+    CHECK_FALSE(times.queued);
+    CHECK(times.start_ns == 18'000);
+    CHECK(times.end_low_ns <= 20'000);
+    CHECK(times.end_ns - times.likely_ns <= 20'000);
+    CHECK_FALSE(observe(late, kEvent).is_whole);
 }
 
 TEST_CASE("a copy that the call waits for is over when it returns", "[operation_times]") {
