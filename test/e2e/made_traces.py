@@ -59,8 +59,8 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
 
 
 def add_device_times(path, window_ns=2_000_000, own_ns=3_000, timed=LAUNCHES):
-    """One window from the start. The first `timed` launches in it are 5 us each, of every 10, start 8 us after
-    their calls began, and had two events of ours each; those of the later half are estimates within 1 us."""
+    """One window from the start. The first `timed` launches in it are 5 us each, of every 10, start 8 us
+    after their calls began, and had two events of ours each; the later half are estimates within 1 us."""
     base = sqlite3.connect(path)
     base.execute("INSERT INTO level_error VALUES (1, 'events', 1, 0, 0, 0, 0, 100, 2),"
                  " (2, 'events', 0, 1000, 1000, 1000, 1000, 500, 2)")

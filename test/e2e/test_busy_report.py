@@ -1,5 +1,5 @@
-"""How busy each GPU was, and how far that can be trusted: what the report makes of device times, of too few of
-them, and of none."""
+"""How busy each GPU was, and how far that can be trusted: what the report makes of device times, of too few
+of them, and of none."""
 import json
 import sqlite3
 import unittest
@@ -49,7 +49,8 @@ class BusyReport(cli.Case):
         self.assertEqual((window["queued"], window["unqueued"]), (50, 50))
         self.assertEqual(window["until_ns"] - window["from_ns"], 2_000_000)
         # 50 of 5 us to the ns and 50 of 5 us, each within 1 us at both ends.
-        self.assertEqual((window["as_it_ran_low_ns"], window["as_it_ran_ns"]), (50 * 5000 + 50 * 3000, 500_000))
+        self.assertEqual(window["as_it_ran_low_ns"], 50 * 5000 + 50 * 3000)
+        self.assertEqual(window["as_it_ran_ns"], 500_000)
         self.assertGreaterEqual(window["as_it_ran_high_ns"], 50 * 5000 + 50 * 7000)
         # own_ns is 15 ns an event, so 100 launches come 3 us earlier in all.
         self.assertEqual(window["busy_ns"], 500_000)
@@ -59,7 +60,8 @@ class BusyReport(cli.Case):
         self.assertLessEqual(gpu["busy_share_low"], gpu["busy_share"])
         self.assertLessEqual(gpu["busy_share"], gpu["busy_share_high"])
         self.assertAlmostEqual(gpu["idle_share"], 1 - gpu["busy_share"])
-        self.assertRegex(self.line_of("rank 0"), r"25\.0 % \(4\.\d to \d+\.\d\) .* events  sampled: 1 window, 18\.2 % of")
+        self.assertRegex(self.line_of("rank 0"),
+                         r"25\.0 % \(4\.\d to \d+\.\d\) .* events  sampled: 1 window, 18\.2 % of the run")
 
     def test_trust_says_what_is_behind_the_figures(self):
         made_traces.make(self.folder / "a.db")
@@ -79,7 +81,7 @@ class BusyReport(cli.Case):
         for said in ("device times by events: 100 of 100 operations in 1 window, 18.2 % of the run",
                      "50 waited in their queue: stamps; 50 did not: estimates in bounds; 4 have the host's",
                      "clocks agree within 250 ns; latency of a launch 4.00 us",
-                     "0.80 % of the busiest thread's time, of 1.00 % allowed; the writer took 4.00 % of a core",
+                     "0.80 % of the busiest thread's time, of 1.00 % allowed; the writer took 4.00 % of",
                      "2 events of ours on the legacy stream",
                      "device times were given up: cuEventRecord: the driver said no"):
             self.assertIn(said, text)
@@ -116,15 +118,18 @@ class BusyReport(cli.Case):
             self.assertEqual(rows[0], ("events", 1, 8000, 8000, 13_000, 100))
             self.assertEqual(rows[98], ("events", 0, 8000, 7000, 14_000, 500))
             self.assertEqual(rows[99], ("host", None, None, 0, None, None))
-            self.assertEqual(base.execute("SELECT kind, level, count(*), count(device_end_ns) FROM v_operation"
-                                          " GROUP BY 1, 2 ORDER BY 1, 2").fetchall(),
+            counts = base.execute("SELECT kind, level, count(*), count(device_end_ns) FROM v_operation"
+                                  " GROUP BY 1, 2 ORDER BY 1, 2").fetchall()
+            self.assertEqual(counts,
                              [("copy", "host", 4, 0), ("launch", "events", 99, 99), ("launch", "host", 1, 0)])
             self.assertEqual(base.execute("SELECT coverage FROM v_window").fetchone(), (0.99,))
-            self.assertEqual(base.execute("SELECT own_share, writer_share FROM v_cost").fetchone(), (0.008, 0.04))
+            self.assertEqual(base.execute("SELECT own_share, writer_share FROM v_cost").fetchone(),
+                             (0.008, 0.04))
             self.assertEqual(base.execute("SELECT device, error_ns FROM v_device_clock").fetchone(),
                              ("Simulated GPU", 250))
             base.execute("UPDATE launch SET flags = 1 WHERE enter_ns = ?", (made_traces.FIRST_NS + 990_000,))
-            self.assertEqual(base.execute("SELECT level, start_low_ns FROM v_launch").fetchall()[99], (None, None))
+            self.assertEqual(base.execute("SELECT level, start_low_ns FROM v_launch").fetchall()[99],
+                             (None, None))
 
     def test_the_schema_before_is_still_read(self):
         made_traces.make(self.folder / "a.db", schema=[SCHEMA_1])
