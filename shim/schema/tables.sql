@@ -7,8 +7,8 @@ PRAGMA user_version = 2;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test), started_mono_ns,
 -- started_real_ns, rings_survive (0: what was not yet here is lost with a killed process), budget_ppm
--- (GPUSHIM_BUDGET in millionths), samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in the same ns as another of their table and
--- stand 1 ns later).
+-- (GPUSHIM_BUDGET in millionths), samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in
+-- the same ns as another of their table and stand 1 ns later).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.
@@ -243,8 +243,9 @@ CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INT
 
 -- --- when operations ran ---------------------------------------------------------------------------------
 
--- Beside the row of the same enter_ns: when it ran on its device, as an offset from enter_ns. Operations without
--- a row here have host times only: they began after enter_ns and after the one before them in their stream.
+-- Beside the row of the same enter_ns: when it ran on its device, as an offset from enter_ns. Operations
+-- without a row here have host times only: they began after enter_ns and after the one before them in their
+-- stream.
 CREATE TABLE launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
   level_error_id INTEGER);
 CREATE TABLE copy_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
@@ -254,12 +255,12 @@ CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGE
 CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
   level_error_id INTEGER);
 
--- How sure that is, each once: the truth lies in [start - start_low_ns, start + start_high_ns], likewise the end.
--- The steps between such bounds are rounded outwards.
+-- How sure that is, each once: the truth lies in [start - start_low_ns, start + start_high_ns], likewise the
+-- end. The steps between such bounds are rounded outwards.
 CREATE TABLE level_error (
   id INTEGER PRIMARY KEY,
   level TEXT NOT NULL,             -- events, cupti
-  queued INTEGER NOT NULL,         -- 1: it waited in its queue, the times are stamps; 0: an estimate in bounds
+  queued INTEGER NOT NULL,         -- 1: it waited in its queue: stamps; 0: an estimate in bounds
   start_low_ns INTEGER NOT NULL, start_high_ns INTEGER NOT NULL,
   end_low_ns INTEGER NOT NULL, end_high_ns INTEGER NOT NULL,
   likely_ns INTEGER NOT NULL,      -- the estimate is within this of the truth in 95 of 100 cases
@@ -310,7 +311,9 @@ CREATE TABLE cost (
 );
 
 -- Contexts in which device times were given up, and why.
-CREATE TABLE refusal (mono_ns INTEGER NOT NULL, context_id INTEGER, api TEXT, error INTEGER, why TEXT NOT NULL);
+CREATE TABLE refusal (
+  mono_ns INTEGER NOT NULL, context_id INTEGER, api TEXT, error INTEGER, why TEXT NOT NULL
+);
 
 -- --- what the host was doing -------------------------------------------------------------------------------
 
