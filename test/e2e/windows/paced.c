@@ -40,6 +40,6 @@ int main(int count, char** words) {
             gpusim_advance_ns((unsigned long)pause_ns);
     }
     MUST(cuStreamSynchronize(stream));
-    MUST(cuCtxDestroy(context));
+    if (getenv("LEAVE") == NULL) MUST(cuCtxDestroy(context));
     return 0;
 }
