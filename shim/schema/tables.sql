@@ -5,10 +5,10 @@
 -- history in README.md.
 PRAGMA user_version = 2;
 
--- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test), started_mono_ns,
--- started_real_ns, rings_survive (0: what was not yet here is lost with a killed process), budget_ppm
--- (GPUSHIM_BUDGET in millionths), samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in
--- the same ns as another of their table and stand 1 ns later).
+-- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test),
+-- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),
+-- budget_ppm (GPUSHIM_BUDGET in millionths), samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts
+-- (rows that began in the same ns as another of their table and stand 1 ns later).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.
