@@ -25,6 +25,7 @@ TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const
 void TimedSpan::may_be_busy(const MayBeBusy& said) {
     DeviceState& device = devices_[said.device_id];
     device.may_be_busy.add(said.span);
+    if (said.say != Bounds::Say::timed) device.untimed.add(said.span);
     if (said.say == Bounds::Say::until_the_end && said.span.start_ns < host_.start_ns)
         device.known_from_ns = std::max(device.known_from_ns, said.span.end_ns);
 }
@@ -101,12 +102,15 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         likely.push_back({call.times.start_ns, call.times.end_ns});
         certain.push_back({call.times.start_high_ns, call.times.end_low_ns});
     }
-    const Intervals may =
-        unite(devices_[window.device_id].may_be_busy.take(), bounds_.open(window.device_id, span.end_ns));
+    DeviceState& device = devices_[window.device_id];
+    const Intervals open = bounds_.open(window.device_id, span.end_ns);
+    const Intervals may = clip(unite(device.may_be_busy.take(), open), span);
+    const Intervals ran = clip(unite(std::move(likely)), span);
+    // Nothing is assumed of what has no device times, but it may have run.
+    const int64_t untimed_ns = length_ns(subtract(clip(unite(device.untimed.take(), open), span), ran));
     result.low_ns = length_ns(clip(unite(std::move(certain)), span));
-    result.high_ns = std::max(result.low_ns, length_ns(clip(may, span)));
-    result.busy_ns =
-        std::clamp(length_ns(clip(unite(std::move(likely)), span)), result.low_ns, result.high_ns);
+    result.high_ns = std::max(result.low_ns, length_ns(may));
+    result.busy_ns = std::clamp(length_ns(ran), result.low_ns, result.high_ns);
 
     const int64_t whole_ns = span.length_ns();
     result.estimate = {result.busy_ns, whole_ns};
@@ -127,6 +131,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         return result;
     result.at_least = *std::min_element(std::begin(parts), std::end(parts), less);
     result.at_most = *std::max_element(std::begin(parts), std::end(parts), less);
+    result.at_most.part_ns = std::min(result.at_most.whole_ns, result.at_most.part_ns + untimed_ns);
     return result;
 }
 

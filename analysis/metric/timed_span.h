@@ -69,6 +69,7 @@ class TimedSpan {
         int64_t known_from_ns = INT64_MIN;  // work from before the span is over
         int64_t limit_ns = INT64_MAX;       // work without device times may run from here on
         GrowingUnion may_be_busy;
+        GrowingUnion untimed;  // of it, by what has no device times
     };
     void close();
     Interval known_span(int64_t device_id) const;
