@@ -1,5 +1,6 @@
-"""What was asked for is what is recorded: GPUSHIM_DELAY, _DURATION, _STEPS, _SCHEDULE, _CAPTURE, on the stepped clock.
-The program launches once in a millisecond, a thousand launches are a step, the profiler is on in steps 3 and 4."""
+"""What was asked for is what is recorded: GPUSHIM_DELAY, _DURATION, _STEPS, _SCHEDULE, _CAPTURE, on the
+stepped clock. The program launches once in a millisecond, a hundred launches are a step, the profiler is on
+in steps 3 and 4."""
 import box
 import preload
 import windows_host

@@ -1,13 +1,15 @@
-"""When operations get device times: slots of the clock, the same for all ranks, within a budget that is held. On the
-stepped clock, so that every time is the same in every run."""
+"""When operations get device times: slots of the clock, the same for all ranks, within a budget that is
+held. On the stepped clock, so that every time is the same in every run."""
 import box
 import preload
 import windows_host
 
 SECOND = 1_000_000_000
 SLOT = 10 * SECOND
-COST = "SELECT mono_ns, span_ns, busiest_ns, device_time_ns, hook_ns, writer_cpu_ns FROM cost ORDER BY mono_ns"
-WINDOWS = "SELECT enter_ns, dur_ns, slot, planned_ns, operations, timed, own_host_ns FROM window ORDER BY enter_ns"
+COST = """SELECT mono_ns, span_ns, busiest_ns, device_time_ns, hook_ns, writer_cpu_ns FROM cost
+          ORDER BY mono_ns"""
+WINDOWS = """SELECT enter_ns, dur_ns, slot, planned_ns, operations, timed, own_host_ns FROM window
+             ORDER BY enter_ns"""
 
 
 class Windows(windows_host.Case):
@@ -86,7 +88,8 @@ class Windows(windows_host.Case):
     def test_two_stepped_runs_have_the_same_device_times(self):
         def times():
             self.windows_of(20_000, 296_000)
-            return preload.query(self.the_trace(), "SELECT * FROM launch_device"), preload.query(self.the_trace(), COST)
+            trace = self.the_trace()
+            return preload.query(trace, "SELECT * FROM launch_device"), preload.query(trace, COST)
 
         self.assertEqual(times(), times())
 

@@ -1,5 +1,6 @@
-// One stream, launches at a pace: paced <launches> <ns of host work after each> [every [ns before]]. Every so many
-// launches is a step (gpushim_step); 0: none. Between the beginnings of steps 3 and 5 the profiler is on.
+// One stream, launches at a pace: paced <launches> <ns of host work after each> [every [ns before]]. Every so
+// many launches is a step (gpushim_step); 0: none. Between the beginnings of steps 3 and 5 the profiler is
+// on.
 #include <cuda.h>
 #include <cudaProfiler.h>
 #include <dlfcn.h>
