@@ -1,16 +1,20 @@
 // A libcuda.so.1 that does nothing, at once: what is measured on it is the shim's cost and nobody else's. It
-// has only the names that the benchmarks and a recorder at its start ask for. bench_plain(name) gives the
-// addresses that no preload stands in front of.
+// has only the names that the benchmarks and a recorder ask for. Events are the processor's counter, and over
+// as soon as they are recorded. bench_plain_launch() gives the address that no preload stands in front of.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
 #include <cstring>
 
+#include "driver.h"
+
 #define API extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI
 
 namespace {
 
-int context, module_, function;
+int context, module_, function, stream;
+
+uint64_t& stamp_of(CUevent event) { return *reinterpret_cast<uint64_t*>(event); }
 
 void copy_text(char* to, int size, const char* text) {
     std::strncpy(to, text, static_cast<size_t>(size) - 1);
@@ -68,6 +72,40 @@ static CUresult launch(CUfunction, unsigned, unsigned, unsigned, unsigned, unsig
 
 API cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
                    void**, void**) {
+    return CUDA_SUCCESS;
+}
+
+// --- what device times take ------------------------------------------------------------------------------
+
+API cuCtxPushCurrent_v2(CUcontext) { return CUDA_SUCCESS; }
+
+API cuCtxPopCurrent_v2(CUcontext* popped) { return cuCtxGetCurrent(popped); }
+
+API cuCtxGetDevice(CUdevice* device) { return cuDeviceGet(device, 0); }
+
+API cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode*) { return CUDA_SUCCESS; }
+
+API cuStreamCreate(CUstream* made, unsigned) {
+    *made = reinterpret_cast<CUstream>(&stream);
+    return CUDA_SUCCESS;
+}
+
+API cuEventCreate(CUevent* made, unsigned) {
+    *made = reinterpret_cast<CUevent>(new uint64_t(0));
+    return CUDA_SUCCESS;
+}
+
+API cuEventRecord(CUevent event, CUstream) {
+    stamp_of(event) = bench::ticks();
+    return CUDA_SUCCESS;
+}
+
+API cuEventQuery(CUevent) { return CUDA_SUCCESS; }
+
+API cuEventElapsedTime(float* ms, CUevent from, CUevent to) {
+    static const double tick_ns = bench::tick_ns();
+    *ms = static_cast<float>(static_cast<double>(static_cast<int64_t>(stamp_of(to) - stamp_of(from))) *
+                             tick_ns * 1e-6);
     return CUDA_SUCCESS;
 }
 

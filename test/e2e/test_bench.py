@@ -2,6 +2,7 @@
 are judged by `make bench` on a machine that does nothing else; here only what a busy one cannot excuse."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,42 @@ class Bench(unittest.TestCase):
     def test_rows_are_small_and_the_writer_keeps_none_back(self):
         figures = self.figures("writer")[0]
         self.assertLess(figures["bytes per launch row"]["value"], figures["bytes per launch row"]["at_most"])
+
+    def test_launches_between_windows_and_inside_one(self):
+        figures = self.figures("device_time")[0]
+        for name in ("host times only / 2 stamps", "between windows / 2 stamps"):
+            self.assertGreater(figures[name]["value"], 0.3)
+            self.assertLess(figures[name]["value"], MARGIN * figures[name]["at_most"])
+        self.assertGreater(figures["inside a window / 2 stamps"]["value"], figures[name]["value"])
+        # The events' own time is most of it there.
+        figures = self.figures("box_launch")[0]
+        self.assertGreater(figures["box: inside a window"]["value"], 1500)
+
+    def test_what_a_budget_takes_is_seen_from_outside_as_told(self):
+        figures = self.figures("governor")[0]
+        self.assertEqual(len(figures), 3)
+        for name, figure in figures.items():
+            with self.subTest(name):
+                self.assertTrue(figure["holds"], figure["why"])
+                told = float(re.search(r"says (\S+) %", figure["why"]).group(1))
+                self.assertAlmostEqual(told, figure["value"], delta=0.01)
+
+    def test_bytes_of_device_times_and_gaps(self):
+        figures = self.figures("bytes_timed")[0]
+        self.assertTrue(figures["bytes per device time"]["holds"])
+        self.assertGreater(figures["bytes per timed launch"]["value"], 30)
+        self.assertLess(figures["bytes per host gap"]["value"], 40)
+
+    def test_the_writer_with_windows_and_without(self):
+        figures = self.figures("writer_cpu")[0]
+        without, timed = (figures[f"writer, 20 k/s, {what}"]["value"] for what in ("host times", "all timed"))
+        self.assertGreater(without, 0)
+        self.assertLess(without, timed)
+        self.assertLess(timed, 1)
+
+    def test_a_launch_after_a_gap(self):
+        figure = self.figures("host_gap")[0]["added to a launch after a gap"]
+        self.assertLess(figure["value"], 20_000)
 
     def test_a_budget_that_is_exceeded_is_said(self):
         figures, done = self.figures("launch_dark", BENCH_BUDGET_SHARE="0.001")

@@ -121,6 +121,18 @@ class Trace:
         self.memsets = rows("SELECT count(*), sum(bytes) FROM memset WHERE flags & 7 = 0")[0]
         self.collectives = dict(rows("SELECT api, sum(calls) FROM v_collective_total GROUP BY api"))
         self.recorded, self.dropped, self.unknown = rows("SELECT recorded, dropped, unknown FROM v_ledger")[0]
+        self.operations, self.timed = rows("SELECT total(operations), total(timed) FROM window")[0]
+        (self.timed_launches, self.queued, self.likely_ns), = rows(
+            "SELECT count(*), total(e.queued), max(e.likely_ns) FROM launch_device d "
+            "JOIN level_error e ON e.id = d.level_error_id")
+        self.timed_share = self.timed_launches / max(sum(self.kernels.values()), 1)
+        self.refusals = rows("SELECT api, error, why FROM refusal")
+        # The newest that is known of each.
+        self.clock = {name: next((value for value, in rows(
+            f"SELECT {name} FROM device_clock WHERE {name} NOT NULL ORDER BY mono_ns DESC LIMIT 1")), None)
+            for name in ("error_ns", "event_ns", "record_ns", "latency_ns", "latency_spread_ns")}
+        self.cost = dict(zip(("span_ns", "busiest_ns", "writer_cpu_ns"), rows(
+            "SELECT total(span_ns), total(busiest_ns), total(writer_cpu_ns) FROM cost")[0]))
         base.close()
 
     def demand_whole(self):
