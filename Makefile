@@ -128,7 +128,8 @@ $(HOOKED): shim/hooks/all.def shim/hooks/cuda.def shim/hooks/nccl.def
 	@printf '#define HOOK(export, ...) export;\n#include "%s"\n' $< | $(CXX) -E -P -I. -x c++ - | \
 	    tr ';' '\n' | sed 's/ //g;/^$$/d' > $@
 $(OBJ)/shim/exports.map: $(HOOKED)
-	@{ echo '{ global: dlsym; dlvsym; gpushim_*; InitializeInjectionNvtx2;'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
+	@{ echo '{ global: dlsym; dlvsym; gpushim_*; InitializeInjectionNvtx2;'; sed 's/$$/;/' $<; \
+	   echo 'local: *; };'; } > $@
 
 $(eval $(call stamp,$(OBJ)/shim.list,$(SHIM_SOURCES)))
 all: $(SHIM)

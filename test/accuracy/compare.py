@@ -61,7 +61,8 @@ def read_trace(path):
                 SELECT c.device_id, o.enter_ns, '{table}', o.enter_ns + d.start_offset_ns,
                   o.enter_ns + d.start_offset_ns + d.dur_ns, e.queued,
                   e.start_low_ns, e.start_high_ns, e.end_low_ns, e.end_high_ns, e.likely_ns
-                FROM {table} o LEFT JOIN stream s ON s.id = o.stream_id LEFT JOIN context c ON c.id = s.context_id
+                FROM {table} o LEFT JOIN stream s ON s.id = o.stream_id
+                LEFT JOIN context c ON c.id = s.context_id
                 LEFT JOIN {table}_device d USING (enter_ns)
                 LEFT JOIN level_error e ON e.id = d.level_error_id
                 WHERE o.flags & 7 = 0""")
@@ -69,7 +70,9 @@ def read_trace(path):
         base.close()
     operations = []
     for device, enter, kind, start, end, queued, start_low, start_high, end_low, end_high, likely in rows:
-        bounds = () if start is None else (start - start_low, start + start_high, end - end_low, end + end_high)
+        bounds = ()
+        if start is not None:
+            bounds = start - start_low, start + start_high, end - end_low, end + end_high
         operations.append(Recorded(device, enter, kind, start, end, queued, bounds, likely))
     return operations
 

@@ -74,8 +74,8 @@ def faults_of(errors, windows):
 
 def everything_timed(workload, opaque=False, event_factor=1, steps=None, label="", **more):
     """The workload with events around every operation."""
-    words = [workload.name, "opaque" if opaque else "", f"events x{event_factor}" if event_factor > 1 else "", label]
-    label = " ".join(filter(None, words))
+    costs = f"events x{event_factor}" if event_factor > 1 else ""
+    label = " ".join(filter(None, (workload.name, "opaque" if opaque else "", costs, label)))
     errors, windows = Errors(), []
     knobs = box_knobs(workload, opaque, event_factor, GPUSHIM_BUDGET="100%", **more)
     with tempfile.TemporaryDirectory() as folder:
@@ -98,8 +98,9 @@ class HostOnly(NamedTuple):
 def host_only(workload, opaque=False, steps=None):
     """Without device times: bounds from what the host saw, per device."""
     found = []
+    knobs = box_knobs(workload, opaque, GPUSHIM_DEVICE_TIME="off")
     with tempfile.TemporaryDirectory() as folder:
-        for traced in record(folder, workload, steps, GPUSHIM_DEVICE_TIME="off", **box_knobs(workload, opaque)):
+        for traced in record(folder, workload, steps, **knobs):
             said = report([traced.trace])
             _, operations = read_truth(traced.truth)
             for gpu in said["gpus"]:
@@ -144,8 +145,8 @@ def sampled(workload, seed, steps=None):
         traced, = record(folder, workload, steps, seed, **box_knobs(workload))
         said = report([traced.trace])
     gpu, trust = said["gpus"][0], said["trust"]
-    return Sampled(seed, len(gpu["windows"]), gpu["busy_share_low"], gpu["busy_share_high"], gpu["busy_share"], true,
-                   trust["own_cost_share"])
+    return Sampled(seed, len(gpu["windows"]), gpu["busy_share_low"], gpu["busy_share_high"],
+                   gpu["busy_share"], true, trust["own_cost_share"])
 
 
 class WithoutUs(NamedTuple):

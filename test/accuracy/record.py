@@ -1,4 +1,4 @@
-"""Runs a workload on the box's stepped clock under the shim; what comes out is its traces and their truths."""
+"""Runs a workload on the box's stepped clock under the shim; what comes out is traces and their truths."""
 import json
 import pathlib
 import sys
@@ -11,7 +11,8 @@ import preload  # noqa: E402
 WORKLOADS = box.BUILD / "accuracy" / "workloads"
 
 # Every length of kernel that a workload uses: what opaque names stand for.
-DURATIONS_NS = (1_000, 2_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 100_000, 200_000, 300_000, 1_000_000)
+DURATIONS_NS = (1_000, 2_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 100_000, 200_000, 300_000,
+                1_000_000)
 OPAQUE = ",".join(f"kernel_{chr(ord('a') + i)}={ns}" for i, ns in enumerate(DURATIONS_NS))
 
 EVENT_NS, EVENT_LATENCY_NS = 1_500, 2_500  # the box's defaults
@@ -38,8 +39,9 @@ def workloads():
 
 
 def box_knobs(workload, opaque=False, event_factor=1, **more):
-    knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": max(workload.devices, 1) if workload.devices else 8,
-             "GPUSIM_EVENT_NS": EVENT_NS * event_factor, "GPUSIM_EVENT_LATENCY_NS": EVENT_LATENCY_NS * event_factor}
+    knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": workload.devices or 8,
+             "GPUSIM_EVENT_NS": EVENT_NS * event_factor,
+             "GPUSIM_EVENT_LATENCY_NS": EVENT_LATENCY_NS * event_factor}
     if opaque:
         knobs["GPUSIM_DURATIONS"] = OPAQUE
     return {**knobs, **more}

@@ -1,0 +1,76 @@
+"""What traces say of device times, beside the box's truth. All of it, and the table: make accuracy."""
+import pathlib
+import sqlite3
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "accuracy"))
+import compare  # noqa: E402
+import judge  # noqa: E402
+import record  # noqa: E402
+
+WORKLOADS = {workload.name: workload for workload in record.workloads()}
+FEWER = {"launch_starved": 3_000, "eight_ranks": 15, "memsets": 100, "gaps_running": 100, "gaps_blocked": 100}
+STEADY = [name for name in WORKLOADS if name != "drifting"]
+
+
+class Accuracy(unittest.TestCase):
+    def test_the_workloads_are_many(self):
+        self.assertGreaterEqual(len(STEADY), 20)
+
+    def kept(self, names, **how):
+        for name in names:
+            with self.subTest(name):
+                result = judge.everything_timed(WORKLOADS[name], steps=FEWER.get(name), **how)
+                self.assertEqual(result.faults, [])
+                self.assertTrue(result.windows)
+
+    def test_everything_timed_first_half(self):
+        self.kept(STEADY[::2])
+
+    def test_everything_timed_second_half(self):
+        self.kept(STEADY[1::2])
+
+    def test_names_that_say_nothing_and_dear_events(self):
+        self.kept(["launch_starved", "many_shapes", "copies_overlap", "graphs_and_kernels"], opaque=True,
+                  event_factor=3)
+
+    def test_clocks_that_drift_and_jump(self):
+        for knobs in ({"GPUSIM_CLOCK_DRIFT_PPM": 80}, {"GPUSIM_CLOCK_JUMP_US": "20000:3000"}):
+            self.kept(["training", "starved_by_work"], **knobs)
+
+    def test_without_device_times(self):
+        for name in STEADY:
+            with self.subTest(name):
+                found = judge.host_only(WORKLOADS[name], steps=FEWER.get(name))
+                self.assertTrue(found)
+                self.assertEqual([bounds for bounds in found if not bounds.contains], [])
+
+    def test_the_starved_loop_does_not_read_as_busy(self):
+        row, = judge.without_us(WORKLOADS["launch_starved"])
+        self.assertAlmostEqual(row.true, 0.5, delta=0.05)
+        self.assertEqual(judge.faults_without_us(row), [])
+
+    def test_windows_tell_of_the_whole_run(self):
+        for seed in (1, 2):
+            run = judge.sampled(WORKLOADS["drifting"], seed)
+            self.assertTrue(run.contains, run)
+            self.assertGreaterEqual(run.windows, 8)
+            self.assertLess(run.own_cost_share, 0.011)
+
+    def test_a_wrong_time_would_be_seen(self):
+        workload = WORKLOADS["training"]
+        for column, by in (("start_offset_ns", 3_000), ("dur_ns", -3_000)):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(column):
+                traced, = record.record(folder, workload, 20, GPUSHIM_BUDGET="100%",
+                                        **record.box_knobs(workload))
+                base = sqlite3.connect(traced.trace)
+                with base:
+                    base.execute(f"UPDATE launch_device SET {column} = {column} + ?", (by,))
+                base.close()
+                errors = compare.Errors()
+                errors.add(traced.trace, traced.truth)
+                faults = judge.faults_of(errors, [])
+                self.assertTrue(any("queued operation is" in fault for fault in faults), faults)
+                self.assertTrue(errors.outside)
