@@ -73,7 +73,8 @@ class Trace:
             (path,) = paths
             self.base = sqlite3.connect(path)
             self.launches, self.timed, self.dropped = self.one(
-                "SELECT (SELECT count(*) FROM launch), (SELECT count(*) FROM launch_device), dropped FROM v_ledger")
+                "SELECT (SELECT count(*) FROM launch), (SELECT count(*) FROM launch_device), dropped "
+                "FROM v_ledger")
             self.cost = self.read_cost()
             self.bytes = self.read_bytes()
             self.gaps, = self.one("SELECT count(*) FROM host_gap")

@@ -1,5 +1,5 @@
-"""The same as device_time on the simulated box, where recording an event takes 1.5 us of the program's thread and
-a launch 4 us: what a thread pays where it has to pay the driver. No figure of it is a GPU's."""
+"""The same as device_time on the simulated box, where recording an event takes 1.5 us of the program's
+thread and a launch 4 us: what a thread pays where it has to pay the driver. No figure of it is a GPU's."""
 import statistics
 
 from measure import BOX, BUILD, QUICK, SHIM, Figure, Trace, in_turns, run

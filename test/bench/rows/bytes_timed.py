@@ -1,4 +1,5 @@
-"""What operations with device times take on disk, and gaps of the host. In stepped time, with everything timed."""
+"""What operations with device times take on disk, and gaps of the host. In stepped time, with everything
+timed."""
 from measure import BOX, BUILD, Figure, NotTried, Trace
 
 PROGRAM = BUILD / "gpu" / "pace"

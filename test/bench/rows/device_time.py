@@ -1,5 +1,6 @@
-"""What a launch costs more with device times: switched off, off for device times alone, between windows, inside
-one. On the driver that does nothing, whose events are one stamp each; what is left is our own code."""
+"""What a launch costs more with device times: switched off, off for device times alone, between windows,
+inside one. On the driver that does nothing, whose events are one stamp each; what is left is our own
+code."""
 import statistics
 
 from measure import QUICK, SHIM, Figure, NotTried, Trace, added_ns, in_turns, run

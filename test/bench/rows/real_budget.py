@@ -1,5 +1,6 @@
-"""The default budget in real time on the box, from outside: what a launch and the host work after it take with
-and without the shim, without those that were interrupted; the runs without it lie around the one with it."""
+"""The default budget in real time on the box, from outside: what a launch and the host work after it take
+with and without the shim, without those that were interrupted; the runs without it lie around the one with
+it."""
 from measure import BOX, BUILD, QUICK, Figure, NotTried, Trace, run
 
 PROGRAM = BUILD / "gpu" / "pace"
@@ -20,6 +21,9 @@ def measure():
         with_ns, cost = trace.printed["launch_ns"], trace.cost
         parts = ", ".join(f"{part} {100 * cost[part + '_ns'] / cost['span_ns']:.2f} %"
                           for part in ("hook", "device_time", "host_state"))
-        yield Figure(f"real: 1 % at {rate // 1000} k launches/s", 100 * (1 - plain_ns / with_ns), "% held", why=(
-            f"{with_ns:.0f} ns with, {plain_ns:.0f} ns without ({abs(plain[0] - plain[1]):.0f} apart); the trace "
-            f"says {100 * cost['busiest_ns'] / cost['span_ns']:.2f} %: {parts}; {trace.timed_share:.2%} timed"))
+        told = 100 * cost["busiest_ns"] / cost["span_ns"]
+        apart_ns = abs(plain[0] - plain[1])
+        yield Figure(f"real: 1 % at {rate // 1000} k launches/s", 100 * (1 - plain_ns / with_ns),
+                     "% held",
+                     why=f"{with_ns:.0f} ns with, {plain_ns:.0f} ns without ({apart_ns:.0f} apart); the trace "
+                         f"says {told:.2f} %: {parts}; {trace.timed_share:.2%} timed")

@@ -1,5 +1,5 @@
-"""What all threads of the shim take of a processor, with host times only and with everything timed, reading the
-events' stamps included. In real time on the driver that does nothing."""
+"""What all threads of the shim take of a processor, with host times only and with everything timed, reading
+the events' stamps included. In real time on the driver that does nothing."""
 from measure import QUICK, Figure, Trace
 
 RATES = (1_000, 20_000, 200_000)

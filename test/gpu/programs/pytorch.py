@@ -1,4 +1,5 @@
-"""A few training steps of PyTorch: prints the loss, or how many launches PyTorch's own profiler counts."""
+"""A few training steps of PyTorch: prints the loss, or how many launches PyTorch's own profiler counts. Or a
+captured graph that is replayed: prints what it comes to."""
 import importlib
 import json
 import sys
@@ -18,6 +19,25 @@ def steps(torch, count):
     return float(loss)
 
 
+def replayed(torch):
+    """A capture, and its replays, while other work goes on in the process: so windows are open meanwhile."""
+    torch.manual_seed(0)
+    weight, data = torch.randn(256, 256).cuda(), torch.randn(64, 256).cuda()
+    for _ in range(2000):  # also what a capture wants: everything was used before
+        data = torch.tanh(data @ weight)
+    torch.cuda.synchronize()
+    results = []
+    for _ in range(20):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            result = torch.tanh(data @ weight) + 1
+        for _ in range(50):
+            graph.replay()
+            data = torch.tanh(data + result)
+        results.append(float(result.sum()))
+    return sum(results)
+
+
 def main():
     try:
         torch = importlib.import_module("torch")
@@ -26,6 +46,8 @@ def main():
         return
     if sys.argv[1] == "there":
         print("yes" if torch.cuda.is_available() else "no")
+    elif sys.argv[1] == "graph":
+        print(replayed(torch).hex())
     elif sys.argv[1] == "train":
         torch.use_deterministic_algorithms(True, warn_only=True)
         print(steps(torch, 20).hex())

@@ -1,5 +1,5 @@
-"""What a launch costs without the shim and with it: switched off, with host times only, between windows, inside one.
-Processes that take turns; bursts that fit in the driver's queue."""
+"""What a launch costs without the shim and with it: switched off, with host times only, between windows,
+inside one. Processes that take turns; bursts that fit in the driver's queue."""
 import statistics
 
 from machine import BUILD, Row, Skip, demand, one

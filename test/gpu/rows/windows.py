@@ -1,5 +1,6 @@
-"""Operations with device times: the same results, how many waited in their queue and how many did not, and what
-was measured about this GPU for that."""
+"""Operations with device times: the same results, how many waited in their queue and how many did not, and
+what was measured about this GPU for that."""
+import ctypes.util
 import re
 import sys
 
@@ -10,6 +11,12 @@ PAUSE_NS = 30_000  # far longer than a launch: the queue is empty
 
 
 def check(machine):
+    program = BUILD / "gpu" / "pace"
+    if not program.exists():
+        raise Skip(f"no {program}")
+    yield from calibrated(machine, program)
+    if not machine.simulated and not ctypes.util.find_library("nccl"):
+        raise Skip("no libnccl.so.2 that the loader finds")
     command = [sys.executable, "-B", TRAIN / "train.py", "--ranks", "1", "--steps", "20", "--loss-every", "10"]
     done, traces = machine.same_with_and_without(command, **ALL)
     trace = one(traces)
@@ -19,20 +26,17 @@ def check(machine):
     demand(loss, "no loss was printed")
     yield Row("the loss with events of ours", f"{loss.group(1)}, the same; {trace.timed:.0f} of "
               f"{trace.operations:.0f} operations timed")
-    yield from calibrated(machine)
 
 
-def calibrated(machine):
-    program = BUILD / "gpu" / "pace"
-    if not program.exists():
-        raise Skip(f"no {program}")
+def calibrated(machine, program):
     clock = {}
     for what, *work in (("in a queue", 20_000, 0, "busy__20us"), ("on an empty queue", 50_000, PAUSE_NS)):
         _, traces = machine.traced([program, *work], **ALL, **machine.undisturbed)
         trace = one(traces)
         demand(trace.timed_launches > 0, "no launch was timed")
-        yield Row(f"launches {what}", f"{trace.timed_share:.0%} timed, of them {trace.queued / trace.timed_launches:.1%}"
-                  f" queued; estimates within {trace.likely_ns} ns")
+        queued = trace.queued / trace.timed_launches
+        yield Row(f"launches {what}", f"{trace.timed_share:.0%} timed, of them {queued:.1%} queued; estimates "
+                  f"within {trace.likely_ns} ns")
         clock.update({name: value for name, value in trace.clock.items() if value is not None})
     demand({"error_ns", "event_ns"} <= clock.keys(), "nothing was measured:", clock)
     yield Row("measured of this GPU", ", ".join(f"{name} {value}" for name, value in sorted(clock.items())))
