@@ -25,5 +25,5 @@ def measure():
         apart_ns = abs(plain[0] - plain[1])
         yield Figure(f"real: 1 % at {rate // 1000} k launches/s", 100 * (1 - plain_ns / with_ns),
                      "% held",
-                     why=f"{with_ns:.0f} ns with, {plain_ns:.0f} ns without ({apart_ns:.0f} apart); the trace "
-                         f"says {told:.2f} %: {parts}; {trace.timed_share:.2%} timed")
+                     why=f"{with_ns:.0f} ns with, {plain_ns:.0f} ns without ({apart_ns:.0f} apart); the "
+                         f"trace says {told:.2f} %: {parts}; {trace.timed_share:.2%} timed")

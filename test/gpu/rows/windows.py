@@ -6,6 +6,7 @@ import sys
 
 from machine import BUILD, TRAIN, Row, Skip, demand, one, same
 
+OPTIONS = "--steps 20 --loss-every 10".split()
 ALL = {"GPUSHIM_BUDGET": "100%"}
 PAUSE_NS = 30_000  # far longer than a launch: the queue is empty
 
@@ -17,7 +18,7 @@ def check(machine):
     yield from calibrated(machine, program)
     if not machine.simulated and not ctypes.util.find_library("nccl"):
         raise Skip("no libnccl.so.2 that the loader finds")
-    command = [sys.executable, "-B", TRAIN / "train.py", "--ranks", "1", "--steps", "20", "--loss-every", "10"]
+    command = [sys.executable, "-B", TRAIN / "train.py", "--ranks", "1", *OPTIONS]
     done, traces = machine.same_with_and_without(command, **ALL)
     trace = one(traces)
     demand(trace.timed > 0, "nothing was timed")
@@ -35,8 +36,8 @@ def calibrated(machine, program):
         trace = one(traces)
         demand(trace.timed_launches > 0, "no launch was timed")
         queued = trace.queued / trace.timed_launches
-        yield Row(f"launches {what}", f"{trace.timed_share:.0%} timed, of them {queued:.1%} queued; estimates "
-                  f"within {trace.likely_ns} ns")
+        yield Row(f"launches {what}", f"{trace.timed_share:.0%} timed, of them {queued:.1%} queued; "
+                  f"estimates within {trace.likely_ns} ns")
         clock.update({name: value for name, value in trace.clock.items() if value is not None})
     demand({"error_ns", "event_ns"} <= clock.keys(), "nothing was measured:", clock)
     yield Row("measured of this GPU", ", ".join(f"{name} {value}" for name, value in sorted(clock.items())))
