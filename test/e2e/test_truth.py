@@ -56,8 +56,9 @@ int main(void) {{
 
 class Truth(preload.PreloadCase):
     def run_traced(self, command, **knobs):
-        """[(trace, operations, counts)] of the processes; they print what they print without the shim."""
-        knobs = {"GPUSIM_CLOCK": "stepped", **knobs}
+        """[(trace, operations, counts)] of the processes; they print what they print without the shim, also
+        times: no events of ours, which take some."""
+        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_DEVICE_TIME": "off", **knobs}
         without = box.run(command, knobs)
         done = self.traced(command, stderr=without.stderr, GPUSIM_TRUTH=f"{self.folder}/truth.%p", **knobs)
         self.assertEqual(done.stdout, without.stdout)
@@ -112,6 +113,18 @@ class Truth(preload.PreloadCase):
         found = self.run_traced([sys.executable, "-B", TRAIN, "--ranks", "2", *STEPS], GPUSIM_DEVICES=2)
         self.assertEqual(len(found), 2)
         self.check(found)
+
+    def test_while_device_times_are_taken(self):
+        self.traced([sys.executable, "-B", TRAIN, "--ranks", "2", *STEPS], stderr=None, GPUSIM_CLOCK="stepped",
+                    GPUSIM_DEVICES=2, GPUSHIM_BUDGET="100%", GPUSIM_TRUTH=f"{self.folder}/truth.%p")
+        traces = self.traces()
+        self.assertEqual(len(traces), 2)
+        for trace in traces:
+            (pid,), = preload.query(trace, "SELECT pid FROM process")
+            self.check_operations(trace, box.read_truth(f"{self.folder}/truth.{pid}"))
+            self.assert_nothing_lost(trace)
+            (timed,), = preload.query(trace, "SELECT count(*) FROM launch_device")
+            self.assertGreater(timed, 100)
 
     def test_a_driver_that_calls_itself(self):
         found = self.run_traced([sys.executable, "-B", TRAIN, *STEPS], GPUSIM_SELF_CALLS=2)
