@@ -167,7 +167,10 @@ int64_t Harvest::collect() {
     unknown_ns_ = INT64_MAX;
     for (auto& [number, context] : contexts_) {
         const ContextHarvest& harvest = *context.harvest;
-        if (harvest.device() != kNull) devices_[number] = harvest.device();
+        if (harvest.device() != kNull) {
+            devices_[number] = harvest.device();
+            windows_.device(harvest.device());
+        }
         if (context.is_over) {
             close(context);
             continue;

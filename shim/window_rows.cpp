@@ -45,6 +45,7 @@ void WindowRows::Moments::forget_before(int64_t ns) {
     std::erase_if(all_, [&](const Some& some) { return some.last_ns < ns; });
 }
 
+void WindowRows::device(int64_t device) { devices_.try_emplace(device); }
 void WindowRows::given(int64_t device, int64_t enter_ns) { devices_[device].given.add(enter_ns); }
 void WindowRows::timed(int64_t device, int64_t enter_ns) { devices_[device].timed.add(enter_ns); }
 void WindowRows::add(const Window& window) { closed_.push_back(window); }
@@ -62,10 +63,9 @@ void WindowRows::finish(int64_t now_ns, int64_t unknown_ns, int64_t unstored_ns,
 
 void WindowRows::write(const Window& window) {
     for (const auto& [device, operations] : devices_) {
-        const int64_t given = operations.given.count_in(window);
-        if (given == 0) continue;
         rows.add(window.from_ns, device, window.until_ns - window.from_ns, window.slot, window.planned_ns,
-                 given, operations.timed.count_in(window), window.legacy_events, window.own_host_ns);
+                 operations.given.count_in(window), operations.timed.count_in(window), window.legacy_events,
+                 window.own_host_ns);
     }
 }
 

@@ -14,6 +14,8 @@ namespace gpushim::shim {
 
 class WindowRows {
   public:
+    // From now on windows have a row for it: one in which it is given nothing counts as well.
+    void device(int64_t device);
     // An operation that the device was given at that time; its times are known.
     void given(int64_t device, int64_t enter_ns);
     void timed(int64_t device, int64_t enter_ns);

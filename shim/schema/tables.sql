@@ -267,7 +267,7 @@ CREATE TABLE level_error (
   events INTEGER NOT NULL          -- how many events of ours it had
 );
 
--- Spans in which operations got events, one row per device that had any. Shares of such a span are of the
+-- Spans in which operations got events, one row per device in use. Shares of such a span are of the
 -- program as it ran with our events in it; `own_host_ns` and device_clock say how much they took.
 CREATE TABLE window (
   enter_ns INTEGER NOT NULL,

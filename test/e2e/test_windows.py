@@ -71,6 +71,12 @@ class Windows(windows_host.Case):
         for before, after in zip(windows, windows[1:]):
             self.assertEqual(before[0] + before[1], after[0])
 
+    def test_windows_in_which_nothing_is_launched_count(self):
+        windows = self.windows_of(5, 25 * SECOND)
+        self.assertGreaterEqual(len([w for w in windows if w[4] == 0]), 6)
+        for before, after in zip(windows, windows[1:]):
+            self.assertEqual(before[0] + before[1], after[0])
+
     def test_off_times_nothing_and_takes_nothing_of_the_program(self):
         # Our questions at the start are calls on the program's thread, and here they take no time.
         box_knobs = {"GPUSIM_CALL_NS": 0, "GPUSIM_TRUTH": self.folder / "truth", "GPUSIM_CLOCK": "stepped"}

@@ -165,7 +165,6 @@ TEST_CASE("a window waits until everything in it is known", "[window_rows]") {
     //  operations 900   1200   1800      2100
     WindowRows windows;
     for (const int64_t ns : {900, 1'200, 1'800, 2'100}) windows.given(0, ns);
-    windows.given(1, 2'500);
     windows.timed(0, 900);
     windows.timed(0, 1'200);
     windows.add({1'000, 2'000, 7, 600, 55, 3});
@@ -179,6 +178,16 @@ TEST_CASE("a window waits until everything in it is known", "[window_rows]") {
     const int64_t* row = windows.rows.row(0);
     CHECK(std::vector<int64_t>(row, row + 9) == std::vector<int64_t>{1'000, 0, 1'000, 7, 600, 2, 2, 3, 55});
     CHECK_FALSE(windows.has_open());
+}
+
+TEST_CASE("a window in which a device had nothing to do counts", "[window_rows]") {
+    WindowRows windows;
+    windows.device(1);
+    windows.given(0, 2'500);
+    windows.add({1'000, 2'000, 7, 600, 0, 0});
+    windows.finish(2'000, INT64_MAX, 2'000, false);
+    REQUIRE(windows.rows.count() == 2);
+    for (size_t i = 0; i < 2; ++i) CHECK(windows.rows.row(i)[5] == 0);
 }
 
 TEST_CASE("a window does not wait for ever", "[window_rows]") {
