@@ -1,11 +1,14 @@
 #include "host_gap.h"
 
+#include <algorithm>
+
 #include "system.h"
 
 namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kGapNs = 50'000;
+constexpr uint64_t kLongReading = 16;  // what took longer than that part of a gap was interrupted
 // Slots that the call may still need after its first: what it launched with, when it ran.
 constexpr uint64_t kLeftForTheCall = 2;
 
@@ -28,9 +31,9 @@ bool is_off(const ThreadState& thread) {
 void read_cpu_clock(ThreadState& thread) {
     const uint64_t before = ticks();
     thread.cpu_ns = cpu_now_ns();
-    const uint64_t after = ticks();
-    thread.cpu_ticks = before + (after - before) / 2;
-    add(thread.ring->host_ticks, after - before);
+    const uint64_t took = std::min(ticks() - before, live->gap_ticks / kLongReading);
+    thread.cpu_ticks = before + took / 2;
+    add(thread.ring->host_ticks, took);
 }
 
 void put_gap(ThreadState& thread) {
