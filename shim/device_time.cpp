@@ -105,21 +105,42 @@ bool take_events(Timing& timing, uint64_t what) {
     return record_start(timing, wishes);
 }
 
+// Changes with everything that the stream may have been told to wait for by way of others.
+uint32_t others_before(const Timing& timing) {
+    return timing.is_apart ? fences_of(timing.context) : uses_of_others(timing.context, timing.is_legacy);
+}
+
 // Counts the use, and sees whether the last event of ours is right before it.
 void use_stream(Timing& timing, uint32_t context, bool is_legacy) {
     StreamUse& use = *timing.use;
     timing.context = context;
     timing.is_legacy = is_legacy;
+    timing.is_apart = use.is_apart.load(std::memory_order_relaxed);
     timing.number = use.uses.fetch_add(1, std::memory_order_relaxed) + 1;
-    count_use(context, is_legacy);
-    const uint32_t others = uses_of_others(context, is_legacy);
+    if (!timing.is_apart) begin_use(context, is_legacy);
+    timing.others = others_before(timing);
     const uint64_t window = live->window_from.load(std::memory_order_relaxed);
     timing.fenced = use.end.load(std::memory_order_relaxed) == kNoEvent ||
                     use.end_use.load(std::memory_order_relaxed) + 1 != timing.number ||
-                    use.others.load(std::memory_order_relaxed) != others ||
+                    use.others.load(std::memory_order_relaxed) != timing.others ||
                     use.window.load(std::memory_order_relaxed) != window;
-    use.others.store(others, std::memory_order_relaxed);
+    use.others.store(timing.others, std::memory_order_relaxed);
     use.window.store(window, std::memory_order_relaxed);
+}
+
+void leave_stream(const Timing& timing) {
+    if (!timing.is_apart) end_use(timing.context, timing.is_legacy);
+    release(*timing.use);
+}
+
+// Whether no other thread is giving anything to the stream, or to one that is ordered with it: that could
+// come to lie between the operation and its events. Asked before the first, and when the last is recorded.
+bool are_others_idle(const Timing& timing) {
+    return timing.is_apart || !are_others_used(timing.context, timing.is_legacy);
+}
+bool was_alone(const Timing& timing) {
+    return timing.use->uses.load(std::memory_order_relaxed) == timing.number &&
+           others_before(timing) == timing.others;
 }
 
 // Of a context that has ended the stream is not: its handle is that of another stream.
@@ -138,7 +159,7 @@ bool begin(ThreadState& thread, Timing& timing, uint64_t what) {
     use_stream(timing, context_of(*timing.use), key.is_legacy);
     timing.pool = pool_of(timing.context);
     if (timing.pool == nullptr || timing.pool->is_retired() || (key.is_legacy && !config.legacy_events) ||
-        !may_record(timing))
+        !are_others_idle(timing) || !may_record(timing))
         return false;
     if (take_events(timing, what)) return true;
     give_back(timing);
@@ -164,18 +185,18 @@ void say_timed(ThreadState& thread, const Timing& timing, const Slot& operation,
     complete_slot(slot);
 }
 
-// Whether it was the only one to use the stream meanwhile; then it is the last.
+// Whether the operation has its events now.
 bool end(ThreadState& thread, const Timing& timing, const Slot* slot, bool succeeded) {
     if (slot == nullptr || !succeeded || timing.pool->is_retired()) return false;
     const uint64_t position = position_of(thread, slot);
     StreamUse& use = *timing.use;
     if (position == UINT64_MAX || !find_room(thread, 1) || position_of(thread, slot) != position)
         return false;
-    if (use.uses.load(std::memory_order_relaxed) != timing.number) return false;
+    if (!was_alone(timing)) return false;
     if (!driver_usable() || !may_record(timing)) return false;
     // Before the record: afterwards the writer may give it back at any time.
     const uint32_t lives = timing.pool->lives(timing.end);
-    if (!record(timing, timing.end)) return false;
+    if (!record(timing, timing.end) || !was_alone(timing)) return false;
     use.end_lives.store(lives, std::memory_order_relaxed);
     use.end_use.store(timing.number, std::memory_order_relaxed);
     use.end.store(timing.end, std::memory_order_relaxed);
@@ -192,6 +213,7 @@ void find_context(const Timing& timing) {
     const CUcontext context = context_of_stream(timing.stream, green);
     const uint32_t number = green ? kForeignContext : context_number(reinterpret_cast<uint64_t>(context));
     timing.use->context.store(number, std::memory_order_relaxed);
+    timing.use->is_apart.store(is_non_blocking(timing.stream), std::memory_order_relaxed);
     timing.use->end.store(kNoEvent, std::memory_order_relaxed);
 }
 
@@ -222,7 +244,7 @@ void end_timing(ThreadState& thread, const Timing& timing, const Slot* slot, boo
     } else if (succeeded && timing.context == kNoContext && driver_usable()) {
         find_context(timing);
     }
-    release(*timing.use);
+    leave_stream(timing);
 }
 
 void skip_timing(ThreadState& thread, CUstream stream, bool per_thread) {

@@ -28,7 +28,9 @@ struct Timing {
     uint32_t number;  // of this use of the stream
     bool per_thread;
     bool is_legacy;
+    bool is_apart;
     bool fenced;
+    uint32_t others;  // what else the stream may wait for: how often there was something before it
 };
 
 // Whether a window may be open: the only thing that an untimed operation asks.

@@ -15,9 +15,14 @@ constexpr uint64_t kPerThread = 3ull << 62;
 
 constinit StreamUse all[kStreams] = {};
 
+struct Uses {
+    std::atomic<uint32_t> begun;
+    std::atomic<uint32_t> over;
+};
 struct ContextUses {
-    std::atomic<uint32_t> legacy;  // stream
-    std::atomic<uint32_t> others;
+    Uses legacy;  // stream
+    Uses others;
+    std::atomic<uint32_t> fences;  // that all streams were given, those that stand apart, too
 };
 // Contexts may share one: then a start event more is recorded than is needed.
 constinit ContextUses contexts[256] = {};
@@ -33,19 +38,28 @@ StreamUse* find(uint64_t key) {
     return nullptr;
 }
 
+// The holder has left its call without a word.
+void end_lost_use(const StreamUse& use) {
+    if (use.is_apart.load(std::memory_order_relaxed)) return;
+    const bool is_legacy = use.key.load(std::memory_order_relaxed) >> 62 == kLegacy >> 62;
+    end_use(use.context.load(std::memory_order_relaxed), is_legacy);
+}
+
 bool try_hold(StreamUse& use, uint64_t key, const ThreadState& thread) {
-    const ThreadState* nobody = nullptr;
-    // Acquire: of what the last holder wrote. That this thread holds it already means that it left the call
-    // without a word.
-    if (!use.holder.compare_exchange_strong(nobody, &thread, std::memory_order_acquire) && nobody != &thread)
-        return false;
+    const ThreadState* holder = nullptr;
+    // Acquire: of what the last holder wrote.
+    if (!use.holder.compare_exchange_strong(holder, &thread, std::memory_order_acquire)) {
+        if (holder != &thread) return false;
+        end_lost_use(use);
+    }
     if (use.key.load(std::memory_order_relaxed) == key) return true;
     release(use);
     return false;
 }
 
-void give_to(StreamUse& use, uint64_t key, uint32_t context) {
+void give_to(StreamUse& use, uint64_t key, uint32_t context, bool is_apart) {
     use.context.store(context, std::memory_order_relaxed);
+    use.is_apart.store(is_apart, std::memory_order_relaxed);
     use.end.store(kNoEvent, std::memory_order_relaxed);
     use.key.store(key, std::memory_order_release);
 }
@@ -69,7 +83,15 @@ uint32_t number_of(const ThreadState& thread) {
     return count != 0 ? ring.owners[(count - 1) % kOwners].number : 0;
 }
 
-ContextUses& uses_in(uint32_t context) { return contexts[context % 256]; }
+Uses& uses_in(uint32_t context, bool is_legacy) {
+    ContextUses& uses = contexts[context % 256];
+    return is_legacy ? uses.legacy : uses.others;
+}
+
+void count_use(uint32_t context, bool is_legacy) {
+    begin_use(context, is_legacy);
+    end_use(context, is_legacy);
+}
 
 }  // namespace
 
@@ -87,7 +109,7 @@ StreamUse* hold(const StreamKey& key, const ThreadState& thread) {
     if (StreamUse* use = find(key.number); use != nullptr)
         return try_hold(*use, key.number, thread) ? use : nullptr;
     StreamUse* use = hold_new(key.number, thread);
-    if (use != nullptr) give_to(*use, key.number, key.context);
+    if (use != nullptr) give_to(*use, key.number, key.context, false);
     return use;
 }
 
@@ -97,6 +119,7 @@ void fence_stream(const StreamKey& key) {
     uint32_t context = key.context;
     if (StreamUse* use = find(key.number); use != nullptr) {
         use->uses.fetch_add(1, std::memory_order_relaxed);
+        if (use->is_apart.load(std::memory_order_relaxed)) return;
         context = use->context.load(std::memory_order_relaxed);
     }
     if (context != kNoContext) count_use(context, key.is_legacy);
@@ -105,24 +128,38 @@ void fence_stream(const StreamKey& key) {
 void fence_context(uint32_t context) {
     count_use(context, true);
     count_use(context, false);
+    contexts[context % 256].fences.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint32_t fences_of(uint32_t context) {
+    return contexts[context % 256].fences.load(std::memory_order_relaxed);
 }
 
 uint32_t uses_of_others(uint32_t context, bool is_legacy) {
-    const ContextUses& uses = uses_in(context);
-    return (is_legacy ? uses.others : uses.legacy).load(std::memory_order_relaxed);
+    return uses_in(context, !is_legacy).begun.load(std::memory_order_relaxed);
 }
 
-void count_use(uint32_t context, bool is_legacy) {
-    ContextUses& uses = uses_in(context);
-    (is_legacy ? uses.legacy : uses.others).fetch_add(1, std::memory_order_relaxed);
+// Relaxed, all of these: what one thread's call does in the driver between two calls of another's is ordered
+// with both by the driver.
+bool are_others_used(uint32_t context, bool is_legacy) {
+    const Uses& uses = uses_in(context, !is_legacy);
+    return uses.begun.load(std::memory_order_relaxed) != uses.over.load(std::memory_order_relaxed);
 }
 
-void stream_is_born(uint64_t stream, uint32_t context) {
+void begin_use(uint32_t context, bool is_legacy) {
+    uses_in(context, is_legacy).begun.fetch_add(1, std::memory_order_relaxed);
+}
+
+void end_use(uint32_t context, bool is_legacy) {
+    uses_in(context, is_legacy).over.fetch_add(1, std::memory_order_relaxed);
+}
+
+void stream_is_born(uint64_t stream, uint32_t context, bool is_apart) {
     // Nothing of an earlier one that was destroyed unseen.
     stream_is_gone(stream);
     StreamUse* use = hold_new(stream, thread_state);
     if (use == nullptr) return;
-    give_to(*use, stream, context);
+    give_to(*use, stream, context, is_apart);
     release(*use);
 }
 
@@ -137,6 +174,8 @@ void forget_streams() {
         use.key.store(kNobody, std::memory_order_relaxed);
         use.holder.store(nullptr, std::memory_order_relaxed);
     }
+    for (ContextUses& uses : contexts)
+        for (Uses* of : {&uses.legacy, &uses.others}) of->over.store(of->begun.load());
 }
 
 }  // namespace gpushim::shim

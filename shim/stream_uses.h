@@ -26,6 +26,7 @@ struct StreamUse {
     std::atomic<uint32_t> end_use;    // which of the uses that was
     std::atomic<uint32_t> others;     // uses_of_others() when that operation began
     std::atomic<uint64_t> window;     // Live::window_from then: between windows nobody counts uses
+    std::atomic<bool> is_apart;       // it does not wait for the legacy stream, nor that one for it
 };
 
 // Which stream a call means. The legacy stream waits for all others of its context, and they for it: each
@@ -44,12 +45,16 @@ void release(StreamUse& use);
 // The stream is given something that gets no events of ours.
 void fence_stream(const StreamKey& key);
 void fence_context(uint32_t context);  // all of its streams
+uint32_t fences_of(uint32_t context);
 
-// How often the streams were used that this one is ordered with, apart from itself; and that it is, now.
+// How often the streams were used that this one is ordered with, apart from itself; and whether one of them
+// is being used at this moment. Then that this one is, and no longer. Not for those that stand apart.
 uint32_t uses_of_others(uint32_t context, bool is_legacy);
-void count_use(uint32_t context, bool is_legacy);
+bool are_others_used(uint32_t context, bool is_legacy);
+void begin_use(uint32_t context, bool is_legacy);
+void end_use(uint32_t context, bool is_legacy);
 
-void stream_is_born(uint64_t stream, uint32_t context);
+void stream_is_born(uint64_t stream, uint32_t context, bool is_apart);
 void stream_is_gone(uint64_t stream);
 
 // In a process that was forked.

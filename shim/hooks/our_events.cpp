@@ -12,6 +12,7 @@ ASKED(driver_function, cuStreamIsCapturing);
 ASKED(driver_function, cuStreamIsCapturing_ptsz);
 ASKED(driver_function, cuStreamGetCtx);
 ASKED(driver_function, cuStreamGetCtx_v2);
+ASKED(driver_function, cuStreamGetFlags);
 ASKED(driver_function, cuThreadExchangeStreamCaptureMode);
 
 // A capture may begin on another thread at any moment, and would be spoiled by a query: whether one is under
@@ -64,6 +65,12 @@ CUcontext context_of_stream(CUstream stream, bool& green) {
     }
     auto* ask = asked_cuStreamGetCtx.get();
     return ask != nullptr && ask(stream, &context) == CUDA_SUCCESS ? context : nullptr;
+}
+
+bool is_non_blocking(CUstream stream) {
+    auto* ask = asked_cuStreamGetFlags.get();
+    unsigned flags = 0;
+    return ask != nullptr && ask(stream, &flags) == CUDA_SUCCESS && (flags & CU_STREAM_NON_BLOCKING) != 0;
 }
 
 }  // namespace gpushim::shim

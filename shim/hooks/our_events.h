@@ -18,4 +18,7 @@ CUresult ask_event(CUevent event);
 // events in.
 CUcontext context_of_stream(CUstream stream, bool& green);
 
+// The same; false also where it is not to be had.
+bool is_non_blocking(CUstream stream);
+
 }  // namespace gpushim::shim

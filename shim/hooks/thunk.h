@@ -458,7 +458,8 @@ struct Thunk<Row, R(A...)> {
         Row::Words::store(words, Arguments(a...), true);
         if constexpr (object == traits::of_stream)
             stream_is_born(words[0],
-                           Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context);
+                           Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
+                           (words[2] & CU_STREAM_NON_BLOCKING) != 0);
         else if constexpr (has<Row>(traits::primary))
             primary_context_is(static_cast<CUdevice>(words[2]), words[0]);
         else if constexpr (Row::id == api_cuCtxFromGreenCtx)

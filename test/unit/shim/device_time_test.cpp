@@ -105,11 +105,41 @@ class Timed {
     Live page_ = {};
 };
 
-CUstream stream_of_ours() {
+CUstream stream_of_ours(unsigned flags = CU_STREAM_NON_BLOCKING) {
     CUstream stream = nullptr;
-    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    stream_is_born(reinterpret_cast<uint64_t>(stream), thread_state.context);
+    CU(cuStreamCreate(&stream, flags));
+    stream_is_born(reinterpret_cast<uint64_t>(stream), thread_state.context, flags == CU_STREAM_NON_BLOCKING);
     return stream;
+}
+
+// Another thread launches there. How many of its operations were timed, and how many not.
+struct Elsewhere {
+    uint64_t timed = 0, untimed = 0;
+};
+Elsewhere launched_elsewhere(CUfunction function, CUstream stream) {
+    const uint32_t context = thread_state.context;
+    Elsewhere result;
+    CUcontext current = nullptr;
+    CU(cuCtxGetCurrent(&current));
+    std::thread([=, &result] {
+        CU(cuCtxSetCurrent(current));
+        RingHeader header = {};
+        Slot slots[16] = {};
+        thread_state = {};
+        thread_state.ring = &header;
+        thread_state.slots = slots;
+        thread_state.mask = 15;
+        thread_state.generation = 1;
+        thread_state.context = context;
+        Timing timing;
+        begin_timing(thread_state, timing, 0, stream, false);
+        Slot* slot = open_slot(thread_state, api_cuLaunchKernel, EventKind::launch, 0);
+        CU(launch(function, stream));
+        complete_slot(slot);
+        if (timing.use != nullptr) end_timing(thread_state, timing, slot, true);
+        result = {header.timed, header.untimed};
+    }).join();
+    return result;
 }
 
 size_t nodes_of(CUstream captured) {
@@ -154,13 +184,19 @@ TEST_CASE("a start event is recorded unless the one before is right there and no
 TEST_CASE("what else a stream is given makes the next operation record a start event", "[device_time]") {
     box::knobs(kStepped);
     Timed timed;
-    const CUstream stream = stream_of_ours();
+    const bool is_apart = GENERATE(true, false);
+    const CUstream stream = stream_of_ours(is_apart ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT);
     timed.launch_in(stream);
     SECTION("to that stream") { fence_timing(thread_state, stream, false); }
     SECTION("to all streams of the context") { fence_context(thread_state.context); }
     SECTION("by a use of the legacy stream") {
+        const uint64_t before = legacy_events();
         CHECK(timed.launch_in(nullptr).timed);
-        CHECK(legacy_events() == 2);
+        CHECK(legacy_events() == before + 2);
+        if (is_apart) {
+            CHECK_FALSE(timed.launch_in(stream).fenced);
+            fence_timing(thread_state, stream, false);
+        }
     }
     SECTION("by an operation without events") { skip_timing(thread_state, stream, false); }
     SECTION("in an earlier window") { timed.page().window_from = 1; }
@@ -382,39 +418,79 @@ TEST_CASE("a stream that ends leaves nothing behind for the next at its address"
 TEST_CASE("two threads in one stream at once: neither is timed", "[device_time]") {
     box::knobs(kStepped);
     Timed timed;
-    static CUstream stream;
-    static uint64_t other_timed, other_untimed;
-    stream = stream_of_ours();
+    static Elsewhere other;
+    const CUstream stream = stream_of_ours();
     const auto first = timed.launch_in(stream, [](CUfunction f, CUstream s) {
-        const uint32_t context = thread_state.context;
-        CUcontext current = nullptr;
-        CU(cuCtxGetCurrent(&current));
-        std::thread([=] {
-            CU(cuCtxSetCurrent(current));
-            RingHeader header = {};
-            Slot slots[16] = {};
-            thread_state = {};
-            thread_state.ring = &header;
-            thread_state.slots = slots;
-            thread_state.mask = 15;
-            thread_state.generation = 1;
-            thread_state.context = context;
-            Timing timing;
-            begin_timing(thread_state, timing, 0, s, false);
-            Slot* slot = open_slot(thread_state, api_cuLaunchKernel, EventKind::launch, 0);
-            CU(launch(f, s));
-            complete_slot(slot);
-            if (timing.use != nullptr) end_timing(thread_state, timing, slot, true);
-            other_timed = header.timed;
-            other_untimed = header.untimed;
-        }).join();
+        other = launched_elsewhere(f, s);
         return launch(f, s);
     });
     CHECK_FALSE(first.timed);
-    CHECK(other_timed == 0);
-    CHECK(other_untimed == 1);
+    CHECK(other.timed == 0);
+    CHECK(other.untimed == 1);
     CHECK(timed.untimed() == 1);
     CHECK(timed.launch_in(stream).fenced);
+}
+
+TEST_CASE("two threads at once in streams that wait for each other: neither is timed", "[device_time]") {
+    box::knobs(kStepped);
+    Timed timed;
+    static Elsewhere other;
+    static CUstream others_stream;
+    const auto beside = [](CUfunction f, CUstream s) {
+        other = launched_elsewhere(f, others_stream);
+        return launch(f, s);
+    };
+    const CUstream blocking = stream_of_ours(CU_STREAM_DEFAULT), apart = stream_of_ours();
+    SECTION("a stream beside the legacy one") {
+        others_stream = nullptr;
+        CHECK_FALSE(timed.launch_in(blocking, beside).timed);
+        CHECK(other.untimed == 1);
+        CHECK(timed.launch_in(blocking).fenced);
+    }
+    SECTION("the legacy one beside a stream") {
+        others_stream = blocking;
+        CHECK_FALSE(timed.launch_in(nullptr, beside).timed);
+        CHECK(other.untimed == 1);
+    }
+    SECTION("but a stream that stands apart is timed, and so is who is beside it") {
+        others_stream = nullptr;
+        CHECK(timed.launch_in(apart, beside).timed);
+        CHECK(other.timed == 1);
+    }
+    SECTION("and two streams are that do not wait for each other") {
+        others_stream = stream_of_ours(CU_STREAM_DEFAULT);
+        CHECK(timed.launch_in(blocking, beside).timed);
+        CHECK(other.timed == 1);
+    }
+    // Nothing is left of it.
+    CHECK(timed.launch_in(blocking).timed);
+    CHECK(timed.launch_in(nullptr).timed);
+}
+
+TEST_CASE("whether a stream stands apart is asked where nobody saw it begin", "[device_time]") {
+    box::knobs(kStepped);
+    Timed timed;
+    CUstream stream = nullptr;
+    const bool is_apart = GENERATE(true, false);
+    CU(cuStreamCreate(&stream, is_apart ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT));
+    timed.launch_in(stream);
+    const auto said = timed.launch_in(stream, [](CUfunction f, CUstream s) {
+        launched_elsewhere(f, nullptr);
+        return launch(f, s);
+    });
+    CHECK(said.timed == is_apart);
+}
+
+TEST_CASE("an operation that was left without a word keeps nobody from the streams beside it",
+          "[device_time]") {
+    box::knobs(kStepped);
+    Timed timed;
+    const CUstream stream = stream_of_ours(CU_STREAM_DEFAULT);
+    Timing left;
+    begin_timing(thread_state, left, 0, stream, false);
+    CHECK_FALSE(timed.launch_in(nullptr).timed);
+    CHECK(timed.launch_in(stream).timed);
+    CHECK(timed.launch_in(nullptr).timed);
 }
 
 TEST_CASE("a ring with little room is left to the operations", "[device_time]") {
