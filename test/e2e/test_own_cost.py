@@ -1,4 +1,4 @@
-"""What the shim says it takes of the program's threads is its own, also where other processes take the processors."""
+"""What the shim says it takes of the program's threads is its own, also where others take the processors."""
 import os
 import subprocess
 import sys

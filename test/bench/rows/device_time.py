@@ -6,7 +6,7 @@ import statistics
 from measure import QUICK, SHIM, Figure, NotTried, Trace, added_ns, in_turns, run
 
 TURNS = 1 if QUICK else 3
-INSIDE = 0.9  # of the launches at least have to be timed, or it is another path
+INSIDE = 0.6  # of the launches at least have to be timed, or the median is of another path
 
 
 def hot(**variables):
