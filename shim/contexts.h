@@ -8,10 +8,12 @@
 
 namespace gpushim::shim {
 
-// 0 for no context, and for those beyond the 1024th address at which there was one.
+// 0 for no context, for one that is gone (a thread whose current one another has ended may still be told its
+// handle), and for those beyond the 1024th address at which there was one.
 uint32_t context_number(uint64_t handle);
 uint32_t known_context_number(uint64_t handle);  // 0 also for one that has none yet
 void context_gone(uint64_t handle);
+void context_is_born(uint64_t handle);  // perhaps where another was
 
 // Those that have a number, at most so many. How many there were.
 struct NumberedContext {

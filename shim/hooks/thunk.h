@@ -460,7 +460,9 @@ struct Thunk<Row, R(A...)> {
             stream_is_born(words[0],
                            Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
                            (words[2] & CU_STREAM_NON_BLOCKING) != 0);
-        else if constexpr (has<Row>(traits::primary))
+        else
+            context_is_born(words[0]);
+        if constexpr (has<Row>(traits::primary))
             primary_context_is(static_cast<CUdevice>(words[2]), words[0]);
         else if constexpr (Row::id == api_cuCtxFromGreenCtx)
             context_is_ending(context_number(words[0]));  // by a call that does not name it: never visited

@@ -16,13 +16,24 @@ TEST_CASE("each context has a number, each life another", "[contexts]") {
     CHECK(a != b);
     CHECK(context_number(0x7f0000001000) == a);
     context_gone(0x7f0000001000);
+    // Until there is another one, its address says nothing, and nobody is led to it.
+    CHECK(context_number(0x7f0000001000) == 0);
+    CHECK(known_context_number(0x7f0000001000) == 0);
+    NumberedContext all[4] = {};
+    CHECK(numbered_contexts(all, 4) == 1);
+    CHECK(all[0].number == b);
+    context_is_born(0x7f0000001000);
     const uint32_t again = context_number(0x7f0000001000);
+    CHECK(again != 0);
     CHECK(again != a);
     CHECK(again != b);
     CHECK(context_number(0x7f0000002000) == b);
     CHECK(context_number(0) == 0);
     context_gone(0);
     context_gone(0x123);
+    context_is_born(0);
+    context_is_born(0x7f0000002000);
+    CHECK(context_number(0x7f0000002000) == b);
 }
 
 TEST_CASE("threads that ask at once are told the same", "[contexts]") {

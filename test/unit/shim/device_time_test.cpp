@@ -406,6 +406,7 @@ TEST_CASE("a stream that ends leaves nothing behind for the next at its address"
         context_is_ending(thread_state.context);
         context_has_ended(thread_state.context, true);
         context_gone(reinterpret_cast<uint64_t>(timed.context));
+        context_is_born(reinterpret_cast<uint64_t>(timed.context));
         EventPool* pool = make_pool(context_number(reinterpret_cast<uint64_t>(timed.context)), timed.context);
         for (int i = 0; i < 4; ++i) pool->add(make_event());
         CHECK_FALSE(timed.launch_in(stream).timed);
