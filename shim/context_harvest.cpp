@@ -217,7 +217,7 @@ void ContextHarvest::settle(const Moment& now) {
         const Held& held = held_.front();
         const Usual usual = delays_.usual(held.operation.operation, held.operation.alike);
         const OperationTimes times = times_of(held.stamps, anchors_.event_facts(), usual);
-        const bool is_final = times.queued || usual.delay.is_known || now.ending ||
+        const bool is_final = times.queued || delays_.is_sure(held.operation.operation) || now.ending ||
                               now.mono_ns - held.since_ns > kHoldNs || held_.size() > kMostHeld;
         if (!times.queued) last_what_ = held.operation.what;
         if (!is_final) return;

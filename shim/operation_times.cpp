@@ -89,15 +89,22 @@ void guess_end(OperationTimes& times, const End& end, const Guess& start, const 
     times.likely_ns = std::max(times.likely_ns, rest_ns / 2 + end.likely_ns);
 }
 
-void estimate(OperationTimes& times, const Stamps& stamps, const End& end, const Usual& usual) {
+// Where nothing is learnt it starts after about as long as an event of ours does; but that is a guess, and it
+// may have been at any time until its end.
+Guess start_by_event(const Stamps& stamps, const EventFacts& event, const End& end) {
+    const int64_t low_ns = earliest(stamps), last_ns = std::max(low_ns, end.ns);
+    const int64_t since_ns = stamps.blocking ? stamps.enter_ns : stamps.exit_ns;
+    const int64_t ns = std::clamp(since_ns + event.idle_ns, low_ns, low_ns + (last_ns - low_ns) / 2);
+    return {ns, last_ns - ns + end.likely_ns};
+}
+
+void estimate(OperationTimes& times, const Stamps& stamps, const EventFacts& event, const End& end,
+              const Usual& usual) {
     times.start_high_ns = times.end_high_ns;
     const Guess by_delay = start_by_delay(stamps, usual);
     const Guess by_duration = start_by_duration(end, usual.duration);
     Guess start = by_delay.likely_ns <= by_duration.likely_ns ? by_delay : by_duration;
-    if (start.likely_ns == kNoGuess.likely_ns) {
-        const int64_t half_ns = (end.ns - times.start_low_ns) / 2;
-        start = {times.start_low_ns + half_ns, half_ns + end.likely_ns};
-    }
+    if (start.likely_ns == kNoGuess.likely_ns) start = start_by_event(stamps, event, end);
     times.start_ns = std::clamp(start.ns, times.start_low_ns, std::max(times.start_low_ns, end.ns));
     times.end_ns = end.ns;
     times.likely_ns = std::max(start.likely_ns, end.likely_ns);
@@ -114,7 +121,7 @@ OperationTimes times_of(const Stamps& stamps, const EventFacts& event, const Usu
     times.end_high_ns = end.high_ns;
     times.queued = end.waited && was_queued(stamps, usual.delay);
     if (!times.queued) {
-        estimate(times, stamps, end, usual);
+        estimate(times, stamps, event, end, usual);
         return times;
     }
     const Moments& since = *ready(stamps);

@@ -21,10 +21,10 @@ struct Stamps {
     int64_t enter_ns;
     int64_t exit_ns;
     int64_t recorded_ns;  // when the end event had been
-    bool has_start;   // a start event
-    bool has_before;  // an end event of what was just before it in its stream
-    bool fenced;      // since then its stream was told to wait
-    bool blocking;    // the call may have waited for the operation
+    bool has_start;       // a start event
+    bool has_before;      // an end event of what was just before it in its stream
+    bool fenced;          // since then its stream was told to wait
+    bool blocking;        // the call may have waited for the operation
     Moments start;
     Moments before;
     Moments end;

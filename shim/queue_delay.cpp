@@ -9,16 +9,18 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr size_t kMostShapes = 4096;
-constexpr size_t kMostSamples = 256;
+constexpr size_t kMostShapes = 2048;
 constexpr size_t kEnoughSamples = 3;
 constexpr int64_t kClearNs = 300;  // a difference that is none of the clock's
 // Of a kind that was never seen on both sides, another's delay is taken, and may be off by this.
 constexpr int64_t kBetweenKindsNs = 2'000;
-constexpr double kFew = 8;             // of what was seen
-constexpr int64_t kSureNs = 1'000;     // about δ: more need not be learnt
-constexpr double kClearlyLess = 0.75;  // of two explanations, the better one's misfit
-constexpr double kLikely = 0.025;      // of both ends lie beyond a spread
+constexpr int64_t kBetweenShapesNs = 100;
+constexpr int64_t kMostMarginNs = 3'000;  // further from δ it is taken for clear what was queued
+constexpr double kFew = 8;                // of what was seen
+constexpr double kOfMedian = 1.6;         // a median's error, of one value's
+constexpr uint32_t kOldest = 64;          // times as many as are kept have gone by before one of them goes
+constexpr double kClearlyLess = 0.8;      // of two explanations, the better one's misfit
+constexpr double kLikely = 0.025;         // of both ends lie beyond a spread
 
 int64_t part_of(std::vector<int64_t>& values, double share) {
     const auto at = static_cast<size_t>(share * static_cast<double>(values.size() - 1) + 0.5);
@@ -49,6 +51,11 @@ Spread widened(const Spread& of_other_kind) {
             of_other_kind.high_ns + kBetweenKindsNs};
 }
 bool overlap(const Spread& a, const Spread& b) { return a.low_ns <= b.high_ns && b.low_ns <= a.high_ns; }
+
+double square(double value) { return value * value; }
+double square(int64_t value) { return square(static_cast<double>(value)); }
+
+int64_t root(double value) { return static_cast<int64_t>(std::ceil(std::sqrt(std::max(0.0, value)))); }
 
 constexpr int64_t kNeverReady = INT64_MAX / 4;
 
@@ -133,14 +140,17 @@ struct Knee {
 
 }  // namespace
 
+// Those kept of a bucket are from all of the time gone by; but of what is long ago, few.
 void QueueDelay::learn(Operation kind, int64_t alike, const Observed& seen) {
     if (!seen.is_whole) return;
     if (shapes_.size() >= kMostShapes) shapes_.clear(), new_.clear();
     const Key key = {alike, kind};
     Shape& shape = shapes_[key];
     const size_t bucket = bucket_of(seen.slack_ns);
-    shape.seen[bucket][shape.count[bucket]++ % kInBucket] = {seen.slack_ns, seen.span_ns, seen.in_call_ns,
-                                                             true};
+    size_t place = shape.count[bucket]++;
+    chance_ = chance_ * 6364136223846793005 + 1442695040888963407;
+    if (place >= kInBucket) place = (chance_ >> 33) % std::min<size_t>(place + 1, kOldest * kInBucket);
+    if (place < kInBucket) shape.seen[bucket][place] = {seen.slack_ns, seen.span_ns, seen.in_call_ns, batch_};
     if (!shape.is_new) new_.push_back(key);
     shape.is_new = true;
 }
@@ -154,24 +164,29 @@ std::vector<QueueDelay::Seen> QueueDelay::all_of(const Shape& shape) {
 }
 
 void QueueDelay::settle() {
+    ++batch_;
+    if (new_.empty()) return;
     // Twice: what the first pass says of δ says which were queued.
     for (int pass = 0; pass < 2; ++pass) {
         for (const Key& key : new_) settle(kinds_[static_cast<size_t>(key.kind)], shapes_[key]);
-        for (Kind& kind : kinds_) settle(kind);
+        for (size_t kind = 0; kind < kOperations; ++kind) settle(static_cast<Operation>(kind));
     }
     for (const Key& key : new_) shapes_[key].is_new = false;
     new_.clear();
 }
 
-// A first idea of δ, where there is none. False: there still is none.
+// A first idea of δ, where there is none that is sure. False: there still is none.
 bool QueueDelay::bring_delay(Kind& kind, const std::vector<Seen>& seen) {
-    if (kind.delay.is_known) return true;
+    if (kind.delay.is_known && half_of(kind.delay) <= kSureDelayNs) return true;
     const Knee<Seen> knee(seen);
     int64_t delay_ns = 0;
     if (knee.find(delay_ns) || knee.find_beside_queued(delay_ns)) {
-        kind.delay = {true, delay_ns - kClearNs, delay_ns, delay_ns + kClearNs};
+        kind.low_ns = delay_ns - kClearNs;
+        kind.high_ns = delay_ns + kClearNs;
+        kind.has_idea = true;
         return true;
     }
+    if (kind.has_idea) return true;
     const int64_t bound_ns = knee.bound();
     if (bound_ns != 0 && (kind.delay.high_ns == 0 || bound_ns < kind.delay.high_ns))
         kind.delay.high_ns = bound_ns;
@@ -179,69 +194,103 @@ bool QueueDelay::bring_delay(Kind& kind, const std::vector<Seen>& seen) {
     return false;
 }
 
-// Those on an empty queue show by how much durations differ, too: δ is the same for all of them, or differs
-// as well. Few say little of it, and neighbours are alike.
+// How far most are from the median. Few say little of it, and those of one batch may be alike.
+QueueDelay::Middle QueueDelay::middle_of(const std::vector<Seen>& seen, int64_t (*value_of)(const Seen&)) {
+    std::vector<int64_t> values;
+    std::vector<uint32_t> batches;
+    for (const Seen& one : seen) {
+        values.push_back(value_of(one));
+        batches.push_back(one.batch);
+    }
+    std::sort(batches.begin(), batches.end());
+    const auto end = std::unique(batches.begin(), batches.end());
+    Middle middle = {};
+    middle.batches = static_cast<double>(end - batches.begin());
+    const Spread spread = spread_of(values);
+    middle.ns = spread.ns;
+    const int64_t half_ns = std::max(spread.high_ns - spread.ns, spread.ns - spread.low_ns);
+    middle.half_ns = static_cast<double>(half_ns) * (1 + 2 / std::max(1.0, middle.batches));
+    return middle;
+}
+
+// Those that began on an empty queue took δ and their duration, those that were queued the duration alone: so
+// the medians show δ, and the spreads how much δ itself differs.
 void QueueDelay::settle(Kind& kind, Shape& shape) {
     const std::vector<Seen> all = all_of(shape);
     if (!bring_delay(kind, all)) return;
-    std::vector<int64_t> queued, sums;
+    std::vector<Seen> queued, empty;
     for (const Seen& one : all) {
-        if (one.slack_ns >= kind.delay.high_ns) queued.push_back(one.span_ns);
-        if (one.slack_ns < kind.delay.low_ns - kClearNs) sums.push_back(one.slack_ns + one.span_ns);
+        if (one.slack_ns >= kind.high_ns) queued.push_back(one);
+        if (one.slack_ns < kind.low_ns - kClearNs) empty.push_back(one);
     }
+    shape.shows = {};
     if (queued.empty()) return;
-    const auto count = static_cast<double>(queued.size() + sums.size());
-    const Spread of_queued = spread_of(queued);
-    auto half_ns =
-        static_cast<double>(std::max(half_of(of_queued), half_of(spread_of(sums)))) * (1 + 4 / count);
-    if (count < kFew) half_ns = std::max(half_ns, static_cast<double>(tolerance(of_queued.ns)) * 4 / count);
-    const auto half = static_cast<int64_t>(half_ns);
-    shape.duration = {queued.size() > 1, of_queued.ns - half, of_queued.ns, of_queued.ns + half};
-    const double independent = std::max(1.0, static_cast<double>(queued.size()) / 2);
-    add_samples(kind, shape, half, static_cast<int64_t>(half_ns / std::sqrt(independent)));
+    const Middle took = middle_of(queued, [](const Seen& one) { return one.span_ns; });
+    const Middle both = middle_of(empty, [](const Seen& one) { return one.slack_ns + one.span_ns; });
+    const Middle from_enter =
+        middle_of(empty, [](const Seen& one) { return one.slack_ns + one.span_ns + one.in_call_ns; });
+    // Of few durations it is not known how far they are apart; not further than with δ.
+    double half_ns = took.batches < kFew ? std::max(took.half_ns, both.half_ns) : took.half_ns;
+    const auto count = static_cast<double>(all.size());
+    if (count < kFew) half_ns = std::max(half_ns, static_cast<double>(tolerance(took.ns)) * 4 / count);
+    const auto half = root(square(half_ns) * (1 + kOfMedian / took.batches));
+    shape.duration = {queued.size() > 1, took.ns - half, took.ns, took.ns + half};
+    if (empty.size() < kEnoughSamples) return;
+    const double wide = square(std::max(half_ns, both.half_ns));
+    const double known =
+        took.batches > 1 ? std::max(0.0, 1 - kOfMedian * std::sqrt(2 / (took.batches - 1))) : 0;
+    shape.shows = {true,
+                   both.ns - took.ns,
+                   from_enter.ns - took.ns,
+                   kOfMedian * wide * (1 / took.batches + 1 / both.batches),
+                   std::max(0.0, square(both.half_ns) - known * square(took.half_ns)),
+                   std::max(0.0, square(from_enter.half_ns) - known * square(took.half_ns))};
 }
 
-// Of those that began on an empty queue, once each.
-void QueueDelay::add_samples(Kind& kind, Shape& shape, int64_t half_ns, int64_t noise_ns) {
-    for (auto& bucket : shape.seen)
-        for (Seen& one : bucket) {
-            if (!std::exchange(one.is_new, false) || one.slack_ns > kind.delay.low_ns - kClearNs) continue;
-            const int64_t delay_ns = one.slack_ns + one.span_ns - shape.duration.ns;
-            const Sample sample = {delay_ns, delay_ns + one.in_call_ns, half_ns, noise_ns};
-            if (kind.samples.size() < kMostSamples)
-                kind.samples.push_back(sample);
-            else
-                kind.samples[kind.next++ % kMostSamples] = sample;
-        }
-}
-
-// From the shapes whose durations are the steadiest. By how much δ itself differs is what is left when their
-// durations' part is taken away.
-void QueueDelay::settle(Kind& kind) {
-    if (kind.samples.size() < kEnoughSamples) return;
-    int64_t least_ns = INT64_MAX;
-    for (const Sample& one : kind.samples) least_ns = std::min(least_ns, one.noise_ns);
-    std::vector<int64_t> delays, from_enter, halves, noises;
-    for (const Sample& one : kind.samples) {
-        if (one.noise_ns > std::max(kClearNs, 2 * least_ns)) continue;
-        delays.push_back(one.delay_ns);
-        from_enter.push_back(one.from_enter_ns);
-        halves.push_back(one.half_ns);
-        noises.push_back(one.noise_ns);
+// From the shapes that show it best, each by how well it does. Where they differ by more than they should, it
+// is known less well.
+void QueueDelay::settle(Operation operation) {
+    Kind& kind = kinds_[static_cast<size_t>(operation)];
+    double least = -1;
+    for (const auto& [key, shape] : shapes_)
+        if (key.kind == operation && shape.shows.is_known && (least < 0 || shape.shows.noise < least))
+            least = shape.shows.noise;
+    if (least < 0) return;
+    const double most = std::max(square(kClearNs), 4 * least);
+    double weights = 0, delay = 0, from_enter = 0, own = 0, own_from_enter = 0, squares = 0, shapes = 0;
+    for (const auto& [key, shape] : shapes_) {
+        const Shows& shows = shape.shows;
+        if (key.kind != operation || !shows.is_known || shows.noise > most) continue;
+        const double weight = 1 / (shows.noise + square(kBetweenShapesNs));
+        weights += weight;
+        delay += weight * static_cast<double>(shows.delay_ns);
+        from_enter += weight * static_cast<double>(shows.from_enter_ns);
+        squares += weight * square(shows.delay_ns);
+        own += weight * shows.own;
+        own_from_enter += weight * shows.own_from_enter;
+        ++shapes;
     }
-    const auto durations = static_cast<double>(median(halves));
-    const auto noise = static_cast<double>(median(noises));
-    const auto without_durations = [&](std::vector<int64_t>& values) {
-        const Spread all = spread_of(values);
-        const auto wide = static_cast<double>(half_of(all));
-        const double own = std::max(0.0, wide * wide - durations * durations);
-        const double of_median = wide * wide / std::max(1.0, static_cast<double>(values.size()) / 8);
-        const auto half = static_cast<int64_t>(std::ceil(std::sqrt(own + of_median + noise * noise)));
-        return Spread{true, all.ns - half, all.ns, all.ns + half};
+    const double mean = delay / weights;
+    const double apart = shapes > 1 ? 4 * (squares - weights * square(mean)) / (shapes - 1) : 0;
+    const double noise = std::max(1.0, apart) / weights - square(kBetweenShapesNs) / shapes;
+    const auto spread = [&](double sum, double own_sum) {
+        const auto ns = static_cast<int64_t>(std::llround(sum / weights));
+        const int64_t half = root(own_sum / weights + std::max(0.0, noise));
+        return Spread{true, ns - half, ns, ns + half};
     };
-    kind.delay = without_durations(delays);
-    kind.from_enter = without_durations(from_enter);
-    kind.is_starved = half_of(kind.delay) > kSureNs;
+    kind.delay = spread(delay, own);
+    kind.from_enter = spread(from_enter, own_from_enter);
+    kind.is_starved = half_of(kind.delay) > kSureDelayNs;
+    kind.has_idea = true;
+    const int64_t margin_ns = std::clamp(half_of(kind.delay), kClearNs, kMostMarginNs);
+    kind.low_ns = kind.delay.ns - margin_ns;
+    kind.high_ns = kind.delay.ns + margin_ns;
+}
+
+bool QueueDelay::is_sure(Operation kind) const {
+    const Spread known = delay(kind);
+    const bool is_own = kinds_[static_cast<size_t>(kind)].delay.is_known;
+    return known.is_known && half_of(known) <= kSureDelayNs + (is_own ? 0 : kBetweenKindsNs);
 }
 
 Spread QueueDelay::delay(Operation kind) const { return usual(kind, kNull).delay; }

@@ -22,7 +22,8 @@
 
 namespace gpushim::shim {
 
-constexpr size_t kOperations = 4;  // of Operation
+constexpr size_t kOperations = 4;        // of Operation
+constexpr int64_t kSureDelayNs = 1'000;  // about δ, at most: more need not be learnt
 
 class QueueDelay {
   public:
@@ -31,6 +32,7 @@ class QueueDelay {
 
     Usual usual(Operation kind, int64_t alike) const;
     Spread delay(Operation kind) const;
+    bool is_sure(Operation kind) const;  // little would be gained by waiting for more
 
     // There are operations of that kind that began on an empty queue, and nothing yet says how long that
     // takes: it would help to see some of them queued.
@@ -41,15 +43,30 @@ class QueueDelay {
         int64_t slack_ns;
         int64_t span_ns;
         int64_t in_call_ns;
-        bool is_new;
+        uint32_t batch;
     };
-    // The newest by slack, so that what is common does not push out what is rare.
-    static constexpr size_t kBuckets = 10, kInBucket = 8;
+    // By slack, so that what is common does not push out what is rare.
+    static constexpr size_t kBuckets = 10, kInBucket = 16;
+    struct Middle {
+        int64_t ns;
+        double half_ns;  // 95 of 100 are within that
+        double batches;  // that they are of
+    };
+    // What a shape says of δ. Squares of what 95 of 100 are within.
+    struct Shows {
+        bool is_known;
+        int64_t delay_ns;
+        int64_t from_enter_ns;
+        double noise;           // of what is said
+        double own;             // by how much δ itself may differ, at most
+        double own_from_enter;  // … and the time in the call
+    };
     struct Shape {
         std::array<std::array<Seen, kInBucket>, kBuckets> seen = {};
         std::array<uint32_t, kBuckets> count = {};
         bool is_new = false;  // something since the last settle()
         Spread duration = {};
+        Shows shows = {};
     };
     struct Key {
         int64_t alike;
@@ -63,28 +80,25 @@ class QueueDelay {
                    16;
         }
     };
-    struct Sample {
-        int64_t delay_ns;
-        int64_t from_enter_ns;
-        int64_t half_ns;   // how far durations of the shape are from the usual one
-        int64_t noise_ns;  // how far that one may be off
-    };
     struct Kind {
-        std::vector<Sample> samples;
-        size_t next = 0;
         bool is_starved = false;  // operations began on an empty queue
+        bool has_idea = false;  // of what was queued (slack from high_ns on), and what was not (below low_ns)
+        int64_t low_ns = 0;
+        int64_t high_ns = 0;
         Spread delay = {};
         Spread from_enter = {};
     };
     static std::vector<Seen> all_of(const Shape& shape);
     static bool bring_delay(Kind& kind, const std::vector<Seen>& seen);
     static void settle(Kind& kind, Shape& shape);
-    static void add_samples(Kind& kind, Shape& shape, int64_t half_ns, int64_t noise_ns);
-    static void settle(Kind& kind);
+    static Middle middle_of(const std::vector<Seen>& seen, int64_t (*value_of)(const Seen&));
+    void settle(Operation operation);
 
     std::unordered_map<Key, Shape, Hash> shapes_;
     std::vector<Key> new_;
     std::array<Kind, kOperations> kinds_;
+    uint32_t batch_ = 0;
+    uint64_t chance_ = 1;
 };
 
 }  // namespace gpushim::shim

@@ -95,6 +95,18 @@ TEST_CASE("what those alike took says the start where δ does not", "[operation_
     CHECK(times_of(alone, kEvent, {kDelay, kFromEnter, {true, 1'000, 90'000, 200'000}}).start_ns == 18'000);
 }
 
+TEST_CASE("where nothing is learnt it starts as an event would, and that is a guess", "[operation_times]") {
+    //  host    |10 launch 14|·3.5·17.5
+    //  stream                    ~~~~~~~~~~~~~ 62.5|end|65
+    const Usual nothing = {kUnknown, kUnknown, kUnknown};
+    const OperationTimes times = times_of(stamps(10'000, 14'000, 65'000), kEvent, nothing);
+    CHECK(times.start_ns == 17'500);
+    CHECK(times.end_ns == 62'500);
+    CHECK(times.likely_ns == 45'100);
+    // … but not in the later half of when it can have been
+    CHECK(times_of(stamps(10'000, 14'000, 22'500), kEvent, nothing).start_ns == 15'000);
+}
+
 TEST_CASE("a stamp long after the call needs no δ", "[operation_times]") {
     const Stamps late = with_start(stamps(10'000, 14'000, 99'000), 14'100 + kSurelyQueuedNs);
     CHECK(times_of(late, kEvent, {}).queued);

@@ -1,8 +1,10 @@
 #include "shim/queue_delay.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
+#include <vector>
 
 using namespace gpushim::shim;
 
@@ -124,4 +126,78 @@ TEST_CASE("a kind that was never seen on both sides takes another's, less surely
     REQUIRE(copy.is_known);
     CHECK(copy.ns == launch.ns);
     CHECK(copy.high_ns - copy.low_ns == launch.high_ns - launch.low_ns + 4'000);
+}
+
+namespace {
+
+// What a run of starved operations shows, some of them queued: how many of them began within what is stated.
+struct Run {
+    double noise;        // of durations; neighbours are alike
+    double delay_noise;  // of δ
+    int64_t duration_ns;
+    int queued_every;
+    uint32_t seed;
+    int64_t half_ns = 0;
+    int64_t off_ns = 0;
+
+    double likely() {
+        constexpr int kRuns = 4'000, kBatch = 250;
+        constexpr double kKept = 0.9;
+        std::mt19937 engine(seed);
+        std::normal_distribution<double> any(0, 1);
+        QueueDelay learnt;
+        std::vector<int64_t> delays;
+        double state = any(engine);
+        for (int i = 0; i < kRuns; ++i) {
+            state = kKept * state + std::sqrt(1 - kKept * kKept) * any(engine);
+            const auto took_ns = std::llround(static_cast<double>(duration_ns) * std::exp(noise * state));
+            const int64_t delay_ns = 4'000 + std::llround(delay_noise * any(engine));
+            const int64_t slack_ns = queued_every != 0 && i % queued_every == 0 ? 13'000 : -1'500;
+            learnt.learn(kLaunch, 1,
+                         {true, slack_ns, took_ns + std::max<int64_t>(0, delay_ns - slack_ns), 4'000});
+            if (slack_ns < 0) delays.push_back(delay_ns);
+            if (i % kBatch == kBatch - 1) learnt.settle();
+        }
+        const Spread said = learnt.delay(kLaunch);
+        if (!said.is_known) return 1;
+        half_ns = said.high_ns - said.ns;
+        off_ns = std::abs(said.ns - 4'000);
+        const auto within = std::ranges::count_if(
+            delays, [&](int64_t ns) { return said.low_ns <= ns && ns <= said.high_ns; });
+        return static_cast<double>(within) / static_cast<double>(delays.size());
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what is stated of the delay holds, however durations vary", "[queue_delay]") {
+    for (const double noise : {0.0, 0.05, 0.2, 0.5})
+        for (const int every : {3'000, 500, 250, 40}) {
+            double sum = 0;
+            int64_t most_ns = 0, off_ns = 0;
+            for (uint32_t seed = 1; seed <= 20; ++seed) {
+                Run run = {noise, 0, 10'000, every, seed};
+                sum += run.likely();
+                most_ns = std::max(most_ns, run.half_ns);
+                off_ns += run.off_ns;
+            }
+            INFO("durations vary by " << noise << ", one of " << every << " queued, at most +-" << most_ns
+                                      << ", off " << off_ns / 20);
+            CHECK(sum / 20 >= 0.95);
+            if (noise == 0) CHECK(most_ns <= 100);
+            CHECK(static_cast<double>(off_ns) / 20 <= noise * 10'000);
+        }
+}
+
+TEST_CASE("a delay that varies itself is stated to", "[queue_delay]") {
+    for (const double noise : {0.0, 0.05, 0.2})
+        for (const double delay_noise : {200.0, 1'000.0}) {
+            double sum = 0;
+            for (uint32_t seed = 1; seed <= 20; ++seed) {
+                Run run = {noise, delay_noise, 5'000, 125, seed};
+                sum += run.likely();
+            }
+            INFO("durations vary by " << noise << ", the delay by " << delay_noise);
+            CHECK(sum / 20 >= 0.95);
+        }
 }
