@@ -40,6 +40,10 @@ class Accuracy(unittest.TestCase):
         for knobs in ({"GPUSIM_CLOCK_DRIFT_PPM": 80}, {"GPUSIM_CLOCK_JUMP_US": "20000:3000"}):
             self.kept(["training", "starved_by_work"], **knobs)
 
+    def test_durations_that_vary(self):
+        for share in (0.05, 0.2, 0.5):
+            self.kept(["training", "starved_by_work"], GPUSIM_JITTER=share)
+
     def test_without_device_times(self):
         for name in STEADY:
             with self.subTest(name):
