@@ -36,6 +36,16 @@ class Accuracy(unittest.TestCase):
         self.kept(["launch_starved", "many_shapes", "copies_overlap", "graphs_and_kernels"], opaque=True,
                   event_factor=3)
 
+    def test_events_that_take_longer_to_record_than_on_the_device(self):
+        for record_ns, device_ns in ((6_000, 1_000), (6_000, 2_500), (2_400, 2_500)):
+            with self.subTest(record_ns=record_ns, device_ns=device_ns):
+                knobs = {"GPUSIM_EVENT_NS": record_ns, "GPUSIM_EVENT_LATENCY_NS": device_ns}
+                errors = judge.everything_timed(WORKLOADS["copies_overlap"], **knobs).errors
+                self.assertEqual(errors.outside, [])
+                self.assertGreater(errors.queued_share, 0.5)
+                # How much of it is the device's is not known: half is taken.
+                self.assertLess(errors.worst_queued_ns, abs(record_ns / 2 - device_ns) + 200)
+
     def test_clocks_that_drift_and_jump(self):
         for knobs in ({"GPUSIM_CLOCK_DRIFT_PPM": 80}, {"GPUSIM_CLOCK_JUMP_US": "20000:3000"}):
             self.kept(["training", "starved_by_work"], **knobs)
