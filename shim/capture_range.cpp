@@ -49,11 +49,13 @@ void begin_to_time() {
     if (config.device_time != DeviceTime::off) live->timing.store(1);
 }
 
-// Whoever changes the state says so. The mark lies within what is recorded.
+// Whoever changes the state says so. The mark lies within what is recorded, and so does what is timed: a
+// thread that sees that it is to record sees since when.
 void settle(bool begins_anew) {
     if (is_wanted()) {
-        if (!become(kResting, kRecording) && !(begins_anew && recording())) return;
+        if (!resting() && !(begins_anew && recording())) return;
         begin_to_time();
+        if (!become(kResting, kRecording) && !(begins_anew && recording())) return;
         record_marker(Marker::resume);
     } else if (become(kRecording, kResting)) {
         record_marker(Marker::rest);

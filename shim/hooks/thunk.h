@@ -324,6 +324,7 @@ struct Thunk<Row, R(A...)> {
         for (size_t i = 0; i < (count != 0 ? count : 1); ++i) {
             const char* text = Row::Words::text(Arguments(a...), succeeded(result));
             const size_t length = words::text_length(text);
+            if constexpr (is_device_work) skip(thread, i, succeeded(result), a...);
             close_poll(thread);
             if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) continue;
             Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
@@ -332,7 +333,6 @@ struct Thunk<Row, R(A...)> {
             slot->exit = left;
             fill(slot, i, result, a...);
             mark_captured(slot);
-            if constexpr (is_device_work) skip(thread, *slot);
             if (length != 0) slot->word[2] = length;
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);
@@ -340,11 +340,14 @@ struct Thunk<Row, R(A...)> {
         if (is_current(thread)) after_call(thread, entered, left, Row::kind, Row::id, blocks);
     }
 
-    // One operation of several in a call gets no events of ours.
-    static void skip(ThreadState& thread, const Slot& slot) {
+    // One operation of several in a call gets no events of ours. Also where it is not recorded.
+    static void skip(ThreadState& thread, size_t index, bool has_succeeded, const A&... a) {
+        if (!may_time()) [[likely]]
+            return;
+        uint64_t words[4];
+        Row::Words::store(words, Arguments(a...), has_succeeded, index);
         constexpr int word = stream_word(Row::kind, Row::traits);
-        if (may_time()) [[unlikely]]
-            skip_timing(thread, as_stream(slot.word[word & 3]), has<Row>(traits::per_thread));
+        skip_timing(thread, as_stream(words[word & 3]), has<Row>(traits::per_thread));
     }
 
     // False in a child that was forked inside the call and returns from it: the slot is its parent's.
@@ -457,8 +460,7 @@ struct Thunk<Row, R(A...)> {
         uint64_t words[4];
         Row::Words::store(words, Arguments(a...), true);
         if constexpr (object == traits::of_stream)
-            stream_is_born(words[0],
-                           Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
+            stream_is_born(words[0], Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
                            (words[2] & CU_STREAM_NON_BLOCKING) != 0);
         else
             context_is_born(words[0]);

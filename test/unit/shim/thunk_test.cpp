@@ -75,6 +75,19 @@ using Begins =
 using Ends = Thunk<Row<EventKind::group, traits::group_ends, api_ncclGroupEnd>, CUresult(CUstream, int)>;
 using Collective = Thunk<Row<EventKind::collective, 0, api_ncclAllReduce>, CUresult(CUstream, int)>;
 
+// Several copies in one call.
+struct Batch {
+    static constexpr ApiId id = api_cuMemcpyBatchAsync;
+    static constexpr EventKind kind = EventKind::copy;
+    static constexpr uint32_t traits = 0;
+    using Words =
+        words::Words<words::each<0, 1, words::item<0>, words::item<0>, words::constant<64>, words::arg<2>>>;
+    static void* real() {
+        return reinterpret_cast<void*>(+[](const uint64_t*, int, CUstream) { return CUDA_SUCCESS; });
+    }
+};
+using Batches = Thunk<Batch, CUresult(const uint64_t*, int, CUstream)>;
+
 CUstream stream(uint64_t value) { return reinterpret_cast<CUstream>(value); }
 CUresult succeed(CUstream, int) { return CUDA_SUCCESS; }
 
@@ -219,6 +232,31 @@ TEST_CASE("polls of one handle share an event until it is ready", "[thunk]") {
         CHECK(recording.complete(1));
         CHECK(recording.slot(3).word[1] == 1);
     }
+}
+
+TEST_CASE("what uploads a graph or moves memory lies between operations", "[thunk]") {
+    const auto fences = [](ApiId api) {
+        return fence_word(api_traits[api].kind, api_traits[api].traits) != kNoStream;
+    };
+    CHECK(fences(api_cuGraphUpload));
+    CHECK(fences(api_cuMemPrefetchAsync));
+    CHECK_FALSE(fences(api_cuStreamIsCapturing));
+    CHECK_FALSE(fences(api_cuStreamSynchronize));
+}
+
+TEST_CASE("copies of a batch lie between operations, recorded or not", "[thunk]") {
+    const uint64_t targets[3] = {0x1000, 0x2000, 0x3000};
+    const uint32_t slots = GENERATE(64, 2);  // room for all, and for two
+    Recording recording(slots);
+    recording.page().timing = 1;
+    recording.page().window_until = UINT64_MAX;
+    StreamUse* use = hold(key_of(thread_state, 0x5000, false), thread_state);
+    REQUIRE(use != nullptr);
+    const uint32_t before = use->uses;
+    CHECK(Batches::call(targets, 3, stream(0x5000)) == CUDA_SUCCESS);
+    CHECK(recording.count() == (slots < 3 ? slots : 3));
+    CHECK(use->uses == before + 3);
+    release(*use);
 }
 
 TEST_CASE("calls inside NCCL carry its number, those beside it none", "[thunk]") {
