@@ -34,10 +34,12 @@ End end_of(const Stamps& stamps, const EventFacts& event) {
     const Moments& stamp = stamps.end;
     const int64_t low = earliest(stamps);
     const bool waited = stamp.ns - stamps.recorded_ns > event.idle_ns;
+    // Bounds say so only where it did wherever the stamp lies: the thread may have recorded it long after.
+    const bool has_surely = stamp.low_ns - stamps.recorded_ns > event.idle_ns;
     const int64_t ns = stamp.ns - event.ns;
     const int64_t off = std::max(event.high_ns - event.ns, event.ns - event.low_ns);
-    const int64_t high = std::max(low, stamp.high_ns - (waited ? event.low_ns : 0));
-    return {waited, waited ? std::clamp(stamp.low_ns - event.high_ns, low, high) : low,
+    const int64_t high = std::max(low, stamp.high_ns - (has_surely ? event.low_ns : 0));
+    return {waited, has_surely ? std::clamp(stamp.low_ns - event.high_ns, low, high) : low,
             std::clamp(ns, low, high), high, stamp.likely_ns + off};
 }
 

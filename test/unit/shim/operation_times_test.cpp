@@ -159,6 +159,17 @@ TEST_CASE("an end event that came late says little", "[operation_times]") {
     CHECK_FALSE(observe(late, kEvent).is_whole);
 }
 
+TEST_CASE("bounds take an event for one that waited only where that is sure", "[operation_times]") {
+    //  host    |10 launch 14| ··· the thread has lost its processor ··· |recorded 100
+    //  stream           18 ██ 20                                        |····end 80…130····|
+    Stamps late = with_start(stamps(10'000, 14'000, 105'000), 12'500);
+    late.recorded_ns = 100'000;
+    late.end = {80'000, 105'000, 130'000, 25'000};
+    const OperationTimes times = times_of(late, kEvent, {kDelay, kFromEnter, kUnknown});
+    CHECK(times.end_low_ns <= 20'000);
+    CHECK(times.end_high_ns == 130'000);
+}
+
 TEST_CASE("a copy that the call waits for is over when it returns", "[operation_times]") {
     //  host    |10 copy ··············· 60|
     //  stream        18 ██████████████ 60   |end|62.5
