@@ -72,8 +72,11 @@ Guess start_by_delay(const Stamps& stamps, const Usual& usual) {
     return guess;
 }
 
+// A clock that is not sure can make one that nothing takes.
+bool is_known(const Spread& duration) { return duration.is_known && duration.ns >= 0; }
+
 Guess start_by_duration(const End& end, const Spread& duration) {
-    if (!duration.is_known || !end.waited) return kNoGuess;
+    if (!is_known(duration) || !end.waited) return kNoGuess;
     return {end.ns - duration.ns, end.likely_ns + half_of(duration)};
 }
 
@@ -82,7 +85,7 @@ void guess_end(OperationTimes& times, const End& end, const Guess& start, const 
                const Spread& duration) {
     const int64_t last_ns = stamps.blocking ? std::min(end.ns, stamps.exit_ns) : end.ns;
     const int64_t rest_ns = std::max<int64_t>(0, last_ns - times.start_ns);
-    if (duration.is_known && duration.ns <= rest_ns && !stamps.blocking) {
+    if (is_known(duration) && duration.ns <= rest_ns && !stamps.blocking) {
         times.end_ns = times.start_ns + duration.ns;
         times.likely_ns = start.likely_ns + half_of(duration);
         return;

@@ -170,6 +170,15 @@ TEST_CASE("bounds take an event for one that waited only where that is sure", "[
     CHECK(times.end_high_ns == 130'000);
 }
 
+TEST_CASE("no operation ends before it starts, whatever those alike are said to take", "[operation_times]") {
+    const Spread impossible = {true, -5'000, -4'000, -3'000};
+    for (const int64_t end_ns : {16'000, 18'000, 30'000, 60'000}) {
+        const OperationTimes times = times_of(with_start(stamps(10'000, 14'000, end_ns), 12'500), kEvent,
+                                              {kDelay, kFromEnter, impossible});
+        CHECK(times.start_ns <= times.end_ns);
+    }
+}
+
 TEST_CASE("a copy that the call waits for is over when it returns", "[operation_times]") {
     //  host    |10 copy ··············· 60|
     //  stream        18 ██████████████ 60   |end|62.5
