@@ -12,6 +12,8 @@ constexpr uint32_t kFirstEvents =
 constexpr uint32_t kUsualEvents = 8192;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kVisitNs = 5 * kMillisecond;
+constexpr int64_t kLastVisitsNs = 150 * kMillisecond;  // all together: the process waits
+constexpr int64_t kEndedVisitsNs = 50 * kMillisecond;
 constexpr int64_t kAnchorBusyNs = 20 * kMillisecond;
 constexpr int64_t kAnchorIdleNs = 7'000 * kMillisecond;
 constexpr int64_t kHoldNs = 2'000 * kMillisecond;  // for what is still to be learnt about empty queues
@@ -23,6 +25,9 @@ constexpr int kMostWishes = 16;
 constexpr int64_t kWishesPerNs = 10'000 * kMillisecond;
 constexpr int64_t kWishEveryNs = 10 * kMillisecond;
 constexpr int64_t kSureNs = 500;
+
+// Here: what is not read now never is.
+bool is_last(const Moment& now) { return now.ending || now.reading; }
 
 }  // namespace
 
@@ -65,12 +70,13 @@ CUresult ContextHarvest::work(const Moment& now) {
         if (result != CUDA_SUCCESS) return failed("cuCtxGetDevice", result);
         device_ = device;
     }
-    result = fill_pool();
+    if (!is_last(now)) result = fill_pool();
     if (result == CUDA_SUCCESS && !anchors_.is_open()) {
         result = anchors_.open(calls_);
         if (result != CUDA_SUCCESS) return failed(anchors_.failed_call(), result);
     }
-    const int64_t until_ns = trace_now_ns() + kVisitNs;
+    const int64_t until_ns = is_last(now) ? now.mono_ns + (now.ending ? kLastVisitsNs : kEndedVisitsNs)
+                                          : trace_now_ns() + kVisitNs;
     is_behind_ = false;
     for (auto& [id, stream] : streams_)
         if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest(stream, until_ns);
@@ -79,7 +85,7 @@ CUresult ContextHarvest::work(const Moment& now) {
     if (result == CUDA_SUCCESS) result = anchor(now);
     if (result != CUDA_SUCCESS) return result;
     // Until then most of what its clock does would have to be taken for possible.
-    if (anchors_.clock().is_settled() || now.ending) map_stamps();
+    if (anchors_.clock().is_settled() || is_last(now)) map_stamps();
     settle(now);
     wish(now);
     return CUDA_SUCCESS;
@@ -106,7 +112,7 @@ CUresult ContextHarvest::anchor(const Moment& now) {
     // In an open window, too: what it holds is not stored yet.
     const bool is_busy = has_work() || live->timing.load(std::memory_order_relaxed) != 0;
     const int64_t every_ns = is_busy ? kAnchorBusyNs : kAnchorIdleNs;
-    if (!now.ending && now.mono_ns - anchors_.newest_ns() < every_ns) return CUDA_SUCCESS;
+    if (!is_last(now) && now.mono_ns - anchors_.newest_ns() < every_ns) return CUDA_SUCCESS;
     const CUresult result = anchors_.take();
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
 }
@@ -217,7 +223,7 @@ void ContextHarvest::settle(const Moment& now) {
         const Held& held = held_.front();
         const Usual usual = delays_.usual(held.operation.operation, held.operation.alike);
         const OperationTimes times = times_of(held.stamps, anchors_.event_facts(), usual);
-        const bool is_final = times.queued || delays_.is_sure(held.operation.operation) || now.ending ||
+        const bool is_final = times.queued || delays_.is_sure(held.operation.operation) || is_last(now) ||
                               now.mono_ns - held.since_ns > kHoldNs || held_.size() > kMostHeld;
         if (!times.queued) last_what_ = held.operation.what;
         if (!is_final) return;

@@ -246,10 +246,11 @@ void Database::run(const char* sql) {
     check(base_.get(), sqlite3_exec(base_.get(), sql, nullptr, nullptr, nullptr));
 }
 
-Statement Database::insertion_of(Rows& rows) {
+Statement Database::insertion_of(Rows& rows, Refused refused) {
     const std::string source = std::string("new_") + rows.table();
     check(base_.get(), sqlite3_create_module(base_.get(), source.c_str(), &rows_module, &rows));
-    return prepare(std::string("INSERT INTO \"") + rows.table() + "\" SELECT * FROM " + source);
+    const char* insert = refused == Refused::skip ? "INSERT OR IGNORE INTO \"" : "INSERT INTO \"";
+    return prepare(std::string(insert) + rows.table() + "\" SELECT * FROM " + source);
 }
 
 // In WAL mode only a FULL commit reaches the disk; the setting cannot change inside a transaction.

@@ -57,8 +57,10 @@ class Database {
     void run(const char* sql);  // may be several statements
     Statement prepare(std::string_view sql) { return Statement(base_.get(), sql); }
 
-    // Binds the block to its table, for good: the statement reads whatever the block then holds.
-    Statement insertion_of(Rows& rows);
+    // Binds the block to its table, for good: the statement reads whatever the block then holds. A row that
+    // cannot be there is an error, or it is left out.
+    enum class Refused { fail, skip };
+    Statement insertion_of(Rows& rows, Refused refused = Refused::fail);
 
     void begin(bool durable);  // durable: on disk when commit returns
     void commit();

@@ -36,7 +36,7 @@ constexpr int64_t kSteppedPatienceNs = 2'000 * kMillisecond;
 
 int64_t patience(const Moment& now) {
     if (live->clock_kind == kTestClock) return kSteppedPatienceNs;
-    return now.ending ? kLastPatienceNs : kPatienceNs;
+    return now.ending || now.reading ? kLastPatienceNs : kPatienceNs;
 }
 
 bool is_operation(const Event& event) {

@@ -49,9 +49,9 @@ struct Live {
 // Points to a zero page until lifecycle starts recording.
 extern constinit Live* live;
 
-// What the thread that ends the process and the writer tell each other: device times can be read now, or
-// never.
-enum LastLook : uint32_t { kLookNotYet = 0, kLookWanted = 1, kLooked = 2 };
+// What the thread that ends the process or a context (kReadWanted, as often as it happens) and the writer
+// tell each other: device times can be read now, or never.
+enum LastLook : uint32_t { kLookNotYet = 0, kLookWanted = 1, kLooked = 2, kReadWanted = 3 };
 
 inline bool resting() { return live->doing.load(std::memory_order_relaxed) == kResting; }
 inline bool recording() { return live->doing.load(std::memory_order_relaxed) == kRecording; }

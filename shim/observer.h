@@ -32,7 +32,8 @@ struct TimedOperation {
 struct Moment {
     int64_t mono_ns;  // of the trace's clock
     int64_t real_ns;
-    bool ending;  // the process exits: the last time
+    bool ending;           // the process exits: the last time
+    bool reading = false;  // a context ends: what is done in it is read now, or never
 };
 
 class Observer {

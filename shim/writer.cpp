@@ -26,6 +26,7 @@ constexpr size_t kStackBytes = 512 * 1024;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kEndNs = 2'000 * kMillisecond;
 constexpr int64_t kStandstillNs = 250 * kMillisecond;
+constexpr int64_t kReadNs = 100 * kMillisecond;
 
 enum class Stage : uint32_t { starting, failed, running, paused, finished };
 
@@ -167,10 +168,24 @@ bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<con
 }
 
 void look_once_more() {
-    if (stage.load() != Stage::running || live->last_look.exchange(kLookWanted) != kLookNotYet) return;
+    if (stage.load() != Stage::running) return;
+    const uint32_t before = live->last_look.exchange(kLookWanted);
+    if (before == kLookWanted || before == kLooked) return;
     wake_writer();
     const auto looks = [] { return stage.load() == Stage::running && live->last_look.load() == kLookWanted; };
     wait_for_writer(looks, kStandstillNs, kStandstillNs);
+}
+
+void read_before_context_ends() {
+    uint32_t state = kLookNotYet;
+    if (stage.load() != Stage::running || !live->last_look.compare_exchange_strong(state, kReadWanted))
+        return;
+    const KeepErrno keep;
+    wake_writer();
+    const auto reads = [] { return stage.load() == Stage::running && live->last_look.load() == kReadWanted; };
+    wait_for_writer(reads, kReadNs, kReadNs);
+    state = kReadWanted;
+    live->last_look.compare_exchange_strong(state, kLookNotYet);
 }
 
 void finish_writer() {

@@ -21,4 +21,7 @@ void finish_writer();
 // read afterwards.
 void look_once_more();
 
+// Any thread, before a call that may end a context: waits at most 100 ms until what is done in it is read.
+void read_before_context_ends();
+
 }  // namespace gpushim::shim

@@ -78,6 +78,7 @@ Ended WriterLoop::run() {
     while (!is_ending()) {
         const bool was_called = live->awake.exchange(0) != 0;
         if (live->last_look.load() == kLookWanted) look_last();
+        if (live->last_look.load() == kReadWanted) read_now();
         // On the test clock never beside the program: only while a thread of it waits for that.
         if ((clock_ != kTestClock || was_called) && pass_is_due(read_pair(clock_).ticks)) pass();
         if (store_ == nullptr) return Ended::lost;
@@ -152,6 +153,16 @@ void WriterLoop::look_last() {
     show_progress();
 }
 
+void WriterLoop::read_now() {
+    drain_.scan(false);
+    Moment moment = now(false);
+    moment.reading = true;
+    if (!drain_.has_news() || commit()) observers_.look(moment);
+    uint32_t wanted = kReadWanted;
+    live->last_look.compare_exchange_strong(wanted, kLookNotYet);
+    show_progress();
+}
+
 void WriterLoop::finish() {
     bool written = store_ != nullptr;
     while (written) {
@@ -159,6 +170,8 @@ void WriterLoop::finish() {
         if (!drain_.has_news()) break;
         written = commit();
     }
+    // Twice where it was not done before: what one of them closes is another's to write.
+    if (written && live->last_look.load() != kLooked) observers_.look(now(true));
     if (written) observers_.look(now(true));
     if (written && observers_.have_rows()) written = commit();
     store_.reset();

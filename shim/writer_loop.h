@@ -53,6 +53,7 @@ class WriterLoop {
     bool is_worth_a_commit(int64_t now_ns) const;
     bool commit();
     void look_last();
+    void read_now();
     void finish();
     void watch_files();
     bool lose_files();

@@ -14,6 +14,7 @@
 #include "../names.h"
 #include "../pacing.h"
 #include "../recorder.h"
+#include "../writer.h"
 #include "api.h"
 #include "captures.h"
 #include "counters.h"
@@ -438,7 +439,10 @@ struct Thunk<Row, R(A...)> {
     // Before the call: what has to be so while it is under way.
     static void beginning([[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) captures.fetch_add(1, std::memory_order_relaxed);
-        if constexpr (ends_context) context_is_ending(context_to_end(a...));
+        if constexpr (ends_context) {
+            if (may_time()) read_before_context_ends();
+            context_is_ending(context_to_end(a...));
+        }
         if constexpr (Row::kind == EventKind::died && object == traits::of_stream)
             stream_is_gone(Row::Words::first(Arguments(a...)));
     }

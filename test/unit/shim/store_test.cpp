@@ -243,6 +243,20 @@ TEST_CASE("a batch that could not be written goes in later, once", "[store]") {
     CHECK(trace.ledger() == "604|604|0|0|0|0");
 }
 
+TEST_CASE("what an observer says twice keeps nothing out", "[store]") {
+    Trace trace;
+    RowsOf<4> times{"launch_device"};
+    times.add(100, 5, 20, 1);
+    times.add(100, 6, 21, 1);
+    times.add(200, 5, 20, 1);
+    Rows* const observed[] = {&times};
+    const uint64_t open[] = {3};
+    const RingProgress ring = {1, 9, open, {}};
+    CHECK(trace.store().write({{}, {&ring, 1}, {}, 1'000, observed}));
+    CHECK(trace.ask("SELECT enter_ns, start_offset_ns FROM launch_device") == "100|5 ; 200|5");
+    CHECK(trace.ask("SELECT count(*) FROM ring_commit") == "1");
+}
+
 TEST_CASE("readers do not keep the writer from writing", "[store]") {
     Trace trace;
     Events events;
