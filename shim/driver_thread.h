@@ -1,7 +1,7 @@
 // The thread on which we call the driver. It shares the program's descriptors, for the driver keeps files
 // open and the writer has a table of its own (descriptors.h); and a driver that makes us wait does not make
 // the rings wait. It does one piece of work at a time, and nothing while there is none. Hooks pass its calls
-// on unseen.
+// on unseen. A fork waits until it is out of its work, at most 20 ms, and it begins none meanwhile.
 #pragma once
 
 #include <cstdint>
