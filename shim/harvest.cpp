@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -252,9 +253,14 @@ void Harvest::look_at_windows(const Moment& now) {
 }
 
 void Harvest::stored(std::span<const Event> events, std::span<const TimedOperation> timed) {
+    // Of a timed one its stream's context is known; of others the thread's current one is taken for it.
+    std::unordered_map<int64_t, uint32_t> of_streams;
+    if (contexts_.size() > 1)
+        for (const TimedOperation& operation : timed) of_streams[operation.enter_ns] = operation.context;
     for (const Event& event : events) {
         if (!is_operation(event)) continue;
-        const int64_t device = device_of(event.slot.context);
+        const auto known = of_streams.find(event.enter_ns);
+        const int64_t device = device_of(known != of_streams.end() ? known->second : event.slot.context);
         if (device != kNull) windows_.given(device, event.enter_ns);
     }
     timed_.insert(timed_.end(), timed.begin(), timed.end());

@@ -54,6 +54,17 @@ class Accuracy(unittest.TestCase):
         for share in (0.05, 0.2, 0.5):
             self.kept(["training", "starved_by_work"], GPUSIM_JITTER=share)
 
+    def test_windows_count_by_device(self):
+        workload = WORKLOADS["two_devices"]
+        with tempfile.TemporaryDirectory() as folder:
+            traced, = record.record(folder, workload, **record.box_knobs(workload, GPUSHIM_BUDGET="100%"))
+            base = sqlite3.connect(traced.trace)
+            windows = base.execute("SELECT device_id, operations, timed FROM window").fetchall()
+            base.close()
+        self.assertEqual({device for device, _, _ in windows}, {0, 1})
+        for device, operations, timed in windows:
+            self.assertEqual(operations, timed, device)
+
     def test_without_device_times(self):
         for name in STEADY:
             with self.subTest(name):
