@@ -1,5 +1,5 @@
-// The driver's functions that reading device times takes, past every hook. Looked up once; the writer's
-// thread only, and only while driver_usable().
+// The driver's functions that reading device times takes, past every hook. Looked up once; the
+// driver's thread (driver_thread.h) only, and only while driver_usable().
 #pragma once
 
 #include "hooks/driver_api.h"

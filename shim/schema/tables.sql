@@ -293,7 +293,7 @@ CREATE TABLE device_clock (
   event_ns INTEGER,                -- what an event takes on the device, between operations that wait
   record_ns INTEGER,               -- what recording one takes of the program's thread
   latency_ns INTEGER,              -- from a launch call's return to the start on an empty queue
-  latency_spread_ns INTEGER,       -- between its 5th and 95th percentile
+  latency_spread_ns INTEGER,       -- how wide the range is in which 95 of 100 lie
   PRIMARY KEY (mono_ns, context_id)
 ) WITHOUT ROWID;
 
