@@ -18,7 +18,8 @@ constexpr int64_t kAnchorBusyNs = 20 * kMillisecond;
 constexpr int64_t kAnchorIdleNs = 7'000 * kMillisecond;
 constexpr int64_t kHoldNs = 2'000 * kMillisecond;  // for what is still to be learnt about empty queues
 constexpr size_t kMostHeld = 30'000;
-constexpr size_t kMostStreams = 1024;  // remembered without work
+constexpr size_t kMostStamped = 65'536;  // where no anchor can be had, the oldest keep the host's times
+constexpr size_t kMostStreams = 1024;    // remembered without work
 // Wishes for a queue before an operation: they cost the program's thread some records.
 constexpr uint32_t kEventsBefore = 16;
 constexpr int kMostWishes = 16;
@@ -165,18 +166,29 @@ CUresult ContextHarvest::read(Stream& stream, const TimedOperation& operation) {
     // Two calls at the same time: which of them came first in the stream is not known.
     stamped.has_before = stream.has_end && stream.exit_ns <= operation.enter_ns;
     stamped.before_ns = stream.end_ns;
+    const int64_t rounding_ns = std::max(anchors_.rounding_ns(stamped.end_ns),
+                                         stamped.has_start ? anchors_.rounding_ns(stamped.start_ns) : 0);
+    stamped.rounding_ns = std::max(rounding_ns, stream.rounding_ns);
+    stream.rounding_ns = rounding_ns;
     stamped.seen_ns = trace_now_ns();
     if (stamped.has_start && stamped.has_before && !operation.fenced)
         anchors_.saw_distance(stamped.start_ns - stamped.before_ns);
     stream.has_end = true;
     stream.end_ns = stamped.end_ns;
     stream.exit_ns = operation.exit_ns;
+    if (stamped_.size() >= kMostStamped)
+        stamped_.erase(stamped_.begin(), stamped_.begin() + kMostStamped / 2);
     stamped_.push_back(stamped);
     return CUDA_SUCCESS;
 }
 
 Stamps ContextHarvest::stamps_of(const Stamped& stamped) const {
-    const DeviceClock& clock = anchors_.clock();
+    const auto moment = [&](double device_ns) {
+        Moments at = anchors_.clock().at(device_ns);
+        at.low_ns -= stamped.rounding_ns;
+        at.high_ns += stamped.rounding_ns;
+        return at;
+    };
     const TimedOperation& operation = stamped.operation;
     Stamps stamps = {};
     stamps.enter_ns = operation.enter_ns;
@@ -186,9 +198,9 @@ Stamps ContextHarvest::stamps_of(const Stamped& stamped) const {
     stamps.blocking = operation.blocking;
     stamps.has_start = stamped.has_start;
     stamps.has_before = stamped.has_before;
-    if (stamped.has_start) stamps.start = clock.at(stamped.start_ns);
-    if (stamped.has_before) stamps.before = clock.at(stamped.before_ns);
-    stamps.end = clock.at(stamped.end_ns);
+    if (stamped.has_start) stamps.start = moment(stamped.start_ns);
+    if (stamped.has_before) stamps.before = moment(stamped.before_ns);
+    stamps.end = moment(stamped.end_ns);
     // It was recorded after the call, and the host has seen it.
     stamps.end.low_ns = std::max(stamps.end.low_ns, std::min(operation.exit_ns, stamps.end.high_ns));
     stamps.end.high_ns = std::min(stamps.end.high_ns, std::max(stamped.seen_ns, stamps.end.low_ns));

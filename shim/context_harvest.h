@@ -1,6 +1,7 @@
 // What the operations of one context that got events of ours did on its device: reads the stamps of those
 // that are done, gives the events back, and turns stamps into times once the device's clock is known on both
-// sides. The writer's thread only; visit() is between enter_context() and leave_context().
+// sides. The driver's thread while it has work, else the writer's (driver_thread.h); visit() is between
+// enter_context() and leave_context().
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,7 @@ class ContextHarvest {
         TimedOperation operation;
         double start_ns, before_ns, end_ns;  // of the device's clock
         bool has_start, has_before;
+        int64_t rounding_ns;  // of any of them
         int64_t seen_ns;
     };
     struct Held {
@@ -62,7 +64,8 @@ class ContextHarvest {
     };
     struct Stream {
         std::deque<TimedOperation> pending;
-        double end_ns = 0;    // of the newest that is done
+        double end_ns = 0;  // of the newest that is done
+        int64_t rounding_ns = 0;
         int64_t exit_ns = 0;  // when its call returned
         bool has_end = false;
     };

@@ -88,8 +88,8 @@ CUresult DeviceAnchors::add(const Seen& seen) {
         const CUresult result = read(seen.event, device_ns);
         if (result != CUDA_SUCCESS) return result;
     }
-    const auto rounding_ns = static_cast<int64_t>(std::ceil((device_ns - newest_device_ns_) * kFloatShare));
-    clock_.add(device_ns, seen.low_ns - rounding_ns, seen.high_ns + rounding_ns);
+    const int64_t rounded_ns = rounding_ns(device_ns);
+    clock_.add(device_ns, seen.low_ns - rounded_ns, seen.high_ns + rounded_ns);
     newest_ = static_cast<size_t>(std::find(events_.begin(), events_.end(), seen.event) - events_.begin());
     newest_device_ns_ = device_ns;
     newest_ns_ = seen.high_ns;
@@ -102,6 +102,10 @@ CUresult DeviceAnchors::read(CUevent event, double& device_ns) {
     if (result != CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
     device_ns = newest_device_ns_ + static_cast<double>(elapsed_ms) * 1e6;
     return result;
+}
+
+int64_t DeviceAnchors::rounding_ns(double device_ns) const {
+    return static_cast<int64_t>(std::ceil(std::abs(device_ns - newest_device_ns_) * kFloatShare));
 }
 
 // Events back to back: as far apart as one takes on the device, or as recording one takes if that is longer.

@@ -27,6 +27,8 @@ class DeviceAnchors {
 
     // When an event was stamped, on the device's clock.
     CUresult read(CUevent event, double& device_ns);
+    // What was read just now may be off by so much: elapsed times are floats.
+    int64_t rounding_ns(double device_ns) const;
 
     const DeviceClock& clock() const { return clock_; }
     int64_t newest_ns() const { return newest_ns_; }  // when, on the host

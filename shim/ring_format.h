@@ -54,8 +54,8 @@ enum class EventKind : uint8_t {
             // texts follow in kText slots: the name of the domain, then what the program says
     graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1:
                     // those were all
-    graph_nodes,  // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
-                  // copy's bytes or kNotTold); handle 0: only one
+    graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
+                    // copy's bytes or kNotTold); handle 0: only one
 };
 
 // What an event of kind `graph` changes in an executable graph: its fourth word. The second is the node, the

@@ -51,6 +51,15 @@ WORKLOAD(sparse, 1, 400, "a kernel of 50 us every 5 ms, synchronised: never a qu
     }
 }
 
+// So far from an anchor an elapsed time, a float in ms, is rounded to half a microsecond.
+WORKLOAD(rare, 1, 60, "two kernels of 50 us every 6.7 s") {
+    for (int64_t i = 0; i < run.steps; ++i) {
+        for (int n = 0; n < 2; ++n) launch(kernel(50 * kMicrosecond));
+        CU(cuCtxSynchronize());
+        work(6'700 * kMillisecond + i * 1'037);
+    }
+}
+
 WORKLOAD(sync_every_kernel, 1, 4'000, "kernels of 20 us, a synchronisation after each") {
     const CUstream stream = make_stream();
     for (int64_t i = 0; i < run.steps; ++i) {

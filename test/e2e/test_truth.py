@@ -115,8 +115,9 @@ class Truth(preload.PreloadCase):
         self.check(found)
 
     def test_while_device_times_are_taken(self):
-        self.traced([sys.executable, "-B", TRAIN, "--ranks", "2", *STEPS], stderr=None, GPUSIM_CLOCK="stepped",
-                    GPUSIM_DEVICES=2, GPUSHIM_BUDGET="100%", GPUSIM_TRUTH=f"{self.folder}/truth.%p")
+        train = [sys.executable, "-B", TRAIN, "--ranks", "2", *STEPS]
+        self.traced(train, stderr=None, GPUSIM_CLOCK="stepped", GPUSIM_DEVICES=2, GPUSHIM_BUDGET="100%",
+                    GPUSIM_TRUTH=f"{self.folder}/truth.%p")
         traces = self.traces()
         self.assertEqual(len(traces), 2)
         for trace in traces:
