@@ -13,6 +13,8 @@ namespace gpushim::analysis {
 
 namespace {
 
+constexpr int64_t kSlotNs = 10'000'000'000;  // whose first part is timed
+
 struct Trust {
     bool recorded = false;  // any trace is of a schema that has device times
     int64_t windows = 0, operations = 0, timed = 0, legacy_events = 0;
@@ -139,6 +141,8 @@ void write_cost(const Trust& trust, Report& report) {
     if (own)
         report.line("cost    " + percent(*own) + " of the busiest thread's time" +
                     (trust.budget ? ", of " + percent(*trust.budget) + " allowed" : "") +
+                    // The slot it began in was paid for in advance.
+                    (trust.budget && *own > *trust.budget && trust.span_ns < kSlotNs ? " in each 10 s" : "") +
                     "; the writer took " + percent(*writer) + " of a core");
     if (trust.legacy_events != 0)
         report.line("note    " + count_text(trust.legacy_events) +

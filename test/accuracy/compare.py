@@ -45,10 +45,17 @@ def read_truth(path):
     return calls, operations
 
 
-def span_of_calls(path):
-    """When the first call that made the device do something was entered, and the last one returned."""
-    rows = [line.rsplit("\t", 2) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
-    return min(int(row[1]) for row in rows), max(int(row[2]) for row in rows)
+def operations_of(path):
+    """[(start, end, device)], when the first of their calls was entered, and when the last one returned."""
+    operations, entered, returned = [], [], []
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            op, device, _, start, end, _, _, enter, left = line.split("\t")
+            if op in OPERATIONS:
+                operations.append((int(start), int(end), int(device)))
+                entered.append(int(enter))
+                returned.append(int(left))
+    return operations, min(entered), max(returned)
 
 
 def read_trace(path):

@@ -2,7 +2,7 @@
 import tempfile
 from typing import List, NamedTuple
 
-from compare import TOLERANCE_NS, Errors, read_truth, span_of_calls, union_ns
+from compare import TOLERANCE_NS, Errors, operations_of, read_truth, union_ns
 from record import box_knobs, record, report
 
 LIKELY = 0.95           # of the estimates are within their stated error
@@ -131,8 +131,7 @@ def true_share(workload, steps=None, seed=1, **more):
     """{device: busy share} of a run without the shim, from its first call to its end."""
     with tempfile.TemporaryDirectory() as folder:
         traced, = record(folder, workload, steps, seed, shim=False, **box_knobs(workload, **more))
-        _, operations = read_truth(traced.truth)
-        begin, end = span_of_calls(traced.truth)
+        operations, begin, end = operations_of(traced.truth)
     end = max(end, max(span[1] for span in operations))
     devices = {span[2] for span in operations}
     return {device: union_ns([span for span in operations if span[2] == device], begin, end) / (end - begin)
@@ -142,7 +141,7 @@ def true_share(workload, steps=None, seed=1, **more):
 def sampled(workload, seed, steps=None):
     true = true_share(workload, steps, seed)[0]
     with tempfile.TemporaryDirectory() as folder:
-        traced, = record(folder, workload, steps, seed, **box_knobs(workload))
+        traced, = record(folder, workload, steps, seed, truth=False, **box_knobs(workload))
         said = report([traced.trace])
     gpu, trust = said["gpus"][0], said["trust"]
     return Sampled(seed, len(gpu["windows"]), gpu["busy_share_low"], gpu["busy_share_high"],

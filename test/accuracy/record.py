@@ -47,12 +47,14 @@ def box_knobs(workload, opaque=False, event_factor=1, **more):
     return {**knobs, **more}
 
 
-def record(folder, workload, steps=None, seed=1, shim=True, **knobs):
+def record(folder, workload, steps=None, seed=1, shim=True, truth=True, **knobs):
     """Traced processes, those without a trace left out. Without the shim: the truths alone (trace None)."""
     folder = pathlib.Path(folder)
     around = preload.variables(folder) if shim else {}
+    if truth:
+        around["GPUSIM_TRUTH"] = f"{folder}/truth.%p"
     words = [WORKLOADS, workload.name, steps or workload.steps, seed]
-    done = box.run(words, {**around, "GPUSIM_TRUTH": f"{folder}/truth.%p", **knobs}, timeout=200)
+    done = box.run(words, {**around, **knobs}, timeout=200)
     if done.returncode != 0 or done.stderr:
         raise RuntimeError(f"{workload.name}: exit {done.returncode}: {done.stderr[-2000:]}")
     truths = {path.name.split(".")[1]: path for path in folder.glob("truth.*") if path.suffix != ".counts"}
@@ -60,7 +62,7 @@ def record(folder, workload, steps=None, seed=1, shim=True, **knobs):
         return [Traced(None, truth) for truth in truths.values()]
     traces = {path.name.split(".")[1]: path for path in folder.glob("trace.*.db")}
     # Children that a process forks before it uses the driver write into its own truth.
-    shared = next(iter(truths.values()))
+    shared = next(iter(truths.values()), None)
     return [Traced(trace, truths.get(pid, shared)) for pid, trace in sorted(traces.items())]
 
 

@@ -121,8 +121,8 @@ WORKLOAD(training, 1, 150, "input copy, 60 kernels of 5 to 100 us, 40 small ones
 }
 
 // Its share of time is not the same from minute to minute: what samples of a run are to tell.
-WORKLOAD(drifting, 1, 9'000,
-         "steps of 100 kernels of 20 and 100 us after host work that drifts over minutes") {
+WORKLOAD(drifting, 1, 12'000,
+         "steps of 60 kernels of 20 and 100 us after host work that drifts over minutes") {
     constexpr int64_t kLeastUs = 500, kMostUs = 9'500;
     Chance chance(run.seed);
     const CUstream stream = make_stream();
@@ -130,7 +130,7 @@ WORKLOAD(drifting, 1, 9'000,
     for (int64_t i = 0; i < run.steps; ++i) {
         work_us = std::clamp(work_us + chance.between(-150, 150), kLeastUs, kMostUs);
         work((work_us + chance.between(0, 500)) * kMicrosecond);
-        for (int n = 0; n < 100; ++n) launch(kernel((n % 3 == 0 ? 100 : 20) * kMicrosecond), stream);
+        for (int n = 0; n < 60; ++n) launch(kernel((n % 3 == 0 ? 100 : 20) * kMicrosecond), stream);
         CU(cuStreamSynchronize(stream));
     }
 }
