@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "rollup.h"
 #include "schema.h"
 #include "starts.h"
 #include "system.h"
@@ -132,9 +133,10 @@ struct Store::Parts {
     Parts(const std::string& path, Role role, TimedOperations& of_store)
         : base(path, Database::Open::write),
           timed(of_store),
-          translator(tables, timed, role == Role::recovery) {
+          translator(tables, timed, role == Role::recovery),
+          rollups(base, translator.series()) {
         for (Rows* rows : tables.all()) insertions.push_back(base.insertion_of(*rows));
-        for (size_t i = 0; i < Tables::kEventTables; ++i) starts.emplace_back(base, tables.all()[i]->table());
+        for (size_t i = 0; i < Tables::kInTime; ++i) starts.emplace_back(base, tables.all()[i]->table());
         translator.load(base);
         load_rings();
     }
@@ -144,10 +146,10 @@ struct Store::Parts {
         while (rows.step())
             counts[static_cast<uint64_t>(rows.number(0))] = {static_cast<uint64_t>(rows.number(1)),
                                                              static_cast<uint64_t>(rows.number(2))};
-        Statement moved = base.prepare("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'moved_starts'");
-        moved.step();
-        moved_before = moved_written = static_cast<uint64_t>(moved.number(0));
-        moved.step();
+        Statement facts =
+            base.prepare("SELECT key, value FROM meta WHERE key = 'moved_starts' OR key LIKE '%_left_out'");
+        while (facts.step()) facts_before[facts.text(0)] = static_cast<uint64_t>(facts.number(1));
+        facts_written = facts_before;
     }
 
     void translate(const Batch& batch);
@@ -155,7 +157,8 @@ struct Store::Parts {
     void insert(const Batch& batch);
     void write_rings(const Batch& batch);
     void write_drops(const RingProgress& ring, int64_t seen_ns);
-    void write_moved();
+    void write_counts();
+    void write_count(const char* key, uint64_t since_opened);
 
     struct Counts {
         uint64_t annex = 0;
@@ -165,20 +168,20 @@ struct Store::Parts {
     Tables tables;
     TimedOperations& timed;
     Translator translator;
+    Rollups rollups;
     std::vector<Statement> insertions;
     std::vector<Starts> starts;
     std::map<uint64_t, Counts> counts;
     std::map<uint64_t, std::array<uint64_t, kDrops>> drops;
     std::map<Key, std::array<uint64_t, 4>> seconds;  // second slots whose launch was still open, by its place
     std::vector<std::pair<int64_t, size_t>> order;
-    uint64_t moved_before = 0;
-    uint64_t moved_written = 0;
+    std::map<std::string, uint64_t, std::less<>> facts_before, facts_written;  // counts in meta
     int64_t synced_ns = 0;
 
     Statement ring_row = base.prepare("REPLACE INTO ring_commit VALUES (?, ?, ?, ?, ?, ?)");
     Statement clock_row = base.prepare("INSERT OR IGNORE INTO clock VALUES (?, ?, ?)");
     Statement drop_row = base.prepare("REPLACE INTO \"drop\" VALUES (?, ?, ?, ?)");
-    Statement moved_row = base.prepare("REPLACE INTO meta VALUES ('moved_starts', ?)");
+    Statement fact_row = base.prepare("REPLACE INTO meta VALUES (?, ?)");
 };
 
 // By time over all threads: so what made a handle comes before what uses it.
@@ -192,6 +195,8 @@ void Store::Parts::translate(const Batch& batch) {
     translator.end_of_batch(batch.watermark_ns);
     for (size_t i = 0; i < starts.size(); ++i) starts[i].place(*tables.all()[i]);
     timed.settle(tables);
+    rollups.add(tables);
+    rollups.add_device_times(batch.observed);
 }
 
 void Store::Parts::take(std::span<const Event> events, size_t index) {
@@ -240,12 +245,20 @@ void Store::Parts::write_rings(const Batch& batch) {
     }
 }
 
-void Store::Parts::write_moved() {
-    uint64_t moved = moved_before;
+void Store::Parts::write_counts() {
+    uint64_t moved = 0;
     for (const Starts& table : starts) moved += table.moved();
-    if (moved == moved_written) return;
-    moved_row.bind(1, static_cast<int64_t>(moved)).step();
-    moved_written = moved;
+    write_count("moved_starts", moved);
+    for (const auto& [key, times] : translator.left_out()) write_count(key, times);
+}
+
+void Store::Parts::write_count(const char* key, uint64_t since_opened) {
+    if (since_opened == 0) return;
+    const uint64_t all = facts_before[key] + since_opened;
+    uint64_t& written = facts_written[key];
+    if (all == written) return;
+    fact_row.bind(1, std::string_view(key)).bind(2, static_cast<int64_t>(all)).step();
+    written = all;
 }
 
 void Store::Parts::insert(const Batch& batch) {
@@ -257,16 +270,18 @@ void Store::Parts::insert(const Batch& batch) {
         if (blocks[i]->count() != 0) insertions[i].step();
     for (Rows* rows : batch.observed)
         if (rows->count() != 0) base.insertion_of(*rows).step();
+    rollups.write();
     write_rings(batch);
     for (const ClockPair& pair : batch.clock)
         clock_row.bind(1, pair.mono_ns)
             .bind(2, static_cast<int64_t>(pair.ticks))
             .bind(3, pair.real_ns)
             .step();
-    write_moved();
+    write_counts();
     base.commit();
     if (durable) synced_ns = now_ns;
     tables.clear();
+    rollups.clear();
 }
 
 bool Store::create(const char* path, const TraceIdentity& identity,
@@ -287,7 +302,8 @@ Store::Store(std::string path, Role role) : path_(std::move(path)), role_(role) 
 Store::~Store() = default;
 
 bool Store::connect() noexcept {
-    return parts_ != nullptr || without_throwing([&] { parts_ = std::make_unique<Parts>(path_, role_, timed_); });
+    return parts_ != nullptr ||
+           without_throwing([&] { parts_ = std::make_unique<Parts>(path_, role_, timed_); });
 }
 
 Store* Store::open(const char* path, Role role) noexcept {

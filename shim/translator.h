@@ -3,6 +3,7 @@
 // remembered here can be read back from the trace (load). The writer's thread only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "handles.h"
 #include "interned.h"
 #include "ranges.h"
+#include "series.h"
 #include "span_pairs.h"
 #include "streams.h"
 #include "tables.h"
@@ -38,6 +40,16 @@ class Translator {
     void end_of_batch(int64_t watermark_ns);
 
     std::vector<uint64_t>& unnamed() { return unnamed_; }
+
+    // Whether what was allocated by that row is held still: then load() needs it.
+    bool is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const;
+    SeriesList& series() { return series_; }
+    // What had no place: counts of meta, by key, since the trace was opened.
+    struct LeftOut {
+        const char* key;
+        uint64_t times;
+    };
+    std::array<LeftOut, 4> left_out() const;
 
   private:
     struct Call {  // an event with what all kinds need of it
@@ -91,10 +103,15 @@ class Translator {
     void nothing(const Call&);
 
     int64_t domain_id(std::string_view name);
-    SpanBegun said_with(const Call& call, std::string_view text);
+    SpanBegun said_with(const Call& call, std::string_view domain, std::string_view text);
     void load_spans(Database& base);
+    void add_step(int64_t enter_ns, int64_t thread, int64_t samples);
+    void add_range_step(const SpanBegun& step, int64_t thread, int64_t dur_ns);
     void add_call(const Call& call, int64_t target_id, int64_t stream_id);
     void add_sync(const Call& call, int64_t dur_ns, int64_t calls);
+    int64_t marker_series(const Call& call);
+    Series series_of(const Call& call, SeriesKind kind, int64_t stream_id = kNull) const;
+    void add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value);
     void profiler(const Call& call);
     int64_t shape_of(const Call& call, Life*& function);
     int64_t group_of(const Call& call, int64_t stream_id, const Life* function, int64_t& flags);
@@ -132,6 +149,7 @@ class Translator {
     Names names_;
     Apis apis_;
     Shapes shapes_;
+    SeriesList series_;
     Handles handles_;
     Streams streams_;
     AddressRanges ranges_;
