@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 2;
+constexpr uint32_t kRingVersion = 3;
 
 // What an event is; decides what its four words mean. `handle` words are the driver's own values.
 enum class EventKind : uint8_t {
@@ -52,10 +52,10 @@ enum class EventKind : uint8_t {
     span,   // a range or mark of the program's own (NVTX): what (span_word), depth of a push or pop, id of a
             // range or number of the category that is named, length of the texts, payload (a double); the
             // texts follow in kText slots: the name of the domain, then what the program says
-    graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1: those
-                    // were all
-    graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
-                    // copy's bytes or kNotTold); handle 0: only one
+    graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1:
+                    // those were all
+    graph_nodes,  // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
+                  // copy's bytes or kNotTold); handle 0: only one
 };
 
 // What an event of kind `graph` changes in an executable graph: its fourth word. The second is the node, the
@@ -134,7 +134,9 @@ struct Anchor {
 };
 constexpr size_t kAnchors = 256;
 
-enum class Drop : uint32_t { full, no_ring, writer_down, reader, count };
+// Why an event is not there: `reader`, `disk`: its ring was full because nothing could be written, as
+// somebody kept the trace open or there was little space on the disk.
+enum class Drop : uint32_t { full, no_ring, writer_down, reader, disk, count };
 constexpr size_t kDrops = static_cast<size_t>(Drop::count);
 
 // Whose slots these are, from `position` on until the next owner's. Threads have numbers of their own (1, 2,
