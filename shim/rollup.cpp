@@ -85,11 +85,19 @@ Rollups::Increment& Rollups::of(int64_t second, int64_t series) {
 void Rollups::add(const Rows& rows, const Columns& columns) {
     const int behind = rows.columns();
     if (!rows.has_extra()) return;
+    Increment* last = nullptr;  // what is alike comes in a row
+    int64_t last_series = 0, from_ns = 0;
     for (size_t i = 0; i < rows.count(); ++i) {
         const int64_t* row = rows.row(i);
         const int64_t series = columns.of_device ? series_.device_times_of(row[behind]) : row[behind];
         if (series == 0) continue;
-        Increment& sum = of(row[0] / kSecondNs, series);
+        if (series != last_series || row[0] < from_ns || row[0] >= from_ns + kSecondNs) {
+            const int64_t second = row[0] / kSecondNs;
+            last = &of(second, series);
+            last_series = series;
+            from_ns = second * kSecondNs;
+        }
+        Increment& sum = *last;
         const int64_t calls = columns.calls == kNone ? 1 : row[columns.calls];
         ++sum.events;
         sum.calls += calls;
@@ -99,7 +107,7 @@ void Rollups::add(const Rows& rows, const Columns& columns) {
         sum.min_ns = sum.min_ns == kNull ? dur_ns : std::min(sum.min_ns, dur_ns);
         sum.max_ns = std::max(sum.max_ns, dur_ns);  // kNull is the least number
         add_to(sum.sum_ns, dur_ns);
-        if (calls > 0) sum.durations.add(dur_ns / calls, static_cast<uint64_t>(calls));
+        if (calls > 0) sum.durations.add(calls == 1 ? dur_ns : dur_ns / calls, static_cast<uint64_t>(calls));
     }
 }
 

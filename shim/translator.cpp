@@ -150,11 +150,15 @@ void Translator::ask_name(Life& function) {
     unnamed_.push_back(function.handle);
 }
 
-int64_t Translator::shape_of(const Call& call, Life*& function) {
+Translator::CachedShape& Translator::cached_shape(const Call& call) {
+    const uint64_t grid = call.word(2);
+    return cached_shapes_[(call.word(0) >> 4 ^ grid * 31 ^ grid >> 32 ^ call.word(3)) * 0x9e3779b97f4a7c15 >>
+                          54];
+}
+
+int64_t Translator::shape_of(const Call& call, CachedShape& cached, Life*& function) {
     if (!call.succeeded) return shapes_.id({kNull, call.api, 0, 0, 0, 0});
     const uint64_t handle = call.word(0), grid = call.word(2), block = call.word(3);
-    CachedShape& cached =
-        cached_shapes_[(handle >> 4 ^ grid * 31 ^ grid >> 32 ^ block) * 0x9e3779b97f4a7c15 >> 54];
     const uint16_t api = call.event.slot.api;
     if (call.odd == nullptr && cached.function == handle && cached.grid == grid && cached.block == block &&
         cached.api == api && cached.life != nullptr && cached.life->id == cached.life_id &&
@@ -168,21 +172,38 @@ int64_t Translator::shape_of(const Call& call, Life*& function) {
     const int64_t id = shapes_.id({function->id, call.api, grid, block, call.odd != nullptr ? call.odd[0] : 0,
                                    cooperative | (call.odd != nullptr ? call.odd[1] : 0)});
     if (call.odd == nullptr && function != handles_.other_function())
-        cached = {handle, grid, block, api, function, function->id, id};
+        cached = {handle, grid, block, api, function, function->id, id, kNull, kNull, 0, 0};
     return id;
+}
+
+int64_t Translator::launch_series(const Call& call, CachedShape& cached, const Life* function,
+                                  int64_t stream_id) {
+    const int64_t name_id = function != nullptr ? function->name_id : kNull;
+    const bool is_cached = function != nullptr && cached.life == function && cached.life_id == function->id &&
+                           cached.api == call.api;
+    if (is_cached && cached.series != 0 && cached.stream_id == stream_id && cached.name_id == name_id &&
+        cached.flags == call.flags)
+        return cached.series;
+    Series series = series_of(call, SeriesKind::launch, stream_id);
+    series.object = name_id;
+    if (function != nullptr && name_id == kNull) series.detail[0] = function->id;
+    const int64_t id = series_.id(series);
+    if (!is_cached) return id;
+    cached.stream_id = stream_id;
+    cached.name_id = name_id;
+    cached.flags = call.flags;
+    return cached.series = id;
 }
 
 void Translator::launch(const Call& call) {
     Life* function = nullptr;
-    const int64_t shape_id = shape_of(call, function);
+    CachedShape& cached = cached_shape(call);
+    const int64_t shape_id = shape_of(call, cached, function);
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
     int64_t flags = call.flags;
     const int64_t group = group_of(call, stream_id, function, flags);
-    Series series = series_of(call, SeriesKind::launch, stream_id);
-    if (function != nullptr) series.object = function->name_id;
-    if (function != nullptr && function->name_id == kNull) series.detail[0] = function->id;
     tables_.launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, shape_id, group, flags,
-                       series_.id(series));
+                       launch_series(call, cached, function, stream_id));
     timed_.operation(call.event, tables_.launch);
 }
 

@@ -113,7 +113,18 @@ class Translator {
     Series series_of(const Call& call, SeriesKind kind, int64_t stream_id = kNull) const;
     void add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value);
     void profiler(const Call& call);
-    int64_t shape_of(const Call& call, Life*& function);
+    struct CachedShape {
+        uint64_t function, grid, block;
+        uint16_t api;
+        Life* life;
+        int64_t life_id;
+        int64_t shape_id;
+        // Of the newest of these launches, and what it counts to.
+        int64_t stream_id, name_id, flags, series;
+    };
+    CachedShape& cached_shape(const Call& call);
+    int64_t shape_of(const Call& call, CachedShape& cached, Life*& function);
+    int64_t launch_series(const Call& call, CachedShape& cached, const Life* function, int64_t stream_id);
     int64_t group_of(const Call& call, int64_t stream_id, const Life* function, int64_t& flags);
     Streams::Use use(const Call& call, uint64_t handle) const;
     int64_t stream_of(const Call& call, uint64_t handle);
@@ -161,13 +172,6 @@ class Translator {
 
     SpanPairs spans_;
     std::unordered_map<std::string, int64_t> domains_;
-    struct CachedShape {
-        uint64_t function, grid, block;
-        uint16_t api;
-        Life* life;
-        int64_t life_id;
-        int64_t shape_id;
-    };
     static constexpr size_t kCachedShapes = 1024;
     std::vector<CachedShape> cached_shapes_;
 };
