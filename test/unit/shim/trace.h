@@ -144,6 +144,7 @@ class Trace {
         INFO(Store::failure());
         REQUIRE(store_ != nullptr);
     }
+    void close() { store_.reset(); }
     Store& store() { return *store_; }
     void write(Events& events, std::vector<uint64_t> dropped = {}) {
         const bool written = events.write(*store_, std::move(dropped));
