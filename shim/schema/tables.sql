@@ -1,17 +1,18 @@
 -- One trace: what one process did. Written by the shim, append-only (only ring_commit and the counts in meta
--- are replaced, rollup is added to, and what takes too much room goes). Times are nanoseconds: `enter_ns` is CLOCK_MONOTONIC of this host and the row's id in every
--- event table, so that a table is in time order and a span of time is a range of rows; equal starts move by 1
--- ns. Everything else is relative to it. NULL means: not recorded. Schema version: PRAGMA user_version;
--- history in README.md.
+-- are replaced, rollup is added to, and what takes too much room goes). Times are nanoseconds: `enter_ns` is
+-- CLOCK_MONOTONIC of this host and the row's id in every event table, so that a table is in time order and a
+-- span of time is a range of rows; equal starts move by 1 ns. Everything else is relative to it. NULL means:
+-- not recorded. Schema version: PRAGMA user_version; history in README.md.
 PRAGMA user_version = 3;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test),
 -- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),
 -- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit),
 -- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in the same ns as another of
--- their table and stand 1 ns later), names_left_out, functions_left_out (how often one had no place any more and
--- is called "(other)"; of a program's ranges only the number at their end), shapes_left_out (launches whose
--- geometry is not recorded), series_left_out (how often a series was not told apart from others).
+-- their table and stand 1 ns later), names_left_out, functions_left_out (how often one had no place any more
+-- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
+-- shapes_left_out (launches whose geometry is not recorded), series_left_out (how often a series was not told
+-- apart from others).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.

@@ -580,8 +580,8 @@ WHERE s.kind = 'sync' AND s.unfinished = 0
 GROUP BY s.api, s.target_kind;
 
 CREATE VIEW v_collective_total AS
-SELECT s.communicator, s.ranks, s.api, s.dtype, s.op, s.bytes, sum(t.events) AS calls, sum(t.bytes) AS sum_bytes,
-  sum(t.sum_ns) AS call_sum_ns
+SELECT s.communicator, s.ranks, s.api, s.dtype, s.op, s.bytes, sum(t.events) AS calls,
+  sum(t.bytes) AS sum_bytes, sum(t.sum_ns) AS call_sum_ns
 FROM v_series s JOIN v_series_total t ON t.series_id = s.id
 WHERE s.kind = 'collective' AND s.captured = 0 AND s.failed = 0 AND s.unfinished = 0
 GROUP BY s.communicator, s.api, s.dtype, s.op, s.bytes;

@@ -21,21 +21,22 @@ SELECT 'launch' AS kind, l.flags & 47 AS flags, s.api_id, l.stream_id, h.name_id
 FROM launch l JOIN shape s ON s.id = l.shape_id JOIN handle h ON h.id = s.handle_id
 UNION ALL SELECT 'copy', flags, api_id, stream_id, NULL, NULL, NULL, direction, sides, NULL, NULL, NULL,
   enter_ns / 1000000000, 1, dur_ns, bytes FROM copy
-UNION ALL SELECT 'sync', flags, api_id, stream_id, NULL, NULL, (SELECT kind FROM handle WHERE id = target_id), NULL,
-  NULL, NULL, NULL, NULL, enter_ns / 1000000000, calls, dur_ns, NULL FROM sync
-UNION ALL SELECT 'collective', flags, api_id, stream_id, NULL, communicator_id, NULL, NULL, NULL, dtype, op, bytes,
-  enter_ns / 1000000000, 1, dur_ns, bytes FROM collective
+UNION ALL SELECT 'sync', flags, api_id, stream_id, NULL, NULL, (SELECT kind FROM handle WHERE id = target_id),
+  NULL, NULL, NULL, NULL, NULL, enter_ns / 1000000000, calls, dur_ns, NULL FROM sync
+UNION ALL SELECT 'collective', flags, api_id, stream_id, NULL, communicator_id, NULL, NULL, NULL, dtype, op,
+  bytes, enter_ns / 1000000000, 1, dur_ns, bytes FROM collective
 UNION ALL SELECT 'memory', flags, api_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
   enter_ns / 1000000000, 1, dur_ns, bytes FROM memory;
-INSERT INTO series SELECT row_number() OVER (), kind, flags, api_id, stream_id, name_id, NULL, NULL, communicator_id,
-  target_kind, direction, sides, dtype, op, bytes
-FROM (SELECT DISTINCT kind, flags, api_id, stream_id, name_id, communicator_id, target_kind, direction, sides, dtype,
-  op, bytes FROM event);
-INSERT INTO rollup SELECT e.second, s.id, 1, count(*), sum(e.calls), sum(e.dur_ns), min(e.dur_ns), max(e.dur_ns),
-  sum(e.sum_bytes), NULL
+INSERT INTO series SELECT row_number() OVER (), kind, flags, api_id, stream_id, name_id, NULL, NULL,
+  communicator_id, target_kind, direction, sides, dtype, op, bytes
+FROM (SELECT DISTINCT kind, flags, api_id, stream_id, name_id, communicator_id, target_kind, direction, sides,
+  dtype, op, bytes FROM event);
+INSERT INTO rollup SELECT e.second, s.id, 1, count(*), sum(e.calls), sum(e.dur_ns), min(e.dur_ns),
+  max(e.dur_ns), sum(e.sum_bytes), NULL
 FROM event e JOIN series s ON (s.kind, s.flags, s.api_id) = (e.kind, e.flags, e.api_id)
   AND s.stream_id IS e.stream_id AND s.name_id IS e.name_id AND s.communicator_id IS e.communicator_id
-  AND s.target_kind IS e.target_kind AND s.direction IS e.direction AND s.sides IS e.sides AND s.bytes IS e.bytes
+  AND s.target_kind IS e.target_kind AND s.direction IS e.direction AND s.sides IS e.sides
+  AND s.bytes IS e.bytes
 GROUP BY e.second, s.id;
 """
 

@@ -1,6 +1,8 @@
 """Totals come from rollups and are what the rows add up to: while a program runs, after it, and after it was
 killed; with device times, collectives and graphs."""
+import json
 import random
+import sqlite3
 import time
 
 import box
@@ -86,7 +88,8 @@ class Totals(test_recovery.RecoveryCase):
         self.assertGreater(len(names), 3)
         timed = 0
         for name in names:
-            self.traced([WORKLOADS, name, "20"], GPUSIM_CLOCK="stepped", GPUSIM_DEVICES=8, GPUSHIM_BUDGET="100%")
+            self.traced([WORKLOADS, name, "20"], GPUSIM_CLOCK="stepped", GPUSIM_DEVICES=8,
+                        GPUSHIM_BUDGET="100%")
             for trace in self.traces():
                 self.assert_totals(trace, "events")
                 timed += preload.query(trace, "SELECT count(device_sum_ns) FROM v_kernel_total")[0][0]
@@ -103,14 +106,43 @@ class Totals(test_recovery.RecoveryCase):
             for rank in range(ranks):
                 self.assert_totals(self.folder / f"{scenario}.{rank}.db", "collectives")
 
+    def reported(self, trace):
+        done = box.run([preload.ANALYZER, "report", "--json", trace], sim=False)
+        return json.loads(done.stdout)
+
+    def test_the_report_needs_no_rows(self):
+        run = test_recovery.Busy(self)
+        run.ready()
+        self.assertEqual(run.end(), (0, ""))
+        trace = run.trace()
+        before = self.reported(trace)
+        with sqlite3.connect(trace) as base:
+            for table in ("launch", "copy", "memset", "sync", "call"):
+                base.execute(f"DELETE FROM {table}")
+            base.execute("INSERT INTO summarised VALUES (0, 1 << 62, 0, 0, 0)")
+        base.close()
+        after = self.reported(trace)
+        self.assertEqual((after["copies"], after["syncs"]), (before["copies"], before["syncs"]))
+        for section, name in (("kernels", "name"), ("calls", "api")):
+            self.assertTrue(before[section])
+            rough = {row[name]: row for row in after[section]}
+            self.assertEqual(sorted(rough), sorted(row[name] for row in before[section]))
+            for row in before[section]:
+                for key, value in row.items():
+                    if "_p" in key or key.startswith("p"):
+                        self.assertAlmostEqual(rough[row[name]][key], value, delta=value / 8 + 1)
+                    else:
+                        self.assertEqual(rough[row[name]][key], value, (row, key))
+
     def test_distinct_names_do_not_take_memory(self):
         program, part, names = self.folder / "names", 100_000, 300_000
         preload.compiled(NAMES, program)
         free = {**preload.QUICK, "GPUSHIM_DEVICE_TIME": "off"}
         plain = box.run([program, str(part), str(names)], free)
         traced = self.traced([program, str(part), str(names)], **free)
-        grown_kib = [int(after) - int(before) for before, after in (plain.stdout.split(), traced.stdout.split())]
-        self.assertLess(grown_kib[1] - grown_kib[0], 8 << 10, (plain.stdout, traced.stdout))
+        said = (plain.stdout, traced.stdout)
+        grown_kib = [int(after) - int(before) for before, after in map(str.split, said)]
+        self.assertLess(grown_kib[1] - grown_kib[0], 8 << 10, said)
         trace = self.the_trace()
         counts = dict(preload.query(trace, "SELECT key, value FROM meta WHERE key LIKE '%_left_out'"))
         self.assertEqual(preload.ledger(trace)["dropped"], 0)

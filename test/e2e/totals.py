@@ -5,13 +5,14 @@ RAN = "captured = 0 AND failed = 0 AND unfinished = 0"
 
 # {what: (columns of the view, view, the same from rows)}
 TOTALS = {
-    "kernels": ("kernel, symbol, launches, call_sum_ns, call_min_ns, call_max_ns, device_sum_ns", "v_kernel_total",
+    "kernels": ("kernel, symbol, launches, call_sum_ns, call_min_ns, call_max_ns, device_sum_ns",
+                "v_kernel_total",
                 "SELECT coalesce(kernel, '(name not known)'), symbol, count(*), sum(dur_ns), min(dur_ns),"
                 f" max(dur_ns), sum(device_dur_ns) FROM v_launch WHERE {RAN} GROUP BY 1, 2"),
-    "copies": ("kind, device_id, device, stream_id, stream, source, target, blocking, copies, bytes, call_sum_ns,"
-               " device_sum_ns", "v_copy_total",
-               "SELECT kind, device_id, device, stream_id, stream, source, target, blocking, count(*), sum(bytes),"
-               f" sum(dur_ns), sum(device_dur_ns) FROM v_copy WHERE {RAN}"
+    "copies": ("kind, device_id, device, stream_id, stream, source, target, blocking, copies, bytes,"
+               " call_sum_ns, device_sum_ns", "v_copy_total",
+               "SELECT kind, device_id, device, stream_id, stream, source, target, blocking, count(*),"
+               f" sum(bytes), sum(dur_ns), sum(device_dur_ns) FROM v_copy WHERE {RAN}"
                " GROUP BY kind, device_id, stream_id, source, target, blocking"),
     "syncs": ("api, target_kind, rows, calls, sum_ns, max_ns", "v_sync_total",
               "SELECT api, target_kind, count(*), sum(calls), sum(dur_ns), max(dur_ns) FROM v_sync"
