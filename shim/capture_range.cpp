@@ -37,7 +37,8 @@ bool is_wanted() {
     const int64_t number = step.load();
     // Who never says so has no steps: then all is recorded.
     const bool is_step = number == 0 || is_wanted_step(config.steps, config.schedule, number);
-    return !is_off.load() && is_time.load() && is_step && (config.capture == CaptureRange::all || is_profiled.load());
+    return !is_off.load() && is_time.load() && is_step &&
+           (config.capture == CaptureRange::all || is_profiled.load());
 }
 
 // The range decides what is timed: all of it, and nothing that the hooks knew of a stream before still holds.

@@ -52,10 +52,10 @@ enum class EventKind : uint8_t {
     span,   // a range or mark of the program's own (NVTX): what (span_word), depth of a push or pop, id of a
             // range or number of the category that is named, length of the texts, payload (a double); the
             // texts follow in kText slots: the name of the domain, then what the program says
-    graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1:
-                    // those were all
-    graph_nodes,  // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
-                  // copy's bytes or kNotTold); handle 0: only one
+    graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1: those
+                    // were all
+    graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
+                    // copy's bytes or kNotTold); handle 0: only one
 };
 
 // What an event of kind `graph` changes in an executable graph: its fourth word. The second is the node, the

@@ -1,5 +1,5 @@
-"""A trace of a stated size: never larger at any look of another process, whatever happens to it, and its totals
-stay right."""
+"""A trace of a stated size: never larger at any look of another process, whatever happens to it, and its
+totals stay right."""
 import collections
 import os
 import pathlib
@@ -151,7 +151,7 @@ class Stepped(Case):
         self.assertNotIn("in the totals only", done.stdout)
 
 
-# Rings of 5 MiB in all, which are soon full: in a place of their own, so what is left there is recovered there.
+# Rings of 5 MiB in all, which are soon full, in a place of their own: what is left there is recovered there.
 SMALL_RINGS = ("unshare", "-m", "sh", "-c", f"""
 mount -t tmpfs -o size=320m none /dev/shm || exit 3
 "$@"; status=$?
@@ -160,7 +160,7 @@ exit $status""", "sh")
 
 
 def may_mount():
-    done = subprocess.run([*SMALL_RINGS, "true"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run([*SMALL_RINGS, "true"], check=False, capture_output=True)
     return done.returncode == 0
 
 
@@ -261,8 +261,9 @@ class Files(Case):
         self.assertEqual([kind for kind, _ in marks], ["rest", "resume"])
         self.assertTrue(rested <= marks[0][1] <= rested + 1_200_000_000, marks)
         self.assertTrue(resumed <= marks[1][1] <= resumed + 1_200_000_000, marks)
-        between = preload.query(trace, f"SELECT count(*) FROM launch WHERE enter_ns > {marks[0][1]} + 10000000 "
-                                       f"AND enter_ns < {marks[1][1]}")
+        from_ns, until_ns = marks[0][1] + 10_000_000, marks[1][1]
+        between = preload.query(trace, "SELECT count(*) FROM launch WHERE "
+                                       f"enter_ns > {from_ns} AND enter_ns < {until_ns}")
         self.assertEqual(between, [(0,)])
         after = preload.query(trace, f"SELECT count(*) > 0 FROM launch WHERE enter_ns > {marks[1][1]}")
         self.assertEqual(after, [(1,)])

@@ -1,4 +1,4 @@
-"""What a day costs: bytes per event and the writer's share of a processor, at 1 k, 20 k and 200 k launches/s."""
+"""What a day costs: bytes per event and the writer's share of a processor, at three rates of launches."""
 from measure import QUICK, Figure, Trace
 
 RATES = (1_000, 20_000, 200_000)
@@ -14,7 +14,7 @@ def measure():
         size_bytes = (long.size_bytes - short.size_bytes) / max(rows, 1)
         day_mb = min(DEFAULT_MAX_MB, size_bytes * rate * DAY_S / 1e6)
         yield Figure(f"bytes per event at {rate // 1000} k launches/s", size_bytes, "B",
-                     why=f"a day: {day_mb:,.0f} MB by default, {size_bytes * rate * DAY_S / 1e9:.1f} GB of rows")
+                     why=f"a day: {day_mb:,.0f} MB by default, all rows {size_bytes * rate * DAY_S / 1e9:.1f} GB")
         share = long.printed["writer_ns"] / long.printed["wall_ns"]
         limit = {"at_most": MAX_SHARE[rate], "aim": MAX_SHARE[rate] / 4} if rate in MAX_SHARE else {}
         yield Figure(f"writer at {rate // 1000} k launches/s", share, "processors", **limit,
