@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := faults mutants fuzz soak wheel deb
+NOT_YET      := faults mutants fuzz wheel deb
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -219,7 +219,7 @@ $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy gpu-check $(NOT_YET)
+.PHONY: help deps test check clean bench accuracy soak gpu-check $(NOT_YET)
 deps:
 	@scripts/deps
 
@@ -245,6 +245,11 @@ accuracy:
 	@scripts/deps
 	@$(MAKE) --no-print-directory product $(ACCURACY)
 	@GPUSHIM_BUILD=$(BUILD) test/accuracy/run "$(ONLY)"
+
+soak:
+	@scripts/deps
+	@$(MAKE) --no-print-directory product
+	@GPUSHIM_BUILD=$(BUILD) test/soak/run
 
 gpu-check:
 	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
@@ -282,6 +287,6 @@ $(NOT_YET):
 	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | gpu-check | deps | clean"
+	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | gpu-check | deps | clean"
 	@echo "     | install PREFIX=… DESTDIR=… | uninstall"
 	@echo "not yet: $(NOT_YET)"

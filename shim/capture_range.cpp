@@ -11,6 +11,7 @@ namespace {
 constinit std::atomic<int64_t> step = 0;  // that the program is in; 0: it has not said yet
 constinit std::atomic<bool> is_profiled = false;
 constinit std::atomic<bool> is_time = false;
+constinit std::atomic<bool> is_off = false;
 constinit std::atomic<int64_t> started_ns = 0;
 
 bool asks_for_steps() { return config.steps.count != 0 || config.schedule.active != 0; }
@@ -36,7 +37,8 @@ bool is_wanted() {
     const int64_t number = step.load();
     // Who never says so has no steps: then all is recorded.
     const bool is_step = number == 0 || is_wanted_step(config.steps, config.schedule, number);
-    return is_time.load() && is_step && (config.capture == CaptureRange::all || is_profiled.load());
+    return !is_off.load() && is_time.load() && is_step &&
+           (config.capture == CaptureRange::all || is_profiled.load());
 }
 
 // The range decides what is timed: all of it, and nothing that the hooks knew of a stream before still holds.
@@ -71,6 +73,7 @@ bool is_wanted_step(const Ranges& steps, const Schedule& schedule, int64_t numbe
 Doing open_range(int64_t now_ns) {
     step.store(0);
     is_profiled.store(false);
+    is_off.store(false);
     started_ns.store(now_ns);
     is_time.store(is_in_time(0));
     if (is_wanted()) return kRecording;
@@ -86,6 +89,10 @@ void step_begins() {
 void profiler_turned(bool on) {
     is_profiled.store(on);
     if (is_written() && config.capture == CaptureRange::profiler) settle(false);
+}
+
+void switched_off(bool off) {
+    if (is_off.exchange(off) != off && is_written()) settle(false);
 }
 
 int64_t time_passes(int64_t now_ns) {

@@ -19,6 +19,9 @@ Doing open_range(int64_t now_ns);
 void step_begins();
 void profiler_turned(bool on);
 
+// gpushim.off is there, or gone again (switch_files.h). The writer.
+void switched_off(bool off);
+
 // The writer, in every pass. How long it is until time changes something.
 int64_t time_passes(int64_t now_ns);
 

@@ -4,10 +4,14 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+
+#include "histogram.h"
 
 namespace gpushim::shim {
 namespace {
@@ -18,8 +22,29 @@ int check(sqlite3* base, int code) {
     throw DatabaseError(base != nullptr ? sqlite3_extended_errcode(base) : code, text);
 }
 
+// The one log that is written, and how long it may get.
+constinit int log_descriptor = -1;
+constinit int64_t most_log_bytes = INT64_MAX;
+
 // Also of journals: never through a link that somebody put there, and for nobody else to read.
-int open_safely(const char* path, int flags, int) { return open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600); }
+int open_safely(const char* path, int flags, int) {
+    const int descriptor = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (std::string_view(path).ends_with("-wal")) {
+        log_descriptor = descriptor;
+        most_log_bytes = INT64_MAX;
+    } else if (descriptor == log_descriptor) {
+        log_descriptor = -1;  // that one was closed
+    }
+    return descriptor;
+}
+
+ssize_t write_within(int descriptor, const void* bytes, size_t size, off64_t offset) {
+    if (descriptor == log_descriptor && offset + static_cast<int64_t>(size) > most_log_bytes) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return pwrite64(descriptor, bytes, size, offset);
+}
 
 constinit bool configured = false;
 
@@ -31,9 +56,13 @@ void configure_once() {
     for (const char* name : {"unix", "unix-none"}) {
         sqlite3_vfs* vfs = sqlite3_vfs_find(name);
         check(nullptr, vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_safely)));
+        check(nullptr,
+              vfs->xSetSystemCall(vfs, "pwrite64", reinterpret_cast<sqlite3_syscall_ptr>(write_within)));
     }
     configured = true;
 }
+
+constexpr int kBusyWait_ms = 100;
 
 constexpr uint32_t kNetworkFileSystems[] = {
     0x6969,      // NFS
@@ -122,11 +151,61 @@ constexpr sqlite3_module rows_module = {
     nullptr, nullptr, nullptr, nullptr,    nullptr,    nullptr, nullptr,     nullptr,
 };
 
+// --- histogram_sum(a, b), and histogram_sum(x) over rows; histogram_of(ns). NULL where there is none ------
+
+void add_value(Histogram& sum, sqlite3_value* value) {
+    const auto* bytes = static_cast<const uint8_t*>(sqlite3_value_blob(value));
+    if (bytes != nullptr) sum.add({bytes, static_cast<size_t>(sqlite3_value_bytes(value))});
+}
+void give(sqlite3_context* to, Histogram& sum) {
+    const std::span<const uint8_t> bytes = sum.bytes();
+    if (!bytes.empty())
+        sqlite3_result_blob(to, bytes.data(), static_cast<int>(bytes.size()), SQLITE_TRANSIENT);
+}
+void sum_of_two(sqlite3_context* to, int, sqlite3_value** values) {
+    Histogram sum;
+    add_value(sum, values[0]);
+    add_value(sum, values[1]);
+    give(to, sum);
+}
+// SQLite gives a place of zeros, and calls sum_ends for each.
+void sum_goes_on(sqlite3_context* to, int, sqlite3_value** values) {
+    auto** sum = static_cast<Histogram**>(sqlite3_aggregate_context(to, sizeof(Histogram*)));
+    if (sum == nullptr) return sqlite3_result_error_nomem(to);
+    if (*sum == nullptr) *sum = new Histogram;
+    add_value(**sum, values[0]);
+}
+void sum_ends(sqlite3_context* to) {
+    auto** sum = static_cast<Histogram**>(sqlite3_aggregate_context(to, 0));
+    if (sum == nullptr || *sum == nullptr) return;
+    give(to, **sum);
+    delete *sum;
+}
+
+void of_one(sqlite3_context* to, int, sqlite3_value** values) {
+    Histogram one;
+    if (sqlite3_value_type(values[0]) != SQLITE_NULL) one.add(sqlite3_value_int64(values[0]), 1);
+    give(to, one);
+}
+
+void make_functions(sqlite3* base) {
+    constexpr int kPure = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+    check(base, sqlite3_create_function_v2(base, "histogram_sum", 2, kPure, nullptr, sum_of_two, nullptr,
+                                           nullptr, nullptr));
+    check(base, sqlite3_create_function_v2(base, "histogram_sum", 1, kPure, nullptr, nullptr, sum_goes_on,
+                                           sum_ends, nullptr));
+    check(base, sqlite3_create_function_v2(base, "histogram_of", 1, kPure, nullptr, of_one, nullptr, nullptr,
+                                           nullptr));
+}
+
 }  // namespace
 
 bool DatabaseError::needs_rollback() const {
     return code_ == SQLITE_READONLY_ROLLBACK || code_ == SQLITE_READONLY_RECOVERY;
 }
+
+bool DatabaseError::is_full() const { return (code_ & 0xff) == SQLITE_FULL; }
+bool DatabaseError::is_busy() const { return (code_ & 0xff) == SQLITE_BUSY; }
 
 Statement::Statement(sqlite3* base, std::string_view sql) : base_(base) {
     sqlite3_stmt* made = nullptr;
@@ -154,6 +233,12 @@ Statement& Statement::bind(int parameter, std::string_view text) {
 Statement& Statement::bind(int parameter, std::span<const uint64_t> blob) {
     check(base_, sqlite3_bind_blob(statement_.get(), parameter, blob.data(),
                                    static_cast<int>(blob.size_bytes()), SQLITE_TRANSIENT));
+    return *this;
+}
+
+Statement& Statement::bind(int parameter, std::span<const uint8_t> blob) {
+    check(base_, sqlite3_bind_blob(statement_.get(), parameter, blob.data(), static_cast<int>(blob.size()),
+                                   SQLITE_TRANSIENT));
     return *this;
 }
 
@@ -222,7 +307,8 @@ Database::Database(const std::string& path, Open how) {
         network && how != Open::read ? "unix-none" : "unix");
     base_.reset(made);
     check(made, code);
-    check(made, sqlite3_busy_timeout(made, 100));
+    check(made, sqlite3_busy_timeout(made, kBusyWait_ms));
+    make_functions(made);
     if (how == Open::read) return;
     run("PRAGMA temp_store = MEMORY");
     if (how == Open::create) {
@@ -233,7 +319,7 @@ Database::Database(const std::string& path, Open how) {
     mode.step();
     wal_ = mode.text(0) == "wal";
     mode.step();
-    if (wal_) run("PRAGMA synchronous = NORMAL");
+    if (wal_) run("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
 }
 
 // A file in WAL mode gets companions whenever somebody reads it; at rest it is in none. With a reader there
@@ -262,6 +348,23 @@ void Database::begin(bool durable) {
 }
 
 void Database::commit() { run("COMMIT"); }
+
+// Whoever reads keeps the log from being begun anew. They are not waited for: the rings fill meanwhile.
+bool Database::empty_log() {
+    sqlite3_busy_timeout(base_.get(), 0);
+    const int code =
+        sqlite3_wal_checkpoint_v2(base_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    sqlite3_busy_timeout(base_.get(), kBusyWait_ms);
+    if (code == SQLITE_BUSY) return false;
+    check(base_.get(), code);
+    return true;
+}
+
+void Database::limit_log(int64_t bytes) { most_log_bytes = bytes; }
+
+void Database::limit_pages(int64_t pages) {
+    run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());
+}
 
 void Database::rollback() noexcept { sqlite3_exec(base_.get(), "ROLLBACK", nullptr, nullptr, nullptr); }
 

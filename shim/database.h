@@ -1,7 +1,8 @@
 // The trace's SQLite file, and the only place of the shim where SQLite is known. Rows come as numbers in
 // blocks (Rows) and go in by INSERT … SELECT from a virtual table over the block, one statement for a whole
 // batch. Every return code passes through one check; the first failure throws DatabaseError, which Store
-// catches. One thread at a time (SQLite is set to single-thread mode).
+// catches. SQL that is run here may use histogram_sum (histogram.h). One thread at a time (SQLite is set to
+// single-thread mode).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ namespace gpushim::shim {
 struct DatabaseError : std::runtime_error {
     DatabaseError(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
     bool needs_rollback() const;  // only a writer can read it: somebody was killed in the middle of writing
+    bool is_full() const;         // of the disk, or of the size it may have
+    bool is_busy() const;         // somebody else is at it
     int code_;
 };
 
@@ -32,6 +35,7 @@ class Statement {
     Statement& bind(int parameter, int64_t value);  // kNull: NULL
     Statement& bind(int parameter, std::string_view text);
     Statement& bind(int parameter, std::span<const uint64_t> blob);
+    Statement& bind(int parameter, std::span<const uint8_t> blob);  // empty: NULL
     bool step();  // true: a row is there; false: done, and ready to be run again
     int64_t number(int column) const;
     double real(int column) const;  // NULL: 0
@@ -65,6 +69,13 @@ class Database {
     void begin(bool durable);  // durable: on disk when commit returns
     void commit();
     void rollback() noexcept;
+
+    // The write-ahead log. It is emptied by whoever asks for it: not where somebody reads (false).
+    bool has_log() const { return wal_; }
+    bool empty_log();
+    // What is more than that fails, and the transaction with it. Of one log at a time.
+    static void limit_log(int64_t bytes);
+    void limit_pages(int64_t pages);
 
   private:
     struct Close {

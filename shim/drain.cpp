@@ -117,7 +117,7 @@ uint64_t Drain::begun(uint64_t until) {
 // Where there is more than a batch holds, every ring is read up to the same time: what is used in one may
 // have been made in another.
 void Drain::share_out() {
-    const size_t room = kMostEvents - count_;
+    const size_t room = is_full() ? 0 : most_ - count_;
     if (begun(until_) <= room) return;
     cut_short_ = true;
     uint64_t low = UINT64_MAX;

@@ -44,6 +44,9 @@ class Drain {
 
     Drain(ClockKind clock, const ClockPair& first);
 
+    // Of how many slots a batch is made at most.
+    void take_at_most(size_t slots) { most_ = slots < kMostEvents ? slots : kMostEvents; }
+
     // Takes what the rings have. `ending`: the process exits; who is still in a call never comes out of it.
     void scan(bool ending);
 
@@ -53,7 +56,7 @@ class Drain {
     void committed();
 
     bool has_news() const { return count_ != 0 || changed_; }
-    bool is_full() const { return count_ == kMostEvents; }
+    bool is_full() const { return count_ >= most_; }
     size_t events() const { return count_; }
     double fullest() const { return fullest_; }  // share of the slots in use, of the fullest ring
 
@@ -98,6 +101,7 @@ class Drain {
     TickMap map_;
     Watermark watermark_;
     std::unique_ptr<Event[]> events_;
+    size_t most_ = kMostEvents;
     size_t count_ = 0;
     size_t mapped_ = 0;
     bool changed_ = false;

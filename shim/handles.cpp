@@ -12,13 +12,13 @@ constexpr const char* kObjectNames[] = {"none",    "stream",   "event",       "c
                                         "pool",    "array",    "communicator"};
 static_assert(std::size(kObjectNames) == static_cast<size_t>(Object::count));
 
+}  // namespace
+
 Object object_of(const std::string& name) {
     for (size_t i = 0; i < std::size(kObjectNames); ++i)
         if (name == kObjectNames[i]) return static_cast<Object>(i);
     return Object::none;
 }
-
-}  // namespace
 
 // Code ends with what it was loaded into; graphs, streams and split communicators outlive what they were made
 // from.
@@ -28,6 +28,8 @@ bool is_home(Object object, Object parent) {
 }
 
 const char* object_name(Object object) { return kObjectNames[static_cast<size_t>(object)]; }
+
+bool Handles::is_code(Object object) { return object == Object::function || object == Object::kernel; }
 
 // A kernel's handle goes wherever a function's is asked for.
 Handles::Key Handles::key_of(Object object, uint64_t handle) {
@@ -48,11 +50,26 @@ Life& Handles::make(Object object, uint64_t handle, int64_t since_ns) {
     life.older = *place;
     *place = &life;
     unwritten_.push_back(&life);
+    if (is_code(object)) ++functions_;
     return life;
+}
+
+bool Handles::has_place_for(Object object) const { return !is_code(object) || functions_ < most_functions_; }
+
+// It has no handle, lives in nothing and never ends.
+Life& Handles::other() {
+    ++left_out_;
+    if (other_ == nullptr) {
+        other_ = &make(Object::function, 0, 0);
+        other_->asked = true;
+        --functions_;
+    }
+    return *other_;
 }
 
 Life& Handles::born(Object object, uint64_t handle, int64_t time_ns, int64_t parent_id, int64_t extra) {
     if (Life* before = find(object, handle, time_ns)) died(*before, time_ns);
+    if (!has_place_for(object)) return other();
     Life& life = make(object, handle, time_ns);
     life.born_ns = time_ns;
     life.parent_id = parent_id;
@@ -61,7 +78,7 @@ Life& Handles::born(Object object, uint64_t handle, int64_t time_ns, int64_t par
 }
 
 void Handles::lives_in(Life& life, Life& home) {
-    if (life.home != nullptr || &life == &home) return;
+    if (life.home != nullptr || &life == &home || &life == other_) return;
     life.home = &home;
     life.sibling = home.child;
     home.child = &life;
@@ -93,7 +110,8 @@ Life* Handles::find(Object object, uint64_t handle, int64_t time_ns) {
 
 Life& Handles::at(Object object, uint64_t handle, int64_t time_ns) {
     Life* life = find(object, handle, time_ns);
-    return life != nullptr ? *life : make(object, handle, time_ns);
+    if (life != nullptr) return *life;
+    return has_place_for(object) ? make(object, handle, time_ns) : other();
 }
 
 Life* Handles::primary_context(int64_t device, int64_t time_ns) {
@@ -120,6 +138,7 @@ void Handles::add_rows() {
 }
 
 void Handles::unlink(Life& life) {
+    if (is_code(life.object)) --functions_;
     const auto found = newest_.find(key_of(life.object, life.handle));
     Life** place = &found->second;
     while (*place != &life) place = &(*place)->older;
@@ -148,11 +167,22 @@ std::unordered_map<int64_t, Life*> Handles::by_id() {
     return lives;
 }
 
+// Those that ended long ago are in the way only: a trace may have millions.
+int64_t Handles::remembered_from(Database& base) {
+    Statement row = base.prepare("SELECT coalesce(max(watermark_ns), 0) FROM ring_commit");
+    row.step();
+    const int64_t from_ns = row.number(0) - kRemember_ns;
+    row.step();
+    return from_ns;
+}
+
 void Handles::load(Database& base) {
     Statement rows = base.prepare(
         "SELECT h.id, h.kind, h.handle, h.born_ns, coalesce(h.died_ns, e.died_ns), h.parent_id, h.extra,"
         " coalesce(h.name_id, n.name_id) FROM handle h LEFT JOIN handle_end e ON e.handle_id = h.id"
-        " LEFT JOIN handle_name n ON n.handle_id = h.id ORDER BY h.id");
+        " LEFT JOIN handle_name n ON n.handle_id = h.id"
+        " WHERE coalesce(h.died_ns, e.died_ns, ?1) >= ?1 ORDER BY h.id");
+    rows.bind(1, remembered_from(base));
     std::unordered_map<int64_t, Life*> known;
     while (rows.step()) {
         const int64_t born_ns = rows.number(3);
@@ -164,6 +194,7 @@ void Handles::load(Database& base) {
         life.name_id = rows.number(7);
         life.written = true;
         known[life.id] = &life;
+        if (is_code(life.object) && life.handle == 0) other_ = &life, --functions_;
         life.parent_id = rows.number(5);
         const auto home = known.find(life.parent_id);
         if (home != known.end() && is_home(life.object, home->second->object)) lives_in(life, *home->second);
@@ -173,6 +204,10 @@ void Handles::load(Database& base) {
         dead_.push_back(&life);
     }
     unwritten_.clear();
+    Statement last = base.prepare("SELECT coalesce(max(id), 0) FROM handle");
+    last.step();
+    last_id_ = last.number(0);
+    last.step();
 }
 
 }  // namespace gpushim::shim

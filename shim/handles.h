@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -39,8 +40,11 @@ enum class Object : uint8_t {
     count
 };
 const char* object_name(Object object);
+Object object_of(const std::string& name);
 bool is_home(Object object, Object parent);  // whether it lives in what it was made in
 
+// How long what has ended is still remembered: for calls that began before and are told late.
+constexpr int64_t kRemember_ns = 10'000'000'000;
 constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
 
 struct Life {
@@ -68,7 +72,9 @@ struct Life {
 
 class Handles {
   public:
-    explicit Handles(Tables& tables) : tables_(tables) {}
+    // Of more functions than that at a time, one stands for all others.
+    explicit Handles(Tables& tables, size_t most_functions = kMostFunctions)
+        : tables_(tables), most_functions_(most_functions) {}
     void load(Database& base);
 
     // Whatever still had that handle ends.
@@ -90,6 +96,8 @@ class Handles {
     void forget_before(int64_t time_ns);
     std::unordered_map<int64_t, Life*> by_id();  // of all that are remembered
     size_t remembered() const { return lives_.size() - free_.size(); }
+    Life* other_function() const { return other_; }  // null: all have had a place
+    uint64_t left_out() const { return left_out_; }  // how often one had none
 
   private:
     struct Key {
@@ -103,10 +111,19 @@ class Handles {
         }
     };
     static Key key_of(Object object, uint64_t handle);
+    static constexpr size_t kMostFunctions = 65536;
     Life& make(Object object, uint64_t handle, int64_t since_ns);
+    static bool is_code(Object object);
+    static int64_t remembered_from(Database& base);
+    bool has_place_for(Object object) const;
+    Life& other();
     void unlink(Life& life);
 
     Tables& tables_;
+    const size_t most_functions_;
+    size_t functions_ = 0;
+    Life* other_ = nullptr;
+    uint64_t left_out_ = 0;
     std::deque<Life> lives_;
     std::vector<Life*> free_;
     std::unordered_map<Key, Life*, Hash> newest_;

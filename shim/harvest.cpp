@@ -88,10 +88,10 @@ class Harvest : public Observer {
     int64_t unknown_ns_ = INT64_MAX;       // from then on there are operations whose times may still come
     LevelErrors errors_;
     WindowRows windows_;
-    RowsOf<4> launch_{"launch_device"};
-    RowsOf<4> copy_{"copy_device"};
-    RowsOf<4> memset_{"memset_device"};
-    RowsOf<4> graph_launch_{"graph_launch_device"};
+    RowsOf<4, 1> launch_{"launch_device"};
+    RowsOf<4, 1> copy_{"copy_device"};
+    RowsOf<4, 1> memset_{"memset_device"};
+    RowsOf<4, 1> graph_launch_{"graph_launch_device"};
     RowsOf<10> clock_{"device_clock"};
     RowsOf<5> refusal_{"refusal", 1u << 2 | 1u << 4};
     std::array<Rows*, 8> all_rows_ = {&launch_,      &copy_,  &memset_,  &graph_launch_,
@@ -214,12 +214,13 @@ void Harvest::take_rows(Context& context) {
 }
 
 void Harvest::add_row(const OperationRow& row, int64_t device) {
-    RowsOf<4>* const tables[] = {&launch_, &copy_, &memset_, &graph_launch_};  // in the order of Operation
+    RowsOf<4, 1>* const tables[] = {&launch_, &copy_, &memset_, &graph_launch_};  // in the order of Operation
     const OperationTimes& times = row.times;
     const TimedOperation& operation = row.operation;
     const int64_t error = errors_.id(times, operation.start != kNoEvent ? 2 : 1);
     tables[static_cast<size_t>(operation.operation)]->add(
-        operation.enter_ns, times.start_ns - operation.enter_ns, times.end_ns - times.start_ns, error);
+        operation.enter_ns, times.start_ns - operation.enter_ns, times.end_ns - times.start_ns, error,
+        operation.series);
     windows_.timed(device, operation.enter_ns);
 }
 

@@ -174,6 +174,8 @@ void identify(TraceIdentity& identity, const Config& from) {
     identity.restart = number_from(kRestart);
     copy(identity.job, sizeof identity.job, job());
     copy(identity.tag, sizeof identity.tag, from.tag);
+    identity.max_bytes = from.max_bytes;
+    identity.min_free_bytes = from.min_free_bytes;
     identity.budget_ppm = static_cast<int64_t>(from.budget_share * 1e6 + 0.5);
     identity.samples_per_step = from.samples_per_step;
     find_run_key(identity);

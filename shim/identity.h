@@ -32,6 +32,8 @@ struct TraceIdentity {
     int64_t restart;
     char tag[1024];
     int64_t budget_ppm;
+    int64_t max_bytes;  // 0: no limit
+    int64_t min_free_bytes;
     int64_t samples_per_step;  // 0: not told
     uint32_t clock_kind;
     int64_t started_mono_ns;

@@ -10,9 +10,7 @@
 namespace gpushim::shim {
 namespace {
 
-// Beyond that the texts and looks known so far are forgotten: one may then be in the trace twice, no harm.
-constexpr size_t kMostNames = 65536;
-constexpr size_t kMostShapes = 1 << 20;
+constexpr std::string_view kOther = "(other)";
 constexpr size_t kLongestMangled = 16384;  // the demangler's time grows faster than the name
 
 std::string demangled(const std::string& text) {
@@ -32,22 +30,57 @@ void Names::note(std::string_view text) {
     if (text.starts_with("ncclDevKernel") || text.starts_with("ncclKernel")) of_nccl_.insert(last_id_);
 }
 
-int64_t Names::id(std::string_view text) {
-    if (ids_.size() >= kMostNames) ids_.clear();
-    const auto [place, is_new] = ids_.try_emplace(std::string(text));
-    if (!is_new) return place->second;
-    place->second = ++last_id_;
+// Of `share` parts of all places.
+bool Names::has_place(size_t share) const {
+    return ids_.size() < most_.texts / share && bytes_ < most_.bytes / share;
+}
+
+int64_t Names::add(std::string_view text) {
+    const auto place = ids_.try_emplace(std::string(text), ++last_id_).first;
     const std::string readable = demangled(place->first);
     tables_.name.add(last_id_, tables_.name.text(text),
                      readable.empty() ? kNull : tables_.name.text(readable));
+    bytes_ += text.size() + readable.size();
     note(text);
     return last_id_;
 }
 
+int64_t Names::other() {
+    const auto found = ids_.find(kOther);
+    return found != ids_.end() ? found->second : add(kOther);
+}
+
+int64_t Names::id(std::string_view text) {
+    if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+    if (has_place(1)) return add(text);
+    ++left_out_;
+    return other();
+}
+
+int64_t Names::id_of_said(std::string_view text) {
+    if (const auto found = ids_.find(text); found != ids_.end()) return found->second;
+    if (has_place(2)) return add(text);
+    ++left_out_;
+    return family(text);
+}
+
+// Without the number at its end.
+int64_t Names::family(std::string_view text) {
+    const size_t end = text.find_last_not_of("0123456789");
+    if (end == std::string_view::npos || end + 1 == text.size()) return other();
+    const std::string all = std::string(text.substr(0, end + 1)) + "…";
+    const auto found = ids_.find(all);
+    if (found != ids_.end()) return found->second;
+    return has_place(1) ? add(all) : other();
+}
+
 void Names::load(Database& base) {
-    Statement rows = base.prepare("SELECT id, text FROM name ORDER BY id");
+    Statement rows = base.prepare(
+        "SELECT id, text, length(CAST(text AS BLOB)) + coalesce(length(CAST(demangled AS BLOB)), 0) FROM name"
+        " ORDER BY id");
     while (rows.step()) {
         last_id_ = rows.number(0);
+        bytes_ += static_cast<size_t>(rows.number(2));
         note(ids_.try_emplace(rows.text(1), last_id_).first->first);
     }
 }
@@ -76,10 +109,16 @@ size_t Shapes::Hash::operator()(const Shape& shape) const {
 }
 
 int64_t Shapes::id(const Shape& shape) {
-    if (ids_.size() >= kMostShapes) ids_.clear();
-    const auto [place, is_new] = ids_.try_emplace(shape);
-    if (!is_new) return place->second;
-    place->second = ++last_id_;
+    if (const auto found = ids_.find(shape); found != ids_.end()) return found->second;
+    if (ids_.size() < most_) return add(shape);
+    ++left_out_;
+    const Shape alike = {shape.handle_id, shape.api, 0, 0, 0, 0};
+    const auto found = ids_.find(alike);
+    return found != ids_.end() ? found->second : add(alike);
+}
+
+int64_t Shapes::add(const Shape& shape) {
+    ids_.try_emplace(shape, ++last_id_);
     const uint64_t grid = shape.grid, block = shape.block, cluster = shape.cluster;
     const bool known = grid != 0 || block != 0;
     const auto part = [](bool there, uint64_t word, int shift, uint64_t mask) {

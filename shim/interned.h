@@ -1,5 +1,5 @@
-// What many rows share and the trace has once: texts, rows of the hook tables, looks of launches. The
-// writer's thread only.
+// What many rows share and the trace has once: texts, rows of the hook tables, looks of launches. Their
+// number is bounded, and so is our memory of them. The writer's thread only.
 #pragma once
 
 #include <array>
@@ -14,20 +14,37 @@
 
 namespace gpushim::shim {
 
+// Beyond so many texts, or bytes of them, all are "(other)". What the program says of itself (ranges, marks)
+// has half of that: "step 4711" is then said as "step …", so that functions still get their names.
 class Names {
   public:
-    explicit Names(Tables& tables) : tables_(tables) {}
+    struct Most {
+        size_t texts = 65536, bytes = 8 << 20;
+    };
+    explicit Names(Tables& tables, Most most = {65536, 8 << 20}) : tables_(tables), most_(most) {}
     void load(Database& base);
     int64_t id(std::string_view text);
+    int64_t id_of_said(std::string_view text);
+    int64_t other();
+    uint64_t left_out() const { return left_out_; }  // how often a text had no place
     // Whether it is the name of a kernel of NCCL's, which NCCL's own threads may launch.
     bool is_of_nccl(int64_t id) const { return of_nccl_.contains(id); }
 
   private:
+    bool has_place(size_t share) const;
+    int64_t add(std::string_view text);
+    int64_t family(std::string_view text);
     void note(std::string_view text);
 
+    struct Hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
     Tables& tables_;
+    const Most most_;
+    size_t bytes_ = 0;
+    uint64_t left_out_ = 0;
     std::unordered_set<int64_t> of_nccl_;
-    std::unordered_map<std::string, int64_t> ids_;
+    std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> ids_;
     int64_t last_id_ = 0;
 };
 
@@ -50,17 +67,23 @@ struct Shape {
     bool operator==(const Shape&) const = default;
 };
 
+// Beyond so many, launches of a function are all alike: their geometry is not recorded.
 class Shapes {
   public:
-    explicit Shapes(Tables& tables) : tables_(tables) {}
+    explicit Shapes(Tables& tables, size_t most = 65536) : tables_(tables), most_(most) {}
     void load(Database& base);
+    uint64_t left_out() const { return left_out_; }  // how often a geometry was not
     int64_t id(const Shape& shape);
 
   private:
     struct Hash {
         size_t operator()(const Shape& shape) const;
     };
+    int64_t add(const Shape& shape);
+
     Tables& tables_;
+    const size_t most_;
+    uint64_t left_out_ = 0;
     std::unordered_map<Shape, int64_t, Hash> ids_;
     int64_t last_id_ = 0;
 };

@@ -41,7 +41,8 @@ struct Live {
     std::atomic<uint64_t> next_pass;  // ticks
     std::atomic<uint32_t> passes;
 
-    std::atomic<uint32_t> last_look;  // LastLook: before the driver goes away
+    std::atomic<uint32_t> not_emptied;  // Drop: why the rings are full, if they are
+    std::atomic<uint32_t> last_look;    // LastLook: before the driver goes away
     std::atomic<uint64_t>
         resumed;  // ticks when the process last ceased to rest; no gap reaches back beyond it
 };

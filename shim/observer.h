@@ -27,6 +27,7 @@ struct TimedOperation {
     Operation operation;
     bool fenced;    // between it and the operation before it its stream was told to wait for something else
     bool blocking;  // a form of the call that may wait for the operation
+    int64_t series = 0;  // series.h; 0: not known
 };
 
 struct Moment {

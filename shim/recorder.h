@@ -63,7 +63,8 @@ inline bool has_room(ThreadState& thread, uint64_t wanted) {
     if (!is_full(thread, wanted)) [[likely]]
         return true;
     if (chain_ring(thread) && !is_full(thread, wanted)) return true;
-    add(thread.ring->dropped[static_cast<size_t>(Drop::full)], 1);
+    // Relaxed: which reason it is counted for may change a little late.
+    add(thread.ring->dropped[live->not_emptied.load(std::memory_order_relaxed)], 1);
     thread.last_exit = 0;  // the time until the next call holds this one
     return false;
 }

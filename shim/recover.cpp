@@ -144,7 +144,9 @@ void recover_rings(const std::string& path, const Rings& rings) {
     int64_t last_ns = 0;
     for (const Event& event : events) last_ns = std::max({last_ns, event.enter_ns, event.exit_ns});
     const std::unique_ptr<Store> store(Store::open(path.c_str(), Store::Role::recovery));
-    if (store == nullptr || !store->write({events, progress, {}, last_ns + 1}))
+    const Batch batch = {events, progress, {}, last_ns + 1};
+    // What does not fit as rows fits as totals: then the second try does it.
+    if (store == nullptr || (!store->write(batch) && !store->write(batch)))
         throw std::runtime_error(path + ": " + Store::failure());
 }
 

@@ -1,6 +1,7 @@
 // Rows of one table that are not in the database yet, as numbers in a block. A column holds a number or
 // kNull; columns named in `text_columns` (a bit for each) hold what text() returned, those in `real_columns`
-// what real() did. One thread.
+// what real() did. Behind its columns a row may have `extra` numbers that do not go into the database. One
+// thread.
 #pragma once
 
 #include <bit>
@@ -17,8 +18,12 @@ constexpr int64_t kNull = std::numeric_limits<int64_t>::min();
 
 class Rows {
   public:
-    Rows(const char* table, int columns, uint32_t text_columns = 0, uint32_t real_columns = 0)
-        : table_(table), columns_(columns), text_columns_(text_columns), real_columns_(real_columns) {}
+    Rows(const char* table, int columns, uint32_t text_columns = 0, uint32_t real_columns = 0, int extra = 0)
+        : table_(table),
+          columns_(columns),
+          width_(static_cast<size_t>(columns + extra)),
+          text_columns_(text_columns),
+          real_columns_(real_columns) {}
 
     int64_t text(std::string_view text) {
         texts_.emplace_back(text);
@@ -29,9 +34,10 @@ class Rows {
 
     const char* table() const { return table_; }
     int columns() const { return columns_; }
-    size_t count() const { return cells_.size() / static_cast<size_t>(columns_); }
-    int64_t* row(size_t index) { return cells_.data() + index * static_cast<size_t>(columns_); }
-    const int64_t* row(size_t index) const { return cells_.data() + index * static_cast<size_t>(columns_); }
+    bool has_extra() const { return width_ > static_cast<size_t>(columns_); }
+    size_t count() const { return cells_.size() / width_; }
+    int64_t* row(size_t index) { return cells_.data() + index * width_; }
+    const int64_t* row(size_t index) const { return cells_.data() + index * width_; }
     const std::string* text_of(int column, int64_t value) const {
         return (text_columns_ >> column & 1) != 0 ? &texts_[static_cast<size_t>(value)] : nullptr;
     }
@@ -47,22 +53,23 @@ class Rows {
   private:
     const char* table_;
     int columns_;
+    size_t width_;
     uint32_t text_columns_;
     uint32_t real_columns_;
     std::vector<std::string> texts_;
 };
 
-template <int kColumns>
+template <int kColumns, int kExtra = 0>
 class RowsOf : public Rows {
   public:
     explicit RowsOf(const char* table, uint32_t text_columns = 0, uint32_t real_columns = 0)
-        : Rows(table, kColumns, text_columns, real_columns) {}
+        : Rows(table, kColumns, text_columns, real_columns, kExtra) {}
 
     template <class... Values>
     void add(Values... values) {
-        static_assert(sizeof...(Values) == kColumns);
+        static_assert(sizeof...(Values) == kColumns + kExtra);
         const size_t at = cells_.size();
-        cells_.resize(at + kColumns);
+        cells_.resize(at + kColumns + kExtra);
         int64_t* cell = cells_.data() + at;
         ((*cell++ = static_cast<int64_t>(values)), ...);
     }

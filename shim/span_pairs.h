@@ -19,6 +19,7 @@ struct SpanBegun {
     int64_t name_id = kNull;
     int64_t category = kNull;
     int64_t payload = kNull;
+    bool is_step = false;
 };
 
 class SpanPairs {

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "rollup.h"
+#include "room.h"
 #include "schema.h"
 #include "starts.h"
 #include "system.h"
@@ -26,7 +28,7 @@ constexpr int64_t kTryAgainAfter_ns = 50'000'000;
 constexpr int64_t kTryAgainTimes = 3;
 constexpr size_t kMostPendingSeconds = 4096;
 
-constexpr const char* kDropReasons[] = {"full", "no_ring", "writer_down", "reader"};
+constexpr const char* kDropReasons[] = {"full", "no_ring", "writer_down", "reader", "disk"};
 static_assert(std::size(kDropReasons) == kDrops);
 constexpr const char* kClocks[] = {"tsc", "monotonic", "test"};
 
@@ -92,6 +94,8 @@ void write_facts(Database& base, const TraceIdentity& who) {
     number("started_real_ns", who.started_real_ns);
     number("rings_survive", who.rings_survive ? 1 : 0);
     number("budget_ppm", who.budget_ppm);
+    if (who.max_bytes != 0) number("max_bytes", who.max_bytes);
+    if (who.min_free_bytes != 0) number("min_free_bytes", who.min_free_bytes);
     if (who.samples_per_step != 0) number("samples_per_step", who.samples_per_step);
 }
 
@@ -125,6 +129,29 @@ void write_devices(Database& base, std::span<const Device> devices) {
     }
 }
 
+Limits limits_of(Database& base, Store::Role role) {
+    Statement row = base.prepare(
+        "SELECT coalesce((SELECT value FROM meta WHERE key = 'max_bytes'), 0),"
+        " coalesce((SELECT value FROM meta WHERE key = 'min_free_bytes'), 0)");
+    row.step();
+    // Who recovers a trace has asked for it.
+    const Limits limits = {row.number(0), role == Store::Role::writer ? row.number(1) : 0};
+    row.step();
+    return limits;
+}
+
+constexpr int64_t kEventBytes = 80;
+
+// What a batch adds to the file, at most: a name makes rows of a handle, too.
+int64_t size_of(const Batch& batch) {
+    int64_t bytes = FileSize::kTransactionBytes;
+    for (const Event& event : batch.events)
+        bytes += kEventBytes + 4 * static_cast<int64_t>(event.text.size());
+    for (const Rows* rows : batch.observed)
+        bytes += static_cast<int64_t>(rows->count() * static_cast<size_t>(rows->columns())) * 10;
+    return bytes;
+}
+
 }  // namespace
 
 // What is open between two failures. Everything here can be made again from the file.
@@ -132,9 +159,11 @@ struct Store::Parts {
     Parts(const std::string& path, Role role, TimedOperations& of_store)
         : base(path, Database::Open::write),
           timed(of_store),
-          translator(tables, timed, role == Role::recovery) {
+          translator(tables, timed, role == Role::recovery),
+          rollups(base, translator.series()),
+          room(base, path, limits_of(base, role), translator) {
         for (Rows* rows : tables.all()) insertions.push_back(base.insertion_of(*rows));
-        for (size_t i = 0; i < Tables::kEventTables; ++i) starts.emplace_back(base, tables.all()[i]->table());
+        for (size_t i = 0; i < Tables::kInTime; ++i) starts.emplace_back(base, tables.all()[i]->table());
         translator.load(base);
         load_rings();
     }
@@ -144,18 +173,19 @@ struct Store::Parts {
         while (rows.step())
             counts[static_cast<uint64_t>(rows.number(0))] = {static_cast<uint64_t>(rows.number(1)),
                                                              static_cast<uint64_t>(rows.number(2))};
-        Statement moved = base.prepare("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'moved_starts'");
-        moved.step();
-        moved_before = moved_written = static_cast<uint64_t>(moved.number(0));
-        moved.step();
+        Statement facts =
+            base.prepare("SELECT key, value FROM meta WHERE key = 'moved_starts' OR key LIKE '%_left_out'");
+        while (facts.step()) facts_before[facts.text(0)] = static_cast<uint64_t>(facts.number(1));
+        facts_written = facts_before;
     }
 
     void translate(const Batch& batch);
     void take(std::span<const Event> events, size_t index);
-    void insert(const Batch& batch);
+    void insert(const Batch& batch, bool keep, bool leave_out);
     void write_rings(const Batch& batch);
     void write_drops(const RingProgress& ring, int64_t seen_ns);
-    void write_moved();
+    void write_counts();
+    void write_count(const char* key, uint64_t since_opened);
 
     struct Counts {
         uint64_t annex = 0;
@@ -165,20 +195,21 @@ struct Store::Parts {
     Tables tables;
     TimedOperations& timed;
     Translator translator;
+    Rollups rollups;
+    Room room;
     std::vector<Statement> insertions;
     std::vector<Starts> starts;
     std::map<uint64_t, Counts> counts;
     std::map<uint64_t, std::array<uint64_t, kDrops>> drops;
     std::map<Key, std::array<uint64_t, 4>> seconds;  // second slots whose launch was still open, by its place
     std::vector<std::pair<int64_t, size_t>> order;
-    uint64_t moved_before = 0;
-    uint64_t moved_written = 0;
+    std::map<std::string, uint64_t, std::less<>> facts_before, facts_written;  // counts in meta
     int64_t synced_ns = 0;
 
     Statement ring_row = base.prepare("REPLACE INTO ring_commit VALUES (?, ?, ?, ?, ?, ?)");
     Statement clock_row = base.prepare("INSERT OR IGNORE INTO clock VALUES (?, ?, ?)");
     Statement drop_row = base.prepare("REPLACE INTO \"drop\" VALUES (?, ?, ?, ?)");
-    Statement moved_row = base.prepare("REPLACE INTO meta VALUES ('moved_starts', ?)");
+    Statement fact_row = base.prepare("REPLACE INTO meta VALUES (?, ?)");
 };
 
 // By time over all threads: so what made a handle comes before what uses it.
@@ -192,6 +223,8 @@ void Store::Parts::translate(const Batch& batch) {
     translator.end_of_batch(batch.watermark_ns);
     for (size_t i = 0; i < starts.size(); ++i) starts[i].place(*tables.all()[i]);
     timed.settle(tables);
+    rollups.add(tables);
+    rollups.add_device_times(batch.observed);
 }
 
 void Store::Parts::take(std::span<const Event> events, size_t index) {
@@ -240,34 +273,47 @@ void Store::Parts::write_rings(const Batch& batch) {
     }
 }
 
-void Store::Parts::write_moved() {
-    uint64_t moved = moved_before;
+void Store::Parts::write_counts() {
+    uint64_t moved = 0;
     for (const Starts& table : starts) moved += table.moved();
-    if (moved == moved_written) return;
-    moved_row.bind(1, static_cast<int64_t>(moved)).step();
-    moved_written = moved;
+    write_count("moved_starts", moved);
+    for (const auto& [key, times] : translator.left_out()) write_count(key, times);
 }
 
-void Store::Parts::insert(const Batch& batch) {
+void Store::Parts::write_count(const char* key, uint64_t since_opened) {
+    if (since_opened == 0) return;
+    const uint64_t all = facts_before[key] + since_opened;
+    uint64_t& written = facts_written[key];
+    if (all == written) return;
+    fact_row.bind(1, std::string_view(key)).bind(2, static_cast<int64_t>(all)).step();
+    written = all;
+}
+
+void Store::Parts::insert(const Batch& batch, bool keep, bool leave_out) {
     const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     const bool durable = now_ns - synced_ns >= kSyncEvery_ns;
     base.begin(durable);
+    if (leave_out) room.retention().leave_out(tables);
+    room.retention().note(tables, batch.observed, keep);
+    room.retention().write();
     const auto blocks = tables.all();
     for (size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i]->count() != 0) insertions[i].step();
     // What one observer says twice must not keep the events out.
     for (Rows* rows : batch.observed)
         if (rows->count() != 0) base.insertion_of(*rows, Database::Refused::skip).step();
+    rollups.write();
     write_rings(batch);
     for (const ClockPair& pair : batch.clock)
         clock_row.bind(1, pair.mono_ns)
             .bind(2, static_cast<int64_t>(pair.ticks))
             .bind(3, pair.real_ns)
             .step();
-    write_moved();
+    write_counts();
     base.commit();
     if (durable) synced_ns = now_ns;
     tables.clear();
+    rollups.clear();
 }
 
 bool Store::create(const char* path, const TraceIdentity& identity,
@@ -298,21 +344,55 @@ Store* Store::open(const char* path, Role role) noexcept {
     return made != nullptr && made->connect() ? made.release() : nullptr;
 }
 
+// Like without_throwing; also says why not.
+template <class F>
+bool Store::attempt(F&& work) noexcept {
+    return without_throwing([&] {
+        try {
+            why_not_ = Drop::full;
+            is_intact_ = false;
+            work();
+        } catch (const NoRoom& e) {
+            why_not_ = e.reason;
+            is_intact_ = true;
+            throw;
+        } catch (const DatabaseError& e) {
+            if (e.is_busy()) why_not_ = Drop::reader;
+            if (e.is_full()) why_not_ = Drop::disk;
+            throw;
+        }
+    });
+}
+
 bool Store::write(const Batch& batch) noexcept {
     const int64_t started_ns = clock_ns(CLOCK_MONOTONIC);
     if (started_ns < not_before_ns_) return false;
-    const bool done = connect() && without_throwing([&] {
+    const bool has_room = connect() && attempt([&] {
+                              if (!parts_->room.make(size_of(batch))) leaves_rows_out_ = true;
+                          });
+    const bool done = has_room && attempt([&] {
                           parts_->translate(batch);
-                          parts_->insert(batch);
+                          parts_->insert(batch, keeps_rows_, leaves_rows_out_);
                           timed_.written();
                           events_ += batch.events.size();
                       });
+    if (done) leaves_rows_out_ = false;
     if (done) return true;
-    parts_.reset();  // rolls back; what is remembered no longer fits the file
+    if (has_room) leaves_rows_out_ = why_not_ == Drop::disk && parts_->room.size().is_limited();
+    if (!is_intact_) parts_.reset();  // rolls back; what is remembered no longer fits the file
+    if (role_ == Role::recovery) return false;
     const int64_t failed_ns = clock_ns(CLOCK_MONOTONIC);
     not_before_ns_ = failed_ns + std::max(kTryAgainAfter_ns, kTryAgainTimes * (failed_ns - started_ns));
     return false;
 }
+
+Drop Store::why_not() const noexcept { return why_not_; }
+
+size_t Store::most_slots() const noexcept {
+    return parts_ == nullptr ? 1024 : parts_->room.size().most_slots();
+}
+
+void Store::keep_rows(bool keep) noexcept { keeps_rows_ = keep; }
 
 size_t Store::take_unnamed(std::span<uint64_t> functions) noexcept {
     if (parts_ == nullptr) return 0;

@@ -41,6 +41,15 @@ class Store {
     // event of the batch began after the moment at which the first ring was looked at.
     bool write(const Batch& batch) noexcept;
 
+    // After a batch that was not written: what to count what is lost meanwhile for.
+    Drop why_not() const noexcept;
+
+    // How many slots of rings a batch may be made of at most, for the file to keep its size.
+    size_t most_slots() const noexcept;
+
+    // From now on what is written is worth more than other rows, when some have to go.
+    void keep_rows(bool keep) noexcept;
+
     // Operations of the last batch written that got events of ours, by stream in order. Until the next write.
     std::span<const TimedOperation> timed() const noexcept;
 
@@ -57,12 +66,18 @@ class Store {
     struct Parts;
     Store(std::string path, Role role);
     bool connect() noexcept;
+    template <class F>
+    bool attempt(F&& work) noexcept;
 
     std::string path_;
     Role role_;
     TimedOperations timed_;
     std::unique_ptr<Parts> parts_;  // null: after a failure
     int64_t not_before_ns_ = 0;
+    Drop why_not_ = Drop::full;
+    bool is_intact_ = false;  // although the last try failed
+    bool keeps_rows_ = false;
+    bool leaves_rows_out_ = false;  // it did not fit although nothing else was in the log
     uint64_t events_ = 0;
 };
 

@@ -9,17 +9,19 @@
 namespace gpushim::shim {
 
 struct Tables {
-    // Events: column 0 is the start.
-    RowsOf<7> launch{"launch"};
-    RowsOf<10> copy{"copy"};
-    RowsOf<8> memset{"memset"};
-    RowsOf<9> sync{"sync"};
-    RowsOf<14> collective{"collective"};
-    RowsOf<7> graph_launch{"graph_launch"};
-    RowsOf<11> memory{"memory"};
-    RowsOf<8> call{"call"};
-    RowsOf<10> marker{"marker", 1u << 2, 1u << 7};
+    // Events: column 0 is the start; behind the columns stands the series (series.h).
+    RowsOf<7, 1> launch{"launch"};
+    RowsOf<10, 1> copy{"copy"};
+    RowsOf<8, 1> memset{"memset"};
+    RowsOf<9, 1> sync{"sync"};
+    RowsOf<14, 1> collective{"collective"};
+    RowsOf<7, 1> graph_launch{"graph_launch"};
+    RowsOf<11, 1> memory{"memory"};
+    RowsOf<8, 1> call{"call"};
+    RowsOf<10, 1> marker{"marker", 1u << 2, 1u << 7};
+    // What is told of time without being an event.
     RowsOf<7> host_gap{"host_gap", 1u << 5};
+    RowsOf<9> step_total{"step_total", 1u << 2};
     // What they refer to.
     RowsOf<4> thread{"thread", 1u << 2};
     RowsOf<8> handle{"handle", 1u << 1};
@@ -34,11 +36,14 @@ struct Tables {
     RowsOf<7> graph{"graph"};
     RowsOf<3> graph_kernel{"graph_kernel"};
 
-    static constexpr size_t kEventTables = 10;
-    std::array<Rows*, 22> all() {
-        return {&launch, &copy,     &memset, &sync,         &collective, &graph_launch, &memory,  &call,
-                &marker, &host_gap, &thread, &handle,       &handle_end, &handle_name,  &context, &stream,
-                &name,   &api,      &shape,  &communicator, &graph,      &graph_kernel};
+    RowsOf<15> series{"series", 1u << 1 | 1u << 9};
+
+    static constexpr size_t kEventTables = 9, kInTime = 11;  // from the front; those whose ids are times
+    std::array<Rows*, 24> all() {
+        return {&launch, &copy,       &memset,       &sync,     &collective,   &graph_launch,
+                &memory, &call,       &marker,       &host_gap, &step_total,   &thread,
+                &handle, &handle_end, &handle_name,  &context,  &stream,       &name,
+                &api,    &shape,      &communicator, &graph,    &graph_kernel, &series};
     }
     void clear() {
         for (Rows* rows : all()) rows->clear();

@@ -74,9 +74,11 @@ Translator::Side Translator::side_of(const Call& call, bool target) {
 
 void Translator::copy(const Call& call) {
     const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
+    Series series = series_of(call, SeriesKind::copy);
+    series.flags = flags;
     if (!call.succeeded) {
         tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, kNull, call.api, kNull, kNull, kNull,
-                         call.group, flags);
+                         call.group, flags, series_.id(series));
         return;
     }
     const uint64_t target_at = call.word(0), source_at = call.word(1);
@@ -86,9 +88,11 @@ void Translator::copy(const Call& call) {
     if (direction == kDeviceToDevice && are_peers(target_at, source_at, call.enter_ns))
         direction = kPeerToPeer;
     const uint64_t bytes = call.has(traits::shaped) ? call.word(2) & kBytesMask : call.word(2);
-    tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, stream_of(call, call.word(3)), call.api, bytes,
-                     direction, static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target), call.group,
-                     flags);
+    const int64_t sides = static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target);
+    series.stream = stream_of(call, call.word(3));
+    series.detail = {direction, sides, kNull};
+    tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, series.stream, call.api, bytes, direction,
+                     sides, call.group, flags, series_.id(series));
     timed_.operation(call.event, tables_.copy);
 }
 
@@ -103,17 +107,20 @@ void Translator::memset(const Call& call) {
     const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(2)) : kNull;
     const int64_t bytes = call.succeeded ? static_cast<int64_t>(call.word(1)) : kNull;
-    tables_.memset.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, bytes, call.group,
-                       flags);
+    Series series = series_of(call, SeriesKind::memset, stream_id);
+    series.flags = flags;
+    tables_.memset.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, bytes, call.group, flags,
+                       series_.id(series));
     timed_.operation(call.event, tables_.memset);
 }
 
 void Translator::memory(const Call& call) {
     const uint32_t kind = (call.traits >> 25 & 31) - kFirstKind;
     const uint64_t address = call.word(0);
+    const int64_t series = series_.id(series_of(call, SeriesKind::memory));
     if (!call.succeeded || address == 0 || kind >= std::size(kKinds)) {
         tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, kNull, kNull, kNull, kNull,
-                           kNull, kNull, call.flags);
+                           kNull, kNull, call.flags, series);
         return;
     }
     const Change change = call.word(1) != 0 ? allocated(call, kind) : freed(call, kind);
@@ -121,7 +128,7 @@ void Translator::memory(const Call& call) {
                        change.bytes, change.counted ? static_cast<int64_t>(change.memory) : 0,
                        change.context == 0 ? kNull : int64_t{change.context},
                        change.counted ? ranges_.held_bytes(change.memory, change.context) : kNull,
-                       change.pool_id, call.flags);
+                       change.pool_id, call.flags, series);
 }
 
 Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
@@ -140,6 +147,13 @@ Translator::Change Translator::freed(const Call& call, uint32_t kind) {
     if (range == nullptr) return {kKinds[kind].memory, false, call.event.slot.context, kNull, kNull};
     return {range->memory, range->counted, range->context, -static_cast<int64_t>(range->bytes),
             range->pool_id};
+}
+
+bool Translator::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const {
+    const uint32_t kind = (api_traits[api_id % kApis].traits >> 25 & 31) - kFirstKind;
+    if (kind >= std::size(kKinds)) return false;
+    const AddressRange* range = ranges_.find(place_of(kind, address), kForEver - 1);
+    return range != nullptr && range->died_ns == kForEver && range->since_ns >= enter_ns;
 }
 
 void Translator::load_memory(Database& base) {

@@ -175,9 +175,10 @@ void Translator::graph_nodes(const Call& call) {
 // --- NCCL
 
 void Translator::collective(const Call& call) {
+    Series series = series_of(call, SeriesKind::collective);
     if (!call.succeeded || call.word(0) == 0) {
         tables_.collective.add(call.enter_ns, call.dur_ns, call.thread, kNull, call.api, kNull, kNull, kNull,
-                               kNull, kNull, kNull, kNull, call.group, call.flags);
+                               kNull, kNull, kNull, kNull, call.group, call.flags, series_.id(series));
         return;
     }
     Life& life = handles_.at(Object::communicator, call.word(0), call.enter_ns);
@@ -191,10 +192,14 @@ void Translator::collective(const Call& call) {
                                 : communicators_.next_of_collectives(life);
     const int64_t stream_id = stream_of(call, call.word(3));
     const int64_t size = dtype_bytes(dtype);
+    const int64_t bytes = size == kNull ? kNull : count * size;
+    const int64_t reduction = call.has(traits::reduces) ? op : kNull;
+    series.stream = stream_id;
+    series.object = row;
+    series.detail = {dtype, reduction, bytes};
     tables_.collective.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, row, seq, count,
-                           dtype, call.has(traits::reduces) ? op : kNull,
-                           between || call.has(traits::rooted) ? peer : kNull,
-                           size == kNull ? kNull : count * size, call.group, call.flags);
+                           dtype, reduction, between || call.has(traits::rooted) ? peer : kNull, bytes,
+                           call.group, call.flags, series_.id(series));
     if (call.group != kNull) group_on_stream_[stream_id] = call.group;
 }
 

@@ -12,21 +12,28 @@ constexpr const char* kKinds[] = {"unfinished",  "mark",      "push",    "pop",
                                   "range_start", "range_end", "category"};
 static_assert(std::size(kKinds) == static_cast<size_t>(Span::count));
 
+// As the program's threads see it (nvtx.cpp).
+bool is_step(Span kind, std::string_view domain, std::string_view text) {
+    if (kind != Span::mark && text.starts_with("ProfilerStep#")) return true;
+    return text == "step" && domain == "gpushim";
+}
+
 }  // namespace
 
 // One id for a domain as long as we run: texts are forgotten when there are many.
 int64_t Translator::domain_id(std::string_view name) {
     if (name.empty()) return kNull;
     const auto [place, is_new] = domains_.try_emplace(std::string(name));
-    if (is_new) place->second = names_.id(name);
+    if (is_new) place->second = names_.id_of_said(name);
     return place->second;
 }
 
-SpanBegun Translator::said_with(const Call& call, std::string_view text) {
+SpanBegun Translator::said_with(const Call& call, std::string_view domain, std::string_view text) {
     const uint64_t what = call.word(0);
     const auto category = static_cast<int64_t>(what >> 32);
-    return {call.enter_ns, text.empty() ? kNull : names_.id(text), category == 0 ? kNull : category,
-            (what & kSpanHasPayload) != 0 ? Rows::real(std::bit_cast<double>(call.word(3))) : kNull};
+    return {call.enter_ns, text.empty() ? kNull : names_.id_of_said(text), category == 0 ? kNull : category,
+            (what & kSpanHasPayload) != 0 ? Rows::real(std::bit_cast<double>(call.word(3))) : kNull,
+            is_step(static_cast<Span>(what & 0xff), domain, text)};
 }
 
 void Translator::span(const Call& call) {
@@ -36,7 +43,7 @@ void Translator::span(const Call& call) {
     const size_t domain_bytes = std::min<size_t>(what >> 16 & 0xffff, texts.size());
     const int64_t domain = domain_id(texts.substr(0, domain_bytes));
     auto value = static_cast<int64_t>(call.word(1));
-    SpanBegun row = said_with(call, texts.substr(domain_bytes));
+    SpanBegun row = said_with(call, texts.substr(0, domain_bytes), texts.substr(domain_bytes));
     int64_t dur_ns = kNull;
 
     if (kind == Span::push) spans_.pushed(call.thread, domain, value, row);
@@ -47,17 +54,33 @@ void Translator::span(const Call& call) {
     }
     if (kind == Span::mark || kind == Span::category || kind == Span::nothing) value = kNull;
     tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kKinds[static_cast<size_t>(kind)]),
-                       row.name_id, value, domain, row.category, row.payload, dur_ns, call.flags);
+                       row.name_id, value, domain, row.category, row.payload, dur_ns, call.flags,
+                       marker_series(call));
+    if (row.is_step && kind == Span::mark) add_step(call.enter_ns, call.thread, kNull);
+    if (row.is_step && dur_ns != kNull) add_range_step(row, call.thread, dur_ns);
+}
+
+// Each lasts until the next of its thread.
+void Translator::add_step(int64_t enter_ns, int64_t thread, int64_t samples) {
+    auto& rows = tables_.step_total;
+    rows.add(enter_ns, thread, rows.text("mark"), 1, samples, kNull, kNull, kNull, kNull);
+}
+
+void Translator::add_range_step(const SpanBegun& step, int64_t thread, int64_t dur_ns) {
+    auto& rows = tables_.step_total;
+    rows.add(step.enter_ns, thread, rows.text("range"), 1, kNull, dur_ns, dur_ns, dur_ns, kNull);
 }
 
 // Those that were open when the trace was last written.
 void Translator::load_spans(Database& base) {
     Statement open = base.prepare(
-        "SELECT start_ns, thread_id, kind, value, name_id, domain_id, category, payload, payload IS NULL "
-        "FROM v_open_range ORDER BY value");
+        "SELECT start_ns, thread_id, kind, value, name_id, domain_id, category, payload, payload IS NULL,"
+        " n.text, d.text FROM v_open_range LEFT JOIN name n ON n.id = name_id"
+        " LEFT JOIN name d ON d.id = domain_id ORDER BY value");
     while (open.step()) {
         const SpanBegun begun = {open.number(0), open.number(4), open.number(6),
-                                 open.number(8) != 0 ? kNull : Rows::real(open.real(7))};
+                                 open.number(8) != 0 ? kNull : Rows::real(open.real(7)),
+                                 is_step(Span::push, open.text(10), open.text(9))};
         if (open.text(2) == "push")
             spans_.pushed(open.number(1), open.number(5), open.number(3), begun);
         else

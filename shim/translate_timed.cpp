@@ -33,6 +33,7 @@ void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index
         operation.stream_id = row[3];
         operation.alike = alike(row);
         operation.blocking = (row[flags] & kRowBlocking) != 0;
+        operation.series = row[rows.columns()];
     };
     switch (operation.operation) {
         case Operation::launch:

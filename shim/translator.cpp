@@ -11,8 +11,6 @@
 namespace gpushim::shim {
 namespace {
 
-// How long what has ended is still remembered: for calls that began before and are told late.
-constexpr int64_t kRemember_ns = 10'000'000'000;
 constexpr size_t kMostUnnamed = 256;
 constexpr uint64_t kCooperativeAttribute = 1 << 2;  // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 
@@ -70,6 +68,7 @@ Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering)
       names_(tables),
       apis_(tables),
       shapes_(tables),
+      series_(tables),
       handles_(tables),
       streams_(tables, handles_),
       communicators_(tables, handles_),
@@ -80,6 +79,7 @@ void Translator::load(Database& base) {
     names_.load(base);
     apis_.load(base);
     shapes_.load(base);
+    series_.load(base);
     handles_.load(base);
     streams_.load(base);
     communicators_.load(base);
@@ -116,9 +116,21 @@ void Translator::take(const Event& event, const uint64_t* odd) {
 }
 
 void Translator::end_of_batch(int64_t watermark_ns) {
+    if (Life* other = handles_.other_function()) handles_.name(*other, names_.other());
     handles_.add_rows();
     handles_.forget_before(watermark_ns - kRemember_ns);
     ranges_.forget_before(watermark_ns - kRemember_ns);
+}
+
+std::array<Translator::LeftOut, 4> Translator::left_out() const {
+    return {{{"names_left_out", names_.left_out()},
+             {"functions_left_out", handles_.left_out()},
+             {"shapes_left_out", shapes_.left_out()},
+             {"series_left_out", series_.left_out()}}};
+}
+
+Series Translator::series_of(const Call& call, SeriesKind kind, int64_t stream_id) const {
+    return {kind, call.flags, call.api, stream_id};
 }
 
 // --- launches
@@ -138,11 +150,15 @@ void Translator::ask_name(Life& function) {
     unnamed_.push_back(function.handle);
 }
 
-int64_t Translator::shape_of(const Call& call, Life*& function) {
+Translator::CachedShape& Translator::cached_shape(const Call& call) {
+    const uint64_t grid = call.word(2);
+    return cached_shapes_[(call.word(0) >> 4 ^ grid * 31 ^ grid >> 32 ^ call.word(3)) * 0x9e3779b97f4a7c15 >>
+                          54];
+}
+
+int64_t Translator::shape_of(const Call& call, CachedShape& cached, Life*& function) {
     if (!call.succeeded) return shapes_.id({kNull, call.api, 0, 0, 0, 0});
     const uint64_t handle = call.word(0), grid = call.word(2), block = call.word(3);
-    CachedShape& cached =
-        cached_shapes_[(handle >> 4 ^ grid * 31 ^ grid >> 32 ^ block) * 0x9e3779b97f4a7c15 >> 54];
     const uint16_t api = call.event.slot.api;
     if (call.odd == nullptr && cached.function == handle && cached.grid == grid && cached.block == block &&
         cached.api == api && cached.life != nullptr && cached.life->id == cached.life_id &&
@@ -155,17 +171,39 @@ int64_t Translator::shape_of(const Call& call, Life*& function) {
     const uint64_t cooperative = call.has(traits::cooperative) ? kCooperativeAttribute : 0;
     const int64_t id = shapes_.id({function->id, call.api, grid, block, call.odd != nullptr ? call.odd[0] : 0,
                                    cooperative | (call.odd != nullptr ? call.odd[1] : 0)});
-    if (call.odd == nullptr) cached = {handle, grid, block, api, function, function->id, id};
+    if (call.odd == nullptr && function != handles_.other_function())
+        cached = {handle, grid, block, api, function, function->id, id, kNull, kNull, 0, 0};
     return id;
+}
+
+int64_t Translator::launch_series(const Call& call, CachedShape& cached, const Life* function,
+                                  int64_t stream_id) {
+    const int64_t name_id = function != nullptr ? function->name_id : kNull;
+    const bool is_cached = function != nullptr && cached.life == function && cached.life_id == function->id &&
+                           cached.api == call.api;
+    if (is_cached && cached.series != 0 && cached.stream_id == stream_id && cached.name_id == name_id &&
+        cached.flags == call.flags)
+        return cached.series;
+    Series series = series_of(call, SeriesKind::launch, stream_id);
+    series.object = name_id;
+    if (function != nullptr && name_id == kNull) series.detail[0] = function->id;
+    const int64_t id = series_.id(series);
+    if (!is_cached) return id;
+    cached.stream_id = stream_id;
+    cached.name_id = name_id;
+    cached.flags = call.flags;
+    return cached.series = id;
 }
 
 void Translator::launch(const Call& call) {
     Life* function = nullptr;
-    const int64_t shape_id = shape_of(call, function);
+    CachedShape& cached = cached_shape(call);
+    const int64_t shape_id = shape_of(call, cached, function);
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
     int64_t flags = call.flags;
     const int64_t group = group_of(call, stream_id, function, flags);
-    tables_.launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, shape_id, group, flags);
+    tables_.launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, shape_id, group, flags,
+                       launch_series(call, cached, function, stream_id));
     timed_.operation(call.event, tables_.launch);
 }
 
@@ -173,8 +211,10 @@ void Translator::graph_launch(const Call& call) {
     const int64_t graph_id =
         call.succeeded ? graphs_.row(handles_.at(Object::exec, call.word(0), call.enter_ns)) : kNull;
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
+    Series series = series_of(call, SeriesKind::graph_launch, stream_id);
+    series.object = graph_id;
     tables_.graph_launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, graph_id,
-                             call.flags);
+                             call.flags, series_.id(series));
     timed_.operation(call.event, tables_.graph_launch);
 }
 
@@ -183,11 +223,14 @@ void Translator::graph_launch(const Call& call) {
 void Translator::add_sync(const Call& call, int64_t dur_ns, int64_t calls) {
     const uint64_t handle = call.word(0);
     const bool on_stream = call.finished && call.object() == Object::stream;
-    int64_t target = target_id(call, handle);
+    const Life* life = target(call, handle);
     if (call.finished && call.object() == Object::context && handle == 0)
-        if (const Life* life = streams_.context_life(call.event.slot.context)) target = life->id;
-    tables_.sync.add(call.enter_ns, dur_ns, call.thread, call.api, target,
-                     on_stream ? stream_of(call, handle) : kNull, calls, call.group, call.flags);
+        life = streams_.context_life(call.event.slot.context);
+    const int64_t stream_id = on_stream ? stream_of(call, handle) : kNull;
+    Series series = series_of(call, SeriesKind::sync, stream_id);
+    if (life != nullptr) series.object = static_cast<int64_t>(life->object);
+    tables_.sync.add(call.enter_ns, dur_ns, call.thread, call.api, life != nullptr ? life->id : kNull,
+                     stream_id, calls, call.group, call.flags, series_.id(series));
 }
 
 void Translator::sync(const Call& call) { add_sync(call, call.dur_ns, 1); }
@@ -228,7 +271,7 @@ int64_t Translator::target_id(const Call& call, uint64_t handle) {
 
 void Translator::add_call(const Call& call, int64_t target_id, int64_t stream_id) {
     tables_.call.add(call.enter_ns, call.dur_ns, call.thread, call.api, target_id, stream_id, call.group,
-                     call.flags);
+                     call.flags, series_.id(series_of(call, SeriesKind::call)));
 }
 
 void Translator::stream_first(const Call& call) {
@@ -253,9 +296,17 @@ void Translator::other(const Call& call) {
 }
 
 void Translator::profiler(const Call& call) {
-    const char* kind = call.has(traits::profiler_starts) ? "profiler_start" : "profiler_stop";
-    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kind), kNull, kNull, kNull, kNull,
-                       kNull, kNull, call.flags);
+    add_marker(call, call.has(traits::profiler_starts) ? "profiler_start" : "profiler_stop", kNull, kNull);
+}
+
+void Translator::add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value) {
+    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kind), name_id, value, kNull, kNull,
+                       kNull, kNull, call.flags, marker_series(call));
+}
+
+// No calls: those of the profiler are counted as what they say.
+int64_t Translator::marker_series(const Call& call) {
+    return series_.id({.kind = SeriesKind::marker, .flags = call.flags});
 }
 
 // By Marker.
@@ -263,11 +314,11 @@ constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"
 
 void Translator::marker(const Call& call) {
     const auto what = static_cast<Marker>(call.word(1));
-    const int64_t name = call.event.text.empty() ? kNull : names_.id(call.event.text);
+    const int64_t name = call.event.text.empty() ? kNull : names_.id_of_said(call.event.text);
     const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
     const auto kind = std::min<size_t>(call.word(1), std::size(kMarkerKinds) - 1);
-    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kMarkerKinds[kind]), name, value,
-                       kNull, kNull, kNull, kNull, call.flags);
+    add_marker(call, kMarkerKinds[kind], name, value);
+    if (what == Marker::step || what == Marker::step_n) add_step(call.enter_ns, call.thread, value);
 }
 
 void Translator::thread(const Call& call) {

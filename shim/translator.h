@@ -3,6 +3,7 @@
 // remembered here can be read back from the trace (load). The writer's thread only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "handles.h"
 #include "interned.h"
 #include "ranges.h"
+#include "series.h"
 #include "span_pairs.h"
 #include "streams.h"
 #include "tables.h"
@@ -38,6 +40,16 @@ class Translator {
     void end_of_batch(int64_t watermark_ns);
 
     std::vector<uint64_t>& unnamed() { return unnamed_; }
+
+    // Whether what was allocated by that row is held still: then load() needs it.
+    bool is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const;
+    SeriesList& series() { return series_; }
+    // What had no place: counts of meta, by key, since the trace was opened.
+    struct LeftOut {
+        const char* key;
+        uint64_t times;
+    };
+    std::array<LeftOut, 4> left_out() const;
 
   private:
     struct Call {  // an event with what all kinds need of it
@@ -91,12 +103,28 @@ class Translator {
     void nothing(const Call&);
 
     int64_t domain_id(std::string_view name);
-    SpanBegun said_with(const Call& call, std::string_view text);
+    SpanBegun said_with(const Call& call, std::string_view domain, std::string_view text);
     void load_spans(Database& base);
+    void add_step(int64_t enter_ns, int64_t thread, int64_t samples);
+    void add_range_step(const SpanBegun& step, int64_t thread, int64_t dur_ns);
     void add_call(const Call& call, int64_t target_id, int64_t stream_id);
     void add_sync(const Call& call, int64_t dur_ns, int64_t calls);
+    int64_t marker_series(const Call& call);
+    Series series_of(const Call& call, SeriesKind kind, int64_t stream_id = kNull) const;
+    void add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value);
     void profiler(const Call& call);
-    int64_t shape_of(const Call& call, Life*& function);
+    struct CachedShape {
+        uint64_t function, grid, block;
+        uint16_t api;
+        Life* life;
+        int64_t life_id;
+        int64_t shape_id;
+        // Of the newest of these launches, and what it counts to.
+        int64_t stream_id, name_id, flags, series;
+    };
+    CachedShape& cached_shape(const Call& call);
+    int64_t shape_of(const Call& call, CachedShape& cached, Life*& function);
+    int64_t launch_series(const Call& call, CachedShape& cached, const Life* function, int64_t stream_id);
     int64_t group_of(const Call& call, int64_t stream_id, const Life* function, int64_t& flags);
     Streams::Use use(const Call& call, uint64_t handle) const;
     int64_t stream_of(const Call& call, uint64_t handle);
@@ -132,6 +160,7 @@ class Translator {
     Names names_;
     Apis apis_;
     Shapes shapes_;
+    SeriesList series_;
     Handles handles_;
     Streams streams_;
     AddressRanges ranges_;
@@ -143,13 +172,6 @@ class Translator {
 
     SpanPairs spans_;
     std::unordered_map<std::string, int64_t> domains_;
-    struct CachedShape {
-        uint64_t function, grid, block;
-        uint16_t api;
-        Life* life;
-        int64_t life_id;
-        int64_t shape_id;
-    };
     static constexpr size_t kCachedShapes = 1024;
     std::vector<CachedShape> cached_shapes_;
 };

@@ -70,7 +70,9 @@ WriterLoop::WriterLoop(const WriterStart& start, std::unique_ptr<Store> store, W
       clock_(static_cast<ClockKind>(start.identity->clock_kind)),
       drain_(clock_, read_pair(clock_)),
       observers_(start.devices),
+      switches_(start.trace_path),
       sleep_ns_(kShortestSleepNs) {
+    drain_.take_at_most(store_->most_slots());
     watch_files();
 }
 
@@ -97,7 +99,7 @@ bool WriterLoop::has_nothing_to_do() const {
 
 void WriterLoop::pass() {
     const Moment moment = now(false);
-    const int64_t range_ns = time_passes(moment.mono_ns);
+    const int64_t range_ns = std::min(time_passes(moment.mono_ns), obey_switches(moment.mono_ns));
     drain_.scan(false);
     is_idle_ = !drain_.has_news();
     const int64_t look_ns = std::min(range_ns, observers_.look(moment));
@@ -105,6 +107,13 @@ void WriterLoop::pass() {
     care_for_rings(drain_.fullest() > kBusy, !drain_.has_news());
     sleep_ns_ = std::clamp(look_ns, kShortestSleepNs, sleep_after_scan());
     pass_is_done(read_pair(clock_).ticks + static_cast<uint64_t>(sleep_ns_));
+}
+
+int64_t WriterLoop::obey_switches(int64_t now_ns) {
+    const int64_t next_ns = switches_.look(now_ns);
+    switched_off(switches_.is_off());
+    store_->keep_rows(switches_.keeps());
+    return next_ns;
 }
 
 int64_t WriterLoop::sleep_after_scan() {
@@ -122,7 +131,7 @@ Moment WriterLoop::now(bool ending) const {
 bool WriterLoop::has_news() { return drain_.has_news() || observers_.have_rows(); }
 
 bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
-    return drain_.events() >= kWorthACommit || drain_.fullest() > kGettingFull ||
+    return drain_.events() >= kWorthACommit || drain_.is_full() || drain_.fullest() > kGettingFull ||
            now_ns - last_commit_ns_ >= kCommitEveryNs;
 }
 
@@ -132,6 +141,9 @@ bool WriterLoop::commit() {
     batch.observed = observers_.rows();
     begin_transaction();
     const bool written = store_->write(batch);
+    const Drop why_not = written ? Drop::full : store_->why_not();
+    live->not_emptied.store(static_cast<uint32_t>(why_not));
+    drain_.take_at_most(store_->most_slots());
     watch_files();
     end_transaction();
     if (written) {

@@ -13,6 +13,7 @@
 #include "identity.h"
 #include "observers.h"
 #include "store.h"
+#include "switch_files.h"
 #include "writer_folder.h"
 
 namespace gpushim::shim {
@@ -47,6 +48,7 @@ class WriterLoop {
   private:
     void pass();
     int64_t sleep_after_scan();
+    int64_t obey_switches(int64_t now_ns);
     Moment now(bool ending) const;
     bool has_news();
     bool has_nothing_to_do() const;
@@ -67,6 +69,7 @@ class WriterLoop {
     Drain drain_;
     Observers observers_;
     WatchedFiles files_;
+    SwitchFiles switches_;
     std::vector<uint64_t> unnamed_;
     int64_t sleep_ns_;
     int64_t last_commit_ns_ = 0;

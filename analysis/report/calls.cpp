@@ -5,6 +5,7 @@
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "distribution.h"
+#include "rollups.h"
 #include "section.h"
 
 namespace gpushim::analysis {
@@ -13,10 +14,24 @@ namespace {
 
 constexpr size_t kMostRows = 10;
 
+using Calls = std::map<std::string, Distribution>;
+
+void add_sums(const Trace& trace, Calls& calls) {
+    std::map<int64_t, Distribution*> by_series;
+    Query series =
+        trace.base.prepare("SELECT id, api FROM v_series WHERE api IS NOT NULL AND kind NOT LIKE '%_device'");
+    while (series.step()) by_series[series.number(0)] = &calls[series.text(1)];
+    add_rollups(trace, by_series);
+}
+
 // Queries share rows, so a single one has no time of its own: each counts with the mean of its row.
-std::map<std::string, Distribution> calls_of(const Inputs& inputs) {
-    std::map<std::string, Distribution> calls;
+Calls calls_of(const Inputs& inputs) {
+    Calls calls;
     for (const Trace& trace : inputs.traces) {
+        if (is_summarised(trace)) {
+            add_sums(trace, calls);
+            continue;
+        }
         std::map<int64_t, Distribution*> by_id;
         Query names = trace.base.prepare("SELECT id, name FROM api");
         while (names.step()) by_id[names.number(0)] = &calls[names.text(1)];

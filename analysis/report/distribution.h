@@ -1,4 +1,5 @@
-// How long calls took: every value with how often it came, so percentiles are exact.
+// How long calls took: every value with how often it came, so percentiles are exact; within an eighth where
+// they come from histograms.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,12 @@ class Distribution {
         calls_ += calls;
         sum_ns_ += sum_ns;
         if (calls > 0) counts_[sum_ns / calls] += calls;
+    }
+    // Of each length so many, roughly; what they come to is known exactly.
+    void add_rough(int64_t ns, int64_t calls) { counts_[ns] += calls; }
+    void add_total(int64_t sum_ns, int64_t calls) {
+        calls_ += calls;
+        sum_ns_ += sum_ns;
     }
     void add_untimed(int64_t calls) { calls_ += calls; }
 

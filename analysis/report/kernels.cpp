@@ -6,6 +6,7 @@
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "distribution.h"
+#include "rollups.h"
 #include "section.h"
 
 namespace gpushim::analysis {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr size_t kMostRows = 10;
 constexpr int kGraphsAreTold = 2;  // the schema's version since which graphs say what they hold
+constexpr int kRollups = 3;        // … since which there are sums
 
 struct Kernel {
     Distribution launches;  // those that ran it by itself
@@ -23,7 +25,17 @@ struct Kernel {
 };
 using Kernels = std::map<std::string, Kernel>;
 
+void add_sums(const Trace& trace, Kernels& kernels) {
+    std::map<int64_t, Distribution*> by_series;
+    Query series = trace.base.prepare(
+        "SELECT id, kernel FROM v_series WHERE kind = 'launch' AND captured = 0 AND failed = 0 AND "
+        "unfinished = 0");
+    while (series.step()) by_series[series.number(0)] = &kernels[series.text(1)].launches;
+    add_rollups(trace, by_series);
+}
+
 void add_launches(const Trace& trace, Kernels& kernels) {
+    if (is_summarised(trace)) return add_sums(trace, kernels);
     std::map<int64_t, Distribution*> by_shape;
     Query shapes = trace.base.prepare("SELECT id, coalesce(kernel, '(name not known)') FROM v_shape");
     while (shapes.step()) by_shape[shapes.number(0)] = &kernels[shapes.text(1)].launches;
@@ -60,8 +72,14 @@ Graphs graphs_of(const Inputs& inputs) {
     Graphs sum;
     for (const Trace& trace : inputs.traces) {
         Query query = trace.base.prepare(
-            "SELECT count(*), count(*) - count(g.kernels), coalesce(sum(g.kernels), 0)"
-            " FROM graph_launch l LEFT JOIN graph g ON g.id = l.graph_id WHERE l.flags & 7 = 0");
+            trace.base.schema_version() < kRollups
+                ? "SELECT count(*), count(*) - count(g.kernels), coalesce(sum(g.kernels), 0)"
+                  " FROM graph_launch l LEFT JOIN graph g ON g.id = l.graph_id WHERE l.flags & 7 = 0"
+                : "SELECT coalesce(sum(t.events), 0),"
+                  " coalesce(sum(t.events) FILTER (WHERE g.kernels IS NULL), 0),"
+                  " coalesce(sum(t.events * g.kernels), 0) FROM series s"
+                  " JOIN v_series_total t ON t.series_id = s.id LEFT JOIN graph g ON g.id = s.graph_id"
+                  " WHERE s.kind = 'graph_launch' AND s.flags & 7 = 0");
         if (!query.step()) continue;
         sum.launches += query.number(0);
         sum.not_recorded += query.number(1);

@@ -1,14 +1,18 @@
 -- One trace: what one process did. Written by the shim, append-only (only ring_commit and the counts in meta
--- are replaced). Times are nanoseconds: `enter_ns` is CLOCK_MONOTONIC of this host and the row's id in every
--- event table, so that a table is in time order and a span of time is a range of rows; equal starts move by 1
--- ns. Everything else is relative to it. NULL means: not recorded. Schema version: PRAGMA user_version;
--- history in README.md.
-PRAGMA user_version = 2;
+-- are replaced, rollup is added to, and what takes too much room goes). Times are nanoseconds: `enter_ns` is
+-- CLOCK_MONOTONIC of this host and the row's id in every event table, so that a table is in time order and a
+-- span of time is a range of rows; equal starts move by 1 ns. Everything else is relative to it. NULL means:
+-- not recorded. Schema version: PRAGMA user_version; history in README.md.
+PRAGMA user_version = 3;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test),
 -- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),
--- budget_ppm (GPUSHIM_BUDGET in millionths), samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts
--- (rows that began in the same ns as another of their table and stand 1 ns later).
+-- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit),
+-- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in the same ns as another of
+-- their table and stand 1 ns later), names_left_out, functions_left_out (how often one had no place any more
+-- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
+-- shapes_left_out (launches whose geometry is not recorded), series_left_out (how often a series was not told
+-- apart from others).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.
@@ -235,7 +239,8 @@ CREATE TABLE ring_commit (
   watermark_ns INTEGER NOT NULL  -- no later row starts before this, but for calls that were open
 );
 
--- Events that are not here, by reason (full, no_ring, writer_down, reader), as counted when they were lost.
+-- Events that are not here, by reason, as counted when they were lost: full, no_ring, writer_down,
+-- reader (somebody kept the trace open, so that it could not be written), disk (too little of it was free).
 -- Cumulative per ring: the newest row counts.
 CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INTEGER NOT NULL,
   events INTEGER NOT NULL,
@@ -337,10 +342,70 @@ CREATE TABLE nvml (mono_ns INTEGER, device_id INTEGER, key TEXT, value REAL, PRI
 CREATE TABLE topology (device_id INTEGER NOT NULL, peer_id INTEGER, link TEXT NOT NULL, links INTEGER,
   bytes_per_s INTEGER);
 
--- --- places of what is not recorded yet --------------------------------------------------------------------
+-- --- what had to go ---------------------------------------------------------------------------------------
 
--- Totals per second, for spans whose rows are gone.
-CREATE TABLE rollup (second INTEGER, kind TEXT, name_id INTEGER, stream_id INTEGER, events INTEGER,
-  sum_ns INTEGER,
-  min_ns INTEGER, max_ns INTEGER, bytes INTEGER, histogram BLOB, PRIMARY KEY (second, kind, name_id,
-    stream_id)) WITHOUT ROWID;
+-- Spans whose rows are gone: what happened in them is in the totals only, but for few rows that others still
+-- need. With how many calls they stood for.
+CREATE TABLE summarised (
+  from_ns INTEGER PRIMARY KEY, until_ns INTEGER NOT NULL,
+  recorded INTEGER NOT NULL, recovered INTEGER NOT NULL, unfinished INTEGER NOT NULL
+);
+
+-- Slots of 10 s of CLOCK_REALTIME that still have rows, and what decides which of them go first.
+CREATE TABLE kept_slot (
+  slot INTEGER PRIMARY KEY,        -- its number
+  from_ns INTEGER NOT NULL,        -- CLOCK_MONOTONIC: its rows from here on
+  rows INTEGER NOT NULL,           -- of tables that are in time order
+  launches INTEGER NOT NULL,
+  steps INTEGER NOT NULL,          -- that ended in it …
+  step_ns INTEGER NOT NULL,        -- … and took so long in all
+  first_handle INTEGER NOT NULL,   -- handle.id; 0: not known
+  asked INTEGER NOT NULL           -- 1: a mark is in it, or gpushim.keep was there
+);
+
+-- --- totals -----------------------------------------------------------------------------------------------
+
+-- What is summed up together: events of one table that are alike. Bounded in number: of those that came later
+-- the stream is not told, of still later ones only kind, flags and API.
+CREATE TABLE series (
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,          -- the table of the events, or of their device times (launch_device, …)
+  flags INTEGER NOT NULL,      -- as there, without 16
+  api_id INTEGER,
+  stream_id INTEGER,
+  name_id INTEGER,             -- launch: of the function
+  handle_id INTEGER,           -- launch: of the function, where it had no name yet
+  graph_id INTEGER,            -- graph_launch
+  communicator_id INTEGER,     -- collective
+  target_kind TEXT,            -- sync: what was waited for (kinds of handle)
+  direction INTEGER, sides INTEGER,            -- copy: as there
+  dtype INTEGER, op INTEGER, bytes INTEGER     -- collective: as there
+);
+
+-- Sums of all events, from the first second on, whether their rows are here or not. Older seconds are put
+-- together: by adding, so sums over all of them stay what they were.
+CREATE TABLE rollup (
+  second INTEGER NOT NULL,     -- of CLOCK_MONOTONIC: the events began at second * 1e9 or later …
+  series_id INTEGER NOT NULL,
+  seconds INTEGER NOT NULL,    -- … and before (second + seconds) * 1e9
+  events INTEGER NOT NULL,     -- rows
+  calls INTEGER NOT NULL,      -- queries: they share rows
+  sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER,  -- of rows' durations; NULL: none is recorded
+  bytes INTEGER,               -- copy, memset, collective; memory: freed ones are negative
+  histogram BLOB,              -- of calls' durations: README.md
+  PRIMARY KEY (second, series_id)
+) WITHOUT ROWID;
+-- From before that second nothing is finer than so many seconds.
+CREATE TABLE rollup_level (seconds INTEGER PRIMARY KEY, before_second INTEGER NOT NULL);
+
+-- Steps that the program marked, a row each; older ones of a thread are put together. The times of single
+-- ones are in v_step_total.
+CREATE TABLE step_total (
+  enter_ns INTEGER PRIMARY KEY,  -- the begin of the first; equal ones move by 1 ns
+  thread_id INTEGER,
+  source TEXT NOT NULL,        -- mark (gpushim_step: until the next one of the thread), range (NVTX)
+  steps INTEGER NOT NULL,
+  samples INTEGER,             -- NULL: not told
+  sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER,  -- NULL: until the thread's next row of this source
+  histogram BLOB               -- NULL: one step
+);

@@ -7,6 +7,15 @@ CREATE VIEW v_offset AS
 SELECT (SELECT value FROM meta WHERE key = 'started_real_ns') -
        (SELECT value FROM meta WHERE key = 'started_mono_ns') AS real_minus_mono_ns;
 
+-- What numbers in copies and collectives mean.
+CREATE VIEW v_direction (id, name) AS VALUES (1, 'h2d'), (2, 'd2h'), (3, 'd2d'), (4, 'p2p'), (5, 'h2h');
+CREATE VIEW v_side (id, name) AS
+VALUES (1, 'pageable'), (2, 'pinned'), (3, 'managed'), (4, 'device'), (5, 'array');
+CREATE VIEW v_dtype (id, name) AS
+VALUES (0, 'int8'), (1, 'uint8'), (2, 'int32'), (3, 'uint32'), (4, 'int64'), (5, 'uint64'), (6, 'float16'),
+  (7, 'float32'), (8, 'float64'), (9, 'bfloat16'), (10, 'float8e4m3'), (11, 'float8e5m2');
+CREATE VIEW v_reduction (id, name) AS VALUES (0, 'sum'), (1, 'prod'), (2, 'max'), (3, 'min'), (4, 'avg');
+
 -- Every object with its name and the end of its life.
 CREATE VIEW v_handle AS
 SELECT h.id,
@@ -85,12 +94,9 @@ CREATE VIEW v_copy AS
 SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   c.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, c.thread_id, st.stream, c.stream_id, st.device_id, st.device, a.name AS api, c.bytes,
-  CASE c.direction WHEN 1 THEN 'h2d' WHEN 2 THEN 'd2h' WHEN 3 THEN 'd2d' WHEN 4 THEN 'p2p' WHEN 5
-    THEN 'h2h' END AS kind,
-  CASE c.sides & 7 WHEN 1 THEN 'pageable' WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device'
-    WHEN 5 THEN 'array' END AS source,
-  CASE c.sides >> 3 WHEN 1 THEN 'pageable' WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device'
-    WHEN 5 THEN 'array' END AS target,
+  (SELECT name FROM v_direction WHERE id = c.direction) AS kind,
+  (SELECT name FROM v_side WHERE id = c.sides & 7) AS source,
+  (SELECT name FROM v_side WHERE id = c.sides >> 3) AS target,
   (c.flags & 32) / 32 AS blocking,                  -- a form of the call that may block the host
   CASE WHEN c.flags & 32 AND c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_s,
   c.group_id,
@@ -170,13 +176,8 @@ SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   c.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, c.thread_id, st.stream, c.stream_id, st.device_id, st.device, a.name AS api,
   m.uid AS communicator, m.rank, m.ranks, c.communicator_id, c.seq, c.count,
-  CASE c.dtype WHEN 0 THEN 'int8' WHEN 1 THEN 'uint8' WHEN 2 THEN 'int32' WHEN 3 THEN 'uint32' WHEN 4
-    THEN 'int64'
-    WHEN 5 THEN 'uint64' WHEN 6 THEN 'float16' WHEN 7 THEN 'float32' WHEN 8 THEN 'float64' WHEN 9
-      THEN 'bfloat16'
-    WHEN 10 THEN 'float8e4m3' WHEN 11 THEN 'float8e5m2' ELSE 'type ' || c.dtype END AS dtype,
-  CASE c.op WHEN 0 THEN 'sum' WHEN 1 THEN 'prod' WHEN 2 THEN 'max' WHEN 3 THEN 'min' WHEN 4 THEN 'avg'
-    ELSE 'op ' || c.op END AS op,                   -- NULL: the call reduces nothing
+  coalesce((SELECT name FROM v_dtype WHERE id = c.dtype), 'type ' || c.dtype) AS dtype,
+  coalesce((SELECT name FROM v_reduction WHERE id = c.op), 'op ' || c.op) AS op,  -- NULL: it reduces nothing
   c.peer,                                           -- root or peer
   c.bytes,                                          -- count times the size of the type
   c.group_id, c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished,
@@ -387,8 +388,7 @@ WITH o AS (
     l.thread_id, l.stream_id, l.group_id, d.start_offset_ns, d.dur_ns AS device_dur_ns, d.level_error_id
   FROM launch l LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns WHERE l.flags & 7 = 0
   UNION ALL
-  SELECT 'copy', CASE c.direction WHEN 1 THEN 'h2d' WHEN 2 THEN 'd2h' WHEN 3 THEN 'd2d' WHEN 4 THEN 'p2p'
-      WHEN 5 THEN 'h2h' END, c.enter_ns, c.dur_ns,
+  SELECT 'copy', (SELECT name FROM v_direction WHERE id = c.direction), c.enter_ns, c.dur_ns,
     c.thread_id, c.stream_id, c.group_id, d.start_offset_ns, d.dur_ns, d.level_error_id
   FROM copy c LEFT JOIN copy_device d ON d.enter_ns = c.enter_ns WHERE c.flags & 7 = 0
   UNION ALL
@@ -438,11 +438,57 @@ UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM memory
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM call
 UNION ALL SELECT enter_ns, NULL, thread_id, NULL, 1, flags FROM marker;
 
+-- --- totals: of all events from the first on, whether their rows are still here or not
+
+-- What is summed up together, with its names.
+CREATE VIEW v_series AS
+SELECT s.id, s.kind, a.name AS api,
+  -- launch. '(other)': there were too many to tell
+  CASE WHEN s.kind NOT IN ('launch', 'launch_device') THEN NULL
+    WHEN s.name_id IS NULL AND s.handle_id IS NULL THEN '(other)'
+    ELSE coalesce(n.demangled, n.text, h.name, '(name not known)') END AS kernel,
+  coalesce(n.text, h.symbol) AS symbol,
+  st.device_id, st.device, s.stream_id, st.stream,  -- NULL: none, or too many to tell
+  s.graph_id,                                       -- graph_launch
+  (SELECT name FROM v_direction WHERE id = s.direction) AS direction,  -- copy
+  (SELECT name FROM v_side WHERE id = s.sides & 7) AS source,
+  (SELECT name FROM v_side WHERE id = s.sides >> 3) AS target,
+  (s.flags & 32) / 32 AS blocking,                  -- copy, memset
+  s.target_kind,                                    -- sync: what was waited for
+  m.uid AS communicator, m.ranks,                   -- collective
+  coalesce((SELECT name FROM v_dtype WHERE id = s.dtype), 'type ' || s.dtype) AS dtype,
+  coalesce((SELECT name FROM v_reduction WHERE id = s.op), 'op ' || s.op) AS op,
+  s.bytes,                                          -- of each
+  s.flags & 1 AS captured, (s.flags & 2) / 2 AS failed, (s.flags & 4) / 4 AS unfinished,
+  (s.flags & 8) / 8 AS recovered
+FROM series s
+LEFT JOIN api a ON a.id = s.api_id
+LEFT JOIN name n ON n.id = s.name_id
+LEFT JOIN v_handle h ON h.id = s.handle_id
+LEFT JOIN v_stream st ON st.id = s.stream_id
+LEFT JOIN communicator m ON m.id = s.communicator_id;
+
+-- Sums over all the time.
+CREATE VIEW v_series_total AS
+SELECT series_id, sum(events) AS events, sum(calls) AS calls, sum(sum_ns) AS sum_ns, min(min_ns) AS min_ns,
+  max(max_ns) AS max_ns, sum(bytes) AS bytes
+FROM rollup GROUP BY series_id;
+
+-- Steps that the program marked. Of one that is told alone: how long it was, by the next of its thread where
+-- it has no end of its own; NULL: there is none.
+CREATE VIEW v_step_total AS
+SELECT enter_ns, enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, thread_id, source, steps,
+  samples, coalesce(sum_ns, until_ns - enter_ns) AS sum_ns, coalesce(min_ns, until_ns - enter_ns) AS min_ns,
+  coalesce(max_ns, until_ns - enter_ns) AS max_ns
+FROM (SELECT *, lead(enter_ns) OVER (PARTITION BY thread_id, source ORDER BY enter_ns) AS until_ns
+      FROM step_total);
+
 -- Calls by name: count, total and longest time on the host.
 CREATE VIEW v_api_total AS
-SELECT a.name AS api, a.base, a.kind, sum(v.calls) AS calls, sum(v.dur_ns) AS sum_ns, max(v.dur_ns) AS max_ns,
-  sum((v.flags & 2) / 2) AS failed
-FROM v_all v JOIN api a ON a.id = v.api_id
+SELECT a.name AS api, a.base, a.kind, sum(t.calls) AS calls, sum(t.sum_ns) AS sum_ns, max(t.max_ns) AS max_ns,
+  coalesce(sum(t.events) FILTER (WHERE s.flags & 2), 0) AS failed
+FROM series s JOIN v_series_total t ON t.series_id = s.id JOIN api a ON a.id = s.api_id
+WHERE s.kind NOT LIKE '%_device'
 GROUP BY a.id;
 
 -- What threads did between their calls, where that took long.
@@ -475,55 +521,67 @@ WITH
   rings AS (
     SELECT coalesce(sum(seq - annex + polls), 0) AS passed, coalesce(sum(length(open) / 8), 0) AS in_progress
     FROM ring_commit),
-  lost AS (SELECT coalesce(sum(events), 0) AS dropped FROM v_drop)
+  lost AS (SELECT coalesce(sum(events), 0) AS dropped FROM v_drop),
+  gone AS (SELECT sum(recorded) AS recorded, sum(recovered) AS recovered, sum(unfinished) AS unfinished
+    FROM summarised),
+  calls AS (
+    SELECT coalesce(rows.recorded, 0) + coalesce(gone.recorded, 0) AS recorded,
+      coalesce(rows.recovered, 0) + coalesce(gone.recovered, 0) AS recovered,
+      coalesce(rows.unfinished, 0) + coalesce(gone.unfinished, 0) AS unfinished
+    FROM rows, gone)
 SELECT passed + dropped AS produced,
-  coalesce(recorded, 0) AS recorded,
-  coalesce(recovered, 0) AS recovered,
+  recorded,
+  recovered,
   dropped,
-  coalesce(unfinished, 0) + in_progress AS unfinished,
-  passed - coalesce(recorded + recovered + unfinished, 0) - in_progress AS unknown
-FROM rows, rings, lost;
+  unfinished + in_progress AS unfinished,
+  passed - recorded - recovered - unfinished - in_progress AS unknown
+FROM calls, rings, lost;
 
--- Totals over rows and rollups. Captured, failed and unfinished calls are left out: nothing ran.
+-- Captured, failed and unfinished calls are left out of these: nothing ran.
 CREATE VIEW v_kernel_total AS
-SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, count(*) AS launches,
-  sum(dur_ns) AS call_sum_ns,
-  min(dur_ns) AS call_min_ns, max(dur_ns) AS call_max_ns,
-  sum(device_dur_ns) AS device_sum_ns               -- NULL: no device times
-FROM v_launch WHERE captured = 0 AND failed = 0 AND unfinished = 0
+SELECT s.kernel, s.symbol, sum(t.events) FILTER (WHERE s.kind = 'launch') AS launches,
+  sum(t.sum_ns) FILTER (WHERE s.kind = 'launch') AS call_sum_ns,
+  min(t.min_ns) FILTER (WHERE s.kind = 'launch') AS call_min_ns,
+  max(t.max_ns) FILTER (WHERE s.kind = 'launch') AS call_max_ns,
+  sum(t.sum_ns) FILTER (WHERE s.kind = 'launch_device') AS device_sum_ns  -- NULL: no device times
+FROM v_series s JOIN v_series_total t ON t.series_id = s.id
+WHERE s.kind IN ('launch', 'launch_device') AND s.captured = 0 AND s.failed = 0 AND s.unfinished = 0
 GROUP BY 1, 2;
 
 -- How often each kernel ran: launched by itself, and as part of launched graphs. Launches of graphs whose
 -- contents are not recorded (v_graph_launch: kernels IS NULL) are not in it.
 CREATE VIEW v_kernel_executed AS
-WITH
-  launched AS (
-    SELECT s.kernel, s.symbol, l.launches AS launched, 0 AS in_graphs
-    FROM (SELECT shape_id, count(*) AS launches FROM launch WHERE flags & 7 = 0 GROUP BY shape_id) l
-    LEFT JOIN v_shape s ON s.id = l.shape_id),
-  in_graphs AS (
-    SELECT h.name, h.symbol, 0, l.launches * k.count
-    FROM (SELECT graph_id, count(*) AS launches FROM graph_launch WHERE flags & 7 = 0 GROUP BY graph_id) l
-    JOIN graph_kernel k ON k.graph_id = l.graph_id LEFT JOIN v_handle h ON h.id = k.handle_id)
-SELECT coalesce(kernel, '(name not known)') AS kernel, symbol, sum(launched) AS launched,
-  sum(in_graphs) AS in_graphs, sum(launched) + sum(in_graphs) AS executed
-FROM (SELECT * FROM launched UNION ALL SELECT * FROM in_graphs)
+SELECT kernel, symbol, sum(launched) AS launched, sum(in_graphs) AS in_graphs,
+  sum(launched) + sum(in_graphs) AS executed
+FROM (
+  SELECT kernel, symbol, launches AS launched, 0 AS in_graphs FROM v_kernel_total
+  UNION ALL
+  SELECT coalesce(h.name, '(name not known)'), h.symbol, 0, t.events * k.count
+  FROM series s JOIN v_series_total t ON t.series_id = s.id JOIN graph_kernel k ON k.graph_id = s.graph_id
+  LEFT JOIN v_handle h ON h.id = k.handle_id
+  WHERE s.kind = 'graph_launch' AND s.flags & 7 = 0)
 GROUP BY 1, 2;
 
 CREATE VIEW v_copy_total AS
-SELECT kind, device_id, device, stream_id, stream, source, target, blocking, count(*) AS copies,
-  sum(bytes) AS bytes,
-  sum(dur_ns) AS call_sum_ns, sum(device_dur_ns) AS device_sum_ns
-FROM v_copy WHERE captured = 0 AND failed = 0 AND unfinished = 0
-GROUP BY kind, device_id, stream_id, source, target, blocking;
+SELECT s.direction AS kind, s.device_id, s.device, s.stream_id, s.stream, s.source, s.target, s.blocking,
+  sum(t.events) FILTER (WHERE s.kind = 'copy') AS copies,
+  sum(t.bytes) FILTER (WHERE s.kind = 'copy') AS bytes,
+  sum(t.sum_ns) FILTER (WHERE s.kind = 'copy') AS call_sum_ns,
+  sum(t.sum_ns) FILTER (WHERE s.kind = 'copy_device') AS device_sum_ns
+FROM v_series s JOIN v_series_total t ON t.series_id = s.id
+WHERE s.kind IN ('copy', 'copy_device') AND s.captured = 0 AND s.failed = 0 AND s.unfinished = 0
+GROUP BY s.direction, s.device_id, s.stream_id, s.source, s.target, s.blocking;
 
 CREATE VIEW v_sync_total AS
-SELECT api, target_kind, count(*) AS rows, sum(calls) AS calls, sum(dur_ns) AS sum_ns, max(dur_ns) AS max_ns
-FROM v_sync WHERE unfinished = 0
-GROUP BY api, target_kind;
+SELECT s.api, s.target_kind, sum(t.events) AS rows, sum(t.calls) AS calls, sum(t.sum_ns) AS sum_ns,
+  max(t.max_ns) AS max_ns
+FROM v_series s JOIN v_series_total t ON t.series_id = s.id
+WHERE s.kind = 'sync' AND s.unfinished = 0
+GROUP BY s.api, s.target_kind;
 
 CREATE VIEW v_collective_total AS
-SELECT communicator, ranks, api, dtype, op, bytes, count(*) AS calls, sum(bytes) AS sum_bytes,
-  sum(dur_ns) AS call_sum_ns
-FROM v_collective WHERE captured = 0 AND failed = 0 AND unfinished = 0
-GROUP BY communicator, api, dtype, op, bytes;
+SELECT s.communicator, s.ranks, s.api, s.dtype, s.op, s.bytes, sum(t.events) AS calls,
+  sum(t.bytes) AS sum_bytes, sum(t.sum_ns) AS call_sum_ns
+FROM v_series s JOIN v_series_total t ON t.series_id = s.id
+WHERE s.kind = 'collective' AND s.captured = 0 AND s.failed = 0 AND s.unfinished = 0
+GROUP BY s.communicator, s.api, s.dtype, s.op, s.bytes;

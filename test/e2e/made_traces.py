@@ -12,6 +12,35 @@ FIRST_NS = 2000
 REAL_MINUS_MONO_NS = 1_700_000_000_000_000_000
 
 
+# As the writer sums rows up, but for histograms.
+SUM_UP = """
+CREATE TEMP TABLE event AS
+SELECT 'launch' AS kind, l.flags & 47 AS flags, s.api_id, l.stream_id, h.name_id, NULL AS communicator_id,
+  NULL AS target_kind, NULL AS direction, NULL AS sides, NULL AS dtype, NULL AS op, NULL AS bytes,
+  l.enter_ns / 1000000000 AS second, 1 AS calls, l.dur_ns, NULL AS sum_bytes
+FROM launch l JOIN shape s ON s.id = l.shape_id JOIN handle h ON h.id = s.handle_id
+UNION ALL SELECT 'copy', flags, api_id, stream_id, NULL, NULL, NULL, direction, sides, NULL, NULL, NULL,
+  enter_ns / 1000000000, 1, dur_ns, bytes FROM copy
+UNION ALL SELECT 'sync', flags, api_id, stream_id, NULL, NULL, (SELECT kind FROM handle WHERE id = target_id),
+  NULL, NULL, NULL, NULL, NULL, enter_ns / 1000000000, calls, dur_ns, NULL FROM sync
+UNION ALL SELECT 'collective', flags, api_id, stream_id, NULL, communicator_id, NULL, NULL, NULL, dtype, op,
+  bytes, enter_ns / 1000000000, 1, dur_ns, bytes FROM collective
+UNION ALL SELECT 'memory', flags, api_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+  enter_ns / 1000000000, 1, dur_ns, bytes FROM memory;
+INSERT INTO series SELECT row_number() OVER (), kind, flags, api_id, stream_id, name_id, NULL, NULL,
+  communicator_id, target_kind, direction, sides, dtype, op, bytes
+FROM (SELECT DISTINCT kind, flags, api_id, stream_id, name_id, communicator_id, target_kind, direction, sides,
+  dtype, op, bytes FROM event);
+INSERT INTO rollup SELECT e.second, s.id, 1, count(*), sum(e.calls), sum(e.dur_ns), min(e.dur_ns),
+  max(e.dur_ns), sum(e.sum_bytes), NULL
+FROM event e JOIN series s ON (s.kind, s.flags, s.api_id) = (e.kind, e.flags, e.api_id)
+  AND s.stream_id IS e.stream_id AND s.name_id IS e.name_id AND s.communicator_id IS e.communicator_id
+  AND s.target_kind IS e.target_kind AND s.direction IS e.direction AND s.sides IS e.sides
+  AND s.bytes IS e.bytes
+GROUP BY e.second, s.id;
+"""
+
+
 def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us",
          device="Simulated GPU", schema=(SCHEMA / "tables.sql", SCHEMA / "views.sql")):
     """A whole trace at `path`: LAUNCHES launches of 4,000 to 4,099 ns, COPIES of 1 MB at 1 GB/s,
@@ -54,6 +83,8 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
     row("collective", now_ns + 2_000_000, 9_000, 1, 1, 4, 1, 0, 250_000, 7, 0, None, 1_000_000, 1, 0)
     row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0)
     row("ring_commit", 1, LAUNCHES + COPIES + 4, None, 0, 9, now_ns)
+    if base.execute("PRAGMA user_version").fetchone()[0] >= 3:
+        base.executescript(SUM_UP)
     base.commit()
     base.close()
 

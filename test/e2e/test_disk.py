@@ -36,11 +36,11 @@ def may_mount():
 
 @unittest.skipUnless(may_mount(), "no mounts of our own here")
 class Disk(preload.PreloadCase):
-    def on_a_disk(self, options, *commands, out="trace.%p.db"):
+    def on_a_disk(self, options, *commands, out="trace.%p.db", min_free_mb=0):
         """Runs the program with its traces on a disk of its own; the commands after it run there, too."""
         program = preload.compiled(PROGRAM, self.folder / "program")
         disk = self.folder / "disk"
-        under = f"LD_PRELOAD={preload.SHIM} GPUSHIM_OUT={disk}/{out}"
+        under = f"LD_PRELOAD={preload.SHIM} GPUSHIM_OUT={disk}/{out} GPUSHIM_MIN_FREE_MB={min_free_mb}"
         script = "\n".join(['set -e', MOUNT, *commands, 'cd "$1"', f'{under} "$3"; echo "status $?"',
                             'cp -r "$1" "$1.after"'])
         done = box.run(["unshare", "-m", "sh", "-c", script, "sh", disk, options, program], preload.QUICK)
@@ -65,6 +65,14 @@ class Disk(preload.PreloadCase):
         self.assertLess(terms["recorded"], LAUNCHES)
         self.assertEqual(done.stderr.count("\n"), 1, "nothing was said of the full disk")
 
+    def test_less_left_than_is_to_stay_free(self):
+        done, disk = self.on_a_disk("size=1m", min_free_mb=256)
+        (trace,) = disk.glob("*.db")
+        self.assertLess(trace.stat().st_size, 512 * 1024)
+        self.assertEqual(preload.query(trace, "SELECT count(*) FROM launch"), [(0,)])
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("little space", done.stderr)
+
     def test_full_from_the_start(self):
         # dd fills the disk until it fails: that it does is what is wanted.
         done, _ = self.on_a_disk("size=64k", 'dd if=/dev/zero of="$1/fill" 2>/dev/null || true')
@@ -78,7 +86,7 @@ class Disk(preload.PreloadCase):
     def test_unmounted_meanwhile(self):
         program = preload.compiled(PROGRAM, self.folder / "program")
         disk = self.folder / "disk"
-        under = f"LD_PRELOAD={preload.SHIM} GPUSHIM_OUT={disk}/trace.db"
+        under = f"LD_PRELOAD={preload.SHIM} GPUSHIM_OUT={disk}/trace.db GPUSHIM_MIN_FREE_MB=0"
         script = "\n".join(["set -e", MOUNT, f'{under} "$3" & sleep 0.05', 'umount -l "$1"',
                             'wait $!; echo "status $?"'])
         done = box.run(["unshare", "-m", "sh", "-c", script, "sh", disk, "size=64m", program], preload.QUICK)

@@ -125,13 +125,15 @@ inline Device device(int32_t ordinal) {
 
 class Trace {
   public:
-    explicit Trace(int devices = 1) {
+    explicit Trace(int devices = 1, int64_t max_bytes = 0, int64_t min_free_bytes = 0) {
         std::vector<Device> all;
         for (int i = 0; i < devices; ++i) all.push_back(device(i));
         TraceIdentity identity = {};
         std::strcpy(identity.host, "here");
         identity.rank = identity.local_rank = identity.world_size = identity.restart = -1;
         identity.trace_uuid[0] = 0xab;
+        identity.max_bytes = max_bytes;
+        identity.min_free_bytes = min_free_bytes;
         REQUIRE(Store::create(path().c_str(), identity, all));
         open();
     }
@@ -142,6 +144,7 @@ class Trace {
         INFO(Store::failure());
         REQUIRE(store_ != nullptr);
     }
+    void close() { store_.reset(); }
     Store& store() { return *store_; }
     void write(Events& events, std::vector<uint64_t> dropped = {}) {
         const bool written = events.write(*store_, std::move(dropped));

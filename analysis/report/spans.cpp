@@ -1,0 +1,57 @@
+// Which spans of time have all their rows, and which are in the totals only.
+#include <algorithm>
+
+#include "../text/units.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Spans {
+    int64_t run_ns = 0, gone_ns = 0, calls = 0;
+    Json gone = Json::array();
+};
+
+bool can_be_summarised(const Trace& trace) {
+    Query query = trace.base.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'summarised'");
+    return query.step() && query.number(0) != 0;
+}
+
+void add(const Trace& trace, Spans& spans) {
+    Query run = trace.base.prepare(
+        "SELECT (SELECT max(mono_ns) FROM clock) - value FROM meta WHERE key = 'started_mono_ns'");
+    if (run.step()) spans.run_ns += std::max(int64_t{0}, run.number(0));
+    if (!can_be_summarised(trace)) return;
+    Query gone = trace.base.prepare(
+        "SELECT from_ns, until_ns, recorded + recovered + unfinished FROM summarised ORDER BY from_ns");
+    while (gone.step()) {
+        spans.gone_ns += gone.number(1) - gone.number(0);
+        spans.calls += gone.number(2);
+        spans.gone.push(Json::object(
+            {{"trace", trace.label()}, {"from_ns", gone.number(0)}, {"until_ns", gone.number(1)}}));
+    }
+}
+
+void write(const Inputs& inputs, Report& report) {
+    Spans spans;
+    for (const Trace& trace : inputs.traces) add(trace, spans);
+    const int64_t full_ns = std::max(int64_t{0}, spans.run_ns - spans.gone_ns);
+    if (spans.gone_ns != 0)
+        report.line(
+            "rows    " + duration_text(static_cast<double>(full_ns)) + " of " +
+            duration_text(static_cast<double>(std::max(spans.run_ns, spans.gone_ns))) +
+            " have all their rows (the first minutes, the slowest 10 s, every so manieth); of the rest " +
+            count_text(spans.calls) + " calls are in the totals only (table summarised)");
+    report.json.set("spans", Json::object({{"full_ns", full_ns},
+                                           {"summarised_ns", spans.gone_ns},
+                                           {"summarised_calls", spans.calls},
+                                           {"summarised", std::move(spans.gone)}}));
+}
+
+constexpr Section kSection = {3, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

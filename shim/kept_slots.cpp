@@ -1,0 +1,97 @@
+#include "kept_slots.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <tuple>
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kSlotNs = 10'000'000'000;
+
+enum class Class { any, first, asked, slowest, newest };
+
+int64_t floor_of(int64_t ns) { return (ns >= 0 ? ns : ns - (kSlotNs - 1)) / kSlotNs; }
+
+}  // namespace
+
+int64_t KeptSlots::number_of(int64_t mono_ns) const { return floor_of(mono_ns + offset_ns_); }
+int64_t KeptSlots::begin_of(int64_t number) const { return number * kSlotNs - offset_ns_; }
+
+KeptSlot& KeptSlots::at(int64_t mono_ns) {
+    const int64_t number = number_of(mono_ns);
+    changed_.insert(number);
+    return slots_.try_emplace(number, KeptSlot{begin_of(number)}).first->second;
+}
+
+// Of the thread that said the first; others' may be of anything.
+void KeptSlots::step(int64_t thread, int64_t mono_ns) {
+    if (stepping_thread_ == kNone) stepping_thread_ = thread;
+    if (thread != stepping_thread_) return;
+    if (last_step_ns_ != 0 && mono_ns > last_step_ns_) {
+        KeptSlot& slot = at(mono_ns);
+        ++slot.steps;
+        slot.step_ns += mono_ns - last_step_ns_;
+    }
+    last_step_ns_ = mono_ns;
+}
+
+// The first slot is not whole.
+double KeptSlots::slowness(int64_t number, const KeptSlot& slot, bool by_steps) const {
+    if (by_steps)
+        return slot.steps == 0 ? 0 : static_cast<double>(slot.step_ns) / static_cast<double>(slot.steps);
+    if (slot.launches == 0) return 0;
+    const int64_t from_ns = std::max(begin_of(number), started_ns_);
+    return static_cast<double>(end_of(number) - from_ns) / static_cast<double>(slot.launches);
+}
+
+std::map<int64_t, int64_t> KeptSlots::slowest() const {
+    const bool by_steps =
+        std::ranges::any_of(slots_, [](const auto& entry) { return entry.second.steps != 0; });
+    std::vector<std::pair<double, int64_t>> by_slowness;
+    // The newest is not whole yet.
+    for (auto at = slots_.begin(); at != slots_.end() && std::next(at) != slots_.end(); ++at)
+        if (const double slow = slowness(at->first, at->second, by_steps); slow > 0)
+            by_slowness.emplace_back(slow, at->first);
+    std::ranges::sort(by_slowness, std::greater());
+    if (by_slowness.size() > kSlowest) by_slowness.resize(kSlowest);
+    std::map<int64_t, int64_t> slowest;
+    for (const auto& [slow, number] : by_slowness) slowest[number] = static_cast<int64_t>(slow);
+    return slowest;
+}
+
+int64_t KeptSlots::least_worth() const {
+    if (slots_.empty()) return kNone;
+    const std::map<int64_t, int64_t> slow = slowest();
+    int64_t rows = 0, asked_rows = 0, first_rows = 0;
+    for (const auto& [number, slot] : slots_) {
+        rows += slot.rows;
+        if (slot.asked) asked_rows += slot.rows;
+    }
+    const int64_t first = number_of(started_ns_);
+    const int64_t newest = slots_.size() <= kNewest
+                               ? slots_.begin()->first
+                               : std::prev(slots_.end(), static_cast<long>(kNewest))->first;
+    std::tuple<Class, int64_t, int64_t> least = {Class::newest, INT64_MAX, INT64_MAX};
+    int64_t found = kNone;
+    for (const auto& [number, slot] : slots_) {
+        std::tuple<Class, int64_t, int64_t> worth = {Class::any,
+                                                     std::countr_zero(static_cast<uint64_t>(number)), number};
+        if (number < first + kFirst) first_rows += slot.rows;
+        if (number >= newest)
+            worth = {Class::newest, 0, number};
+        else if (slow.contains(number))
+            worth = {Class::slowest, slow.at(number), number};
+        else if (slot.asked && asked_rows <= rows / 2)
+            worth = {Class::asked, 0, number};
+        else if (number < first + kFirst && first_rows <= rows / 4)
+            worth = {Class::first, 0, -number};
+        if (found != kNone && worth >= least) continue;
+        least = worth;
+        found = number;
+    }
+    return found;
+}
+
+}  // namespace gpushim::shim

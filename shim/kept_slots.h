@@ -1,0 +1,74 @@
+// Which spans of 10 s have their rows in the trace, and which of them are the least worth keeping. The spans
+// are slots of CLOCK_REALTIME, those of the windows (window_slots.h): every rank drops the same ones, as far
+// as that is up to the clock. Pure; one thread.
+//
+//   dropped first, in this order            of a class
+//     any          by how many zeros end the slot's number in binary, the fewest first: so what is left is
+//                  every 2nd, 4th, 8th … slot; of those alike the oldest first
+//     first        the first twelve (two minutes), the last of them first, while they have at most a quarter
+//                  of the rows
+//     asked        with a mark or while gpushim.keep is there, the oldest first, while at most half
+//     slowest      the ten slowest, of them the fastest first. Slow: the longest mean step, of steps that end
+//                  in it; where no slot has any, the lowest rate of launches among slots that have some
+//     newest       the last two
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace gpushim::shim {
+
+struct KeptSlot {
+    int64_t from_ns;  // CLOCK_MONOTONIC: its rows from here on
+    int64_t rows = 0;
+    int64_t launches = 0;
+    int64_t steps = 0;         // that ended in it …
+    int64_t step_ns = 0;       // … and took so long
+    int64_t first_handle = 0;  // of those that were made in it or later; 0: not known
+    bool asked = false;
+};
+
+class KeptSlots {
+  public:
+    KeptSlots(int64_t started_mono_ns, int64_t started_real_ns)
+        : started_ns_(started_mono_ns), offset_ns_(started_real_ns - started_mono_ns) {}
+
+    int64_t number_of(int64_t mono_ns) const;
+    int64_t begin_of(int64_t number) const;
+    int64_t end_of(int64_t number) const { return begin_of(number + 1); }
+
+    // The slot of that time, made where it is not kept; it counts as changed.
+    KeptSlot& at(int64_t mono_ns);
+    // A step begins: the one before it ends.
+    void step(int64_t thread, int64_t mono_ns);
+    void put(int64_t number, const KeptSlot& slot) { slots_[number] = slot; }
+    void drop(int64_t number) { slots_.erase(number); }
+
+    // kNone: there is nothing at all.
+    int64_t least_worth() const;
+
+    const std::map<int64_t, KeptSlot>& all() const { return slots_; }
+    std::map<int64_t, KeptSlot>& all() { return slots_; }
+    std::set<int64_t>& changed() { return changed_; }
+
+    static constexpr int64_t kNone = INT64_MIN;
+    static constexpr int64_t kFirst = 12;
+    static constexpr size_t kSlowest = 10;
+    static constexpr size_t kNewest = 2;
+
+  private:
+    double slowness(int64_t number, const KeptSlot& slot, bool by_steps) const;
+    std::map<int64_t, int64_t> slowest() const;  // with how slow they were
+
+    int64_t started_ns_;
+    int64_t offset_ns_;
+    std::map<int64_t, KeptSlot> slots_;
+    std::set<int64_t> changed_;
+    int64_t stepping_thread_ = kNone;
+    int64_t last_step_ns_ = 0;
+};
+
+}  // namespace gpushim::shim

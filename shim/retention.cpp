@@ -1,0 +1,311 @@
+#include "retention.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kShortestPartNs = 1'000'000;
+constexpr int kCallsOfSync = 6;      // its column
+constexpr int64_t kKeptSamples = 6;  // every so manieth span keeps one
+
+struct FreedTable {
+    const char* name;
+    const char* calls;  // that a row stands for; null: none
+    const char* but;    // rows that stay: what is needed to go on, or cannot be summed up
+};
+constexpr FreedTable kFreed[] = {
+    {"launch", "1", ""},
+    {"copy", "1", ""},
+    {"memset", "1", ""},
+    {"sync", "calls", ""},
+    {"collective", "1", ""},
+    {"graph_launch", "1", ""},
+    {"call", "1", " AND api_id NOT IN (SELECT id FROM api WHERE kind = 'communicator')"},
+    {"marker", "1", " AND kind NOT IN ('rest', 'resume', 'category', 'profiler_start', 'profiler_stop')"},
+    {"host_gap", nullptr, ""},
+    {"launch_device", nullptr, ""},
+    {"copy_device", nullptr, ""},
+    {"memset_device", nullptr, ""},
+    {"graph_launch_device", nullptr, ""},
+};
+
+// ?1, ?2: the span. ?3: whether samples of it stay.
+constexpr const char* kThinning[] = {
+    "DELETE FROM clock WHERE mono_ns > (SELECT min(mono_ns) FROM clock WHERE mono_ns >= ?1) AND mono_ns < ?2"
+    " AND ?3 NOTNULL",
+    "DELETE FROM nvml WHERE mono_ns >= ?1 AND mono_ns < ?2 AND (NOT ?3 OR mono_ns >"
+    " (SELECT min(n.mono_ns) FROM nvml n WHERE n.mono_ns >= ?1 AND n.device_id = nvml.device_id))",
+    "DELETE FROM device_clock WHERE mono_ns >= ?1 AND mono_ns < ?2 AND (NOT ?3 OR mono_ns >"
+    " (SELECT min(d.mono_ns) FROM device_clock d WHERE d.mono_ns >= ?1 AND"
+    " d.context_id = device_clock.context_id))",
+    "REPLACE INTO cost SELECT max(mono_ns), sum(span_ns), sum(events), sum(hook_ns), sum(device_time_ns),"
+    " sum(host_state_ns), sum(busiest_ns), sum(harvest_ns), sum(writer_cpu_ns) FROM cost"
+    " WHERE mono_ns >= ?1 AND mono_ns < ?2 AND ?3 NOTNULL HAVING count(*) > 1",
+    // Cumulative: the newest row counts.
+    "DELETE FROM \"drop\" WHERE seen_ns >= ?1 AND seen_ns < ?2 AND ?3 NOTNULL AND EXISTS (SELECT 1 FROM"
+    " \"drop\" d WHERE d.ring_id = \"drop\".ring_id AND d.reason = \"drop\".reason AND"
+    " d.seen_ns > \"drop\".seen_ns)",
+    "DELETE FROM cost WHERE mono_ns >= ?1 AND mono_ns < (SELECT max(mono_ns) FROM cost WHERE mono_ns < ?2)"
+    " AND ?3 NOTNULL",
+};
+
+// Rows of observers that are in time order, beside `*_device`.
+constexpr const char* kSampled[] = {"nvml", "cost", "device_clock"};
+
+bool is_in_time(const char* table) {
+    const size_t length = std::strlen(table);
+    return (length > 7 && std::strcmp(table + length - 7, "_device") == 0) ||
+           std::ranges::any_of(kSampled, [&](const char* name) { return std::strcmp(table, name) == 0; });
+}
+
+std::string text(std::initializer_list<const char*> parts) {
+    std::string sum;
+    for (const char* part : parts) sum += part;
+    return sum;
+}
+
+int64_t fact(Database& base, const char* key) {
+    Statement row = base.prepare("SELECT coalesce(max(value), 0) FROM meta WHERE key = ?");
+    row.bind(1, std::string_view(key)).step();
+    return row.number(0);
+}
+
+}  // namespace
+
+void Retention::Calls::add(int64_t calls, int64_t flags) {
+    if ((flags & kRowUnfinished) != 0)
+        unfinished += calls;
+    else
+        ((flags & kRowRecovered) != 0 ? recovered : recorded) += calls;
+}
+
+Retention::Retention(Database& base, const Translator& translator)
+    : base_(base),
+      translator_(translator),
+      slots_(fact(base, "started_mono_ns"), fact(base, "started_real_ns")),
+      slot_row_(base.prepare("REPLACE INTO kept_slot VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
+      slot_end_(base.prepare("DELETE FROM kept_slot WHERE slot = ?")),
+      touching_(base.prepare("SELECT min(from_ns), max(until_ns), sum(recorded), sum(recovered),"
+                             " sum(unfinished) FROM summarised WHERE from_ns <= ?2 AND until_ns >= ?1")),
+      untouched_(base.prepare("DELETE FROM summarised WHERE from_ns <= ?2 AND until_ns >= ?1")),
+      gone_row_(base.prepare("INSERT INTO summarised VALUES (?, ?, ?, ?, ?)")),
+      memory_rows_(base.prepare("SELECT enter_ns, api_id, address, bytes, flags FROM memory"
+                                " WHERE enter_ns >= ? AND enter_ns < ?")),
+      memory_end_(base.prepare("DELETE FROM memory WHERE enter_ns = ?")),
+      handle_end_(
+          base.prepare("DELETE FROM handle WHERE id >= ?1 AND id < ?2 AND kind = 'event' AND coalesce("
+                       "died_ns, (SELECT e.died_ns FROM handle_end e WHERE e.handle_id = id)) < ?3")),
+      handle_end_end_(base.prepare("DELETE FROM handle_end WHERE handle_id >= ?1 AND handle_id < ?2 AND"
+                                   " handle_id NOT IN (SELECT id FROM handle WHERE id >= ?1 AND id < ?2)")),
+      newest_handle_(base.prepare("SELECT coalesce(max(id), 0) + 1 FROM handle")) {
+    for (const FreedTable& table : kFreed) {
+        const std::string rows =
+            text({" FROM ", table.name, " WHERE enter_ns >= ? AND enter_ns < ?", table.but});
+        deletions_.push_back(base.prepare("DELETE" + rows));
+        counts_.push_back(base.prepare(
+            table.calls == nullptr
+                ? "SELECT count(*), 0, 0, 0" + rows
+                : text({"SELECT count(*), coalesce(sum(", table.calls, " * (flags & 12 = 0)), 0),",
+                        " coalesce(sum(", table.calls, " * (flags & 12 = 8)), 0), coalesce(sum(", table.calls,
+                        " * (flags & 4 <> 0)), 0)"}) +
+                      rows));
+    }
+    for (const char* sql : kThinning) thinning_.push_back(base.prepare(sql));
+    load();
+}
+
+void Retention::load() {
+    Statement rows = base_.prepare(
+        "SELECT slot, from_ns, rows, launches, steps, step_ns, first_handle, asked FROM kept_slot");
+    while (rows.step())
+        slots_.put(rows.number(0), {rows.number(1), rows.number(2), rows.number(3), rows.number(4),
+                                    rows.number(5), rows.number(6), rows.number(7) != 0});
+    if (!slots_.all().empty()) newest_ns_ = slots_.end_of(std::prev(slots_.all().end())->first);
+}
+
+void Retention::note_rows(const Rows& rows) {
+    KeptSlot* slot = nullptr;
+    int64_t from_ns = 0, until_ns = 0;
+    for (size_t i = 0; i < rows.count(); ++i) {
+        const int64_t ns = *rows.row(i);
+        if (slot == nullptr || ns < from_ns || ns >= until_ns) {
+            slot = &slots_.at(ns);
+            from_ns = slots_.begin_of(slots_.number_of(ns));
+            until_ns = slots_.end_of(slots_.number_of(ns));
+            slot->from_ns = std::min(slot->from_ns, ns);
+        }
+        ++slot->rows;
+        newest_ns_ = std::max(newest_ns_, ns);
+    }
+}
+
+void Retention::note(Tables& tables, std::span<Rows* const> observed, bool asked) {
+    for (size_t i = 0; i < Tables::kInTime; ++i) note_rows(*tables.all()[i]);
+    for (const Rows* rows : observed)
+        if (is_in_time(rows->table())) note_rows(*rows);
+    for (const Rows* rows : {static_cast<Rows*>(&tables.launch), static_cast<Rows*>(&tables.graph_launch)})
+        for (size_t i = 0; i < rows->count(); ++i) ++slots_.at(*rows->row(i)).launches;
+    for (size_t i = 0; i < tables.marker.count(); ++i) {
+        const int64_t* row = tables.marker.row(i);
+        const std::string& kind = *tables.marker.text_of(2, row[2]);
+        if (kind == "step") slots_.step(row[1], row[0]);
+        if (kind == "mark") slots_.at(row[0]).asked = true;
+    }
+    if (newest_ns_ == 0) return;
+    KeptSlot& newest = slots_.at(newest_ns_);
+    newest.asked |= asked;
+    if (newest.first_handle == 0 && tables.handle.count() != 0) newest.first_handle = *tables.handle.row(0);
+}
+
+void Retention::write() {
+    for (const int64_t number : slots_.changed()) {
+        const auto found = slots_.all().find(number);
+        if (found == slots_.all().end()) continue;
+        const KeptSlot& slot = found->second;
+        slot_row_.bind(1, number).bind(2, slot.from_ns).bind(3, slot.rows).bind(4, slot.launches);
+        slot_row_.bind(5, slot.steps).bind(6, slot.step_ns).bind(7, slot.first_handle);
+        slot_row_.bind(8, slot.asked ? 1 : 0).step();
+    }
+    slots_.changed().clear();
+}
+
+// Of the newest span that part which is over.
+Retention::Part Retention::part_of(int64_t number, const KeptSlot& slot, int64_t most_rows) const {
+    const int64_t end_ns = slots_.end_of(number);
+    const int64_t over_ns = std::min(end_ns, std::max(newest_ns_, slot.from_ns + kShortestPartNs));
+    const int64_t parts = slot.rows / most_rows + 1;
+    const int64_t part_ns = std::max((over_ns - slot.from_ns) / parts + 1, kShortestPartNs);
+    const int64_t until_ns = slot.from_ns + part_ns;
+    // The last one goes to the end, so that the span is done with.
+    return {slot.from_ns, parts == 1 && over_ns == end_ns ? end_ns : std::min(until_ns, end_ns)};
+}
+
+int64_t Retention::free_memory(const Part& part, Calls& calls) {
+    std::vector<int64_t> over;
+    memory_rows_.bind(1, part.from_ns).bind(2, part.until_ns);
+    while (memory_rows_.step()) {
+        const int64_t address = memory_rows_.number(2);
+        const bool is_held = address != kNull && memory_rows_.number(3) >= 0 &&
+                             translator_.is_held(memory_rows_.number(1), static_cast<uint64_t>(address),
+                                                 memory_rows_.number(0));
+        if (is_held) continue;
+        calls.add(1, memory_rows_.number(4));
+        over.push_back(memory_rows_.number(0));
+    }
+    for (const int64_t enter_ns : over) memory_end_.bind(1, enter_ns).step();
+    return static_cast<int64_t>(over.size());
+}
+
+int64_t Retention::free_part(const Part& part, Calls& calls) {
+    int64_t rows = free_memory(part, calls);
+    for (size_t i = 0; i < std::size(kFreed); ++i) {
+        Statement& count = counts_[i];
+        count.bind(1, part.from_ns).bind(2, part.until_ns).step();
+        const int64_t there = count.number(0);
+        calls.recorded += count.number(1);
+        calls.recovered += count.number(2);
+        calls.unfinished += count.number(3);
+        count.step();
+        if (there != 0) deletions_[i].bind(1, part.from_ns).bind(2, part.until_ns).step();
+        rows += there;
+    }
+    return rows;
+}
+
+// Spans that touch become one.
+void Retention::summarise(Part part, const Calls& calls) {
+    Calls sum = calls;
+    touching_.bind(1, part.from_ns).bind(2, part.until_ns).step();
+    if (touching_.number(0) != kNull) {
+        part.from_ns = std::min(part.from_ns, touching_.number(0));
+        part.until_ns = std::max(part.until_ns, touching_.number(1));
+        sum.recorded += touching_.number(2);
+        sum.recovered += touching_.number(3);
+        sum.unfinished += touching_.number(4);
+        touching_.step();
+        untouched_.bind(1, part.from_ns).bind(2, part.until_ns).step();
+    } else {
+        touching_.step();
+    }
+    gone_row_.bind(1, part.from_ns).bind(2, part.until_ns).bind(3, sum.recorded).bind(4, sum.recovered);
+    gone_row_.bind(5, sum.unfinished).step();
+}
+
+void Retention::thin(int64_t number) {
+    for (Statement& statement : thinning_) {
+        statement.bind(1, slots_.begin_of(number)).bind(2, slots_.end_of(number));
+        statement.bind(3, number % kKeptSamples == 0 ? 1 : 0).step();
+    }
+}
+
+int64_t Retention::first_handle_after(int64_t number) const {
+    for (auto next = slots_.all().upper_bound(number); next != slots_.all().end(); ++next)
+        if (next->second.first_handle != 0) return next->second.first_handle;
+    return INT64_MAX;
+}
+
+// Programs make events without end. Who outlives the span stays. False: there are more.
+bool Retention::forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns, int64_t most_rows) {
+    if (slot.first_handle == 0) return true;
+    newest_handle_.step();
+    const int64_t last = std::min(first_handle_after(number), newest_handle_.number(0));
+    newest_handle_.step();
+    const int64_t from = slot.first_handle, until = std::min(last, from + most_rows);
+    handle_end_.bind(1, from).bind(2, until).bind(3, until_ns).step();
+    handle_end_end_.bind(1, from).bind(2, until).step();
+    // Of a span that goes on the next part looks again.
+    if (until_ns >= slots_.end_of(number)) slot.first_handle = std::max(until, from);
+    return until == last;
+}
+
+void Retention::end_slot(int64_t number) {
+    thin(number);
+    slot_end_.bind(1, number).step();
+    slots_.drop(number);
+}
+
+bool Retention::free_some(int64_t most_rows) {
+    const int64_t number = slots_.least_worth();
+    if (number == KeptSlots::kNone) return false;
+    KeptSlot& slot = slots_.all().at(number);
+    const Part part = part_of(number, slot, most_rows);
+    // Of the newest span everything is gone but what has just come.
+    const bool has_rows = part.from_ns < slots_.end_of(number);
+    if (has_rows && part.from_ns > newest_ns_) return false;
+    base_.begin(false);
+    if (has_rows) {
+        Calls calls;
+        slot.rows = std::max<int64_t>(slot.rows - free_part(part, calls), 0);
+        summarise(part, calls);
+        slot.from_ns = part.until_ns;
+    }
+    slots_.changed().insert(number);
+    const bool over = forget_handles(number, slot, slot.from_ns, most_rows);
+    if (over && slot.from_ns >= slots_.end_of(number)) end_slot(number);
+    write();
+    base_.commit();
+    return true;
+}
+
+void Retention::leave_out(Tables& tables) {
+    Calls calls;
+    int64_t from_ns = INT64_MAX, until_ns = 0;
+    for (Rows* rows : std::initializer_list<Rows*>{&tables.launch, &tables.copy, &tables.memset, &tables.sync,
+                                                   &tables.collective, &tables.graph_launch, &tables.call}) {
+        for (size_t i = 0; i < rows->count(); ++i) {
+            const int64_t* row = rows->row(i);
+            calls.add(rows == &tables.sync ? row[kCallsOfSync] : 1, row[rows->columns() - 1]);
+            from_ns = std::min(from_ns, row[0]);
+            until_ns = std::max(until_ns, row[0] + 1);
+        }
+        rows->clear();
+    }
+    tables.host_gap.clear();
+    if (until_ns != 0) summarise({from_ns, until_ns}, calls);
+}
+
+}  // namespace gpushim::shim

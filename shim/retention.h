@@ -1,0 +1,70 @@
+// Frees the rows of spans that are the least worth keeping (kept_slots.h) and says in `summarised` that they
+// are gone. Their totals stay: those are in `rollup`. A part of a span in each transaction, of so many rows
+// as it is told: so none takes long, and a kill leaves the rest to go on with. The writer's thread only;
+// throws DatabaseError, after which it has to be made again.
+//
+// In a span that is gone the samples of things that are not events are thinned: of `clock` one reading is
+// left, of `cost` one row that is their sum, of `nvml` and `device_clock` the first of every sixth span, and
+// of `handle` no events that lived in it only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "database.h"
+#include "kept_slots.h"
+#include "tables.h"
+#include "translator.h"
+
+namespace gpushim::shim {
+
+class Retention {
+  public:
+    Retention(Database& base, const Translator& translator);
+
+    // Rows of a transaction that is about to be made, with their final ids. `asked`: they are to be kept.
+    void note(Tables& tables, std::span<Rows* const> observed, bool asked);
+    // With that transaction.
+    void write();
+
+    // One transaction. False: nothing is left that could go.
+    bool free_some(int64_t most_rows);
+
+    // In the batch's transaction, before note(): what is not needed to go on is counted instead of written.
+    void leave_out(Tables& tables);
+
+  private:
+    struct Part {
+        int64_t from_ns, until_ns;
+    };
+    struct Calls {
+        int64_t recorded = 0, recovered = 0, unfinished = 0;
+        void add(int64_t calls, int64_t flags);
+    };
+    Part part_of(int64_t number, const KeptSlot& slot, int64_t most_rows) const;
+    void load();
+    void note_rows(const Rows& rows);
+    int64_t free_part(const Part& part, Calls& calls);
+    int64_t free_memory(const Part& part, Calls& calls);
+    void summarise(Part part, const Calls& calls);
+    void end_slot(int64_t number);
+    void thin(int64_t number);
+    bool forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns, int64_t most_rows);
+    int64_t first_handle_after(int64_t number) const;
+
+    Database& base_;
+    const Translator& translator_;
+    KeptSlots slots_;
+    int64_t newest_ns_ = 0;
+    std::vector<Statement> counts_, deletions_;
+    std::vector<Statement> thinning_;
+    Statement slot_row_;
+    Statement slot_end_;
+    Statement touching_, untouched_, gone_row_;
+    Statement memory_rows_, memory_end_;
+    Statement handle_end_, handle_end_end_;
+    Statement newest_handle_;
+};
+
+}  // namespace gpushim::shim

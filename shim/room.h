@@ -1,0 +1,43 @@
+// Makes room in a trace that is as large as it may be: the rows least worth keeping go (retention.h), and
+// where totals take half of it these become coarser (rollup_merge.h). In transactions of its own, each of
+// bounded work. The writer's thread only; throws NoRoom, before anything is changed, and DatabaseError.
+#pragma once
+
+#include <string>
+
+#include "file_size.h"
+#include "retention.h"
+#include "rollup_merge.h"
+
+namespace gpushim::shim {
+
+class Room {
+  public:
+    Room(Database& base, const std::string& path, const Limits& limits, const Translator& translator)
+        : base_(base),
+          size_(base, path, limits),
+          retention_(base, translator),
+          merge_(base),
+          count_(base.prepare("SELECT (SELECT count(*) FROM rollup) + (SELECT count(*) FROM step_total)")) {}
+
+    // For a transaction that adds at most so much. False: it never fits.
+    bool make(int64_t need_bytes);
+
+    FileSize& size() { return size_; }
+    Retention& retention() { return retention_; }
+
+  private:
+    bool make_some();
+    bool merge_some();
+    int64_t totals_bytes();
+
+    Database& base_;
+    FileSize size_;
+    Retention retention_;
+    RollupMerge merge_;
+    Statement count_;
+    int64_t totals_bytes_ = 0;
+    int64_t freed_bytes_ = INT64_MAX;  // since they were counted
+};
+
+}  // namespace gpushim::shim

@@ -1,0 +1,76 @@
+// Steps of 20 launches, as many launches a second as asked for or more slowly, differently so in each 10 s of
+// CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second> …]. On the stepped
+// clock; on the real one it launches without a pause. PRINT=1: prints each step's beginning, CLOCK_MONOTONIC
+// and CLOCK_REALTIME (stepped only). The last line says how many launches there were.
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+extern void gpusim_advance_ns(unsigned long ns);
+
+#define MUST(call) \
+    if ((call) != CUDA_SUCCESS) return 1
+
+enum { kPerStep = 20 };
+static const uint64_t kSecond = 1000000000;
+
+static void (*test_clock)(uint64_t* mono_ns, uint64_t* real_ns);
+
+static void read_clocks(uint64_t* mono_ns, uint64_t* real_ns) {
+    struct timespec mono;
+    if (test_clock != NULL) {
+        test_clock(mono_ns, real_ns);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    *mono_ns = *real_ns = (uint64_t)mono.tv_sec * kSecond + (uint64_t)mono.tv_nsec;
+}
+
+static CUfunction kernel;
+static CUstream stream;
+static void (*step)(void);
+static unsigned long launches;
+
+static int run(uint64_t last_ns, uint64_t rate, int prints) {
+    uint64_t mono_ns, real_ns, started_ns;
+    read_clocks(&started_ns, &real_ns);
+    for (mono_ns = started_ns; mono_ns - started_ns < last_ns;) {
+        if (step != NULL) step();
+        read_clocks(&mono_ns, &real_ns);
+        if (prints) printf("%lu %lu\n", (unsigned long)mono_ns, (unsigned long)real_ns);
+        const uint64_t slower_percent = real_ns / (10 * kSecond) * 37 % 61;
+        for (int i = 0; i < kPerStep; ++i, ++launches) {
+            MUST(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+            if (test_clock != NULL) gpusim_advance_ns(kSecond / rate * (100 + slower_percent) / 100);
+        }
+        if (test_clock == NULL) MUST(cuStreamSynchronize(stream));
+    }
+    MUST(cuStreamSynchronize(stream));
+    return 0;
+}
+
+int main(int count, char** words) {
+    const char* clock = getenv("GPUSIM_CLOCK");
+    if (clock != NULL && strcmp(clock, "stepped") == 0)
+        test_clock = (void (*)(uint64_t*, uint64_t*))dlsym(RTLD_DEFAULT, "gpushim_test_clock");
+    step = (void (*)(void))dlsym(RTLD_DEFAULT, "gpushim_step");
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    MUST(cuInit(0));
+    MUST(cuDeviceGet(&device, 0));
+    MUST(cuCtxCreate(&context, NULL, 0, device));
+    MUST(cuModuleLoadData(&module, "image"));
+    MUST(cuModuleGetFunction(&kernel, module, "busy__2us"));
+    MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (int i = 1; i + 1 < count; i += 2)
+        if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10), getenv("PRINT") != NULL))
+            return 1;
+    printf("%lu launches\n", launches);
+    return 0;
+}

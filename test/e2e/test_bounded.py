@@ -1,0 +1,287 @@
+"""A trace of a stated size: never larger at any look of another process, whatever happens to it, and its
+totals stay right."""
+import collections
+import os
+import pathlib
+import random
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+import unittest
+
+import box
+import preload
+
+SOURCE = pathlib.Path(__file__).parent / "bounded" / "steps.c"
+MEGABYTE = 1 << 20
+SLOT_NS = 10_000_000_000
+
+
+def size_of(trace):
+    size = 0
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        try:
+            size += os.stat(f"{trace}{suffix}").st_size
+        except FileNotFoundError:
+            pass
+    return size
+
+
+def resident_kb(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        return int(text.split("VmRSS:")[1].split()[0])
+    except (FileNotFoundError, ProcessLookupError, IndexError):
+        return None
+
+
+class Watch(threading.Thread):
+    """Looks every few milliseconds at how large the folder's traces are, and how large the process is."""
+
+    def __init__(self, folder, pid=None):
+        super().__init__(daemon=True)
+        self.folder, self.pid = folder, pid
+        self.sizes, self.resident = [], []
+        self.over = threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.003):
+            sizes = [size_of(trace) for trace in self.folder.glob("trace.*.db")]
+            self.sizes.append(max(sizes, default=0))
+            resident = self.pid and resident_kb(self.pid)
+            if resident:
+                self.resident.append(resident)
+
+    def stop(self):
+        self.over.set()
+        self.join()
+        return max(self.sizes, default=0)
+
+
+class Case(preload.PreloadCase):
+    def program(self):
+        program = self.folder / "steps"
+        if not program.exists():
+            preload.compiled(SOURCE.read_text(encoding="utf-8"), program, "-l:libgpusim.so")
+        return program
+
+    def start(self, seconds, rate=0, before=(), **knobs):
+        env = box.environment({**preload.variables(self.folder), "GPUSHIM_MIN_FREE_MB": 0, **knobs})
+        started = subprocess.Popen([*before, self.program(), str(seconds), str(rate)], env=env, text=True,
+                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(started.kill)
+        return started
+
+    def finish(self, started, lines=0):
+        """What it printed."""
+        out, err = started.communicate(timeout=200)
+        self.assertEqual(started.returncode, 0, err)
+        self.assertLessEqual(len(err.splitlines()), lines, err)
+        return out
+
+    def true_launches(self):
+        (counts,) = self.folder.glob("truth*.counts")
+        return box.read_counts(counts)["cuLaunchKernel"].returned
+
+    def wait_for_trace(self):
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            traces = self.traces()
+            if traces and traces[0].stat().st_size > 0:
+                return traces[0]
+            time.sleep(0.01)
+        self.fail("no trace")
+
+
+class Stepped(Case):
+    def test_ten_minutes_in_four_megabytes(self):
+        started = self.start(600, 400, GPUSHIM_MAX_MB=4, GPUSIM_CLOCK="stepped", GPUSHIM_BUDGET="100%",
+                             PRINT=1, GPUSIM_TRUTH=self.folder / "truth")
+        watch = Watch(self.folder, started.pid)
+        watch.start()
+        steps = [tuple(int(word) for word in line.split()) for line in self.finish(started).splitlines()[:-1]]
+        largest = watch.stop()
+        trace = self.the_trace()
+
+        self.assertLessEqual(largest, 4 * MEGABYTE)
+        self.assertGreater(largest, 2 * MEGABYTE)
+        self.assert_nothing_lost(trace)
+        launches = self.true_launches()
+        self.assertEqual(preload.launches(trace), {"busy__2us": launches})
+        (kept,), = preload.query(trace, "SELECT count(*) FROM launch")
+        self.assertLess(kept, launches)
+        half = len(watch.resident) // 2
+        self.assertLess(max(watch.resident[half:]), max(watch.resident[:half]) + 8_000, "memory grows")
+        self.assert_slowest_are_here(trace, steps)
+
+    def assert_slowest_are_here(self, trace, steps):
+        """Each of the ten slots in which the mean step was the longest has all rows; at the edges a step
+        is in two."""
+        lengths = collections.defaultdict(list)
+        offset = steps[0][1] - steps[0][0]
+        for before, (mono, _) in zip(steps, steps[1:]):
+            lengths[(mono + offset) // SLOT_NS].append(mono - before[0])
+        del lengths[max(lengths)]
+        slowest = sorted(lengths, key=lambda slot: -sum(lengths[slot]) / len(lengths[slot]))[:10]
+        self.assertEqual(len(slowest), 10)
+        for slot in slowest:
+            begin = slot * SLOT_NS - offset
+            (rows,), = preload.query(trace, f"SELECT count(*) FROM marker WHERE kind = 'step' AND "
+                                            f"enter_ns >= {begin} AND enter_ns < {begin + SLOT_NS}")
+            true = sum(begin <= mono < begin + SLOT_NS for mono, _ in steps)
+            self.assertAlmostEqual(rows, true, delta=1, msg=f"slot {slot}")
+            (launches,), = preload.query(trace, f"SELECT count(*) FROM launch WHERE enter_ns >= {begin} AND "
+                                                f"enter_ns < {begin + SLOT_NS}")
+            self.assertAlmostEqual(launches, 20 * true, delta=40, msg=f"slot {slot}")
+        gone = preload.query(trace, "SELECT from_ns, until_ns FROM summarised")
+        for slot in slowest:
+            begin = slot * SLOT_NS - offset
+            self.assertFalse([span for span in gone if span[0] < begin + SLOT_NS and span[1] > begin])
+
+    def test_the_report_says_which_spans_are_summarised(self):
+        self.finish(self.start(300, 800, GPUSHIM_MAX_MB=2, GPUSIM_CLOCK="stepped"))
+        done = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False)
+        self.assertIn("in the totals only", done.stdout)
+        full = self.folder / "full"
+        full.mkdir()
+        self.finish(self.start(20, 100, GPUSIM_CLOCK="stepped", GPUSHIM_OUT=full / "trace.db"))
+        done = box.run([preload.ANALYZER, "report", full / "trace.db"], sim=False)
+        self.assertNotIn("in the totals only", done.stdout)
+
+
+# Rings of 5 MiB in all, which are soon full, in a place of their own: what is left there is recovered there.
+SMALL_RINGS = ("unshare", "-m", "sh", "-c", f"""
+mount -t tmpfs -o size=320m none /dev/shm || exit 3
+"$@"; status=$?
+LD_PRELOAD= {preload.ANALYZER} report "$PWD" >/dev/null 2>&1
+exit $status""", "sh")
+
+
+def may_mount():
+    done = subprocess.run([*SMALL_RINGS, "true"], check=False, capture_output=True)
+    return done.returncode == 0
+
+
+class FullSpeed(Case):
+    def begin(self, seconds, before=(), **knobs):
+        return self.start(seconds, before=before, GPUSIM_TRUTH=self.folder / "truth.%p",
+                          **{**preload.QUICK, "GPUSHIM_MAX_MB": 4, **knobs})
+
+    def accounted(self, trace):
+        """Terms of the ledger; every call of the program is one of them."""
+        self.recover()
+        terms = preload.ledger(trace)
+        self.assertEqual(terms["unknown"], 0, terms)
+        return terms
+
+    def drops(self, trace):
+        return dict(preload.query(trace, "SELECT reason, events FROM v_drop"))
+
+    def test_never_above(self):
+        started = self.begin(3)
+        watch = Watch(self.folder)
+        watch.start()
+        self.finish(started)
+        self.assertLessEqual(watch.stop(), 4 * MEGABYTE)
+        trace = self.the_trace()
+        self.accounted(trace)
+        self.assertGreater(preload.query(trace, "SELECT count(*) FROM summarised")[0][0], 0)
+        self.assertEqual(preload.query(trace, "PRAGMA integrity_check"), [("ok",)])
+        total = preload.launches(trace)["busy__2us"]
+        lost = preload.ledger(trace)["dropped"]
+        self.assertLessEqual(total, self.true_launches())
+        self.assertGreaterEqual(total + lost, self.true_launches())
+
+    @unittest.skipUnless(may_mount(), "no mounts of our own here")
+    def test_with_a_reader_it_stops_counts_and_goes_on(self):
+        started = self.begin(6, SMALL_RINGS)
+        watch = Watch(self.folder)
+        watch.start()
+        trace = self.wait_for_trace()
+        time.sleep(1)
+        reader = sqlite3.connect(f"file:{trace}?mode=ro", uri=True, isolation_level=None)
+        reader.execute("BEGIN")
+        newest, = reader.execute("SELECT max(enter_ns) FROM launch").fetchone()
+        time.sleep(3)
+        self.assertEqual(reader.execute("SELECT max(enter_ns) FROM launch").fetchone(), (newest,))
+        reader.execute("COMMIT")
+        reader.close()
+        self.finish(started, lines=1)
+        self.assertLessEqual(watch.stop(), 4 * MEGABYTE)
+        self.accounted(trace)
+        self.assertGreater(self.drops(trace).get("reader", 0), 0)
+        (later,), = preload.query(trace, "SELECT max(enter_ns) FROM launch")
+        self.assertGreater(later, newest + 3_500_000_000)
+
+    @unittest.skipUnless(may_mount(), "no mounts of our own here")
+    def test_without_free_disk_nothing_is_written_and_it_counts(self):
+        started = self.begin(3, SMALL_RINGS, GPUSHIM_MIN_FREE_MB=1 << 40)
+        self.finish(started, lines=1)
+        trace = self.the_trace()
+        self.accounted(trace)
+        self.assertEqual(preload.query(trace, "SELECT count(*) FROM launch WHERE flags & 8 = 0"), [(0,)])
+        self.assertGreater(self.drops(trace).get("disk", 0), 0)
+        launches = preload.launches(trace)["busy__2us"]
+        self.assertGreaterEqual(launches + self.drops(trace)["disk"], self.true_launches())
+
+    def test_killed_while_rows_go(self):
+        chance = random.Random(1)
+        for _ in range(6):
+            for path in [*self.folder.glob("trace.*"), *self.folder.glob("truth*")]:
+                path.unlink()
+            started = self.begin(30)
+            trace = self.wait_for_trace()
+            time.sleep(0.3 + chance.random())
+            started.send_signal(signal.SIGKILL)
+            started.wait()
+            started.communicate()
+            terms = self.accounted(trace)
+            self.assertEqual(preload.query(trace, "PRAGMA integrity_check"), [("ok",)])
+            self.assertLessEqual(size_of(trace), 4 * MEGABYTE)
+            total = preload.launches(trace)["busy__2us"]
+            self.assertLessEqual(total, self.true_launches())
+            self.assertGreaterEqual(total + terms["dropped"] + terms["unfinished"], self.true_launches() - 1)
+
+
+class Files(Case):
+    def test_off_rests_and_resumes(self):
+        started = self.start(4, GPUSIM_LAUNCH_NS=100_000)
+        trace = self.wait_for_trace()
+        off = self.folder / "gpushim.off"
+        time.sleep(0.5)
+        off.touch()
+        rested = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        time.sleep(1.7)
+        off.unlink()
+        resumed = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self.finish(started)
+        marks = preload.query(trace, "SELECT kind, enter_ns FROM marker WHERE kind IN ('rest', 'resume')")
+        self.assertEqual([kind for kind, _ in marks], ["rest", "resume"])
+        self.assertTrue(rested <= marks[0][1] <= rested + 1_200_000_000, marks)
+        self.assertTrue(resumed <= marks[1][1] <= resumed + 1_200_000_000, marks)
+        from_ns, until_ns = marks[0][1] + 10_000_000, marks[1][1]
+        between = preload.query(trace, "SELECT count(*) FROM launch WHERE "
+                                       f"enter_ns > {from_ns} AND enter_ns < {until_ns}")
+        self.assertEqual(between, [(0,)])
+        after = preload.query(trace, f"SELECT count(*) > 0 FROM launch WHERE enter_ns > {marks[1][1]}")
+        self.assertEqual(after, [(1,)])
+        self.assertEqual(preload.ledger(trace)["unknown"], 0)
+
+    def test_off_in_stepped_time(self):
+        (self.folder / "gpushim.off").touch()
+        self.finish(self.start(10, 100, GPUSIM_CLOCK="stepped"))
+        trace = self.the_trace()
+        self.assertEqual(preload.query(trace, "SELECT kind FROM marker WHERE kind <> 'step'"), [("rest",)])
+        self.assertLess(preload.query(trace, "SELECT count(*) FROM launch")[0][0], 100)
+
+    def test_keep_marks_what_is_written(self):
+        (self.folder / "gpushim.keep").touch()
+        self.finish(self.start(30, 100, GPUSIM_CLOCK="stepped"))
+        asked = preload.query(self.the_trace(), "SELECT min(asked), count(*) >= 3 FROM kept_slot")
+        self.assertEqual(asked, [(1, 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+#include "shim/kept_slots.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <vector>
+
+using namespace gpushim::shim;
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+// Slots from `first` on, `count` of them, with as many rows each. Started at the beginning of slot 1000.
+KeptSlots slots(int64_t count, int64_t rows = 100) {
+    KeptSlots made(0, 10'000 * kSecond);
+    for (int64_t i = 0; i < count; ++i) made.at(i * 10 * kSecond).rows = rows;
+    return made;
+}
+
+std::vector<int64_t> order(KeptSlots& slots, size_t most) {
+    std::vector<int64_t> dropped;
+    while (dropped.size() < most) {
+        const int64_t number = slots.least_worth();
+        if (number == KeptSlots::kNone) break;
+        dropped.push_back(number - 1000);
+        slots.drop(number);
+    }
+    return dropped;
+}
+
+}  // namespace
+
+TEST_CASE("slots are those of the clock", "[kept_slots]") {
+    const KeptSlots slots(5 * kSecond, 10'007 * kSecond);  // 2 s before slot 1000 began in CLOCK_MONOTONIC
+    CHECK(slots.number_of(5 * kSecond) == 1000);
+    CHECK(slots.number_of(8 * kSecond - 1) == 1000);
+    CHECK(slots.number_of(8 * kSecond) == 1001);
+    CHECK(slots.begin_of(1001) == 8 * kSecond);
+    CHECK(slots.number_of(-3 * kSecond) == 999);
+}
+
+// 1000 is divisible by 8.
+TEST_CASE(
+    "every second slot goes, then every fourth, the oldest first; the first two minutes and the newest stay",
+    "[kept_slots]") {
+    KeptSlots all = slots(60);
+    for (int64_t number = 1000; number < 1012; ++number) all.all().at(number).rows = 10;
+    CHECK(order(all, 22) == std::vector<int64_t>{13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33,
+                                                 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55});
+    CHECK(order(all, 3) == std::vector<int64_t>{57, 14, 18});
+}
+
+TEST_CASE("the first minutes are worth a quarter of the rows", "[kept_slots]") {
+    KeptSlots all = slots(20);
+    // 20 slots: five of the first twelve are worth more than others.
+    CHECK(order(all, 1) == std::vector<int64_t>{5});
+    KeptSlots few = slots(3);
+    CHECK(order(few, 3) == std::vector<int64_t>{0, 1, 2});
+}
+
+TEST_CASE("what was asked for stays while it is at most half of the rows", "[kept_slots]") {
+    KeptSlots all = slots(60);
+    all.all().at(1013).asked = all.all().at(1015).asked = true;
+    CHECK(order(all, 2) == std::vector<int64_t>{17, 19});
+    for (auto& [number, slot] : all.all()) slot.asked = true;
+    CHECK(order(all, 1) == std::vector<int64_t>{13});
+}
+
+TEST_CASE("the ten slots with the longest mean step stay", "[kept_slots]") {
+    KeptSlots all = slots(60);
+    for (int64_t i = 0; i < 60; ++i) {
+        KeptSlot& slot = all.at(i * 10 * kSecond);
+        slot.steps = 10;
+        slot.step_ns = i >= 20 && i < 40 && i % 2 == 1 ? 2 * kSecond + i : kSecond;
+        slot.launches = i % 2 == 1 ? 1000 : 1;  // says nothing where there are steps
+    }
+    const std::vector<int64_t> dropped = order(all, 48);
+    for (int64_t slow = 21; slow < 40; slow += 2) CHECK(std::ranges::count(dropped, slow) == 0);
+    // Nothing else left: the fastest of them first.
+    CHECK(order(all, 3) == std::vector<int64_t>{21, 23, 25});
+}
+
+TEST_CASE("without steps the slots with the fewest launches are the slowest, if there were any",
+          "[kept_slots]") {
+    KeptSlots all = slots(60);
+    for (int64_t i = 0; i < 60; ++i)
+        all.at(i * 10 * kSecond).launches = i == 33 ? 0 : i == 35 ? 10 : 1000 + i;
+    const std::vector<int64_t> dropped = order(all, 40);
+    CHECK(std::ranges::count(dropped, 33) == 1);
+    CHECK(std::ranges::count(dropped, 35) == 0);
+}
+
+TEST_CASE("a step belongs to the slot in which it ends", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    all.step(1, 9 * kSecond);
+    all.step(1, 11 * kSecond);
+    all.step(2, 12 * kSecond);  // another thread's are not mixed in
+    all.step(1, 14 * kSecond);
+    const KeptSlot& slot = all.all().at(1001);
+    CHECK(slot.steps == 2);
+    CHECK(slot.step_ns == 5 * kSecond);
+    CHECK_FALSE(all.all().contains(1000));
+}
