@@ -25,8 +25,10 @@ struct Desk {
     void (*work)(void*);
     void* argument;
     pthread_mutex_t handing;
+    Desk* before;  // those of threads that were told to leave: they may still look at theirs
 };
 constinit Desk* desk = nullptr;
+constinit Desk* newest = nullptr;
 
 // A child inherits the driver's locks as they are: while the process forks nothing of ours is in the driver.
 constinit std::atomic<uint32_t> inside = 0;
@@ -125,7 +127,7 @@ int create_thread(Desk* argument, size_t stack_bytes) {
 void start_driver_thread() {
     static constinit std::atomic<bool> registered = false;
     if (!registered.exchange(true)) pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-    desk = new Desk{kIdle, nullptr, nullptr, PTHREAD_MUTEX_INITIALIZER};
+    desk = newest = new Desk{kIdle, nullptr, nullptr, PTHREAD_MUTEX_INITIALIZER, newest};
     // Deaf to signals, as the writer.
     sigset_t all, before;
     sigfillset(&all);

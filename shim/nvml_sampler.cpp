@@ -29,8 +29,9 @@ int64_t now_ns() { return read_pair(static_cast<ClockKind>(live->clock_kind)).mo
 
 class NvmlSampler {
   public:
-    NvmlSampler(std::span<const Device> devices, uint32_t generation)
-        : devices_(devices.begin(), devices.end()), generation_(generation) {}
+    // `before`: the one whose place it takes, whose thread may still look at it.
+    NvmlSampler(std::span<const Device> devices, uint32_t generation, NvmlSampler* before)
+        : devices_(devices.begin(), devices.end()), generation_(generation), before_(before) {}
 
     uint32_t generation() const { return generation_; }
     bool is_idle() const { return asked_.load() == answered_.load(); }
@@ -147,6 +148,7 @@ class NvmlSampler {
 
     const std::vector<Device> devices_;
     const uint32_t generation_;
+    [[maybe_unused]] NvmlSampler* const before_;  // reachable, as its thread may be
     NvmlLibrary library_;
     std::vector<Known> known_;  // empty: not opened yet
 
@@ -203,7 +205,7 @@ void start_nvml_sampler(std::span<const Device> devices) {
     if (devices.empty()) return;
     open_gate();
     try {
-        auto* made = new NvmlSampler(devices, live->generation);
+        auto* made = new NvmlSampler(devices, live->generation, sampler.load());
         if (create_deaf_thread(made) == 0) return sampler.store(made);
         delete made;
     } catch (...) {
