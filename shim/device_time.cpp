@@ -3,7 +3,6 @@
 #include "config.h"
 #include "contexts.h"
 #include "event_pool.h"
-#include "hooks/captures.h"
 #include "hooks/our_events.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"

@@ -56,20 +56,28 @@ inline bool find_room(ThreadState& thread, uint64_t wanted) {
     return !is_full(thread, wanted) || (chain_ring(thread) && !is_full(thread, wanted));
 }
 
-// Whether that many slots are free, if need be in another ring. False: dropped, and counted as one event.
-inline bool has_room(ThreadState& thread, uint64_t wanted) {
-    if (thread.ring == nullptr || thread.generation != live->generation) [[unlikely]]
+// Where the thread's own ring will not do. False: dropped, and counted as one event.
+[[gnu::noinline, gnu::cold]] inline bool make_room(ThreadState& thread, uint64_t wanted) {
+    if (thread.ring == nullptr || thread.generation != live->generation)
         if (!take_ring(thread)) return false;
-    if (!is_full(thread, wanted)) [[likely]]
-        return true;
+    if (!is_full(thread, wanted)) return true;
     if (chain_ring(thread) && !is_full(thread, wanted)) return true;
     add(thread.ring->dropped[static_cast<size_t>(Drop::full)], 1);
     thread.last_exit = 0;  // the time until the next call holds this one
     return false;
 }
 
+// Whether that many slots are free, if need be in another ring.
+[[gnu::always_inline]] inline bool has_room(ThreadState& thread, uint64_t wanted) {
+    const bool has_ring = thread.ring != nullptr && thread.generation == live->generation;
+    if (has_ring && !is_full(thread, wanted)) [[likely]]
+        return true;
+    return make_room(thread, wanted);
+}
+
 // Opens the next slot for a call that is being entered. Null: dropped and counted.
-inline Slot* open_slot(ThreadState& thread, uint16_t api, EventKind kind, uint8_t flags) {
+[[gnu::always_inline]] inline Slot* open_slot(ThreadState& thread, uint16_t api, EventKind kind,
+                                              uint8_t flags) {
     close_poll(thread);
     if (!has_room(thread, 1)) [[unlikely]]
         return nullptr;
