@@ -3,7 +3,6 @@
 #include "config.h"
 #include "contexts.h"
 #include "event_pool.h"
-#include "hooks/captures.h"
 #include "hooks/our_events.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"
@@ -70,8 +69,7 @@ bool is_pending(const Timing& timing) {
     if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY)
         timing.pool->give_up("cuEventQuery", answer);
     // Looked at again after the question: only of an event that nobody has given back the answer counts.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    return answer == CUDA_ERROR_NOT_READY && timing.pool->lives(end) == lives;
+    return answer == CUDA_ERROR_NOT_READY && timing.pool->lives_by_now(end) == lives;
 }
 
 // How many start events are wished for before this operation, beside one that it needs.

@@ -62,6 +62,10 @@ CUevent EventPool::handle(uint32_t event) const { return places_[event].handle; 
 uint32_t EventPool::lives(uint32_t event) const {
     return places_[event].lives.load(std::memory_order_acquire);
 }
+uint32_t EventPool::lives_by_now(uint32_t event) {
+    // An exchange, not a load: what was read before it was read before it.
+    return places_[event].lives.fetch_add(0, std::memory_order_acq_rel);
+}
 uint32_t EventPool::made() const { return made_.load(std::memory_order_relaxed); }
 uint32_t EventPool::misses() const { return misses_.load(std::memory_order_relaxed); }
 

@@ -25,6 +25,7 @@ class EventPool {
 
     // How often the event was given back: whoever remembers an event sees by it that it is another's now.
     uint32_t lives(uint32_t event) const;
+    uint32_t lives_by_now(uint32_t event);  // after everything that the caller has read so far
 
     // The writer's thread.
     bool add(CUevent event);  // false: full

@@ -20,31 +20,33 @@ enum Doing : uint32_t {
     kResting = 5,   // outside of what was asked for: only the lives of objects are recorded (capture_range.h)
 };
 
-struct Live {
+// What every hook reads lies in the first cache line.
+struct alignas(64) Live {
     std::atomic<uint32_t> doing;
-    std::atomic<uint32_t>
-        wanted;           // the writer would like to know a name: the next slow moment asks (names.h)
+    // The writer would like to know a name: the next slow moment asks (names.h).
+    std::atomic<uint32_t> wanted;
     uint32_t clock_kind;  // how ticks are read
     uint32_t generation;  // raised by every start: rings of an earlier one are not used
-    std::atomic<uint32_t> progress;  // raised by the writer: futex of those who wait for it
-    std::atomic<uint32_t> awake;     // raised to wake the writer: its futex
-    std::atomic<uint32_t> forks;     // forks under way: the writer begins no transaction
-    std::atomic<uint32_t> writing;   // the writer is in a transaction
-    int32_t pid;                     // whose page it is: a vfork child sees its parent's
-
-    // When operations get events of ours (windows.h). `timing` says that it is worth looking at the ticks.
+    // When operations get events of ours (windows.h): it is worth looking at the ticks.
     std::atomic<uint32_t> timing;
+    // How many captures are under way: while none is, nobody needs to ask whether a stream is capturing (one
+    // joins a capture by waiting for an event, so a mark on the stream would not do).
+    std::atomic<int32_t> captures;
+    uint64_t gap_ticks;                  // from so long on, what a thread did between two calls is recorded
     std::atomic<uint64_t> window_from;   // ticks
     std::atomic<uint64_t> window_until;  // ticks; below `from`: no window
-    uint64_t gap_ticks;                  // from so long on, what a thread did between two calls is recorded
+    int32_t pid;                         // whose page it is: a vfork child sees its parent's
+
+    std::atomic<uint32_t> progress;   // raised by the writer: futex of those who wait for it
+    std::atomic<uint32_t> awake;      // raised to wake the writer: its futex
+    std::atomic<uint32_t> forks;      // forks under way: the writer begins no transaction
+    std::atomic<uint32_t> writing;    // the writer is in a transaction
+    std::atomic<uint32_t> last_look;  // LastLook: before the driver goes away
+    // Ticks when the process last ceased to rest; no gap reaches back beyond it.
+    std::atomic<uint64_t> resumed;
     // The test clock only (pacing.h): when the writer is to be let through next, and how often it has been.
     std::atomic<uint64_t> next_pass;  // ticks
     std::atomic<uint32_t> passes;
-
-    std::atomic<uint32_t> not_emptied;  // Drop: why the rings are full, if they are
-    std::atomic<uint32_t> last_look;    // LastLook: before the driver goes away
-    std::atomic<uint64_t>
-        resumed;  // ticks when the process last ceased to rest; no gap reaches back beyond it
 };
 
 // Points to a zero page until lifecycle starts recording.
@@ -56,6 +58,10 @@ enum LastLook : uint32_t { kLookNotYet = 0, kLookWanted = 1, kLooked = 2, kReadW
 
 inline bool resting() { return live->doing.load(std::memory_order_relaxed) == kResting; }
 inline bool recording() { return live->doing.load(std::memory_order_relaxed) == kRecording; }
+
+// Relaxed: a launch into a capture comes after its beginning on the same thread, or in an order that the
+// program itself made.
+inline bool captures_active() { return live->captures.load(std::memory_order_relaxed) > 0; }
 
 // Recording or resting: there is a writer that reads the rings.
 inline bool is_written() { return recording() || resting(); }
@@ -76,21 +82,22 @@ struct PendingGap {
     uint16_t next_api;
 };
 
-struct ThreadState {
+// What every call reads and writes lies in the first two cache lines.
+struct alignas(64) ThreadState {
     RingHeader* ring;        // null: none yet
     Slot* slots;             // of that ring
     uint64_t mask;           // slot_count - 1
     const void* cuda_frame;  // frame of the outermost CUDA call in progress (guard.h)
-    const void* nccl_frame;  // … of the outermost NCCL call
     uint64_t poll_position;  // 1 + position of an open query slot that may still grow; 0: none
     uint32_t context;
     uint32_t group;
     uint32_t generation;
-    uint64_t last_exit;  // ticks when the last recorded call returned; 0: none yet
+    uint32_t last_call;  // EventKind of the last recorded call << 16 | its api
+    uint64_t last_exit;  // ticks when it returned; 0: none yet
     uint64_t cpu_ticks;  // when the thread's CPU clock was last read …
     int64_t cpu_ns;      // … and what it said (host_gap.h)
-    uint32_t last_call;  // EventKind of it << 16 | its api
     PendingGap gap;
+    const void* nccl_frame;  // as cuda_frame, of the outermost NCCL call
 };
 
 // Initial-exec: the default model may call malloc at a thread's first use.

@@ -1,36 +1,45 @@
 #include "nvml_sampler.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <array>
-#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "clock.h"
+#include "gate.h"
 #include "live.h"
 #include "log.h"
-#include "nvml_gate.h"
 #include "nvml_keys.h"
+#include "own_thread.h"
 #include "system.h"
 
 namespace gpushim::shim {
 namespace {
 
-constexpr size_t kStackBytes = 512 * 1024;
 constexpr int64_t kSlowNs = 5'000'000;           // a question that takes longer …
 constexpr int64_t kSlowEveryNs = 4'900'000'000;  // … is asked every fifth second only
 constexpr int64_t kLookAgainNs = 60'000'000'000;
+constexpr int64_t kExitWaitNs = 100'000'000;
 
 int64_t now_ns() { return read_pair(static_cast<ClockKind>(live->clock_kind)).mono_ns; }
+
+void close_gate_at_exit() {
+    static constinit std::atomic<bool> registered = false;
+    const auto close = [] {
+        const KeepErrno keep;
+        nvml_gate.close(kExitWaitNs);
+    };
+    if (!registered.exchange(true)) atexit(close);
+}
 
 }  // namespace
 
 class NvmlSampler {
   public:
-    NvmlSampler(std::span<const Device> devices, uint32_t generation)
-        : devices_(devices.begin(), devices.end()), generation_(generation) {}
+    // `before`: the one whose place it takes, whose thread may still look at it.
+    NvmlSampler(std::span<const Device> devices, uint32_t generation, NvmlSampler* before)
+        : devices_(devices.begin(), devices.end()), generation_(generation), before_(before) {}
 
     uint32_t generation() const { return generation_; }
     bool is_idle() const { return asked_.load() == answered_.load(); }
@@ -91,11 +100,11 @@ class NvmlSampler {
 
     bool open() {
         known_.resize(devices_.size());
-        if (known_.empty() || !enter_gate()) return false;
+        if (known_.empty() || !nvml_gate.enter()) return false;
         const bool opened = library_.open();
-        if (opened) arm_gate();
+        if (opened) close_gate_at_exit();
         if (opened) look_at_devices();
-        leave_gate();
+        nvml_gate.leave();
         return opened;
     }
 
@@ -117,9 +126,9 @@ class NvmlSampler {
             const NvmlKey& key = nvml_keys()[k];
             Question& question = known_[index].questions[k];
             if (question.is_final || question.not_before_ns > answer_.mono_ns) continue;
-            if (is_spare(index, k) || !enter_gate()) continue;
+            if (is_spare(index, k) || !nvml_gate.enter()) continue;
             ask_one(question, key, index);
-            leave_gate();
+            nvml_gate.leave();
             if (!answer_.there) return;
         }
     }
@@ -147,6 +156,7 @@ class NvmlSampler {
 
     const std::vector<Device> devices_;
     const uint32_t generation_;
+    [[maybe_unused]] NvmlSampler* const before_;  // reachable, as its thread may be
     NvmlLibrary library_;
     std::vector<Known> known_;  // empty: not opened yet
 
@@ -173,38 +183,16 @@ void* main_of_sampler(void* given) {
     return nullptr;
 }
 
-int create_thread(NvmlSampler* argument, size_t stack_bytes) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (stack_bytes != 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-    pthread_t thread;
-    const int error = pthread_create(&thread, &attributes, main_of_sampler, argument);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
-// Deaf to signals, as the writer.
-int create_deaf_thread(NvmlSampler* argument) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = create_thread(argument, kStackBytes);
-    // Thread-local storage counts as stack, and some hosts have a lot of it.
-    if (error == EINVAL) error = create_thread(argument, 0);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return error;
-}
+// Registered when NVML has registered its own: afterwards it may be torn down.
 
 }  // namespace
 
 void start_nvml_sampler(std::span<const Device> devices) {
     if (devices.empty()) return;
-    open_gate();
+    watch_forks();
     try {
-        auto* made = new NvmlSampler(devices, live->generation);
-        if (create_deaf_thread(made) == 0) return sampler.store(made);
+        auto* made = new NvmlSampler(devices, live->generation, sampler.load());
+        if (start_own_thread(main_of_sampler, made) == 0) return sampler.store(made);
         delete made;
     } catch (...) {
         // Out of memory: nothing is recorded of NVML.

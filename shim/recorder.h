@@ -56,12 +56,11 @@ inline bool find_room(ThreadState& thread, uint64_t wanted) {
     return !is_full(thread, wanted) || (chain_ring(thread) && !is_full(thread, wanted));
 }
 
-// Whether that many slots are free, if need be in another ring. False: dropped, and counted as one event.
-inline bool has_room(ThreadState& thread, uint64_t wanted) {
-    if (thread.ring == nullptr || thread.generation != live->generation) [[unlikely]]
+// Where the thread's own ring will not do. False: dropped, and counted as one event.
+[[gnu::noinline, gnu::cold]] inline bool make_room(ThreadState& thread, uint64_t wanted) {
+    if (thread.ring == nullptr || thread.generation != live->generation)
         if (!take_ring(thread)) return false;
-    if (!is_full(thread, wanted)) [[likely]]
-        return true;
+    if (!is_full(thread, wanted)) return true;
     if (chain_ring(thread) && !is_full(thread, wanted)) return true;
     // Relaxed: which reason it is counted for may change a little late.
     add(thread.ring->dropped[live->not_emptied.load(std::memory_order_relaxed)], 1);
@@ -69,8 +68,17 @@ inline bool has_room(ThreadState& thread, uint64_t wanted) {
     return false;
 }
 
+// Whether that many slots are free, if need be in another ring.
+[[gnu::always_inline]] inline bool has_room(ThreadState& thread, uint64_t wanted) {
+    const bool has_ring = thread.ring != nullptr && thread.generation == live->generation;
+    if (has_ring && !is_full(thread, wanted)) [[likely]]
+        return true;
+    return make_room(thread, wanted);
+}
+
 // Opens the next slot for a call that is being entered. Null: dropped and counted.
-inline Slot* open_slot(ThreadState& thread, uint16_t api, EventKind kind, uint8_t flags) {
+[[gnu::always_inline]] inline Slot* open_slot(ThreadState& thread, uint16_t api, EventKind kind,
+                                              uint8_t flags) {
     close_poll(thread);
     if (!has_room(thread, 1)) [[unlikely]]
         return nullptr;

@@ -1,7 +1,5 @@
 #include "writer.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "harvest.h"
 #include "log.h"
 #include "nvml_sampler.h"
+#include "own_thread.h"
 #include "pacing.h"
 #include "system.h"
 #include "writer_folder.h"
@@ -22,7 +21,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr size_t kStackBytes = 512 * 1024;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kEndNs = 2'000 * kMillisecond;
 constexpr int64_t kStandstillNs = 250 * kMillisecond;
@@ -106,30 +104,6 @@ void* main_of_writer(void*) {
     return nullptr;
 }
 
-int create_thread(size_t stack_bytes) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    if (stack_bytes != 0) pthread_attr_setstacksize(&attributes, stack_bytes);
-    pthread_t thread;
-    const int error = pthread_create(&thread, &attributes, main_of_writer, nullptr);
-    pthread_attr_destroy(&attributes);
-    return error;
-}
-
-// Its signals are the program's business: a thread inherits what is blocked.
-int create_deaf_thread() {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = create_thread(kStackBytes);
-    // Thread-local storage counts as stack, and some hosts have a lot of it.
-    if (error == EINVAL) error = create_thread(0);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return error;
-}
-
 void wake_writer() {
     live->awake.store(1);
     wake_all(live->awake);
@@ -156,7 +130,7 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
 bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
     start = {trace_path, &identity, devices};
     stage.store(Stage::starting);
-    const int error = create_deaf_thread();
+    const int error = start_own_thread(main_of_writer, nullptr);
     if (error != 0) {
         log_line(LogLevel::warn, "cannot start a thread (%s); not tracing", strerror(error));
         return false;
@@ -191,7 +165,7 @@ void read_before_context_ends() {
 void finish_writer() {
     if (stage.load() == Stage::paused) {
         stage.store(Stage::running);
-        if (create_deaf_thread() != 0) return;
+        if (start_own_thread(main_of_writer, nullptr) != 0) return;
     }
     wake_writer();
     wait_for_writer([] { return stage.load() == Stage::running; }, kEndNs, kStandstillNs);

@@ -1,6 +1,7 @@
 #include "busy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <set>
 
@@ -175,12 +176,31 @@ class Pass {
     int64_t now_ns_ = 0;
 };
 
+Part scaled(const Part& part, int64_t whole_ns) {
+    if (part.whole_ns <= 0) return part;
+    const double share = static_cast<double>(part.part_ns) / static_cast<double>(part.whole_ns);
+    return {std::llround(share * static_cast<double>(whole_ns)), whole_ns};
+}
+
 bool counts(const SpanBusy& busy) { return !is_refused(busy) && busy.estimate.whole_ns > 0; }
 
-std::vector<Part> parts(const std::vector<SpanBusy>& windows, Part SpanBusy::*member) {
+// Each window as long as the part of the run that it stands for, up to the next one. Not as long as it is:
+// the busier a device is, the shorter the budget makes them.
+//
+//   window    |███|               |██|                |█|
+//   slot      |-------------------|-------------------|-------------------|
+std::vector<Part> parts(const DeviceBusy& device, Part SpanBusy::*member) {
+    std::vector<const SpanBusy*> counted;
+    for (const SpanBusy& busy : device.windows)
+        if (counts(busy)) counted.push_back(&busy);
     std::vector<Part> all;
-    for (const SpanBusy& busy : windows)
-        if (counts(busy)) all.push_back(busy.*member);
+    for (size_t i = 0; i < counted.size(); ++i) {
+        const Part& part = counted[i]->*member;
+        const int64_t from_ns = i == 0 ? device.run.start_ns : counted[i]->span.start_ns;
+        const int64_t until_ns = i + 1 < counted.size() ? counted[i + 1]->span.start_ns : device.run.end_ns;
+        const bool stands_for_more = counted.size() > 1 && counted[i]->window.slot && until_ns > from_ns;
+        all.push_back(stands_for_more ? scaled(part, until_ns - from_ns) : part);
+    }
     return all;
 }
 
@@ -211,7 +231,7 @@ double DeviceBusy::timed_share() const {
 bool DeviceBusy::sampled() const { return timed_share() < kAllTimed; }
 
 std::string DeviceBusy::level() const {
-    return ratio_of(parts(windows, &SpanBusy::estimate)) ? "events" : "host";
+    return ratio_of(parts(*this, &SpanBusy::estimate)) ? "events" : "host";
 }
 
 std::string DeviceBusy::why() const {
@@ -249,15 +269,15 @@ double DeviceBusy::rest_high() const {
 }
 
 Figure DeviceBusy::without_us() const {
-    const auto estimate = ratio_of(parts(windows, &SpanBusy::estimate));
+    const auto estimate = ratio_of(parts(*this, &SpanBusy::estimate));
     if (!estimate) return as_it_ran();
     const double timed = timed_share(), most = rest_high();
-    double at_least = std::min(*estimate, *ratio_of(parts(windows, &SpanBusy::at_least)));
-    double at_most = std::max(*estimate, *ratio_of(parts(windows, &SpanBusy::at_most)));
+    double at_least = std::min(*estimate, *ratio_of(parts(*this, &SpanBusy::at_least)));
+    double at_most = std::max(*estimate, *ratio_of(parts(*this, &SpanBusy::at_most)));
     double rest_low = 0, rest_high = most;  // where only bounds are known
-    if (const auto low = sampling_range(parts(windows, &SpanBusy::at_least)); low && sampled()) {
+    if (const auto low = sampling_range(parts(*this, &SpanBusy::at_least)); low && sampled()) {
         at_least = std::min(at_least, low->low);
-        at_most = std::max(at_most, sampling_range(parts(windows, &SpanBusy::at_most))->high);
+        at_most = std::max(at_most, sampling_range(parts(*this, &SpanBusy::at_most))->high);
         rest_low = std::clamp(at_least, 0.0, most);
         rest_high = std::clamp(at_most, 0.0, most);
     }

@@ -4,6 +4,5 @@ namespace gpushim::shim {
 
 thread_local constinit GroupState group_state __attribute__((tls_model("initial-exec"))) = {};
 constinit std::atomic<uint32_t> groups = 0;
-constinit std::atomic<int32_t> captures = 0;
 
 }  // namespace gpushim::shim

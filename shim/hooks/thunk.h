@@ -16,11 +16,12 @@
 #include "../recorder.h"
 #include "../writer.h"
 #include "api.h"
-#include "captures.h"
 #include "counters.h"
 #include "graph_contents.h"
+#include "in_call.h"
 #include "outcome.h"
 #include "questions.h"
+#include "stream_words.h"
 #include "words.h"
 
 namespace gpushim::shim {
@@ -33,74 +34,12 @@ struct GroupState {
 extern thread_local constinit GroupState group_state __attribute__((tls_model("initial-exec")));
 extern constinit std::atomic<uint32_t> groups;
 
-// In the frame of an outermost call: says that the call is still there. One that was left without a word is
-// overwritten by what runs there next.
-struct InCall {
-    volatile uintptr_t alive;
-};
-constexpr uintptr_t kAlive = 0x67707573;
-
-// Calls of a library to itself are this near to each other; farther up is another stack (a coroutine's),
-// which may be gone and is not to be looked at.
-constexpr intptr_t kNearBytes = 1 << 20;
-
-inline bool inside_live(const void* outer, const void* frame) {
-    return inside(outer, frame) &&
-           static_cast<const char*>(outer) - static_cast<const char*>(frame) < kNearBytes &&
-           static_cast<const InCall*>(outer)->alive == (reinterpret_cast<uintptr_t>(outer) ^ kAlive);
-}
-
-inline void enter(InCall& call) { call.alive = reinterpret_cast<uintptr_t>(&call) ^ kAlive; }
-
 template <class Row>
 constexpr bool has(uint32_t trait) {
     return (Row::traits & trait) != 0;
 }
 template <class Row>
 constexpr bool is_nccl = api_is_nccl(Row::id);
-
-constexpr int kNoStream = -1;
-
-// Which word of an event is the stream that the device does it on.
-constexpr int stream_word(EventKind kind, uint32_t traits_of_row) {
-    switch (kind) {
-        case EventKind::launch:
-        case EventKind::graph_launch:
-            return 1;
-        case EventKind::copy:
-            return (traits_of_row & traits::blocking) != 0 ? kNoStream : 3;
-        case EventKind::memset:
-            return (traits_of_row & traits::blocking) != 0 ? kNoStream : 2;
-        case EventKind::host_call:
-        case EventKind::value:
-            return 0;
-        case EventKind::record:
-        case EventKind::wait:
-            return (traits_of_row & traits::object_bits) == traits::of_stream ? 1 : kNoStream;
-        case EventKind::collective:
-            return 3;
-        default:
-            return kNoStream;
-    }
-}
-
-// Which word of an event is the stream, or context, that is given something that is no operation.
-constexpr int fence_word(EventKind kind, uint32_t traits_of_row) {
-    const uint32_t object = traits_of_row & traits::object_bits;
-    switch (kind) {
-        case EventKind::host_call:
-        case EventKind::value:
-            return 0;
-        case EventKind::record:
-            return object == traits::of_stream ? 1 : kNoStream;
-        case EventKind::wait:
-            return 1;
-        case EventKind::memory:
-            return object == traits::pool_memory ? 3 : kNoStream;
-        default:
-            return (traits_of_row & traits::fences) != 0 ? 0 : kNoStream;
-    }
-}
 
 template <class Row, class Signature>
 struct Thunk;
@@ -438,7 +377,8 @@ struct Thunk<Row, R(A...)> {
 
     // Before the call: what has to be so while it is under way.
     static void beginning([[maybe_unused]] const A&... a) {
-        if constexpr (has<Row>(traits::capture_begins)) captures.fetch_add(1, std::memory_order_relaxed);
+        if constexpr (has<Row>(traits::capture_begins))
+            live->captures.fetch_add(1, std::memory_order_relaxed);
         if constexpr (ends_context) {
             if (may_time()) read_before_context_ends();
             context_is_ending(context_to_end(a...));
@@ -477,11 +417,12 @@ struct Thunk<Row, R(A...)> {
     static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
                      [[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) {
-            if (!succeeded(result)) captures.fetch_sub(1, std::memory_order_relaxed);
+            if (!succeeded(result)) live->captures.fetch_sub(1, std::memory_order_relaxed);
         }
         if constexpr (has<Row>(traits::capture_ends)) {
             // One that began before recording did was not counted.
-            if (ends_capture(result) && captures_active()) captures.fetch_sub(1, std::memory_order_relaxed);
+            if (ends_capture(result) && captures_active())
+                live->captures.fetch_sub(1, std::memory_order_relaxed);
         }
         if constexpr (ends_context) note_context_end(succeeded(result), a...);
         if constexpr (Row::kind == EventKind::born &&

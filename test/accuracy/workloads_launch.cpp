@@ -120,14 +120,15 @@ WORKLOAD(training, 1, 150, "input copy, 60 kernels of 5 to 100 us, 40 small ones
     }
 }
 
-// Its share of time is not the same from minute to minute: what samples of a run are to tell.
-WORKLOAD(drifting, 1, 12'000,
-         "steps of 60 kernels of 20 and 100 us after host work that drifts over minutes") {
-    constexpr int64_t kLeastUs = 500, kMostUs = 9'500;
+// Its share of time is not the same from minute to minute: what samples of a run are to tell. A step is a
+// second here: runs of all seeds have the same number of windows.
+WORKLOAD(drifting, 1, 100,
+         "60 kernels of 20 and 100 us at a time, after host work that drifts over minutes") {
+    constexpr int64_t kLeastUs = 500, kMostUs = 9'500, kKernelsUs = 20 * 100 + 40 * 20;
     Chance chance(run.seed);
     const CUstream stream = make_stream();
     int64_t work_us = chance.between(kLeastUs, kMostUs);
-    for (int64_t i = 0; i < run.steps; ++i) {
+    for (int64_t spent_us = 0; spent_us < run.steps * 1'000'000; spent_us += work_us + kKernelsUs) {
         work_us = std::clamp(work_us + chance.between(-150, 150), kLeastUs, kMostUs);
         work((work_us + chance.between(0, 500)) * kMicrosecond);
         for (int n = 0; n < 60; ++n) launch(kernel((n % 3 == 0 ? 100 : 20) * kMicrosecond), stream);

@@ -19,10 +19,13 @@ int main(int count, char** words) {
         for (bench::Way& way : ways) way.launch(driver, 1000);
         return 0;
     }
-    if (what == "cold")
+    if (what == "cold") {
+        bench::make_far_places();
+        ways.push_back({"walked", bench::launch_and_walk, {}});
         bench::measure_cold(driver, ways);
-    else
+    } else {
         bench::measure_bursts(driver, ways, what == "hot");
+    }
     bench::print(ways);
     return 0;
 }

@@ -25,6 +25,19 @@ inline uint64_t ticks() {
 #endif
 }
 
+// The same when all that stands before it has been done, and before anything after it is.
+inline uint64_t ticks_in_order() {
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+    const uint64_t value = ticks();
+    __builtin_ia32_lfence();
+    return value;
+#else
+    asm volatile("isb" ::: "memory");
+    return ticks();
+#endif
+}
+
 inline int64_t now_ns() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

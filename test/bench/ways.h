@@ -1,10 +1,11 @@
 // Ways of making the same call, measured in turns: whatever else the machine does meets all of them.
 #pragma once
 
+#include <sys/mman.h>
 #include <unistd.h>
-#include <atomic>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <vector>
 
@@ -42,6 +43,36 @@ __attribute__((noinline)) inline void launch_through(const Driver& driver, int c
     for (int i = 0; i < count; ++i) driver.launch(driver.through);
 }
 
+// With two time stamps and a walk over memory, each place found through the one before: what this machine
+// takes for data that are not near. As a program's and a library's own, they lie far apart: each needs an
+// entry of its own at each level of address translation.
+constexpr int kWalk = 16;
+constexpr size_t kFarBytes = (2U << 20) + 4096 + 64;
+
+struct FarPlace {
+    const FarPlace* next;
+};
+inline const FarPlace* far_places;
+
+inline void make_far_places() {
+    void* made = mmap(nullptr, kWalk * kFarBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (made == MAP_FAILED) std::abort();
+    madvise(made, kWalk * kFarBytes, MADV_NOHUGEPAGE);
+    char* memory = static_cast<char*>(made);
+    const auto place = [memory](int i) {
+        return reinterpret_cast<FarPlace*>(memory + static_cast<size_t>(i % kWalk) * kFarBytes);
+    };
+    for (int i = 0; i < kWalk; ++i) place(i)->next = place(i * 5 + 3);
+    far_places = place(0);
+}
+__attribute__((noinline)) inline void launch_and_walk(const Driver& driver, int count) {
+    launch_stamped(driver, count);
+    const FarPlace* place = far_places;
+    for (int i = 0; i < kWalk; ++i) place = place->next;
+    sink = reinterpret_cast<uint64_t>(place);
+}
+
 inline void measure_bursts(const Driver& driver, std::vector<Way>& ways, bool rests) {
     for (int round = 0; round < kRounds; ++round) {
         for (Way& way : ways) {
@@ -60,11 +91,11 @@ inline void measure_cold(const Driver& driver, std::vector<Way>& ways) {
     for (int call = 0; call < kColdCalls; ++call)
         for (Way& way : ways) {
             for (size_t i = 0; i < memory.size(); i += 8) memory[i] += i;
-            // A full fence: the stores above are done before the first stamp. (TSan knows no bare fences.)
+            // A full fence: no store above is still under way. (TSan knows no bare fences.)
             fence.exchange(1);
-            const uint64_t begin = ticks();
+            const uint64_t begin = ticks_in_order();
             way.launch(driver, 1);
-            way.ticks.push_back(static_cast<double>(ticks() - begin));
+            way.ticks.push_back(static_cast<double>(ticks_in_order() - begin));
         }
 }
 

@@ -30,16 +30,17 @@ class Bench(unittest.TestCase):
             self.skipTest(str(found["not_tried"]))
         return {figure["name"]: figure for figure in found["figures"]}, done
 
-    def check_ratio(self, row, name):
+    def check_ratio(self, row, name, margin=MARGIN):
         figure = self.figures(row)[0][name]
         self.assertGreater(figure["value"], 0)
-        self.assertLess(figure["value"], MARGIN * figure["at_most"], figure["why"])
+        self.assertLess(figure["value"], margin * figure["at_most"], figure["why"])
 
     def test_a_hot_launch(self):
         self.check_ratio("launch_hot", "hot launch / 2 stamps")
 
     def test_a_cold_launch(self):
-        self.check_ratio("launch_cold", "cold launch / 2 stamps")
+        # Against reads, not stamps: how far caches are from a stamp differs between machines.
+        self.check_ratio("launch_cold", "cold launch / far read", margin=2)
 
     def test_a_dark_launch(self):
         self.check_ratio("launch_dark", "dark launch / 2 stamps")

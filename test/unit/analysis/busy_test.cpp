@@ -308,3 +308,24 @@ TEST_CASE("one window does not speak for the rest of its run, but the host's bou
         CHECK(figure.high == Approx(0.54));
     }
 }
+
+// Busy half of its window of 4 s, a quarter of the next, of 8 s: each stands for 10 s of the run.
+//
+//   run    |----------|----------|
+//   timed  |████      |████████  |
+TEST_CASE("a window stands for its part of the run, however short it is", "[busy]") {
+    constexpr int64_t kSecond = 1'000'000'000;
+    const auto window = [](int64_t from_s, int64_t length_s, int64_t busy_s) {
+        SpanBusy busy = {};
+        busy.window.slot = from_s / 10;
+        busy.span = {from_s * kSecond, (from_s + length_s) * kSecond};
+        busy.estimate = busy.at_least = busy.at_most = {busy_s * kSecond, length_s * kSecond};
+        busy.operations = busy.queued = 1;
+        return busy;
+    };
+    DeviceBusy device = {0, {0, 20 * kSecond}, 20 * kSecond, {window(0, 4, 2), window(10, 8, 2)}};
+    CHECK(*device.without_us().share == Approx(0.375));
+    // Where somebody asked for ranges, they are what was asked about.
+    for (SpanBusy& busy : device.windows) busy.window.slot.reset();
+    CHECK(*device.without_us().share == Approx(4.0 / 12));
+}

@@ -13,7 +13,6 @@
 #include "shim/device_time.h"
 #include "shim/event_pool.h"
 #include "shim/hooks/api.h"
-#include "shim/hooks/captures.h"
 
 using namespace gpushim;
 using namespace gpushim::shim;
@@ -252,14 +251,14 @@ TEST_CASE("no event is put into a stream that is captured", "[device_time]") {
                                CU_STREAM_CAPTURE_MODE_RELAXED);
     timed.launch_in(other);
     CU(cuStreamBeginCapture_v2(stream, mode));
-    ++captures;
+    ++live->captures;
     CHECK_FALSE(timed.launch_in(stream).timed);
     CHECK(timed.untimed() == 1);
     // Others go on, but nothing is asked.
     const auto beside = timed.launch_in(other);
     CHECK(beside.timed);
     CHECK(beside.start != kNoEvent);
-    --captures;
+    --live->captures;
     CHECK(nodes_of(stream) == 1);
 }
 
@@ -367,9 +366,9 @@ TEST_CASE("a stream that nobody saw begin has device times from its second opera
         CHECK(timed.launch_in(stream).timed);
     }
     SECTION("not while something is captured") {
-        captures = 1;
+        live->captures = 1;
         CHECK_FALSE(timed.launch_in(stream).timed);
-        captures = 0;
+        live->captures = 0;
         CHECK_FALSE(timed.launch_in(stream).timed);
         CHECK(timed.launch_in(stream).timed);
     }

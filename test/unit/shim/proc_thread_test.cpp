@@ -92,7 +92,9 @@ TEST_CASE("threads are seen at what they do", "[proc_thread]") {
     }
     const Pipe a, b, c;
     char byte;
-    CHECK(seen_in([&] { CHECK(read(a.ends[0], &byte, 1) == 1); }, [&] { a.send(); }, "reading") == "reading");
+    ssize_t got = 0;
+    CHECK(seen_in([&] { got = read(a.ends[0], &byte, 1); }, [&] { a.send(); }, "reading") == "reading");
+    CHECK(got == 1);
     pollfd watched = {b.ends[0], POLLIN, 0};
     CHECK(seen_in([&] { poll(&watched, 1, -1); }, [&] { b.send(); }, "waiting_for_descriptor") ==
           "waiting_for_descriptor");

@@ -246,7 +246,7 @@ TEST_CASE("what uploads a graph or moves memory lies between operations", "[thun
 
 TEST_CASE("copies of a batch lie between operations, recorded or not", "[thunk]") {
     const uint64_t targets[3] = {0x1000, 0x2000, 0x3000};
-    const uint32_t slots = GENERATE(64, 2);  // room for all, and for two
+    const uint32_t slots = GENERATE(64u, 2u);  // room for all, and for two
     Recording recording(slots);
     recording.page().timing = 1;
     recording.page().window_until = UINT64_MAX;
