@@ -1,6 +1,5 @@
 #include "communicators.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -63,10 +62,24 @@ int64_t Communicators::row(Life& communicator) {
     return communicator.row_id;
 }
 
-int64_t Communicators::next_of_collectives(Life& communicator) { return ++of(communicator).collectives; }
+int64_t Communicators::next(Life& communicator, int64_t peer, bool sends) {
+    const Counter counter = {row(communicator), peer, sends};
+    counted_.insert(counter);
+    return ++counts_[counter];
+}
+
+int64_t Communicators::next_of_collectives(Life& communicator) { return next(communicator, kNoPeer, false); }
 
 int64_t Communicators::next_between(Life& communicator, int64_t peer, bool sends) {
-    return ++of(communicator).between[{peer, sends}];
+    return next(communicator, peer, sends);
+}
+
+void Communicators::add_counts() {
+    for (const Counter& counter : counted_) {
+        const auto& [row, peer, sends] = counter;
+        tables_.collective_seq.add(row, peer, sends ? 1 : 0, counts_[counter]);
+    }
+    counted_.clear();
 }
 
 void Communicators::load(Database& base) {
@@ -86,16 +99,9 @@ void Communicators::load(Database& base) {
     while (calls.step())
         if (has_trait(calls.number(1), traits::splits))
             known_[rows_of_handles[calls.number(0)]].splits += calls.number(2);
-    Statement counts = base.prepare(
-        "SELECT communicator_id, peer, api_id, max(seq) FROM collective WHERE seq IS NOT NULL GROUP BY 1, 2, "
-        "3");
-    while (counts.step()) {
-        Communicator& known = known_[counts.number(0)];
-        if (has_trait(counts.number(2), traits::sends | traits::receives))
-            known.between[{counts.number(1), has_trait(counts.number(2), traits::sends)}] = counts.number(3);
-        else
-            known.collectives = std::max(known.collectives, counts.number(3));
-    }
+    Statement counts = base.prepare("SELECT communicator_id, peer, sends, seq FROM collective_seq");
+    while (counts.step())
+        counts_[{counts.number(0), counts.number(1), counts.number(2) != 0}] = counts.number(3);
 }
 
 }  // namespace gpushim::shim

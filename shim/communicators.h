@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "database.h"
@@ -31,19 +33,25 @@ class Communicators {
     int64_t row(Life& communicator);
     int64_t next_of_collectives(Life& communicator);
     int64_t next_between(Life& communicator, int64_t peer, bool sends);
+    // Rows that say how far those have counted that did since the last time.
+    void add_counts();
 
   private:
     struct Communicator {
         uint64_t uid = 0;
         int64_t splits = 0;
-        int64_t collectives = 0;
-        std::map<std::pair<int64_t, bool>, int64_t> between;  // by peer, and whether we send
     };
+    // A communicator's row, the rank of the other one, whether we send; kNoPeer: its collectives.
+    using Counter = std::tuple<int64_t, int64_t, bool>;
+    static constexpr int64_t kNoPeer = -1;
     Communicator& of(Life& life);
+    int64_t next(Life& communicator, int64_t peer, bool sends);
 
     Tables& tables_;
     Handles& handles_;
     std::unordered_map<int64_t, Communicator> known_;  // by row
+    std::map<Counter, int64_t> counts_;
+    std::set<Counter> counted_;
     int64_t last_id_ = 0;
 };
 

@@ -25,16 +25,30 @@ KeptSlot& KeptSlots::at(int64_t mono_ns) {
     return slots_.try_emplace(number, KeptSlot{begin_of(number)}).first->second;
 }
 
-// Of the thread that said the first; others' may be of anything.
-void KeptSlots::step(int64_t thread, int64_t mono_ns) {
-    if (stepping_thread_ == kNone) stepping_thread_ = thread;
-    if (thread != stepping_thread_) return;
-    if (last_step_ns_ != 0 && mono_ns > last_step_ns_) {
-        KeptSlot& slot = at(mono_ns);
-        ++slot.steps;
-        slot.step_ns += mono_ns - last_step_ns_;
+// What tells the first step; others may be of anything. Marks go before ranges.
+bool KeptSlots::is_stepping(int64_t thread, bool marks) {
+    if (stepping_thread_ == kNone || (marks && !marks_)) {
+        stepping_thread_ = thread;
+        marks_ = marks;
     }
-    last_step_ns_ = mono_ns;
+    return thread == stepping_thread_ && marks == marks_;
+}
+
+void KeptSlots::add_step(int64_t from_ns, int64_t until_ns) {
+    if (until_ns <= from_ns) return;
+    KeptSlot& slot = at(until_ns);
+    ++slot.steps;
+    slot.step_ns += until_ns - from_ns;
+}
+
+void KeptSlots::mark(int64_t thread, int64_t mono_ns) {
+    if (!is_stepping(thread, true)) return;
+    if (last_mark_ns_ != 0) add_step(last_mark_ns_, mono_ns);
+    last_mark_ns_ = mono_ns;
+}
+
+void KeptSlots::step(int64_t thread, int64_t from_ns, int64_t until_ns) {
+    if (is_stepping(thread, false)) add_step(from_ns, until_ns);
 }
 
 // The first slot is not whole.

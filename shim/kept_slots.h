@@ -42,8 +42,10 @@ class KeptSlots {
 
     // The slot of that time, made where it is not kept; it counts as changed.
     KeptSlot& at(int64_t mono_ns);
-    // A step begins: the one before it ends.
-    void step(int64_t thread, int64_t mono_ns);
+    // A step has begun on that thread: the one before it is over.
+    void mark(int64_t thread, int64_t mono_ns);
+    // A step of that length, where the program does not mark them.
+    void step(int64_t thread, int64_t from_ns, int64_t until_ns);
     void put(int64_t number, const KeptSlot& slot) { slots_[number] = slot; }
     void drop(int64_t number) { slots_.erase(number); }
 
@@ -62,13 +64,16 @@ class KeptSlots {
   private:
     double slowness(int64_t number, const KeptSlot& slot, bool by_steps) const;
     std::map<int64_t, int64_t> slowest() const;  // with how slow they were
+    bool is_stepping(int64_t thread, bool marks);
+    void add_step(int64_t from_ns, int64_t until_ns);
 
     int64_t started_ns_;
     int64_t offset_ns_;
     std::map<int64_t, KeptSlot> slots_;
     std::set<int64_t> changed_;
     int64_t stepping_thread_ = kNone;
-    int64_t last_step_ns_ = 0;
+    bool marks_ = false;
+    int64_t last_mark_ns_ = 0;
 };
 
 }  // namespace gpushim::shim

@@ -37,11 +37,12 @@ struct alignas(64) Live {
     std::atomic<uint64_t> window_until;  // ticks; below `from`: no window
     int32_t pid;                         // whose page it is: a vfork child sees its parent's
 
-    std::atomic<uint32_t> progress;   // raised by the writer: futex of those who wait for it
-    std::atomic<uint32_t> awake;      // raised to wake the writer: its futex
-    std::atomic<uint32_t> forks;      // forks under way: the writer begins no transaction
-    std::atomic<uint32_t> writing;    // the writer is in a transaction
-    std::atomic<uint32_t> last_look;  // LastLook: before the driver goes away
+    std::atomic<uint32_t> progress;     // raised by the writer: futex of those who wait for it
+    std::atomic<uint32_t> awake;        // raised to wake the writer: its futex
+    std::atomic<uint32_t> forks;        // forks under way: the writer begins no transaction
+    std::atomic<uint32_t> writing;      // the writer is in a transaction
+    std::atomic<uint32_t> not_emptied;  // Drop: why the rings are full, if they are
+    std::atomic<uint32_t> last_look;    // LastLook: before the driver goes away
     // Ticks when the process last ceased to rest; no gap reaches back beyond it.
     std::atomic<uint64_t> resumed;
     // The test clock only (pacing.h): when the writer is to be let through next, and how often it has been.

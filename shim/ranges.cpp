@@ -10,8 +10,18 @@ constexpr int kLookBack = 64;
 
 }  // namespace
 
+void AddressRanges::add(const HeldOf& of, int64_t bytes, int64_t time_ns) {
+    const int64_t held = held_bytes_[of] += bytes;
+    Peak& peak = peaks_[of];
+    if (held <= peak.bytes) return;
+    peak = {held, time_ns};
+    raised_.insert(of);
+}
+
 void AddressRanges::count(const AddressRange& range, int64_t sign) {
-    if (range.counted) held_bytes_[{range.memory, range.context}] += sign * static_cast<int64_t>(range.bytes);
+    const int64_t bytes = sign * static_cast<int64_t>(range.bytes);
+    if (range.counted) add({range.context, range.memory, 0}, bytes, range.since_ns);
+    if (range.pool_id != kNull) add({0, range.memory, range.pool_id}, bytes, range.since_ns);
 }
 
 void AddressRanges::born(uint64_t address, const AddressRange& range) {
@@ -44,7 +54,7 @@ const AddressRange* AddressRanges::find(uint64_t address, int64_t time_ns) const
 }
 
 int64_t AddressRanges::held_bytes(Memory memory, uint32_t context) const {
-    const auto found = held_bytes_.find({memory, context});
+    const auto found = held_bytes_.find({context, memory, 0});
     return found == held_bytes_.end() ? 0 : found->second;
 }
 

@@ -1,10 +1,14 @@
 // Memory by address and time: what kind of memory was there when a copy touched it, and how much of each kind
-// is held. As with handles, an address means one allocation after another, and questions carry their time.
-// What no range covers is ordinary (pageable) memory of the program. The writer's thread only.
+// and of each pool is held and was at most. As with handles, an address means one allocation after another,
+// and questions carry their time. What no range covers is ordinary (pageable) memory of the program. The
+// writer's thread only.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "database.h"
@@ -24,6 +28,18 @@ struct AddressRange {
     int64_t pool_id;
 };
 
+struct HeldOf {  // all of a kind in a context; or of a pool, whatever its context
+    uint32_t context;
+    Memory memory;
+    int64_t pool_id;  // 0: none
+    auto operator<=>(const HeldOf&) const = default;
+};
+
+struct Peak {
+    int64_t bytes = 0;
+    int64_t reached_ns = 0;
+};
+
 class AddressRanges {
   public:
     void born(uint64_t address, const AddressRange& range);
@@ -33,11 +49,19 @@ class AddressRanges {
     int64_t held_bytes(Memory memory, uint32_t context) const;
     void forget_before(int64_t time_ns);
 
+    const std::map<HeldOf, Peak>& peaks() const { return peaks_; }
+    void set_peak(const HeldOf& of, const Peak& peak) { peaks_[of] = peak; }
+    // Whose peak has become higher since the last time.
+    std::set<HeldOf> take_raised() { return std::exchange(raised_, {}); }
+
   private:
     void count(const AddressRange& range, int64_t sign);
+    void add(const HeldOf& of, int64_t bytes, int64_t time_ns);
 
     std::multimap<uint64_t, AddressRange> ranges_;  // of one address the younger last
-    std::map<std::pair<Memory, uint32_t>, int64_t> held_bytes_;
+    std::map<HeldOf, int64_t> held_bytes_;
+    std::map<HeldOf, Peak> peaks_;
+    std::set<HeldOf> raised_;
     std::vector<uint64_t> ended_;
 };
 

@@ -9,8 +9,8 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kShortestPartNs = 1'000'000;
-constexpr int kCallsOfSync = 6;      // its column
-constexpr int64_t kKeptSamples = 6;  // every so manieth span keeps one
+constexpr int kCallsOfSync = 6, kTimeOfSteps = 5;  // their columns
+constexpr int64_t kKeptSamples = 6;                // every so manieth span keeps one
 
 struct FreedTable {
     const char* name;
@@ -31,26 +31,6 @@ constexpr FreedTable kFreed[] = {
     {"copy_device", nullptr, ""},
     {"memset_device", nullptr, ""},
     {"graph_launch_device", nullptr, ""},
-};
-
-// ?1, ?2: the span. ?3: whether samples of it stay.
-constexpr const char* kThinning[] = {
-    "DELETE FROM clock WHERE mono_ns > (SELECT min(mono_ns) FROM clock WHERE mono_ns >= ?1) AND mono_ns < ?2"
-    " AND ?3 NOTNULL",
-    "DELETE FROM nvml WHERE mono_ns >= ?1 AND mono_ns < ?2 AND (NOT ?3 OR mono_ns >"
-    " (SELECT min(n.mono_ns) FROM nvml n WHERE n.mono_ns >= ?1 AND n.device_id = nvml.device_id))",
-    "DELETE FROM device_clock WHERE mono_ns >= ?1 AND mono_ns < ?2 AND (NOT ?3 OR mono_ns >"
-    " (SELECT min(d.mono_ns) FROM device_clock d WHERE d.mono_ns >= ?1 AND"
-    " d.context_id = device_clock.context_id))",
-    "REPLACE INTO cost SELECT max(mono_ns), sum(span_ns), sum(events), sum(hook_ns), sum(device_time_ns),"
-    " sum(host_state_ns), sum(busiest_ns), sum(harvest_ns), sum(writer_cpu_ns) FROM cost"
-    " WHERE mono_ns >= ?1 AND mono_ns < ?2 AND ?3 NOTNULL HAVING count(*) > 1",
-    // Cumulative: the newest row counts.
-    "DELETE FROM \"drop\" WHERE seen_ns >= ?1 AND seen_ns < ?2 AND ?3 NOTNULL AND EXISTS (SELECT 1 FROM"
-    " \"drop\" d WHERE d.ring_id = \"drop\".ring_id AND d.reason = \"drop\".reason AND"
-    " d.seen_ns > \"drop\".seen_ns)",
-    "DELETE FROM cost WHERE mono_ns >= ?1 AND mono_ns < (SELECT max(mono_ns) FROM cost WHERE mono_ns < ?2)"
-    " AND ?3 NOTNULL",
 };
 
 // Rows of observers that are in time order, beside `*_device`.
@@ -83,9 +63,10 @@ void Retention::Calls::add(int64_t calls, int64_t flags) {
         ((flags & kRowRecovered) != 0 ? recovered : recorded) += calls;
 }
 
-Retention::Retention(Database& base, const Translator& translator)
+Retention::Retention(Database& base, const Translator& translator, Samples& samples)
     : base_(base),
       translator_(translator),
+      samples_(samples),
       slots_(fact(base, "started_mono_ns"), fact(base, "started_real_ns")),
       slot_row_(base.prepare("REPLACE INTO kept_slot VALUES (?, ?, ?, ?, ?, ?, ?, ?)")),
       slot_end_(base.prepare("DELETE FROM kept_slot WHERE slot = ?")),
@@ -114,7 +95,6 @@ Retention::Retention(Database& base, const Translator& translator)
                         " * (flags & 4 <> 0)), 0)"}) +
                       rows));
     }
-    for (const char* sql : kThinning) thinning_.push_back(base.prepare(sql));
     load();
 }
 
@@ -152,8 +132,12 @@ void Retention::note(Tables& tables, std::span<Rows* const> observed, bool asked
     for (size_t i = 0; i < tables.marker.count(); ++i) {
         const int64_t* row = tables.marker.row(i);
         const std::string& kind = *tables.marker.text_of(2, row[2]);
-        if (kind == "step") slots_.step(row[1], row[0]);
         if (kind == "mark") slots_.at(row[0]).asked = true;
+    }
+    for (size_t i = 0; i < tables.step_total.count(); ++i) {
+        const int64_t* row = tables.step_total.row(i);
+        const bool is_range = row[kTimeOfSteps] != kNull;
+        is_range ? slots_.step(row[1], row[0], row[0] + row[kTimeOfSteps]) : slots_.mark(row[1], row[0]);
     }
     if (newest_ns_ == 0) return;
     KeptSlot& newest = slots_.at(newest_ns_);
@@ -235,13 +219,6 @@ void Retention::summarise(Part part, const Calls& calls) {
     gone_row_.bind(5, sum.unfinished).step();
 }
 
-void Retention::thin(int64_t number) {
-    for (Statement& statement : thinning_) {
-        statement.bind(1, slots_.begin_of(number)).bind(2, slots_.end_of(number));
-        statement.bind(3, number % kKeptSamples == 0 ? 1 : 0).step();
-    }
-}
-
 int64_t Retention::first_handle_after(int64_t number) const {
     for (auto next = slots_.all().upper_bound(number); next != slots_.all().end(); ++next)
         if (next->second.first_handle != 0) return next->second.first_handle;
@@ -263,7 +240,7 @@ bool Retention::forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns,
 }
 
 void Retention::end_slot(int64_t number) {
-    thin(number);
+    samples_.thin(slots_.begin_of(number), slots_.end_of(number), number % kKeptSamples == 0);
     slot_end_.bind(1, number).step();
     slots_.drop(number);
 }

@@ -3,9 +3,8 @@
 // as it is told: so none takes long, and a kill leaves the rest to go on with. The writer's thread only;
 // throws DatabaseError, after which it has to be made again.
 //
-// In a span that is gone the samples of things that are not events are thinned: of `clock` one reading is
-// left, of `cost` one row that is their sum, of `nvml` and `device_clock` the first of every sixth span, and
-// of `handle` no events that lived in it only.
+// In a span that is gone samples are thinned (samples.h), of `nvml` and `device_clock` those of every sixth
+// span stay, and of `handle` no events that lived in it only.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +13,7 @@
 
 #include "database.h"
 #include "kept_slots.h"
+#include "samples.h"
 #include "tables.h"
 #include "translator.h"
 
@@ -21,7 +21,7 @@ namespace gpushim::shim {
 
 class Retention {
   public:
-    Retention(Database& base, const Translator& translator);
+    Retention(Database& base, const Translator& translator, Samples& samples);
 
     // Rows of a transaction that is about to be made, with their final ids. `asked`: they are to be kept.
     void note(Tables& tables, std::span<Rows* const> observed, bool asked);
@@ -49,16 +49,15 @@ class Retention {
     int64_t free_memory(const Part& part, Calls& calls);
     void summarise(Part part, const Calls& calls);
     void end_slot(int64_t number);
-    void thin(int64_t number);
     bool forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns, int64_t most_rows);
     int64_t first_handle_after(int64_t number) const;
 
     Database& base_;
     const Translator& translator_;
+    Samples& samples_;
     KeptSlots slots_;
     int64_t newest_ns_ = 0;
     std::vector<Statement> counts_, deletions_;
-    std::vector<Statement> thinning_;
     Statement slot_row_;
     Statement slot_end_;
     Statement touching_, untouched_, gone_row_;

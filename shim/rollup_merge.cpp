@@ -7,6 +7,7 @@ constexpr int64_t kWidths[] = {1,    10,       60,       600,
                                3600, 6 * 3600, 24 * 3600};  // each a multiple of the one before
 constexpr int64_t kFineSeconds = 60;                        // the newest stay as they are
 constexpr size_t kNone = 0;
+constexpr int64_t kSecondNs = 1'000'000'000;
 
 constexpr const char* kSums =
     "REPLACE INTO rollup SELECT ?1, series_id, ?3, sum(events), sum(calls), sum(sum_ns), min(min_ns),"
@@ -37,8 +38,9 @@ Statement prepared_with_table(Database& base, const char* sql) {
 
 }  // namespace
 
-RollupMerge::RollupMerge(Database& base)
-    : extent_(base.prepare("SELECT min(second), max(second) FROM rollup")),
+RollupMerge::RollupMerge(Database& base, Samples& samples)
+    : samples_(samples),
+      extent_(base.prepare("SELECT min(second), max(second) FROM rollup")),
       level_(base.prepare("SELECT before_second FROM rollup_level WHERE seconds = ?")),
       level_row_(base.prepare("REPLACE INTO rollup_level VALUES (?, ?)")),
       changes_(base.prepare("SELECT changes()")),
@@ -107,6 +109,7 @@ int64_t RollupMerge::merge(int64_t from, int64_t until, int64_t seconds) {
     sums_.bind(3, seconds);
     const int64_t made = run(sums_, from, until);
     run(rest_, from, until);
+    samples_.thin_what_is_gone(from * kSecondNs, until * kSecondNs);
     return there - made + merge_steps(from, until);
 }
 

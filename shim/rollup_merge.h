@@ -1,7 +1,7 @@
 // Makes rollups coarser, the oldest first: seconds become spans of ten, those of a minute, and so on. Sums
-// are added and histograms, too, so totals stay what they were; so do the steps'. What comes late, for a span
-// that is coarse already, is added to what stands at its second. The writer's thread, within a transaction of
-// its caller's; throws DatabaseError.
+// are added and histograms, too, so totals stay what they were; so do the steps'. Samples are thinned alike.
+// What comes late, for a span that is coarse already, is added to what stands at its second. The writer's
+// thread, within a transaction of its caller's; throws DatabaseError.
 //
 //   seconds   |------ 600 ------|--- 60 ---|-- 10 --|- 1 -| now       about as many spans of each
 #pragma once
@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "database.h"
+#include "samples.h"
 
 namespace gpushim::shim {
 
 class RollupMerge {
   public:
-    explicit RollupMerge(Database& base);
+    RollupMerge(Database& base, Samples& samples);
 
     // Makes one span of the next coarser kind. How many rows that has freed; nothing: all is of the coarsest
     // kind, or of the last minute.
@@ -35,6 +36,7 @@ class RollupMerge {
     int64_t merge_steps(int64_t from, int64_t until);
     int64_t run(Statement& statement, int64_t from, int64_t until);
 
+    Samples& samples_;
     std::vector<Level> levels_;  // finest first
     Statement extent_, level_, level_row_, changes_;
     Statement there_, sums_, rest_;

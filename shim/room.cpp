@@ -6,6 +6,7 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kTotalBytes = 70;  // of a row of them, about
+constexpr int64_t kSampleBytes = 40;
 constexpr int kMergesAtOnce = 8;
 // Counting takes a look at all of them: only when so much of the room has changed hands.
 constexpr int64_t kCountEvery = 16;
@@ -18,6 +19,7 @@ int64_t Room::totals_bytes() {
     count_.step();
     totals_bytes_ = count_.number(0) * kTotalBytes;
     count_.step();
+    totals_bytes_ += samples_.count() * kSampleBytes;
     return totals_bytes_;
 }
 

@@ -16,8 +16,9 @@ class Room {
     Room(Database& base, const std::string& path, const Limits& limits, const Translator& translator)
         : base_(base),
           size_(base, path, limits),
-          retention_(base, translator),
-          merge_(base),
+          samples_(base),
+          retention_(base, translator, samples_),
+          merge_(base, samples_),
           count_(base.prepare("SELECT (SELECT count(*) FROM rollup) + (SELECT count(*) FROM step_total)")) {}
 
     // For a transaction that adds at most so much. False: it never fits.
@@ -33,6 +34,7 @@ class Room {
 
     Database& base_;
     FileSize size_;
+    Samples samples_;
     Retention retention_;
     RollupMerge merge_;
     Statement count_;

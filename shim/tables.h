@@ -35,15 +35,20 @@ struct Tables {
     RowsOf<7> communicator{"communicator", 1u << 1};
     RowsOf<7> graph{"graph"};
     RowsOf<3> graph_kernel{"graph_kernel"};
+    // How far things are: a row takes the place of the one before it.
+    RowsOf<4> collective_seq{"collective_seq"};
+    RowsOf<5> memory_peak{"memory_peak"};
 
     RowsOf<15> series{"series", 1u << 1 | 1u << 9};
 
     static constexpr size_t kEventTables = 9, kInTime = 11;  // from the front; those whose ids are times
-    std::array<Rows*, 24> all() {
-        return {&launch, &copy,       &memset,       &sync,     &collective,   &graph_launch,
-                &memory, &call,       &marker,       &host_gap, &step_total,   &thread,
-                &handle, &handle_end, &handle_name,  &context,  &stream,       &name,
-                &api,    &shape,      &communicator, &graph,    &graph_kernel, &series};
+    std::array<Rows*, 26> all() {
+        return {&launch,       &copy,   &memset,       &sync,       &collective,
+                &graph_launch, &memory, &call,         &marker,     &host_gap,
+                &step_total,   &thread, &handle,       &handle_end, &handle_name,
+                &context,      &stream, &name,         &api,        &shape,
+                &communicator, &graph,  &graph_kernel, &series,     &collective_seq,
+                &memory_peak};
     }
     void clear() {
         for (Rows* rows : all()) rows->clear();

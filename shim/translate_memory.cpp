@@ -173,6 +173,20 @@ void Translator::load_memory(Database& base) {
                                  kKinds[kind].memory, kKinds[kind].counted, context, streams_.device(context),
                                  rows.number(6)});
     }
+    Statement peaks =
+        base.prepare("SELECT context_id, kind, pool_id, peak_bytes, reached_ns FROM memory_peak");
+    while (peaks.step())
+        ranges_.set_peak(
+            {static_cast<uint32_t>(peaks.number(0)), static_cast<Memory>(peaks.number(1)), peaks.number(2)},
+            {peaks.number(3), peaks.number(4)});
+    ranges_.take_raised();
+}
+
+void Translator::add_memory_peaks() {
+    for (const HeldOf& of : ranges_.take_raised()) {
+        const Peak& peak = ranges_.peaks().at(of);
+        tables_.memory_peak.add(of.context, of.memory, of.pool_id, peak.bytes, peak.reached_ns);
+    }
 }
 
 }  // namespace gpushim::shim

@@ -118,6 +118,8 @@ void Translator::take(const Event& event, const uint64_t* odd) {
 void Translator::end_of_batch(int64_t watermark_ns) {
     if (Life* other = handles_.other_function()) handles_.name(*other, names_.other());
     handles_.add_rows();
+    communicators_.add_counts();
+    add_memory_peaks();
     handles_.forget_before(watermark_ns - kRemember_ns);
     ranges_.forget_before(watermark_ns - kRemember_ns);
 }

@@ -102,6 +102,7 @@ class Translator {
     void graph_nodes(const Call&);
     void nothing(const Call&);
 
+    void add_memory_peaks();
     int64_t domain_id(std::string_view name);
     SpanBegun said_with(const Call& call, std::string_view domain, std::string_view text);
     void load_spans(Database& base);

@@ -175,6 +175,15 @@ CREATE TABLE collective (
   flags INTEGER
 );
 
+-- How far each communicator has counted: what a trace that is opened again goes on from. Replaced.
+CREATE TABLE collective_seq (
+  communicator_id INTEGER NOT NULL,
+  peer INTEGER NOT NULL,     -- point-to-point: rank of the other one; -1: collectives
+  sends INTEGER NOT NULL,    -- 1: to it
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (communicator_id, peer, sends) ON CONFLICT REPLACE
+) WITHOUT ROWID;
+
 -- Graphs that were instantiated, with their child graphs' contents: a row for each state that they were made,
 -- updated or launched in.
 CREATE TABLE graph (
@@ -201,6 +210,16 @@ CREATE TABLE memory (
   pool_id INTEGER,                 -- handle.id of the pool; NULL: none, or the device's own
   flags INTEGER
 );
+
+-- The most that was held at one time. Replaced.
+CREATE TABLE memory_peak (
+  context_id INTEGER NOT NULL,     -- 0: not known, or a pool's
+  kind INTEGER NOT NULL,           -- as in memory
+  pool_id INTEGER NOT NULL,        -- handle.id of the pool; 0: all of that kind in that context
+  peak_bytes INTEGER NOT NULL,
+  reached_ns INTEGER NOT NULL,     -- when the allocation that made it so much returned
+  PRIMARY KEY (context_id, kind, pool_id) ON CONFLICT REPLACE
+) WITHOUT ROWID;
 
 -- Every other recorded call: life of objects, capture, graphs, events, waits, host functions.
 CREATE TABLE call (

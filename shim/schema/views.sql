@@ -238,21 +238,16 @@ LEFT JOIN handle p ON p.id = m.pool_id;
 
 -- The most that was held at one time, by context and kind of memory.
 CREATE VIEW v_memory_peak AS
-SELECT m.context_id, c.device_id, d.name AS device,
+SELECT nullif(m.context_id, 0) AS context_id, c.device_id, d.name AS device,
   CASE m.kind WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device' END AS kind,
-  max(m.held_bytes) AS peak_bytes, d.memory_bytes AS device_bytes
-FROM memory m
+  m.peak_bytes, d.memory_bytes AS device_bytes, m.reached_ns
+FROM memory_peak m
 LEFT JOIN context c ON c.id = m.context_id
 LEFT JOIN device d ON d.id = c.device_id
-WHERE m.kind > 0 AND m.held_bytes IS NOT NULL
-GROUP BY m.context_id, m.kind;
+WHERE m.pool_id = 0;
 
 -- The most that was held at one time from each pool that the program made.
-CREATE VIEW v_pool_peak AS
-SELECT pool_id, max(held_bytes) AS peak_bytes
-FROM (SELECT pool_id, sum(bytes) OVER (PARTITION BY pool_id ORDER BY enter_ns) AS held_bytes
-      FROM memory WHERE pool_id IS NOT NULL)
-GROUP BY pool_id;
+CREATE VIEW v_pool_peak AS SELECT pool_id, peak_bytes FROM memory_peak WHERE pool_id <> 0;
 
 -- Every other call that was recorded.
 CREATE VIEW v_call AS

@@ -1,7 +1,8 @@
 // Steps of 20 launches, as many launches a second as asked for or more slowly, differently so in each 10 s of
 // CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second> …]. On the stepped
-// clock; on the real one it launches without a pause. PRINT=1: prints each step's beginning, CLOCK_MONOTONIC
-// and CLOCK_REALTIME (stepped only). The last line says how many launches there were.
+// clock; on the real one it launches without a pause, for that long and at least so often, and if there is
+// UNTIL=<path>, until that file is there. PRINT=1: prints each step's beginning, CLOCK_MONOTONIC and
+// CLOCK_REALTIME (stepped only). The last line says how many launches there were.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -36,10 +37,19 @@ static CUstream stream;
 static void (*step)(void);
 static unsigned long launches;
 
+// It looks for the file at times only.
+static int is_over(uint64_t passed_ns, uint64_t last_ns, uint64_t at_least) {
+    static unsigned long looks;
+    const char* until = getenv("UNTIL");
+    if (passed_ns < last_ns) return 0;
+    if (test_clock != NULL) return 1;
+    return launches >= at_least && (until == NULL || (looks++ % 256 == 0 && access(until, F_OK) == 0));
+}
+
 static int run(uint64_t last_ns, uint64_t rate, int prints) {
     uint64_t mono_ns, real_ns, started_ns;
     read_clocks(&started_ns, &real_ns);
-    for (mono_ns = started_ns; mono_ns - started_ns < last_ns;) {
+    for (mono_ns = started_ns; !is_over(mono_ns - started_ns, last_ns, rate);) {
         if (step != NULL) step();
         read_clocks(&mono_ns, &real_ns);
         if (prints) printf("%lu %lu\n", (unsigned long)mono_ns, (unsigned long)real_ns);

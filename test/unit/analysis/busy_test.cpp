@@ -2,69 +2,11 @@
 // where there are no device times.
 #include "analysis/metric/busy.h"
 
+#include "made_trace.h"
+
 #include <catch2/catch.hpp>
-#include <string>
 
-#include "shim/schema.h"
-
-using namespace gpushim::analysis;
-
-namespace {
-
-constexpr int64_t kEventNs = 2500, kRecordNs = 1500, kLatencyNs = 4000;
-
-// A trace of one thread, one device and `streams` streams. Level error 1 is exact with two events, 2 is ±1 us
-// and has none.
-class Made {
-  public:
-    explicit Made(int streams = 1) : trace_{"made.db", Database::in_memory(), 1, {}, {}, "", "", "", 0, ""} {
-        run(gpushim_schema_tables);
-        run("INSERT INTO meta VALUES ('started_mono_ns', 0)");
-        run("INSERT INTO device VALUES (0, 'GPU-0', 'Made', 1, '')");
-        run("INSERT INTO handle VALUES (1, 'context', 1, 0, NULL, NULL, 0, NULL)");
-        run("INSERT INTO context VALUES (1, 1, 0)");
-        run("INSERT INTO api VALUES (1, 'cuCtxSynchronize', 'cuCtxSynchronize', 'sync')");
-        for (int i = 1; i <= streams; ++i)
-            run("INSERT INTO stream VALUES (" + std::to_string(i) + ", NULL, 1, 'made', NULL, 1, 0)");
-        run("INSERT INTO level_error VALUES (1, 'events', 1, 0, 0, 0, 0, 0, 2),"
-            " (2, 'events', 0, 1000, 1000, 1000, 1000, 500, 0), (3, 'events', 1, 0, 0, 0, 0, 0, 0)");
-    }
-    void run(const std::string& sql) { trace_.base.run(sql); }
-    void launch(int64_t enter_ns, int64_t exit_ns, int stream = 1) {
-        row("launch", {enter_ns, exit_ns - enter_ns, 1, stream, 1, kNull, 0});
-    }
-    void timed(int64_t enter_ns, int64_t exit_ns, int64_t start_ns, int64_t end_ns, int error,
-               int stream = 1) {
-        launch(enter_ns, exit_ns, stream);
-        row("launch_device", {enter_ns, start_ns - enter_ns, end_ns - start_ns, error});
-    }
-    void sync(int64_t enter_ns, int64_t exit_ns) {
-        row("sync", {enter_ns, exit_ns - enter_ns, 1, 1, 1, kNull, 1, kNull, 0});
-    }
-    void window(int64_t from_ns, int64_t until_ns, int64_t operations, int64_t timed, int64_t own_ns = 0) {
-        row("\"window\"",
-            {from_ns, 0, until_ns - from_ns, 1, until_ns - from_ns, operations, timed, 0, own_ns});
-    }
-    void clock() { row("device_clock", {0, 1, 0, 100, kNull, kNull, kEventNs, kRecordNs, kLatencyNs, 0}); }
-    void ends(int64_t ns) { row("clock", {ns, ns, ns}); }
-    DeviceBusy busy() const {
-        const auto all = busy_of(trace_);
-        REQUIRE(all.size() == 1);
-        return all[0];
-    }
-
-  private:
-    static constexpr int64_t kNull = INT64_MIN;
-    void row(const std::string& table, std::initializer_list<int64_t> values) {
-        std::string sql;
-        for (const int64_t value : values)
-            sql += (sql.empty() ? "" : ", ") + (value == kNull ? "NULL" : std::to_string(value));
-        run("INSERT INTO " + table + " VALUES (" + sql + ")");
-    }
-    Trace trace_;
-};
-
-}  // namespace
+using namespace made;
 
 //  window   |──────────────────────────────|  0 to 1000 us
 //  stream 1    ███200███      ██100██

@@ -56,6 +56,10 @@ inline Call other(CallKind kind, int32_t lane, int64_t target, int64_t enter_ns,
 inline Call sync_stream(int32_t lane, int64_t enter_ns, int64_t exit_ns, int64_t thread = 1) {
     return other(CallKind::sync, lane, kNoTarget, enter_ns, exit_ns, thread);
 }
+// In a span whose rows are gone: of a stream, or of the span itself.
+inline Call gone(int32_t lane, int64_t enter_ns, int64_t exit_ns) {
+    return other(CallKind::gone, lane, kNoTarget, enter_ns, exit_ns, 0);
+}
 inline Call sync_on(int64_t target, int64_t enter_ns, int64_t exit_ns, int64_t thread = 1) {
     return other(CallKind::sync, kNoLane, target, enter_ns, exit_ns, thread);
 }

@@ -92,12 +92,27 @@ TEST_CASE("without steps the slots with the fewest launches are the slowest, if 
 
 TEST_CASE("a step belongs to the slot in which it ends", "[kept_slots]") {
     KeptSlots all(0, 10'000 * kSecond);
-    all.step(1, 9 * kSecond);
-    all.step(1, 11 * kSecond);
-    all.step(2, 12 * kSecond);  // another thread's are not mixed in
-    all.step(1, 14 * kSecond);
+    all.mark(1, 9 * kSecond);
+    all.mark(1, 11 * kSecond);
+    all.mark(2, 12 * kSecond);  // another thread's are not mixed in
+    all.mark(1, 14 * kSecond);
     const KeptSlot& slot = all.all().at(1001);
     CHECK(slot.steps == 2);
     CHECK(slot.step_ns == 5 * kSecond);
     CHECK_FALSE(all.all().contains(1000));
+}
+
+TEST_CASE("ranges are steps where nothing is marked", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    all.step(1, 2 * kSecond, 4 * kSecond);
+    all.step(1, 9 * kSecond, 12 * kSecond);
+    all.step(2, 9 * kSecond, 19 * kSecond);
+    CHECK(all.all().at(1000).step_ns == 2 * kSecond);
+    CHECK(all.all().at(1001).steps == 1);
+    CHECK(all.all().at(1001).step_ns == 3 * kSecond);
+    all.mark(2, 13 * kSecond);
+    all.mark(2, 14 * kSecond);
+    all.step(1, 15 * kSecond, 19 * kSecond);
+    CHECK(all.all().at(1001).steps == 2);
+    CHECK(all.all().at(1001).step_ns == 4 * kSecond);
 }

@@ -234,3 +234,25 @@ TEST_CASE("samples of what is gone are thinned", "[retention]") {
     CHECK(trace.ask("SELECT count(*) < 200, sum(span_ns), sum(hook_ns) FROM cost") ==
           "1|" + std::to_string(300 * kSecond) + "|2100");
 }
+
+TEST_CASE("what was held at most and how far collectives are is known when their rows are gone",
+          "[retention]") {
+    Trace trace(1, 2 * kMegabyte);
+    Events events;
+    REQUIRE(write_seconds(trace, events, 1, 136));
+    const int64_t then = 136 * kSecond - 500'000;  // not among the first two minutes
+    events.call("ncclCommInitRank", then, then + 1, {0xcc00, 0 | 2ull << 32, 0x1234, 0});
+    events.call("cuMemAlloc_v2", then + 2, then + 3, {0x10000, 700});
+    events.call("cuMemFree_v2", then + 4, then + 5, {0x10000});
+    for (int i = 0; i < 5; ++i) events.call("ncclAllReduce", then + 6 + i, then + 7 + i, {0xcc00, 10, 7, 0});
+    REQUIRE(write_seconds(trace, events, 136, 400));
+    CHECK(trace.ask("SELECT count(*) FROM collective") == "0");
+    CHECK(trace.ask("SELECT count(*) FROM memory") == "0");
+    trace.open();
+    events.call("ncclAllReduce", 500 * kSecond, 500 * kSecond + 1, {0xcc00, 10, 7, 0});
+    events.call("cuMemAlloc_v2", 501 * kSecond, 501 * kSecond + 1, {0x10000, 600});
+    trace.write(events);
+    CHECK(trace.ask("SELECT seq FROM collective") == "6");
+    CHECK(trace.ask("SELECT peak_bytes FROM v_memory_peak") == "700");
+    CHECK(trace.ask("SELECT held_bytes FROM memory") == "600");
+}

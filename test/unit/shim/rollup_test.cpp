@@ -193,7 +193,8 @@ TEST_CASE("older seconds are put together by adding", "[rollup]") {
     const std::string before = totals(), shapes = histograms();
     const int rows_before = std::stoi(trace.ask("SELECT count(*) FROM rollup"));
     Database base(trace.path(), Database::Open::write);
-    RollupMerge merge(base);
+    Samples samples(base);
+    RollupMerge merge(base, samples);
     int64_t freed = 0;
     int spans = 0;
     for (;; base.commit()) {
@@ -234,7 +235,8 @@ TEST_CASE("steps have rows of their own, and are put together by adding", "[roll
     const std::string before = "102|816|600000000000|1000000000|500000000000";
     CHECK(trace.ask(sums) == before);
     Database base(trace.path(), Database::Open::write);
-    RollupMerge merge(base);
+    Samples samples(base);
+    RollupMerge merge(base, samples);
     base.begin(false);
     while (merge.merge_some()) continue;
     base.commit();
