@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -23,6 +24,20 @@ struct Event {
     int64_t exit_ns;        // kUnfinished: the process ended inside the call
     std::string_view text;  // of events that carry one; the kText slots themselves are no events here
 };
+
+// Of one that is not finished only what was known when it was opened.
+inline void copy_slot(Slot& to, const Slot& from, bool finished) {
+    // Relaxed: a copy that only this thread reads.
+    to.mark.store(from.mark.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    to.api = from.api;
+    to.kind = from.kind;
+    to.flags = from.flags;
+    to.context = from.context;
+    to.group = from.group;
+    to.enter = from.enter;
+    to.exit = finished ? from.exit : 0;
+    for (size_t i = 0; i < std::size(to.word); ++i) to.word[i] = finished ? from.word[i] : 0;
+}
 
 // Positions below `next` are in the database with this transaction, except those in `open`, which were still
 // being written by a thread inside a call.

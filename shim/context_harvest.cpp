@@ -221,13 +221,25 @@ void ContextHarvest::map_stamps() {
     };
     for (const Stamped& stamped : stamped_) {
         if (!known(stamped)) continue;
-        held_.push_back({stamped.operation, stamps_of(stamped), stamped.seen_ns});
+        hold({stamped.operation, stamps_of(stamped), stamped.seen_ns});
         if (!is_sure(held_.back().stamps)) continue;
         delays_.learn(stamped.operation.operation, stamped.operation.alike,
                       observe(held_.back().stamps, anchors_.event_facts()));
     }
     std::erase_if(stamped_, known);
     delays_.settle();
+}
+
+// Of what begins earlier and stays longer nothing is the oldest any more.
+void ContextHarvest::hold(const Held& held) {
+    while (!oldest_held_.empty() && oldest_held_.back() > held.operation.enter_ns) oldest_held_.pop_back();
+    oldest_held_.push_back(held.operation.enter_ns);
+    held_.push_back(held);
+}
+
+void ContextHarvest::let_go() {
+    if (held_.front().operation.enter_ns == oldest_held_.front()) oldest_held_.pop_front();
+    held_.pop_front();
 }
 
 void ContextHarvest::settle(const Moment& now) {
@@ -240,7 +252,7 @@ void ContextHarvest::settle(const Moment& now) {
         if (!times.queued) last_what_ = held.operation.what;
         if (!is_final) return;
         rows_.push_back({held.operation, times});
-        held_.pop_front();
+        let_go();
     }
 }
 
@@ -265,6 +277,7 @@ void ContextHarvest::give_up() {
             {held.operation, times_of(held.stamps, anchors_.event_facts(),
                                       delays_.usual(held.operation.operation, held.operation.alike))});
     held_.clear();
+    oldest_held_.clear();
     stamped_.clear();
     streams_.clear();
     pending_ = 0;
@@ -277,11 +290,10 @@ std::vector<OperationRow> ContextHarvest::take_rows() {
 }
 
 int64_t ContextHarvest::oldest_ns() const {
-    int64_t oldest_ns = INT64_MAX;
+    int64_t oldest_ns = oldest_held_.empty() ? INT64_MAX : oldest_held_.front();
     for (const auto& [id, stream] : streams_)
         if (!stream.pending.empty()) oldest_ns = std::min(oldest_ns, stream.pending.front().enter_ns);
     for (const Stamped& one : stamped_) oldest_ns = std::min(oldest_ns, one.operation.enter_ns);
-    for (const Held& one : held_) oldest_ns = std::min(oldest_ns, one.operation.enter_ns);
     return oldest_ns;
 }
 

@@ -79,6 +79,8 @@ class ContextHarvest {
     Stamps stamps_of(const Stamped& stamped) const;
     bool is_sure(const Stamps& stamps) const;
     void map_stamps();
+    void hold(const Held& held);
+    void let_go();
     void settle(const Moment& now);
     void wish(const Moment& now);
     CUresult failed(const char* call, CUresult result);
@@ -92,6 +94,8 @@ class ContextHarvest {
     std::unordered_map<int64_t, Stream> streams_;
     std::vector<Stamped> stamped_;
     std::deque<Held> held_;
+    // Of held_, from each place on the oldest: of thousands it is not looked for in every pass.
+    std::deque<int64_t> oldest_held_;
     std::vector<OperationRow> rows_;
     size_t pending_ = 0;
     uint32_t misses_ = 0;

@@ -82,14 +82,7 @@ void DeadRing::add(uint64_t position, EventList& events) {
     const bool complete = slot.mark.load(std::memory_order_relaxed) == complete_mark(position);
     const bool whole = complete || (is(slot, EventKind::query) && slot.exit != 0);
     Event& event = events.add();
-    event.slot.api = slot.api;
-    event.slot.kind = slot.kind;
-    event.slot.flags = slot.flags;
-    event.slot.context = slot.context;
-    event.slot.group = slot.group;
-    event.slot.enter = slot.enter;
-    event.slot.exit = whole ? slot.exit : 0;
-    for (size_t i = 0; i < std::size(slot.word); ++i) event.slot.word[i] = whole ? slot.word[i] : 0;
+    copy_slot(event.slot, slot, whole);
     event.ring_id = header_->ring_id;
     event.position = position;
     event.thread_id = static_cast<int32_t>(owner_of(*header_, position));
@@ -113,13 +106,16 @@ size_t DeadRing::most_events(const Committed& committed) const {
     return committed.open.size() + (next - committed.next);
 }
 
-void DeadRing::read(const Committed& committed, EventList& events) {
+size_t DeadRing::read(const Committed& committed, EventList& events) {
     next_ = committed.next;
-    if (header_->slot_count == 0) return;
+    if (header_->slot_count == 0) return 0;
+    const size_t before = events.all().size();
     for (const uint64_t position : committed.open)
         if (is_used(position)) add(position, events);
+    const size_t open = events.all().size() - before;
     for (; is_used(next_); ++next_)
         if (!is_text(next_)) add(next_, events);
+    return open;
 }
 
 void map_times(std::span<Event> events, std::vector<ClockPair> pairs) {

@@ -45,8 +45,8 @@ class DeadRing {
     void add_pairs(std::vector<ClockPair>& pairs) const;
 
     // Appends what the database does not have. Texts stay valid as long as the ring; times are ticks until
-    // mapped.
-    void read(const Committed& committed, EventList& events);
+    // mapped. How many of them the database has seen open.
+    size_t read(const Committed& committed, EventList& events);
     size_t most_events(const Committed& committed) const;
     RingProgress progress() const { return {header_->ring_id, next_, {}, dropped_}; }
 

@@ -33,19 +33,6 @@ bool shows_end_of(uint8_t open_flags, const Slot& later) {
     return !is_inside_nccl(later.flags) || is_inside_nccl(open_flags);
 }
 
-void copy_slot(Slot& to, const Slot& from, bool finished) {
-    // Relaxed: a copy that only this thread reads.
-    to.mark.store(from.mark.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    to.api = from.api;
-    to.kind = from.kind;
-    to.flags = from.flags;
-    to.context = from.context;
-    to.group = from.group;
-    to.enter = from.enter;
-    to.exit = finished ? from.exit : 0;
-    for (size_t i = 0; i < std::size(to.word); ++i) to.word[i] = finished ? from.word[i] : 0;
-}
-
 // One that is being adopted comes with the next scan: its turn is still that of its last owner.
 bool is_in_use(const Ring& ring) {
     const RingState state = ring.state.load(std::memory_order_acquire);

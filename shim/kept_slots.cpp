@@ -10,7 +10,10 @@ namespace {
 
 constexpr int64_t kSlotNs = 10'000'000'000;
 
-enum class Class { any, first, asked, slowest, newest };
+// Before any that is whole.
+constexpr int64_t kPartGone = -1;
+
+enum class Class { too_much, any, first, asked, slowest, newest };
 
 int64_t floor_of(int64_t ns) { return (ns >= 0 ? ns : ns - (kSlotNs - 1)) / kSlotNs; }
 
@@ -78,15 +81,14 @@ std::map<int64_t, int64_t> KeptSlots::slowest() const {
 int64_t KeptSlots::least_worth() const {
     if (slots_.empty()) return kNone;
     const std::map<int64_t, int64_t> slow = slowest();
-    int64_t rows = 0, asked_rows = 0, first_rows = 0;
+    const int64_t first = number_of(started_ns_);
+    const int64_t newest = std::prev(slots_.end())->first - (kNewest - 1);
+    int64_t rows = 0, asked_rows = 0, newest_rows = 0, first_rows = 0;
     for (const auto& [number, slot] : slots_) {
         rows += slot.rows;
         if (slot.asked) asked_rows += slot.rows;
+        if (number >= newest) newest_rows += slot.rows;
     }
-    const int64_t first = number_of(started_ns_);
-    const int64_t newest = slots_.size() <= kNewest
-                               ? slots_.begin()->first
-                               : std::prev(slots_.end(), static_cast<long>(kNewest))->first;
     std::tuple<Class, int64_t, int64_t> least = {Class::newest, INT64_MAX, INT64_MAX};
     int64_t found = kNone;
     for (const auto& [number, slot] : slots_) {
@@ -94,11 +96,13 @@ int64_t KeptSlots::least_worth() const {
                                                      std::countr_zero(static_cast<uint64_t>(number)), number};
         if (number < first + kFirst) first_rows += slot.rows;
         if (number >= newest)
-            worth = {Class::newest, 0, number};
+            worth = {newest_rows <= rows / 2 ? Class::newest : Class::too_much, 0, number};
         else if (slow.contains(number))
             worth = {Class::slowest, slow.at(number), number};
         else if (slot.asked && asked_rows <= rows / 2)
             worth = {Class::asked, 0, number};
+        else if (slot.from_ns > begin_of(number))
+            worth = {Class::any, kPartGone, number};
         else if (number < first + kFirst && first_rows <= rows / 4)
             worth = {Class::first, 0, -number};
         if (found != kNone && worth >= least) continue;

@@ -3,14 +3,15 @@
 // as that is up to the clock. Pure; one thread.
 //
 //   dropped first, in this order            of a class
-//     any          by how many zeros end the slot's number in binary, the fewest first: so what is left is
+//     any          first those that are not whole any more, then by how many zeros end the slot's number in
+//     binary, the fewest first: so what is left is
 //                  every 2nd, 4th, 8th … slot; of those alike the oldest first
 //     first        the first twelve (two minutes), the last of them first, while they have at most a quarter
 //                  of the rows
 //     asked        with a mark or while gpushim.keep is there, the oldest first, while at most half
 //     slowest      the ten slowest, of them the fastest first. Slow: the longest mean step, of steps that end
 //                  in it; where no slot has any, the lowest rate of launches among slots that have some
-//     newest       the last two
+//     newest       the last two; what they have beyond half of the rows goes first of all
 #pragma once
 
 #include <cstddef>
@@ -59,7 +60,7 @@ class KeptSlots {
     static constexpr int64_t kNone = INT64_MIN;
     static constexpr int64_t kFirst = 12;
     static constexpr size_t kSlowest = 10;
-    static constexpr size_t kNewest = 2;
+    static constexpr int64_t kNewest = 2;
 
   private:
     double slowness(int64_t number, const KeptSlot& slot, bool by_steps) const;

@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "database.h"
 #include "dead_ring.h"
+#include "recovery_batches.h"
 #include "ring_folder.h"
 #include "store.h"
 #include "system.h"
@@ -132,22 +133,23 @@ void recover_rings(const std::string& path, const Rings& rings) {
     size_t most = 0;
     for (const auto& ring : rings) most += ring->most_events(facts.rings[ring->header().ring_id]);
     EventList list(most);
-    std::vector<RingProgress> progress;
+    std::vector<RingEvents> of_rings;
     for (const auto& ring : rings) {
+        const Committed& committed = facts.rings[ring->header().ring_id];
+        const size_t begin = list.all().size();
         ring->add_pairs(facts.pairs);
-        ring->read(facts.rings[ring->header().ring_id], list);
-        progress.push_back(ring->progress());
+        const size_t open = ring->read(committed, list);
+        of_rings.push_back({ring->progress(), begin, list.all().size(), open});
     }
-    const std::span<Event> events = list.all();
     add_pairs_of_now(rings, facts.pairs);
-    map_times(events, facts.pairs);
-    int64_t last_ns = 0;
-    for (const Event& event : events) last_ns = std::max({last_ns, event.enter_ns, event.exit_ns});
+    map_times(list.all(), facts.pairs);
     const std::unique_ptr<Store> store(Store::open(path.c_str(), Store::Role::recovery));
-    const Batch batch = {events, progress, {}, last_ns + 1};
-    // What does not fit as rows fits as totals: then the second try does it.
-    if (store == nullptr || (!store->write(batch) && !store->write(batch)))
-        throw std::runtime_error(path + ": " + Store::failure());
+    if (store == nullptr) throw std::runtime_error(path + ": " + Store::failure());
+    RecoveryBatches batches(list.all(), of_rings, store->most_slots());
+    for (Batch batch; batches.next(batch);)
+        // What does not fit as rows fits as totals: then the second try does it.
+        if (!store->write(batch) && !store->write(batch))
+            throw std::runtime_error(path + ": " + Store::failure());
 }
 
 // The folder of the trace's rings, locked: its process is dead, and nobody else recovers it.

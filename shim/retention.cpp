@@ -9,6 +9,7 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kShortestPartNs = 1'000'000;
+constexpr int64_t kTablesAtOnce = 4;  // that have many rows in the same time: launches, their times, gaps …
 constexpr int kCallsOfSync = 6, kTimeOfSteps = 5;  // their columns
 constexpr int64_t kKeptSamples = 6;                // every so manieth span keeps one
 
@@ -84,6 +85,9 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
                                    " handle_id NOT IN (SELECT id FROM handle WHERE id >= ?1 AND id < ?2)")),
       newest_handle_(base.prepare("SELECT coalesce(max(id), 0) + 1 FROM handle")) {
     for (const FreedTable& table : kFreed) {
+        nth_rows_.push_back(base.prepare(text({"SELECT enter_ns FROM ", table.name,
+                                               " WHERE enter_ns >= ? AND enter_ns < ? ORDER BY enter_ns"
+                                               " LIMIT 1 OFFSET ?"})));
         const std::string rows =
             text({" FROM ", table.name, " WHERE enter_ns >= ? AND enter_ns < ?", table.but});
         deletions_.push_back(base.prepare("DELETE" + rows));
@@ -157,15 +161,23 @@ void Retention::write() {
     slots_.changed().clear();
 }
 
-// Of the newest span that part which is over.
-Retention::Part Retention::part_of(int64_t number, const KeptSlot& slot, int64_t most_rows) const {
+// Until there, so many rows of each table, of those that have more.
+int64_t Retention::end_of_rows(int64_t from_ns, int64_t until_ns, int64_t most_rows) {
+    for (Statement& nth : nth_rows_) {
+        nth.bind(1, from_ns).bind(2, until_ns).bind(3, most_rows);
+        if (!nth.step()) continue;
+        until_ns = nth.number(0);
+        nth.step();
+    }
+    return until_ns;
+}
+
+// Of the newest span that part which is over. Rows may come in bursts: they are counted, and time is not.
+Retention::Part Retention::part_of(int64_t number, const KeptSlot& slot, int64_t most_rows) {
     const int64_t end_ns = slots_.end_of(number);
     const int64_t over_ns = std::min(end_ns, std::max(newest_ns_, slot.from_ns + kShortestPartNs));
-    const int64_t parts = slot.rows / most_rows + 1;
-    const int64_t part_ns = std::max((over_ns - slot.from_ns) / parts + 1, kShortestPartNs);
-    const int64_t until_ns = slot.from_ns + part_ns;
-    // The last one goes to the end, so that the span is done with.
-    return {slot.from_ns, parts == 1 && over_ns == end_ns ? end_ns : std::min(until_ns, end_ns)};
+    const int64_t until_ns = end_of_rows(slot.from_ns, over_ns, most_rows / kTablesAtOnce);
+    return {slot.from_ns, std::min(std::max(until_ns, slot.from_ns + kShortestPartNs), end_ns)};
 }
 
 int64_t Retention::free_memory(const Part& part, Calls& calls) {

@@ -42,7 +42,8 @@ class Retention {
         int64_t recorded = 0, recovered = 0, unfinished = 0;
         void add(int64_t calls, int64_t flags);
     };
-    Part part_of(int64_t number, const KeptSlot& slot, int64_t most_rows) const;
+    int64_t end_of_rows(int64_t from_ns, int64_t until_ns, int64_t most_rows);
+    Part part_of(int64_t number, const KeptSlot& slot, int64_t most_rows);
     void load();
     void note_rows(const Rows& rows);
     int64_t free_part(const Part& part, Calls& calls);
@@ -57,7 +58,7 @@ class Retention {
     Samples& samples_;
     KeptSlots slots_;
     int64_t newest_ns_ = 0;
-    std::vector<Statement> counts_, deletions_;
+    std::vector<Statement> nth_rows_, counts_, deletions_;
     Statement slot_row_;
     Statement slot_end_;
     Statement touching_, untouched_, gone_row_;

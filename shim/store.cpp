@@ -182,6 +182,7 @@ struct Store::Parts {
     void translate(const Batch& batch);
     void take(std::span<const Event> events, size_t index);
     void insert(const Batch& batch, bool keep, bool leave_out);
+    Statement& insertion_of_observed(Rows& rows);
     void write_rings(const Batch& batch);
     void write_drops(const RingProgress& ring, int64_t seen_ns);
     void write_counts();
@@ -198,6 +199,11 @@ struct Store::Parts {
     Rollups rollups;
     Room room;
     std::vector<Statement> insertions;
+    struct Observed {
+        Rows* rows = nullptr;
+        std::optional<Statement> insertion;
+    };
+    std::map<std::string, Observed> observed;  // by table
     std::vector<Starts> starts;
     std::map<uint64_t, Counts> counts;
     std::map<uint64_t, std::array<uint64_t, kDrops>> drops;
@@ -289,6 +295,16 @@ void Store::Parts::write_count(const char* key, uint64_t since_opened) {
     written = all;
 }
 
+// Observers keep their blocks, mostly. What one of them says twice must not keep the events out.
+Statement& Store::Parts::insertion_of_observed(Rows& rows) {
+    auto& [of, insertion] = observed[rows.table()];
+    if (of != &rows) {
+        of = &rows;
+        insertion.emplace(base.insertion_of(rows, Database::Refused::skip));
+    }
+    return *insertion;
+}
+
 void Store::Parts::insert(const Batch& batch, bool keep, bool leave_out) {
     const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     const bool durable = now_ns - synced_ns >= kSyncEvery_ns;
@@ -299,9 +315,8 @@ void Store::Parts::insert(const Batch& batch, bool keep, bool leave_out) {
     const auto blocks = tables.all();
     for (size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i]->count() != 0) insertions[i].step();
-    // What one observer says twice must not keep the events out.
     for (Rows* rows : batch.observed)
-        if (rows->count() != 0) base.insertion_of(*rows, Database::Refused::skip).step();
+        if (rows->count() != 0) insertion_of_observed(*rows).step();
     rollups.write();
     write_rings(batch);
     for (const ClockPair& pair : batch.clock)

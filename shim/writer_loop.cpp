@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kShortestSleepNs = kMillisecond;
-constexpr int64_t kLongestSleepNs = 20 * kMillisecond;
+constexpr int64_t kLongestSleepNs = 50 * kMillisecond;
 constexpr int64_t kIdleSleepNs = 80 * kMillisecond;
 constexpr int64_t kCommitEveryNs = 100 * kMillisecond;
 constexpr int64_t kForkWaitNs = 20 * kMillisecond;

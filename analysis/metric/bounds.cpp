@@ -33,7 +33,15 @@ void Bounds::take(const Call& call) {
                 queues_[static_cast<size_t>(call.lane)].entries.push_back(
                     {call.enter_ns, call.enter_ns, call.exit_ns, record->lane, record->enter_ns});
             break;
+        case CallKind::gone:
+            gone(call);
+            break;
     }
+}
+
+int64_t Bounds::earliest_start_ns(const Queue& queue, const Call& call) {
+    return queue.timed_exit_ns <= call.enter_ns ? std::max(call.enter_ns, queue.timed_end_low_ns)
+                                                : call.enter_ns;
 }
 
 void Bounds::operation(const Call& call) {
@@ -48,9 +56,7 @@ void Bounds::operation(const Call& call) {
         sink_(device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed);
         return;
     }
-    const int64_t from_ns = queue.timed_exit_ns <= call.enter_ns
-                                ? std::max(call.enter_ns, queue.timed_end_low_ns)
-                                : call.enter_ns;
+    const int64_t from_ns = earliest_start_ns(queue, call);
     if (call.completes) {
         over(call.lane, call.enter_ns, over_by_host(call));
         over_by_legacy_rules(call.lane, call.enter_ns, over_by_host(call));
@@ -60,10 +66,18 @@ void Bounds::operation(const Call& call) {
     queue.entries.push_back({from_ns, call.enter_ns, call.exit_ns, kNoLane, 0});
 }
 
+void Bounds::gone(const Call& call) {
+    gone_until_ns_ = std::max(gone_until_ns_, call.exit_ns);
+    if (call.lane == kNoLane) return;
+    Queue& queue = queues_[static_cast<size_t>(call.lane)];
+    queue.entries.push_back({earliest_start_ns(queue, call), call.enter_ns, call.exit_ns, kNoLane, 0, true});
+}
+
 // An event that is recorded again while somebody begins to wait for it: either may be meant.
 const Bounds::Record* Bounds::record_of(const Call& call) const {
     const auto found = records_.find(call.target_id);
-    return found != records_.end() && found->second.exit_ns <= call.enter_ns ? &found->second : nullptr;
+    if (found == records_.end() || found->second.enter_ns < gone_until_ns_) return nullptr;
+    return found->second.exit_ns <= call.enter_ns ? &found->second : nullptr;
 }
 
 void Bounds::sync(const Call& call) {
@@ -88,14 +102,14 @@ void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
     for (const Entry& entry : done) {
         if (entry.waits_for == kNoLane) {
             from_ns = std::min(from_ns, entry.from_ns);
-            last_enter_ns = entry.enter_ns;
+            if (!entry.gone) last_enter_ns = entry.enter_ns;
         } else {
             over(entry.waits_for, entry.before_ns, by);
         }
     }
-    if (last_enter_ns == INT64_MIN) return;
+    if (from_ns == INT64_MAX) return;
     sink_(lanes_[static_cast<size_t>(lane)].device_id, {from_ns, by.at_ns}, by.say);
-    over_by_legacy_rules(lane, last_enter_ns, by);
+    if (last_enter_ns != INT64_MIN) over_by_legacy_rules(lane, last_enter_ns, by);
 }
 
 void Bounds::over_by_legacy_rules(int32_t lane, int64_t before_ns, Over by) {

@@ -11,6 +11,15 @@
 // by an event or by the rules of the legacy stream. Order within a stream is certain only between calls that
 // did not overlap. What is not known to be over may be busy for ever. From below nothing is certain without
 // device times: a host that waits may wait for a launch that has not begun. One thread.
+//
+// Where rows are gone, a stream may be busy until something that is entered after them tells that it is over:
+//
+//   rows gone   ┊- - - - - - -┊
+//   call        ┊    ?        ┊    |synchronise──────|
+//   may be      ├────────────────────────────────────┤
+//
+// It may also have been given nothing, so its end tells nothing of other streams. Nor does an event that was
+// recorded before the rows' end: it may have been recorded anew.
 #pragma once
 
 #include <deque>
@@ -46,12 +55,14 @@ class Bounds {
         int64_t from_ns, enter_ns, exit_ns;
         int32_t waits_for;  // a lane: what was in it before `before_ns`; kNoLane: an operation
         int64_t before_ns;
+        bool gone = false;  // any number of operations, or none
     };
     struct Record {
         int32_t lane;
         int64_t enter_ns, exit_ns;
     };
     void operation(const Call& call);
+    void gone(const Call& call);
     void sync(const Call& call);
     struct Over {
         int64_t at_ns;
@@ -68,8 +79,12 @@ class Bounds {
         int64_t timed_exit_ns = INT64_MIN;     // of the call of its last operation with device times …
         int64_t timed_end_low_ns = INT64_MIN;  // … which ends here at the earliest
     };
+    // What stands in a stream behind an operation with device times begins when that is over.
+    static int64_t earliest_start_ns(const Queue& queue, const Call& call);
+
     std::span<const Lane> lanes_;
     std::vector<Queue> queues_;
+    int64_t gone_until_ns_ = INT64_MIN;
     std::unordered_map<int64_t, Record> records_;  // by handle of the event
     Sink sink_;
 };

@@ -117,7 +117,7 @@ class Pass {
         for (const int64_t device : devices_) {
             const Intervals open = bounds_.open(device, run_.end_ns);
             const int64_t may_ns = length_ns(clip(unite(whole_[device].take(), open), run_));
-            all.push_back({device, run_, may_ns, std::move(busy_[device])});
+            all.push_back({device, run_, may_ns, std::move(busy_[device]), timeline_.windows_left_out()});
         }
         return all;
     }
@@ -236,7 +236,8 @@ std::string DeviceBusy::level() const {
 
 std::string DeviceBusy::why() const {
     if (may_be_busy_ns == 0 || level() == "events") return "";
-    if (windows.empty()) return "device times are not recorded";
+    if (windows.empty())
+        return windows_gone ? "the rows of all windows are gone" : "device times are not recorded";
     if (std::all_of(windows.begin(), windows.end(), [](const SpanBusy& busy) { return is_refused(busy); }))
         return "too few of the operations in the windows have device times";
     return "the windows were shorter than the queue";

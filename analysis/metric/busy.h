@@ -25,6 +25,7 @@ struct DeviceBusy {
     Interval run;                   // of the trace: from its start to the last thing in it
     int64_t may_be_busy_ns;         // of it, at most
     std::vector<SpanBusy> windows;  // longer ones in pieces
+    bool windows_gone = false;      // there were others, whose rows are gone
 
     std::string level() const;               // of the figure: events, or host
     std::optional<double> coverage() const;  // operations with device times, of those in windows

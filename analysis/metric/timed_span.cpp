@@ -32,7 +32,8 @@ void TimedSpan::may_be_busy(const MayBeBusy& said) {
 
 void TimedSpan::take(const Call& call) {
     if (call.enter_ns >= host_.end_ns && !closed_) close();
-    const bool on_lane = call.kind == CallKind::operation && call.lane != kNoLane;
+    const bool may_run = call.kind == CallKind::operation || call.kind == CallKind::gone;
+    const bool on_lane = may_run && call.lane != kNoLane;
     LaneState* state = on_lane ? &states_[static_cast<size_t>(call.lane)] : nullptr;
     if (closed_) {
         if (state == nullptr) return;

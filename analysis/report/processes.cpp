@@ -5,6 +5,7 @@
 
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../trace/gone.h"
 #include "section.h"
 
 namespace gpushim::analysis {
@@ -48,6 +49,8 @@ Span span_of(const Trace& trace) {
         span.first_ns = std::min(span.first_ns, ends.number(0));
         span.last_ns = std::max(span.last_ns, ends.number(1));
     }
+    if (const Intervals gone = gone_spans(trace); !gone.empty())  // there were calls in them
+        span = {std::min(span.first_ns, gone.front().start_ns), std::max(span.last_ns, gone.back().end_ns)};
     return span;
 }
 

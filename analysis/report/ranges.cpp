@@ -4,6 +4,7 @@
 
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "rollups.h"
 #include "section.h"
 
 namespace gpushim::analysis {
@@ -40,8 +41,15 @@ double mean_ns(const Ranges& ranges) {
     return static_cast<double>(ranges.sum_ns) / static_cast<double>(std::max<int64_t>(ranges.ended, 1));
 }
 
+// Of ranges there are no totals: those whose rows are gone do not count, and where only a beginning is left
+// it is not known whether it is open.
+bool rows_are_gone(const Inputs& inputs) {
+    return std::any_of(inputs.traces.begin(), inputs.traces.end(), is_summarised);
+}
+
 void write(const Inputs& inputs, Report& report) {
     const auto all = ranges_of(inputs);
+    const bool rows_gone = rows_are_gone(inputs);
     std::vector<const std::pair<const Name, Ranges>*> order;
     for (const auto& entry : all) order.push_back(&entry);
     std::stable_sort(order.begin(), order.end(),
@@ -55,22 +63,27 @@ void write(const Inputs& inputs, Report& report) {
         const bool timed = ranges.ended > 0;
         rows.push_back({for_terminal(name.second), for_terminal(name.first), count_text(ranges.ended),
                         count_text(ranges.threads),
-                        timed ? duration_text(static_cast<double>(ranges.sum_ns)) : "open",
+                        timed       ? duration_text(static_cast<double>(ranges.sum_ns))
+                        : rows_gone ? ""
+                                    : "open",
                         timed ? duration_text(mean_ns(ranges)) : "",
                         timed ? duration_text(static_cast<double>(ranges.max_ns)) : ""});
-        list.push(Json::object({{"name", name.second},
-                                {"domain", name.first.empty() ? Json() : Json(name.first)},
-                                {"count", ranges.ended},
-                                {"open", ranges.open},
-                                {"threads", ranges.threads},
-                                {"sum_ns", timed ? Json(ranges.sum_ns) : Json()},
-                                {"mean_ns", timed ? Json(mean_ns(ranges)) : Json()},
-                                {"max_ns", timed ? Json(ranges.max_ns) : Json()}}));
+        Json json = Json::object({{"name", name.second},
+                                  {"domain", name.first.empty() ? Json() : Json(name.first)},
+                                  {"count", ranges.ended},
+                                  {"open", rows_gone ? Json() : Json(ranges.open)},
+                                  {"threads", ranges.threads},
+                                  {"sum_ns", timed ? Json(ranges.sum_ns) : Json()},
+                                  {"mean_ns", timed ? Json(mean_ns(ranges)) : Json()},
+                                  {"max_ns", timed ? Json(ranges.max_ns) : Json()}});
+        if (rows_gone) json.set("rows_gone", true);
+        list.push(std::move(json));
     }
     report.json.set("ranges", std::move(list));
     if (rows.size() == 1) return;
     report.line("");
     report.table("llrrrrr", std::move(rows), kMostRows);
+    if (rows_gone) report.line("  only those whose rows are left");
 }
 
 constexpr Section kSection = {55, write};

@@ -2,11 +2,12 @@
 // what getting them has cost.
 #include <algorithm>
 #include <cstdio>
-#include <set>
+#include <map>
 
 #include "../metric/busy.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../trace/gone.h"
 #include "section.h"
 
 namespace gpushim::analysis {
@@ -16,7 +17,8 @@ namespace {
 constexpr int64_t kSlotNs = 10'000'000'000;  // whose first part is timed
 
 struct Trust {
-    bool recorded = false;  // any trace is of a schema that has device times
+    bool recorded = false;   // any trace is of a schema that has device times
+    bool rows_gone = false;  // some: what counts rows is of those left, and windows are at least so many
     int64_t windows = 0, operations = 0, timed = 0, legacy_events = 0;
     int64_t windows_ns = 0, run_ns = 0;
     int64_t queued = 0, unqueued = 0, host = 0;  // rows
@@ -30,18 +32,38 @@ struct Trust {
     std::vector<Refusal> refusals;
 };
 
+// A window has a row for each device, of the same length. Where rows are gone, one of a device may be the sum
+// of several: there they are added up by device, and the device with the most tells.
 void add_windows(const Trace& trace, Trust& trust) {
+    struct Sum {
+        int64_t dur_ns = 0, legacy_events = 0;
+    };
+    std::map<int64_t, std::map<int64_t, Sum>> places;  // by start of the window or of what is gone, by device
+    const Intervals gone = gone_spans(trace);
+    trust.rows_gone |= !gone.empty();
     Query query = trace.base.prepare(
-        "SELECT enter_ns, dur_ns, operations, timed, legacy_events FROM \"window\" ORDER BY enter_ns");
+        "SELECT enter_ns, dur_ns, operations, timed, legacy_events, device_id FROM \"window\""
+        " ORDER BY enter_ns");
     int64_t last_ns = -1;
     while (query.step()) {
+        const int64_t enter_ns = query.number(0);
+        const auto in = std::find_if(gone.begin(), gone.end(), [&](const Interval& span) {
+            return enter_ns < span.end_ns && enter_ns + query.number(1) > span.start_ns;
+        });
+        Sum& sum = places[in != gone.end() ? in->start_ns : enter_ns][query.number(5)];
+        sum.dur_ns += query.number(1);
+        sum.legacy_events += query.number(4);
         trust.operations += query.number(2);
         trust.timed += query.number(3);
-        if (query.number(0) == last_ns) continue;  // the same for another device
-        last_ns = query.number(0);
-        ++trust.windows;
-        trust.windows_ns += query.number(1);
-        trust.legacy_events += query.number(4);
+        trust.windows += enter_ns != last_ns ? 1 : 0;
+        last_ns = enter_ns;
+    }
+    for (const auto& [start_ns, devices] : places) {
+        Sum most;
+        for (const auto& [device, sum] : devices)
+            most = {std::max(most.dur_ns, sum.dur_ns), std::max(most.legacy_events, sum.legacy_events)};
+        trust.windows_ns += most.dur_ns;
+        trust.legacy_events += most.legacy_events;
     }
 }
 
@@ -123,12 +145,12 @@ void write_level(const Trust& trust, Report& report) {
     }
     const auto share = ratio(trust.windows_ns, trust.run_ns);
     report.line("trust   device times by events: " + count_text(trust.timed) + " of " +
-                count_text(trust.operations) + " operations in " + count_text(trust.windows) +
-                (trust.windows == 1 ? " window" : " windows") +
+                count_text(trust.operations) + " operations in " + (trust.rows_gone ? "at least " : "") +
+                count_text(trust.windows) + (trust.windows == 1 ? " window" : " windows") +
                 (share ? ", " + percent(std::min(1.0, *share)) + " of the run" : ""));
     report.line("        " + count_text(trust.queued) + " waited in their queue: stamps; " +
                 count_text(trust.unqueued) + " did not: estimates in bounds; " + count_text(trust.host) +
-                " have the host's times only");
+                " have the host's times only" + (trust.rows_gone ? " (of the rows that are left)" : ""));
     report.line(
         "        clocks agree within " +
         (trust.clock_error_ns ? duration_text(static_cast<double>(*trust.clock_error_ns)) : "not recorded") +
@@ -158,6 +180,7 @@ Json json_of(const Trust& trust) {
     if (trust.timed == 0)
         json.set("why", trust.windows == 0 ? "device times are not recorded"
                                            : "no operation in a window has device times");
+    if (trust.rows_gone) json.set("rows_gone", true);
     json.set("coverage", ratio(trust.timed, trust.operations));
     const auto share = ratio(trust.windows_ns, trust.run_ns);
     json.set("timed_share", share ? Json(std::min(1.0, *share)) : Json());

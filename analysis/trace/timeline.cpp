@@ -1,6 +1,9 @@
 #include "timeline.h"
 
+#include <algorithm>
 #include <string>
+
+#include "gone.h"
 
 namespace gpushim::analysis {
 
@@ -53,7 +56,7 @@ OperationClass class_of(int64_t what, const Query& row) {
 
 bool has_device_times(const Trace& trace) { return trace.base.schema_version() >= kFirstWithDeviceTimes; }
 
-Timeline::Timeline(const Trace& trace) {
+Timeline::Timeline(const Trace& trace) : gone_(gone_spans(trace)) {
     const bool timed = has_device_times(trace);
     read_lanes(trace.base);
     if (timed) {
@@ -61,7 +64,9 @@ Timeline::Timeline(const Trace& trace) {
         read_windows(trace.base);
         read_clocks(trace.base);
     }
+    if (!gone_.empty()) read_gone(trace.base);
     calls_.emplace(trace.base.prepare(calls_sql(timed)));
+    has_call_ = calls_->step();
 }
 
 void Timeline::read_lanes(const Database& base) {
@@ -97,6 +102,35 @@ void Timeline::read_windows(const Database& base) {
         windows_.push_back({query.number(0), query.number(1), query.number(2), query.number(3),
                             query.maybe(4), query.number(5), query.number(6), query.number(7),
                             query.number(8)});
+    windows_left_out_ = std::erase_if(windows_, [this](const Window& window) {
+                            return !clip(gone_, {window.enter_ns, window.end_ns()}).empty();
+                        }) != 0;
+}
+
+// Which streams were given operations in spans whose rows are gone: totals have whole seconds, old ones more.
+// What is summed up without its stream may be of any.
+void Timeline::read_gone(const Database& base) {
+    std::vector<std::vector<Interval>> asked(lanes_.size());
+    Query query = base.prepare(
+        "SELECT DISTINCT r.second * 1000000000, (r.second + r.seconds) * 1000000000, s.stream_id"
+        " FROM rollup r JOIN series s ON s.id = r.series_id"
+        " WHERE s.kind IN ('launch', 'copy', 'memset', 'graph_launch') AND s.flags & 7 = 0"
+        " AND s.direction IS NOT 5");
+    while (query.step()) {
+        const auto lane = query.is_null(2) ? lane_of_stream_.end() : lane_of_stream_.find(query.number(2));
+        for (size_t i = 0; i < asked.size(); ++i)
+            if (lane == lane_of_stream_.end() || lane->second == static_cast<int32_t>(i))
+                asked[i].push_back({query.number(0), query.number(1)});
+    }
+    for (const Interval& span : gone_) gone_calls_.push_back({span, kNoLane});
+    for (size_t i = 0; i < asked.size(); ++i) {
+        const Intervals seconds = unite(std::move(asked[i]));
+        for (const Interval& span : gone_)
+            if (const Intervals in_it = clip(seconds, span); !in_it.empty())
+                gone_calls_.push_back({{in_it.front().start_ns, span.end_ns}, static_cast<int32_t>(i)});
+    }
+    std::stable_sort(gone_calls_.begin(), gone_calls_.end(),
+                     [](const Gone& a, const Gone& b) { return a.span.start_ns < b.span.start_ns; });
 }
 
 void Timeline::read_clocks(const Database& base) {
@@ -110,7 +144,28 @@ void Timeline::read_clocks(const Database& base) {
 }
 
 bool Timeline::next(Call& call) {
-    if (!calls_->step()) return false;
+    if (next_gone(call)) return true;
+    if (!has_call_) return false;
+    read_call(call);
+    has_call_ = calls_->step();
+    return true;
+}
+
+bool Timeline::next_gone(Call& call) {
+    if (next_gone_ == gone_calls_.size()) return false;
+    const Gone& gone = gone_calls_[next_gone_];
+    if (has_call_ && calls_->number(1) < gone.span.start_ns) return false;
+    call = {};
+    call.kind = CallKind::gone;
+    call.lane = gone.lane;
+    call.enter_ns = gone.span.start_ns;
+    call.exit_ns = gone.span.end_ns;
+    call.target_id = kNoTarget;
+    ++next_gone_;
+    return true;
+}
+
+void Timeline::read_call(Call& call) const {
     const Query& row = *calls_;
     const int64_t what = row.number(0);
     call = {};
@@ -123,14 +178,13 @@ bool Timeline::next(Call& call) {
     if (what >= 4) {
         call.kind = what == 4 ? CallKind::sync : what == 5 ? CallKind::record : CallKind::wait;
         call.target_id = row.maybe(5).value_or(kNoTarget);
-        return true;
+        return;
     }
     call.kind = CallKind::operation;
     call.type = class_of(what, row);
     // Only from a device to the host do calls return when the bytes are there, and then always.
     call.completes = call.type == OperationClass::d2h && row.number(6) != 0;
     if (!row.is_null(7) && !row.is_null(8)) read_times(call);
-    return true;
 }
 
 void Timeline::read_times(Call& call) const {

@@ -1,6 +1,11 @@
 // What one process asked of its devices, in the order in which the calls were entered, and when it ran: the
 // rows of a trace as integers, one after the other. Calls that failed, were captured into a graph or never
 // returned are left out. A trace of schema 1 has host times only. One thread.
+//
+// Of a span whose rows are gone there is a call of kind `gone`, from its start to its end, and one for each
+// stream that was given operations in it, as the totals say: of these nothing is known but that they may have
+// been asked for at any time from enter to exit. Windows that lie in such a span, if only in part, are left
+// out: their operations are gone, and the row of one may be the sum of several.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "../interval/interval.h"
 #include "inputs.h"
 
 namespace gpushim::analysis {
 
-enum class CallKind : uint8_t { operation, sync, record, wait };
+enum class CallKind : uint8_t { operation, sync, record, wait, gone };
 enum class OperationClass : uint8_t { compute, comm, h2d, d2h, d2d, p2p, copy, memset, graph };
 
 // Absolute, on the host's clock. The truth lies in [low, high]; the estimates are within `likely_ns` of it in
@@ -75,7 +81,9 @@ class Timeline {
     bool next(Call& call);
 
     const std::vector<Lane>& lanes() const { return lanes_; }
-    const std::vector<Window>& windows() const { return windows_; }     // by enter
+    const Intervals& gone() const { return gone_; }                  // spans whose rows are
+    const std::vector<Window>& windows() const { return windows_; }  // by enter
+    bool windows_left_out() const { return windows_left_out_; }
     const std::vector<DeviceClock>& clocks() const { return clocks_; }  // by time
 
   private:
@@ -84,18 +92,30 @@ class Timeline {
         int32_t events;
         bool queued;
     };
+    struct Gone {
+        Interval span;
+        int32_t lane;
+    };
     void read_lanes(const Database& base);
     void read_errors(const Database& base);
     void read_windows(const Database& base);
     void read_clocks(const Database& base);
+    void read_gone(const Database& base);
+    bool next_gone(Call& call);
+    void read_call(Call& call) const;
     void read_times(Call& call) const;
 
     std::vector<Lane> lanes_;
+    Intervals gone_;
+    std::vector<Gone> gone_calls_;  // by start
+    size_t next_gone_ = 0;
     std::vector<Window> windows_;
+    bool windows_left_out_ = false;
     std::vector<DeviceClock> clocks_;
     std::unordered_map<int64_t, int32_t> lane_of_stream_;
     std::unordered_map<int64_t, Error> errors_;
     std::optional<Query> calls_;
+    bool has_call_ = false;  // calls_ stands at the next one
 };
 
 bool has_device_times(const Trace& trace);  // it is of a schema that has them

@@ -67,10 +67,12 @@ class Case(preload.PreloadCase):
             preload.compiled(SOURCE.read_text(encoding="utf-8"), program, "-l:libgpusim.so")
         return program
 
-    def start(self, seconds, rate=0, before=(), **knobs):
+    def start(self, seconds, rate=0, *more, before=(), **knobs):
+        """`more`: further seconds and rates, after those."""
         env = box.environment({**preload.variables(self.folder), "GPUSHIM_MIN_FREE_MB": 0, **knobs})
-        started = subprocess.Popen([*before, self.program(), str(seconds), str(rate)], env=env, text=True,
-                                   cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        command = [*before, self.program(), *map(str, (seconds, rate, *more))]
+        started = subprocess.Popen(command, env=env, text=True, cwd=self.folder, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
         self.addCleanup(started.kill)
         return started
 
@@ -81,9 +83,20 @@ class Case(preload.PreloadCase):
         self.assertLessEqual(len(err.splitlines()), lines, err)
         return out
 
-    def true_launches(self):
+    def true_calls(self, name):
         (counts,) = self.folder.glob("truth*.counts")
-        return box.read_counts(counts)["cuLaunchKernel"].returned
+        return box.read_counts(counts)[name].returned
+
+    def true_launches(self):
+        return self.true_calls("cuLaunchKernel")
+
+    def assert_totals_are_true(self, trace):
+        copies, waits = self.true_calls("cuMemcpyHtoDAsync_v2"), self.true_calls("cuStreamSynchronize")
+        self.assertEqual(preload.launches(trace), {"busy__2us": self.true_launches()})
+        self.assertEqual(preload.query(trace, "SELECT kind, copies, bytes FROM v_copy_total"),
+                         [("h2d", copies, 4096 * copies)])
+        self.assertEqual(preload.query(trace, "SELECT api, calls FROM v_sync_total"),
+                         [("cuStreamSynchronize", waits)])
 
     def wait_for(self, is_there):
         until = time.monotonic() + 60
@@ -98,8 +111,8 @@ class Case(preload.PreloadCase):
 
 class Stepped(Case):
     def test_ten_minutes_in_four_megabytes(self):
-        started = self.start(600, 400, GPUSHIM_MAX_MB=4, GPUSIM_CLOCK="stepped", GPUSHIM_BUDGET="100%",
-                             PRINT=1, GPUSIM_TRUTH=self.folder / "truth")
+        started = self.start(590, 200, 10, 20_000, GPUSHIM_MAX_MB=4, GPUSIM_CLOCK="stepped",
+                             GPUSHIM_BUDGET="100%", PRINT=1, GPUSIM_TRUTH=self.folder / "truth")
         watch = Watch(self.folder, started.pid)
         watch.start()
         steps = [tuple(int(word) for word in line.split()) for line in self.finish(started).splitlines()[:-1]]
@@ -109,10 +122,9 @@ class Stepped(Case):
         self.assertLessEqual(largest, 4 * MEGABYTE)
         self.assertGreater(largest, 2 * MEGABYTE)
         self.assert_nothing_lost(trace)
-        launches = self.true_launches()
-        self.assertEqual(preload.launches(trace), {"busy__2us": launches})
+        self.assert_totals_are_true(trace)
         (kept,), = preload.query(trace, "SELECT count(*) FROM launch")
-        self.assertLess(kept, launches)
+        self.assertLess(kept, self.true_launches())
         half = len(watch.resident) // 2
         self.assertLess(max(watch.resident[half:]), max(watch.resident[:half]) + 8_000, "memory grows")
         self.assert_slowest_are_here(trace, steps)
@@ -246,6 +258,25 @@ class FullSpeed(Case):
             total = preload.launches(trace)["busy__2us"]
             self.assertLessEqual(total, self.true_launches())
             self.assertGreaterEqual(total + terms["dropped"] + terms["unfinished"], self.true_launches() - 1)
+
+
+    def test_each_trace_has_its_own_size(self):
+        """The size that it was begun with, also where it is recovered by somebody with another."""
+        for megabytes in (4, 2):
+            folder = self.folder / str(megabytes)
+            folder.mkdir()
+            started = self.begin(30, GPUSHIM_MAX_MB=megabytes, GPUSHIM_OUT=folder / "trace.%p.db")
+            self.wait_for(lambda folder=folder: any(folder.glob("*.db")))
+            (trace,) = folder.glob("*.db")
+            time.sleep(1.5)
+            started.send_signal(signal.SIGKILL)
+            started.wait()
+            started.communicate()
+            done = box.run([preload.ANALYZER, "report", trace], {"GPUSHIM_MAX_MB": 1}, sim=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(preload.ledger(trace)["unknown"], 0)
+            self.assertLessEqual(size_of(trace), megabytes * MEGABYTE)
+            self.assertGreater(size_of(trace), megabytes * MEGABYTE // 2)
 
 
 class Files(Case):

@@ -63,6 +63,7 @@ class Disk(preload.PreloadCase):
         terms = preload.ledger(trace)
         self.assertEqual(terms["unknown"], 0, terms)
         self.assertLess(terms["recorded"], LAUNCHES)
+        self.assertGreaterEqual(terms["recorded"] + terms["recovered"] + terms["dropped"], LAUNCHES)
         self.assertEqual(done.stderr.count("\n"), 1, "nothing was said of the full disk")
 
     def test_less_left_than_is_to_stay_free(self):

@@ -1,8 +1,8 @@
-// Steps of 20 launches, as many launches a second as asked for or more slowly, differently so in each 10 s of
-// CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second> …]. On the stepped
-// clock; on the real one it launches without a pause, for that long and at least so often, and if there is
-// UNTIL=<path>, until that file is there. PRINT=1: prints each step's beginning, CLOCK_MONOTONIC and
-// CLOCK_REALTIME (stepped only). The last line says how many launches there were.
+// Steps of a copy, 20 launches and a wait, as many launches a second as asked for or more slowly, differently
+// so in each 10 s of CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second>
+// …]. On the stepped clock; on the real one it launches without a pause, for that long and at least so often,
+// and if there is UNTIL=<path>, until that file is there. PRINT=1: prints each step's beginning,
+// CLOCK_MONOTONIC and CLOCK_REALTIME (stepped only). The last line says how many launches there were.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -19,6 +19,7 @@ extern void gpusim_advance_ns(unsigned long ns);
 
 enum { kPerStep = 20 };
 static const uint64_t kSecond = 1000000000;
+static char bytes[4096];
 
 static void (*test_clock)(uint64_t* mono_ns, uint64_t* real_ns);
 
@@ -34,6 +35,7 @@ static void read_clocks(uint64_t* mono_ns, uint64_t* real_ns) {
 
 static CUfunction kernel;
 static CUstream stream;
+static CUdeviceptr memory;
 static void (*step)(void);
 static unsigned long launches;
 
@@ -53,14 +55,14 @@ static int run(uint64_t last_ns, uint64_t rate, int prints) {
         if (step != NULL) step();
         read_clocks(&mono_ns, &real_ns);
         if (prints) printf("%lu %lu\n", (unsigned long)mono_ns, (unsigned long)real_ns);
+        MUST(cuMemcpyHtoDAsync(memory, bytes, sizeof bytes, stream));
         const uint64_t slower_percent = real_ns / (10 * kSecond) * 37 % 61;
         for (int i = 0; i < kPerStep; ++i, ++launches) {
             MUST(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
             if (test_clock != NULL) gpusim_advance_ns(kSecond / rate * (100 + slower_percent) / 100);
         }
-        if (test_clock == NULL) MUST(cuStreamSynchronize(stream));
+        MUST(cuStreamSynchronize(stream));
     }
-    MUST(cuStreamSynchronize(stream));
     return 0;
 }
 
@@ -78,6 +80,7 @@ int main(int count, char** words) {
     MUST(cuModuleLoadData(&module, "image"));
     MUST(cuModuleGetFunction(&kernel, module, "busy__2us"));
     MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    MUST(cuMemAlloc(&memory, sizeof bytes));
     for (int i = 1; i + 1 < count; i += 2)
         if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10), getenv("PRINT") != NULL))
             return 1;

@@ -55,7 +55,28 @@ TEST_CASE("the first minutes are worth a quarter of the rows", "[kept_slots]") {
     // 20 slots: five of the first twelve are worth more than others.
     CHECK(order(all, 1) == std::vector<int64_t>{5});
     KeptSlots few = slots(3);
-    CHECK(order(few, 3) == std::vector<int64_t>{0, 1, 2});
+    // The two newest of three are more than half.
+    CHECK(order(few, 3) == std::vector<int64_t>{1, 0, 2});
+}
+
+TEST_CASE("the newest take no more than half", "[kept_slots]") {
+    KeptSlots all = slots(20);
+    all.all().at(1019).rows = 1800;  // and 100 of 1018, of 3700 in all
+    CHECK(order(all, 1) == std::vector<int64_t>{18});
+    KeptSlots few = slots(20);
+    few.all().at(1019).rows = 1600;
+    CHECK(order(few, 1) == std::vector<int64_t>{9});
+    // One of them is gone: none that is older takes its place.
+    KeptSlots gap = slots(20);
+    gap.drop(1018);
+    gap.all().at(1019).rows = 2000;
+    CHECK(order(gap, 1) == std::vector<int64_t>{19});
+}
+
+TEST_CASE("what is begun is finished", "[kept_slots]") {
+    KeptSlots all = slots(60);
+    all.all().at(1032).from_ns += kSecond;
+    CHECK(order(all, 2) == std::vector<int64_t>{32, 13});
 }
 
 TEST_CASE("what was asked for stays while it is at most half of the rows", "[kept_slots]") {

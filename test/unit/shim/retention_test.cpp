@@ -256,3 +256,18 @@ TEST_CASE("what was held at most and how far collectives are is known when their
     CHECK(trace.ask("SELECT peak_bytes FROM v_memory_peak") == "700");
     CHECK(trace.ask("SELECT held_bytes FROM memory") == "600");
 }
+
+TEST_CASE("rows that come in bursts go in parts, too", "[retention]") {
+    Trace trace(1, 2 * kMegabyte);
+    Events events;
+    for (int64_t second = 9; second < 400; second += 10) {
+        for (int64_t i = 0; i < 20'000; ++i) {
+            launch(events, second * kSecond + i * 500);
+            if (i % 2000 != 1999) continue;
+            REQUIRE(events.write(trace.store()));
+            REQUIRE(size_of(trace) <= 2 * kMegabyte);
+        }
+        if (second % 100 == 99) trace.open();
+    }
+    CHECK(trace.ledger() == "800000|800000|0|0|0|0");
+}

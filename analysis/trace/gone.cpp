@@ -1,0 +1,22 @@
+#include "gone.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int kFirstWithGoneRows = 3;  // schema version
+
+}  // namespace
+
+Intervals gone_spans(const Trace& trace) {
+    if (trace.base.schema_version() < kFirstWithGoneRows) return {};
+    std::vector<Interval> spans;
+    // The first slot may have begun before the trace.
+    Query query = trace.base.prepare(
+        "SELECT max(from_ns, coalesce((SELECT value FROM meta WHERE key = 'started_mono_ns'), from_ns)),"
+        " until_ns FROM summarised");
+    while (query.step()) spans.push_back({query.number(0), query.number(1)});
+    return unite(std::move(spans));
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,12 @@
+// Spans of a trace whose rows are gone: what happened in them is in its totals only. None where no row goes,
+// before schema 3.
+#pragma once
+
+#include "../interval/interval.h"
+#include "inputs.h"
+
+namespace gpushim::analysis {
+
+Intervals gone_spans(const Trace& trace);
+
+}  // namespace gpushim::analysis
