@@ -1,8 +1,9 @@
 // Steps of a copy, 20 launches and a wait, as many launches a second as asked for or more slowly, differently
 // so in each 10 s of CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second>
 // …]. On the stepped clock; on the real one it launches without a pause, for that long and at least so often,
-// and if there is UNTIL=<path>, until that file is there. PRINT=1: prints each step's beginning,
-// CLOCK_MONOTONIC and CLOCK_REALTIME (stepped only). The last line says how many launches there were.
+// and if there is UNTIL=<path>, until that file is there. PRINT=1: prints of each of these 10 s its number,
+// its beginning by CLOCK_MONOTONIC, how many steps began in it, how many ended, and how long those took. The
+// last line says how many launches there were.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -48,18 +49,48 @@ static int is_over(uint64_t passed_ns, uint64_t last_ns, uint64_t at_least) {
     return launches >= at_least && (until == NULL || (looks++ % 256 == 0 && access(until, F_OK) == 0));
 }
 
-static int run(uint64_t last_ns, uint64_t rate, int prints) {
+static struct Slot {
+    uint64_t number, begun, ended, sum_ns;
+    int64_t from_ns;
+} slot;
+
+static void print_slot(void) {
+    if (getenv("PRINT") == NULL || slot.number == 0) return;
+    printf("%lu %ld %lu %lu %lu\n", (unsigned long)slot.number, (long)slot.from_ns, (unsigned long)slot.begun,
+           (unsigned long)slot.ended, (unsigned long)slot.sum_ns);
+}
+
+static void count_step(uint64_t mono_ns, uint64_t real_ns) {
+    static uint64_t last_ns;
+    if (real_ns / (10 * kSecond) != slot.number) {
+        print_slot();
+        memset(&slot, 0, sizeof slot);
+        slot.number = real_ns / (10 * kSecond);
+        slot.from_ns = (int64_t)(mono_ns - real_ns % (10 * kSecond));
+    }
+    ++slot.begun;
+    if (last_ns != 0) {
+        ++slot.ended;
+        slot.sum_ns += mono_ns - last_ns;
+    }
+    last_ns = mono_ns;
+}
+
+// No two slots are alike.
+static uint64_t slower_ppm(uint64_t real_ns) { return real_ns / (10 * kSecond) * 370111 % 600011; }
+
+static int run(uint64_t last_ns, uint64_t rate) {
     uint64_t mono_ns, real_ns, started_ns;
     read_clocks(&started_ns, &real_ns);
     for (mono_ns = started_ns; !is_over(mono_ns - started_ns, last_ns, rate);) {
         if (step != NULL) step();
         read_clocks(&mono_ns, &real_ns);
-        if (prints) printf("%lu %lu\n", (unsigned long)mono_ns, (unsigned long)real_ns);
+        count_step(mono_ns, real_ns);
         MUST(cuMemcpyHtoDAsync(memory, bytes, sizeof bytes, stream));
-        const uint64_t slower_percent = real_ns / (10 * kSecond) * 37 % 61;
+        const uint64_t slower = slower_ppm(real_ns);
         for (int i = 0; i < kPerStep; ++i, ++launches) {
             MUST(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
-            if (test_clock != NULL) gpusim_advance_ns(kSecond / rate * (100 + slower_percent) / 100);
+            if (test_clock != NULL) gpusim_advance_ns(kSecond / rate * (1000000 + slower) / 1000000);
         }
         MUST(cuStreamSynchronize(stream));
     }
@@ -82,8 +113,8 @@ int main(int count, char** words) {
     MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     MUST(cuMemAlloc(&memory, sizeof bytes));
     for (int i = 1; i + 1 < count; i += 2)
-        if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10), getenv("PRINT") != NULL))
-            return 1;
+        if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10))) return 1;
+    print_slot();
     printf("%lu launches\n", launches);
     return 0;
 }
