@@ -14,8 +14,6 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kMostRows = 10;
-constexpr int kGraphsAreTold = 2;  // the schema's version since which graphs say what they hold
-constexpr int kRollups = 3;        // … since which there are sums
 
 struct Kernel {
     Distribution launches;  // those that ran it by itself
@@ -47,7 +45,7 @@ void add_launches(const Trace& trace, Kernels& kernels) {
 }
 
 void add_graphs(const Trace& trace, Kernels& kernels) {
-    if (trace.base.schema_version() < kGraphsAreTold) return;
+    if (trace.base.is_of_first_schema()) return;
     Query rows = trace.base.prepare("SELECT kernel, in_graphs FROM v_kernel_executed WHERE in_graphs != 0");
     while (rows.step()) kernels[rows.text(0)].in_graphs += rows.number(1);
 }
@@ -72,7 +70,7 @@ Graphs graphs_of(const Inputs& inputs) {
     Graphs sum;
     for (const Trace& trace : inputs.traces) {
         Query query = trace.base.prepare(
-            trace.base.schema_version() < kRollups
+            trace.base.is_of_first_schema()
                 ? "SELECT count(*), count(*) - count(g.kernels), coalesce(sum(g.kernels), 0)"
                   " FROM graph_launch l LEFT JOIN graph g ON g.id = l.graph_id WHERE l.flags & 7 = 0"
                 : "SELECT coalesce(sum(t.events), 0),"

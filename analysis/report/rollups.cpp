@@ -4,8 +4,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int kFirstWithRollups = 3;  // schema version
-
 // Four buckets to an octave, from 4 ns on; below, one for each.
 int64_t middle_of(unsigned bucket) {
     if (bucket < 4) return bucket;
@@ -17,7 +15,7 @@ int64_t middle_of(unsigned bucket) {
 }  // namespace
 
 bool is_summarised(const Trace& trace) {
-    if (trace.base.schema_version() < kFirstWithRollups) return false;
+    if (trace.base.is_of_first_schema()) return false;
     Query query = trace.base.prepare("SELECT 1 FROM summarised LIMIT 1");
     return query.step();
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../text/units.h"
+#include "../trace/gone.h"
 #include "section.h"
 
 namespace gpushim::analysis {
@@ -13,24 +14,18 @@ struct Spans {
     Json gone = Json::array();
 };
 
-bool can_be_summarised(const Trace& trace) {
-    Query query = trace.base.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'summarised'");
-    return query.step() && query.number(0) != 0;
-}
-
 void add(const Trace& trace, Spans& spans) {
     Query run = trace.base.prepare(
         "SELECT (SELECT max(mono_ns) FROM clock) - value FROM meta WHERE key = 'started_mono_ns'");
     if (run.step()) spans.run_ns += std::max(int64_t{0}, run.number(0));
-    if (!can_be_summarised(trace)) return;
-    Query gone = trace.base.prepare(
-        "SELECT from_ns, until_ns, recorded + recovered + unfinished FROM summarised ORDER BY from_ns");
-    while (gone.step()) {
-        spans.gone_ns += gone.number(1) - gone.number(0);
-        spans.calls += gone.number(2);
-        spans.gone.push(Json::object(
-            {{"trace", trace.label()}, {"from_ns", gone.number(0)}, {"until_ns", gone.number(1)}}));
+    if (trace.base.is_of_first_schema()) return;
+    for (const Interval& gone : gone_spans(trace)) {
+        spans.gone_ns += gone.length_ns();
+        spans.gone.push(
+            Json::object({{"trace", trace.label()}, {"from_ns", gone.start_ns}, {"until_ns", gone.end_ns}}));
     }
+    Query calls = trace.base.prepare("SELECT sum(recorded + recovered + unfinished) FROM summarised");
+    if (calls.step()) spans.calls += calls.number(0);
 }
 
 void write(const Inputs& inputs, Report& report) {

@@ -62,6 +62,8 @@ class Database {
     }
     void run(const std::string& sql) const;
     int schema_version() const;  // 0: not one of ours
+    // Of the first schema: host times only, no totals, no contents of graphs, and all rows.
+    bool is_of_first_schema() const { return schema_version() < 2; }
     bool has(std::string_view table_or_view) const;
     sqlite3* raw() const { return base_.get(); }
 

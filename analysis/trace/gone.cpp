@@ -2,14 +2,8 @@
 
 namespace gpushim::analysis {
 
-namespace {
-
-constexpr int kFirstWithGoneRows = 3;  // schema version
-
-}  // namespace
-
 Intervals gone_spans(const Trace& trace) {
-    if (trace.base.schema_version() < kFirstWithGoneRows) return {};
+    if (trace.base.is_of_first_schema()) return {};
     std::vector<Interval> spans;
     // The first slot may have begun before the trace.
     Query query = trace.base.prepare(

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kSchemaVersion = 3;
+constexpr int kSchemaVersion = 2;
 
 Trace open_trace(const fs::path& path, const fs::path& file) {
     Trace trace{path, Database(file), 0, {}, {}, "", "", "", 0, ""};

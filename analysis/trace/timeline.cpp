@@ -9,8 +9,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int kFirstWithDeviceTimes = 2;  // schema version
-
 // what, enter, dur, thread, stream, detail, extra | device: offset, dur, error. `what`: 0 launch, 1 copy, 2
 // memset, 3 graph, 4 wait of the host for a stream, event or context, 5 record, 6 wait of a stream.
 //
@@ -54,7 +52,7 @@ OperationClass class_of(int64_t what, const Query& row) {
 
 }  // namespace
 
-bool has_device_times(const Trace& trace) { return trace.base.schema_version() >= kFirstWithDeviceTimes; }
+bool has_device_times(const Trace& trace) { return !trace.base.is_of_first_schema(); }
 
 Timeline::Timeline(const Trace& trace) : gone_(gone_spans(trace)) {
     const bool timed = has_device_times(trace);

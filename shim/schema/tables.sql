@@ -3,7 +3,7 @@
 -- CLOCK_MONOTONIC of this host and the row's id in every event table, so that a table is in time order and a
 -- span of time is a range of rows; equal starts move by 1 ns. Everything else is relative to it. NULL means:
 -- not recorded. Schema version: PRAGMA user_version; history in README.md.
-PRAGMA user_version = 3;
+PRAGMA user_version = 2;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test),
 -- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),

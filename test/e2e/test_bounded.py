@@ -52,8 +52,8 @@ def slots_of(printed):
 
 
 def missing_of_the_slowest(trace, slots):
-    """What is not in the trace of the ten slots in which the mean step was the longest; a step at an edge is in
-    two."""
+    """What is not in the trace of the ten slots in which the mean step was the longest. A step at an edge is
+    in two."""
     whole = [slot for slot in slots[:-1] if slot.ended]
     missing = []
     for slot in sorted(whole, key=lambda slot: -slot.sum_ns / slot.ended)[:10]:

@@ -14,7 +14,7 @@ def measure():
         size_bytes = (long.size_bytes - short.size_bytes) / max(rows, 1)
         all_mb = size_bytes * rate * DAY_S / 1e6
         yield Figure(f"bytes per event at {rate // 1000} k launches/s", size_bytes, "B",
-                     why=f"a day: {min(DEFAULT_MAX_MB, all_mb):,.0f} MB by default; all rows: {all_mb:,.0f} MB")
+                     why=f"a day: {min(DEFAULT_MAX_MB, all_mb):,.0f} MB by default, {all_mb:,.0f} MB of rows")
         share = long.printed["writer_ns"] / long.printed["wall_ns"]
         limit = {"at_most": MAX_SHARE[rate], "aim": MAX_SHARE[rate] / 4} if rate in MAX_SHARE else {}
         yield Figure(f"writer at {rate // 1000} k launches/s", share, "processors", **limit,

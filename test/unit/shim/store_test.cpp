@@ -15,7 +15,7 @@ TEST_CASE("a trace that was just made has its tables and says who is traced", "[
     CHECK(trace.ask("SELECT value FROM meta WHERE key = 'uuid'") == "ab" + std::string(30, '0'));
     CHECK(trace.ask("SELECT rank FROM process") == "-");
     CHECK(trace.ask("SELECT id, name FROM device") == "0|Simulated GPU ; 1|Simulated GPU");
-    CHECK(trace.ask("PRAGMA user_version") == "3");
+    CHECK(trace.ask("PRAGMA user_version") == "2");
     CHECK(trace.ledger() == "0|0|0|0|0|0");
 }
 
