@@ -3,7 +3,7 @@
 // …]. On the stepped clock; on the real one it launches without a pause, for that long and at least so often,
 // and if there is UNTIL=<path>, until that file is there. PRINT=1: prints of each of these 10 s its number,
 // its beginning by CLOCK_MONOTONIC, how many steps began in it, how many ended, and how long those took. The
-// last line says how many launches there were.
+// last line says how many launches there were, in how many steps.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static CUfunction kernel;
 static CUstream stream;
 static CUdeviceptr memory;
 static void (*step)(void);
-static unsigned long launches;
+static unsigned long launches, steps;
 
 // It looks for the file at times only.
 static int is_over(uint64_t passed_ns, uint64_t last_ns, uint64_t at_least) {
@@ -93,6 +93,7 @@ static int run(uint64_t last_ns, uint64_t rate) {
             if (test_clock != NULL) gpusim_advance_ns(kSecond / rate * (1000000 + slower) / 1000000);
         }
         MUST(cuStreamSynchronize(stream));
+        ++steps;
     }
     return 0;
 }
@@ -115,6 +116,6 @@ int main(int count, char** words) {
     for (int i = 1; i + 1 < count; i += 2)
         if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10))) return 1;
     print_slot();
-    printf("%lu launches\n", launches);
+    printf("%lu launches in %lu steps\n", launches, steps);
     return 0;
 }
