@@ -11,3 +11,4 @@
 
 EMBED("gpushim_schema_tables", "shim/schema/tables.sql");
 EMBED("gpushim_schema_views", "shim/schema/views.sql");
+EMBED("gpushim_schema_totals", "shim/schema/totals.sql");

@@ -4,7 +4,7 @@ import sqlite3
 
 import box
 
-SCHEMA = box.ROOT / "shim" / "schema"
+SCHEMA = [box.ROOT / "shim" / "schema" / f"{part}.sql" for part in ("tables", "views", "totals")]
 APIS = [(1, "cuLaunchKernel", "launch"), (2, "cuMemcpyHtoD_v2", "copy"), (3, "cuStreamSynchronize", "sync"),
         (4, "ncclAllReduce", "collective"), (5, "cuMemAlloc_v2", "memory"), (6, "cuStreamQuery", "query")]
 LAUNCHES, COPIES = 100, 4
@@ -42,7 +42,7 @@ GROUP BY e.second, s.id;
 
 
 def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us",
-         device="Simulated GPU", schema=(SCHEMA / "tables.sql", SCHEMA / "views.sql")):
+         device="Simulated GPU", schema=SCHEMA):
     """A whole trace at `path`: LAUNCHES launches of 4,000 to 4,099 ns, COPIES of 1 MB at 1 GB/s,
     one wait, one row of ten queries, one AllReduce, one allocation. Its rows say where each event went."""
     base = sqlite3.connect(path)

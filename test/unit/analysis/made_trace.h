@@ -19,8 +19,7 @@ class Made {
   public:
     explicit Made(int streams = 1) {
         inputs_.traces.push_back({"made.db", Database::in_memory(), 1, {}, {}, "", "", "", 0, ""});
-        run(gpushim_schema_tables);
-        run(gpushim_schema_views);
+        for (const char* part : gpushim_schema) run(part);
         run("INSERT INTO meta VALUES ('started_mono_ns', 0)");
         run("INSERT INTO device VALUES (0, 'GPU-0', 'Made', 1, '')");
         run("INSERT INTO handle VALUES (1, 'context', 1, 0, NULL, NULL, 0, NULL)");
