@@ -160,6 +160,27 @@ TEST_CASE("bounds are rounded outwards, in few steps", "[level_errors]") {
     CHECK(errors.rows.count() == 2);
 }
 
+TEST_CASE("too many combinations are told in larger steps, and their number ends", "[level_errors]") {
+    CHECK(rounded_up(1'000, Steps::octaves) == 1'024);
+    CHECK(rounded_up(1'025, Steps::octaves) == 2'048);
+    CHECK(rounded_up(1'025, Steps::eight_octaves) == 65'536);
+    CHECK(rounded_up(65'537, Steps::eight_octaves) == 1 << 24);
+    LevelErrors errors(10);
+    const auto times = [](int64_t error_ns) {
+        return OperationTimes{0, 0, false, -error_ns, error_ns, -error_ns, error_ns, error_ns};
+    };
+    const int64_t first = errors.id(times(300), 2);
+    for (int64_t ns = 300; ns < 1'000'000'000'000; ns += ns / 10) {
+        const int64_t id = errors.id(times(ns), 2);
+        REQUIRE(id > 0);
+        const int64_t* row = errors.rows.row(static_cast<size_t>(id - 1));
+        CHECK(row[3] >= ns);
+        CHECK(row[7] >= ns);
+    }
+    CHECK(errors.rows.count() <= 26);
+    CHECK(errors.id(times(300), 2) == first);  // what is known stays as exact
+}
+
 TEST_CASE("a window waits until everything in it is known", "[window_rows]") {
     //  window      |1000          2000|
     //  operations 900   1200   1800      2100
