@@ -59,15 +59,13 @@ void write(const Inputs& inputs, Report& report) {
     std::vector<std::vector<std::string>> rows = {{"CALLS", "count", "total", "p50", "p99"}};
     Json list = Json::array();
     for (const auto& [name, times] : order) {
-        const int64_t p50 = times->percentile(0.50), p99 = times->percentile(0.99);
         const auto shown = [](int64_t ns) { return ns < 0 ? "" : duration_text(static_cast<double>(ns)); };
-        rows.push_back(
-            {for_terminal(name), count_text(times->calls()), shown(times->sum_ns()), shown(p50), shown(p99)});
-        list.push(Json::object({{"api", name},
-                                {"count", times->calls()},
-                                {"sum_ns", times->sum_ns()},
-                                {"p50_ns", p50 < 0 ? Json() : Json(p50)},
-                                {"p99_ns", p99 < 0 ? Json() : Json(p99)}}));
+        rows.push_back({for_terminal(name), count_text(times->calls()), shown(times->sum_ns()),
+                        times->percentile_text(0.50, ""), times->percentile_text(0.99, "")});
+        Json json = Json::object({{"api", name}, {"count", times->calls()}, {"sum_ns", times->sum_ns()}});
+        times->set_percentile(json, "p50_ns", 0.50);
+        times->set_percentile(json, "p99_ns", 0.99);
+        list.push(std::move(json));
     }
     report.line("");
     report.table("lrrrr", std::move(rows), kMostRows);

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "../text/json.h"
+#include "../text/units.h"
 
 namespace gpushim::analysis {
 
@@ -18,14 +22,19 @@ class Distribution {
         sum_ns_ += sum_ns;
         if (calls > 0) counts_[sum_ns / calls] += calls;
     }
-    // Of each length so many, roughly; what they come to is known exactly.
-    void add_rough(int64_t ns, int64_t calls) { counts_[ns] += calls; }
+    // Of each length so many, within an eighth; what they come to is known exactly.
+    void add_rough(int64_t ns, int64_t calls) {
+        counts_[ns] += calls;
+        is_rough_ = true;
+    }
+    void add_all_alike(int64_t ns, int64_t calls) { counts_[ns] += calls; }
     void add_total(int64_t sum_ns, int64_t calls) {
         calls_ += calls;
         sum_ns_ += sum_ns;
     }
     void add_untimed(int64_t calls) { calls_ += calls; }
 
+    bool is_rough() const { return is_rough_; }
     int64_t calls() const { return calls_; }
     int64_t sum_ns() const { return sum_ns_; }
 
@@ -41,10 +50,27 @@ class Distribution {
         return -1;
     }
 
+    // For people: with a ~ where it is rough; where none was timed, `none`.
+    std::string percentile_text(double share, const char* none) const {
+        const int64_t ns = percentile(share);
+        if (ns < 0) return none;
+        return (is_rough_ ? "~" : "") + duration_text(static_cast<double>(ns));
+    }
+    // `key`, and what it lies between where it is rough.
+    void set_percentile(Json& json, const std::string& key, double share) const {
+        const int64_t ns = percentile(share);
+        json.set(key, ns < 0 ? Json() : Json(ns));
+        if (ns < 0 || !is_rough_) return;
+        json.set(key + "_low", ns - ns / kRoughly);
+        json.set(key + "_high", ns + ns / kRoughly);
+    }
+
   private:
+    static constexpr int64_t kRoughly = 8;
     std::unordered_map<int64_t, int64_t> counts_;
     int64_t calls_ = 0;
     int64_t sum_ns_ = 0;
+    bool is_rough_ = false;
 };
 
 }  // namespace gpushim::analysis

@@ -14,6 +14,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kMostRows = 10;
+constexpr const char* kNone = "-";  // never launched by themselves: no call was timed
 
 struct Kernel {
     Distribution launches;  // those that ran it by itself
@@ -94,24 +95,14 @@ std::vector<std::pair<std::string, const Kernel*>> most_executed_first(const Ker
     return order;
 }
 
-// Of kernels that were never launched by themselves no call was timed.
-std::string call_text(const Kernel& kernel, double share) {
-    const int64_t ns = kernel.launches.percentile(share);
-    return ns < 0 ? "-" : duration_text(static_cast<double>(ns));
-}
-
-Json call_json(const Kernel& kernel, double share) {
-    const int64_t ns = kernel.launches.percentile(share);
-    return ns < 0 ? Json(nullptr) : Json(ns);
-}
-
 void write_table(const std::vector<std::pair<std::string, const Kernel*>>& order, bool with_graphs,
                  Report& report) {
     std::vector<std::vector<std::string>> rows = {{"KERNELS", "launches", "call p50", "call p99"}};
     if (with_graphs) rows = {{"KERNELS", "ran", "in graphs", "call p50", "call p99"}};
     for (const auto& [name, kernel] : order) {
-        rows.push_back({for_terminal(name), count_text(kernel->executed()), call_text(*kernel, 0.50),
-                        call_text(*kernel, 0.99)});
+        rows.push_back({for_terminal(name), count_text(kernel->executed()),
+                        kernel->launches.percentile_text(0.50, kNone),
+                        kernel->launches.percentile_text(0.99, kNone)});
         if (with_graphs) rows.back().insert(rows.back().begin() + 2, count_text(kernel->in_graphs));
     }
     report.line("");
@@ -135,15 +126,17 @@ void write(const Inputs& inputs, Report& report) {
     const Graphs graphs = graphs_of(inputs);
     const auto order = most_executed_first(kernels);
     Json list = Json::array();
-    for (const auto& [name, kernel] : order)
-        list.push(Json::object({{"name", name},
-                                {"count", kernel->executed()},
-                                {"launched", kernel->launches.calls()},
-                                {"in_graphs", kernel->in_graphs},
-                                {"sum_ns", nullptr},
-                                {"call_sum_ns", kernel->launches.sum_ns()},
-                                {"call_p50_ns", call_json(*kernel, 0.50)},
-                                {"call_p99_ns", call_json(*kernel, 0.99)}}));
+    for (const auto& [name, kernel] : order) {
+        Json json = Json::object({{"name", name},
+                                  {"count", kernel->executed()},
+                                  {"launched", kernel->launches.calls()},
+                                  {"in_graphs", kernel->in_graphs},
+                                  {"sum_ns", nullptr},
+                                  {"call_sum_ns", kernel->launches.sum_ns()}});
+        kernel->launches.set_percentile(json, "call_p50_ns", 0.50);
+        kernel->launches.set_percentile(json, "call_p99_ns", 0.99);
+        list.push(std::move(json));
+    }
     write_table(order, graphs.launches != 0, report);
     report.json.set("kernels", std::move(list));
     write_graphs(graphs, report);

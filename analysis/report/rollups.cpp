@@ -1,5 +1,7 @@
 #include "rollups.h"
 
+#include <algorithm>
+
 namespace gpushim::analysis {
 
 namespace {
@@ -21,13 +23,19 @@ bool is_summarised(const Trace& trace) {
 }
 
 void add_rollups(const Trace& trace, const std::map<int64_t, Distribution*>& by_series) {
-    Query rows = trace.base.prepare("SELECT series_id, calls, sum_ns, histogram FROM rollup");
+    Query rows = trace.base.prepare("SELECT series_id, calls, sum_ns, histogram, min_ns, max_ns FROM rollup");
     while (rows.step()) {
         const auto found = by_series.find(rows.number(0));
         if (found == by_series.end()) continue;
         Distribution& times = *found->second;
         times.add_total(rows.number(2), rows.number(1));
-        for_each_bucket(rows.text(3), [&](int64_t ns, int64_t calls) { times.add_rough(ns, calls); });
+        const int64_t least_ns = rows.number(4), most_ns = rows.number(5);
+        for_each_bucket(rows.text(3), [&](int64_t ns, int64_t calls) {
+            if (least_ns == most_ns)
+                times.add_all_alike(least_ns, calls);
+            else
+                times.add_rough(std::min(ns, most_ns), calls);
+        });
     }
 }
 

@@ -163,6 +163,8 @@ class Stepped(Case):
         self.finish(self.start(300, 800, GPUSHIM_MAX_MB=2, GPUSIM_CLOCK="stepped"))
         done = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False)
         self.assertIn("in the totals only", done.stdout)
+        # From a histogram, but all calls took the same.
+        self.assertRegex(done.stdout, r"cuLaunchKernel .* 4\.00 us  4\.00 us")
         full = self.folder / "full"
         full.mkdir()
         self.finish(self.start(20, 100, GPUSIM_CLOCK="stepped", GPUSHIM_OUT=full / "trace.db"))
@@ -212,6 +214,8 @@ class FullSpeed(Case):
         lost = preload.ledger(trace)["dropped"]
         self.assertLessEqual(total, self.true_launches())
         self.assertGreaterEqual(total + lost, self.true_launches())
+        report = box.run([preload.ANALYZER, "report", trace], sim=False).stdout
+        self.assertRegex(report, r"cuLaunchKernel .* ~", "percentiles from histograms are rough")
 
     @unittest.skipUnless(may_mount(), "no mounts of our own here")
     def test_with_a_reader_it_stops_counts_and_goes_on(self):
