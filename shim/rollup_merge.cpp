@@ -20,16 +20,22 @@ constexpr const char* kStepEnds =
     " n.enter_ns - step_total.enter_ns, n.enter_ns - step_total.enter_ns FROM step_total n"
     " WHERE n.enter_ns > step_total.enter_ns AND n.thread_id IS step_total.thread_id"
     " AND n.source = step_total.source ORDER BY n.enter_ns LIMIT 1)"
-    " WHERE enter_ns >= ?1 * 1000000000 AND enter_ns < ?2 * 1000000000 AND sum_ns IS NULL";
+    " WHERE enter_ns >= ?1 AND enter_ns < ?2 AND sum_ns IS NULL";
 constexpr const char* kStepSums =
     "INSERT INTO temp.merged_step SELECT min(enter_ns), thread_id, source, sum(steps), sum(samples),"
     " sum(sum_ns), min(min_ns), max(max_ns), histogram_sum(coalesce(histogram, histogram_of(sum_ns)))"
-    " FROM step_total WHERE enter_ns >= ?1 * 1000000000 AND enter_ns < ?2 * 1000000000 AND sum_ns IS NOT NULL"
+    " FROM step_total WHERE enter_ns >= ?1 AND enter_ns < ?2 AND sum_ns IS NOT NULL"
     " GROUP BY thread_id, source HAVING count(*) > 1";
 constexpr const char* kStepRest =
-    "DELETE FROM step_total WHERE enter_ns >= ?1 * 1000000000 AND enter_ns < ?2 * 1000000000"
+    "DELETE FROM step_total WHERE enter_ns >= ?1 AND enter_ns < ?2"
     " AND sum_ns IS NOT NULL AND (coalesce(thread_id, 0), source) IN"
     " (SELECT coalesce(thread_id, 0), source FROM temp.merged_step)";
+
+// ?1: how many rows. The second is NULL where there are not twice as many.
+constexpr const char* kSingleSteps =
+    "SELECT s.enter_ns, (SELECT n.enter_ns FROM step_total n WHERE n.enter_ns >= s.enter_ns"
+    " ORDER BY n.enter_ns LIMIT 1 OFFSET ?1) FROM step_total s WHERE s.steps = 1 AND EXISTS (SELECT 1 FROM"
+    " step_total l WHERE l.enter_ns >= s.enter_ns LIMIT 1 OFFSET 2 * ?1) ORDER BY s.enter_ns LIMIT 1";
 
 Statement prepared_with_table(Database& base, const char* sql) {
     base.run("CREATE TEMP TABLE IF NOT EXISTS merged_step AS SELECT * FROM step_total LIMIT 0");
@@ -47,6 +53,7 @@ RollupMerge::RollupMerge(Database& base, Samples& samples)
       there_(base.prepare("SELECT count(*) FROM rollup WHERE second >= ?1 AND second < ?2")),
       sums_(base.prepare(kSums)),
       rest_(base.prepare("DELETE FROM rollup WHERE second > ?1 AND second < ?2")),
+      single_steps_(base.prepare(kSingleSteps)),
       step_ends_(base.prepare(kStepEnds)),
       step_sums_(prepared_with_table(base, kStepSums)),
       step_rest_(base.prepare(kStepRest)),
@@ -110,16 +117,27 @@ int64_t RollupMerge::merge(int64_t from, int64_t until, int64_t seconds) {
     const int64_t made = run(sums_, from, until);
     run(rest_, from, until);
     samples_.thin_what_is_gone(from * kSecondNs, until * kSecondNs);
-    return there - made + merge_steps(from, until);
+    return there - made + merge_steps(from * kSecondNs, until * kSecondNs);
 }
 
-int64_t RollupMerge::merge_steps(int64_t from, int64_t until) {
-    run(step_ends_, from, until);
-    const int64_t made = run(step_sums_, from, until);
-    const int64_t freed = run(step_rest_, from, until);
+int64_t RollupMerge::merge_steps(int64_t from_ns, int64_t until_ns) {
+    run(step_ends_, from_ns, until_ns);
+    const int64_t made = run(step_sums_, from_ns, until_ns);
+    const int64_t freed = run(step_rest_, from_ns, until_ns);
     step_rows_.step();
     no_steps_.step();
     return freed - made;
+}
+
+// From the oldest that are single, so many.
+std::optional<int64_t> RollupMerge::merge_oldest_steps(int64_t rows) {
+    single_steps_.bind(1, rows);
+    if (!single_steps_.step()) return {};
+    const int64_t from_ns = single_steps_.number(0), until_ns = single_steps_.number(1);
+    single_steps_.step();
+    if (until_ns == kNull) return {};
+    const int64_t freed = merge_steps(from_ns, until_ns);
+    return freed > 0 ? std::optional(freed) : std::nullopt;
 }
 
 std::optional<int64_t> RollupMerge::merge_some() {

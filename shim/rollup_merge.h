@@ -22,6 +22,9 @@ class RollupMerge {
     // Makes one span of the next coarser kind. How many rows that has freed; nothing: all is of the coarsest
     // kind, or of the last minute.
     std::optional<int64_t> merge_some();
+    // Steps of the last minute, too, where they are very many: so many of the oldest into one. Nothing: there
+    // are not twice as many.
+    std::optional<int64_t> merge_oldest_steps(int64_t rows);
 
   private:
     struct Level {
@@ -33,14 +36,14 @@ class RollupMerge {
     int64_t end_of_next(size_t coarser) const;
     size_t most_crowded() const;
     int64_t merge(int64_t from, int64_t until, int64_t seconds);
-    int64_t merge_steps(int64_t from, int64_t until);
+    int64_t merge_steps(int64_t from_ns, int64_t until_ns);
     int64_t run(Statement& statement, int64_t from, int64_t until);
 
     Samples& samples_;
     std::vector<Level> levels_;  // finest first
     Statement extent_, level_, level_row_, changes_;
     Statement there_, sums_, rest_;
-    Statement step_ends_, step_sums_, step_rest_, step_rows_, no_steps_;
+    Statement single_steps_, step_ends_, step_sums_, step_rest_, step_rows_, no_steps_;
 };
 
 }  // namespace gpushim::shim

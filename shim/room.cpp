@@ -27,7 +27,8 @@ bool Room::merge_some() {
     base_.begin(false);
     bool any = false;
     for (int i = 0; i < kMergesAtOnce; ++i) {
-        const std::optional<int64_t> rows = merge_.merge_some();
+        std::optional<int64_t> rows = merge_.merge_some();
+        if (!rows) rows = merge_.merge_oldest_steps(size_.most_rows() / kMergesAtOnce);
         if (!rows) break;
         totals_bytes_ -= *rows * kTotalBytes;
         any = true;

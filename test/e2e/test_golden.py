@@ -36,7 +36,8 @@ class Golden(cli.Case):
     def test_the_readme_shows_it(self):
         shown = (GOLDEN / "train.report.txt").read_text(encoding="utf-8")
         indented = "".join(f"    {line}".rstrip() + "\n" for line in shown.splitlines())
-        self.assertIn(indented, (box.ROOT / "README.md").read_text(encoding="utf-8"))
+        readme = (box.ROOT / "README.md").read_text(encoding="utf-8")
+        self.assertTrue(indented in readme, "README.md does not show test/golden/train.report.txt")
 
 
 if __name__ == "__main__":

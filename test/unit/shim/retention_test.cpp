@@ -271,3 +271,20 @@ TEST_CASE("rows that come in bursts go in parts, too", "[retention]") {
     }
     CHECK(trace.ledger() == "800000|800000|0|0|0|0");
 }
+
+TEST_CASE("steps that are very many are told together, in the last minute, too", "[retention]") {
+    Trace trace(1, 2 * kMegabyte);
+    Events events;
+    for (int64_t i = 0; i < 200'000; ++i) {
+        const int64_t ns = kSecond + i * 100'000;
+        events.event(kNoApi, EventKind::marker, ns, ns, {0, static_cast<uint64_t>(Marker::step)});
+        if (i % 2000 != 1999) continue;
+        INFO(i << " " << Store::failure());
+        REQUIRE(events.write(trace.store()));
+        REQUIRE(size_of(trace) <= 2 * kMegabyte);
+    }
+    // All of 100 us each; the last has no end.
+    CHECK(trace.ask("SELECT sum(steps), sum(sum_ns), min(min_ns), max(max_ns) FROM v_step_total") ==
+          "200000|19999900000|100000|100000");
+    CHECK(trace.ledger() == "200000|200000|0|0|0|0");
+}
