@@ -224,6 +224,7 @@ static void show_signals(void) {
         if (sigismember(&mask, i) == 1) printf("%d blocked\n", i);
 }
 static volatile int ticks;
+// Calls that this driver answers without a lock: what the handler interrupts may hold it.
 static void tick(int signal) {
     (void)signal;
     ++ticks;
@@ -237,6 +238,7 @@ static void has_signals(void) {
     signal(SIGUSR1, SIG_IGN);
     work();
     show_signals();
+    cuCtxPopCurrent_v2(0);
     setitimer(ITIMER_REAL, &often, 0);
     while (ticks < 200) copy(1);
     signal(SIGALRM, SIG_IGN);

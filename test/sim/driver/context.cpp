@@ -147,9 +147,9 @@ API(cuCtxPushCurrent_v2)(CUcontext handle) {
 API(cuCtxPushCurrent)(CUcontext handle) { return sim_cuCtxPushCurrent_v2(handle); }
 
 API(cuCtxPopCurrent_v2)(CUcontext* handle) {
-    const auto held = engine::lock();
     auto& stack = context_stack();
-    if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;  // the thread's own: without the lock
+    const auto held = engine::lock();
     if (handle != nullptr) *handle = reinterpret_cast<CUcontext>(stack.back().context);
     stack.pop_back();
     return CUDA_SUCCESS;

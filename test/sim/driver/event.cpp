@@ -73,6 +73,7 @@ API(cuEventRecordWithFlags)(CUevent event, CUstream stream, unsigned flags) {
 }
 
 API(cuEventQuery)(CUevent handle) {
+    if (handle == nullptr) return CUDA_ERROR_INVALID_HANDLE;  // without the lock: also in a signal's handler
     auto held = engine::lock();
     Event* event = events().find(handle);
     if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
