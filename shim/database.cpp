@@ -116,7 +116,8 @@ int close_cursor(sqlite3_vtab_cursor* cursor) {
     return SQLITE_OK;
 }
 int first(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
-    static_cast<RowsCursor*>(cursor)->index = 0;
+    auto* at = static_cast<RowsCursor*>(cursor);
+    at->index = at->rows->shown_from();
     return SQLITE_OK;
 }
 int next(sqlite3_vtab_cursor* cursor) {
@@ -125,7 +126,7 @@ int next(sqlite3_vtab_cursor* cursor) {
 }
 int at_end(sqlite3_vtab_cursor* cursor) {
     const auto* at = static_cast<RowsCursor*>(cursor);
-    return at->index >= at->rows->count();
+    return at->index >= at->rows->shown_until();
 }
 int column(sqlite3_vtab_cursor* cursor, sqlite3_context* to, int index) {
     const auto* at = static_cast<RowsCursor*>(cursor);

@@ -78,7 +78,7 @@ std::map<int64_t, int64_t> KeptSlots::slowest() const {
     return slowest;
 }
 
-int64_t KeptSlots::least_worth() const {
+int64_t KeptSlots::least_worth(int64_t not_this) const {
     if (slots_.empty()) return kNone;
     const std::map<int64_t, int64_t> slow = slowest();
     const int64_t first = number_of(started_ns_);
@@ -105,7 +105,7 @@ int64_t KeptSlots::least_worth() const {
             worth = {Class::any, kPartGone, number};
         else if (number < first + kFirst && first_rows <= rows / 4)
             worth = {Class::first, 0, -number};
-        if (found != kNone && worth >= least) continue;
+        if (number == not_this || (found != kNone && worth >= least)) continue;
         least = worth;
         found = number;
     }

@@ -34,6 +34,8 @@ struct KeptSlot {
 
 class KeptSlots {
   public:
+    static constexpr int64_t kNone = INT64_MIN;
+
     KeptSlots(int64_t started_mono_ns, int64_t started_real_ns)
         : started_ns_(started_mono_ns), offset_ns_(started_real_ns - started_mono_ns) {}
 
@@ -50,14 +52,13 @@ class KeptSlots {
     void put(int64_t number, const KeptSlot& slot) { slots_[number] = slot; }
     void drop(int64_t number) { slots_.erase(number); }
 
-    // kNone: there is nothing at all.
-    int64_t least_worth() const;
+    // kNone: there is nothing at all, but `not_this`.
+    int64_t least_worth(int64_t not_this = kNone) const;
 
     const std::map<int64_t, KeptSlot>& all() const { return slots_; }
     std::map<int64_t, KeptSlot>& all() { return slots_; }
     std::set<int64_t>& changed() { return changed_; }
 
-    static constexpr int64_t kNone = INT64_MIN;
     static constexpr int64_t kFirst = 12;
     static constexpr size_t kSlowest = 10;
     static constexpr int64_t kNewest = 2;

@@ -36,7 +36,7 @@ const AddressRange* AddressRanges::died(uint64_t address, int64_t time_ns) {
         if (range.since_ns > time_ns || range.died_ns <= time_ns) continue;
         range.died_ns = time_ns;
         count(range, -1);
-        ended_.push_back(address);
+        ended_.emplace_back(time_ns, address);
         return &range;
     }
     return nullptr;
@@ -58,19 +58,14 @@ int64_t AddressRanges::held_bytes(Memory memory, uint32_t context) const {
     return found == held_bytes_.end() ? 0 : found->second;
 }
 
+// Of one address the oldest is the first: one of many lives is found at once.
 void AddressRanges::forget_before(int64_t time_ns) {
-    std::vector<uint64_t> later;
-    for (const uint64_t address : ended_) {
+    for (; !ended_.empty() && ended_.front().first < time_ns; ended_.pop_front()) {
+        const auto [died_ns, address] = ended_.front();
         auto [place, end] = ranges_.equal_range(address);
-        bool stays = false;
-        while (place != end) {
-            const bool old = place->second.died_ns < time_ns;
-            stays |= !old && place->second.died_ns != kForEver;
-            place = old ? ranges_.erase(place) : std::next(place);
-        }
-        if (stays) later.push_back(address);
+        while (place != end && place->second.died_ns != died_ns) ++place;
+        if (place != end) ranges_.erase(place);
     }
-    ended_.swap(later);
 }
 
 }  // namespace gpushim::shim

@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,7 +20,8 @@ enum class Memory : uint8_t { unknown, pageable, pinned, managed, device, array 
 
 struct AddressRange {
     uint64_t bytes;
-    int64_t since_ns;
+    int64_t enter_ns;  // of the call that made it …
+    int64_t since_ns;  // … and when it returned
     int64_t died_ns;
     Memory memory;
     bool counted;      // its bytes are held; else it only says what kind of memory is at these addresses
@@ -39,6 +41,9 @@ struct Peak {
     int64_t bytes = 0;
     int64_t reached_ns = 0;
 };
+
+// How far a row may stand behind its event (starts.h), as far as is looked.
+constexpr int64_t kMostMovedNs = 64;
 
 class AddressRanges {
   public:
@@ -62,7 +67,7 @@ class AddressRanges {
     std::map<HeldOf, int64_t> held_bytes_;
     std::map<HeldOf, Peak> peaks_;
     std::set<HeldOf> raised_;
-    std::vector<uint64_t> ended_;
+    std::deque<std::pair<int64_t, uint64_t>> ended_;  // when, and where
 };
 
 }  // namespace gpushim::shim

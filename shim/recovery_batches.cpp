@@ -23,13 +23,17 @@ void copy(const Event& from, Event& to) {
 
 RecoveryBatches::RecoveryBatches(std::span<const Event> events, std::span<const RingEvents> rings,
                                  size_t most_slots)
-    : events_(events), rings_(rings), latest_(events.size()) {
+    : events_(events), rings_(rings), latest_(events.size()), earliest_(events.size()) {
     for (const RingEvents& ring : rings_) {
         at_.push_back(ring.begin);
         int64_t latest_ns = INT64_MIN;
         for (size_t i = ring.begin; i < ring.end; ++i)
             latest_[i] = latest_ns = std::max(latest_ns, events_[i].enter_ns);
+        int64_t earliest_ns = INT64_MAX;
+        for (size_t i = ring.end; i-- > ring.begin;)
+            earliest_[i] = earliest_ns = std::min(earliest_ns, events_[i].enter_ns);
     }
+    for (const Event& event : events_) last_ns_ = std::max({last_ns_, event.enter_ns, event.exit_ns});
     find_cuts(most_slots);
 }
 
@@ -61,12 +65,10 @@ size_t RecoveryBatches::first_at(size_t begin, size_t end, int64_t cut_ns) const
 }
 
 int64_t RecoveryBatches::earliest_left() const {
-    int64_t earliest_ns = INT64_MAX, last_ns = 0;
+    int64_t earliest_ns = last_ns_ + 1;
     for (size_t r = 0; r < rings_.size(); ++r)
-        for (size_t i = at_[r]; i < rings_[r].end; ++i)
-            earliest_ns = std::min(earliest_ns, events_[i].enter_ns);
-    for (const Event& event : events_) last_ns = std::max({last_ns, event.enter_ns, event.exit_ns});
-    return std::min(earliest_ns, last_ns + 1);
+        if (at_[r] < rings_[r].end) earliest_ns = std::min(earliest_ns, earliest_[at_[r]]);
+    return earliest_ns;
 }
 
 bool RecoveryBatches::next(Batch& batch) {

@@ -37,8 +37,10 @@ class RecoveryBatches {
 
     std::span<const Event> events_;
     std::span<const RingEvents> rings_;
-    std::vector<int64_t> latest_;  // by event: the latest begin of those up to it in its ring
-    std::vector<size_t> at_;       // by ring: its first event that is not in a batch yet
+    std::vector<int64_t> latest_;    // by event: the latest begin of those up to it in its ring …
+    std::vector<int64_t> earliest_;  // … and the earliest of those from it on
+    int64_t last_ns_ = 0;            // of all
+    std::vector<size_t> at_;         // by ring: its first event that is not in a batch yet
     std::vector<int64_t> cuts_;
     size_t next_cut_ = 0;
     EventList list_{0};

@@ -5,13 +5,15 @@
 #include <iterator>
 #include <string>
 
+#include "hooks/api.h"
+
 namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kShortestPartNs = 1'000'000;
 constexpr int64_t kTablesAtOnce = 4;  // that have many rows in the same time: launches, their times, gaps …
-constexpr int kCallsOfSync = 6, kTimeOfSteps = 5;  // their columns
-constexpr int64_t kKeptSamples = 6;                // every so manieth span keeps one
+constexpr int kCallsOfSync = 6, kTimeOfSteps = 5, kApiOfCalls = 3;  // their columns
+constexpr int64_t kKeptSamples = 6;                                 // every so manieth span keeps one
 
 struct FreedTable {
     const char* name;
@@ -26,7 +28,7 @@ constexpr FreedTable kFreed[] = {
     {"collective", "1", ""},
     {"graph_launch", "1", ""},
     {"call", "1", " AND api_id NOT IN (SELECT id FROM api WHERE kind = 'communicator')"},
-    {"marker", "1", " AND kind NOT IN ('rest', 'resume', 'category', 'profiler_start', 'profiler_stop')"},
+    {"marker", "1", " AND kind NOT IN ('rest', 'resume', 'category')"},
     {"host_gap", nullptr, ""},
     {"launch_device", nullptr, ""},
     {"copy_device", nullptr, ""},
@@ -47,6 +49,11 @@ std::string text(std::initializer_list<const char*> parts) {
     std::string sum;
     for (const char* part : parts) sum += part;
     return sum;
+}
+
+// Of a row of `call`.
+bool names_communicators(const int64_t* row) {
+    return api_traits[row[kApiOfCalls] % kApis].kind == EventKind::communicator;
 }
 
 int64_t fact(Database& base, const char* key) {
@@ -75,9 +82,11 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
                              " sum(unfinished) FROM summarised WHERE from_ns <= ?2 AND until_ns >= ?1")),
       untouched_(base.prepare("DELETE FROM summarised WHERE from_ns <= ?2 AND until_ns >= ?1")),
       gone_row_(base.prepare("INSERT INTO summarised VALUES (?, ?, ?, ?, ?)")),
-      memory_rows_(base.prepare("SELECT enter_ns, api_id, address, bytes, flags FROM memory"
+      memory_rows_(base.prepare("SELECT enter_ns, api_id, address, bytes, flags, allocated_ns FROM memory"
                                 " WHERE enter_ns >= ? AND enter_ns < ?")),
       memory_end_(base.prepare("DELETE FROM memory WHERE enter_ns = ?")),
+      allocation_(base.prepare("SELECT enter_ns, flags FROM memory WHERE enter_ns BETWEEN ?1 AND ?1 + ?2"
+                               " AND address = ?3 AND bytes >= 0")),
       handle_end_(
           base.prepare("DELETE FROM handle WHERE id >= ?1 AND id < ?2 AND kind = 'event' AND coalesce("
                        "died_ns, (SELECT e.died_ns FROM handle_end e WHERE e.handle_id = id)) < ?3")),
@@ -102,13 +111,23 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
     load();
 }
 
+int64_t Retention::newest_row() const {
+    int64_t newest_ns = 0;
+    for (const FreedTable& table : kFreed) {
+        Statement row = base_.prepare(text({"SELECT coalesce(max(enter_ns), 0) FROM ", table.name}));
+        row.step();
+        newest_ns = std::max(newest_ns, row.number(0));
+    }
+    return newest_ns;
+}
+
 void Retention::load() {
     Statement rows = base_.prepare(
         "SELECT slot, from_ns, rows, launches, steps, step_ns, first_handle, asked FROM kept_slot");
     while (rows.step())
         slots_.put(rows.number(0), {rows.number(1), rows.number(2), rows.number(3), rows.number(4),
                                     rows.number(5), rows.number(6), rows.number(7) != 0});
-    if (!slots_.all().empty()) newest_ns_ = slots_.end_of(std::prev(slots_.all().end())->first);
+    newest_ns_ = newest_row();
 }
 
 void Retention::note_rows(const Rows& rows) {
@@ -180,19 +199,37 @@ Retention::Part Retention::part_of(int64_t number, const KeptSlot& slot, int64_t
     return {slot.from_ns, std::min(std::max(until_ns, slot.from_ns + kShortestPartNs), end_ns)};
 }
 
+// With a free goes its allocation, which may have stayed because it was held: or it would be held for ever by
+// who opens the trace again.
+void Retention::free_allocation(int64_t address, int64_t allocated_ns, Calls& calls) {
+    if (allocated_ns == kNull) return;
+    allocation_.bind(1, allocated_ns).bind(2, kMostMovedNs).bind(3, address);
+    if (!allocation_.step()) return;
+    const int64_t enter_ns = allocation_.number(0);
+    calls.add(1, allocation_.number(1));
+    while (allocation_.step()) continue;
+    memory_end_.bind(1, enter_ns).step();
+}
+
 int64_t Retention::free_memory(const Part& part, Calls& calls) {
-    std::vector<int64_t> over;
+    struct Row {
+        int64_t enter_ns, address, allocated_ns, flags;
+    };
+    std::vector<Row> over;
     memory_rows_.bind(1, part.from_ns).bind(2, part.until_ns);
     while (memory_rows_.step()) {
         const int64_t address = memory_rows_.number(2);
         const bool is_held = address != kNull && memory_rows_.number(3) >= 0 &&
                              translator_.is_held(memory_rows_.number(1), static_cast<uint64_t>(address),
                                                  memory_rows_.number(0));
-        if (is_held) continue;
-        calls.add(1, memory_rows_.number(4));
-        over.push_back(memory_rows_.number(0));
+        if (!is_held)
+            over.push_back({memory_rows_.number(0), address, memory_rows_.number(5), memory_rows_.number(4)});
     }
-    for (const int64_t enter_ns : over) memory_end_.bind(1, enter_ns).step();
+    for (const Row& row : over) {
+        calls.add(1, row.flags);
+        memory_end_.bind(1, row.enter_ns).step();
+    }
+    for (const Row& row : over) free_allocation(row.address, row.allocated_ns, calls);
     return static_cast<int64_t>(over.size());
 }
 
@@ -258,7 +295,12 @@ void Retention::end_slot(int64_t number) {
 }
 
 bool Retention::free_some(int64_t most_rows) {
-    const int64_t number = slots_.least_worth();
+    const int64_t first = slots_.least_worth();
+    return first != KeptSlots::kNone &&
+           (free_of(first, most_rows) || free_of(slots_.least_worth(first), most_rows));
+}
+
+bool Retention::free_of(int64_t number, int64_t most_rows) {
     if (number == KeptSlots::kNone) return false;
     KeptSlot& slot = slots_.all().at(number);
     const Part part = part_of(number, slot, most_rows);
@@ -287,11 +329,14 @@ void Retention::leave_out(Tables& tables) {
                                                    &tables.collective, &tables.graph_launch, &tables.call}) {
         for (size_t i = 0; i < rows->count(); ++i) {
             const int64_t* row = rows->row(i);
+            if (rows == &tables.call && names_communicators(row)) continue;
             calls.add(rows == &tables.sync ? row[kCallsOfSync] : 1, row[rows->columns() - 1]);
             from_ns = std::min(from_ns, row[0]);
             until_ns = std::max(until_ns, row[0] + 1);
         }
-        rows->clear();
+        // What communicators are named by is needed to go on.
+        rows->erase_unless(
+            [&](const int64_t* row) { return rows == &tables.call && names_communicators(row); });
     }
     tables.host_gap.clear();
     if (until_ns != 0) summarise({from_ns, until_ns}, calls);

@@ -45,9 +45,12 @@ class Retention {
     int64_t end_of_rows(int64_t from_ns, int64_t until_ns, int64_t most_rows);
     Part part_of(int64_t number, const KeptSlot& slot, int64_t most_rows);
     void load();
+    int64_t newest_row() const;
     void note_rows(const Rows& rows);
     int64_t free_part(const Part& part, Calls& calls);
     int64_t free_memory(const Part& part, Calls& calls);
+    void free_allocation(int64_t address, int64_t allocated_ns, Calls& calls);
+    bool free_of(int64_t number, int64_t most_rows);
     void summarise(Part part, const Calls& calls);
     void end_slot(int64_t number);
     bool forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns, int64_t most_rows);
@@ -62,7 +65,7 @@ class Retention {
     Statement slot_row_;
     Statement slot_end_;
     Statement touching_, untouched_, gone_row_;
-    Statement memory_rows_, memory_end_;
+    Statement memory_rows_, memory_end_, allocation_;
     Statement handle_end_, handle_end_end_;
     Statement newest_handle_;
 };

@@ -61,14 +61,14 @@ RollupMerge::RollupMerge(Database& base, Samples& samples)
       no_steps_(base.prepare("DELETE FROM temp.merged_step")) {}
 
 // The finest level begins where the newest minute does.
-void RollupMerge::load_levels() {
+void RollupMerge::load_levels(int64_t fine_seconds) {
     levels_.clear();
     if (!extent_.step()) return;
     const int64_t oldest = extent_.number(0), newest = extent_.number(1);
     extent_.step();
     if (oldest == kNull) return;
     for (const int64_t seconds : kWidths) {
-        int64_t before = seconds == 1 ? newest + 1 - kFineSeconds : oldest;
+        int64_t before = seconds == 1 ? newest + 1 - fine_seconds : oldest;
         level_.bind(1, seconds);
         if (level_.step()) {
             before = level_.number(0);
@@ -140,8 +140,8 @@ std::optional<int64_t> RollupMerge::merge_oldest_steps(int64_t rows) {
     return freed > 0 ? std::optional(freed) : std::nullopt;
 }
 
-std::optional<int64_t> RollupMerge::merge_some() {
-    load_levels();
+std::optional<int64_t> RollupMerge::merge_some(bool at_any_cost) {
+    load_levels(at_any_cost ? 1 : kFineSeconds);
     const size_t coarser = most_crowded();
     if (coarser == kNone) return {};
     const int64_t from = begin_of_next(coarser), until = end_of_next(coarser);

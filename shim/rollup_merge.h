@@ -21,7 +21,8 @@ class RollupMerge {
 
     // Makes one span of the next coarser kind. How many rows that has freed; nothing: all is of the coarsest
     // kind, or of the last minute.
-    std::optional<int64_t> merge_some();
+    // `at_any_cost`: the last minute, too.
+    std::optional<int64_t> merge_some(bool at_any_cost = false);
     // Steps of the last minute, too, where they are very many: so many of the oldest into one. Nothing: there
     // are not twice as many.
     std::optional<int64_t> merge_oldest_steps(int64_t rows);
@@ -31,7 +32,7 @@ class RollupMerge {
         int64_t seconds;
         int64_t before;  // from before that second nothing is finer
     };
-    void load_levels();
+    void load_levels(int64_t fine_seconds);
     int64_t begin_of_next(size_t coarser) const;
     int64_t end_of_next(size_t coarser) const;
     size_t most_crowded() const;

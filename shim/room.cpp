@@ -23,11 +23,11 @@ int64_t Room::totals_bytes() {
     return totals_bytes_;
 }
 
-bool Room::merge_some() {
+bool Room::merge_some(bool at_any_cost) {
     base_.begin(false);
     bool any = false;
     for (int i = 0; i < kMergesAtOnce; ++i) {
-        std::optional<int64_t> rows = merge_.merge_some();
+        std::optional<int64_t> rows = merge_.merge_some(at_any_cost);
         if (!rows) rows = merge_.merge_oldest_steps(size_.most_rows() / kMergesAtOnce);
         if (!rows) break;
         totals_bytes_ -= *rows * kTotalBytes;
@@ -38,11 +38,11 @@ bool Room::merge_some() {
 }
 
 bool Room::make_some() {
-    if (totals_bytes() > size_.room_bytes() / 2 && merge_some()) return true;
+    if (totals_bytes() > size_.room_bytes() / 2 && merge_some(false)) return true;
     const int64_t before_bytes = size_.used_bytes();
     const bool freed = retention_.free_some(size_.most_rows());
     if (freed) freed_bytes_ += std::max<int64_t>(before_bytes - size_.used_bytes(), 0);
-    return freed || merge_some();
+    return freed || merge_some(true);
 }
 
 bool Room::make(int64_t need_bytes) {

@@ -29,7 +29,7 @@ class Room {
 
   private:
     bool make_some();
-    bool merge_some();
+    bool merge_some(bool at_any_cost);
     int64_t totals_bytes();
 
     Database& base_;

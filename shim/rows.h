@@ -4,6 +4,7 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,23 @@ class Rows {
         return (text_columns_ >> column & 1) != 0 ? &texts_[static_cast<size_t>(value)] : nullptr;
     }
     bool is_real(int column) const { return (real_columns_ >> column & 1) != 0; }
+    // What an insertion takes of them (Database::insertion_of): all, or some at a time.
+    void show(size_t from, size_t count) {
+        shown_from_ = from;
+        shown_ = count;
+    }
+    void show_all() { show(0, SIZE_MAX); }
+    size_t shown_from() const { return shown_from_; }
+    size_t shown_until() const { return shown_ < count() - shown_from_ ? shown_from_ + shown_ : count(); }
+
+    // Those rows stay for which `keep` is true.
+    template <class F>
+    void erase_unless(F keep) {
+        size_t kept = 0;
+        for (size_t i = 0; i < count(); ++i)
+            if (keep(row(i))) std::copy_n(row(i), width_, row(kept++));
+        cells_.resize(kept * width_);
+    }
     void clear() {
         cells_.clear();
         texts_.clear();
@@ -57,6 +75,7 @@ class Rows {
     uint32_t text_columns_;
     uint32_t real_columns_;
     std::vector<std::string> texts_;
+    size_t shown_from_ = 0, shown_ = SIZE_MAX;
 };
 
 template <int kColumns, int kExtra = 0>

@@ -80,13 +80,15 @@ Limits limits_of(Database& base, Store::Role role) {
     return limits;
 }
 
-constexpr int64_t kEventBytes = 80;
+constexpr int64_t kEventBytes = 80, kClockBytes = 30;
 
 // What a batch adds to the file, at most: a name makes rows of a handle, too.
-int64_t size_of(const Batch& batch) {
+int64_t size_of(const Batch& batch, bool with_samples) {
     int64_t bytes = FileSize::kTransactionBytes;
     for (const Event& event : batch.events)
         bytes += kEventBytes + 4 * static_cast<int64_t>(event.text.size());
+    if (!with_samples) return bytes;
+    bytes += static_cast<int64_t>(batch.clock.size()) * kClockBytes;
     for (const Rows* rows : batch.observed)
         bytes += static_cast<int64_t>(rows->count() * static_cast<size_t>(rows->columns())) * 10;
     return bytes;
@@ -121,8 +123,11 @@ struct Store::Parts {
 
     void translate(const Batch& batch);
     void take(std::span<const Event> events, size_t index);
-    void insert(const Batch& batch, bool keep, bool leave_out);
+    void insert(const Batch& batch, bool keep, bool leave_out, bool with_samples);
     Statement& insertion_of_observed(Rows& rows);
+    bool has_many_samples(const Batch& batch);
+    void write_samples(const Batch& batch);
+    void write_clock(std::span<const ClockPair> pairs);
     void write_rings(const Batch& batch);
     void write_drops(const RingProgress& ring, int64_t seen_ns);
     void write_counts();
@@ -245,7 +250,43 @@ Statement& Store::Parts::insertion_of_observed(Rows& rows) {
     return *insertion;
 }
 
-void Store::Parts::insert(const Batch& batch, bool keep, bool leave_out) {
+// So many that they would not fit: nothing could be written for long.
+bool Store::Parts::has_many_samples(const Batch& batch) {
+    size_t rows = batch.clock.size();
+    for (const Rows* block : batch.observed) rows += block->count();
+    return room.size().is_limited() && rows > room.size().most_slots() / 4;
+}
+
+void Store::Parts::write_clock(std::span<const ClockPair> pairs) {
+    for (const ClockPair& pair : pairs)
+        clock_row.bind(1, pair.mono_ns)
+            .bind(2, static_cast<int64_t>(pair.ticks))
+            .bind(3, pair.real_ns)
+            .step();
+}
+
+// In transactions of their own, some at a time. They stand for themselves, and what comes again is skipped;
+// what totals they add to is written with the batch.
+void Store::Parts::write_samples(const Batch& batch) {
+    const size_t some = room.size().most_slots() / 4;
+    for (size_t from = 0; from < batch.clock.size(); from += some) {
+        room.make(FileSize::kTransactionBytes);
+        base.begin(false);
+        write_clock(batch.clock.subspan(from, std::min(some, batch.clock.size() - from)));
+        base.commit();
+    }
+    for (Rows* rows : batch.observed) {
+        for (size_t from = 0; from < rows->count(); from += some) {
+            room.make(FileSize::kTransactionBytes);
+            base.begin(false);
+            rows->show(from, some);
+            insertion_of_observed(*rows).step();
+            base.commit();
+        }
+    }
+}
+
+void Store::Parts::insert(const Batch& batch, bool keep, bool leave_out, bool with_samples) {
     const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     const bool durable = now_ns - synced_ns >= kSyncEvery_ns;
     base.begin(durable);
@@ -255,15 +296,13 @@ void Store::Parts::insert(const Batch& batch, bool keep, bool leave_out) {
     const auto blocks = tables.all();
     for (size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i]->count() != 0) insertions[i].step();
-    for (Rows* rows : batch.observed)
-        if (rows->count() != 0) insertion_of_observed(*rows).step();
+    for (Rows* rows : batch.observed) {
+        rows->show_all();
+        if (with_samples && rows->count() != 0) insertion_of_observed(*rows).step();
+    }
     rollups.write();
     write_rings(batch);
-    for (const ClockPair& pair : batch.clock)
-        clock_row.bind(1, pair.mono_ns)
-            .bind(2, static_cast<int64_t>(pair.ticks))
-            .bind(3, pair.real_ns)
-            .step();
+    if (with_samples) write_clock(batch.clock);
     write_counts();
     base.commit();
     if (durable) synced_ns = now_ns;
@@ -319,12 +358,15 @@ bool Store::attempt(F&& work) noexcept {
 bool Store::write(const Batch& batch) noexcept {
     const int64_t started_ns = clock_ns(CLOCK_MONOTONIC);
     if (started_ns < not_before_ns_) return false;
+    bool with_samples = true;
     const bool has_room = connect() && attempt([&] {
-                              if (!parts_->room.make(size_of(batch))) leaves_rows_out_ = true;
+                              with_samples = !parts_->has_many_samples(batch);
+                              if (!with_samples) parts_->write_samples(batch);
+                              if (!parts_->room.make(size_of(batch, with_samples))) leaves_rows_out_ = true;
                           });
     const bool done = has_room && attempt([&] {
                           parts_->translate(batch);
-                          parts_->insert(batch, keeps_rows_, leaves_rows_out_);
+                          parts_->insert(batch, keeps_rows_, leaves_rows_out_, with_samples);
                           timed_.written();
                           events_ += batch.events.size();
                       });

@@ -16,7 +16,7 @@ struct Tables {
     RowsOf<9, 1> sync{"sync"};
     RowsOf<14, 1> collective{"collective"};
     RowsOf<7, 1> graph_launch{"graph_launch"};
-    RowsOf<11, 1> memory{"memory"};
+    RowsOf<12, 1> memory{"memory"};
     RowsOf<8, 1> call{"call"};
     RowsOf<10, 1> marker{"marker", 1u << 2, 1u << 7};
     // What is told of time without being an event.

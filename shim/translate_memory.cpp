@@ -120,7 +120,7 @@ void Translator::memory(const Call& call) {
     const int64_t series = series_.id(series_of(call, SeriesKind::memory));
     if (!call.succeeded || address == 0 || kind >= std::size(kKinds)) {
         tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, kNull, kNull, kNull, kNull,
-                           kNull, kNull, call.flags, series);
+                           kNull, kNull, call.flags, kNull, series);
         return;
     }
     const Change change = call.word(1) != 0 ? allocated(call, kind) : freed(call, kind);
@@ -128,7 +128,7 @@ void Translator::memory(const Call& call) {
                        change.bytes, change.counted ? static_cast<int64_t>(change.memory) : 0,
                        change.context == 0 ? kNull : int64_t{change.context},
                        change.counted ? ranges_.held_bytes(change.memory, change.context) : kNull,
-                       change.pool_id, call.flags, series);
+                       change.pool_id, call.flags, change.allocated_ns, series);
 }
 
 Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
@@ -137,23 +137,24 @@ Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
     const bool named_pool = kind == kPool && call.word(2) != 0;
     const int64_t pool = named_pool ? handles_.at(Object::pool, call.word(2), call.enter_ns).id : kNull;
     const uint64_t bytes = call.word(1);
-    ranges_.born(place_of(kind, call.word(0)), {bytes, call.event.exit_ns, kForEver, memory, counted, context,
-                                                streams_.device(context), pool});
-    return {memory, counted, context, static_cast<int64_t>(bytes), pool};
+    ranges_.born(place_of(kind, call.word(0)), {bytes, call.enter_ns, call.event.exit_ns, kForEver, memory,
+                                                counted, context, streams_.device(context), pool});
+    return {memory, counted, context, static_cast<int64_t>(bytes), pool, kNull};
 }
 
 Translator::Change Translator::freed(const Call& call, uint32_t kind) {
     const AddressRange* range = ranges_.died(place_of(kind, call.word(0)), call.enter_ns);
-    if (range == nullptr) return {kKinds[kind].memory, false, call.event.slot.context, kNull, kNull};
-    return {range->memory, range->counted, range->context, -static_cast<int64_t>(range->bytes),
-            range->pool_id};
+    if (range == nullptr) return {kKinds[kind].memory, false, call.event.slot.context, kNull, kNull, kNull};
+    return {range->memory,  range->counted, range->context, -static_cast<int64_t>(range->bytes),
+            range->pool_id, range->enter_ns};
 }
 
 bool Translator::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const {
     const uint32_t kind = (api_traits[api_id % kApis].traits >> 25 & 31) - kFirstKind;
     if (kind >= std::size(kKinds)) return false;
     const AddressRange* range = ranges_.find(place_of(kind, address), kForEver - 1);
-    return range != nullptr && range->died_ns == kForEver && range->since_ns >= enter_ns;
+    return range != nullptr && range->died_ns == kForEver && range->enter_ns <= enter_ns &&
+           enter_ns <= range->enter_ns + kMostMovedNs;
 }
 
 void Translator::load_memory(Database& base) {
@@ -169,9 +170,9 @@ void Translator::load_memory(Database& base) {
         if (bytes < 0)
             ranges_.died(place, rows.number(0));
         else
-            ranges_.born(place, {static_cast<uint64_t>(bytes), rows.number(0) + rows.number(1), kForEver,
-                                 kKinds[kind].memory, kKinds[kind].counted, context, streams_.device(context),
-                                 rows.number(6)});
+            ranges_.born(place, {static_cast<uint64_t>(bytes), rows.number(0),
+                                 rows.number(0) + rows.number(1), kForEver, kKinds[kind].memory,
+                                 kKinds[kind].counted, context, streams_.device(context), rows.number(6)});
     }
     Statement peaks =
         base.prepare("SELECT context_id, kind, pool_id, peak_bytes, reached_ns FROM memory_peak");

@@ -142,6 +142,7 @@ class Translator {
         uint32_t context;
         int64_t bytes;
         int64_t pool_id;
+        int64_t allocated_ns;
     };
     Change allocated(const Call& call, uint32_t kind);
     Change freed(const Call& call, uint32_t kind);

@@ -208,7 +208,8 @@ CREATE TABLE memory (
   context_id INTEGER,
   held_bytes INTEGER,              -- of this kind in this context, after it
   pool_id INTEGER,                 -- handle.id of the pool; NULL: none, or the device's own
-  flags INTEGER
+  flags INTEGER,
+  allocated_ns INTEGER             -- of a free: enter_ns of the allocation, or a few ns less where rows were moved
 );
 
 -- The most that was held at one time. Replaced.

@@ -50,6 +50,7 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
     for part in schema:
         base.executescript(part.read_text(encoding="utf-8"))
     base.execute("PRAGMA journal_mode = WAL")
+    is_newest = base.execute("PRAGMA user_version").fetchone()[0] > 1
 
     def row(table, *values):
         base.execute(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(values))})', values)
@@ -81,9 +82,9 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
     row("sync", now_ns, 500_000, 1, 3, 2, 1, 1, None, 0)
     row("sync", now_ns + 1_000_000, 2_000, 1, 6, 2, 1, 10, None, 0)
     row("collective", now_ns + 2_000_000, 9_000, 1, 1, 4, 1, 0, 250_000, 7, 0, None, 1_000_000, 1, 0)
-    row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0)
+    row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0, *([None] if is_newest else []))
     row("ring_commit", 1, LAUNCHES + COPIES + 4, None, 0, 9, now_ns)
-    if base.execute("PRAGMA user_version").fetchone()[0] > 1:
+    if is_newest:
         row("memory_peak", 1, 4, 0, 1 << 30, now_ns + 3_003_000)
         base.executescript(SUM_UP)
     base.commit()

@@ -9,7 +9,7 @@ using namespace gpushim::shim;
 namespace {
 
 AddressRange range(uint64_t bytes, int64_t since_ns, Memory memory = Memory::device, uint32_t context = 1) {
-    return {bytes, since_ns, kForEver, memory, true, context, 0, kNull};
+    return {bytes, since_ns, since_ns, kForEver, memory, true, context, 0, kNull};
 }
 
 }  // namespace

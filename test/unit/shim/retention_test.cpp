@@ -288,3 +288,60 @@ TEST_CASE("steps that are very many are told together, in the last minute, too",
           "200000|19999900000|100000|100000");
     CHECK(trace.ledger() == "200000|200000|0|0|0|0");
 }
+
+TEST_CASE("samples that have piled up go in by parts", "[retention]") {
+    Trace trace(1, 4 * kMegabyte);
+    Events events;
+    REQUIRE(write_seconds(trace, events, 1, 300));
+    RowsOf<4> nvml("nvml", 1u << 2);
+    for (int64_t i = 0; i < 40'000; ++i) nvml.add(300 * kSecond + i * 1'000'000, 0, nvml.text("power_mw"), i);
+    std::vector<ClockPair> pairs;
+    for (int64_t i = 0; i < 60'000; ++i)
+        pairs.push_back({static_cast<uint64_t>(i), 300 * kSecond + i * 100'000, 5});
+    Rows* const observed[] = {&nvml};
+    const bool written = trace.store().write({{}, {}, pairs, 360 * kSecond, observed});
+    INFO(Store::failure());
+    REQUIRE(written);
+    CHECK(trace.ask("SELECT count(*) FROM nvml") == "40000");
+    nvml.clear();
+    REQUIRE(write_seconds(trace, events, 360, 400));
+    CHECK(size_of(trace) <= 4 * kMegabyte);
+    CHECK(trace.ledger().ends_with("|0|0|0|0"));
+}
+
+TEST_CASE("memory whose addresses are used again and again does not stay", "[retention]") {
+    Trace trace(1, 4 * kMegabyte);
+    Events events;
+    constexpr uint64_t kLive = 500, kBytes = 64;
+    const auto address = [](uint64_t i) { return 0x100000 + i % kLive * 0x1000; };
+    for (uint64_t i = 0; i < 120'000; ++i) {
+        const int64_t ns = kSecond + static_cast<int64_t>(i) * 2'000'000;
+        if (i >= kLive) events.call("cuMemFree_v2", ns, ns + 1, {address(i)});
+        events.call("cuMemAlloc_v2", ns + 1000, ns + 1001, {address(i), kBytes});
+        if (i % 1000 != 999) continue;
+        const bool written = events.write(trace.store());
+        INFO(i << " " << Store::failure());
+        REQUIRE(written);
+    }
+    CHECK(size_of(trace) <= 4 * kMegabyte);
+    CHECK(trace.ask("SELECT peak_bytes FROM v_memory_peak") == std::to_string(kLive * kBytes));
+    trace.open();
+    events.call("cuMemAlloc_v2", 300 * kSecond, 300 * kSecond + 1, {0xffff0000, 1});
+    trace.write(events);
+    CHECK(trace.ask("SELECT held_bytes FROM memory ORDER BY enter_ns DESC LIMIT 1") ==
+          std::to_string(kLive * kBytes + 1));
+    CHECK(trace.ask("SELECT peak_bytes FROM v_memory_peak") == std::to_string(kLive * kBytes + 1));
+    CHECK(trace.ledger().ends_with("|0|0|0|0"));
+}
+
+TEST_CASE("opening it again changes no slot", "[retention]") {
+    Trace trace(1, 4 * kMegabyte);
+    Events events;
+    REQUIRE(write_seconds(trace, events, 1, 25));
+    for (int i = 0; i < 20; ++i) {
+        trace.open();
+        launch(events, 25 * kSecond + i);
+        trace.write(events);
+    }
+    CHECK(trace.ask("SELECT group_concat(slot) FROM kept_slot") == "0,1,2");
+}
