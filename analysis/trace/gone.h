@@ -1,5 +1,5 @@
 // Spans of a trace whose rows are gone: what happened in them is in its totals only. None where no row goes,
-// before schema 3.
+// before schema 2.
 #pragma once
 
 #include "../interval/interval.h"

@@ -7,7 +7,7 @@ PRAGMA user_version = 2;
 
 -- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test),
 -- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),
--- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit),
+-- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit), min_free_bytes,
 -- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in the same ns as another of
 -- their table and stand 1 ns later), names_left_out, functions_left_out (how often one had no place any more
 -- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
@@ -209,7 +209,7 @@ CREATE TABLE memory (
   held_bytes INTEGER,              -- of this kind in this context, after it
   pool_id INTEGER,                 -- handle.id of the pool; NULL: none, or the device's own
   flags INTEGER,
-  allocated_ns INTEGER             -- of a free: enter_ns of the allocation, or a few ns less where rows were moved
+  allocated_ns INTEGER             -- of a free: enter_ns of the allocation, before rows were moved
 );
 
 -- The most that was held at one time. Replaced.

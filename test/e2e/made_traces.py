@@ -82,7 +82,8 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
     row("sync", now_ns, 500_000, 1, 3, 2, 1, 1, None, 0)
     row("sync", now_ns + 1_000_000, 2_000, 1, 6, 2, 1, 10, None, 0)
     row("collective", now_ns + 2_000_000, 9_000, 1, 1, 4, 1, 0, 250_000, 7, 0, None, 1_000_000, 1, 0)
-    row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0, *([None] if is_newest else []))
+    row("memory", now_ns + 3_000_000, 3_000, 1, 5, 0x4000, 1 << 30, 4, 1, 1 << 30, None, 0,
+        *([None] if is_newest else []))
     row("ring_commit", 1, LAUNCHES + COPIES + 4, None, 0, 9, now_ns)
     if is_newest:
         row("memory_peak", 1, 4, 0, 1 << 30, now_ns + 3_003_000)
