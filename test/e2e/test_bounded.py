@@ -307,8 +307,8 @@ class Files(Case):
         off.unlink()
         self.wait_for(lambda: when("resume"))
         rest_ns, resume_ns = when("rest"), when("resume")
-        self.wait_for(lambda: preload.query(trace, f"SELECT count(*) FROM launch WHERE enter_ns > {resume_ns}")
-                      [0][0] > 100)
+        later = f"SELECT count(*) FROM launch WHERE enter_ns > {resume_ns}"
+        self.wait_for(lambda: preload.query(trace, later)[0][0] > 100)
         enough.touch()
         self.finish(started)
         self.assertTrue(before_ns < rest_ns < resume_ns)
