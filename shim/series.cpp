@@ -40,10 +40,7 @@ size_t SeriesList::Hash::operator()(const Series& series) const {
 }
 
 int64_t SeriesList::id(const Series& series) {
-    const size_t hash = static_cast<uint64_t>(series.object * 31 ^ series.stream * 7 ^ series.api ^
-                                              series.flags << 5 ^ series.detail[0]) *
-                            0x9e3779b97f4a7c15 >>
-                        54;
+    const size_t hash = Hash()(series) % kCached;
     Cached& cached = cached_[hash];
     if (cached.id == 0 || cached.series != series) cached = {series, known(series)};
     return cached.id;
