@@ -38,7 +38,8 @@ NO_HOLES := $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
 VISIBILITY := hidden
 objects = $(patsubst %.cpp,$(OBJ)/%.o,$(1))
-sources = $(sort $(wildcard $(addsuffix /*.cpp,$(1))))
+files   = $(sort $(wildcard $(1)))
+sources = $(call files,$(addsuffix /*.cpp,$(1)))
 
 .PHONY: all tests FORCE
 all:
@@ -143,13 +144,37 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
 ANALYZER         := $(BUILD)/gpushim
 ANALYZER_SOURCES := $(call sources,analysis analysis/*)
-ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES))
+# The run's SQL, folder by folder and file by file, as one array of texts.
+RUN_SQL          := $(foreach folder,tables views derive,$(call files,analysis/run/sql/$(folder)/*.sql))
+RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
+$(eval $(call stamp,$(OBJ)/run_sql.list,$(RUN_SQL)))
+$(RUN_SQL_SOURCE): $(RUN_SQL) $(OBJ)/run_sql.list
+	@mkdir -p $(@D)
+	@{ echo '#include "analysis/run/run_db.h"'; echo 'namespace gpushim::analysis {'; \
+	   echo 'const SqlFile kRunSql[] = {'; \
+	   for file in $(RUN_SQL); do printf '{"%s", R"sql(' "$${file#analysis/run/sql/}"; cat "$$file"; \
+	   printf ')sql"},\n'; done; \
+	   echo '}; const size_t kRunSqlFiles = sizeof kRunSql / sizeof *kRunSql; }'; } > $@
+$(OBJ)/analysis/run_sql.o: $(RUN_SQL_SOURCE) $(BUILD)/compile.flags
+	@$(COMPILE) -fvisibility=hidden -c $< -o $@
+# What importers begin a trace with: the shim's own schema.
+TRACE_SCHEMA        := $(addprefix shim/schema/,tables.sql views.sql totals.sql)
+TRACE_SCHEMA_SOURCE := $(OBJ)/analysis/trace_schema.cpp
+$(TRACE_SCHEMA_SOURCE): $(TRACE_SCHEMA)
+	@mkdir -p $(@D)
+	@{ echo 'namespace gpushim::analysis { extern const char kTraceSchema[]; const char kTraceSchema[] ='; \
+	   for file in $(TRACE_SCHEMA); do printf 'R"sql('; cat "$$file"; printf ')sql"\n'; done; \
+	   echo '; }'; } > $@
+$(OBJ)/analysis/trace_schema.o: $(TRACE_SCHEMA_SOURCE) $(BUILD)/compile.flags
+	@$(COMPILE) -fvisibility=hidden -c $< -o $@
+ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES)) \
+                    $(if $(ANALYZER_SOURCES),$(addprefix $(OBJ)/analysis/,run_sql.o trace_schema.o))
 OBJECTS          += $(ANALYZER_OBJECTS)
 $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
 $(ANALYZER): $(ANALYZER_OBJECTS) $(OBJ)/analysis.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
-	@$(LINK) -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) -l:libsqlite3.a -lm -ldl
+	@$(LINK) -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) -l:libsqlite3.a -l:libz.a -lm -ldl
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.
@@ -167,7 +192,7 @@ $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(UNIT_ANALYZER
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
-	    -l:libsqlite3.a -lm -ldl -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
+	    -l:libsqlite3.a -l:libz.a -lm -ldl -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
 BENCH          := $(BUILD)/bench
@@ -175,6 +200,11 @@ LTTNG          := $(firstword $(wildcard $(addsuffix /lttng/tracepoint.h,/usr/in
 BENCH_PROGRAMS := call_cost load start $(if $(LTTNG),lttng_pair)
 BENCH_FILES    := $(addprefix $(BENCH)/,null/libcuda.so.1 idle_preload.so $(BENCH_PROGRAMS))
 OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver idle_preload $(BENCH_PROGRAMS))
+BENCH_FILES    += $(BENCH)/sweep
+OBJECTS        += $(OBJ)/test/bench/sweep.o
+$(BENCH)/sweep: $(OBJ)/test/bench/sweep.o $(UNIT_ANALYZER) $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@$(LINK) -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
 $(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $<

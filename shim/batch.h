@@ -58,8 +58,11 @@ struct Batch {
     std::span<const Event> events;  // by thread in order of enter; between threads in any
     std::span<const RingProgress> rings;
     std::span<const ClockPair> clock;
-    int64_t watermark_ns;                  // no later launch, copy or memset starts before this
-    std::span<Rows* const> observed = {};  // rows of tables that no event makes (observer.h)
+    int64_t watermark_ns;  // no later launch, copy or memset starts before this
+    // Rows of tables that no event makes (observer.h). Those that go in by a transaction before are taken out
+    // of their block.
+    std::span<Rows* const> observed = {};
+    uint64_t samples_left_out = 0;  // of these, since the last batch that was written
 };
 
 }  // namespace gpushim::shim

@@ -16,6 +16,9 @@
 namespace gpushim::shim {
 namespace {
 
+// A write was refused since the last transaction was begun. SQLite says the same of a limit of ours.
+constinit bool disk_is_full = false;
+
 int check(sqlite3* base, int code) {
     if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return code;
     const char* text = base != nullptr ? sqlite3_errmsg(base) : sqlite3_errstr(code);
@@ -43,7 +46,9 @@ ssize_t write_within(int descriptor, const void* bytes, size_t size, off64_t off
         errno = ENOSPC;
         return -1;
     }
-    return pwrite64(descriptor, bytes, size, offset);
+    const ssize_t written = pwrite64(descriptor, bytes, size, offset);
+    if (written < 0 && (errno == ENOSPC || errno == EDQUOT)) disk_is_full = true;
+    return written;
 }
 
 constinit bool configured = false;
@@ -205,7 +210,12 @@ bool DatabaseError::needs_rollback() const {
     return code_ == SQLITE_READONLY_ROLLBACK || code_ == SQLITE_READONLY_RECOVERY;
 }
 
-bool DatabaseError::is_full() const { return (code_ & 0xff) == SQLITE_FULL; }
+DatabaseError::DatabaseError(int code, const std::string& what)
+    : std::runtime_error(what), code_(code), by_disk_(disk_is_full) {}
+
+bool DatabaseError::is_full() const { return (code_ & 0xff) == SQLITE_FULL && !by_disk_; }
+bool DatabaseError::is_of_disk() const { return by_disk_; }
+bool DatabaseError::is_there_already() const { return (code_ & 0xff) == SQLITE_CONSTRAINT; }
 bool DatabaseError::is_busy() const { return (code_ & 0xff) == SQLITE_BUSY; }
 
 Statement::Statement(sqlite3* base, std::string_view sql) : base_(base) {
@@ -345,6 +355,7 @@ void Database::begin(bool durable) {
     if (wal_ && durable != durable_)
         run(durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     durable_ = durable;
+    disk_is_full = false;
     run("BEGIN IMMEDIATE");
 }
 
@@ -352,6 +363,7 @@ void Database::commit() { run("COMMIT"); }
 
 // Whoever reads keeps the log from being begun anew. They are not waited for: the rings fill meanwhile.
 bool Database::empty_log() {
+    disk_is_full = false;
     sqlite3_busy_timeout(base_.get(), 0);
     const int code =
         sqlite3_wal_checkpoint_v2(base_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);

@@ -21,11 +21,14 @@ struct sqlite3_stmt;
 namespace gpushim::shim {
 
 struct DatabaseError : std::runtime_error {
-    DatabaseError(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
-    bool needs_rollback() const;  // only a writer can read it: somebody was killed in the middle of writing
-    bool is_full() const;         // of the disk, or of the size it may have
-    bool is_busy() const;         // somebody else is at it
+    DatabaseError(int code, const std::string& what);
+    bool needs_rollback() const;    // only a writer can read it: somebody was killed in the middle of writing
+    bool is_full() const;           // of the size it may have
+    bool is_of_disk() const;        // there was no space on it, whatever failed by that
+    bool is_busy() const;           // somebody else is at it
+    bool is_there_already() const;  // a row of that key
     int code_;
+    bool by_disk_;
 };
 
 // A prepared statement; parameters and columns by position, parameters from 1.

@@ -46,10 +46,21 @@ bool has_memory(const Ring& ring) {
 
 }  // namespace
 
+void KeptPairs::add(const ClockPair& pair) {
+    if (!pairs_.empty() && pair.mono_ns - last_ns_ < kEveryNs) return;
+    if (pairs_.size() >= kMost) {
+        size_t kept = 0;
+        for (size_t i = 0; i < pairs_.size(); i += 2) pairs_[kept++] = pairs_[i];
+        pairs_.resize(kept);
+    }
+    pairs_.push_back(pair);
+    last_ns_ = pair.mono_ns;
+}
+
 Drain::Drain(ClockKind clock, const ClockPair& first)
     : clock_(clock), events_(std::make_unique_for_overwrite<Event[]>(kMostEvents)) {
     map_.add(first);
-    pairs_.push_back(first);
+    pairs_.add(first);
 }
 
 void Drain::scan(bool ending) {
@@ -206,7 +217,7 @@ void Drain::note_drops(const RingHeader& header, Cursor& cursor) {
 void Drain::map_times() {
     const ClockPair now = read_pair(clock_);
     map_.add(now);
-    keep_pair(now);
+    pairs_.add(now);
     for (; mapped_ < count_; ++mapped_) {
         Event& event = events_[mapped_];
         if (event.enter_ns == kNotMapped) event.enter_ns = map_.mono_ns(event.slot.enter);
@@ -223,13 +234,6 @@ void Drain::map_times() {
     }
 }
 
-// One a tenth of a second is stored; all are there for recovery.
-void Drain::keep_pair(const ClockPair& pair) {
-    if (!pairs_.empty() && pair.mono_ns - last_pair_ns_ < kPairEveryNs) return;
-    pairs_.push_back(pair);
-    last_pair_ns_ = pair.mono_ns;
-}
-
 void Drain::put_anchor(RingHeader& header, const ClockPair& pair) {
     const uint32_t count = header.anchor_count.load(std::memory_order_relaxed);
     header.anchors[count % kAnchors] = {pair.ticks, pair.mono_ns, pair.real_ns};
@@ -242,7 +246,7 @@ Batch Drain::batch() {
     for (Ring& ring : all_rings())
         if (has_memory(ring)) report(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) report(*process_ring(), process_cursor_);
-    return {{events_.get(), count_}, progress_, pairs_, watermark_.ns()};
+    return {{events_.get(), count_}, progress_, pairs_.all(), watermark_.ns()};
 }
 
 void Drain::report(const RingHeader& header, Cursor& cursor) {

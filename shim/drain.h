@@ -37,10 +37,24 @@ class Watermark {
     int64_t settling_since_ns_ = 0;
 };
 
+// Readings of the clocks that are to be stored: one a tenth of a second, all are there for recovery. Where
+// nothing can be written for minutes every second one of those that wait will do.
+class KeptPairs {
+  public:
+    static constexpr size_t kMost = 4096;
+    void add(const ClockPair& pair);
+    const std::vector<ClockPair>& all() const { return pairs_; }
+    void clear() { pairs_.clear(); }
+
+  private:
+    static constexpr int64_t kEveryNs = 100'000'000;
+    std::vector<ClockPair> pairs_;
+    int64_t last_ns_ = INT64_MIN / 2;
+};
+
 class Drain {
   public:
     static constexpr size_t kMostEvents = 32768;
-    static constexpr int64_t kPairEveryNs = 100'000'000;
 
     Drain(ClockKind clock, const ClockPair& first);
 
@@ -92,7 +106,6 @@ class Drain {
     std::string_view text_after(const Ring& ring, uint64_t position, uint64_t length);
     void note_drops(const RingHeader& header, Cursor& cursor);
     void map_times();
-    void keep_pair(const ClockPair& pair);
     static void put_anchor(RingHeader& header, const ClockPair& pair);
     void report(const RingHeader& header, Cursor& cursor);
     Cursor& cursor_of(const Ring& ring);
@@ -108,9 +121,8 @@ class Drain {
     uint64_t until_ = 0;      // ticks: what begins later comes with the next scan
     bool cut_short_ = false;  // events are left in the rings because there was no place for them
     double fullest_ = 0;
-    int64_t last_pair_ns_ = INT64_MIN / 2;
     std::deque<std::string> texts_;
-    std::vector<ClockPair> pairs_;
+    KeptPairs pairs_;
     std::vector<RingProgress> progress_;
     std::vector<Ring*> order_;  // those in use, the older of a thread's before the newer
     Cursor cursors_[kMaxRings];

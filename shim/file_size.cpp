@@ -14,6 +14,8 @@ constexpr int64_t kIndexBytes = 64 * 1024;  // of a log of at most 8000 pages
 constexpr int64_t kLeastLogBytes = 384 * 1024;
 constexpr int64_t kMostLogBytes = 16 << 20;
 constexpr int64_t kReserveBytes = 16 * kPageBytes;
+constexpr int64_t kMostTotalsReserve = 4 << 20;
+constexpr int64_t kPartForTotals = 16;
 
 // An eighth: a smaller log is put into the database more often.
 int64_t log_bytes_of(const Limits& limits) {
@@ -93,7 +95,14 @@ int64_t FileSize::most_bytes() {
 int64_t FileSize::used_bytes() { return (only_number(pages_) - only_number(free_pages_)) * kPageBytes; }
 
 bool FileSize::is_short_of(int64_t need_bytes) {
-    return is_limited() && used_bytes() + need_bytes + kReserveBytes > pages_bytes_;
+    const int64_t for_totals = std::clamp(pages_bytes_ / kPartForTotals, kReserveBytes, kMostTotalsReserve);
+    return is_limited() && used_bytes() + need_bytes + kReserveBytes + for_totals > pages_bytes_;
+}
+
+// A size that is hardly more than an empty trace has none.
+bool FileSize::takes_of_reserve(int64_t used_before_bytes) {
+    const int64_t most_bytes = pages_bytes_ - kReserveBytes;
+    return is_limited() && used_before_bytes <= most_bytes && used_bytes() > most_bytes;
 }
 
 }  // namespace gpushim::shim

@@ -19,6 +19,13 @@ struct Limits {
     int64_t min_free_bytes;  // of the disk
 };
 
+// What of a batch goes into the trace.
+enum class Share : uint8_t {
+    rows,    // all of it
+    totals,  // events are summed up, and counted as summarised
+    counts,  // events are counted as dropped: `size`
+};
+
 // Nothing can be written now: what happens stays in the rings, and what does not fit there counts as lost for
 // this reason.
 struct NoRoom : std::runtime_error {
@@ -40,8 +47,11 @@ class FileSize {
     void expect(int64_t need_bytes);
     // What a transaction's log may take: what is more will fail.
     int64_t most_bytes();
-    // So much that rows may take is not left, with a reserve.
+    // So much that rows may take is not left: they leave a reserve for totals.
     bool is_short_of(int64_t need_bytes);
+    // Totals leave one, too, for how far the rings are and what was lost. After `used_before` this
+    // transaction takes of it.
+    bool takes_of_reserve(int64_t used_before_bytes);
     int64_t used_bytes();  // of the database's pages
     int64_t room_bytes() const { return pages_bytes_; }
     bool is_limited() const { return limits_.max_bytes != 0; }

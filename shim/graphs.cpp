@@ -8,15 +8,18 @@ namespace {
 constexpr size_t kStatesRemembered = 16;
 
 // Which state was current when the trace ends: the one of the newest launch, unless something has changed
-// since. Before the first launch, the one that it was made with.
+// since. Before the first launch, the one that it was made with. Where rows are gone since then, nobody
+// knows.
 constexpr const char* kCurrentRows =
     "WITH launched AS (SELECT g.handle_id, l.graph_id, max(l.enter_ns) AS at_ns FROM graph_launch l"
     "   JOIN graph g ON g.id = l.graph_id GROUP BY g.handle_id),"
     " changed AS (SELECT k.target_id AS handle_id, max(k.enter_ns) AS at_ns FROM call k"
     "   JOIN api a ON a.id = k.api_id WHERE a.kind = 'graph' AND k.flags & 6 = 0 GROUP BY k.target_id)"
     " SELECT g.handle_id, coalesce(l.graph_id, max(g.id)) FROM graph g"
+    " LEFT JOIN handle h ON h.id = g.handle_id"
     " LEFT JOIN launched l ON l.handle_id = g.handle_id LEFT JOIN changed c ON c.handle_id = g.handle_id"
-    " WHERE c.at_ns IS NULL OR c.at_ns < l.at_ns GROUP BY g.handle_id";
+    " WHERE (c.at_ns IS NULL OR c.at_ns < l.at_ns) AND NOT EXISTS (SELECT 1 FROM summarised s"
+    "   WHERE s.until_ns > coalesce(l.at_ns, h.born_ns, 0)) GROUP BY g.handle_id";
 
 }  // namespace
 
@@ -70,10 +73,22 @@ void Graphs::telling_ends(int64_t thread, Life& exec, uint64_t below, uint64_t c
     row(exec);
 }
 
+// Of no graph.
+int64_t Graphs::other_row() {
+    ++left_out_;
+    if (other_id_ != kNull) return other_id_;
+    tables_.graph.add(++last_id_, 0, kNull, kNull, kNull, kNull, kNull);
+    return other_id_ = last_id_;
+}
+
 int64_t Graphs::add_row(const Life& exec, const std::optional<GraphTotals>& totals) {
     const auto count = [&totals](GraphNode kind) {
         return totals ? totals->of[static_cast<size_t>(kind)] : kNull;
     };
+    if (rows_ >= most_rows_ || kernels_ + (totals ? totals->kernels.size() : 0) > most_kernels_)
+        return other_row();
+    ++rows_;
+    if (totals) kernels_ += totals->kernels.size();
     tables_.graph.add(++last_id_, exec.id, count(GraphNode::kernel), count(GraphNode::copy),
                       count(GraphNode::memset), count(GraphNode::other), totals ? totals->bytes : kNull);
     if (totals)
@@ -95,9 +110,14 @@ int64_t Graphs::row(Life& exec) {
 }
 
 void Graphs::load(Database& base, Handles& handles) {
-    Statement last = base.prepare("SELECT coalesce(max(id), 0) FROM graph");
+    Statement last = base.prepare(
+        "SELECT coalesce(max(id), 0), count(*), min(id) FILTER (WHERE handle_id = 0),"
+        " (SELECT count(*) FROM graph_kernel) FROM graph");
     last.step();
     last_id_ = last.number(0);
+    rows_ = static_cast<size_t>(last.number(1));
+    other_id_ = last.number(2);
+    kernels_ = static_cast<size_t>(last.number(3));
     auto lives = handles.by_id();
     Statement rows = base.prepare(kCurrentRows);
     while (rows.step())

@@ -17,7 +17,9 @@ namespace gpushim::shim {
 
 class Graphs {
   public:
-    explicit Graphs(Tables& tables) : tables_(tables) {}
+    // Of more states, or kernels in them, contents are not recorded: they all share one row.
+    Graphs(Tables& tables, size_t most_rows, size_t most_kernels)
+        : tables_(tables), most_rows_(most_rows), most_kernels_(most_kernels) {}
     void load(Database& base, Handles& handles);
 
     void instantiated(Life& exec);
@@ -31,6 +33,12 @@ class Graphs {
 
     // Of its present state.
     int64_t row(Life& exec);
+    // A row of a graph that has ended.
+    void is_gone(size_t kernels) {
+        --rows_;
+        kernels_ -= kernels;
+    }
+    uint64_t left_out() const { return left_out_; }  // states that had no row of their own
 
   private:
     struct State {
@@ -44,9 +52,14 @@ class Graphs {
         std::vector<uint64_t> inside;  // the child graphs' nodes around what comes next
         uint64_t count = 0;
     };
+    int64_t other_row();
     int64_t add_row(const Life& exec, const std::optional<GraphTotals>& totals);
 
     Tables& tables_;
+    const size_t most_rows_, most_kernels_;
+    size_t rows_ = 0, kernels_ = 0;
+    int64_t other_id_ = kNull;
+    uint64_t left_out_ = 0;
     std::unordered_map<int64_t, State> states_;      // by handle.id
     std::unordered_map<int64_t, Telling> tellings_;  // by thread
     int64_t last_id_ = 0;

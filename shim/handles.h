@@ -73,7 +73,7 @@ struct Life {
 class Handles {
   public:
     // Of more functions than that at a time, one stands for all others.
-    explicit Handles(Tables& tables, size_t most_functions = kMostFunctions)
+    explicit Handles(Tables& tables, size_t most_functions = 65536)
         : tables_(tables), most_functions_(most_functions) {}
     void load(Database& base);
 
@@ -111,7 +111,6 @@ class Handles {
         }
     };
     static Key key_of(Object object, uint64_t handle);
-    static constexpr size_t kMostFunctions = 65536;
     Life& make(Object object, uint64_t handle, int64_t since_ns);
     static bool is_code(Object object);
     static int64_t remembered_from(Database& base);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "caps.h"
 #include "config.h"
 #include "context_harvest.h"
 #include "contexts.h"
@@ -86,7 +87,7 @@ class Harvest : public Observer {
     std::map<uint32_t, int64_t> devices_;  // of contexts
     std::vector<TimedOperation> timed_;    // not yet given to their contexts
     int64_t unknown_ns_ = INT64_MAX;       // from then on there are operations whose times may still come
-    LevelErrors errors_;
+    LevelErrors errors_{caps_of(config.max_bytes).level_errors};
     WindowRows windows_;
     RowsOf<4, 1> launch_{"launch_device"};
     RowsOf<4, 1> copy_{"copy_device"};

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 
 #include "hooks/api.h"
@@ -12,13 +13,14 @@ namespace {
 
 constexpr std::string_view kOther = "(other)";
 constexpr size_t kLongestMangled = 16384;  // the demangler's time grows faster than the name
+constexpr size_t kLongestReadable = 16384;
 
 std::string demangled(const std::string& text) {
     if (!text.starts_with("_Z") || text.size() > kLongestMangled) return {};
     int status = 0;
     const std::unique_ptr<char, void (*)(void*)> name(
         abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), std::free);
-    return status == 0 && name != nullptr ? name.get() : "";
+    return status == 0 && name != nullptr && std::strlen(name.get()) <= kLongestReadable ? name.get() : "";
 }
 
 int64_t or_null(uint64_t value) { return value == 0 ? kNull : static_cast<int64_t>(value); }
@@ -112,13 +114,27 @@ int64_t Shapes::id(const Shape& shape) {
     if (const auto found = ids_.find(shape); found != ids_.end()) return found->second;
     if (ids_.size() < most_) return add(shape);
     ++left_out_;
-    const Shape alike = {shape.handle_id, shape.api, 0, 0, 0, 0};
+    Shape alike = {shape.handle_id, shape.api, 0, 0, 0, 0};
+    if (const auto found = ids_.find(alike); found != ids_.end()) return found->second;
+    if (ids_.size() < most_ + most_ / 2) return add(alike);
+    alike.handle_id = kNull;
     const auto found = ids_.find(alike);
     return found != ids_.end() ? found->second : add(alike);
 }
 
+void Shapes::remember(const Shape& shape, int64_t id) {
+    shapes_[id] = &ids_.try_emplace(shape, id).first->first;
+}
+
+void Shapes::forget(int64_t id) {
+    const auto found = shapes_.find(id);
+    if (found == shapes_.end()) return;
+    ids_.erase(*found->second);
+    shapes_.erase(found);
+}
+
 int64_t Shapes::add(const Shape& shape) {
-    ids_.try_emplace(shape, ++last_id_);
+    remember(shape, ++last_id_);
     const uint64_t grid = shape.grid, block = shape.block, cluster = shape.cluster;
     const bool known = grid != 0 || block != 0;
     const auto part = [](bool there, uint64_t word, int shift, uint64_t mask) {
@@ -140,9 +156,9 @@ void Shapes::load(Database& base) {
         " cluster_x | (cluster_y << 16) | (cluster_z << 32), attributes FROM shape ORDER BY id");
     while (rows.step()) {
         last_id_ = rows.number(0);
-        ids_.try_emplace(Shape{rows.number(1), rows.number(2), or_zero(rows.number(3)),
-                               or_zero(rows.number(4)), or_zero(rows.number(5)), or_zero(rows.number(6))},
-                         last_id_);
+        remember(Shape{rows.number(1), rows.number(2), or_zero(rows.number(3)), or_zero(rows.number(4)),
+                       or_zero(rows.number(5)), or_zero(rows.number(6))},
+                 last_id_);
     }
 }
 

@@ -67,24 +67,29 @@ struct Shape {
     bool operator==(const Shape&) const = default;
 };
 
-// Beyond so many, launches of a function are all alike: their geometry is not recorded.
+// Beyond so many, launches of a function are all alike: their geometry is not recorded. Beyond half as many
+// more their function is not either (the totals have it): programs that load code again and again have no end
+// of functions.
 class Shapes {
   public:
     explicit Shapes(Tables& tables, size_t most = 65536) : tables_(tables), most_(most) {}
     void load(Database& base);
     uint64_t left_out() const { return left_out_; }  // how often a geometry was not
     int64_t id(const Shape& shape);
+    void forget(int64_t id);  // its row is gone
 
   private:
     struct Hash {
         size_t operator()(const Shape& shape) const;
     };
     int64_t add(const Shape& shape);
+    void remember(const Shape& shape, int64_t id);
 
     Tables& tables_;
     const size_t most_;
     uint64_t left_out_ = 0;
     std::unordered_map<Shape, int64_t, Hash> ids_;
+    std::unordered_map<int64_t, const Shape*> shapes_;  // by id
     int64_t last_id_ = 0;
 };
 

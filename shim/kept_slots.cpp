@@ -22,6 +22,15 @@ int64_t floor_of(int64_t ns) { return (ns >= 0 ? ns : ns - (kSlotNs - 1)) / kSlo
 int64_t KeptSlots::number_of(int64_t mono_ns) const { return floor_of(mono_ns + offset_ns_); }
 int64_t KeptSlots::begin_of(int64_t number) const { return number * kSlotNs - offset_ns_; }
 
+// The rows of a slot are those from its from_ns on.
+bool KeptSlots::has_rows_in(int64_t from_ns, int64_t until_ns) const {
+    const int64_t last = number_of(until_ns);
+    for (auto slot = slots_.lower_bound(number_of(from_ns)); slot != slots_.end() && slot->first <= last;
+         ++slot)
+        if (slot->second.from_ns < end_of(slot->first) && slot->second.from_ns <= until_ns) return true;
+    return false;
+}
+
 KeptSlot& KeptSlots::at(int64_t mono_ns) {
     const int64_t number = number_of(mono_ns);
     changed_.insert(number);

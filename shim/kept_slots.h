@@ -55,6 +55,8 @@ class KeptSlots {
     // kNone: there is nothing at all, but `not_this`.
     int64_t least_worth(int64_t not_this = kNone) const;
 
+    bool has_rows_in(int64_t from_ns, int64_t until_ns) const;
+
     const std::map<int64_t, KeptSlot>& all() const { return slots_; }
     std::map<int64_t, KeptSlot>& all() { return slots_; }
     std::set<int64_t>& changed() { return changed_; }

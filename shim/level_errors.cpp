@@ -47,7 +47,12 @@ int64_t LevelErrors::find(const OperationTimes& times, int events, Steps steps) 
                      rounded_up(times.end_high_ns - times.end_ns, steps),
                      rounded_up(times.likely_ns, steps),
                      events};
-    if (const auto found = ids_.find(key); found != ids_.end()) return found->second;
+    Cached& place = cached(key);
+    if (place.key == key) return place.id;
+    if (const auto found = ids_.find(key); found != ids_.end()) {
+        place = {key, found->second};
+        return found->second;
+    }
     if (steps != this->steps()) return 0;
     ids_.emplace(key, ++last_id_);
     rows.add(last_id_, rows.text("events"), key[0], key[1], key[2], key[3], key[4], key[5], key[6]);

@@ -32,11 +32,18 @@ class LevelErrors {
     struct Hash {
         size_t operator()(const Key& key) const;
     };
+    struct Cached {
+        Key key = {-1};
+        int64_t id = 0;
+    };
+    static constexpr size_t kCached = 256;
+    Cached& cached(const Key& key) { return cached_[Hash()(key) % kCached]; }
     int64_t find(const OperationTimes& times, int events, Steps steps);
     Steps steps() const;
 
     const size_t most_;
     std::unordered_map<Key, int64_t, Hash> ids_;
+    std::array<Cached, kCached> cached_;  // operations are alike
     int64_t last_id_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "observers.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "harvest.h"
 #include "host_sampler.h"
@@ -11,6 +12,7 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kNeverNs = INT64_MAX;
+constexpr const char* kRepeated[] = {"nvml", "device_clock", "window"};
 
 // Null: nothing to observe here. In this order they look.
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
@@ -31,7 +33,20 @@ Observers::Observers(std::span<const Device> devices) {
 int64_t Observers::look(const Moment& now) {
     int64_t next_ns = kNeverNs;
     for (const auto& observer : all_) next_ns = std::min(next_ns, observer->look(now));
+    give_up_oldest();
     return next_ns;
+}
+
+// Of what is measured again and again. The others are as many as the events that were written, or sums.
+void Observers::give_up_oldest() {
+    for (Rows* rows : rows()) {
+        const bool is_repeated = std::ranges::any_of(
+            kRepeated, [&](const char* table) { return std::strcmp(table, rows->table()) == 0; });
+        if (!is_repeated || rows->count() < kMostRows) continue;
+        rows->erase_first(kMostRows / 2);
+        rows->drop_texts();
+        left_out_ += kMostRows / 2;
+    }
 }
 
 std::span<Rows* const> Observers::rows() {
@@ -47,6 +62,7 @@ bool Observers::have_rows() {
 
 void Observers::stored(std::span<const Event> events, std::span<const TimedOperation> timed) {
     for (Rows* rows : rows()) rows->clear();
+    left_out_ = 0;
     for (const auto& observer : all_) observer->stored(events, timed);
 }
 

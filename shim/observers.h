@@ -21,10 +21,17 @@ class Observers {
     bool have_rows();
     // It is in the trace, with all rows().
     void stored(std::span<const Event> events, std::span<const TimedOperation> timed);
+    // Rows that were given up since then, because nothing could be written for long.
+    uint64_t left_out() const { return left_out_; }
+
+    static constexpr size_t kMostRows = 16384;  // that wait, of a table
 
   private:
+    void give_up_oldest();
+
     std::vector<std::unique_ptr<Observer>> all_;
     std::vector<Rows*> rows_;
+    uint64_t left_out_ = 0;
 };
 
 }  // namespace gpushim::shim

@@ -1,6 +1,7 @@
 #include "own_cost.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -12,6 +13,11 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kRateAfterNs = 1'000'000;
+constexpr size_t kMostRows = 16384;  // that wait
+
+// Of a core, for our own threads; of what they take without windows; and how many rows a timed operation is
+// worth.
+constexpr double kOwnShare = 0.02, kOwnPart = 0.25, kTimedRows = 1.5;
 
 constinit int64_t harvest_ns = 0;
 
@@ -82,13 +88,16 @@ void OwnCost::measure(const ClockPair& now, bool is_open) {
 
 void OwnCost::take_ring(const Ring& ring, Seen& seen, bool is_open) {
     const RingHeader& header = *ring.header;
-    if (seen.ring_id != header.ring_id) seen = {header.ring_id, 0, 0, 0};
+    if (seen.ring_id != header.ring_id) seen = {header.ring_id};
     // Relaxed: counts that order nothing. What a `timed` slot takes is in own_ticks.
     const Seen newest = {
         header.ring_id,
         header.head.load(std::memory_order_relaxed) - header.timed.load(std::memory_order_relaxed),
-        header.own_ticks.load(std::memory_order_relaxed), header.host_ticks.load(std::memory_order_relaxed)};
+        header.own_ticks.load(std::memory_order_relaxed), header.host_ticks.load(std::memory_order_relaxed),
+        header.timed.load(std::memory_order_relaxed)};
     const uint64_t events = newest.events > seen.events ? newest.events - seen.events : 0;
+    work_.events += events;
+    work_.timed += newest.timed - seen.timed;
     const double device_ns = static_cast<double>(newest.own_ticks - seen.own_ticks) * ns_per_tick_;
     const double host_ns = static_cast<double>(newest.host_ticks - seen.host_ticks) * ns_per_tick_;
     seen = newest;
@@ -123,10 +132,19 @@ void OwnCost::add_row() {
         thread.second = {};
     }
     const int64_t writer_ns = clock_ == kTestClock ? harvest_ns : clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    rows_.add(now_.mono_ns, now_.mono_ns - row_ns_, all.events,
-              rounded(static_cast<double>(all.events) * event_ns_), rounded(all.device_ns),
-              rounded(all.host_ns), rounded(most_ns), harvest_ns - harvest_before_ns_,
-              writer_ns - writer_before_ns_);
+    // Nothing is written, for hours: the newest row is of all the time since.
+    const int64_t* const last = rows_.count() >= kMostRows ? rows_.row(rows_.count() - 1) : nullptr;
+    const auto sum = [&](int column, int64_t more) { return last == nullptr ? more : last[column] + more; };
+    const std::array<int64_t, 8> sums = {sum(1, now_.mono_ns - row_ns_),
+                                         sum(2, static_cast<int64_t>(all.events)),
+                                         sum(3, rounded(static_cast<double>(all.events) * event_ns_)),
+                                         sum(4, rounded(all.device_ns)),
+                                         sum(5, rounded(all.host_ns)),
+                                         sum(6, rounded(most_ns)),
+                                         sum(7, harvest_ns - harvest_before_ns_),
+                                         sum(8, writer_ns - writer_before_ns_)};
+    if (last != nullptr) rows_.erase_last();
+    rows_.add(now_.mono_ns, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]);
     harvest_before_ns_ = harvest_ns;
     writer_before_ns_ = writer_ns;
     row_ns_ = now_.mono_ns;
@@ -149,9 +167,23 @@ double OwnCost::usual_ns_per_event() const {
     return most_ns;
 }
 
+// Device times of an operation take us longer than its row: windows may take what that leaves of kOwnShare,
+// or a part of what the rows take where these alone are more.
+std::optional<ThreadLoad> OwnCost::take_own_load(double span_ns, double budget_share) {
+    const Work work = work_;
+    const int64_t now_ns = clock_ == kTestClock ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID) + harvest_ns;
+    work_ = {0, 0, now_ns};
+    const double rows = static_cast<double>(work.events) + kTimedRows * static_cast<double>(work.timed);
+    if (now_ns == 0 || work.events == 0) return {};
+    const double always =
+        static_cast<double>(now_ns - work.ns_before) / rows * static_cast<double>(work.events) / span_ns;
+    const double left = std::max(kOwnShare - always, kOwnPart * always);
+    return ThreadLoad{0, kTimedRows * always * budget_share / left};
+}
+
 // A thread's own pace is what it does in the time that our events leave it: so an open window, which slows it
 // down, and a closed one say the same of it.
-std::vector<ThreadLoad> OwnCost::take_loads() {
+std::vector<ThreadLoad> OwnCost::take_loads(double budget_share) {
     const auto span_ns = static_cast<double>(std::max<int64_t>(1, now_.mono_ns - loads_ns_));
     loads_ns_ = now_.mono_ns;
     mark();
@@ -171,6 +203,7 @@ std::vector<ThreadLoad> OwnCost::take_loads() {
         return thread.lately.events == 0 && thread.second.events == 0 && thread.second.device_ns == 0;
     });
     for (auto& [number, thread] : threads_) thread.lately = {};
+    if (const auto own = take_own_load(span_ns, budget_share)) loads.push_back(*own);
     return loads;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "clock.h"
@@ -32,8 +33,9 @@ class OwnCost {
     int64_t busiest_ns() const { return busiest_ns_; }
     void mark();
 
-    // By thread, since the last call.
-    std::vector<ThreadLoad> take_loads();
+    // By thread, since the last call; what our own threads take stands among them as if it were the
+    // program's, measured against `budget_share` as it is against what they may take.
+    std::vector<ThreadLoad> take_loads(double budget_share);
 
     double event_ns() const { return event_ns_; }
     Rows& rows() { return rows_; }
@@ -57,12 +59,19 @@ class OwnCost {
         uint64_t events = 0;
         uint64_t own_ticks = 0;
         uint64_t host_ticks = 0;
+        uint64_t timed = 0;
+    };
+    // What our threads have done since the last loads.
+    struct Work {
+        uint64_t events = 0, timed = 0;
+        int64_t ns_before = 0;
     };
 
     void take_ring(const Ring& ring, Seen& seen, bool is_open);
     void add_row();
     double paid_ns(const Amount& amount) const;
     double usual_ns_per_event() const;
+    std::optional<ThreadLoad> take_own_load(double span_ns, double budget_share);
 
     ClockKind clock_;
     ClockPair first_;
@@ -77,6 +86,7 @@ class OwnCost {
     int64_t writer_before_ns_ = 0;
     std::map<uint32_t, Thread> threads_;
     std::array<Seen, kMaxRings> seen_;
+    Work work_;
     RowsOf<9> rows_{"cost"};
 };
 

@@ -147,8 +147,8 @@ void recover_rings(const std::string& path, const Rings& rings) {
     if (store == nullptr) throw std::runtime_error(path + ": " + Store::failure());
     RecoveryBatches batches(list.all(), of_rings, store->most_slots());
     for (Batch batch; batches.next(batch);)
-        // What does not fit as rows fits as totals: then the second try does it.
-        if (!store->write(batch) && !store->write(batch))
+        // What does not fit as rows is tried as totals, then counted.
+        if (!store->write(batch) && !store->write(batch) && !store->write(batch))
             throw std::runtime_error(path + ": " + Store::failure());
 }
 

@@ -10,10 +10,10 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kShortestPartNs = 1'000'000;
+constexpr int64_t kShortestPartNs = 1000;
 constexpr int64_t kTablesAtOnce = 4;  // that have many rows in the same time: launches, their times, gaps …
-constexpr int kCallsOfSync = 6, kTimeOfSteps = 5, kApiOfCalls = 3;  // their columns
-constexpr int64_t kKeptSamples = 6;                                 // every so manieth span keeps one
+constexpr int64_t kMostMarkers = 1024;  // that say where recording was switched, of spans that are gone
+constexpr int64_t kKeptSamples = 6;     // every so manieth span keeps one
 
 struct FreedTable {
     const char* name;
@@ -28,7 +28,7 @@ constexpr FreedTable kFreed[] = {
     {"collective", "1", ""},
     {"graph_launch", "1", ""},
     {"call", "1", " AND api_id NOT IN (SELECT id FROM api WHERE kind = 'communicator')"},
-    {"marker", "1", " AND kind NOT IN ('rest', 'resume', 'category')"},
+    {"marker", "1", " AND (kind NOT IN ('rest', 'resume', 'category') OR ?3)"},
     {"host_gap", nullptr, ""},
     {"launch_device", nullptr, ""},
     {"copy_device", nullptr, ""},
@@ -39,12 +39,6 @@ constexpr FreedTable kFreed[] = {
 // Rows of observers that are in time order, beside `*_device`.
 constexpr const char* kSampled[] = {"nvml", "cost", "device_clock"};
 
-bool is_in_time(const char* table) {
-    const size_t length = std::strlen(table);
-    return (length > 7 && std::strcmp(table + length - 7, "_device") == 0) ||
-           std::ranges::any_of(kSampled, [&](const char* name) { return std::strcmp(table, name) == 0; });
-}
-
 std::string text(std::initializer_list<const char*> parts) {
     std::string sum;
     for (const char* part : parts) sum += part;
@@ -53,7 +47,12 @@ std::string text(std::initializer_list<const char*> parts) {
 
 // Of a row of `call`.
 bool names_communicators(const int64_t* row) {
-    return api_traits[row[kApiOfCalls] % kApis].kind == EventKind::communicator;
+    return api_traits[row[column::call_api] % kApis].kind == EventKind::communicator;
+}
+
+Statement nth_row_of(Database& base, const char* table) {
+    return base.prepare(text({"SELECT enter_ns FROM ", table,
+                              " WHERE enter_ns >= ? AND enter_ns < ? ORDER BY enter_ns LIMIT 1 OFFSET ?"}));
 }
 
 int64_t fact(Database& base, const char* key) {
@@ -63,6 +62,12 @@ int64_t fact(Database& base, const char* key) {
 }
 
 }  // namespace
+
+bool Retention::is_in_time(const char* table) {
+    const size_t length = std::strlen(table);
+    return (length > 7 && std::strcmp(table + length - 7, "_device") == 0) ||
+           std::ranges::any_of(kSampled, [&](const char* name) { return std::strcmp(table, name) == 0; });
+}
 
 void Retention::Calls::add(int64_t calls, int64_t flags) {
     if ((flags & kRowUnfinished) != 0)
@@ -82,6 +87,7 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
                              " sum(unfinished) FROM summarised WHERE from_ns <= ?2 AND until_ns >= ?1")),
       untouched_(base.prepare("DELETE FROM summarised WHERE from_ns <= ?2 AND until_ns >= ?1")),
       gone_row_(base.prepare("INSERT INTO summarised VALUES (?, ?, ?, ?, ?)")),
+      marker_rows_(base.prepare("SELECT count(*) FROM marker WHERE enter_ns >= ? AND enter_ns < ?")),
       memory_rows_(base.prepare("SELECT enter_ns, api_id, address, bytes, flags, allocated_ns FROM memory"
                                 " WHERE enter_ns >= ? AND enter_ns < ?")),
       memory_end_(base.prepare("DELETE FROM memory WHERE enter_ns = ?")),
@@ -93,10 +99,9 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
       handle_end_end_(base.prepare("DELETE FROM handle_end WHERE handle_id >= ?1 AND handle_id < ?2 AND"
                                    " handle_id NOT IN (SELECT id FROM handle WHERE id >= ?1 AND id < ?2)")),
       newest_handle_(base.prepare("SELECT coalesce(max(id), 0) + 1 FROM handle")) {
+    nth_rows_.push_back(nth_row_of(base, "memory"));
     for (const FreedTable& table : kFreed) {
-        nth_rows_.push_back(base.prepare(text({"SELECT enter_ns FROM ", table.name,
-                                               " WHERE enter_ns >= ? AND enter_ns < ? ORDER BY enter_ns"
-                                               " LIMIT 1 OFFSET ?"})));
+        nth_rows_.push_back(nth_row_of(base, table.name));
         const std::string rows =
             text({" FROM ", table.name, " WHERE enter_ns >= ? AND enter_ns < ?", table.but});
         deletions_.push_back(base.prepare("DELETE" + rows));
@@ -128,39 +133,49 @@ void Retention::load() {
         slots_.put(rows.number(0), {rows.number(1), rows.number(2), rows.number(3), rows.number(4),
                                     rows.number(5), rows.number(6), rows.number(7) != 0});
     newest_ns_ = newest_row();
+    Statement markers = base_.prepare(
+        "SELECT count(*) FROM summarised CROSS JOIN marker ON enter_ns >= from_ns AND"
+        " enter_ns < until_ns");
+    markers.step();
+    kept_markers_ = markers.number(0);
 }
 
-void Retention::note_rows(const Rows& rows) {
+void Retention::note_rows(const Rows& rows, size_t from, size_t until, int64_t launches) {
     KeptSlot* slot = nullptr;
     int64_t from_ns = 0, until_ns = 0;
-    for (size_t i = 0; i < rows.count(); ++i) {
+    for (size_t i = from; i < until; ++i) {
         const int64_t ns = *rows.row(i);
         if (slot == nullptr || ns < from_ns || ns >= until_ns) {
             slot = &slots_.at(ns);
             from_ns = slots_.begin_of(slots_.number_of(ns));
             until_ns = slots_.end_of(slots_.number_of(ns));
-            slot->from_ns = std::min(slot->from_ns, ns);
         }
+        slot->from_ns = std::min(slot->from_ns, ns);
         ++slot->rows;
+        slot->launches += launches;
         newest_ns_ = std::max(newest_ns_, ns);
     }
 }
 
-void Retention::note(Tables& tables, std::span<Rows* const> observed, bool asked) {
-    for (size_t i = 0; i < Tables::kInTime; ++i) note_rows(*tables.all()[i]);
-    for (const Rows* rows : observed)
-        if (is_in_time(rows->table())) note_rows(*rows);
-    for (const Rows* rows : {static_cast<Rows*>(&tables.launch), static_cast<Rows*>(&tables.graph_launch)})
-        for (size_t i = 0; i < rows->count(); ++i) ++slots_.at(*rows->row(i)).launches;
+void Retention::note_observed(const Rows& rows) {
+    if (is_in_time(rows.table())) note_rows(rows, rows.shown_from(), rows.shown_until(), 0);
+}
+
+void Retention::note(Tables& tables, bool asked) {
+    for (size_t i = 0; i < Tables::kInTime; ++i) {
+        const Rows* rows = tables.all()[i];
+        note_rows(*rows, 0, rows->count(), rows == &tables.launch || rows == &tables.graph_launch ? 1 : 0);
+    }
     for (size_t i = 0; i < tables.marker.count(); ++i) {
         const int64_t* row = tables.marker.row(i);
-        const std::string& kind = *tables.marker.text_of(2, row[2]);
+        const std::string& kind = *tables.marker.text_of(column::marker_kind, row[column::marker_kind]);
         if (kind == "mark") slots_.at(row[0]).asked = true;
     }
     for (size_t i = 0; i < tables.step_total.count(); ++i) {
         const int64_t* row = tables.step_total.row(i);
-        const bool is_range = row[kTimeOfSteps] != kNull;
-        is_range ? slots_.step(row[1], row[0], row[0] + row[kTimeOfSteps]) : slots_.mark(row[1], row[0]);
+        const bool is_range = row[column::step_sum] != kNull;
+        is_range ? slots_.step(row[column::step_thread], row[0], row[0] + row[column::step_sum])
+                 : slots_.mark(row[column::step_thread], row[0]);
     }
     if (newest_ns_ == 0) return;
     KeptSlot& newest = slots_.at(newest_ns_);
@@ -233,17 +248,29 @@ int64_t Retention::free_memory(const Part& part, Calls& calls) {
     return static_cast<int64_t>(over.size());
 }
 
+int64_t Retention::rows_in(Statement& count, const Part& part) {
+    count.bind(1, part.from_ns).bind(2, part.until_ns).step();
+    const int64_t rows = count.number(0);
+    count.step();
+    return rows;
+}
+
 int64_t Retention::free_part(const Part& part, Calls& calls) {
     int64_t rows = free_memory(part, calls);
     for (size_t i = 0; i < std::size(kFreed); ++i) {
         Statement& count = counts_[i];
+        const bool of_markers = std::strcmp(kFreed[i].name, "marker") == 0;
+        const int64_t all = kept_markers_ >= kMostMarkers ? 1 : 0;
+        if (of_markers) count.bind(3, all);
         count.bind(1, part.from_ns).bind(2, part.until_ns).step();
         const int64_t there = count.number(0);
         calls.recorded += count.number(1);
         calls.recovered += count.number(2);
         calls.unfinished += count.number(3);
         count.step();
+        if (of_markers) deletions_[i].bind(3, all);
         if (there != 0) deletions_[i].bind(1, part.from_ns).bind(2, part.until_ns).step();
+        if (of_markers) kept_markers_ += rows_in(marker_rows_, part);
         rows += there;
     }
     return rows;
@@ -288,8 +315,11 @@ bool Retention::forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns,
     return until == last;
 }
 
-void Retention::end_slot(int64_t number) {
-    samples_.thin(slots_.begin_of(number), slots_.end_of(number), number % kKeptSamples == 0);
+// Unless it has more samples than that: then the next time.
+void Retention::end_slot(int64_t number, int64_t most_rows) {
+    if (!samples_.thin_some(slots_.begin_of(number), slots_.end_of(number), number % kKeptSamples == 0,
+                            most_rows))
+        return;
     slot_end_.bind(1, number).step();
     slots_.drop(number);
 }
@@ -316,7 +346,7 @@ bool Retention::free_of(int64_t number, int64_t most_rows) {
     }
     slots_.changed().insert(number);
     const bool over = forget_handles(number, slot, slot.from_ns, most_rows);
-    if (over && slot.from_ns >= slots_.end_of(number)) end_slot(number);
+    if (over && slot.from_ns >= slots_.end_of(number)) end_slot(number, most_rows);
     write();
     base_.commit();
     return true;
@@ -330,7 +360,7 @@ void Retention::leave_out(Tables& tables) {
         for (size_t i = 0; i < rows->count(); ++i) {
             const int64_t* row = rows->row(i);
             if (rows == &tables.call && names_communicators(row)) continue;
-            calls.add(rows == &tables.sync ? row[kCallsOfSync] : 1, row[rows->columns() - 1]);
+            calls.add(rows == &tables.sync ? row[column::sync_calls] : 1, row[rows->columns() - 1]);
             from_ns = std::min(from_ns, row[0]);
             until_ns = std::max(until_ns, row[0] + 1);
         }

@@ -24,12 +24,20 @@ class Retention {
     Retention(Database& base, const Translator& translator, Samples& samples);
 
     // Rows of a transaction that is about to be made, with their final ids. `asked`: they are to be kept.
-    void note(Tables& tables, std::span<Rows* const> observed, bool asked);
+    void note(Tables& tables, bool asked);
+    // The same of an observer's; of those that are of no moment nothing.
+    void note_observed(const Rows& rows);
     // With that transaction.
     void write();
 
     // One transaction. False: nothing is left that could go.
     bool free_some(int64_t most_rows);
+
+    const KeptSlots& slots() const { return slots_; }
+    int64_t newest_ns() const { return newest_ns_; }
+
+    // Rows of an observer that are of a moment, and so go with a slot.
+    static bool is_in_time(const char* table);
 
     // In the batch's transaction, before note(): what is not needed to go on is counted instead of written.
     void leave_out(Tables& tables);
@@ -46,13 +54,14 @@ class Retention {
     Part part_of(int64_t number, const KeptSlot& slot, int64_t most_rows);
     void load();
     int64_t newest_row() const;
-    void note_rows(const Rows& rows);
+    void note_rows(const Rows& rows, size_t from, size_t until, int64_t launches);  // each stands for
     int64_t free_part(const Part& part, Calls& calls);
+    static int64_t rows_in(Statement& count, const Part& part);
     int64_t free_memory(const Part& part, Calls& calls);
     void free_allocation(int64_t address, int64_t allocated_ns, Calls& calls);
     bool free_of(int64_t number, int64_t most_rows);
     void summarise(Part part, const Calls& calls);
-    void end_slot(int64_t number);
+    void end_slot(int64_t number, int64_t most_rows);
     bool forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns, int64_t most_rows);
     int64_t first_handle_after(int64_t number) const;
 
@@ -61,10 +70,12 @@ class Retention {
     Samples& samples_;
     KeptSlots slots_;
     int64_t newest_ns_ = 0;
+    int64_t kept_markers_ = 0;  // that stay where others go
     std::vector<Statement> nth_rows_, counts_, deletions_;
     Statement slot_row_;
     Statement slot_end_;
     Statement touching_, untouched_, gone_row_;
+    Statement marker_rows_;
     Statement memory_rows_, memory_end_, allocation_;
     Statement handle_end_, handle_end_end_;
     Statement newest_handle_;

@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 3;
+constexpr uint32_t kRingVersion = 4;
 
 // What an event is; decides what its four words mean. `handle` words are the driver's own values.
 enum class EventKind : uint8_t {
@@ -134,9 +134,9 @@ struct Anchor {
 };
 constexpr size_t kAnchors = 256;
 
-// Why an event is not there: `reader`, `disk`: its ring was full because nothing could be written, as
-// somebody kept the trace open or there was little space on the disk.
-enum class Drop : uint32_t { full, no_ring, writer_down, reader, disk, count };
+// Why an event is not there: `reader`, `disk`, `size`: its ring was full because nothing could be written, as
+// somebody kept the trace open, there was little space on the disk or the trace is as large as it may be.
+enum class Drop : uint32_t { full, no_ring, writer_down, reader, disk, size, count };
 constexpr size_t kDrops = static_cast<size_t>(Drop::count);
 
 // Whose slots these are, from `position` on until the next owner's. Threads have numbers of their own (1, 2,

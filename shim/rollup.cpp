@@ -32,7 +32,7 @@ uint64_t key_of(int64_t second, int64_t series) {
 
 }  // namespace
 
-// Where in a row (schema/tables.sql) stands what is summed up; its series comes behind the columns.
+// Where in a row stands what is summed up; its series comes behind the columns.
 struct Rollups::Columns {
     const char* table;
     int duration;
@@ -40,19 +40,20 @@ struct Rollups::Columns {
     int bytes;
     bool of_device = false;
 };
-constexpr Rollups::Columns Rollups::kEvents[] = {{"launch", 1, kNone, kNone},
-                                                 {"copy", 1, kNone, 5},
-                                                 {"memset", 1, kNone, 5},
-                                                 {"sync", 1, 6, kNone},
-                                                 {"collective", 1, kNone, 11},
-                                                 {"graph_launch", 1, kNone, kNone},
-                                                 {"memory", 1, kNone, 5},
-                                                 {"call", 1, kNone, kNone},
-                                                 {"marker", kNone, kNone, kNone},
-                                                 {"launch_device", 2, kNone, kNone, true},
-                                                 {"copy_device", 2, kNone, kNone, true},
-                                                 {"memset_device", 2, kNone, kNone, true},
-                                                 {"graph_launch_device", 2, kNone, kNone, true}};
+constexpr Rollups::Columns Rollups::kEvents[] = {
+    {"launch", column::duration, kNone, kNone},
+    {"copy", column::duration, kNone, column::copy_bytes},
+    {"memset", column::duration, kNone, column::memset_bytes},
+    {"sync", column::duration, column::sync_calls, kNone},
+    {"collective", column::duration, kNone, column::collective_bytes},
+    {"graph_launch", column::duration, kNone, kNone},
+    {"memory", column::duration, kNone, column::memory_bytes},
+    {"call", column::duration, kNone, kNone},
+    {"marker", kNone, kNone, kNone},
+    {"launch_device", column::device_duration, kNone, kNone, true},
+    {"copy_device", column::device_duration, kNone, kNone, true},
+    {"memset_device", column::device_duration, kNone, kNone, true},
+    {"graph_launch_device", column::device_duration, kNone, kNone, true}};
 
 Rollups::Rollups(Database& base, SeriesList& series) : series_(series), upsert_(base.prepare(kUpsert)) {}
 
@@ -82,12 +83,12 @@ Rollups::Increment& Rollups::of(int64_t second, int64_t series) {
     return newest.second == second ? increments_[newest.index] : of_other_second(newest, second, series);
 }
 
-void Rollups::add(const Rows& rows, const Columns& columns) {
+void Rollups::add(const Rows& rows, const Columns& columns, size_t from, size_t until) {
     const int behind = rows.columns();
     if (!rows.has_extra()) return;
     Increment* last = nullptr;  // what is alike comes in a row
     int64_t last_series = 0, from_ns = 0;
-    for (size_t i = 0; i < rows.count(); ++i) {
+    for (size_t i = from; i < until; ++i) {
         const int64_t* row = rows.row(i);
         const int64_t series = columns.of_device ? series_.device_times_of(row[behind]) : row[behind];
         if (series == 0) continue;
@@ -114,14 +115,15 @@ void Rollups::add(const Rows& rows, const Columns& columns) {
 void Rollups::add(Tables& tables) {
     for (size_t i = 0; i < Tables::kEventTables; ++i)
         for (const Columns& columns : kEvents)
-            if (std::strcmp(columns.table, tables.all()[i]->table()) == 0) add(*tables.all()[i], columns);
+            if (std::strcmp(columns.table, tables.all()[i]->table()) == 0)
+                add(*tables.all()[i], columns, 0, tables.all()[i]->count());
 }
 
 // The operation's series stands behind them.
-void Rollups::add_device_times(std::span<Rows* const> observed) {
-    for (Rows* rows : observed)
-        for (const Columns& columns : kEvents)
-            if (std::strcmp(columns.table, rows->table()) == 0) add(*rows, columns);
+void Rollups::add_device_times(const Rows& rows) {
+    for (const Columns& columns : kEvents)
+        if (columns.of_device && std::strcmp(columns.table, rows.table()) == 0)
+            add(rows, columns, rows.shown_from(), rows.shown_until());
 }
 
 // In the order of the table.

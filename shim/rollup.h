@@ -24,8 +24,8 @@ class Rollups {
 
     // Rows that have their final ids.
     void add(Tables& tables);
-    // Of all the blocks those with device times: launch_device, …
-    void add_device_times(std::span<Rows* const> observed);
+    // Of a block with device times (launch_device, …) the rows that are shown; of others nothing.
+    void add_device_times(const Rows& rows);
     void write();
     void clear();
 
@@ -44,7 +44,7 @@ class Rollups {
     struct Columns;
     static const Columns kEvents[];
 
-    void add(const Rows& rows, const Columns& columns);
+    void add(const Rows& rows, const Columns& columns, size_t from, size_t until);
     Increment& of(int64_t second, int64_t series);
     Increment& of_other_second(Newest& newest, int64_t second, int64_t series);
     Increment& begin(int64_t second, int64_t series);

@@ -44,21 +44,35 @@ class Rows {
     }
     bool is_real(int column) const { return (real_columns_ >> column & 1) != 0; }
     // What an insertion takes of them (Database::insertion_of): all, or some at a time.
-    void show(size_t from, size_t count) {
+    void show(size_t from, size_t until) {
         shown_from_ = from;
-        shown_ = count;
+        shown_until_ = until;
     }
     void show_all() { show(0, SIZE_MAX); }
     size_t shown_from() const { return shown_from_; }
-    size_t shown_until() const { return shown_ < count() - shown_from_ ? shown_from_ + shown_ : count(); }
+    size_t shown_until() const { return std::min(shown_until_, count()); }
 
     // Those rows stay for which `keep` is true.
     template <class F>
     void erase_unless(F keep) {
         size_t kept = 0;
         for (size_t i = 0; i < count(); ++i)
-            if (keep(row(i))) std::copy_n(row(i), width_, row(kept++));
+            if (keep(row(i)) && kept++ != i) std::copy_n(row(i), width_, row(kept - 1));
         cells_.resize(kept * width_);
+    }
+    // Those that no row has any more.
+    void drop_texts() {
+        std::vector<std::string> texts;
+        for (size_t i = 0; i < count(); ++i)
+            for (int column = 0; column < columns_; ++column)
+                if (int64_t& cell = row(i)[column]; cell != kNull && (text_columns_ >> column & 1) != 0)
+                    cell = keep_text(texts, cell);
+        texts_.swap(texts);
+    }
+    void erase_last() { cells_.resize(cells_.size() - width_); }
+    void erase_first(size_t rows) {
+        size_t index = 0;
+        erase_unless([&](const int64_t*) { return index++ >= rows; });
     }
     void clear() {
         cells_.clear();
@@ -69,13 +83,18 @@ class Rows {
     std::vector<int64_t> cells_;
 
   private:
+    int64_t keep_text(std::vector<std::string>& texts, int64_t cell) {
+        texts.push_back(std::move(texts_[static_cast<size_t>(cell)]));
+        return static_cast<int64_t>(texts.size()) - 1;
+    }
+
     const char* table_;
     int columns_;
     size_t width_;
     uint32_t text_columns_;
     uint32_t real_columns_;
     std::vector<std::string> texts_;
-    size_t shown_from_ = 0, shown_ = SIZE_MAX;
+    size_t shown_from_ = 0, shown_until_ = SIZE_MAX;
 };
 
 template <int kColumns, int kExtra = 0>

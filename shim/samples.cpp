@@ -31,6 +31,11 @@ constexpr const char* kThinning[] = {
     " d.seen_ns > \"drop\".seen_ns)",
 };
 
+constexpr const char* kNth[] = {
+    "SELECT mono_ns FROM clock WHERE mono_ns >= ?1 AND mono_ns < ?2 ORDER BY mono_ns LIMIT 1 OFFSET ?3",
+    "SELECT mono_ns FROM nvml WHERE mono_ns >= ?1 AND mono_ns < ?2 ORDER BY mono_ns LIMIT 1 OFFSET ?3",
+};
+
 constexpr const char* kCount =
     "SELECT (SELECT count(*) FROM clock) + (SELECT count(*) FROM nvml) + (SELECT count(*) FROM device_clock)"
     " + (SELECT count(*) FROM cost) + (SELECT count(*) FROM \"window\")";
@@ -41,11 +46,24 @@ Samples::Samples(Database& base)
     : gone_(base.prepare("SELECT from_ns, until_ns FROM summarised WHERE from_ns < ?2 AND until_ns > ?1")),
       count_(base.prepare(kCount)) {
     for (const char* sql : kThinning) thinning_.push_back(base.prepare(sql));
+    for (const char* sql : kNth) nth_.push_back(base.prepare(sql));
 }
 
 void Samples::thin(int64_t from_ns, int64_t until_ns, bool one_stays) {
     for (Statement& statement : thinning_)
         statement.bind(1, from_ns).bind(2, until_ns).bind(3, one_stays ? 1 : 0).step();
+}
+
+bool Samples::thin_some(int64_t from_ns, int64_t until_ns, bool one_stays, int64_t most_rows) {
+    int64_t end_ns = until_ns;
+    for (Statement& nth : nth_) {
+        nth.bind(1, from_ns).bind(2, end_ns).bind(3, most_rows);
+        if (!nth.step()) continue;
+        end_ns = nth.number(0) + 1;
+        nth.step();
+    }
+    thin(from_ns, end_ns, one_stays);
+    return end_ns == until_ns;
 }
 
 std::vector<Samples::Span> Samples::gone_in(int64_t from_ns, int64_t until_ns) {

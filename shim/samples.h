@@ -14,8 +14,10 @@ class Samples {
   public:
     explicit Samples(Database& base);
 
-    // In [from_ns, until_ns). False: nothing of NVML and the devices' clocks stays.
+    // In [from_ns, until_ns). `one_stays` is false: nothing of NVML and the devices' clocks does.
     void thin(int64_t from_ns, int64_t until_ns, bool one_stays);
+    // The same, of so many rows of a table. False: there are more.
+    bool thin_some(int64_t from_ns, int64_t until_ns, bool one_stays, int64_t most_rows);
     // The same in those parts of it whose events are gone.
     void thin_what_is_gone(int64_t from_ns, int64_t until_ns);
     int64_t count();
@@ -27,6 +29,7 @@ class Samples {
     std::vector<Span> gone_in(int64_t from_ns, int64_t until_ns);
 
     std::vector<Statement> thinning_;
+    std::vector<Statement> nth_;  // of the tables that get many in a short time
     Statement gone_, count_;
 };
 

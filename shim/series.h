@@ -50,8 +50,7 @@ struct Series {
 class SeriesList {
   public:
     // Above `most` streams make no difference any more.
-    explicit SeriesList(Tables& tables, size_t most = kMost)
-        : tables_(tables), most_(most), cached_(kCached) {}
+    explicit SeriesList(Tables& tables, size_t most) : tables_(tables), most_(most), cached_(kCached) {}
     void load(Database& base);
 
     int64_t id(const Series& series);
@@ -66,7 +65,7 @@ class SeriesList {
         Series series;
         int64_t id = 0;
     };
-    static constexpr size_t kMost = 65536, kCached = 1024;
+    static constexpr size_t kCached = 1024;
     int64_t known(const Series& series);
     int64_t make(const Series& series);
     void remember(const Series& series, int64_t id);

@@ -14,11 +14,14 @@
 
 #include "batch.h"
 #include "device.h"
+#include "file_size.h"
 #include "identity.h"
 #include "observer.h"
 #include "timed_operations.h"
 
 namespace gpushim::shim {
+
+class OpenTrace;
 
 class Store {
   public:
@@ -63,21 +66,29 @@ class Store {
     static const char* failure() noexcept;
 
   private:
-    struct Parts;
     Store(std::string path, Role role);
+    enum class Outcome {
+        done,
+        refused,  // nothing was begun
+        broken,   // what is remembered no longer fits the file
+    };
     bool connect() noexcept;
     template <class F>
-    bool attempt(F&& work) noexcept;
+    Outcome attempt(F&& work) noexcept;
+    Outcome try_to_write(const Batch& batch) noexcept;
+    Share share_of(Share there_is_room_for, int64_t now_ns) const;
+    void expect_less(Share tried, int64_t now_ns);
 
     std::string path_;
     Role role_;
     TimedOperations timed_;
-    std::unique_ptr<Parts> parts_;  // null: after a failure
+    std::unique_ptr<OpenTrace> trace_;  // null: after a failure
     int64_t not_before_ns_ = 0;
     Drop why_not_ = Drop::full;
-    bool is_intact_ = false;  // although the last try failed
     bool keeps_rows_ = false;
-    bool leaves_rows_out_ = false;  // it did not fit although nothing else was in the log
+    Share most_ = Share::rows;  // of the next batch: of the last one more did not fit
+    int64_t less_until_ns_ = 0;
+    Share tried_ = Share::rows;
     uint64_t events_ = 0;
 };
 

@@ -67,6 +67,17 @@ int64_t Streams::of(const Use& use) {
     return life->row_id;
 }
 
+std::vector<int64_t> Streams::forget_thread(int64_t number) {
+    std::vector<int64_t> rows;
+    for (auto& [context, facts] : contexts_) {
+        const auto own = defaults_.find(default_key(context, number));
+        if (own == defaults_.end()) continue;
+        rows.push_back(own->second);
+        defaults_.erase(own);
+    }
+    return rows;
+}
+
 void Streams::load(Database& base) {
     Statement devices = base.prepare("SELECT count(*), min(id) FROM device");
     devices.step();

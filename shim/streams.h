@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "database.h"
 #include "handles.h"
@@ -31,6 +32,8 @@ class Streams {
     };
     int64_t of(const Use& use);     // its row
     Life* life_of(const Use& use);  // null: a default stream
+    // Of a thread that has ended: rows of the default streams that it had for itself.
+    std::vector<int64_t> forget_thread(int64_t number);
 
   private:
     struct Cached {

@@ -8,6 +8,23 @@
 
 namespace gpushim::shim {
 
+// Columns that are read again, from 0, in the order of schema/tables.sql. The first two of an event are its
+// start and how long it took.
+namespace column {
+constexpr int start = 0, duration = 1, stream = 3;
+constexpr int launch_shape = 4, launch_flags = 6;
+constexpr int copy_bytes = 5, copy_direction = 6, copy_sides = 7, copy_flags = 9;
+constexpr int memset_bytes = 5, memset_flags = 7;
+constexpr int sync_calls = 6;
+constexpr int collective_bytes = 11;
+constexpr int graph_launch_graph = 5, graph_launch_flags = 6;
+constexpr int memory_bytes = 5;
+constexpr int call_api = 3;
+constexpr int device_duration = 2;  // launch_device, …
+constexpr int marker_kind = 2;
+constexpr int step_thread = 1, step_sum = 5;
+}  // namespace column
+
 struct Tables {
     // Events: column 0 is the start; behind the columns stands the series (series.h).
     RowsOf<7, 1> launch{"launch"};

@@ -24,13 +24,12 @@ Operation operation_of(EventKind kind) {
     }
 }
 
-// Columns of the four tables: schema/tables.sql.
 void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index) {
     const auto take = [&](const Rows& rows, auto alike, int flags) {
         const int64_t* row = rows.row(index);
-        operation.enter_ns = row[0];
-        operation.exit_ns = row[0] + (row[1] == kNull ? 0 : row[1]);
-        operation.stream_id = row[3];
+        operation.enter_ns = row[column::start];
+        operation.exit_ns = row[column::start] + (row[column::duration] == kNull ? 0 : row[column::duration]);
+        operation.stream_id = row[column::stream];
         operation.alike = alike(row);
         operation.blocking = (row[flags] & kRowBlocking) != 0;
         operation.series = row[rows.columns()];
@@ -38,16 +37,24 @@ void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index
     switch (operation.operation) {
         case Operation::launch:
             return take(
-                tables.launch, [](const int64_t* row) { return row[4]; }, 6);
+                tables.launch, [](const int64_t* row) { return row[column::launch_shape]; },
+                column::launch_flags);
         case Operation::graph_launch:
             return take(
-                tables.graph_launch, [](const int64_t* row) { return row[5]; }, 6);
+                tables.graph_launch, [](const int64_t* row) { return row[column::graph_launch_graph]; },
+                column::graph_launch_flags);
         case Operation::copy:  // bytes, direction, kinds of memory
             return take(
-                tables.copy, [](const int64_t* row) { return (row[5] << 9) + (row[6] << 6) + row[7]; }, 9);
+                tables.copy,
+                [](const int64_t* row) {
+                    return (row[column::copy_bytes] << 9) + (row[column::copy_direction] << 6) +
+                           row[column::copy_sides];
+                },
+                column::copy_flags);
         case Operation::memset:
             return take(
-                tables.memset, [](const int64_t* row) { return row[5]; }, 7);
+                tables.memset, [](const int64_t* row) { return row[column::memset_bytes]; },
+                column::memset_flags);
     }
 }
 

@@ -1,12 +1,14 @@
 #include "translator.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <iterator>
 
 #include "hooks/api.h"
+#include "system.h"
 
 namespace gpushim::shim {
 namespace {
@@ -61,18 +63,18 @@ const Translator::Take Translator::takes[] = {
     &Translator::graph_nodes,
 };
 
-Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering)
+Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering, const Caps& caps)
     : tables_(tables),
       timed_(timed),
       recovered_(recovering ? kRowRecovered : 0),
-      names_(tables),
+      names_(tables, {caps.texts, caps.text_bytes}),
       apis_(tables),
-      shapes_(tables),
-      series_(tables),
-      handles_(tables),
+      shapes_(tables, caps.shapes),
+      series_(tables, caps.series),
+      handles_(tables, caps.functions),
       streams_(tables, handles_),
       communicators_(tables, handles_),
-      graphs_(tables),
+      graphs_(tables, caps.graphs, caps.graph_kernels),
       cached_shapes_(kCachedShapes) {}
 
 void Translator::load(Database& base) {
@@ -87,7 +89,7 @@ void Translator::load(Database& base) {
     load_memory(base);
     load_spans(base);
     Statement threads = base.prepare("SELECT id FROM thread");
-    while (threads.step()) threads_.insert(threads.number(0));
+    while (threads.step()) threads_[threads.number(0)] = clock_ns(CLOCK_MONOTONIC);
     Statement groups = base.prepare(
         "SELECT stream_id, group_id, max(enter_ns) FROM collective WHERE stream_id IS NOT NULL GROUP BY 1");
     while (groups.step()) group_on_stream_[groups.number(0)] = groups.number(1);
@@ -96,6 +98,7 @@ void Translator::load(Database& base) {
 void Translator::take(const Event& event, const uint64_t* odd) {
     const Slot& slot = event.slot;
     if (slot.kind >= std::size(takes)) return;
+    see_thread(event.thread_id, event.enter_ns);
     const bool finished = event.exit_ns != kUnfinished;
     const bool succeeded = finished && (slot.flags & kFailed) == 0;
     const int64_t flags = ((slot.flags & kCaptured) != 0 ? kRowCaptured : 0) |
@@ -115,6 +118,17 @@ void Translator::take(const Event& event, const uint64_t* odd) {
     (this->*takes[slot.kind])(call);
 }
 
+// Of those that have rows.
+void Translator::see_thread(int64_t number, int64_t enter_ns) {
+    if (last_thread_ == nullptr || number != last_number_) {
+        const auto known = threads_.find(number);
+        if (known == threads_.end()) return;
+        last_number_ = number;
+        last_thread_ = &known->second;
+    }
+    if (enter_ns > *last_thread_) *last_thread_ = enter_ns;
+}
+
 void Translator::end_of_batch(int64_t watermark_ns) {
     if (Life* other = handles_.other_function()) handles_.name(*other, names_.other());
     handles_.add_rows();
@@ -124,11 +138,12 @@ void Translator::end_of_batch(int64_t watermark_ns) {
     ranges_.forget_before(watermark_ns - kRemember_ns);
 }
 
-std::array<Translator::LeftOut, 4> Translator::left_out() const {
+std::array<Translator::LeftOut, 5> Translator::left_out() const {
     return {{{"names_left_out", names_.left_out()},
              {"functions_left_out", handles_.left_out()},
              {"shapes_left_out", shapes_.left_out()},
-             {"series_left_out", series_.left_out()}}};
+             {"series_left_out", series_.left_out()},
+             {"graphs_left_out", graphs_.left_out()}}};
 }
 
 Series Translator::series_of(const Call& call, SeriesKind kind, int64_t stream_id) const {
@@ -325,7 +340,8 @@ void Translator::marker(const Call& call) {
 
 void Translator::thread(const Call& call) {
     const auto number = static_cast<int64_t>(call.word(2));
-    if (!threads_.insert(number).second) return;
+    const auto [known, is_new] = threads_.try_emplace(number, call.enter_ns);
+    if (!is_new) return;
     const auto tid = static_cast<int64_t>(call.word(0));
     const std::string name = recovered_ != 0 ? std::string() : thread_name(tid);
     tables_.thread.add(number, tid, name.empty() ? kNull : tables_.thread.text(name), call.enter_ns);

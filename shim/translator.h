@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "batch.h"
+#include "caps.h"
 #include "communicators.h"
 #include "database.h"
 #include "graphs.h"
@@ -32,7 +33,7 @@ constexpr int64_t kRowCaptured = 1, kRowFailed = 2, kRowUnfinished = 4, kRowReco
 
 class Translator {
   public:
-    Translator(Tables& tables, TimedOperations& timed, bool recovering);
+    Translator(Tables& tables, TimedOperations& timed, bool recovering, const Caps& caps);
     void load(Database& base);
 
     // In order of enter_ns. `odd`: the words of a launch's second slot, or null.
@@ -40,6 +41,14 @@ class Translator {
     void end_of_batch(int64_t watermark_ns);
 
     std::vector<uint64_t>& unnamed() { return unnamed_; }
+
+    // Rows that are gone (unused_rows.h).
+    void graph_is_gone(size_t kernels);
+    void stream_is_gone(int64_t id);
+    void shape_is_gone(int64_t id);
+    std::vector<int64_t> thread_is_gone(int64_t number);  // its own default streams
+    // When it was last seen; kNull: it still is, or nobody knows.
+    int64_t end_of_thread(int64_t number, int64_t tid) const;
 
     // Whether what was allocated by that row is held still: then load() needs it.
     bool is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const;
@@ -49,7 +58,7 @@ class Translator {
         const char* key;
         uint64_t times;
     };
-    std::array<LeftOut, 4> left_out() const;
+    std::array<LeftOut, 5> left_out() const;
 
   private:
     struct Call {  // an event with what all kinds need of it
@@ -102,6 +111,7 @@ class Translator {
     void graph_nodes(const Call&);
     void nothing(const Call&);
 
+    void see_thread(int64_t number, int64_t enter_ns);
     void add_memory_peaks();
     int64_t domain_id(std::string_view name);
     SpanBegun said_with(const Call& call, std::string_view domain, std::string_view text);
@@ -169,7 +179,9 @@ class Translator {
     Communicators communicators_;
     Graphs graphs_;
     std::unordered_map<int64_t, int64_t> group_on_stream_;  // the newest NCCL call that used a stream
-    std::unordered_set<int64_t> threads_;
+    std::unordered_map<int64_t, int64_t> threads_;          // when their newest event began
+    int64_t last_number_ = 0;
+    int64_t* last_thread_ = nullptr;  // of that number
     std::vector<uint64_t> unnamed_;
 
     SpanPairs spans_;

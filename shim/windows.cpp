@@ -69,7 +69,7 @@ class Windows : public Observer {
         const bool is_on = are_slots_timed && wants_device_times() && recording() && has_events_;
         const Spent spent = {cost_.busiest_ns(), cost_.device_time_ns(),
                              static_cast<int64_t>(legacy_events())};
-        return slots_.look(now, is_on, spent, [&] { return cost_.take_loads(); });
+        return slots_.look(now, is_on, spent, [&] { return cost_.take_loads(config.budget_share); });
     }
 
     void tell_threads(const ClockPair& now) {

@@ -20,7 +20,7 @@ constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kShortestSleepNs = kMillisecond;
 constexpr int64_t kLongestSleepNs = 50 * kMillisecond;
 constexpr int64_t kIdleSleepNs = 80 * kMillisecond;
-constexpr int64_t kCommitEveryNs = 100 * kMillisecond;
+constexpr int64_t kCommitEveryNs = 100 * kMillisecond;  // rings of threads that ended are free only then
 constexpr int64_t kForkWaitNs = 20 * kMillisecond;
 constexpr size_t kWorthACommit = 4096;
 constexpr double kGettingFull = 0.25;
@@ -139,6 +139,7 @@ bool WriterLoop::commit() {
     if (!files_.are_intact()) return lose_files();
     Batch batch = drain_.batch();
     batch.observed = observers_.rows();
+    batch.samples_left_out = observers_.left_out();
     begin_transaction();
     const bool written = store_->write(batch);
     const Drop why_not = written ? Drop::full : store_->why_not();

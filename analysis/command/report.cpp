@@ -3,8 +3,9 @@
 #include <cstdio>
 
 #include "../failure.h"
-#include "../process/recovery.h"
 #include "command.h"
+#include "report_options.h"
+#include "run_source.h"
 
 namespace gpushim::analysis {
 
@@ -13,6 +14,14 @@ namespace {
 constexpr Option kOptions[] = {
     {"json", nullptr, "one JSON object; its keys stay"},
     {"markdown", nullptr, "to paste where Markdown is read"},
+    {"params", "N", "parameters of the model: are they reduced once in a step?"},
+    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+    {"samples-per-step", "N", "of all ranks together: for samples per second"},
+    {"price", "2.50", "of an hour of one GPU: what idle time costs"},
+    {"from", "STEP", "only steps from this number on"},
+    {"to", "STEP", "… up to this one"},
+    {"step-marker", "NAME", "ranges of this name are the steps"},
+    {"redact", nullptr, "hashes instead of the names of kernels, hosts, programs and files"},
 };
 
 void print(const Report& report, const Arguments& arguments) {
@@ -29,12 +38,14 @@ int run(const Arguments& arguments) {
     if (arguments.has("json") && arguments.has("markdown")) throw Failure("--json or --markdown, not both");
     const std::vector<std::string> words =
         arguments.words_.empty() ? std::vector<std::string>{"."} : arguments.words_;
-    const Recovery recovery(words);
-    const Inputs inputs = open_traces(words, recovery);
-    print(write_report(inputs), arguments);
-    for (const std::string& refused : inputs.refused)
-        std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
-    return recovery.complete() && inputs.refused.empty() ? kFine : kIncomplete;
+    const ReportOptions asked = report_options(arguments);
+    const RunSource source = open_run(words, run_options(arguments), {});
+    const Inputs* const traces = source.traces ? &*source.traces : nullptr;
+    print(write_report({source.run, traces, asked}), arguments);
+    if (traces != nullptr)
+        for (const std::string& refused : traces->refused)
+            std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+    return source.complete() ? kFine : kIncomplete;
 }
 
 constexpr Command kReport = {"report", "[RUN_OR_TRACES…] [--json|--markdown]", "the answer", 1, kOptions,

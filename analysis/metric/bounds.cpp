@@ -36,6 +36,8 @@ void Bounds::take(const Call& call) {
         case CallKind::gone:
             gone(call);
             break;
+        default:  // says nothing of devices
+            break;
     }
 }
 

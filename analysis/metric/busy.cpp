@@ -5,14 +5,15 @@
 #include <list>
 #include <set>
 
+#include "pieces.h"
 #include "sampled.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kLongestPieceNs = 10'000'000'000;  // what is in memory at one time
-constexpr double kAllTimed = 0.98;                   // from here on the rest is bounded, not guessed at
+const std::vector<int64_t> kAnywhere;
+constexpr double kAllTimed = 0.98;  // from here on the rest is bounded, not guessed at
 
 // Calls and spans that reach beyond the moment; what does not is forgotten from time to time.
 template <class Item>
@@ -41,34 +42,6 @@ class Recent {
 int64_t end_of(const MayBeBusy& said) { return said.span.end_ns; }
 int64_t end_of(const Call& call) { return call.times.end_high_ns; }
 
-// A window, or a part of a long one, with a row for each device: one without a row had nothing to do.
-struct Piece {
-    Interval host;
-    std::vector<Window> windows;
-};
-
-std::vector<Piece> pieces_of(const std::vector<Window>& windows, const std::set<int64_t>& devices) {
-    std::vector<Piece> pieces;
-    for (size_t i = 0; i < windows.size();) {
-        const Window& first = windows[i];
-        std::map<int64_t, Window> rows;
-        for (; i < windows.size() && windows[i].enter_ns == first.enter_ns; ++i)
-            rows[windows[i].device_id] = windows[i];
-        Piece piece = {{0, 0}, {}};
-        for (const int64_t device : devices) {
-            Window none = first;
-            none.device_id = device;
-            none.operations = none.timed = none.legacy_events = 0;
-            piece.windows.push_back(rows.contains(device) ? rows[device] : none);
-        }
-        for (int64_t from = first.enter_ns; from < first.end_ns(); from += kLongestPieceNs) {
-            piece.host = {from, std::min(from + kLongestPieceNs, first.end_ns())};
-            pieces.push_back(piece);
-        }
-    }
-    return pieces;
-}
-
 // The newest that was known by then, else the first.
 std::map<int64_t, OwnCost> costs_at(const std::vector<DeviceClock>& clocks, int64_t now_ns) {
     std::map<int64_t, DeviceClock> known;
@@ -93,14 +66,15 @@ std::map<int64_t, OwnCost> costs_at(const std::vector<DeviceClock>& clocks, int6
 
 class Pass {
   public:
-    explicit Pass(const Trace& trace)
-        : timeline_(trace),
+    Pass(const Trace& trace, CallWatch* watch)
+        : timeline_(trace, watch != nullptr ? CallsOf::host_too : CallsOf::devices),
+          watch_(watch),
           bounds_(timeline_.lanes(), [this](int64_t device, Interval span, Bounds::Say say) {
               may_be_busy({device, span, say});
           }) {
         for (const Lane& lane : timeline_.lanes())
             if (lane.device_id >= 0) devices_.insert(lane.device_id);
-        pieces_ = pieces_of(timeline_.windows(), devices_);
+        pieces_ = pieces_of(timeline_.windows(), devices_, watch != nullptr ? watch->cuts() : kAnywhere);
         Query start = trace.base.prepare("SELECT value FROM meta WHERE key = 'started_mono_ns'");
         run_.start_ns = start.step() ? start.number(0) : 0;
         run_.end_ns = run_.start_ns;
@@ -110,7 +84,10 @@ class Pass {
 
     std::vector<DeviceBusy> run() {
         Call call;
-        while (timeline_.next(call)) take(call);
+        while (timeline_.next(call)) {
+            if (watch_ != nullptr && call.kind != CallKind::gone) watch_->see(call);
+            take(call);
+        }
         open_spans(INT64_MAX);
         finish_spans(nullptr);
         std::vector<DeviceBusy> all;
@@ -142,7 +119,7 @@ class Pass {
 
     void open_spans(int64_t until_ns) {
         for (; next_ < pieces_.size() && pieces_[next_].host.start_ns <= until_ns; ++next_) {
-            const Piece& piece = pieces_[next_];
+            const PlannedPiece& piece = pieces_[next_];
             const int64_t from_ns = piece.host.start_ns;
             spans_.emplace_back(piece.host, piece.windows, timeline_.lanes(), bounds_,
                                 before_.at(from_ns, [](const Call& call) { return end_of(call); }),
@@ -156,16 +133,18 @@ class Pass {
                 ++span;
                 continue;
             }
-            for (SpanBusy& busy : span->finish(costs_at(timeline_.clocks(), now_ns_)))
-                busy_[busy.window.device_id].push_back(busy);
+            const std::map<int64_t, OwnCost> cost = costs_at(timeline_.clocks(), now_ns_);
+            for (SpanBusy& busy : span->finish(cost)) busy_[busy.window.device_id].push_back(busy);
+            if (watch_ != nullptr) watch_->piece(std::move(*span).contents(cost));
             span = spans_.erase(span);
         }
     }
 
     Timeline timeline_;
+    CallWatch* watch_;
     Bounds bounds_;
     std::set<int64_t> devices_;
-    std::vector<Piece> pieces_;
+    std::vector<PlannedPiece> pieces_;
     size_t next_ = 0;
     std::list<TimedSpan> spans_;
     Recent<Call> before_;
@@ -176,7 +155,7 @@ class Pass {
     int64_t now_ns_ = 0;
 };
 
-Part scaled(const Part& part, int64_t whole_ns) {
+PartOf scaled(const PartOf& part, int64_t whole_ns) {
     if (part.whole_ns <= 0) return part;
     const double share = static_cast<double>(part.part_ns) / static_cast<double>(part.whole_ns);
     return {std::llround(share * static_cast<double>(whole_ns)), whole_ns};
@@ -189,13 +168,13 @@ bool counts(const SpanBusy& busy) { return !is_refused(busy) && busy.estimate.wh
 //
 //   window    |███|               |██|                |█|
 //   slot      |-------------------|-------------------|-------------------|
-std::vector<Part> parts(const DeviceBusy& device, Part SpanBusy::*member) {
+std::vector<PartOf> parts(const DeviceBusy& device, PartOf SpanBusy::*member) {
     std::vector<const SpanBusy*> counted;
     for (const SpanBusy& busy : device.windows)
         if (counts(busy)) counted.push_back(&busy);
-    std::vector<Part> all;
+    std::vector<PartOf> all;
     for (size_t i = 0; i < counted.size(); ++i) {
-        const Part& part = counted[i]->*member;
+        const PartOf& part = counted[i]->*member;
         const int64_t from_ns = i == 0 ? device.run.start_ns : counted[i]->span.start_ns;
         const int64_t until_ns = i + 1 < counted.size() ? counted[i + 1]->span.start_ns : device.run.end_ns;
         const bool stands_for_more = counted.size() > 1 && counted[i]->window.slot && until_ns > from_ns;
@@ -289,6 +268,6 @@ Figure DeviceBusy::without_us() const {
             mixed(at_most, rest_high)};
 }
 
-std::vector<DeviceBusy> busy_of(const Trace& trace) { return Pass(trace).run(); }
+std::vector<DeviceBusy> busy_of(const Trace& trace, CallWatch* watch) { return Pass(trace, watch).run(); }
 
 }  // namespace gpushim::analysis

@@ -39,6 +39,16 @@ struct DeviceBusy {
 
 bool is_refused(const SpanBusy& busy);
 
-std::vector<DeviceBusy> busy_of(const Trace& trace);
+// Who is told of all calls on the way, also of those of the host alone, and of each piece of the time in
+// which operations have device times.
+class CallWatch {
+  public:
+    virtual ~CallWatch() = default;
+    virtual void see(Call& call) = 0;  // in order of enter; what it adds to the call, others are given
+    virtual void piece(TimedSpan::Contents contents) = 0;
+    virtual const std::vector<int64_t>& cuts() const = 0;  // where pieces may begin, by time; empty: anywhere
+};
+
+std::vector<DeviceBusy> busy_of(const Trace& trace, CallWatch* watch = nullptr);
 
 }  // namespace gpushim::analysis

@@ -29,9 +29,9 @@ double tail_share(size_t windows) {
 }
 
 // How far a ratio of independent windows strays. Of a handful a bootstrap can only draw what it has seen.
-double stray(std::span<const Part> windows, double ratio) {
+double stray(std::span<const PartOf> windows, double ratio) {
     double squares = 0, whole = 0;
-    for (const Part& window : windows) {
+    for (const PartOf& window : windows) {
         const double off = static_cast<double>(window.part_ns) - ratio * static_cast<double>(window.whole_ns);
         squares += off * off;
         whole += static_cast<double>(window.whole_ns);
@@ -42,23 +42,23 @@ double stray(std::span<const Part> windows, double ratio) {
 
 }  // namespace
 
-std::optional<double> ratio_of(std::span<const Part> windows) {
+std::optional<double> ratio_of(std::span<const PartOf> windows) {
     double part = 0, whole = 0;
-    for (const Part& window : windows) {
+    for (const PartOf& window : windows) {
         part += static_cast<double>(window.part_ns);
         whole += static_cast<double>(window.whole_ns);
     }
     return whole > 0 ? std::optional(part / whole) : std::nullopt;
 }
 
-std::optional<Range> sampling_range(std::span<const Part> windows) {
+std::optional<Range> sampling_range(std::span<const PartOf> windows) {
     if (windows.size() < 2 || !ratio_of(windows)) return {};
     std::mt19937_64 random(kSeed);
     std::vector<double> ratios;
-    std::vector<Part> drawn(windows.size());
+    std::vector<PartOf> drawn(windows.size());
     for (int i = 0; i < kDraws; ++i) {
         // Not a std:: distribution: each library draws its own way.
-        for (Part& window : drawn) window = windows[random() % windows.size()];
+        for (PartOf& window : drawn) window = windows[random() % windows.size()];
         if (const auto ratio = ratio_of(drawn)) ratios.push_back(*ratio);
     }
     std::sort(ratios.begin(), ratios.end());

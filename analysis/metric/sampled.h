@@ -10,17 +10,17 @@
 
 namespace gpushim::analysis {
 
-struct Part {
+struct PartOf {
     int64_t part_ns;
     int64_t whole_ns;
 };
 
-std::optional<double> ratio_of(std::span<const Part> windows);  // none: nothing in them
+std::optional<double> ratio_of(std::span<const PartOf> windows);  // none: nothing in them
 
 struct Range {
     double low, high;
 };
 // Of at least two windows; else none: one window does not tell how the others were.
-std::optional<Range> sampling_range(std::span<const Part> windows);
+std::optional<Range> sampling_range(std::span<const PartOf> windows);
 
 }  // namespace gpushim::analysis

@@ -122,13 +122,15 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     const OwnCost own = scaled(*cost, window);
     const auto part = [&](Lean lean) {
         const Replayed run = replay(calls_, before_, lanes_, own, span, window.device_id, lean);
-        return Part{length_ns(run.busy), run.span.length_ns()};
+        return PartOf{length_ns(run.busy), run.span.length_ns()};
     };
     // Operations that hold up others make the whole longer, and may so make the share smaller.
-    const Part parts[] = {part(Lean::estimate), part(Lean::shorter), part(Lean::longer)};
-    const auto less = [](const Part& a, const Part& b) { return *ratio_of({&a, 1}) < *ratio_of({&b, 1}); };
+    const PartOf parts[] = {part(Lean::estimate), part(Lean::shorter), part(Lean::longer)};
+    const auto less = [](const PartOf& a, const PartOf& b) {
+        return *ratio_of({&a, 1}) < *ratio_of({&b, 1});
+    };
     result.estimate = parts[0];
-    if (std::any_of(std::begin(parts), std::end(parts), [](const Part& one) { return one.whole_ns <= 0; }))
+    if (std::any_of(std::begin(parts), std::end(parts), [](const PartOf& one) { return one.whole_ns <= 0; }))
         return result;
     result.at_least = *std::min_element(std::begin(parts), std::end(parts), less);
     result.at_most = *std::max_element(std::begin(parts), std::end(parts), less);
@@ -144,6 +146,30 @@ std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) 
             busy_of(window, known_span(window.device_id), found != cost.end() ? &found->second : nullptr));
     }
     return all;
+}
+
+TimedSpan::Contents TimedSpan::contents(const std::map<int64_t, OwnCost>& cost) && {
+    Contents result = {host_, {}, before_, {}, {}, {}};
+    const bool has_events = std::any_of(calls_.begin(), calls_.end(),
+                                        [](const Call& call) { return call.timed && call.times.events > 0; });
+    for (const Window& window : windows_) {
+        result.known.push_back({window.device_id, known_span(window.device_id)});
+        int64_t operations = 0, timed = 0;
+        for (size_t i = before_; i < calls_.size(); ++i) {
+            const Call& call = calls_[i];
+            if (call.kind != CallKind::operation || call.lane == kNoLane ||
+                lanes_[static_cast<size_t>(call.lane)].device_id != window.device_id)
+                continue;
+            ++operations;
+            timed += call.timed ? 1 : 0;
+        }
+        result.coverage.push_back(
+            operations > 0 ? static_cast<double>(timed) / static_cast<double>(operations) : 1);
+        if (const auto found = cost.find(window.device_id); found != cost.end() && has_events && !result.cost)
+            result.cost = scaled(found->second, window);
+    }
+    result.calls = std::move(calls_);
+    return result;
 }
 
 }  // namespace gpushim::analysis

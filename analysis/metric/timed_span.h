@@ -32,12 +32,12 @@ struct MayBeBusy {
 
 struct SpanBusy {
     Window window;
-    Interval span;                     // on the device; empty: nothing is known of all its streams at once
-    int64_t busy_ns, low_ns, high_ns;  // as it ran; hard bounds
-    Part estimate, at_least, at_most;  // without our events: busy ns of so many
-    bool undisturbed;                  // false: what our events take is not known, so they are still in it
-    int64_t operations;                // launched in it
-    int64_t queued, unqueued;          // of them, with device times
+    Interval span;                       // on the device; empty: nothing is known of all its streams at once
+    int64_t busy_ns, low_ns, high_ns;    // as it ran; hard bounds
+    PartOf estimate, at_least, at_most;  // without our events: busy ns of so many
+    bool undisturbed;                    // false: what our events take is not known, so they are still in it
+    int64_t operations;                  // launched in it
+    int64_t queued, unqueued;            // of them, with device times
 
     std::optional<double> coverage() const {  // none: nothing was launched
         if (operations == 0) return {};
@@ -59,6 +59,18 @@ class TimedSpan {
     // What came of it, a row per device. `cost` by device; own_host_ns of the windows counts where it is
     // known.
     std::vector<SpanBusy> finish(const std::map<int64_t, OwnCost>& cost);
+
+    // After that, what it was asked of: the calls, those that were launched before it first, and what is
+    // known of each device.
+    struct Contents {
+        Interval host;
+        std::vector<Call> calls;
+        size_t before;
+        std::vector<DeviceSpan> known;
+        std::vector<double> coverage;  // by device, as `known`; 1: nothing was launched
+        std::optional<OwnCost> cost;   // of our events in it; none: there are none, or it is not known
+    };
+    Contents contents(const std::map<int64_t, OwnCost>& cost) &&;
 
   private:
     struct LaneState {

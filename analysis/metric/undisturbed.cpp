@@ -62,21 +62,21 @@ bool take_turns(std::span<const Call> calls) {
 
 class Replay {
   public:
-    Replay(std::span<const Call> calls, std::span<const Lane> lanes, const OwnCost& cost, int64_t device_id,
-           Lean lean)
+    Replay(std::span<const Call> calls, std::span<const Lane> lanes, const OwnCost& cost, Lean lean)
         : calls_(calls),
           lanes_(lanes),
           cost_(cost),
-          device_id_(device_id),
           lean_(lean),
           streams_(lanes.size()),
           take_turns_(take_turns(calls)) {}
 
-    Replayed run(Interval span, size_t before);
+    // One after the other: the call as it would have been. `in_span`: launched in it, not before.
+    Call next(const Call& call, bool in_span);
 
   private:
-    void operation(const Call& call, bool in_span, Interval span);
-    void sync(const Call& call);
+    Call operation(const Call& call, bool in_span);
+    Call sync(const Call& call);
+    int64_t& shift_of(const Call& call) { return shift_ns_[take_turns_ ? 0 : call.thread_id]; }
     Moment awaited(const Call& call) const;
     Moment legacy_tail(const Call& call) const;
     // When a stream was through with all that it had been given, our event included.
@@ -90,23 +90,55 @@ class Replay {
     std::span<const Call> calls_;
     std::span<const Lane> lanes_;
     const OwnCost& cost_;
-    int64_t device_id_;
     Lean lean_;
     std::vector<Stream> streams_;
     std::unordered_map<int64_t, int64_t> shift_ns_;  // by thread: how much earlier it would have been
     bool take_turns_;  // the threads wait for each other: what one saves the next begins earlier
     std::unordered_map<int64_t, Moment> records_;  // by event
-    std::vector<Interval> ran_;
-    Moment last_start_;  // of the latest operation that began within the span
 };
 
-void Replay::operation(const Call& call, bool in_span, Interval span) {
-    int64_t& shift_ns = shift_ns_[take_turns_ ? 0 : call.thread_id];
-    if (!call.timed || call.lane == kNoLane) return;
+// Where a span ends in the replay: as much earlier as the last operation that began in it.
+class SpanEnd {
+  public:
+    explicit SpanEnd(Interval span) : span_(span) {}
+    void take(const Call& was, const Call& would) {
+        if (was.times.start_ns > span_.end_ns || was.times.start_ns < last_start_.was_ns) return;
+        last_start_ = {was.times.start_ns, would.times.start_ns};
+    }
+    Interval span() const {
+        const int64_t earlier_ns =
+            last_start_.was_ns != kNever ? last_start_.was_ns - last_start_.would_ns : 0;
+        return {span_.start_ns, std::max(span_.start_ns, span_.end_ns - earlier_ns)};
+    }
+
+  private:
+    Interval span_;
+    Moment last_start_;
+};
+
+// The same operation, at another time.
+void move(DeviceTimes& times, int64_t start_ns, int64_t end_ns) {
+    const int64_t start_by = start_ns - times.start_ns, end_by = end_ns - times.end_ns;
+    times.start_ns += start_by;
+    times.start_low_ns += start_by;
+    times.start_high_ns += start_by;
+    times.end_ns += end_by;
+    times.end_low_ns += end_by;
+    times.end_high_ns += end_by;
+    times.events = 0;
+}
+
+Call Replay::operation(const Call& call, bool in_span) {
+    int64_t& shift_ns = shift_of(call);
+    Call would = call;
+    would.enter_ns -= shift_ns;
+    would.exit_ns -= shift_ns;
+    if (!call.timed || call.lane == kNoLane) return would;
     const DeviceTimes& times = call.times;
     const int64_t before = times.events > 1 ? 1 : 0, behind = times.events > 0 ? 1 : 0;
     Stream& on = stream(call);
     if (in_span && behind != 0) shift_ns += cost_.asking_ns + before * cost_.record_ns;
+    would.enter_ns = call.enter_ns - shift_ns;
 
     // From the call's enter, what the launch itself takes: a call that returns late waited for something
     // else.
@@ -124,16 +156,14 @@ void Replay::operation(const Call& call, bool in_span, Interval span) {
     on.own_ns = behind * cost_.event_ns;
     on.joins = {};
 
-    if (lane(call).device_id == device_id_) {
-        ran_.push_back({start_ns, on.end.would_ns});
-        if (times.start_ns <= span.end_ns && times.start_ns >= last_start_.was_ns)
-            last_start_ = {times.start_ns, start_ns};
-    }
+    move(would.times, start_ns, on.end.would_ns);
     if (call.completes) {
         const int64_t wakes_ns = std::max(int64_t{0}, call.exit_ns - times.end_ns);
         shift_ns = call.exit_ns - std::max(call.enter_ns - shift_ns, on.end.would_ns + wakes_ns);
     }
+    would.exit_ns = std::max(would.enter_ns, call.exit_ns - shift_ns);
     if (in_span) shift_ns += behind * cost_.record_ns;
+    return would;
 }
 
 // The legacy stream waits for those that join it, and they for it.
@@ -161,42 +191,89 @@ Moment Replay::awaited(const Call& call) const {
     return end;
 }
 
-void Replay::sync(const Call& call) {
-    int64_t& shift_ns = shift_ns_[take_turns_ ? 0 : call.thread_id];
+Call Replay::sync(const Call& call) {
+    int64_t& shift_ns = shift_of(call);
     const Moment end = awaited(call);
     const bool waited = end.was_ns > call.enter_ns;
     const int64_t takes_ns = waited ? 0 : call.exit_ns - call.enter_ns;
     const int64_t wakes_ns = waited ? std::max(int64_t{0}, call.exit_ns - end.was_ns) : 0;
     const int64_t exit_ns = std::max(call.enter_ns - shift_ns + takes_ns, end.would_ns + wakes_ns);
+    Call would = call;
+    would.enter_ns -= shift_ns;
+    would.exit_ns = exit_ns;
     shift_ns = call.exit_ns - exit_ns;
+    return would;
 }
 
-Replayed Replay::run(Interval span, size_t before) {
-    for (size_t i = 0; i < calls_.size(); ++i) {
-        const Call& call = calls_[i];
-        if (call.kind == CallKind::sync) {
-            sync(call);
-        } else if (call.kind == CallKind::operation) {
-            operation(call, i >= before, span);
-        } else if (call.lane != kNoLane && call.kind == CallKind::record) {
-            records_[call.target_id] = tail(static_cast<size_t>(call.lane));
-        } else if (call.lane != kNoLane) {
-            if (const auto found = records_.find(call.target_id); found != records_.end())
-                stream(call).joins.at_least(found->second);
-        }
+Call Replay::next(const Call& call, bool in_span) {
+    if (call.kind == CallKind::sync) return sync(call);
+    if (call.kind == CallKind::operation) return operation(call, in_span);
+    if (call.lane != kNoLane && call.kind == CallKind::record) {
+        records_[call.target_id] = tail(static_cast<size_t>(call.lane));
+    } else if (call.lane != kNoLane && call.kind == CallKind::wait) {
+        if (const auto found = records_.find(call.target_id); found != records_.end())
+            stream(call).joins.at_least(found->second);
     }
-    Replayed result;
-    const int64_t earlier_ns = last_start_.was_ns != kNever ? last_start_.was_ns - last_start_.would_ns : 0;
-    result.span = {span.start_ns, std::max(span.start_ns, span.end_ns - earlier_ns)};
-    result.busy = clip(unite(std::move(ran_)), result.span);
-    return result;
+    Call would = call;
+    would.enter_ns -= shift_of(call);
+    would.exit_ns -= shift_of(call);
+    return would;
+}
+
+bool runs_on(const Call& call, std::span<const Lane> lanes, int64_t device_id) {
+    return call.kind == CallKind::operation && call.timed && call.lane != kNoLane &&
+           lanes[static_cast<size_t>(call.lane)].device_id == device_id;
 }
 
 }  // namespace
 
 Replayed replay(std::span<const Call> calls, size_t before, std::span<const Lane> lanes, const OwnCost& cost,
                 Interval span, int64_t device_id, Lean lean) {
-    return Replay(calls, lanes, cost, device_id, lean).run(span, before);
+    Replay replay(calls, lanes, cost, lean);
+    SpanEnd end(span);
+    std::vector<Interval> ran;
+    for (size_t i = 0; i < calls.size(); ++i) {
+        const Call would = replay.next(calls[i], i >= before);
+        if (!runs_on(calls[i], lanes, device_id)) continue;
+        ran.push_back({would.times.start_ns, would.times.end_ns});
+        end.take(calls[i], would);
+    }
+    Replayed result;
+    result.span = end.span();
+    result.busy = clip(unite(std::move(ran)), result.span);
+    return result;
+}
+
+Undisturbed undisturb(std::vector<Call> calls, size_t before, std::span<const Lane> lanes,
+                      const OwnCost& cost, std::span<const DeviceSpan> spans) {
+    Replay replay(calls, lanes, cost, Lean::estimate);
+    std::vector<SpanEnd> ends;
+    for (const DeviceSpan& one : spans) ends.emplace_back(one.span);
+    Undisturbed result = {{}, before, {}, {}};
+    std::unordered_map<int64_t, int64_t> last_enter_ns;  // by thread: nobody overtakes himself
+    for (size_t i = 0; i < calls.size(); ++i) {
+        Call would = replay.next(calls[i], i >= before);
+        for (size_t device = 0; device < spans.size(); ++device)
+            if (runs_on(calls[i], lanes, spans[device].device_id)) ends[device].take(calls[i], would);
+        int64_t& last_ns = last_enter_ns.try_emplace(would.thread_id, INT64_MIN).first->second;
+        last_ns = would.enter_ns = std::max(would.enter_ns, last_ns);
+        would.exit_ns = std::max(would.exit_ns, would.enter_ns);
+        if (i >= before) result.shifts.push_back({calls[i].enter_ns, would.enter_ns});
+        calls[i] = would;
+    }
+    std::stable_sort(calls.begin() + static_cast<std::ptrdiff_t>(before), calls.end(),
+                     [](const Call& a, const Call& b) { return a.enter_ns < b.enter_ns; });
+    result.calls = std::move(calls);
+    for (const SpanEnd& end : ends) result.spans.push_back(end.span());
+    return result;
+}
+
+int64_t Undisturbed::moved(int64_t host_ns) const {
+    const auto after =
+        std::upper_bound(shifts.begin(), shifts.end(), host_ns,
+                         [](int64_t at_ns, const Shift& shift) { return at_ns < shift.was_ns; });
+    if (after == shifts.begin()) return host_ns;
+    return std::prev(after)->would_ns + (host_ns - std::prev(after)->was_ns);
 }
 
 }  // namespace gpushim::analysis

@@ -41,4 +41,25 @@ struct Replayed {
 Replayed replay(std::span<const Call> calls, size_t before, std::span<const Lane> lanes, const OwnCost& cost,
                 Interval span, int64_t device_id, Lean lean);
 
+// The calls themselves as they would have been, by their new enter, and the spans of devices that they fill.
+// Calls of the host alone come as much earlier as their thread does.
+struct Undisturbed {
+    std::vector<Call> calls;
+    size_t before;
+    std::vector<Interval> spans;  // as given
+    // A moment of the host, as it would have been.
+    int64_t moved(int64_t host_ns) const;
+
+    struct Shift {
+        int64_t was_ns, would_ns;
+    };
+    std::vector<Shift> shifts;  // at each call's enter, by what it was
+};
+struct DeviceSpan {
+    int64_t device_id;
+    Interval span;
+};
+Undisturbed undisturb(std::vector<Call> calls, size_t before, std::span<const Lane> lanes,
+                      const OwnCost& cost, std::span<const DeviceSpan> spans);
+
 }  // namespace gpushim::analysis

@@ -12,7 +12,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostRows = 10;
+constexpr size_t kMostRows = 5;
 
 using Calls = std::map<std::string, Distribution>;
 
@@ -49,7 +49,9 @@ Calls calls_of(const Inputs& inputs) {
     return calls;
 }
 
-void write(const Inputs& inputs, Report& report) {
+void write(const ReportSource& source, Report& report) {
+    if (source.traces == nullptr) return;
+    const Inputs& inputs = *source.traces;
     const auto calls = calls_of(inputs);
     std::vector<std::pair<std::string, const Distribution*>> order;
     for (const auto& [name, times] : calls) order.emplace_back(name, &times);
@@ -72,7 +74,7 @@ void write(const Inputs& inputs, Report& report) {
     report.json.set("calls", std::move(list));
 }
 
-constexpr Section kSection = {10, write};
+constexpr Section kSection = {52, write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

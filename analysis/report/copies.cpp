@@ -1,81 +1,138 @@
-// What was copied: by rank, stream and kind, with bytes, and the rate of those that the host waited for.
-#include <algorithm>
+// What is copied: by stream and direction, how often in a step, from what memory, and how fast against the
+// best seen here.
+#include <cstdio>
 
-#include "../text/escape.h"
 #include "../text/units.h"
+#include "facts.h"
+#include "gpu_label.h"
 #include "section.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostRows = 10;
+constexpr size_t kMostLines = 4;
+constexpr int64_t kSmallBytes = 4096;  // a figure that the host looks at, as small_d2h_sync has it
 
 struct Copies {
-    const Trace* trace;
-    std::string kind, stream, sides;
-    bool blocking;
-    int64_t count, bytes, call_sum_ns;
+    GpuLabel label;
+    std::string stream, kind, why;
+    int64_t count, bytes, in_steps, steps, calls_ns;
+    int64_t timed, sum_ns, timed_bytes, blocks_ns;
+    int64_t blocking_calls_ns;
+    double pageable, blocking;          // bytes
+    std::optional<double> best_pinned;  // on this GPU, in this direction
+    int64_t then_sync = 0;
+
+    std::optional<double> rate() const {
+        if (timed == 0 || sum_ns <= 0) return {};
+        return static_cast<double>(timed_bytes) * 1e9 / static_cast<double>(sum_ns);
+    }
+    // Only a call that returns when the bytes are there tells how long they took.
+    std::optional<double> host_rate() const {
+        return share_of(blocking * 1e9, static_cast<double>(blocking_calls_ns));
+    }
+    std::optional<double> per_step() const {
+        return share_of(static_cast<double>(in_steps), static_cast<double>(steps));
+    }
 };
 
-std::string or_unknown(const std::string& text) { return text.empty() ? "?" : text; }
+constexpr const char* kCopies =
+    "SELECT c.gpu_id, coalesce(s.stream, CAST(c.stream_id AS TEXT)), c.kind, sum(c.count), sum(c.bytes),"
+    " sum(CASE WHEN c.position >= 0 THEN c.count ELSE 0 END), sum(c.call_sum_ns), sum(c.timed),"
+    " sum(c.sum_ns), sum(c.timed_bytes), sum(c.blocks_kernels_ns),"
+    " sum(CASE WHEN c.source = 'pageable' OR c.target = 'pageable' THEN c.bytes ELSE 0 END),"
+    " sum(CASE WHEN c.blocking = 1 THEN c.bytes ELSE 0 END),"
+    " (SELECT max(b.best_bytes_per_s) FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = c.kind"
+    "  AND b.source <> 'pageable' AND b.target <> 'pageable'),"
+    " (SELECT count(*) FROM step t JOIN rank r ON r.rank_id = t.rank_id JOIN gpu g ON g.rank_id = r.rank_id"
+    "  WHERE g.gpu_id = c.gpu_id AND coalesce(r.steps_source, 'none') <> 'none'),"
+    " coalesce((SELECT g.why FROM gpu g WHERE g.gpu_id = c.gpu_id), ''),"
+    " CASE WHEN c.kind = 'd2h' THEN coalesce((SELECT p.steps FROM transfer_pattern p"
+    "  WHERE p.gpu_id = c.gpu_id AND p.pattern = 'small_d2h_sync'), 0) ELSE 0 END,"
+    " sum(CASE WHEN c.blocking = 1 THEN c.call_sum_ns ELSE 0 END)"
+    " FROM copy_stat c LEFT JOIN stream_stat s ON s.gpu_id = c.gpu_id AND s.stream_id = c.stream_id"
+    " GROUP BY c.gpu_id, c.stream_id, c.kind ORDER BY sum(c.bytes) DESC, c.gpu_id, c.stream_id, c.kind";
 
-// A handle is another in every run; the number in its trace is not.
-std::string stream_label(const std::string& stream, std::optional<int64_t> id) {
-    return id && stream.starts_with("0x") ? "stream " + std::to_string(*id) : or_unknown(stream);
-}
-
-std::vector<Copies> copies_of(const Inputs& inputs) {
+std::vector<Copies> copies_of(const Database& run) {
+    const auto labels = gpu_labels(run);
     std::vector<Copies> all;
-    for (const Trace& trace : inputs.traces) {
-        Query query = trace.base.prepare(
-            "SELECT kind, stream, source, target, coalesce(blocking, 0), copies, bytes, call_sum_ns,"
-            " stream_id FROM v_copy_total");
-        while (query.step())
-            all.push_back({&trace, or_unknown(query.text(0)), stream_label(query.text(1), query.maybe(8)),
-                           or_unknown(query.text(2)) + " to " + or_unknown(query.text(3)),
-                           query.number(4) != 0, query.number(5), query.number(6), query.number(7)});
+    Query row = run.prepare(kCopies);
+    while (row.step()) {
+        const auto label = labels.find(row.number(0));
+        if (label == labels.end()) continue;
+        all.push_back({label->second, row.text(1), row.text(2), row.text(15), row.number(3), row.number(4),
+                       row.number(5), row.number(14), row.number(6), row.number(7), row.number(8),
+                       row.number(9), row.number(10), row.number(17), row.real(11), row.real(12),
+                       maybe_real(row, 13), row.number(16)});
     }
-    std::stable_sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.bytes > b.bytes; });
     return all;
 }
 
-// Only a call that returns when the bytes are there tells how long they took.
-std::optional<double> rate_of(const Copies& copies) {
-    if (!copies.blocking || copies.call_sum_ns <= 0) return {};
-    return static_cast<double>(copies.bytes) * 1e9 / static_cast<double>(copies.call_sum_ns);
+Json json_of(const Copies& copies) {
+    const auto bytes = static_cast<double>(copies.bytes);
+    const std::string untimed = copies.why.empty() ? "no such copy has device times" : copies.why;
+    return Facts()
+        .maybe("rank", copies.label.rank, "no rank is known")
+        .known("stream", copies.stream)
+        .known("kind", copies.kind)
+        .known("count", copies.count)
+        .known("bytes", copies.bytes)
+        .maybe("pageable_share", share_of(copies.pageable, bytes), "no bytes were copied")
+        .maybe("blocking_share", share_of(copies.blocking, bytes), "no bytes were copied")
+        .maybe("achieved_bytes_per_s", copies.rate(), untimed)
+        .maybe("per_step", copies.per_step(), "no steps were found")
+        .maybe("best_pinned_bytes_per_s", copies.best_pinned,
+               "no such copy of pinned memory has device times")
+        .maybe("host_bytes_per_s", copies.host_rate(), "no call waited for its bytes")
+        .known("call_sum_ns", copies.calls_ns)
+        .maybe("blocks_kernels_ns", copies.timed > 0 ? std::optional(copies.blocks_ns) : std::nullopt,
+               untimed)
+        .json();
 }
 
-void write(const Inputs& inputs, Report& report) {
-    std::vector<std::vector<std::string>> rows = {
-        {"COPIES", "stream", "kind", "memory", "count", "bytes", "in calls", "rate (host)"}};
-    Json list = Json::array();
-    for (const Copies& copies : copies_of(inputs)) {
-        const auto rate = rate_of(copies);
-        rows.push_back({copies.trace->label(), for_terminal(copies.stream), for_terminal(copies.kind),
-                        copies.sides, count_text(copies.count), bytes_text(static_cast<double>(copies.bytes)),
-                        duration_text(static_cast<double>(copies.call_sum_ns)),
-                        rate              ? rate_text(*rate)
-                        : copies.blocking ? ""
-                                          : "async"});
-        list.push(Json::object({{"rank", copies.trace->rank},
-                                {"stream", copies.stream},
-                                {"kind", copies.kind},
-                                {"memory", copies.sides},
-                                {"blocking", copies.blocking},
-                                {"count", copies.count},
-                                {"bytes", copies.bytes},
-                                {"call_sum_ns", copies.call_sum_ns},
-                                {"achieved_bytes_per_s", nullptr},
-                                {"host_bytes_per_s", rate}}));
+std::string line_of(const Copies& copies, bool names_rank) {
+    const auto each = [&](double sum) { return sum / static_cast<double>(copies.steps); };
+    const auto bytes = static_cast<double>(copies.bytes);
+    const bool stepped = copies.steps > 0;
+    std::string text = (names_rank ? copies.label.text + " " : "") + "stream " + copies.stream + "  " +
+                       copies.kind + " " +
+                       (stepped ? bytes_text(each(bytes)) + "/step" : bytes_text(bytes) + " in all");
+    if (copies.pageable > bytes / 2) text += ", pageable";
+    if (copies.blocking > bytes / 2) text += ", blocking";
+    if (const auto rate = copies.rate()) {
+        const double ns = stepped ? each(bytes) * 1e9 / *rate
+                                  : static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed);
+        text += ", " + duration_text(ns) + (stepped ? "" : " each") + " at " + rate_text(*rate);
+        if (copies.pageable > bytes / 2 && copies.best_pinned)
+            text += " (pinned here: " + rate_text(*copies.best_pinned) + ")";
+    } else if (const auto host = copies.host_rate()) {
+        text += ", at " + rate_text(*host) + " by the host's time";
     }
-    report.json.set("copies", std::move(list));
-    if (rows.size() == 1) return;
-    report.line("");
-    report.table("llllrrrr", std::move(rows), kMostRows);
+    if (stepped && copies.bytes <= kSmallBytes * copies.count && copies.then_sync * 2 > copies.steps)
+        text += ", then a wait: read by the host in every step";
+    return text;
 }
 
-constexpr Section kSection = {30, write};
+// One line for each stream and direction of the GPU that copies most; others are like it or counted.
+void write(const ReportSource& source, Report& report) {
+    const std::vector<Copies> all = copies_of(source.run);
+    Json list = Json::array();
+    for (const Copies& copies : all) list.push(json_of(copies));
+    report.json.set("copies", std::move(list));
+    const bool names_rank = gpu_labels(source.run).size() > 1;
+    size_t shown = 0, others = 0;
+    for (const Copies& copies : all) {
+        if (copies.label.text != all[0].label.text || shown >= kMostLines) {
+            ++others;
+            continue;
+        }
+        report.line((shown++ == 0 ? "COPY       " : "           ") + line_of(copies, names_rank));
+    }
+    if (others != 0) report.line("           … and " + std::to_string(others) + " more: --json has them all");
+}
+
+constexpr Section kSection = {22, write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

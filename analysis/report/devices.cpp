@@ -35,12 +35,19 @@ struct Figures {
     std::optional<int64_t> mean, most;
 };
 
+// Of samples that were thinned each stands for the seconds until the next.
+constexpr const char* kWeighted =
+    " FROM (SELECT value, max(1, round((coalesce(lead(mono_ns) OVER (ORDER BY mono_ns), mono_ns) - mono_ns) "
+    "/ 1e9))"
+    " AS weight FROM nvml WHERE device_id = ?2 AND key = ?1)";
+
 Figures figures_of(const Trace& trace, int64_t device, const char* key) {
     Query query = trace.base.prepare(
-        "SELECT CAST(round(avg(value)) AS INTEGER), CAST(max(value) AS INTEGER) FROM nvml"
-        " WHERE device_id = ? AND key = ?");
-    query.bind(1, device);
-    query.bind(2, std::string(key));
+        std::string(
+            "SELECT CAST(round(sum(value * weight) / sum(weight)) AS INTEGER), CAST(max(value) AS INTEGER)") +
+        kWeighted);
+    query.bind(1, std::string(key));
+    query.bind(2, device);
     query.step();
     return {query.maybe(0), query.maybe(1)};
 }
@@ -54,7 +61,7 @@ int64_t samples_of(const Trace& trace, int64_t device) {
 
 struct Held {
     const char* by;
-    double share;  // of the samples
+    double share;  // of the time
 };
 
 // Nothing where throttle reasons are not recorded; empty where nothing held it back.
@@ -62,14 +69,14 @@ std::optional<std::vector<Held>> held_back(const Trace& trace, int64_t device) {
     std::vector<Held> all;
     for (const Reason& reason : kReasons) {
         Query query = trace.base.prepare(
-            "SELECT count(*), total((CAST(value AS INTEGER) & ?) != 0) FROM nvml"
-            " WHERE device_id = ? AND key = 'throttle_reasons'");
-        query.bind(1, reason.bit);
+            std::string("SELECT total(weight), total(((CAST(value AS INTEGER) & ?3) != 0) * weight)") +
+            kWeighted);
+        query.bind(1, std::string("throttle_reasons"));
         query.bind(2, device);
+        query.bind(3, reason.bit);
         query.step();
-        if (query.number(0) == 0) return std::nullopt;
-        if (query.real(1) > 0)
-            all.push_back({reason.words, query.real(1) / static_cast<double>(query.number(0))});
+        if (query.real(0) == 0) return std::nullopt;
+        if (query.real(1) > 0) all.push_back({reason.words, query.real(1) / query.real(0)});
     }
     return all;
 }
@@ -152,7 +159,9 @@ std::vector<Device> devices_of(const Trace& trace) {
     return all;
 }
 
-void write(const Inputs& inputs, Report& report) {
+void write(const ReportSource& source, Report& report) {
+    if (source.traces == nullptr) return;
+    const Inputs& inputs = *source.traces;
     std::vector<std::vector<std::string>> rows = {{"DEVICES", "GPU", "name", "samples", "busy mean/max",
                                                    "power", "SM clock", "temperature", "memory",
                                                    "held back by"}};

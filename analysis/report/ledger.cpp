@@ -1,65 +1,52 @@
 // Where every event went, before anything is said about any of them.
-#include <map>
-#include <set>
-
 #include "../text/units.h"
+#include "facts.h"
 #include "section.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-struct Ledger {
-    int64_t produced = 0, recorded = 0, recovered = 0, dropped = 0, unfinished = 0, unknown = 0;
-    std::map<std::string, int64_t> reasons;
-};
-
-Ledger ledger_of(const Inputs& inputs) {
-    Ledger sum;
-    for (const Trace& trace : inputs.traces) {
-        Query query = trace.base.prepare(
-            "SELECT produced, recorded, recovered, dropped, unfinished, unknown FROM v_ledger");
-        int64_t* const numbers[] = {&sum.produced, &sum.recorded,   &sum.recovered,
-                                    &sum.dropped,  &sum.unfinished, &sum.unknown};
-        while (query.step())
-            for (int i = 0; i < query.columns(); ++i) *numbers[i] += query.number(i);
-        Query drops = trace.base.prepare("SELECT reason, events FROM v_drop WHERE events > 0");
-        while (drops.step()) sum.reasons[drops.text(0)] += drops.number(1);
-    }
-    return sum;
-}
-
-void write(const Inputs& inputs, Report& report) {
-    const Ledger sum = ledger_of(inputs);
-    std::string reasons;
+Json dropped_of(const Database& run, std::string& reasons) {
     Json dropped = Json::object();
-    for (const auto& [reason, events] : sum.reasons) {
-        reasons += (reasons.empty() ? " (" : ", ") + reason + " " + count_text(events);
-        dropped.set(reason, events);
+    Query query = run.prepare(
+        "SELECT reason, sum(events) AS events FROM \"drop\" GROUP BY reason HAVING sum(events) > 0"
+        " ORDER BY reason");
+    while (query.step()) {
+        reasons += (reasons.empty() ? " (" : ", ") + query.text(0) + " " + count_text(query.number(1));
+        dropped.set(query.text(0), query.number(1));
     }
     if (!reasons.empty()) reasons += ")";
-    report.line("events  " + count_text(sum.produced) + " produced = " + count_text(sum.recorded) +
-                " recorded + " + count_text(sum.recovered) + " recovered + " + count_text(sum.dropped) +
-                " dropped" + reasons + " + " + count_text(sum.unfinished) + " unfinished; unknown " +
-                count_text(sum.unknown));
+    return dropped;
+}
 
-    std::set<int64_t> ranks;
-    std::optional<int64_t> expected;
-    for (const Trace& trace : inputs.traces) {
-        if (trace.rank) ranks.insert(*trace.rank);
-        if (trace.world_size) expected = std::max(expected.value_or(0), *trace.world_size);
-    }
-    Json ledger = Json::object();
-    ledger.set("produced", sum.produced);
-    ledger.set("recorded", sum.recorded);
-    ledger.set("dropped", std::move(dropped));
-    ledger.set("recovered", sum.recovered);
-    ledger.set("unfinished", sum.unfinished);
-    ledger.set("unknown", sum.unknown);
-    ledger.set("traces", inputs.traces.size());
-    ledger.set("ranks_seen", ranks.size());
-    ledger.set("ranks_expected", expected);
-    report.json.set("ledger", std::move(ledger));
+void write(const ReportSource& source, Report& report) {
+    std::string reasons;
+    Json dropped = dropped_of(source.run, reasons);
+    Query sums = source.run.prepare(
+        "SELECT sum(produced), sum(recorded), sum(recovered), sum(dropped), sum(unfinished), sum(unknown),"
+        " count(*), count(DISTINCT rank), max(world_size) FROM rank");
+    sums.step();
+    const auto told = [&](int column) {
+        return sums.is_null(column) ? "not recorded" : count_text(sums.number(column));
+    };
+    report.line("events  " + told(0) + " produced = " + told(1) + " recorded + " + told(2) + " recovered + " +
+                told(3) + " dropped" + reasons + " + " + told(4) + " unfinished; unknown " + told(5));
+
+    const char* const none = "the traces do not say";
+    const auto expected = sums.is_null(8) ? source.number("ranks_expected") : sums.maybe(8);
+    report.json.set("ledger", Facts()
+                                  .maybe("produced", sums.maybe(0), none)
+                                  .maybe("recorded", sums.maybe(1), none)
+                                  .known("dropped", std::move(dropped))
+                                  .maybe("recovered", sums.maybe(2), none)
+                                  .maybe("unfinished", sums.maybe(4), none)
+                                  .maybe("unknown", sums.maybe(5), none)
+                                  .maybe("unknown_abi", source.number("unknown_abi"), "not recorded")
+                                  .known("traces", source.number("traces").value_or(sums.number(6)))
+                                  .known("ranks_seen", sums.number(7))
+                                  .maybe("ranks_expected", expected, "no trace knows how many there are")
+                                  .json());
 }
 
 constexpr Section kSection = {0, write};

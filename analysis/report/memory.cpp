@@ -9,7 +9,9 @@ namespace {
 
 constexpr size_t kMostRows = 6;
 
-void write(const Inputs& inputs, Report& report) {
+void write(const ReportSource& source, Report& report) {
+    if (source.traces == nullptr) return;
+    const Inputs& inputs = *source.traces;
     std::vector<std::vector<std::string>> rows = {{"MEMORY", "GPU", "kind", "peak", "of"}};
     Json list = Json::array();
     for (const Trace& trace : inputs.traces) {
@@ -22,11 +24,13 @@ void write(const Inputs& inputs, Report& report) {
             rows.push_back({trace.label(), query.text(0), query.text(1),
                             memory_text(static_cast<double>(query.number(2))),
                             total ? memory_text(static_cast<double>(*total)) : ""});
-            list.push(Json::object({{"rank", trace.rank},
-                                    {"device", query.maybe(0)},
-                                    {"kind", query.text(1)},
-                                    {"memory_peak_bytes", query.number(2)},
-                                    {"memory_total_bytes", total}}));
+            Json row = Json::object({{"rank", trace.rank},
+                                     {"device", query.maybe(0)},
+                                     {"kind", query.text(1)},
+                                     {"memory_peak_bytes", query.number(2)},
+                                     {"memory_total_bytes", total}});
+            if (!total) row.set("why", "how much of that kind there is, is not recorded");
+            list.push(std::move(row));
         }
     }
     report.json.set("memory", std::move(list));

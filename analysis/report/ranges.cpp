@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 
-#include "../text/escape.h"
 #include "../text/units.h"
 #include "rollups.h"
 #include "section.h"
@@ -47,7 +46,9 @@ bool rows_are_gone(const Inputs& inputs) {
     return std::any_of(inputs.traces.begin(), inputs.traces.end(), is_summarised);
 }
 
-void write(const Inputs& inputs, Report& report) {
+void write(const ReportSource& source, Report& report) {
+    if (source.traces == nullptr) return;
+    const Inputs& inputs = *source.traces;
     const auto all = ranges_of(inputs);
     const bool rows_gone = rows_are_gone(inputs);
     std::vector<const std::pair<const Name, Ranges>*> order;
@@ -61,21 +62,22 @@ void write(const Inputs& inputs, Report& report) {
     for (const auto* entry : order) {
         const auto& [name, ranges] = *entry;
         const bool timed = ranges.ended > 0;
-        rows.push_back({for_terminal(name.second), for_terminal(name.first), count_text(ranges.ended),
-                        count_text(ranges.threads),
+        rows.push_back({source.name("range", name.second), source.name("domain", name.first),
+                        count_text(ranges.ended), count_text(ranges.threads),
                         timed       ? duration_text(static_cast<double>(ranges.sum_ns))
                         : rows_gone ? ""
                                     : "open",
                         timed ? duration_text(mean_ns(ranges)) : "",
                         timed ? duration_text(static_cast<double>(ranges.max_ns)) : ""});
-        Json json = Json::object({{"name", name.second},
-                                  {"domain", name.first.empty() ? Json() : Json(name.first)},
-                                  {"count", ranges.ended},
-                                  {"open", rows_gone ? Json() : Json(ranges.open)},
-                                  {"threads", ranges.threads},
-                                  {"sum_ns", timed ? Json(ranges.sum_ns) : Json()},
-                                  {"mean_ns", timed ? Json(mean_ns(ranges)) : Json()},
-                                  {"max_ns", timed ? Json(ranges.max_ns) : Json()}});
+        Json json = Json::object(
+            {{"name", source.json_name("range", name.second)},
+             {"domain", name.first.empty() ? Json() : Json(source.json_name("domain", name.first))},
+             {"count", ranges.ended},
+             {"open", rows_gone ? Json() : Json(ranges.open)},
+             {"threads", ranges.threads},
+             {"sum_ns", timed ? Json(ranges.sum_ns) : Json()},
+             {"mean_ns", timed ? Json(mean_ns(ranges)) : Json()},
+             {"max_ns", timed ? Json(ranges.max_ns) : Json()}});
         if (rows_gone) json.set("rows_gone", true);
         list.push(std::move(json));
     }

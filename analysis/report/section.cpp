@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../text/escape.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -32,6 +34,8 @@ std::string padded(const std::string& text, size_t width, bool right) {
 
 }  // namespace
 
+void Report::line(const std::string& text) { lines.push_back(for_terminal(text)); }
+
 void Report::table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most) {
     const size_t left_out = rows.size() > most + 1 ? rows.size() - most - 1 : 0;
     rows.resize(rows.size() - left_out);
@@ -56,11 +60,11 @@ void Report::table(const char* alignment, std::vector<std::vector<std::string>> 
 
 SectionRegistration::SectionRegistration(const Section& section) { sections().push_back(&section); }
 
-Report write_report(const Inputs& inputs) {
+Report write_report(const ReportSource& source) {
     std::sort(sections().begin(), sections().end(), [](auto a, auto b) { return a->place < b->place; });
     Report report;
     report.json.set("schema", 1);
-    for (const Section* section : sections()) section->write(inputs, report);
+    for (const Section* section : sections()) section->write(source, report);
     return report;
 }
 

@@ -1,12 +1,13 @@
-// A section of the report is one file that registers itself: one question, answered from the traces as lines
-// for people and as members of the JSON object.
+// A section of the report is one file that registers itself: one question, answered from the run database as
+// lines for people and as members of the JSON object. Those that read traces say nothing where there are
+// none.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "../text/json.h"
-#include "../trace/inputs.h"
+#include "source.h"
 
 namespace gpushim::analysis {
 
@@ -14,7 +15,8 @@ struct Report {
     std::vector<std::string> lines;
     Json json = Json::object();
 
-    void line(std::string text) { lines.push_back(std::move(text)); }
+    // Whatever is in it is safe to print then.
+    void line(const std::string& text);
 
     // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
     // it at the right. Of more than `most` rows the rest is counted in a line of its own.
@@ -23,13 +25,13 @@ struct Report {
 
 struct Section {
     int place;  // in the report
-    void (*write)(const Inputs&, Report&);
+    void (*write)(const ReportSource&, Report&);
 };
 
 struct SectionRegistration {
     explicit SectionRegistration(const Section& section);
 };
 
-Report write_report(const Inputs& inputs);
+Report write_report(const ReportSource& source);
 
 }  // namespace gpushim::analysis

@@ -28,7 +28,9 @@ void add(const Trace& trace, Spans& spans) {
     if (calls.step()) spans.calls += calls.number(0);
 }
 
-void write(const Inputs& inputs, Report& report) {
+void write(const ReportSource& source, Report& report) {
+    if (source.traces == nullptr) return;
+    const Inputs& inputs = *source.traces;
     Spans spans;
     for (const Trace& trace : inputs.traces) add(trace, spans);
     const int64_t full_ns = std::max(int64_t{0}, spans.run_ns - spans.gone_ns);

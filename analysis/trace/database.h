@@ -19,6 +19,8 @@ namespace gpushim::analysis {
 
 class TemporaryFolder;
 
+constexpr int64_t kRunApplication = 0x67707372;  // "gpsr": PRAGMA application_id of run databases
+
 struct Blob {
     std::string bytes;
 };

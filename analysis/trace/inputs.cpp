@@ -1,6 +1,7 @@
 #include "inputs.h"
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,6 +16,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kSchemaVersion = 2;
+
+// A trace at rest has no log beside it.
+int64_t until_of(const fs::path& file, const Database& base) {
+    std::error_code none;
+    if (fs::file_size(file.string() + "-wal", none) == 0 || none) return std::numeric_limits<int64_t>::max();
+    Query mark = base.prepare("SELECT max(watermark_ns) FROM ring_commit");
+    return mark.step() ? mark.maybe(0).value_or(0) : 0;
+}
 
 Trace open_trace(const fs::path& path, const fs::path& file) {
     Trace trace{path, Database(file), 0, {}, {}, "", "", "", 0, ""};
@@ -37,6 +46,7 @@ Trace open_trace(const fs::path& path, const fs::path& file) {
     trace.host = query.text(5);
     trace.started_real_ns = query.number(6);
     trace.uuid = query.text(7);
+    trace.until_ns = until_of(file, trace.base);
     return trace;
 }
 
@@ -84,6 +94,22 @@ void drop_repeated(Inputs& inputs) {
 
 }  // namespace
 
+namespace {
+
+bool is_run_file(const fs::path& file) {
+    constexpr std::streamoff kPlace = 68;  // of application_id in a SQLite file; big-endian
+    std::error_code ignored;               // whoever opens it says what is wrong with it
+    if (file.filename() == "gpushim.run.db") return true;
+    if (!fs::is_regular_file(file, ignored)) return false;
+    std::ifstream bytes(file, std::ios::binary);
+    unsigned char id[4] = {};
+    bytes.seekg(kPlace);
+    bytes.read(reinterpret_cast<char*>(id), sizeof id);
+    return bytes && (id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3]) == kRunApplication;
+}
+
+}  // namespace
+
 std::string Trace::label() const {
     return rank ? "rank " + std::to_string(*rank) : "process " + std::to_string(pid);
 }
@@ -92,8 +118,7 @@ std::vector<fs::path> databases_in(const fs::path& folder) {
     std::vector<fs::path> all;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error))
-        if (entry.path().extension() == ".db" && entry.path().filename() != "gpushim.run.db")
-            all.push_back(entry.path());
+        if (entry.path().extension() == ".db" && !is_run_file(entry.path())) all.push_back(entry.path());
     if (error) throw Failure(folder.string() + ": " + error.message());
     std::sort(all.begin(), all.end());
     return all;

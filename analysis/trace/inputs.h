@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,11 +24,13 @@ struct Trace {
     std::string executable;
     int64_t started_real_ns;
     std::string uuid;
+    // Rows from here on may not be all there yet: the process still writes.
+    int64_t until_ns = std::numeric_limits<int64_t>::max();
 
     std::string label() const;  // "rank 3", else "process 4711"
 };
 
-// The .db files of a folder, by name.
+// The .db files of a folder, by name; databases of runs, which were made of traces, are none.
 std::vector<std::filesystem::path> databases_in(const std::filesystem::path& folder);
 
 struct Inputs {

@@ -21,6 +21,7 @@
 #include "in_call.h"
 #include "outcome.h"
 #include "questions.h"
+#include "row_facts.h"
 #include "stream_words.h"
 #include "words.h"
 
@@ -34,13 +35,6 @@ struct GroupState {
 extern thread_local constinit GroupState group_state __attribute__((tls_model("initial-exec")));
 extern constinit std::atomic<uint32_t> groups;
 
-template <class Row>
-constexpr bool has(uint32_t trait) {
-    return (Row::traits & trait) != 0;
-}
-template <class Row>
-constexpr bool is_nccl = api_is_nccl(Row::id);
-
 template <class Row, class Signature>
 struct Thunk;
 
@@ -48,6 +42,7 @@ template <class Row, class R, class... A>
 struct Thunk<Row, R(A...)> {
     using Real = R (*)(A...);
     using Arguments = std::tuple<const A&...>;
+    using Facts = RowFacts<Row>;
 
     static R call(A... a) {
         const auto real = reinterpret_cast<Real>(Row::real());
@@ -59,7 +54,7 @@ struct Thunk<Row, R(A...)> {
         count_hit(Row::id);
         if (recording()) [[likely]]
             return recorded(real, here, a...);
-        if (resting() && (is_of_life || !still_resting())) [[unlikely]]
+        if (resting() && (Facts::is_of_life || !still_resting())) [[unlikely]]
             return recorded(real, here, a...);
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);
@@ -78,7 +73,7 @@ struct Thunk<Row, R(A...)> {
         R result;
         if constexpr (Row::kind == EventKind::query) {
             result = polled(thread, real, a...);
-        } else if constexpr (is_late) {
+        } else if constexpr (Facts::is_late) {
             const uint64_t entered = ticks();
             before_call(thread, entered, Row::id, flags(thread));
             result = real(a...);
@@ -86,7 +81,7 @@ struct Thunk<Row, R(A...)> {
             record_late(thread, entered, ticks(), result, a...);
         } else {
             Timing timing;
-            if constexpr (is_operation) {
+            if constexpr (Facts::is_operation) {
                 if (may_time()) [[unlikely]]
                     begin(thread, timing, a...);
             }
@@ -102,11 +97,11 @@ struct Thunk<Row, R(A...)> {
             note(thread, result, a...);
             if (slot != nullptr && is_current(thread)) [[likely]]
                 finish(thread, slot, result, a...);
-            if constexpr (is_operation) {
+            if constexpr (Facts::is_operation) {
                 if (timing.use != nullptr) [[unlikely]]
                     if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
             }
-            if constexpr (fills_graphs) {
+            if constexpr (Facts::fills_graphs) {
                 if (succeeded(result) && is_current(thread)) fill_graph(thread, a...);
             }
         }
@@ -144,34 +139,11 @@ struct Thunk<Row, R(A...)> {
 
     // --- the event --------------------------------------------------------------------------------------
 
-    // Its slots are taken after the call: what they hold is as long as a name or an array.
-    static constexpr bool is_late = Row::Words::has_text || Row::Words::is_list;
-
-    // What the device does in a stream; where it is one operation per call, with device times.
-    static constexpr bool is_device_work = Row::kind == EventKind::launch ||
-                                           Row::kind == EventKind::graph_launch ||
-                                           Row::kind == EventKind::copy || Row::kind == EventKind::memset;
-    static constexpr bool is_operation = is_device_work && !is_late;
-
-    // Recorded even while the process rests: without them the names and streams of later events are not
-    // known.
-    static constexpr bool is_of_life =
-        Row::kind == EventKind::born || Row::kind == EventKind::died || Row::kind == EventKind::named ||
-        Row::kind == EventKind::memory || Row::kind == EventKind::context ||
-        Row::kind == EventKind::capture || Row::kind == EventKind::graph ||
-        Row::kind == EventKind::communicator || has<Row>(traits::profiler_starts | traits::profiler_stops);
-
-    // What it puts into an executable graph is asked of the driver.
-    static constexpr bool fills_graphs = (Row::kind == EventKind::born || Row::kind == EventKind::graph) &&
-                                         (Row::traits & traits::object_bits) == traits::of_exec;
-
     static void fill_graph(ThreadState& thread, const A&... a) {
         uint64_t words[4];
         Row::Words::store(words, Arguments(a...), true);
         tell_contents(thread, Row::kind, words);
     }
-
-    static constexpr bool blocks = Row::kind == EventKind::sync || has<Row>(traits::blocking);
 
     [[gnu::noinline]] static void begin(ThreadState& thread, Timing& timing, const A&... a) {
         constexpr int word = stream_word(Row::kind, Row::traits);
@@ -222,7 +194,7 @@ struct Thunk<Row, R(A...)> {
         if constexpr (Row::Words::has_second) {
             if (succeeded(result)) add_second(thread, *slot, a...);
         }
-        after_call(thread, slot->enter, slot->exit, Row::kind, Row::id, blocks);
+        after_call(thread, slot->enter, slot->exit, Row::kind, Row::id, Facts::blocks);
         complete_slot(slot);
         if constexpr (Row::kind == EventKind::launch) {
             if (live->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
@@ -264,7 +236,7 @@ struct Thunk<Row, R(A...)> {
         for (size_t i = 0; i < (count != 0 ? count : 1); ++i) {
             const char* text = Row::Words::text(Arguments(a...), succeeded(result));
             const size_t length = words::text_length(text);
-            if constexpr (is_device_work) skip(thread, i, succeeded(result), a...);
+            if constexpr (Facts::is_device_work) skip(thread, i, succeeded(result), a...);
             close_poll(thread);
             if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) continue;
             Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
@@ -277,7 +249,7 @@ struct Thunk<Row, R(A...)> {
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);
         }
-        if (is_current(thread)) after_call(thread, entered, left, Row::kind, Row::id, blocks);
+        if (is_current(thread)) after_call(thread, entered, left, Row::kind, Row::id, Facts::blocks);
     }
 
     // One operation of several in a call gets no events of ours. Also where it is not recorded.
@@ -363,10 +335,6 @@ struct Thunk<Row, R(A...)> {
 
     static auto first_argument(const A&... a) { return std::get<0>(Arguments(a...)); }
 
-    static constexpr uint32_t object = Row::traits & traits::object_bits;
-    static constexpr bool ends_context =
-        (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
-
     // The context that the call may end, by its number.
     static uint32_t context_to_end(const A&... a) {
         if constexpr (has<Row>(traits::primary))
@@ -379,11 +347,11 @@ struct Thunk<Row, R(A...)> {
     static void beginning([[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins))
             live->captures.fetch_add(1, std::memory_order_relaxed);
-        if constexpr (ends_context) {
+        if constexpr (Facts::ends_context) {
             if (may_time()) read_before_context_ends();
             context_is_ending(context_to_end(a...));
         }
-        if constexpr (Row::kind == EventKind::died && object == traits::of_stream)
+        if constexpr (Row::kind == EventKind::died && Facts::object == traits::of_stream)
             stream_is_gone(Row::Words::first(Arguments(a...)));
     }
 
@@ -403,7 +371,7 @@ struct Thunk<Row, R(A...)> {
     static void note_birth(const ThreadState& thread, const A&... a) {
         uint64_t words[4];
         Row::Words::store(words, Arguments(a...), true);
-        if constexpr (object == traits::of_stream)
+        if constexpr (Facts::object == traits::of_stream)
             stream_is_born(words[0], Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
                            (words[2] & CU_STREAM_NON_BLOCKING) != 0);
         else
@@ -424,9 +392,9 @@ struct Thunk<Row, R(A...)> {
             if (ends_capture(result) && captures_active())
                 live->captures.fetch_sub(1, std::memory_order_relaxed);
         }
-        if constexpr (ends_context) note_context_end(succeeded(result), a...);
+        if constexpr (Facts::ends_context) note_context_end(succeeded(result), a...);
         if constexpr (Row::kind == EventKind::born &&
-                      (object == traits::of_stream || object == traits::of_context)) {
+                      (Facts::object == traits::of_stream || Facts::object == traits::of_context)) {
             if (succeeded(result)) note_birth(thread, a...);
         }
         if constexpr (has<Row>(traits::profiler_starts | traits::profiler_stops)) {

@@ -11,8 +11,9 @@ PRAGMA user_version = 2;
 -- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), moved_starts (rows that began in the same ns as another of
 -- their table and stand 1 ns later), names_left_out, functions_left_out (how often one had no place any more
 -- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
--- shapes_left_out (launches whose geometry is not recorded), series_left_out (how often a series was not told
--- apart from others).
+-- shapes_left_out (launches whose geometry is not recorded), graphs_left_out (states of graphs without a
+-- row), series_left_out (how often a series was not told apart from others), samples_left_out (rows that say
+-- how things were, for which there was no room).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.
@@ -92,7 +93,7 @@ CREATE TABLE api (id INTEGER PRIMARY KEY, name TEXT NOT NULL, base TEXT NOT NULL
 -- What a launch looks like, each once: function, geometry and attributes.
 CREATE TABLE shape (
   id INTEGER PRIMARY KEY,
-  handle_id INTEGER,         -- of the function or kernel: it has the name
+  handle_id INTEGER,         -- of the function or kernel: it has the name; NULL: there were too many
   api_id INTEGER NOT NULL,
   grid_x INTEGER, grid_y INTEGER, grid_z INTEGER,
   block_x INTEGER, block_y INTEGER, block_z INTEGER,
@@ -187,7 +188,8 @@ CREATE TABLE collective_seq (
 -- Graphs that were instantiated, with their child graphs' contents: a row for each state that they were made,
 -- updated or launched in.
 CREATE TABLE graph (
-  id INTEGER PRIMARY KEY, handle_id INTEGER NOT NULL,
+  id INTEGER PRIMARY KEY,
+  handle_id INTEGER NOT NULL,  -- 0: of all for which there was no place
   kernels INTEGER, copies INTEGER, memsets INTEGER, other INTEGER,  -- nodes that are on; NULL: not recorded
   bytes INTEGER                                                     -- of the copies
 );
@@ -260,8 +262,9 @@ CREATE TABLE ring_commit (
 );
 
 -- Events that are not here, by reason, as counted when they were lost: full, no_ring, writer_down,
--- reader (somebody kept the trace open, so that it could not be written), disk (too little of it was free).
--- Cumulative per ring: the newest row counts.
+-- reader (somebody kept the trace open, so that it could not be written), disk (too little of it was free),
+-- size (the trace is as large as it may be, and nothing in it could go any more).
+-- Cumulative per ring: the newest row counts. Ring -1: counted by the writer, which had no place for them.
 CREATE TABLE "drop" (ring_id INTEGER NOT NULL, reason TEXT NOT NULL, seen_ns INTEGER NOT NULL,
   events INTEGER NOT NULL,
   PRIMARY KEY (ring_id, reason, seen_ns)) WITHOUT ROWID;

@@ -120,6 +120,8 @@ FROM v_series s JOIN v_series_total t ON t.series_id = s.id
 WHERE s.kind IN ('copy', 'copy_device') AND s.captured = 0 AND s.failed = 0 AND s.unfinished = 0
 GROUP BY s.direction, s.device_id, s.stream_id, s.source, s.target, s.blocking;
 
+-- Waits, and questions whether something is done, by what was waited for. Questions about one object share a
+-- row: `rows` are fewer than `calls`. Failed ones count, for the host was in them; unfinished ones do not.
 CREATE VIEW v_sync_total AS
 SELECT s.api, s.target_kind, sum(t.events) AS rows, sum(t.calls) AS calls, sum(t.sum_ns) AS sum_ns,
   max(t.max_ns) AS max_ns

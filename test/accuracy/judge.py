@@ -36,7 +36,7 @@ def _windows(traced, said):
     """Of one process."""
     _, operations = read_truth(traced.truth)
     found = []
-    for gpu in said["gpus"]:
+    for gpu in said["windows"]:
         mine = [span for span in operations if span[2] == gpu["device"]]
         for window in gpu["windows"]:
             begin, end = window["from_ns"], window["until_ns"]
@@ -103,7 +103,7 @@ def host_only(workload, opaque=False, steps=None):
         for traced in record(folder, workload, steps, **knobs):
             said = report([traced.trace])
             _, operations = read_truth(traced.truth)
-            for gpu in said["gpus"]:
+            for gpu in said["windows"]:
                 mine = [span for span in operations if span[2] == gpu["device"]]
                 begin, length = gpu["run_from_ns"], gpu["window_ns"]
                 true = union_ns(mine, begin, begin + length) / length
@@ -143,7 +143,7 @@ def sampled(workload, seed, steps=None):
     with tempfile.TemporaryDirectory() as folder:
         traced, = record(folder, workload, steps, seed, truth=False, **box_knobs(workload))
         said = report([traced.trace])
-    gpu, trust = said["gpus"][0], said["trust"]
+    gpu, trust = said["windows"][0], said["trust"]
     return Sampled(seed, len(gpu["windows"]), gpu["busy_share_low"], gpu["busy_share_high"],
                    gpu["busy_share"], true, trust["own_cost_share"])
 
@@ -164,7 +164,7 @@ def without_us(workload, steps=None):
         traced, = record(folder, workload, steps, GPUSHIM_BUDGET="100%", **box_knobs(workload))
         said = report([traced.trace])
     return [WithoutUs(workload.name, gpu["busy_share_low"], gpu["busy_share_high"], gpu["busy_share"],
-                      true[gpu["device"]]) for gpu in said["gpus"] if gpu["busy_share"] is not None]
+                      true[gpu["device"]]) for gpu in said["windows"] if gpu["busy_share"] is not None]
 
 
 def faults_without_us(row):

@@ -278,7 +278,9 @@ class FullSpeed(Case):
             started = self.begin(30, GPUSHIM_MAX_MB=megabytes, GPUSHIM_OUT=folder / "trace.%p.db")
             self.wait_for(lambda folder=folder: any(folder.glob("*.db")))
             (trace,) = folder.glob("*.db")
-            time.sleep(1.5)
+            half = megabytes * MEGABYTE // 2
+            self.wait_for(lambda trace=trace, half=half: size_of(trace) > half)
+            time.sleep(1)
             started.send_signal(signal.SIGKILL)
             started.wait()
             started.communicate()
@@ -286,7 +288,7 @@ class FullSpeed(Case):
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(preload.ledger(trace)["unknown"], 0)
             self.assertLessEqual(size_of(trace), megabytes * MEGABYTE)
-            self.assertGreater(size_of(trace), megabytes * MEGABYTE // 2)
+            self.assertGreater(size_of(trace), half)
 
 
 class Files(Case):

@@ -1,5 +1,6 @@
 """How busy each GPU was, and how far that can be trusted: what the report makes of device times, of too few
 of them, and of none."""
+import contextlib
 import json
 import sqlite3
 import unittest
@@ -22,27 +23,30 @@ class BusyReport(cli.Case):
         return next(line for line in self.report().splitlines() if line.strip().startswith(beginning))
 
     def change(self, sql):
-        with sqlite3.connect(self.folder / "a.db") as base:
+        """Closed after it: a trace that somebody has open may be written yet."""
+        with contextlib.closing(sqlite3.connect(self.folder / "a.db")) as base, base:
             base.executescript(sql)
 
     def test_without_device_times_there_are_bounds(self):
         """Nobody waits for anything until the one wait, which is over 9.5 ms after the first launch; then the
-        device is idle to the end, at 12 ms."""
+        device is idle to the end, at 12.5 ms."""
         made_traces.make(self.folder / "a.db")
-        self.change(f"INSERT INTO clock VALUES ({made_traces.FIRST_NS + 12_000_000}, 0, 0)")
+        self.change(f"INSERT INTO clock VALUES ({made_traces.FIRST_NS + 12_500_000}, 0, 0)")
         gpu = self.answer()["gpus"][0]
         self.assertIsNone(gpu["busy_share"])
         self.assertEqual(gpu["why"], "device times are not recorded")
         self.assertEqual((gpu["level"], gpu["busy_share_low"]), ("host", 0))
-        self.assertEqual(gpu["window_ns"], 12_000_000)
-        self.assertAlmostEqual(gpu["busy_share_high"], 9.5 / 12, places=6)
+        self.assertEqual(gpu["window_ns"], 12_500_000)
+        self.assertAlmostEqual(gpu["busy_share_high"], 9.5 / 12.5, places=6)
+        self.assertEqual(gpu["busy_share_high"], self.answer()["windows"][0]["busy_share_high"])
         self.assertIn("at most", self.line_of("rank 0"))
         self.assertIn("How long the GPU worked is not recorded", self.line_of("trust"))
 
     def test_device_times_give_a_figure_with_its_range(self):
         made_traces.make(self.folder / "a.db")
         made_traces.add_device_times(self.folder / "a.db")
-        gpu = self.answer()["gpus"][0]
+        answer = self.answer()
+        gpu = answer["windows"][0]
         self.assertEqual(gpu["level"], "events")
         self.assertTrue(gpu["sampled"])
         window = gpu["windows"][0]
@@ -60,8 +64,14 @@ class BusyReport(cli.Case):
         self.assertLessEqual(gpu["busy_share_low"], gpu["busy_share"])
         self.assertLessEqual(gpu["busy_share"], gpu["busy_share_high"])
         self.assertAlmostEqual(gpu["idle_share"], 1 - gpu["busy_share"])
-        self.assertRegex(self.line_of("rank 0"),
-                         r"25\.0 % \(4\.\d to \d+\.\d\) .* events  sampled: 1 window, 18\.2 % of the run")
+        # The last call is over after 12.003 ms: that is the run, of which the window is a sixth.
+        self.assertAlmostEqual(gpu["timed_share"], 2 / 12.003)
+        said = answer["gpus"][0]
+        for key in ("busy_share", "busy_share_low", "busy_share_high"):
+            self.assertAlmostEqual(said[f"run_{key}"], gpu[key], msg=key)
+        self.assertEqual((said["level"], said["sampled"]), ("events", True))
+        self.assertAlmostEqual(said["idle_share"], 1 - said["busy_share"])
+        self.assertRegex(self.line_of("rank 0"), r"25\.0 % \(3\.\d to \d+\.\d\)  spans")
 
     def test_trust_says_what_is_behind_the_figures(self):
         made_traces.make(self.folder / "a.db")
@@ -71,17 +81,20 @@ class BusyReport(cli.Case):
         trust = self.answer()["trust"]
         self.assertEqual(trust["refusals"], [{"trace": "rank 0", "api": "cuEventRecord", "error": 999,
                                               "why": "the driver said no"}])
-        self.assertEqual((trust["level"], trust["coverage"], trust["windows"]), ("events", 1, 1))
-        self.assertAlmostEqual(trust["timed_share"], 2 / 11)
+        self.assertEqual((trust["level"], trust["windows"]), ("events", 1))
+        # One of the copies is in the window, too. The last call is over after 12.003 ms.
+        self.assertAlmostEqual(trust["coverage"], 100 / 101)
+        self.assertAlmostEqual(trust["timed_share"], 2 / 12.003)
         self.assertEqual((trust["clock_error_ns"], trust["latency_ns"]), (250, 4000))
         self.assertEqual((trust["own_cost_share"], trust["budget"]), (0.008, 0.01))
         self.assertEqual(trust["operations"], {"queued": 50, "unqueued": 50, "host": 4})
         self.assertEqual(trust["legacy_events"], 2)
         text = self.report()
-        for said in ("device times by events: 100 of 100 operations in 1 window, 18.2 % of the run",
+        for said in ("device times by events: 1 window, 16.7 % of the run, 99.0 % of their operations",
                      "50 waited in their queue: stamps; 50 did not: estimates in bounds; 4 have the host's",
-                     "clocks agree within 250 ns; latency of a launch 4.00 us",
-                     "0.80 % of the busiest thread's time, of 1.00 % allowed; the writer took 4.00 % of",
+                     "clock ±250 ns; latency of a launch 4.00 us",
+                     "own cost 0.80 % of the busiest thread's time (budget 1.0 %);",
+                     "; the writer took 4.0 % of a core",
                      "2 events of ours on the legacy stream",
                      "device times were given up: cuEventRecord: the driver said no"):
             self.assertIn(said, text)
@@ -100,13 +113,15 @@ class BusyReport(cli.Case):
                 path.unlink(missing_ok=True)
                 made_traces.make(path)
                 made_traces.add_device_times(path, timed=timed)
-                gpu = self.answer()["gpus"][0]
-                self.assertEqual(gpu["busy_share"] is None, refused)
-                self.assertEqual(gpu.get("why"), "too few of the operations in the windows have device times"
-                                 if refused else None)
+                answer = self.answer()
+                few = "too few of the operations in the windows have device times"
+                for gpu in answer["gpus"][0], answer["windows"][0]:
+                    self.assertEqual(gpu["busy_share"] is None, refused)
+                    self.assertEqual(gpu["why"] == few, refused, gpu["why"])
+                    self.assertEqual(few in self.report(), refused)
                 # One of the copies is in the window, too.
                 self.assertAlmostEqual(gpu["coverage"], timed / 101)
-                said = f"on device 0 in windows {100 * timed / 101:.1f} % have device times"
+                said = f"of the operations of rank 0 in windows {100 * timed / 101:.1f} % have device times"
                 self.assertEqual(said in self.report(), marked)
 
     def test_views_show_how_sure_each_row_is(self):
@@ -136,7 +151,8 @@ class BusyReport(cli.Case):
         answer = self.answer()
         self.assertEqual(answer["ledger"]["recorded"], 117)
         self.assertEqual((answer["trust"]["level"], answer["gpus"][0]["level"]), ("host", "host"))
-        self.assertEqual(answer["trust"]["why"], "device times are not recorded")
+        self.assertIn("coverage, timed_share, windows, operations: device times are not recorded;",
+                      answer["trust"]["why"])
         self.assertIsNone(answer["trust"]["operations"]["host"])
         self.assertIsNone(answer["gpus"][0]["busy_share"])
         self.assertIn("is not recorded", self.line_of("trust"))
@@ -176,10 +192,14 @@ class OnTheBox(cli.Case):
 
         truth.unlink()
         self.assertEqual(self.traced(*program, GPUSHIM_BUDGET="100%", **stepped).returncode, 0)
-        gpu = json.loads(self.gpushim("report", self.folder, "--json").stdout)["gpus"][0]
+        answer = json.loads(self.gpushim("report", self.folder, "--json").stdout)
+        gpu = answer["gpus"][0]
         self.assertAlmostEqual(gpu["busy_share"], without_us, delta=0.05)
         self.assertLessEqual(gpu["busy_share_low"], without_us)
         self.assertGreaterEqual(gpu["busy_share_high"], without_us)
+        self.assertLess(gpu["run_busy_share_high"], 0.7)
+        gpu = answer["windows"][0]
+        self.assertAlmostEqual(gpu["busy_share"], without_us, delta=0.05)
         self.assertLess(gpu["busy_share_high"], 0.7)
         for window in gpu["windows"]:
             ran_ns = self.busy_of_truth(truth, window["from_ns"], window["until_ns"])

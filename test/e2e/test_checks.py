@@ -130,6 +130,66 @@ class Rule(unittest.TestCase):
         self.assert_finds("sql", good, {"b.sql": "CREATE VIEW w AS SELEC 1;\n"}, "b.sql: near")
         self.assert_finds("sql", good, {"b.sql": "SELECT (1\n"}, "b.sql: incomplete input")
 
+    def test_portable_sql(self):
+        where = "analysis/run/sql/derive/"
+        good = {f"{where}a.sql": """-- FILTER in a remark, 'GLOB' in a text
+INSERT INTO metric (name, value)
+WITH ordered (place, a) AS (
+  SELECT row_number() OVER (PARTITION BY t.b ORDER BY t.a), t.a FROM t
+), running AS (
+  SELECT sum(o.a) OVER (ORDER BY o.place ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS so_far,
+    'max(a, b) / rowid' AS words FROM ordered o
+)
+SELECT r.words, CAST(max(r.so_far) AS DOUBLE) / count(*) FROM running r GROUP BY r.words;
+""", "analysis/run/sql/views/v.sql": "CREATE VIEW v AS SELECT max(a, b) / 2 FROM t GROUP BY 1;\n"}
+        for text, complaint in {
+                "SELECT sum(a) FILTER (WHERE b) FROM t;": "FILTER",
+                "SELECT max(a, b) FROM t;": "max() of several",
+                "SELECT max(coalesce(a, b)), min(a, 1) FROM t;": "min() of several",
+                "SELECT a / b FROM t;": "/ of what is no CAST",
+                "SELECT CAST(a AS INTEGER) / b FROM t;": "/ of what is no CAST",
+                "SELECT rowid FROM t;": "rowid",
+                "SELECT julianday(a) FROM t;": "julianday",
+                'SELECT "a" FROM t;': "double quotes",
+                "SELECT a, printf(a) FROM t;": "printf()",
+                "SELECT percentile_cont(a) FROM t;": "percentile",
+                "SELECT sum(a) OVER (ORDER BY b) FROM t;": "without ROWS BETWEEN",
+                "SELECT a FROM t GROUP BY 1;": "GROUP BY a number",
+                "SELECT a + 1 AS more FROM t GROUP BY more;": "GROUP BY more",
+                "SELECT a & 1 FROM t;": "spell differently",
+                "INSERT OR REPLACE INTO t SELECT 1;": "OR REPLACE",
+                "SELECT a FROM t LIMIT 1;": "LIMIT"}.items():
+            with self.subTest(text):
+                self.assert_finds("portable_sql", good, {f"{where}b.sql": f"\n{text}\n"}, f"{where}b.sql:2: ")
+                self.assertIn(complaint, self.check("portable_sql", {f"{where}b.sql": text})[1])
+
+    def metrics(self, page):
+        """Whether this page explains a metric of this name."""
+        root = "analysis/run/sql/"
+        return self.check("metrics", {
+            f"{root}tables/60_metric.sql": "CREATE TABLE t (a INTEGER);"
+            "CREATE TABLE metric_definition (name TEXT, version INTEGER, unit TEXT, kind TEXT,"
+            " formula_section TEXT, words TEXT);\n"
+            "INSERT INTO metric_definition VALUES ('some_share', 1, 'share', 'measured', '1', 'so much');\n",
+            f"{root}views/a.sql": "CREATE VIEW v AS SELECT a FROM t;\n", "analysis/README.md": page})
+
+    def test_metrics(self):
+        fence = "`" * 3
+        timeline = f"{fence}\nGPU |──some──|\n{fence}\n"
+        sql = f"{fence}sql\nSELECT a FROM v;\n{fence}\n"
+        self.assertEqual(self.metrics(f"### One\n`some_share`\n{timeline}{sql}"), (True, ""))
+        for page, complaint in {
+                f"### One\n{timeline}{sql}": "some_share: not in",
+                f"### One\n`some_share`\n{sql}": "some_share: no timeline",
+                f"### One\n`some_share`\n{timeline}": "some_share: no example in SQL",
+                f"### One\n`some_share`\n### Two\n{timeline}{sql}": "some_share: no",
+                f"### One\n`some_share` `other_share`\n{timeline}{sql}": "other_share",
+                f"### One\n`some_share`\n{timeline}{sql.replace('v;', 'w;')}": "no such table: w"}.items():
+            with self.subTest(complaint):
+                passed, said = self.metrics(page)
+                self.assertIn(complaint, said)
+                self.assertFalse(passed)
+
     def test_places(self):
         self.assert_finds("places", {"a": "${HOME}/ro" + "ot/a https://example.org/home/ \n"},
                           {"b": "cd " + "/root" + "/x\n"}, "b:1")

@@ -16,7 +16,7 @@ class Help(cli.Case):
         listed = self.gpushim("--help").stdout
         places = [listed.index(f"gpushim {name}") for name in ("run", "report", "sql")]
         self.assertEqual(places, sorted(places))
-        self.assertIn("more: doctor", listed)
+        self.assertIn("more: analyze, doctor", listed)
 
     def test_each_command_tells_its_options(self):
         self.assertIn("--max-mb N", self.gpushim("run", "--help").stdout)

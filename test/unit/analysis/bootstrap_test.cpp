@@ -11,10 +11,10 @@ using namespace gpushim::analysis;
 namespace {
 
 // A share of 0.6 that goes up and down by `spread` from window to window.
-std::vector<Part> windows_of(std::mt19937_64& random, size_t count, double spread) {
+std::vector<PartOf> windows_of(std::mt19937_64& random, size_t count, double spread) {
     std::normal_distribution<double> share(0.6, spread);
     std::uniform_int_distribution<int64_t> length(600'000'000, 2'500'000'000);
-    std::vector<Part> windows;
+    std::vector<PartOf> windows;
     for (size_t i = 0; i < count; ++i) {
         const int64_t whole = length(random);
         windows.push_back({static_cast<int64_t>(share(random) * static_cast<double>(whole)), whole});
@@ -27,20 +27,20 @@ std::vector<Part> windows_of(std::mt19937_64& random, size_t count, double sprea
 TEST_CASE("a ratio of windows is one of sums, not a mean of ratios", "[sampled]") {
     //  ██████████──────────   10 of 20
     //  ████                    4 of  4
-    const std::vector<Part> windows = {{10, 20}, {4, 4}};
+    const std::vector<PartOf> windows = {{10, 20}, {4, 4}};
     CHECK(*ratio_of(windows) == Approx(14.0 / 24));
     CHECK(!ratio_of({}));
-    CHECK(!ratio_of(std::vector<Part>{{0, 0}}));
+    CHECK(!ratio_of(std::vector<PartOf>{{0, 0}}));
 }
 
 TEST_CASE("one window does not tell how the others were", "[sampled]") {
     CHECK(!sampling_range({}));
-    CHECK(!sampling_range(std::vector<Part>{{10, 20}}));
-    CHECK(sampling_range(std::vector<Part>{{10, 20}, {10, 20}}));
+    CHECK(!sampling_range(std::vector<PartOf>{{10, 20}}));
+    CHECK(sampling_range(std::vector<PartOf>{{10, 20}, {10, 20}}));
 }
 
 TEST_CASE("windows that are all alike leave nothing open", "[sampled]") {
-    const std::vector<Part> windows(9, {30, 100});
+    const std::vector<PartOf> windows(9, {30, 100});
     CHECK(sampling_range(windows)->low == Approx(0.3));
     CHECK(sampling_range(windows)->high == Approx(0.3));
 }

@@ -193,3 +193,44 @@ TEST_CASE("shorter and longer stay within what is known of each operation", "[un
     CHECK(busy(Lean::estimate) == 10'000);
     CHECK(busy(Lean::longer) == 10'200);
 }
+
+// What the same program's calls are with our events and without.
+TEST_CASE("calls come out as they would have been", "[undisturbed]") {
+    Machine with = {true, 0, 0, {}, {}}, without = {false, 0, 0, {}, {}};
+    for (Machine* machine : {&with, &without})
+        for (int step = 0; step < 3; ++step) {
+            for (int i = 0; i < 5; ++i) machine->launch(2000 + 1000 * i);
+            machine->wait();
+            machine->now_ns += 50'000;  // the host's own work
+        }
+    const DeviceSpan span = {0, {0, with.now_ns}};
+    const Undisturbed would = undisturb(with.calls, 0, lanes(1), kCost, {&span, 1});
+    REQUIRE(would.calls.size() == without.calls.size());
+    for (size_t i = 0; i < would.calls.size(); ++i) {
+        INFO(i);
+        CHECK(would.calls[i].enter_ns == without.calls[i].enter_ns);
+        CHECK(would.calls[i].exit_ns == without.calls[i].exit_ns);
+        CHECK(would.calls[i].times.start_ns == without.calls[i].times.start_ns);
+        CHECK(would.calls[i].times.end_ns == without.calls[i].times.end_ns);
+        CHECK(would.calls[i].times.events == 0);
+        CHECK(would.moved(with.calls[i].enter_ns) == without.calls[i].enter_ns);
+    }
+    CHECK(would.moved(with.calls.back().enter_ns + 7) == without.calls.back().enter_ns + 7);
+}
+
+TEST_CASE("calls of the host come as much earlier as their thread does", "[undisturbed]") {
+    Machine machine = {true, 0, 0, {}, {}};
+    machine.launch(2000);
+    const int64_t saved_ns = 2 * 1500;
+    std::vector<Call> calls = machine.calls;
+    calls.push_back(other(CallKind::host_gap, kNoLane, kNoTarget, 100'000, 200'000));
+    calls.push_back(other(CallKind::memory, kNoLane, kNoTarget, 200'000, 210'000));
+    calls.push_back(other(CallKind::memory, kNoLane, kNoTarget, 200'001, 200'002, 2));
+    calls.push_back(launch(0, 300'000, 304'000));  // without device times
+    const Undisturbed would = undisturb(calls, 0, lanes(1), kCost, {});
+    REQUIRE(would.calls.size() == 5);
+    CHECK(would.calls[1].enter_ns == 100'000 - saved_ns);
+    CHECK(would.calls[1].exit_ns == 200'000 - saved_ns);
+    CHECK(would.calls[2].enter_ns == 200'000 - saved_ns);
+    CHECK(would.calls[4].enter_ns == 300'000 - saved_ns);
+}

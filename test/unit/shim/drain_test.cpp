@@ -120,6 +120,16 @@ TEST_CASE("texts come with their events, whole", "[drain]") {
     }
 }
 
+TEST_CASE("readings of the clocks that wait for long become fewer", "[drain]") {
+    KeptPairs pairs;
+    constexpr int64_t kEvery_ns = 50'000'000, kMost = 400'000;
+    for (int64_t i = 0; i < kMost; ++i) pairs.add({static_cast<uint64_t>(i), i * kEvery_ns, 0});
+    CHECK(pairs.all().size() <= KeptPairs::kMost);
+    CHECK(pairs.all().size() > KeptPairs::kMost / 4);
+    CHECK(pairs.all().front().mono_ns == 0);
+    CHECK(pairs.all().back().mono_ns == (kMost - 2) * kEvery_ns);
+}
+
 TEST_CASE("a batch that was not written comes again, with what is new", "[drain]") {
     const Recording recording;
     Sink sink;

@@ -102,6 +102,31 @@ constexpr const char* kNotRecorded = "-|-|-|-|-";
 
 }  // namespace
 
+TEST_CASE("where rows are gone nobody knows what a graph holds when the trace is opened again", "[graphs]") {
+    const std::string in_a = "1|0|0|0|0", in_b = "2|0|0|0|0";
+    for (const bool gone : {false, true}) {
+        Program program;
+        program.instantiate({kernel(1, kA)});
+        program.launch();
+        program.update({kernel(1, kA), kernel(2, kB)});
+        program.launch();
+        program.update({kernel(1, kA)});
+        program.launch();
+        CHECK(program.launched() == in_a + " ; " + in_b + " ; " + in_a);
+        program.trace.close();
+        sqlite3* base = nullptr;
+        REQUIRE(sqlite3_open(program.trace.path().c_str(), &base) == SQLITE_OK);
+        const char* const sql =
+            "DELETE FROM graph_launch; DELETE FROM call; INSERT INTO summarised VALUES (0, 1000, 9, 0, 0)";
+        if (gone) REQUIRE(sqlite3_exec(base, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(base);
+        program.trace.open();
+        program.launch();
+        CHECK(program.launched() ==
+              (gone ? kNotRecorded : in_a + " ; " + in_b + " ; " + in_a + " ; " + in_a));
+    }
+}
+
 TEST_CASE("a launch of a graph runs what the graph holds", "[graphs]") {
     Program program;
     program.instantiate({kernel(1, kA), kernel(2, kA), of(GraphNode::memset, 3), copy(4, 100), copy(5, 23),

@@ -68,6 +68,11 @@ TEST_CASE("beyond their number launches of a function are alike", "[interned]") 
     CHECK(shapes.id(a) == 1);
     CHECK(shapes.left_out() == 2);
     CHECK(tables.shape.row(2)[3] == kNull);
+    // Of yet another function: three of them have rows.
+    const Shape e = {2, 5, grid(1), block(1), 0, 0}, f = {3, 5, grid(1), block(1), 0, 0};
+    CHECK(shapes.id(e) == shapes.id(f));
+    CHECK(tables.shape.row(3)[1] == kNull);
+    CHECK(tables.shape.count() == 4);
 }
 
 TEST_CASE("of too many functions one stands for the others, until some end", "[interned]") {

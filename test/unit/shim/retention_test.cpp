@@ -1,60 +1,8 @@
 #include "shim/retention.h"
 
-#include <sys/stat.h>
-
-#include <thread>
-
-#include "shim/file_size.h"
-#include "trace.h"
+#include "sized_trace.h"
 
 using namespace trace;
-
-namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kMegabyte = 1 << 20;
-
-int64_t size_of(const Trace& trace) {
-    int64_t bytes = 0;
-    for (const char* suffix : {"", "-wal", "-shm"}) {
-        struct stat facts;
-        if (stat((trace.path() + suffix).c_str(), &facts) == 0) bytes += facts.st_size;
-    }
-    return bytes;
-}
-
-void launch(Events& events, int64_t enter_ns, std::string text = {}) {
-    events.call("cuLaunchKernel", enter_ns, enter_ns + 4, {0xf00, 0x5000, kGrid, kBlock},
-                {.text = std::move(text)});
-}
-
-// `per_second` launches in each second from `from_s` on.
-bool write_seconds(Trace& trace, Events& events, int64_t from_s, int64_t until_s, int64_t per_second = 1000) {
-    for (int64_t second = from_s; second < until_s; ++second) {
-        for (int64_t i = 0; i < per_second; ++i)
-            launch(events, second * kSecond + i * (kSecond / per_second));
-        if (!events.write(trace.store())) return false;
-    }
-    return true;
-}
-
-// Somebody who reads and does not stop.
-class Reader {
-  public:
-    explicit Reader(const Trace& trace) {
-        REQUIRE(sqlite3_open_v2(trace.path().c_str(), &base_, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK);
-        REQUIRE(sqlite3_exec(base_, "BEGIN; SELECT count(*) FROM launch", nullptr, nullptr, nullptr) ==
-                SQLITE_OK);
-    }
-    ~Reader() { sqlite3_close(base_); }
-    Reader(const Reader&) = delete;
-    Reader& operator=(const Reader&) = delete;
-
-  private:
-    sqlite3* base_ = nullptr;
-};
-
-}  // namespace
 
 TEST_CASE("a trace keeps its size, and says what is gone", "[retention]") {
     Trace trace(1, 4 * kMegabyte);
@@ -112,23 +60,6 @@ TEST_CASE("where one span alone is too much its older part goes", "[retention]")
     CHECK(trace.ask("SELECT count(*) > 5000 FROM launch") == "1");
 }
 
-TEST_CASE("a size that leaves no room for rows leaves the totals", "[retention]") {
-    Trace trace(1, 300 * 1024);
-    Events events;
-    for (int64_t second = 1; second <= 20; ++second) {
-        for (int64_t i = 0; i < 1000; ++i) launch(events, second * kSecond + i * 1'000'000);
-        bool written = false;
-        for (int i = 0; i < 50 && !written; ++i) {
-            written = events.write(trace.store());
-            if (!written) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        }
-        INFO(Store::failure());
-        REQUIRE(written);
-    }
-    CHECK(trace.ledger() == "20000|20000|0|0|0|0");
-    CHECK(trace.ask("SELECT count(*) < 20000 FROM launch") == "1");
-}
-
 TEST_CASE("memory that is held stays known", "[retention]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
@@ -159,80 +90,6 @@ TEST_CASE("events of the program that are long gone are forgotten", "[retention]
     }
     CHECK(trace.ask("SELECT count(*) < 80000 FROM handle") == "1");
     CHECK(trace.ledger() == "320000|320000|0|0|0|0");
-}
-
-TEST_CASE("with a reader in it a trace keeps its size, and goes on when the reader leaves", "[retention]") {
-    Trace trace(1, 4 * kMegabyte);
-    Events events;
-    REQUIRE(write_seconds(trace, events, 1, 100));
-    int64_t second = 100;
-    {
-        const Reader reader(trace);
-        for (; second < 1000; ++second) {
-            if (!write_seconds(trace, events, second, second + 1)) break;
-            REQUIRE(size_of(trace) <= 4 * kMegabyte);
-        }
-        CHECK(second < 1000);
-        CHECK(trace.store().why_not() == Drop::reader);
-        CHECK(size_of(trace) <= 4 * kMegabyte);
-    }
-    // A little later.
-    bool written = false;
-    for (int i = 0; i < 100 && !written; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        written = events.write(trace.store());
-    }
-    CHECK(written);
-    CHECK(write_seconds(trace, events, second + 1, second + 100));
-    CHECK(size_of(trace) <= 4 * kMegabyte);
-    CHECK(trace.ledger().ends_with("|0|0|0|0"));
-}
-
-TEST_CASE("where the disk is nearly full nothing is written", "[retention]") {
-    Trace trace(1, 4 * kMegabyte, int64_t{1} << 60);
-    Events events;
-    launch(events, 100);
-    CHECK_FALSE(events.write(trace.store()));
-    CHECK(trace.store().why_not() == Drop::disk);
-    CHECK(trace.ledger() == "0|0|0|0|0|0");
-}
-
-TEST_CASE("a trace that may take less from now on grows no more", "[retention]") {
-    Trace trace(1, 8 * kMegabyte);
-    Events events;
-    REQUIRE(write_seconds(trace, events, 1, 200, 2000));
-    trace.open();
-    const int64_t before = size_of(trace);
-    {
-        sqlite3* base = nullptr;
-        REQUIRE(sqlite3_open(trace.path().c_str(), &base) == SQLITE_OK);
-        REQUIRE(sqlite3_exec(base, "UPDATE meta SET value = 4194304 WHERE key = 'max_bytes'", nullptr,
-                             nullptr, nullptr) == SQLITE_OK);
-        sqlite3_close(base);
-    }
-    trace.open();
-    REQUIRE(write_seconds(trace, events, 200, 400, 2000));
-    trace.open();
-    CHECK(size_of(trace) <= before + 512 * 1024);
-    CHECK(trace.ask("SELECT (page_count - freelist_count) * 4096 < 4194304 FROM pragma_page_count, "
-                    "pragma_freelist_count") == "1");
-    CHECK(trace.ledger().ends_with("|0|0|0|0"));
-}
-
-TEST_CASE("samples of what is gone are thinned", "[retention]") {
-    Trace trace(1, 4 * kMegabyte);
-    Events events;
-    RowsOf<9> cost("cost");
-    Rows* const observed[] = {&cost};
-    for (int64_t second = 1; second <= 300; ++second) {
-        for (int64_t i = 0; i < 1000; ++i) launch(events, second * kSecond + i * 1'000'000);
-        REQUIRE(events.write(trace.store()));
-        cost.add(second * kSecond, kSecond, 1000, 7, 0, 0, 7, 0, 5);
-        REQUIRE(trace.store().write({{}, {}, {}, second * kSecond, observed}));
-        cost.clear();
-    }
-    CHECK(trace.ask("SELECT count(*) < 200, sum(span_ns), sum(hook_ns) FROM cost") ==
-          "1|" + std::to_string(300 * kSecond) + "|2100");
 }
 
 TEST_CASE("what was held at most and how far collectives are is known when their rows are gone",
@@ -272,43 +129,6 @@ TEST_CASE("rows that come in bursts go in parts, too", "[retention]") {
     CHECK(trace.ledger() == "800000|800000|0|0|0|0");
 }
 
-TEST_CASE("steps that are very many are told together, in the last minute, too", "[retention]") {
-    Trace trace(1, 2 * kMegabyte);
-    Events events;
-    for (int64_t i = 0; i < 200'000; ++i) {
-        const int64_t ns = kSecond + i * 100'000;
-        events.event(kNoApi, EventKind::marker, ns, ns, {0, static_cast<uint64_t>(Marker::step)});
-        if (i % 2000 != 1999) continue;
-        INFO(i << " " << Store::failure());
-        REQUIRE(events.write(trace.store()));
-        REQUIRE(size_of(trace) <= 2 * kMegabyte);
-    }
-    // All of 100 us each; the last has no end.
-    CHECK(trace.ask("SELECT sum(steps), sum(sum_ns), min(min_ns), max(max_ns) FROM v_step_total") ==
-          "200000|19999900000|100000|100000");
-    CHECK(trace.ledger() == "200000|200000|0|0|0|0");
-}
-
-TEST_CASE("samples that have piled up go in by parts", "[retention]") {
-    Trace trace(1, 4 * kMegabyte);
-    Events events;
-    REQUIRE(write_seconds(trace, events, 1, 300));
-    RowsOf<4> nvml("nvml", 1u << 2);
-    for (int64_t i = 0; i < 40'000; ++i) nvml.add(300 * kSecond + i * 1'000'000, 0, nvml.text("power_mw"), i);
-    std::vector<ClockPair> pairs;
-    for (int64_t i = 0; i < 60'000; ++i)
-        pairs.push_back({static_cast<uint64_t>(i), 300 * kSecond + i * 100'000, 5});
-    Rows* const observed[] = {&nvml};
-    const bool written = trace.store().write({{}, {}, pairs, 360 * kSecond, observed});
-    INFO(Store::failure());
-    REQUIRE(written);
-    CHECK(trace.ask("SELECT count(*) FROM nvml") == "40000");
-    nvml.clear();
-    REQUIRE(write_seconds(trace, events, 360, 400));
-    CHECK(size_of(trace) <= 4 * kMegabyte);
-    CHECK(trace.ledger().ends_with("|0|0|0|0"));
-}
-
 TEST_CASE("memory whose addresses are used again and again does not stay", "[retention]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
@@ -332,6 +152,22 @@ TEST_CASE("memory whose addresses are used again and again does not stay", "[ret
           std::to_string(kLive * kBytes + 1));
     CHECK(trace.ask("SELECT peak_bytes FROM v_memory_peak") == std::to_string(kLive * kBytes + 1));
     CHECK(trace.ledger().ends_with("|0|0|0|0"));
+}
+
+TEST_CASE("memory that comes and goes within a moment goes in parts", "[retention]") {
+    Trace trace(1, 4 * kMegabyte);
+    Events events;
+    for (uint64_t i = 0; i < 60'000; ++i) {
+        const int64_t ns = kSecond + static_cast<int64_t>(i) * 20;
+        events.call("cuMemAlloc_v2", ns, ns + 1, {0x100000 + i % 4000 * 4096, 64});
+        events.call("cuMemFree_v2", ns + 2, ns + 3, {0x100000 + i % 4000 * 4096});
+        if (i % 1000 != 999) continue;
+        INFO(i << " " << Store::failure());
+        REQUIRE(events.write(trace.store()));
+        REQUIRE(size_of(trace) <= 4 * kMegabyte);
+    }
+    REQUIRE(write_seconds(trace, events, 30, 300));
+    CHECK(trace.ledger() == "390000|390000|0|0|0|0");
 }
 
 TEST_CASE("opening it again changes no slot", "[retention]") {

@@ -159,6 +159,40 @@ TEST_CASE("device times add to the second of their launch", "[rollup]") {
     CHECK(trace.ask("SELECT launches, call_sum_ns, device_sum_ns FROM v_kernel_total") == "1|4|500");
 }
 
+TEST_CASE("a device time that is said twice counts once", "[rollup]") {
+    Trace trace;
+    Events events;
+    for (int64_t i = 0; i < 3; ++i)
+        events.call("cuLaunchKernel", 2 * kSecond + i, 2 * kSecond + i + 4, {0xf00, 0, kGrid, kBlock});
+    trace.write(events);
+    RowsOf<4, 1> times("launch_device");
+    Rows* const observed[] = {&times};
+    times.add(2 * kSecond, 10, 500, 1, 1);
+    REQUIRE(trace.store().write({{}, {}, {}, 5 * kSecond, observed}));
+    times.add(2 * kSecond + 1, 10, 300, 1, 1);
+    times.add(2 * kSecond + 1, 10, 300, 1, 1);
+    times.add(2 * kSecond + 2, 10, 200, 1, 1);
+    REQUIRE(trace.store().write({{}, {}, {}, 6 * kSecond, observed}));
+    CHECK(trace.ask("SELECT count(*), sum(dur_ns) FROM launch_device") == "3|1000");
+    CHECK(trace.ask("SELECT device_sum_ns FROM v_kernel_total") == "1000");
+}
+
+TEST_CASE("device times that go in by parts count once", "[rollup]") {
+    Trace trace(1, 4 << 20);
+    Events events;
+    constexpr int64_t kMany = 60'000;
+    RowsOf<4, 1> times("launch_device");
+    Rows* const observed[] = {&times};
+    for (int64_t i = 0; i < kMany; ++i) {
+        events.call("cuLaunchKernel", 2 * kSecond + i, 2 * kSecond + i + 4, {0xf00, 0, kGrid, kBlock});
+        times.add(2 * kSecond + i, 10, 5, 1, 1);
+        if (i % 2000 == 1999) trace.write(events);
+    }
+    REQUIRE(trace.store().write({{}, {}, {}, 5 * kSecond, observed}));
+    CHECK(times.count() == 0);
+    CHECK(trace.ask("SELECT launches, device_sum_ns FROM v_kernel_total") == "60000|300000");
+}
+
 TEST_CASE("polls are as many calls, each of the mean length", "[rollup]") {
     Trace trace;
     Events events;
@@ -199,9 +233,9 @@ TEST_CASE("older seconds are put together by adding", "[rollup]") {
     int spans = 0;
     for (;; base.commit()) {
         base.begin(false);
-        const auto rows = merge.merge_some();
+        const auto rows = merge.merge_some(50);
         if (!rows) break;
-        freed += *rows;
+        freed += rows->freed;
         ++spans;
     }
     base.commit();
@@ -238,7 +272,7 @@ TEST_CASE("steps have rows of their own, and are put together by adding", "[roll
     Samples samples(base);
     RollupMerge merge(base, samples);
     base.begin(false);
-    while (merge.merge_some()) continue;
+    while (merge.merge_some(50)) continue;
     base.commit();
     CHECK(trace.ask(sums) == before);
     CHECK(std::stoi(trace.ask("SELECT count(*) FROM step_total")) < 20);

@@ -76,7 +76,7 @@ TEST_CASE("samples become fewer with the spans of the totals", "[samples]") {
     Samples samples(base);
     RollupMerge merge(base, samples);
     base.begin(false);
-    while (merge.merge_some()) continue;
+    while (merge.merge_some(50)) continue;
     base.commit();
     CHECK(samples.count() < 1500);
     CHECK(samples.count() > 800);  // those of the last 100 s, whose events are there, and one of each span

@@ -1,0 +1,89 @@
+// What a collective should take, what it reached, and whether what was moved fits the model's parameters.
+// Bandwidths are decimal: 1 GB/s is one byte per nanosecond. Pure; any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "operation.h"
+
+namespace gpushim::analysis {
+
+enum class BandwidthSource : uint8_t { given, measured, topology };
+struct Bandwidth {
+    double gb_per_s;
+    BandwidthSource source;
+};
+
+// The best decile of what big messages of one communicator reached; none: there were no big ones.
+struct Reached {
+    int64_t bytes;  // S
+    double busbw_gb_per_s;
+};
+std::optional<double> measured_bandwidth(std::span<const Reached> of_communicator);
+// Line rates, one direction, all links together; none: a generation that is not in the table.
+std::optional<double> nvlink_gb_per_s(int generation, int links);
+std::optional<double> pcie_gb_per_s(int generation, int lanes);
+// Given by the user, else measured, else by topology.
+std::optional<Bandwidth> choose_bandwidth(std::optional<double> given, std::optional<double> measured,
+                                          std::optional<double> topology);
+
+// Expected times. All of them: one rank has nothing to move, 0.
+int64_t expected_simple_ns(int64_t bytes, int64_t ranks, double gb_per_s);
+int64_t expected_ring_ns(CollectiveOp op, int64_t whole_bytes, int64_t ranks, double gb_per_s,
+                         double latency_ns);
+// AllReduce only: in the switches of one node; by a tree; in each node and then over the rails between them.
+int64_t expected_nvls_ns(int64_t bytes, int64_t ranks, double gb_per_s);
+int64_t expected_tree_ns(int64_t bytes, int64_t ranks, double gb_per_s);
+struct TwoLevels {
+    int64_t nodes, ranks_per_node, rails;
+    double node_gb_per_s, rail_gb_per_s;
+};
+int64_t expected_two_level_ns(int64_t bytes, const TwoLevels& levels);
+
+struct Rates {
+    double algbw_gb_per_s, busbw_gb_per_s;
+    double busbw_incl_wait_gb_per_s;  // over the longest own duration: from the first to come to the end
+};
+// None: one rank, nothing moved, or no time.
+std::optional<Rates> rates(CollectiveOp op, int64_t whole_bytes, int64_t ranks, int64_t transfer_ns,
+                           int64_t longest_own_ns);
+
+// How near a kind of instances came to what was expected. Small messages are judged by their latency: what
+// was expected for them is the rounds' latency alone. Spread: between the 10th and the 90th percentile, as a
+// share of the median.
+enum class EfficiencyBy : uint8_t { bandwidth, latency, few_instances, spread, nothing_expected };
+struct CollectiveEfficiency {
+    EfficiencyBy by;
+    std::optional<double> share;  // expected / median transfer; none: `by` says why
+};
+struct Expectation {
+    int64_t by_bandwidth_ns, by_latency_ns;
+};
+CollectiveEfficiency efficiency(int64_t bytes, Expectation expected, std::span<const int64_t> transfers_ns);
+
+// Bytes of one step against the parameters. Sharded training has no AllReduce of gradients: each of
+// ReduceScatter and AllGather should move the parameters once, and both together are one AllReduce.
+struct StepVolume {
+    double allreduce_bytes, reduce_scatter_bytes, all_gather_bytes;  // S, replays counted
+};
+enum class ParameterSync : uint8_t {
+    none,  // nothing was reduced
+    less,  // frozen or unused parameters, or gradients are accumulated
+    once,
+    more,
+    redundant  // twice or more
+};
+struct ParameterCheck {
+    bool sharded;
+    double implied_parameters;
+    std::optional<double> ratio;  // none: parameters not given
+    std::optional<ParameterSync> sync;
+    double wire_bytes;  // per rank and step, as a ring sends them
+    std::optional<double> expected_wire_bytes;
+};
+ParameterCheck check_parameters(const StepVolume& step, std::optional<int64_t> parameters,
+                                int64_t bytes_per_parameter, int64_t ranks);
+
+}  // namespace gpushim::analysis

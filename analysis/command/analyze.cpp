@@ -1,0 +1,56 @@
+#include <cstdio>
+
+#include "../failure.h"
+#include "../run/run_db.h"
+#include "command.h"
+#include "report_options.h"
+#include "run_source.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr Option kOptions[] = {
+    {"output", "FILE", "the run database to make; without it, gpushim.run.db beside the traces", 'o'},
+    {"params", "N", "parameters of the model"},
+    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+    {"samples-per-step", "N", "of all ranks together"},
+    {"price", "2.50", "of an hour of one GPU"},
+    {"step-marker", "NAME", "ranges of this name are the steps"},
+};
+
+// What is there already goes only where it is a run database: it is made anew.
+void refuse_to_replace(const std::filesystem::path& place) {
+    if (!std::filesystem::exists(place)) return;
+    bool is_ours = false;
+    try {
+        is_ours = is_run(Database(place));
+    } catch (const Failure&) {  // not even a database
+    }
+    if (!is_ours) throw Failure(place.string() + ": is there and is no run database; it is left as it is");
+}
+
+int run(const Arguments& arguments) {
+    if (arguments.words_.empty()) throw Failure("which traces? gpushim analyze TRACE… -o run.db");
+    std::optional<std::filesystem::path> place;
+    if (const auto output = arguments.value("output")) {
+        place = *output;
+        refuse_to_replace(*place);
+    }
+    const RunSource source = open_run(arguments.words_, run_options(arguments), place);
+    if (!source.traces)
+        throw Failure(source.place.string() + ": is a run database already; `gpushim report` reads it");
+    for (const std::string& note : source.traces->notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+    for (const std::string& refused : source.traces->refused)
+        std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+    std::printf("%s\n", source.place.c_str());
+    return source.complete() ? kFine : kIncomplete;
+}
+
+constexpr Command kAnalyze = {"analyze", "TRACE… -o run.db", "make the run database of traces, no report",
+                              -1,        kOptions,           run};
+const Registration kRegistration(kAnalyze);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

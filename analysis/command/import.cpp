@@ -1,0 +1,106 @@
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "../failure.h"
+#include "../importer/kineto_trace.h"
+#include "../importer/nsys_trace.h"
+#include "../process/recovery.h"
+#include "../process/temporary.h"
+#include "../run/analyze.h"
+#include "command.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsageText = "import what? gpushim import kineto|nsys FILE… -o run.db";
+
+constexpr Option kOptions[] = {
+    {"output", "FILE", "the run database to write (gpushim.run.db)", 'o'},
+    {"keep-traces", "DIR", "also keep the traces that it is made of"},
+};
+
+using Import = ImportedFile (*)(const std::string& file, const fs::path& trace);
+struct Source {
+    const char* name;
+    Import import;
+};
+constexpr Source kSources[] = {
+    {"kineto", import_kineto},
+    {"nsys", import_nsys},
+};
+
+const Source& source_named(const std::string& name) {
+    for (const Source& source : kSources)
+        if (source.name == name) return source;
+    throw Failure(kUsageText);
+}
+
+// Ranks often have files of the same name in folders of their own.
+fs::path place_of(const fs::path& folder, const std::string& file, size_t number) {
+    std::string name = fs::path(file).filename().string();
+    name = name.substr(0, name.find('.'));
+    return folder / (name + "." + std::to_string(number) + ".db");
+}
+
+struct Imported {
+    std::vector<std::string> traces;
+    std::map<std::string, std::string> of_trace;  // the file that it was
+    bool is_whole = true;
+};
+
+// A file that cannot be read is named, and the others are taken.
+Imported import_files(const Source& source, std::span<const std::string> files, const fs::path& folder) {
+    Imported all;
+    for (const std::string& file : files) {
+        std::string note;
+        try {
+            ImportedFile made = source.import(file, place_of(folder, file, all.traces.size()));
+            for (const fs::path& trace : made.traces) {
+                all.traces.push_back(trace.string());
+                all.of_trace[trace.string()] = file;
+            }
+            note = made.note;
+        } catch (const Failure& failure) {
+            note = std::string("left out ") + failure.what();
+        }
+        if (note.empty()) continue;
+        std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+        all.is_whole = false;
+    }
+    if (all.traces.empty()) throw Failure("nothing to import in what was given");
+    return all;
+}
+
+int run(const Arguments& arguments) {
+    if (arguments.words_.size() < 2) throw Failure(kUsageText);
+    const Source& source = source_named(arguments.words_[0]);
+    const auto kept = arguments.value("keep-traces");
+    std::unique_ptr<TemporaryFolder> temporary;
+    if (!kept) temporary = std::make_unique<TemporaryFolder>();
+    const fs::path folder = kept ? fs::path(*kept) : temporary->path();
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) throw Failure(folder.string() + ": " + error.message());
+    const Imported imported = import_files(source, std::span(arguments.words_).subspan(1), folder);
+    const Recovery recovery(imported.traces);
+    Inputs inputs = open_traces(imported.traces, recovery);
+    if (!kept)  // people know the file that it was, and it is the same each time
+        for (Trace& trace : inputs.traces) trace.path = imported.of_trace.at(trace.path.string());
+    for (const std::string& note : inputs.notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+    analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"));
+    return imported.is_whole && inputs.refused.empty() ? kFine : kIncomplete;
+}
+
+constexpr Command kImport = {
+    "import", "kineto|nsys FILE… -o run.db", "traces of other tools, into the same tables", -1, kOptions,
+    run};
+const Registration kRegistration(kImport);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,98 @@
+#include "report_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <span>
+
+#include "../failure.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Suffix {
+    std::string_view text;
+    double factor;
+};
+
+constexpr Suffix kCounts[] = {{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
+                              {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
+// Decimal, as everywhere in bandwidths; a small b is bits.
+constexpr Suffix kBandwidths[] = {{"", 1},         {"B", 1},       {"kB", 1e3},     {"MB", 1e6},
+                                  {"GB", 1e9},     {"TB", 1e12},   {"Gb", 0.125e9}, {"Gbit", 0.125e9},
+                                  {"GiB", 0x1p30}, {"MiB", 0x1p20}};
+
+// A number and one of the suffixes; none: it is not that, or not above 0.
+std::optional<double> scaled(std::string_view text, std::span<const Suffix> suffixes) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || !std::isfinite(value) || value <= 0) return {};
+    const std::string_view rest = text.substr(static_cast<size_t>(end - text.data()));
+    for (const Suffix& suffix : suffixes)
+        if (suffix.text == rest) return value * suffix.factor;
+    return {};
+}
+
+[[noreturn]] void refuse(std::string_view option, std::string_view text, const char* how) {
+    throw Failure("--" + std::string(option) + " " + std::string(text) + ": not understood; write " + how);
+}
+
+std::optional<int64_t> step_from(const Arguments& arguments, const char* option) {
+    const auto text = arguments.value(option);
+    if (!text) return {};
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (error != std::errc() || end != text->data() + text->size())
+        refuse(option, *text, "the number of a step");
+    return number;
+}
+
+}  // namespace
+
+int64_t count_from(std::string_view option, std::string_view text) {
+    const auto count = scaled(text, kCounts);
+    if (!count || *count >= 0x1p62 || *count != std::floor(*count)) refuse(option, text, "11689512 or 1.5M");
+    return static_cast<int64_t>(*count);
+}
+
+double bandwidth_from(std::string_view option, std::string_view text) {
+    const std::string_view amount = text.ends_with("/s") ? text.substr(0, text.size() - 2) : text;
+    const auto bandwidth = scaled(amount, kBandwidths);
+    if (!bandwidth) refuse(option, text, "300GB/s");
+    return *bandwidth;
+}
+
+double price_from(std::string_view option, std::string_view text) {
+    const auto price = scaled(text, std::span(kCounts, 1));
+    if (!price) refuse(option, text, "what an hour of one GPU costs, as in 2.50");
+    return *price;
+}
+
+ReportOptions report_options(const Arguments& arguments) {
+    ReportOptions options;
+    if (const auto text = arguments.value("params")) options.params = count_from("params", *text);
+    if (const auto text = arguments.value("samples-per-step"))
+        options.samples_per_step = count_from("samples-per-step", *text);
+    if (const auto text = arguments.value("bandwidth"))
+        options.bandwidth_bytes_per_s = bandwidth_from("bandwidth", *text);
+    if (const auto text = arguments.value("price")) options.price_per_gpu_hour = price_from("price", *text);
+    options.from_step = step_from(arguments, "from");
+    options.to_step = step_from(arguments, "to");
+    if (options.from_step && options.to_step && *options.from_step > *options.to_step)
+        throw Failure("--from is behind --to: no step lies between them");
+    options.redact = arguments.has("redact");
+    return options;
+}
+
+RunOptions run_options(const Arguments& arguments) {
+    const ReportOptions asked = report_options(arguments);
+    RunOptions options;
+    options.params = asked.params;
+    options.samples_per_step = asked.samples_per_step;
+    options.bandwidth_bytes_per_s = asked.bandwidth_bytes_per_s;
+    options.price_per_gpu_hour = asked.price_per_gpu_hour;
+    options.step_marker = arguments.value("step-marker").value_or("");
+    return options;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,32 @@
+// What `report` and `analyze` work on: a run database that is there, or one made now from traces.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../process/recovery.h"
+#include "../run/facts.h"
+#include "../trace/inputs.h"
+
+namespace gpushim::analysis {
+
+struct RunSource {
+    std::unique_ptr<Recovery> recovery;  // null: nothing was to be recovered
+    std::optional<Inputs> traces;        // none: only the run database is there
+    std::filesystem::path place;
+    Database run;
+
+    bool complete() const {
+        return (!recovery || recovery->complete()) && (!traces || traces->refused.empty());
+    }
+};
+
+// place: where the run database goes; none: beside the traces, or where that cannot be written, in the
+// temporary folder, which is said on stderr. Throws Failure.
+RunSource open_run(const std::vector<std::string>& words, const RunOptions& options,
+                   const std::optional<std::filesystem::path>& place);
+
+}  // namespace gpushim::analysis

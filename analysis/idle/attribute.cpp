@@ -1,0 +1,187 @@
+#include "attribute.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace gpushim::analysis {
+
+namespace {
+
+// What time outside of calls that decide is part of, in the order of the rule.
+enum class OutsidePart : uint8_t { launch_loop, before_input, other };
+
+constexpr Cause kOutside[][5] = {
+    // in another call     running             ready                blocked              unknown
+    {Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound},
+    {Cause::input_cpu, Cause::input_cpu, Cause::input_wait, Cause::input_wait, Cause::host_unknown},
+    {Cause::host_cpu, Cause::host_cpu, Cause::host_blocked, Cause::host_blocked, Cause::host_unknown},
+};
+
+Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
+    constexpr Cause kCalls[] = {Cause::sync, Cause::copy_staging, Cause::alloc_or_load, Cause::comm_host};
+    if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
+    return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
+}
+
+bool names_what_blocked(Cause cause) { return cause == Cause::host_blocked || cause == Cause::input_wait; }
+
+// One gap with an N that can be asked about. `lag_ns`: how much earlier it is asked.
+class Question {
+  public:
+    Question(const Gap& gap, const HostLine& line, const IdleFacts& facts)
+        : gap_(gap),
+          next_(*gap.next),
+          line_(line),
+          facts_(facts),
+          launched_ns_(std::max(next_.launch_enter_ns, next_.launch_exit_ns)),
+          could_start_ns_(next_.launch_enter_ns + facts.device.latency_ns),
+          lag_ns_(could_start_ns_ > gap.from_ns ? facts.device.latency_ns : 0) {}
+
+    Attributed answer() {
+        const int64_t from_ns = gap_.from_ns - lag_ns_, until_ns = gap_.until_ns - lag_ns_;
+        const int64_t host_end_ns = std::clamp(next_.launch_enter_ns, from_ns, until_ns);
+        const int64_t call_end_ns = std::clamp(launched_ns_, host_end_ns, until_ns);
+        host_part(from_ns, host_end_ns);
+        put(Cause::launch_call, host_end_ns, call_end_ns);
+        put(queued_cause(), call_end_ns, until_ns);
+        result_.drained_by_sync = drained_by_sync();
+        return std::move(result_);
+    }
+
+  private:
+    void host_part(int64_t from_ns, int64_t until_ns) {
+        OutsidePart part = OutsidePart::other;
+        int64_t part_until_ns = INT64_MIN;
+        for (const HostPiece& piece : line_.pieces(from_ns, until_ns)) {
+            if (decides(piece.what)) {
+                put(cause_of_call(piece, gap_.gpu), piece.from_ns, piece.until_ns);
+                continue;
+            }
+            if (piece.from_ns >= part_until_ns) {
+                const Stretch stretch = line_.around(piece.from_ns);
+                part = part_of(stretch);
+                part_until_ns = stretch.after ? stretch.after->from_ns : INT64_MAX;
+            }
+            put_outside(part, piece);
+        }
+    }
+
+    void put_outside(OutsidePart part, const HostPiece& piece) {
+        const auto column = static_cast<size_t>(piece.what) - static_cast<size_t>(What::other_call);
+        const Cause cause = kOutside[static_cast<size_t>(part)][column];
+        put(cause, piece.from_ns, piece.until_ns, names_what_blocked(cause) ? piece.blocked_on : kNotSampled);
+        if (piece.what == What::ready) result_.cpu_contention_ns += piece.until_ns - piece.from_ns;
+    }
+
+    OutsidePart part_of(const Stretch& stretch) const {
+        if (!stretch.after) return OutsidePart::other;
+        if (stretch.before && launches_here(*stretch.before) && launches_here(*stretch.after) &&
+            stretch.after->from_ns - stretch.before->until_ns < kLaunchLoopGapNs)
+            return OutsidePart::launch_loop;
+        return is_input_copy(*stretch.after) ? OutsidePart::before_input : OutsidePart::other;
+    }
+
+    bool launches_here(const HostPiece& piece) const {
+        return piece.what == What::launch && piece.gpu == gap_.gpu;
+    }
+
+    bool is_input_copy(const HostPiece& call) const {
+        if (!facts_.is_input_copy) return false;
+        const bool is_next = call.enter_ns == next_.launch_enter_ns;
+        return (!is_next || next_.is_copy_h2d) && facts_.is_input_copy(next_.thread, call.enter_ns);
+    }
+
+    // How long N was submitted says why it did not run, whatever part of that is left after the shift.
+    Cause queued_cause() const {
+        if (next_.waits_for == WaitsFor::other_gpu) return Cause::wait_other_gpu;
+        if (next_.waits_for == WaitsFor::host_callback) return Cause::wait_host_callback;
+        const int64_t queued_ns = gap_.until_ns - std::max(gap_.from_ns, launched_ns_);
+        const DeviceFacts& device = facts_.device;
+        if (could_start_ns_ < gap_.from_ns && queued_ns <= device.kernel_gap_ns) return Cause::kernel_gap;
+        return queued_ns <= device.latency_p95_ns ? Cause::launch_latency : Cause::device_other;
+    }
+
+    // N behind the sync: what was in the queue before it was not the reason that it ran empty.
+    bool drained_by_sync() const {
+        const int64_t error_ns = facts_.clock_error_ns;
+        const auto sync = line_.sync_at(gap_.from_ns - error_ns, gap_.from_ns + error_ns);
+        return sync && next_.launch_enter_ns >= sync->until_ns;
+    }
+
+    void put(Cause cause, int64_t from_ns, int64_t until_ns, int32_t blocked_on = kNotSampled) {
+        if (until_ns <= from_ns) return;
+        auto& pieces = result_.pieces;
+        if (!pieces.empty() && pieces.back().cause == cause && pieces.back().blocked_on == blocked_on)
+            pieces.back().until_ns = until_ns + lag_ns_;
+        else
+            pieces.push_back({cause, from_ns + lag_ns_, until_ns + lag_ns_, blocked_on});
+    }
+
+    const Gap& gap_;
+    const Next& next_;
+    const HostLine& line_;
+    const IdleFacts& facts_;
+    const int64_t launched_ns_;     // Lx
+    const int64_t could_start_ns_;  // on an empty queue
+    const int64_t lag_ns_;
+    Attributed result_;
+};
+
+// N was in the queue well before the gap, however far the clocks may be apart: what is asked then is how long
+// the gap is, and both its ends are of one clock.
+bool was_surely_queued(const Gap& gap, const IdleFacts& facts) {
+    const Next& next = *gap.next;
+    const int64_t ready_ns = std::max(next.launch_exit_ns, next.launch_enter_ns + facts.device.latency_ns);
+    return ready_ns + facts.clock_error_ns <= gap.from_ns;
+}
+
+// The gaps of which nothing can be asked.
+std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
+    if (!gap.next) return Cause::tail;
+    if (!gap.next->same_process) return Cause::other_process;
+    if (2 * facts.clock_error_ns > gap.length_ns() && !was_surely_queued(gap, facts))
+        return Cause::unresolved;
+    return {};
+}
+
+}  // namespace
+
+Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts) {
+    if (gap.length_ns() <= 0) return {};
+    if (const auto cause = without_question(gap, facts)) return {{{*cause, gap.from_ns, gap.until_ns}}};
+    static const HostLine kNothingKnown;
+    const auto line = lines.find(gap.next->thread);
+    Attributed result = Question(gap, line != lines.end() ? line->second : kNothingKnown, facts).answer();
+    if (!tile(result.pieces, gap.from_ns, gap.until_ns))
+        throw std::logic_error("causes of idle time do not sum to it");
+    return result;
+}
+
+bool tile(std::span<const Piece> pieces, int64_t from_ns, int64_t until_ns) {
+    for (const Piece& piece : pieces) {
+        if (piece.from_ns != from_ns || piece.until_ns <= piece.from_ns) return false;
+        from_ns = piece.until_ns;
+    }
+    return from_ns == until_ns;
+}
+
+std::vector<Piece> split_at(std::span<const Piece> pieces, std::span<const int64_t> boundaries_ns) {
+    std::vector<Piece> result;
+    auto boundary = boundaries_ns.begin();
+    for (Piece piece : pieces) {
+        while (boundary != boundaries_ns.end() && *boundary <= piece.from_ns) ++boundary;
+        for (; boundary != boundaries_ns.end() && *boundary < piece.until_ns; ++boundary) {
+            if (*boundary == piece.from_ns) continue;  // the same one twice
+            result.push_back({piece.cause, piece.from_ns, *boundary, piece.blocked_on});
+            piece.from_ns = *boundary;
+        }
+        result.push_back(piece);
+    }
+    return result;
+}
+
+void add(IdleByCause& sums, std::span<const Piece> pieces) {
+    for (const Piece& piece : pieces) sums[piece.cause] += piece.until_ns - piece.from_ns;
+}
+
+}  // namespace gpushim::analysis

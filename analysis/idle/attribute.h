@@ -1,0 +1,87 @@
+// Why a GPU was idle between two operations: each instant of the gap gets one cause, and together they are
+// the gap, to the nanosecond.
+//
+//   GPU         ███████████a                              b████N████
+//   thread                                ════N═══
+//   asked               |─── host part ───| call ─|───|
+//   charged                 |─── host part ───| call ─|───|
+//
+// Where N was launched too late to start at a, as here, the gap is asked about one latency earlier: the last
+// of it nobody could have used. What is left behind the call is the queued part. Where N was launched in
+// time, nothing is moved.
+//
+// README.md has the causes and their order. Pure; any thread, as long as nobody adds to the lines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cause.h"
+#include "host_line.h"
+
+namespace gpushim::analysis {
+
+enum class WaitsFor : uint8_t { nothing, other_gpu, host_callback };  // unfinished when N was submitted
+
+// The operation that ended a gap.
+struct Next {
+    int64_t thread;
+    int64_t launch_enter_ns, launch_exit_ns;
+    bool is_copy_h2d = false;
+    WaitsFor waits_for = WaitsFor::nothing;
+    bool same_process = true;
+};
+
+struct Gap {
+    int32_t gpu;
+    int64_t from_ns, until_ns;
+    std::optional<Next> next;  // none: nothing came in the window
+
+    int64_t length_ns() const { return until_ns - from_ns; }
+};
+
+struct DeviceFacts {
+    int64_t latency_ns;             // from a launch call's enter to the start, queue empty: the median …
+    int64_t latency_p95_ns;         // … and the 95th percentile
+    int64_t kernel_gap_ns = 3'000;  // between operations back to back: the median
+};
+
+struct IdleFacts {
+    DeviceFacts device;
+    int64_t clock_error_ns = 0;  // between the host's clock and the device's times
+    // Is the call that a thread entered then a recurring input copy of the step? All copies of a batch are.
+    std::function<bool(int64_t thread, int64_t enter_ns)> is_input_copy;
+};
+
+struct Piece {
+    Cause cause;
+    int64_t from_ns, until_ns;
+    int32_t blocked_on = kNotSampled;  // of host_blocked and input_wait, where samples say so
+
+    friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+struct Attributed {
+    std::vector<Piece> pieces;      // by time; no two in a row are alike
+    bool drained_by_sync = false;   // the thread was waiting when the queue ran empty
+    int64_t cpu_contention_ns = 0;  // of the host part: ready, without a CPU. Lies within other causes
+};
+
+using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread
+
+// Lines hold at least from the gap's start less the latency to the launch of N, with that call.
+// Throws std::logic_error if the pieces do not tile the gap: that would be a fault of this code.
+Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& facts);
+
+bool tile(std::span<const Piece> pieces, int64_t from_ns, int64_t until_ns);
+
+// Cut where steps begin (ascending). Pieces are cut, not gaps: what ended a gap is asked once.
+std::vector<Piece> split_at(std::span<const Piece> pieces, std::span<const int64_t> boundaries_ns);
+
+void add(IdleByCause& sums, std::span<const Piece> pieces);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,104 @@
+// The words for why a GPU was idle, the group of each, and idle time summed by them. What each means and the
+// order in which they are asked: README.md. Pure; any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+namespace gpushim::analysis {
+
+enum class Cause : uint8_t {
+    // What the thread was in that launched what ran next.
+    sync,
+    copy_staging,
+    alloc_or_load,
+    comm_host,
+    launching_other_gpu,
+    launch_bound,
+    input_wait,
+    input_cpu,
+    host_cpu,
+    host_blocked,
+    host_unknown,
+    // It was submitted, or being submitted.
+    wait_other_gpu,
+    wait_host_callback,
+    kernel_gap,
+    launch_latency,
+    device_other,
+    launch_call,
+    // Nothing can be asked.
+    tail,
+    other_process,
+    unresolved,
+    count
+};
+
+enum class CauseGroup : uint8_t { input, copy, launch, sync, wait, host, other, count };
+
+struct CauseRow {
+    Cause cause;
+    const char* name;
+    CauseGroup group;
+};
+
+inline constexpr CauseRow kCauses[] = {
+    {Cause::sync, "sync", CauseGroup::sync},
+    {Cause::copy_staging, "copy_staging", CauseGroup::copy},
+    {Cause::alloc_or_load, "alloc_or_load", CauseGroup::host},
+    {Cause::comm_host, "comm_host", CauseGroup::host},
+    {Cause::launching_other_gpu, "launching_other_gpu", CauseGroup::launch},
+    {Cause::launch_bound, "launch_bound", CauseGroup::launch},
+    {Cause::input_wait, "input_wait", CauseGroup::input},
+    {Cause::input_cpu, "input_cpu", CauseGroup::input},
+    {Cause::host_cpu, "host_cpu", CauseGroup::host},
+    {Cause::host_blocked, "host_blocked", CauseGroup::host},
+    {Cause::host_unknown, "host_unknown", CauseGroup::host},
+    {Cause::wait_other_gpu, "wait_other_gpu", CauseGroup::wait},
+    {Cause::wait_host_callback, "wait_host_callback", CauseGroup::wait},
+    {Cause::kernel_gap, "kernel_gap", CauseGroup::launch},
+    {Cause::launch_latency, "launch_latency", CauseGroup::launch},
+    {Cause::device_other, "device_other", CauseGroup::other},
+    {Cause::launch_call, "launch_call", CauseGroup::launch},
+    {Cause::tail, "tail", CauseGroup::other},
+    {Cause::other_process, "other_process", CauseGroup::other},
+    {Cause::unresolved, "unresolved", CauseGroup::other},
+};
+
+inline constexpr const char* kCauseGroups[] = {"input", "copy", "launch", "sync", "wait", "host", "other"};
+
+constexpr const CauseRow& row_of(Cause cause) { return kCauses[static_cast<size_t>(cause)]; }
+constexpr const char* name_of(Cause cause) { return row_of(cause).name; }
+constexpr CauseGroup group_of(Cause cause) { return row_of(cause).group; }
+constexpr const char* name_of(CauseGroup group) { return kCauseGroups[static_cast<size_t>(group)]; }
+
+static_assert(std::size(kCauseGroups) == static_cast<size_t>(CauseGroup::count));
+static_assert([] {
+    size_t next = 0;
+    for (const CauseRow& row : kCauses)
+        if (static_cast<size_t>(row.cause) != next++) return false;
+    return next == static_cast<size_t>(Cause::count);
+}());
+
+// Idle time by cause; those of spans that do not overlap add up.
+struct IdleByCause {
+    std::array<int64_t, static_cast<size_t>(Cause::count)> ns{};
+
+    int64_t& operator[](Cause cause) { return ns[static_cast<size_t>(cause)]; }
+    int64_t operator[](Cause cause) const { return ns[static_cast<size_t>(cause)]; }
+    int64_t total() const { return std::accumulate(ns.begin(), ns.end(), int64_t{0}); }
+    int64_t of(CauseGroup group) const {
+        int64_t sum_ns = 0;
+        for (const CauseRow& row : kCauses) sum_ns += row.group == group ? (*this)[row.cause] : 0;
+        return sum_ns;
+    }
+    IdleByCause& operator+=(const IdleByCause& other) {
+        for (size_t i = 0; i < ns.size(); ++i) ns[i] += other.ns[i];
+        return *this;
+    }
+    friend bool operator==(const IdleByCause&, const IdleByCause&) = default;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,39 @@
+#include "gaps.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpushim::analysis {
+
+void Gaps::add(const DeviceOperation& operation) {
+    if (operation.end_ns <= operation.start_ns) {
+        ++invalid_;
+        return;
+    }
+    last_start_ns_ = operation.start_ns;
+    if (operation.start_ns >= window_.end_ns) return;
+    if (operation.start_ns > idle_from_ns_)
+        gaps_.push_back({gpu_, idle_from_ns_, operation.start_ns, operation.next});
+    else if (!gaps_.empty() && gaps_.back().until_ns == operation.start_ns &&
+             operation.next.launch_enter_ns < gaps_.back().next->launch_enter_ns)
+        gaps_.back().next = operation.next;
+    idle_from_ns_ = std::max(idle_from_ns_, operation.end_ns);
+}
+
+std::vector<Gap> Gaps::take() {
+    std::vector<Gap> certain = std::exchange(gaps_, {});
+    // Another operation may start at the same time and have been launched first.
+    if (!certain.empty() && certain.back().until_ns == last_start_ns_) {
+        gaps_.push_back(certain.back());
+        certain.pop_back();
+    }
+    return certain;
+}
+
+std::vector<Gap> Gaps::finish() {
+    if (idle_from_ns_ < window_.end_ns) gaps_.push_back({gpu_, idle_from_ns_, window_.end_ns, {}});
+    idle_from_ns_ = window_.end_ns;
+    return std::exchange(gaps_, {});
+}
+
+}  // namespace gpushim::analysis

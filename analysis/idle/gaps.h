@@ -1,0 +1,47 @@
+// The gaps of one GPU in a window: the longest spans in which nothing ran on any of its streams.
+//
+//   window        |──────────────────────────────────|
+//   stream 1              ████████         ███
+//   stream 2  ████████          ███████           ████████
+//   gaps              |──|             |──|   |──|        touching operations leave none
+//
+// The operation that ends a gap is the next one; of several that start then, the one launched first. A gap
+// that ends with the window has none.
+//
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "../interval/interval.h"
+#include "attribute.h"
+
+namespace gpushim::analysis {
+
+struct DeviceOperation {
+    int64_t start_ns, end_ns;
+    Next next;  // what a gap before it is asked with
+};
+
+class Gaps {
+  public:
+    Gaps(int32_t gpu, Interval window) : gpu_(gpu), window_(window), idle_from_ns_(window.start_ns) {}
+
+    void add(const DeviceOperation& operation);  // in order of start
+    std::vector<Gap> take();                     // those that are certain by now; and begins anew
+    std::vector<Gap> finish();                   // the rest
+    // Of what was not taken yet, the begin.
+    int64_t from_ns() const { return gaps_.empty() ? idle_from_ns_ : gaps_.front().from_ns; }
+    int64_t invalid() const { return invalid_; }  // that ended before they began, or as they did
+
+  private:
+    int32_t gpu_;
+    Interval window_;
+    int64_t idle_from_ns_;  // nothing runs from here on, as far as is known
+    std::vector<Gap> gaps_;
+    int64_t last_start_ns_ = INT64_MIN;
+    int64_t invalid_ = 0;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,118 @@
+#include "host_line.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+bool continues(const HostPiece& last, const HostPiece& piece, int64_t from_ns) {
+    return last.until_ns == from_ns && last.what == piece.what && last.enter_ns == piece.enter_ns &&
+           last.gpu == piece.gpu && last.blocked_on == piece.blocked_on;
+}
+
+}  // namespace
+
+void HostLine::add(const HostCall& call) {
+    put({call.from_ns, call.until_ns, call.what, call.from_ns, call.gpu, kNotSampled});
+}
+
+void HostLine::add(const HostGap& gap) {
+    if (!gap.running_ns || gap.until_ns <= gap.from_ns) return;
+    const int64_t length_ns = gap.until_ns - gap.from_ns;
+    const int64_t running_ns = std::clamp<int64_t>(*gap.running_ns, 0, length_ns);
+    const int64_t ready_ns = std::clamp<int64_t>(gap.runqueue_ns, 0, length_ns - running_ns);
+    int64_t at_ns = gap.from_ns;
+    const auto lay = [&](What what, int64_t ns) {
+        const int32_t on = what == What::running ? kNotSampled : gap.blocked_on;
+        put({at_ns, at_ns + ns, what, gap.from_ns, kNoGpu, on});
+        at_ns += ns;
+    };
+    if (gap.running_first) lay(What::running, running_ns);
+    lay(What::blocked, length_ns - running_ns - ready_ns);
+    lay(What::ready, ready_ns);
+    if (!gap.running_first) lay(What::running, running_ns);
+}
+
+// What overlaps it is taken off the end and comes back in order, cut where one of the two gives way.
+void HostLine::put(const HostPiece& piece) {
+    std::vector<HostPiece> over;  // the last one first
+    for (; !pieces_.empty() && pieces_.back().until_ns > piece.from_ns; pieces_.pop_back())
+        over.push_back(pieces_.back());
+    int64_t at_ns = piece.from_ns;
+    for (auto old = over.rbegin(); old != over.rend(); ++old) {
+        append(*old, old->from_ns, std::min(old->until_ns, piece.from_ns));
+        append(piece, at_ns, std::min(old->from_ns, piece.until_ns));
+        append(piece.what < old->what ? piece : *old, std::max(old->from_ns, piece.from_ns),
+               std::min(old->until_ns, piece.until_ns));
+        append(*old, std::max(old->from_ns, piece.until_ns), old->until_ns);
+        at_ns = std::max(at_ns, old->until_ns);
+    }
+    append(piece, at_ns, piece.until_ns);
+}
+
+void HostLine::append(const HostPiece& piece, int64_t from_ns, int64_t until_ns) {
+    if (until_ns <= from_ns) return;
+    if (!pieces_.empty() && continues(pieces_.back(), piece, from_ns)) {
+        pieces_.back().until_ns = until_ns;
+        return;
+    }
+    pieces_.push_back(piece);
+    pieces_.back().from_ns = from_ns;
+    pieces_.back().until_ns = until_ns;
+}
+
+size_t HostLine::first_ending_after(int64_t t_ns) const {
+    const auto found = std::partition_point(pieces_.begin(), pieces_.end(),
+                                            [&](const HostPiece& piece) { return piece.until_ns <= t_ns; });
+    return static_cast<size_t>(found - pieces_.begin());
+}
+
+std::vector<HostPiece> HostLine::pieces(int64_t from_ns, int64_t until_ns) const {
+    std::vector<HostPiece> result;
+    const auto put_piece = [&](HostPiece piece, int64_t end_ns) {
+        if (end_ns <= from_ns) return;
+        piece.from_ns = from_ns;
+        piece.until_ns = from_ns = end_ns;
+        result.push_back(piece);
+    };
+    const HostPiece unknown = {0, 0, What::unknown, 0};
+    for (size_t i = first_ending_after(from_ns); i < pieces_.size() && pieces_[i].from_ns < until_ns; ++i) {
+        put_piece(unknown, pieces_[i].from_ns);
+        put_piece(pieces_[i], std::min(pieces_[i].until_ns, until_ns));
+    }
+    put_piece(unknown, until_ns);
+    return result;
+}
+
+Stretch HostLine::around(int64_t t_ns) const {
+    const size_t here = first_ending_after(t_ns);
+    Stretch stretch;
+    for (size_t i = here; i-- > 0 && t_ns - pieces_[i].until_ns <= kLaunchLoopGapNs;)
+        if (decides(pieces_[i].what)) {
+            stretch.before = pieces_[i];
+            break;
+        }
+    for (size_t i = here; i < pieces_.size(); ++i)
+        if (decides(pieces_[i].what)) {
+            stretch.after = pieces_[i];
+            break;
+        }
+    return stretch;
+}
+
+std::optional<HostPiece> HostLine::sync_at(int64_t from_ns, int64_t until_ns) const {
+    std::optional<HostPiece> found;
+    // Closed at both ends: a call that returns the moment its work is over has waited for it.
+    for (size_t i = first_ending_after(from_ns - 1); i < pieces_.size() && pieces_[i].from_ns <= until_ns;
+         ++i)
+        if (pieces_[i].what == What::sync) found = pieces_[i];
+    return found;
+}
+
+void HostLine::forget_before(int64_t t_ns) {
+    // Whether the time after t lies between two launches is asked of what ended shortly before.
+    while (!pieces_.empty() && pieces_.front().until_ns < t_ns - kLaunchLoopGapNs) pieces_.pop_front();
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,97 @@
+// What one host thread did and when, as far as its calls and its CPU clock tell.
+//
+//   calls     ═launch═   ═launch═             ═════comm═════  ═copy═
+//   inside                                        ═alloc═
+//   gap row                      bbbbqqrrrrr
+//   the line  LLLLLLLL???LLLLLLLLbbbbqqrrrrr??NNNNAAAAAAANNN??CCCCCC
+//
+// An instant is what comes first in What: so a call made inside a call of NCCL counts only where it says
+// more. Outside of calls a row of host_gap tells how long the thread ran and how long it was off its CPU, but
+// not in which order: it is laid out as blocked, ready without a CPU, running, which is what a wait and its
+// end look like. Without a row nothing is known. All in integers: the pieces of any interval sum to its
+// length. Memory is that of what forget_before has left. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace gpushim::analysis {
+
+// In the order of the rule: of two at one time the first counts.
+enum class What : uint8_t {
+    sync,           // stream, context or event synchronise; the tail of a copy that blocks
+    staging,        // a pageable or blocking copy to a device
+    alloc_or_load,  // memory allocated or freed, a module or library loaded
+    comm,           // the host side of NCCL
+    launch,         // anything that submits to a device's queue and returns: kernels, graphs, memsets,
+                    // asynchronous copies, events recorded and waited for
+    other_call,     // another call of the driver
+    running,        // outside of calls, from here on
+    ready,          // … it could have run, but had no CPU
+    blocked,
+    unknown
+};
+
+constexpr int32_t kNoGpu = -1;
+constexpr int32_t kNotSampled = -1;
+// Up to this between two launches the host is launching as fast as it can.
+constexpr int64_t kLaunchLoopGapNs = 20'000;
+
+struct HostCall {
+    What what;  // at most other_call
+    int64_t from_ns, until_ns;
+    int32_t gpu = kNoGpu;  // of a launch
+};
+
+struct HostGap {  // a row of host_gap
+    int64_t from_ns, until_ns;
+    std::optional<int64_t> running_ns;
+    int64_t runqueue_ns = 0;           // of the rest; 0 also where it was not sampled
+    int32_t blocked_on = kNotSampled;  // the caller's number for what samples say
+    bool running_first = false;        // where something tells the order
+};
+
+struct HostPiece {
+    int64_t from_ns, until_ns;
+    What what;
+    int64_t enter_ns;  // of the call or the row that it is of
+    int32_t gpu = kNoGpu;
+    int32_t blocked_on = kNotSampled;
+};
+
+// The calls around a time in which a thread was in none, or in others only.
+struct Stretch {
+    std::optional<HostPiece> before;  // none: more than kLaunchLoopGapNs away
+    std::optional<HostPiece> after;
+};
+
+// One of the calls that have a cause of their own.
+constexpr bool decides(What what) { return what < What::other_call; }
+
+class HostLine {
+  public:
+    // In order of from_ns, calls and gaps together.
+    void add(const HostCall& call);
+    void add(const HostGap& gap);
+
+    // They tile [from, until): each begins where the last one ends.
+    std::vector<HostPiece> pieces(int64_t from_ns, int64_t until_ns) const;
+    Stretch around(int64_t t_ns) const;
+    // The sync call that covers [from, until] or touches it; the last one.
+    std::optional<HostPiece> sync_at(int64_t from_ns, int64_t until_ns) const;
+
+    // Nothing before it will be asked for.
+    void forget_before(int64_t t_ns);
+    size_t size() const { return pieces_.size(); }
+
+  private:
+    void put(const HostPiece& piece);
+    void append(const HostPiece& piece, int64_t from_ns, int64_t until_ns);
+    size_t first_ending_after(int64_t t_ns) const;
+
+    std::deque<HostPiece> pieces_;  // by time, apart from each other
+};
+
+}  // namespace gpushim::analysis

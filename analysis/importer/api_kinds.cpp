@@ -1,0 +1,49 @@
+#include "api_kinds.h"
+
+#include <unordered_map>
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Row {
+    std::string_view name;
+    ApiKind facts;
+};
+
+constexpr Row kRows[] = {
+#define API(kind, name) {name, {#kind}},
+#define SPECIAL(kind, trait, name) {name, {#kind, ApiTrait::trait}},
+#include "api_kinds.def"
+#undef API
+#undef SPECIAL
+};
+
+bool is_version(std::string_view suffix) {
+    return suffix.size() > 1 && suffix[0] == 'v' &&
+           suffix.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+}  // namespace
+
+std::string_view base_of_api(std::string_view name) {
+    for (;;) {
+        const size_t bar = name.rfind('_');
+        if (bar == std::string_view::npos || bar == 0) return name;
+        const std::string_view suffix = name.substr(bar + 1);
+        if (suffix != "ptsz" && suffix != "ptds" && !is_version(suffix)) return name;
+        name = name.substr(0, bar);
+    }
+}
+
+ApiKind kind_of_api(std::string_view name) {
+    static const auto rows = [] {
+        std::unordered_map<std::string_view, ApiKind> made;
+        for (const Row& row : kRows) made.emplace(row.name, row.facts);
+        return made;
+    }();
+    const auto found = rows.find(base_of_api(name));
+    return found == rows.end() ? ApiKind{"other"} : found->second;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,115 @@
+// Puts records in order that do not fit into memory: sorted chunks in a file without a name, merged when they
+// are asked for. Memory: `chunk_bytes` while adding, 128 KiB for each chunk while merging. add() any number
+// of times, then each() once. One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <queue>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../failure.h"
+
+namespace gpushim::analysis {
+
+template <class Record, class Less>
+class ExternalSort {
+    static_assert(std::is_trivially_copyable_v<Record>);
+
+  public:
+    explicit ExternalSort(std::filesystem::path folder, size_t chunk_bytes = 32 << 20)
+        : folder_(std::move(folder)), most_(std::max<size_t>(chunk_bytes / sizeof(Record), 1)) {}
+
+    void add(const Record& record) {
+        chunk_.push_back(record);
+        if (chunk_.size() == most_) spill();
+    }
+
+    template <class Take>
+    void each(const Take& take) {
+        if (sizes_.empty()) {
+            std::sort(chunk_.begin(), chunk_.end(), Less());
+            for (const Record& record : chunk_) take(record);
+            return;
+        }
+        if (!chunk_.empty()) spill();
+        std::vector<Record>().swap(chunk_);
+        merge(take);
+    }
+
+  private:
+    static constexpr size_t kBlockBytes = 128 << 10;
+
+    struct Run {  // one chunk, read block by block
+        size_t at, left;
+        std::vector<Record> block = {};
+        size_t next = 0;
+    };
+
+    void spill() {
+        if (!file_) open();
+        std::sort(chunk_.begin(), chunk_.end(), Less());
+        if (std::fwrite(chunk_.data(), sizeof(Record), chunk_.size(), file_.get()) != chunk_.size())
+            throw Failure(folder_.string() + ": no space to sort in", kIncomplete);
+        sizes_.push_back(chunk_.size());
+        chunk_.clear();
+    }
+
+    void open() {
+        std::string name = (folder_ / "gpushim-sort-XXXXXX").string();
+        const int file = mkstemp(name.data());
+        if (file >= 0) std::filesystem::remove(name);
+        file_.reset(file < 0 ? nullptr : fdopen(file, "w+b"));
+        if (!file_) throw Failure(folder_.string() + ": no file to sort in can be made", kIncomplete);
+    }
+
+    bool fill(Run& run) {
+        run.next = 0;
+        run.block.resize(std::min(run.left, std::max<size_t>(kBlockBytes / sizeof(Record), 1)));
+        if (run.block.empty()) return false;
+        std::fseek(file_.get(), static_cast<long>(run.at * sizeof(Record)), SEEK_SET);
+        if (std::fread(run.block.data(), sizeof(Record), run.block.size(), file_.get()) != run.block.size())
+            throw Failure(folder_.string() + ": what was sorted cannot be read back", kIncomplete);
+        run.at += run.block.size();
+        run.left -= run.block.size();
+        return true;
+    }
+
+    template <class Take>
+    void merge(const Take& take) {
+        std::vector<Run> runs;
+        for (size_t at = 0; const size_t size : sizes_) {
+            runs.push_back({at, size});
+            at += size;
+        }
+        const auto later = [&](size_t a, size_t b) {
+            const Record &one = runs[a].block[runs[a].next], &other = runs[b].block[runs[b].next];
+            return Less()(other, one) || (!Less()(one, other) && a > b);
+        };
+        std::priority_queue<size_t, std::vector<size_t>, decltype(later)> first(later);
+        for (size_t i = 0; i < runs.size(); ++i)
+            if (fill(runs[i])) first.push(i);
+        while (!first.empty()) {
+            const size_t i = first.top();
+            first.pop();
+            Run& run = runs[i];
+            take(run.block[run.next]);
+            if (++run.next < run.block.size() || fill(run)) first.push(i);
+        }
+    }
+
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::filesystem::path folder_;
+    size_t most_;
+    std::vector<Record> chunk_;
+    std::vector<size_t> sizes_;
+    std::unique_ptr<std::FILE, Close> file_;
+};
+
+}  // namespace gpushim::analysis

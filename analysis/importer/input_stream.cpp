@@ -1,0 +1,133 @@
+#include "input_stream.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "../failure.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kBlock = 256 << 10;
+constexpr int kGzipOnly = 16 + MAX_WBITS;
+constexpr unsigned char kMagic[] = {0x1f, 0x8b};
+
+bool has_magic(const char* bytes) { return std::memcmp(bytes, kMagic, sizeof kMagic) == 0; }
+
+}  // namespace
+
+InputStream::InputStream(std::string path) : path_(std::move(path)), packed_(kBlock) {
+    file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file_ < 0) throw Failure(path_ + ": " + std::strerror(errno));
+    try {
+        // A pipe may give its first two bytes one by one.
+        while (end_ < sizeof kMagic && refill()) {
+        }
+        if (!trouble_.empty()) throw Failure(path_ + ": " + trouble_);
+        if (end_ >= sizeof kMagic && has_magic(packed_.data())) start_unpacking();
+    } catch (...) {
+        close(file_);
+        throw;
+    }
+}
+
+InputStream::~InputStream() {
+    if (unpacker_) inflateEnd(unpacker_.get());
+    close(file_);
+}
+
+size_t InputStream::read(char* to, size_t room) {
+    if (finished_ || room == 0) return 0;
+    size_t got = 0;
+    if (unpacker_) {
+        got = unpack(to, std::min<size_t>(room, UINT_MAX));
+    } else if (begin_ < end_) {
+        got = std::min(room, end_ - begin_);
+        std::memcpy(to, packed_.data() + begin_, got);
+        begin_ += got;
+    } else {
+        got = read_file(to, room);
+    }
+    given_any_ = given_any_ || got > 0;
+    if (got == 0) finished_ = true;
+    return got;
+}
+
+size_t InputStream::read_file(char* to, size_t room) {
+    ssize_t got = 0;
+    do got = ::read(file_, to, room);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        stop(std::strerror(errno));
+        return 0;
+    }
+    file_bytes_ += static_cast<size_t>(got);
+    return static_cast<size_t>(got);
+}
+
+// Adds a block behind what is left of the last one.
+bool InputStream::refill() {
+    if (begin_ > 0) {
+        std::memmove(packed_.data(), packed_.data() + begin_, end_ - begin_);
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    const size_t got = read_file(packed_.data() + end_, packed_.size() - end_);
+    end_ += got;
+    return got > 0;
+}
+
+void InputStream::start_unpacking() {
+    unpacker_ = std::make_unique<z_stream>();
+    if (inflateInit2(unpacker_.get(), kGzipOnly) == Z_OK) return;
+    unpacker_.reset();
+    throw Failure(path_ + ": no memory to unpack it");
+}
+
+size_t InputStream::unpack(char* to, size_t room) {
+    z_stream& z = *unpacker_;
+    z.next_out = reinterpret_cast<Bytef*>(to);
+    z.avail_out = static_cast<uInt>(room);
+    while (z.avail_out == room) {
+        if (begin_ == end_ && !refill()) {
+            if (trouble_.empty()) stop("gzip breaks off");
+            break;
+        }
+        z.next_in = reinterpret_cast<Bytef*>(packed_.data() + begin_);
+        z.avail_in = static_cast<uInt>(end_ - begin_);
+        const int result = inflate(&z, Z_NO_FLUSH);
+        begin_ = end_ - z.avail_in;
+        if (result == Z_STREAM_END && another_member()) continue;
+        if (result == Z_STREAM_END) {
+            finished_ = true;
+            break;
+        }
+        if (result != Z_OK) {
+            finished_ = true;
+            stop(std::string("gzip is damaged (") + (z.msg != nullptr ? z.msg : "no more is known") + ")");
+            break;
+        }
+    }
+    return room - z.avail_out;
+}
+
+// Files of several gzip members are as good as one: `cat a.gz b.gz`, and what some parallel packers write.
+bool InputStream::another_member() {
+    while (end_ - begin_ < sizeof kMagic && refill()) {
+    }
+    return end_ - begin_ >= sizeof kMagic && has_magic(packed_.data() + begin_) &&
+           inflateReset(unpacker_.get()) == Z_OK;
+}
+
+void InputStream::stop(const std::string& why) {
+    trouble_ = why + " after " + std::to_string(file_bytes_ - (end_ - begin_)) + " bytes of the file";
+}
+
+}  // namespace gpushim::analysis

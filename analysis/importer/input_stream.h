@@ -1,0 +1,46 @@
+// A file as a stream of bytes, unpacked if it is gzip, whatever its name says; a pipe will do, too. Memory
+// does not depend on the file's size, nor on how far gzip unpacks. Throws Failure where nothing can be read;
+// once something was, a file that breaks off or is damaged ends there, and `trouble` says how. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+struct z_stream_s;
+
+namespace gpushim::analysis {
+
+class InputStream {
+  public:
+    explicit InputStream(std::string path);
+    ~InputStream();
+    InputStream(const InputStream&) = delete;
+    InputStream& operator=(const InputStream&) = delete;
+
+    size_t read(char* to, size_t room);  // 0: the end
+    bool is_gzip() const { return unpacker_ != nullptr; }
+    uint64_t file_bytes() const { return file_bytes_; }  // read of the file itself, packed or not
+    const std::string& trouble() const { return trouble_; }
+
+  private:
+    size_t read_file(char* to, size_t room);
+    bool refill();
+    size_t unpack(char* to, size_t room);
+    void start_unpacking();
+    bool another_member();
+    void stop(const std::string& why);
+
+    std::string path_;
+    int file_ = -1;
+    std::vector<char> packed_;  // also what was read to see whether it is gzip
+    size_t begin_ = 0, end_ = 0;
+    std::unique_ptr<z_stream_s> unpacker_;
+    uint64_t file_bytes_ = 0;
+    bool given_any_ = false, finished_ = false;
+    std::string trouble_;
+};
+
+}  // namespace gpushim::analysis

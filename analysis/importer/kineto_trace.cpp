@@ -1,0 +1,134 @@
+#include "kineto_trace.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kMicrosecondNs = 1000;
+
+// Codes of our table `copy`.
+uint8_t code(KinetoMemory memory) {
+    constexpr uint8_t kCodes[] = {0, 1, 2, 4, 5, 3};  // unknown, pageable, pinned, device, array, managed
+    return kCodes[static_cast<size_t>(memory)];
+}
+uint8_t code(KinetoDirection direction) {
+    constexpr uint8_t kCodes[] = {0, 1, 2, 3, 5, 4};  // unknown, h2d, d2h, d2d, h2h, p2p
+    return kCodes[static_cast<size_t>(direction)];
+}
+
+class KinetoImport {
+  public:
+    explicit KinetoImport(const std::filesystem::path& trace) : writer_(trace) {}
+
+    void take(const KinetoEvent& event) {
+        has_fractions_ |= event.start_ns % kMicrosecondNs != 0 || event.duration_ns % kMicrosecondNs != 0;
+        switch (event.kind) {
+            case KinetoKind::kernel:
+            case KinetoKind::copy:
+            case KinetoKind::set:
+                return take_work(event);
+            case KinetoKind::runtime_call:
+            case KinetoKind::driver_call:
+                return take_call(event);
+            case KinetoKind::gpu_sync:
+                return writer_.waited_for(event.correlation.value_or(0), stream_of(event));
+            case KinetoKind::annotation:
+                return writer_.range(event.name, event.start_ns, event.duration_ns, event.tid);
+            case KinetoKind::cpu_op:
+                if (event.external_id) writer_.explain(*event.external_id, arguments_of(event));
+                return;
+            case KinetoKind::thread_name:
+                if (event.tid) writer_.name_thread(*event.tid, event.label);
+                return;
+            default:
+                return;
+        }
+    }
+
+    void finish(ImportedTrace& trace) {
+        trace.pid = pid_;
+        trace.fraction_ns = has_fractions_ ? 0 : kMicrosecondNs;
+        writer_.finish(trace);
+    }
+
+  private:
+    // In old traces only the place where it is drawn says where it ran.
+    static ImportedStream stream_of(const KinetoEvent& event) {
+        return {event.device ? event.device : event.pid, event.context,
+                event.stream ? event.stream : event.tid};
+    }
+
+    void take_call(const KinetoEvent& event) {
+        if (!pid_) pid_ = event.pid;
+        writer_.call({event.name, event.start_ns, event.duration_ns, event.tid, event.correlation});
+    }
+
+    void take_work(const KinetoEvent& event) {
+        constexpr ImportedWork::What kWhats[] = {ImportedWork::What::kernel, ImportedWork::What::copy,
+                                                 ImportedWork::What::set};
+        static_assert(static_cast<int>(KinetoKind::kernel) == 0 && static_cast<int>(KinetoKind::set) == 2);
+        writer_.work({.what = kWhats[static_cast<size_t>(event.kind)],
+                      .name = event.name,
+                      .start_ns = event.start_ns,
+                      .duration_ns = event.duration_ns,
+                      .stream = stream_of(event),
+                      .correlation = event.correlation,
+                      .grid = event.grid,
+                      .block = event.block,
+                      .shared_bytes = event.shared_memory_bytes,
+                      .bytes = event.bytes,
+                      .direction = code(event.direction),
+                      .source = code(event.from_memory),
+                      .target = code(event.to_memory),
+                      .arguments = arguments_of(event),
+                      .operator_id = event.external_id});
+    }
+
+    static ImportedArguments arguments_of(const KinetoEvent& event) {
+        return {event.collective,  event.dtype,       event.group,        event.group_description,
+                event.group_ranks, event.in_elements, event.out_elements, event.group_size,
+                event.source_rank, event.target_rank, event.sequence};
+    }
+
+    TraceWriter writer_;
+    ImportedNumber pid_;
+    bool has_fractions_ = false;
+};
+
+ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
+    ImportedTrace trace;
+    trace.source = "kineto";
+    trace.file = std::filesystem::path(file).filename().string();
+    trace.host = summary.head.host_name;
+    trace.note = summary.end_note;
+    trace.base_ns = summary.head.base_time_ns.value_or(0);
+    trace.rank = summary.rank;
+    trace.world_size = summary.head.world_size;
+    trace.damaged = summary.of(KinetoSkip::malformed) + summary.of(KinetoSkip::too_large) +
+                    summary.of(KinetoSkip::not_an_object) + summary.of(KinetoSkip::bad_time) +
+                    summary.of(KinetoSkip::bad_duration);
+    int64_t place = 0;
+    for (const KinetoDevice& device : summary.head.devices) {
+        trace.devices.push_back({device.id.value_or(place), "", device.name, device.memory_bytes});
+        ++place;
+    }
+    return trace;
+}
+
+}  // namespace
+
+ImportedFile import_kineto(const std::string& file, const std::filesystem::path& place) {
+    KinetoImport import(place);
+    const KinetoSummary summary =
+        read_kineto(file, {}, [&](const KinetoEvent& event) { import.take(event); });
+    ImportedTrace trace = described(summary, file);
+    import.finish(trace);
+    ImportedFile imported{{place}, ""};
+    if (summary.end != KinetoEnd::whole) imported.note = file + ": " + summary.end_note;
+    if (trace.damaged > 0)
+        imported.note += (imported.note.empty() ? file + ": " : "; ") + std::to_string(trace.damaged) +
+                         " events could not be read";
+    return imported;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,15 @@
+// A Kineto file as a trace of our schema. What the file does not say is not recorded. Throws Failure where
+// there is nothing to read or nothing can be written. One thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "kineto_reader.h"
+#include "trace_writer.h"
+
+namespace gpushim::analysis {
+
+ImportedFile import_kineto(const std::string& file, const std::filesystem::path& trace);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,31 @@
+// A table of an export of Nsight Systems: the columns that are asked for are read by number, in the order in
+// which they were asked for; one that this version does not have is NULL. A name may stand for several: `a|b`
+// is the first of them that is there. `#a` is the text of which column a has the number. One thread.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "../trace/database.h"
+
+namespace gpushim::analysis {
+
+class NsysTable {
+  public:
+    NsysTable(const Database& base, std::string_view table, std::initializer_list<std::string_view> columns);
+
+    bool step() { return query_ && query_->step(); }  // false at once where there is no such table
+    std::optional<int64_t> maybe(int column) const { return query_->maybe(column); }
+    int64_t number(int column) const { return query_->number(column); }
+    std::string text(int column) const { return query_->text(column); }
+    // All of them, or none.
+    std::optional<std::array<int64_t, 3>> three(int column) const;
+
+  private:
+    std::optional<Query> query_;
+};
+
+}  // namespace gpushim::analysis

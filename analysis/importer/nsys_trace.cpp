@@ -1,0 +1,287 @@
+#include "nsys_trace.h"
+
+#include <map>
+#include <memory>
+
+#include "../failure.h"
+#include "../trace/database.h"
+#include "api_kinds.h"
+#include "nsys_table.h"
+#include "trace_rank.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// Serialised numbers of processes and threads: host, then 24 bits of each.
+constexpr int64_t kPartBits = 24, kPartMask = (int64_t{1} << kPartBits) - 1;
+constexpr int64_t kNotValid = 0xffffffff;                     // a stream or device that does not apply
+constexpr int64_t kPushPop = 59, kStartEnd = 60, kMark = 34;  // of eventType
+constexpr size_t kSortedBytes = 32 << 20;
+
+int64_t process_of(ImportedNumber global) { return global ? (*global >> kPartBits) & kPartMask : 0; }
+
+ImportedNumber valid(ImportedNumber number) { return number == kNotValid ? ImportedNumber() : number; }
+
+// Numbers of CUPTI's copy kinds, from its 1 on, as our directions.
+uint8_t direction(ImportedNumber kind) {
+    constexpr uint8_t kDirections[] = {0, 1, 2, 1, 2, 3, 3, 3, 3, 5, 4, 1, 2, 3};
+    return kind && *kind > 0 && *kind < static_cast<int64_t>(std::size(kDirections)) ? kDirections[*kind] : 0;
+}
+// Numbers of nsys's memory kinds as ours: pageable, pinned, device, array, managed, device static, managed
+// static.
+uint8_t memory(ImportedNumber kind) {
+    constexpr uint8_t kMemories[] = {1, 2, 4, 5, 3, 4, 3};
+    return kind && *kind >= 0 && *kind < static_cast<int64_t>(std::size(kMemories)) ? kMemories[*kind] : 0;
+}
+
+class NsysImport {
+  public:
+    NsysImport(const std::string& file, std::filesystem::path place)
+        : file_(file), place_(std::move(place)), base_(file) {}
+
+    ImportedFile run() {
+        find_processes();
+        if (places_.empty())
+            throw Failure(file_ +
+                          ": no SQLite export of Nsight Systems with CUDA calls in it; `nsys export "
+                          "--type sqlite` makes one, of a report with `--trace=cuda`");
+        read_calls("CUPTI_ACTIVITY_KIND_RUNTIME");
+        read_calls("CUPTI_ACTIVITY_KIND_DRIVER");
+        read_waits();
+        read_allocations();
+        read_kernels();
+        read_copies();
+        read_sets_and_graphs();
+        read_ranges();
+        read_thread_names();
+        return finish();
+    }
+
+  private:
+    void find_processes();
+    void read_calls(std::string_view table);
+    void read_waits();
+    void read_allocations();
+    void read_kernels();
+    void read_copies();
+    void read_sets_and_graphs();
+    void read_ranges();
+    void read_thread_names();
+    ImportedFile finish();
+    ImportedTrace described(int64_t process) const;
+    std::vector<ImportedDevice> devices(int64_t process) const;
+    std::string only_text(std::string_view table, std::string_view column, std::string_view key) const;
+
+    TraceWriter* writer(int64_t process) {
+        const auto found = writers_.find(process);
+        return found == writers_.end() ? nullptr : found->second.get();
+    }
+
+    std::string file_;
+    std::filesystem::path place_;
+    Database base_;
+    std::map<int64_t, std::filesystem::path> places_;  // by process
+    std::map<int64_t, std::unique_ptr<TraceWriter>> writers_;
+};
+
+void NsysImport::find_processes() {
+    for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",
+                              "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"}) {
+        NsysTable rows(base_, table, {"globalPid|globalTid"});
+        while (rows.step()) places_[process_of(rows.maybe(0))];
+    }
+    for (auto& [process, place] : places_) {
+        place = place_;
+        if (process != places_.begin()->first)
+            place.replace_extension(std::to_string(process) + place_.extension().string());
+        writers_[process] = std::make_unique<TraceWriter>(place, kSortedBytes / places_.size());
+    }
+}
+
+void NsysImport::read_calls(std::string_view table) {
+    NsysTable rows(base_, table, {"start", "end", "globalTid", "correlationId", "#nameId", "returnValue"});
+    while (rows.step()) {
+        TraceWriter* to = writer(process_of(rows.maybe(2)));
+        const std::string api = rows.text(4);
+        if (to == nullptr || api.empty()) continue;
+        const ImportedNumber tid = rows.maybe(2);
+        const bool may_say_not_yet = kind_of_api(api).kind == "query";
+        to->call({api, rows.number(0), std::max<int64_t>(rows.number(1) - rows.number(0), 0),
+                  tid ? ImportedNumber(*tid & kPartMask) : tid, rows.maybe(3),
+                  rows.number(5) != 0 && !may_say_not_yet});
+    }
+}
+
+void NsysImport::read_waits() {
+    NsysTable rows(base_, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION",
+                   {"globalPid", "correlationId", "deviceId", "contextId", "streamId"});
+    while (rows.step()) {
+        TraceWriter* to = writer(process_of(rows.maybe(0)));
+        const ImportedNumber stream = valid(rows.maybe(4));
+        if (to != nullptr && stream && rows.maybe(2))
+            to->waited_for(rows.number(1), {valid(rows.maybe(2)), rows.maybe(3), stream});
+    }
+}
+
+// Columns that all operations have, and their own behind them.
+#define GPUSHIM_OPERATION_COLUMNS \
+    "globalPid", "start", "end", "deviceId", "contextId", "streamId", "correlationId"
+constexpr int kOwnColumn = 7;
+
+ImportedWork work_of(ImportedWork::What what, const NsysTable& rows) {
+    return {.what = what,
+            .name = {},
+            .start_ns = rows.number(1),
+            .duration_ns = std::max<int64_t>(rows.number(2) - rows.number(1), 0),
+            .stream = {rows.maybe(3), rows.maybe(4), rows.maybe(5)},
+            .correlation = rows.maybe(6)};
+}
+
+void NsysImport::read_allocations() {
+    constexpr int64_t kFreed = 1;
+    NsysTable rows(base_, "CUDA_GPU_MEMORY_USAGE_EVENTS",
+                   {"globalPid", "correlationId", "bytes", "memoryOperationType"});
+    while (rows.step()) {
+        TraceWriter* to = writer(process_of(rows.maybe(0)));
+        const int64_t sign = rows.number(3) == kFreed ? -1 : 1;
+        if (to != nullptr && rows.maybe(2)) to->allocated(rows.number(1), sign * rows.number(2));
+    }
+}
+
+void NsysImport::read_kernels() {
+    NsysTable rows(base_, "CUPTI_ACTIVITY_KIND_KERNEL",
+                   {GPUSHIM_OPERATION_COLUMNS, "#demangledName|mangledName|shortName", "gridX", "gridY",
+                    "gridZ", "blockX", "blockY", "blockZ", "dynamicSharedMemory"});
+    while (rows.step()) {
+        TraceWriter* to = writer(process_of(rows.maybe(0)));
+        if (to == nullptr) continue;
+        const std::string name = rows.text(kOwnColumn);
+        ImportedWork work = work_of(ImportedWork::What::kernel, rows);
+        work.name = name.empty() ? "(name not recorded)" : std::string_view(name);
+        work.grid = rows.three(kOwnColumn + 1);
+        work.block = rows.three(kOwnColumn + 4);
+        work.shared_bytes = rows.maybe(kOwnColumn + 7);
+        to->work(work);
+    }
+}
+
+void NsysImport::read_copies() {
+    NsysTable rows(base_, "CUPTI_ACTIVITY_KIND_MEMCPY",
+                   {GPUSHIM_OPERATION_COLUMNS, "bytes", "copyKind", "srcKind", "dstKind"});
+    while (rows.step()) {
+        TraceWriter* to = writer(process_of(rows.maybe(0)));
+        if (to == nullptr) continue;
+        ImportedWork work = work_of(ImportedWork::What::copy, rows);
+        work.bytes = rows.maybe(kOwnColumn);
+        work.direction = direction(rows.maybe(kOwnColumn + 1));
+        work.source = memory(rows.maybe(kOwnColumn + 2));
+        work.target = memory(rows.maybe(kOwnColumn + 3));
+        to->work(work);
+    }
+}
+
+void NsysImport::read_sets_and_graphs() {
+    NsysTable sets(base_, "CUPTI_ACTIVITY_KIND_MEMSET", {GPUSHIM_OPERATION_COLUMNS, "bytes"});
+    while (sets.step()) {
+        ImportedWork work = work_of(ImportedWork::What::set, sets);
+        work.bytes = sets.maybe(kOwnColumn);
+        if (TraceWriter* to = writer(process_of(sets.maybe(0)))) to->work(work);
+    }
+    NsysTable graphs(base_, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {GPUSHIM_OPERATION_COLUMNS});
+    while (graphs.step())
+        if (TraceWriter* to = writer(process_of(graphs.maybe(0))))
+            to->work(work_of(ImportedWork::What::graph, graphs));
+}
+
+// What has no end lies open when the recording ended.
+void NsysImport::read_ranges() {
+    NsysTable rows(base_, "NVTX_EVENTS", {"start", "end", "globalTid", "text", "#textId", "eventType"});
+    while (rows.step()) {
+        TraceWriter* to = writer(process_of(rows.maybe(2)));
+        const std::string name = rows.text(3).empty() ? rows.text(4) : rows.text(3);
+        const int64_t type = rows.maybe(5).value_or(kPushPop);
+        const bool is_mark = type == kMark;
+        if (to == nullptr || name.empty() || (type != kPushPop && type != kStartEnd && !is_mark)) continue;
+        if (!is_mark && !rows.maybe(1)) continue;
+        const ImportedNumber tid = rows.maybe(2);
+        to->range(name, rows.number(0), is_mark ? 0 : rows.number(1) - rows.number(0),
+                  tid ? ImportedNumber(*tid & kPartMask) : tid,
+                  is_mark             ? ImportedRange::mark
+                  : type == kStartEnd ? ImportedRange::free
+                                      : ImportedRange::nested);
+    }
+}
+
+void NsysImport::read_thread_names() {
+    NsysTable rows(base_, "ThreadNames", {"globalTid", "#nameId"});
+    while (rows.step())
+        if (TraceWriter* to = writer(process_of(rows.maybe(0))))
+            to->name_thread(rows.number(0) & kPartMask, rows.text(1));
+}
+
+// Of a table of names and values.
+std::string NsysImport::only_text(std::string_view table, std::string_view column,
+                                  std::string_view key) const {
+    NsysTable rows(base_, table, {column, "value"});
+    while (rows.step())
+        if (rows.text(0) == key) return rows.text(1);
+    return {};
+}
+
+std::vector<ImportedDevice> NsysImport::devices(int64_t process) const {
+    std::map<int64_t, int64_t> gpu_of;  // by what the process calls it
+    NsysTable seen(base_, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"});
+    while (seen.step())
+        if (process == 0 || seen.maybe(2).value_or(process) == process)
+            gpu_of[seen.number(1)] = seen.number(0);
+    std::map<int64_t, ImportedDevice> gpus;
+    NsysTable rows(base_, "TARGET_INFO_GPU", {"id", "uuid", "name", "totalMemory|memoryTotal"});
+    while (rows.step()) gpus[rows.number(0)] = {rows.number(0), rows.text(1), rows.text(2), rows.maybe(3)};
+    std::vector<ImportedDevice> found;
+    if (gpu_of.empty())
+        for (const auto& [id, gpu] : gpus) gpu_of[id] = id;
+    for (const auto& [cuda, gpu] : gpu_of) {
+        const auto is = gpus.find(gpu);
+        if (is == gpus.end()) continue;
+        found.push_back(is->second);
+        found.back().id = cuda;
+    }
+    return found;
+}
+
+ImportedTrace NsysImport::described(int64_t process) const {
+    ImportedTrace trace;
+    trace.source = "nsys";
+    trace.file = std::filesystem::path(file_).filename().string();
+    trace.host = only_text("TARGET_INFO_SYSTEM_ENV", "name", "Hostname");
+    NsysTable session(base_, "TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"});
+    const bool has_epoch = session.step() && session.maybe(0);
+    trace.base_ns = has_epoch ? session.number(0) : 0;
+    trace.has_epoch = has_epoch;
+    if (process != 0) trace.pid = process;
+    if (places_.size() == 1) trace.rank = rank_of_file_name(file_);
+    NsysTable names(base_, "PROCESSES", {"pid", "name"});
+    while (names.step())
+        if (names.number(0) == process) trace.executable = names.text(1);
+    trace.devices = devices(process);
+    return trace;
+}
+
+ImportedFile NsysImport::finish() {
+    ImportedFile made;
+    for (const auto& [process, place] : places_) {
+        writers_[process]->finish(described(process));
+        made.traces.push_back(place);
+        writers_.erase(process);
+    }
+    return made;
+}
+
+}  // namespace
+
+ImportedFile import_nsys(const std::string& file, const std::filesystem::path& place) {
+    return NsysImport(file, place).run();
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,15 @@
+// Which rank a trace is of, by its file's name. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace gpushim::analysis {
+
+// By "rank" (rank-3.json, trace_rank3.json.gz, rank[3].json), else by "worker" (worker.3.pt.trace.json), else
+// by a last part that is a number (trace_3.json). None for host_4711.1690000000000.pt.trace.json, PyTorch's
+// own choice of a name, and for libkineto_activities_4711.json: those numbers are processes.
+std::optional<int64_t> rank_of_file_name(std::string_view path);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,68 @@
+// The tables of a trace that is brought in: rows come by time and are written as they come. Whoever gives
+// them has put them in order (trace_writer). One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "imported_row.h"
+#include "rows_of.h"
+#include "trace_writer.h"
+
+namespace gpushim::analysis {
+
+class TraceTables {
+  public:
+    TraceTables(const std::filesystem::path& place, const ImportedTrace& trace, const ImportedNames& names);
+
+    void write(ImportedRow row);
+    ImportedCounts finish(const ImportedCounts& counts);
+
+  private:
+    // Tables whose rows are told apart by when they began.
+    enum Table : size_t {
+        kLaunch,
+        kCopy,
+        kMemset,
+        kGraph,
+        kSync,
+        kCollective,
+        kMemory,
+        kCall,
+        kMarker,
+        kTables
+    };
+    void write_call(const ImportedRow& row, std::string_view kind);
+    void write_operation(const ImportedRow& row);
+    void write_collective(const ImportedRow& row, int64_t group);
+    void write_range(const ImportedRow& row);
+    int64_t moved(Table table, int64_t enter_ns);
+    int64_t shape(const ImportedRow& row);
+    int64_t function(int32_t name);
+    int64_t instance(const ImportedRow& row);
+    int64_t rank_in(const ImportedCommunicator& communicator) const;
+    void write_texts();
+    void write_contexts();
+    void write_communicators();
+    void write_devices();
+    void write_trace();
+    void write_meta();
+    std::string identity() const;
+
+    const ImportedTrace& trace_;
+    const ImportedNames& names_;
+    RowsOf rows_;
+    std::map<std::pair<int32_t, int32_t>, int64_t> shapes_;  // (what it looks like, call) to shape.id
+    std::map<int64_t, int64_t> operations_;                  // by device
+    std::map<int32_t, int64_t> functions_;                   // handle.id by name
+    std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t>
+        counted_;  // collectives, by communicator and peer
+    std::array<int64_t, kTables> last_ = {};
+    std::map<std::pair<int64_t, int64_t>, int64_t> contexts_;  // (device, context) to context.id
+    int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
+    int64_t handles_ = 0, groups_ = 0, moved_ = 0;
+    uint64_t hash_ = 14695981039346656037u;  // of all rows
+    ImportedCounts counts_;
+};
+
+}  // namespace gpushim::analysis

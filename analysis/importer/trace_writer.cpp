@@ -1,0 +1,241 @@
+#include "trace_writer.h"
+
+#include "api_kinds.h"
+#include "collective_words.h"
+#include "external_sort.h"
+#include "trace_tables.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kNone = ImportedRow::kNone;
+constexpr int64_t kUnsaid = -1;
+constexpr size_t kMostExplained = 1'000'000;
+
+// Profilers write 0 where a call asked for nothing.
+int64_t correlation_of(ImportedNumber correlation) {
+    return correlation && *correlation > 0 ? *correlation : kNone;
+}
+
+ImportedWhat what_of(ImportedWork::What what) {
+    constexpr ImportedWhat kWhats[] = {ImportedWhat::kernel, ImportedWhat::copy, ImportedWhat::set,
+                                       ImportedWhat::graph};
+    return kWhats[static_cast<size_t>(what)];
+}
+
+// What NCCL was passed: of a reduce-scatter the part that a rank gets, of an exchange the part for one peer.
+int64_t count_passed(std::string_view api, const ImportedArguments& arguments) {
+    const int64_t in = arguments.in_elements.value_or(kUnsaid);
+    if (api == "ncclReduceScatter" || api == "ncclRecv") return arguments.out_elements.value_or(kUnsaid);
+    if (api == "ncclAlltoAll" && in >= 0 && arguments.group_size.value_or(0) > 0)
+        return in / *arguments.group_size;
+    return in;
+}
+
+}  // namespace
+
+struct TraceWriter::Impl {
+    Impl(std::filesystem::path where, size_t bytes)
+        : place(std::move(where)), asked(place.parent_path(), bytes), rows(place.parent_path(), bytes) {}
+
+    int32_t thread(ImportedNumber id, int64_t start_ns);
+    int32_t collective(const ImportedArguments& said, int64_t& number);
+    int32_t collective_by_name(int32_t name, std::string_view text);
+    int32_t communicator(const ImportedArguments& arguments);
+    void join(const ImportedRow& row);
+    void leave();
+
+    std::filesystem::path place;
+    ImportedNames names;
+    ExternalSort<ImportedRow, ByCorrelation> asked;
+    ExternalSort<ImportedRow, ByEnter> rows;
+    std::unordered_map<int32_t, int32_t> collectives_by_name;
+    struct Explained {
+        int32_t collective;
+        int64_t number;
+    };
+    std::unordered_map<int64_t, Explained> explained;  // by operator
+
+    ImportedRow call;  // the last one, while its operations may follow
+    bool has_call = false, is_used = false;
+    ImportedCounts counts;
+};
+
+TraceWriter::TraceWriter(std::filesystem::path place, size_t sorted_bytes)
+    : impl_(std::make_unique<Impl>(std::filesystem::absolute(place), sorted_bytes)) {}
+TraceWriter::~TraceWriter() = default;
+
+int32_t TraceWriter::Impl::thread(ImportedNumber id, int64_t start_ns) {
+    if (!id) return ImportedRow::kNobody;
+    const int32_t number = names.threads.id(*id);
+    if (number < 0) return number;
+    const auto at = static_cast<size_t>(number);
+    if (at >= names.thread_first_ns.size()) names.thread_first_ns.resize(at + 1, INT64_MAX);
+    names.thread_first_ns[at] = std::min(names.thread_first_ns[at], start_ns);
+    return number;
+}
+
+int32_t TraceWriter::Impl::communicator(const ImportedArguments& arguments) {
+    if (arguments.group.empty() && arguments.group_ranks.empty()) return ImportedRow::kNobody;
+    std::string uid(arguments.group);
+    uid += " " + std::string(arguments.group_ranks);
+    return names.communicators.id(
+        {std::move(uid), std::string(arguments.group_ranks), arguments.group_size.value_or(kUnsaid)});
+}
+
+// The same kernel's name always says the same: it is asked once.
+int32_t TraceWriter::Impl::collective_by_name(int32_t name, std::string_view text) {
+    const auto [found, is_new] = collectives_by_name.try_emplace(name, ImportedRow::kNobody);
+    const std::string_view api = is_new ? api_of_kernel(text) : std::string_view();
+    if (!api.empty())
+        found->second =
+            names.collectives.id({names.apis.id(api), -1, kUnsaid, kUnsaid, kUnsaid, kUnsaid, kUnsaid});
+    return found->second;
+}
+
+int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& number) {
+    const std::string_view api = api_of_collective(said.collective);
+    const auto type = data_type(said.dtype);
+    const int64_t count = type ? count_passed(api, said) : kUnsaid;
+    const bool sends = api == "ncclSend", receives = api == "ncclRecv";
+    const ImportedNumber peer = sends ? said.target_rank : receives ? said.source_rank : ImportedNumber();
+    if (!sends && !receives) number = said.sequence.value_or(kNone);
+    return names.collectives.id({names.apis.id(api.empty() ? "nccl" : api), communicator(said), count,
+                                 type ? type->nccl : kUnsaid, count < 0 ? kUnsaid : count * type->bytes,
+                                 peer.value_or(kUnsaid), sends ? 1 : 0});
+}
+
+void TraceWriter::explain(int64_t operator_id, const ImportedArguments& arguments) {
+    if (arguments.collective.empty() || impl_->explained.size() == kMostExplained) return;
+    Impl::Explained explained = {0, kNone};
+    explained.collective = impl_->collective(arguments, explained.number);
+    impl_->explained.emplace(operator_id, explained);
+}
+
+void TraceWriter::call(const ImportedCall& call) {
+    ImportedRow row;
+    row.what = ImportedWhat::call;
+    row.correlation = correlation_of(call.correlation);
+    row.enter_ns = call.start_ns;
+    row.call_ns = call.duration_ns;
+    row.api = impl_->names.apis.id(call.api);
+    row.thread = impl_->thread(call.thread, call.start_ns);
+    row.flags = call.failed ? 2 : 0;
+    impl_->asked.add(row);
+}
+
+void TraceWriter::work(const ImportedWork& work) {
+    ImportedRow row;
+    row.what = what_of(work.what);
+    row.correlation = correlation_of(work.correlation);
+    row.start_ns = work.start_ns;
+    row.ran_ns = work.duration_ns;
+    row.stream = impl_->names.streams.id(work.stream);
+    row.number = work.bytes.value_or(kNone);
+    row.direction = work.direction;
+    row.sides = static_cast<uint8_t>(work.source + 8 * work.target);
+    if (work.what == ImportedWork::What::kernel) {
+        constexpr std::array<int64_t, 3> kUnknown = {kUnsaid, kUnsaid, kUnsaid};
+        row.number = kNone;
+        row.name =
+            impl_->names.shapes.id({impl_->names.names.id(work.name), work.grid.value_or(kUnknown),
+                                    work.block.value_or(kUnknown), work.shared_bytes.value_or(kUnsaid)});
+        row.collective = impl_->collective_by_name(impl_->names.names.id(work.name), work.name);
+        if (row.collective >= 0 && !work.arguments.collective.empty())
+            row.collective = impl_->collective(work.arguments, row.number);
+        else if (row.collective >= 0 && work.operator_id != work.correlation)
+            row.call_ns = work.operator_id.value_or(kNone);  // its operator may come later
+    }
+    impl_->asked.add(row);
+}
+
+void TraceWriter::waited_for(int64_t correlation, const ImportedStream& stream) {
+    ImportedRow row;
+    row.what = ImportedWhat::target;
+    row.correlation = correlation_of(correlation);
+    row.stream = impl_->names.streams.id(stream);
+    if (row.correlation != kNone) impl_->asked.add(row);
+}
+
+void TraceWriter::allocated(int64_t correlation, int64_t bytes) {
+    ImportedRow row;
+    row.what = ImportedWhat::target;
+    row.correlation = correlation_of(correlation);
+    row.number = bytes;
+    if (row.correlation != kNone) impl_->asked.add(row);
+}
+
+void TraceWriter::range(std::string_view name, int64_t start_ns, int64_t duration_ns, ImportedNumber thread,
+                        ImportedRange kind) {
+    ImportedRow row;
+    row.what = ImportedWhat::push;
+    row.enter_ns = start_ns;
+    row.call_ns = duration_ns;
+    row.name = impl_->names.names.id(name);
+    row.thread = impl_->thread(thread, start_ns);
+    row.direction = static_cast<uint8_t>(kind);
+    impl_->rows.add(row);
+    if (kind == ImportedRange::mark) return;
+    row.what = ImportedWhat::pop;
+    row.enter_ns = start_ns + std::max<int64_t>(duration_ns, 1);  // never before it begins
+    impl_->rows.add(row);
+}
+
+void TraceWriter::name_thread(int64_t thread, std::string_view name) {
+    impl_->names.thread_names[thread] = name.substr(0, 256);
+}
+
+// A call that asked for nothing is a row of its own.
+void TraceWriter::Impl::leave() {
+    if (!has_call || is_used) return;
+    const std::string_view kind = kind_of_api(names.apis.at(call.api)).kind;
+    counts.calls_without_operation +=
+        kind == "launch" || kind == "graph_launch" || kind == "copy" || kind == "memset";
+    rows.add(call);
+}
+
+void TraceWriter::Impl::join(const ImportedRow& row) {
+    if (row.what == ImportedWhat::call) {
+        leave();
+        call = row;
+        has_call = true;
+        is_used = false;
+        return;
+    }
+    const bool is_asked = has_call && row.correlation != kNone && row.correlation == call.correlation;
+    if (row.what == ImportedWhat::target) {
+        if (is_asked && row.stream >= 0) call.stream = row.stream;
+        if (is_asked && row.number != kNone) call.number = row.number;
+        return;
+    }
+    ImportedRow joined = row;
+    if (const auto found = explained.find(row.call_ns); row.collective >= 0 && found != explained.end()) {
+        joined.collective = found->second.collective;
+        joined.number = found->second.number;
+    }
+    joined.call_ns = kNone;
+    joined.enter_ns = is_asked ? call.enter_ns : row.start_ns;
+    if (is_asked) {
+        joined.api = call.api;
+        joined.thread = call.thread;
+        joined.call_ns = is_used ? 0 : call.call_ns;  // a graph's call is the first one's
+        is_used = true;
+    } else {
+        ++counts.without_call;
+    }
+    ++counts.operations;
+    rows.add(joined);
+}
+
+ImportedCounts TraceWriter::finish(const ImportedTrace& trace) {
+    impl_->asked.each([this](const ImportedRow& row) { impl_->join(row); });
+    impl_->leave();
+    TraceTables tables(impl_->place, trace, impl_->names);
+    impl_->rows.each([&](const ImportedRow& row) { tables.write(row); });
+    ImportedCounts& counts = impl_->counts;
+    counts.rows = tables.finish(counts).rows;
+    return counts;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,144 @@
+// Whether the bytes that a step reduces fit the model's parameters, and whether that takes as long as it
+// should.
+#include <cmath>
+#include <cstdio>
+
+#include "../text/units.h"
+#include "facts.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Check {
+    bool is_there = false;
+    std::optional<int64_t> params, expected_ns, measured_ns;
+    std::optional<double> implied, bytes, calls, ratio, tiny, bandwidth;
+    bool sharded = false;
+    std::string why, bandwidth_source;
+};
+
+// What expectations of the collectives that took longest were made with.
+void read_bandwidth(const Database& run, Check& check) {
+    Query row = run.prepare(
+        "SELECT bandwidth_bytes_per_s, coalesce(bandwidth_source, '') FROM collective_stat"
+        " WHERE bandwidth_bytes_per_s IS NOT NULL ORDER BY coalesce(transfer_sum_ns, 0) DESC LIMIT 1");
+    if (!row.step()) return;
+    check.bandwidth = maybe_real(row, 0);
+    check.bandwidth_source = row.text(1);
+}
+
+// What the person says now wins: the ratio follows from what the bytes imply, time from bandwidth.
+void apply(const ReportOptions& options, Check& check) {
+    if (options.params) {
+        check.params = options.params;
+        check.ratio =
+            check.implied ? share_of(*check.implied, static_cast<double>(*options.params)) : std::nullopt;
+    }
+    if (options.bandwidth_bytes_per_s && check.bandwidth && check.expected_ns)
+        check.expected_ns = std::llround(static_cast<double>(*check.expected_ns) * *check.bandwidth /
+                                         *options.bandwidth_bytes_per_s);
+    if (options.bandwidth_bytes_per_s) {
+        check.bandwidth = options.bandwidth_bytes_per_s;
+        check.bandwidth_source = "given";
+    }
+}
+
+Check check_of(const ReportSource& source) {
+    Check check;
+    Query row = source.run.prepare(
+        "SELECT params, params_implied, sharded, bytes_per_step, calls_per_step, ratio_to_params,"
+        " expected_ns, measured_ns, tiny_calls_per_step, coalesce(why, '') FROM allreduce_check");
+    if (!row.step()) return check;
+    check.is_there = true;
+    check.params = row.maybe(0);
+    check.implied = maybe_real(row, 1);
+    check.sharded = row.number(2) != 0;
+    check.bytes = maybe_real(row, 3);
+    check.calls = maybe_real(row, 4);
+    check.ratio = maybe_real(row, 5);
+    check.expected_ns = row.maybe(6);
+    check.measured_ns = row.maybe(7);
+    check.tiny = maybe_real(row, 8);
+    check.why = row.text(9);
+    read_bandwidth(source.run, check);
+    apply(source.options, check);
+    return check;
+}
+
+Json json_of(const Check& check) {
+    const std::string none = !check.why.empty() ? check.why
+                             : check.is_there   ? "no AllReduce in the steps that count"
+                                                : "no collectives were recorded";
+    const std::string untimed =
+        check.bytes ? "the steps' collectives have no device times on all ranks" : none;
+    return Facts()
+        .maybe("params", check.params, "--params was not given")
+        .maybe("params_implied", check.implied, none)
+        .maybe("bytes_per_step", check.bytes, none)
+        .maybe("calls_per_step", check.calls, none)
+        .maybe("tiny_calls_per_step", check.tiny, none)
+        .maybe("ratio_to_params", check.ratio, check.params ? none : "--params was not given")
+        .maybe("expected_ns", check.expected_ns,
+               check.bytes ? "no bandwidth is known: --bandwidth 300GB/s" : none)
+        .maybe("measured_ns", check.measured_ns, untimed)
+        .known("sharded", check.sharded)
+        .json();
+}
+
+std::string figure(const char* format, double value) {
+    char text[48];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
+// "46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls".
+std::string volume_text(const Check& check) {
+    std::string text = bytes_text(*check.bytes) + "/step";
+    const auto width =
+        check.implied && *check.implied > 0 ? std::optional(*check.bytes / *check.implied) : std::nullopt;
+    const std::string bytes = width ? " x " + figure("%.3g", *width) + " bytes" : "";
+    if (check.params && check.ratio)
+        text +=
+            " = " + figure("%.2f", *check.ratio) + " x " + count_text(*check.params) + " parameters" + bytes;
+    else if (check.implied)
+        text += " = " + count_text(std::llround(*check.implied)) + " parameters" + bytes +
+                " (implied; --params checks it)";
+    if (check.calls) text += ", " + figure("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
+    if (check.sharded) text += ", sharded: as ReduceScatter and AllGather";
+    return text;
+}
+
+std::string time_line(const Check& check) {
+    std::string text;
+    if (check.expected_ns)
+        text = "expected " + duration_text(static_cast<double>(*check.expected_ns)) +
+               (check.bandwidth ? " at " + rate_text(*check.bandwidth) + " (" + check.bandwidth_source + ")"
+                                : "");
+    if (check.measured_ns) {
+        text += (text.empty() ? "" : ", ") + std::string("measured ") +
+                duration_text(static_cast<double>(*check.measured_ns));
+        if (check.expected_ns && *check.expected_ns > 0)
+            text += " (" +
+                    figure("%.2f", static_cast<double>(*check.measured_ns) /
+                                       static_cast<double>(*check.expected_ns)) +
+                    "x)";
+    }
+    return text;
+}
+
+void write(const ReportSource& source, Report& report) {
+    const Check check = check_of(source);
+    report.json.set("allreduce_check", json_of(check));
+    if (!check.bytes || *check.bytes <= 0) return;
+    report.line("ALLREDUCE  " + volume_text(check));
+    if (const std::string times = time_line(check); !times.empty()) report.line("           " + times);
+}
+
+constexpr Section kSection = {30, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

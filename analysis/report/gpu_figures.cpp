@@ -1,0 +1,116 @@
+#include "gpu_figures.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kFullyTimed = 0.98;  // from here on a run is not called sampled
+
+// Of spans, which are no steps, there is no number to be asked for.
+std::string or_spans(const ReportSource& source) {
+    return source.is_part_of_run() ? "" : " OR number IS NULL";
+}
+
+void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
+    Query rows = source.of_steps(
+        "SELECT gpu_id, basis, window_ns, busy_ns, idle_ns, waiting_for_peer_ns, productive_ns, compute_ns,"
+        " copy_ns, comm_ns, exposed_comm_ns, coalesce(busy_low_ns, busy_ns), coalesce(busy_high_ns, busy_ns)"
+        " FROM v_gpu_counted WHERE (number BETWEEN ?1 AND ?2" +
+        or_spans(source) + ") ORDER BY gpu_id, step");
+    while (rows.step()) {
+        GpuFigures& gpu = gpus[rows.number(0)];
+        gpu.basis = rows.text(1);
+        ++gpu.steps;
+        const int64_t window_ns = rows.number(2), busy_ns = rows.number(3);
+        int64_t* const sums[] = {&gpu.window_ns,  &gpu.busy_ns,       &gpu.idle_ns,
+                                 &gpu.waiting_ns, &gpu.productive_ns, &gpu.compute_ns,
+                                 &gpu.copy_ns,    &gpu.comm_ns,       &gpu.exposed_ns};
+        for (int i = 0; i < 9; ++i) *sums[i] += rows.number(i + 2);
+        gpu.busy_low_ns += std::min(busy_ns, rows.number(11));
+        gpu.busy_high_ns += std::max(busy_ns, rows.number(12));
+        gpu.parts_busy.push_back({busy_ns, window_ns});
+        gpu.parts_waiting.push_back({rows.number(5), window_ns});
+        gpu.parts_productive.push_back({rows.number(6), window_ns});
+    }
+}
+
+void read_causes(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
+    Query rows = source.of_steps(
+        "SELECT b.gpu_id, p.cause, coalesce(c.cause_group, 'other'), sum(p.ns), sum(p.drained_by_sync_ns)"
+        " FROM v_gpu_basis b JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step"
+        " LEFT JOIN idle_cause c ON c.cause = p.cause"
+        " WHERE (number BETWEEN ?1 AND ?2" +
+        or_spans(source) + ") GROUP BY b.gpu_id, p.cause, c.cause_group");
+    while (rows.step()) {
+        GpuFigures& gpu = gpus[rows.number(0)];
+        gpu.idle_by_cause[rows.text(1)] += rows.number(3);
+        gpu.idle_by_group[rows.text(2)] += rows.number(3);
+        gpu.drained_ns += rows.number(4);
+    }
+}
+
+// Steps of one window are like each other, so windows are drawn: as many blocks of steps that follow each
+// other as there were windows. No more than is needed to know how they differ.
+std::vector<PartOf> blocks_of(const std::vector<PartOf>& parts, int64_t windows) {
+    const auto most = static_cast<size_t>(std::clamp(windows, int64_t{2}, int64_t{64}));
+    const size_t length = (parts.size() + most - 1) / most;
+    std::vector<PartOf> blocks;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        if (i % length == 0) blocks.push_back({0, 0});
+        blocks.back().part_ns += parts[i].part_ns;
+        blocks.back().whole_ns += parts[i].whole_ns;
+    }
+    return blocks;
+}
+
+}  // namespace
+
+bool GpuFigures::causes_sum() const {
+    return idle_ns == std::accumulate(idle_by_cause.begin(), idle_by_cause.end(), int64_t{0},
+                                      [](int64_t sum, const auto& cause) { return sum + cause.second; });
+}
+
+ShareRange GpuFigures::range(int64_t ns, const std::vector<PartOf>& parts, bool has_bounds) const {
+    ShareRange range = {of_window(ns), of_window(ns), of_window(ns)};
+    if (has_bounds) {
+        range.low -= of_window(busy_ns - busy_low_ns);
+        range.high += of_window(busy_high_ns - busy_ns);
+    }
+    if (const auto drawn = sampled ? sampling_range(blocks_of(parts, windows)) : std::nullopt) {
+        range.low = std::min(range.low, drawn->low);
+        range.high = std::max(range.high, drawn->high);
+    }
+    return {range.share, std::clamp(range.low, 0.0, range.share), std::clamp(range.high, range.share, 1.0)};
+}
+
+ShareRange GpuFigures::idle() const {
+    const ShareRange busy_range = busy();
+    return {of_window(idle_ns), 1 - busy_range.high, 1 - busy_range.low};
+}
+
+std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
+    std::map<int64_t, GpuFigures> by_id;
+    for (const auto& [id, label] : gpu_labels(source.run)) {
+        by_id[id].gpu_id = id;
+        by_id[id].label = label;
+    }
+    Query timed = source.run.prepare("SELECT gpu_id, timed_share, windows FROM gpu");
+    while (timed.step()) {
+        by_id[timed.number(0)].sampled = timed.real(1) < kFullyTimed;
+        by_id[timed.number(0)].windows = timed.number(2);
+    }
+    read_rows(source, by_id);
+    read_causes(source, by_id);
+    std::vector<GpuFigures> all;
+    for (auto& [id, gpu] : by_id) all.push_back(std::move(gpu));
+    const auto lost = [](const GpuFigures& gpu) {
+        return gpu.is_known() ? 1 - gpu.of_window(gpu.productive_ns) : 0.0;
+    };
+    std::stable_sort(all.begin(), all.end(), [&](auto& a, auto& b) { return lost(a) > lost(b); });
+    return all;
+}
+
+}  // namespace gpushim::analysis

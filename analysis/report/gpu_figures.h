@@ -1,0 +1,55 @@
+// What each GPU did in the steps that count, whole ones that were timed; where there are none, in all that is
+// known. Sums of the same rows, so busy and idle are 1 and the causes are the idle time, to the nanosecond.
+//
+//   steps      |──1──|──2──|──3──|──4──|
+//   timed         |──────────────|           2 and 3 are whole: what is said of a step is of these
+//
+// One thread.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "../metric/sampled.h"
+#include "gpu_label.h"
+#include "source.h"
+
+namespace gpushim::analysis {
+
+struct ShareRange {
+    double share, low, high;
+};
+
+struct GpuFigures {
+    int64_t gpu_id;
+    GpuLabel label;
+    std::string basis;  // steps, slices, spans; empty: nothing is known
+    int64_t steps = 0, window_ns = 0;
+    int64_t busy_ns = 0, idle_ns = 0, waiting_ns = 0, productive_ns = 0;
+    int64_t compute_ns = 0, copy_ns = 0, comm_ns = 0, exposed_ns = 0;
+    int64_t busy_low_ns = 0, busy_high_ns = 0;  // hold busy_ns
+    std::map<std::string, int64_t> idle_by_cause, idle_by_group;
+    int64_t drained_ns = 0;  // of idle, after a wait of the host had emptied the queue
+    int64_t windows = 0;
+    bool sampled = false;  // so little of the run is timed that the rest is an estimate
+
+    bool is_known() const { return window_ns > 0; }
+    double of_window(int64_t ns) const { return static_cast<double>(ns) / static_cast<double>(window_ns); }
+    bool causes_sum() const;
+    // With what is not sure of operations that did not queue, and what windows say of the time between them.
+    ShareRange busy() const { return range(busy_ns, parts_busy, true); }
+    ShareRange idle() const;
+    ShareRange productive() const { return range(productive_ns, parts_productive, true); }
+    ShareRange waiting() const { return range(waiting_ns, parts_waiting, false); }
+
+    std::vector<PartOf> parts_busy, parts_productive, parts_waiting;  // a row for each step
+
+  private:
+    ShareRange range(int64_t ns, const std::vector<PartOf>& parts, bool has_bounds) const;
+};
+
+// Those of which most is lost first.
+std::vector<GpuFigures> gpu_figures(const ReportSource& source);
+
+}  // namespace gpushim::analysis

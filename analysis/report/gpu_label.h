@@ -1,0 +1,20 @@
+// What people call a GPU of the run: "rank 3"; where a rank has several, "rank 3 GPU 1".
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "../trace/database.h"
+
+namespace gpushim::analysis {
+
+struct GpuLabel {
+    std::optional<int64_t> rank;
+    std::string text;
+    int64_t rank_id;
+};
+
+std::map<int64_t, GpuLabel> gpu_labels(const Database& run);  // by gpu_id
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,209 @@
+// What each GPU did with its time: productive, waiting for another rank, idle; and of the whole run how much
+// it was busy. Worst first.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "../text/units.h"
+#include "facts.h"
+#include "gpu_figures.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostRows = 8;
+constexpr size_t kMostMarks = 3;
+constexpr double kMarkedCoverage = 0.99;  // below it a figure is marked
+
+// The row of `gpu`, as read.
+struct Gpu {
+    std::string uuid, name, level, why;
+    bool simulated;
+    std::optional<int64_t> run_ns, windows, memory_peak, memory_total;
+    std::optional<double> busy, low, high, as_ran, as_ran_low, as_ran_high, coverage, timed_share;
+    bool called_nccl;
+};
+
+std::map<int64_t, Gpu> rows_of(const Database& run) {
+    std::map<int64_t, Gpu> all;
+    Query row = run.prepare(
+        "SELECT gpu_id, uuid, name, simulated, level, coalesce(why, ''), run_ns, windows, memory_peak_bytes,"
+        " memory_total_bytes, busy_share, busy_share_low, busy_share_high, as_it_ran_share,"
+        " as_it_ran_share_low, as_it_ran_share_high, coverage, timed_share,"
+        " EXISTS (SELECT 1 FROM stream_stat s WHERE s.gpu_id = gpu.gpu_id AND s.collectives > 0)"
+        " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id) FROM gpu");
+    while (row.step())
+        all[row.number(0)] = {row.text(1),         row.text(2),         row.text(4),
+                              row.text(5),         row.number(3) != 0,  row.maybe(6),
+                              row.maybe(7),        row.maybe(8),        row.maybe(9),
+                              maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
+                              maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15),
+                              maybe_real(row, 16), maybe_real(row, 17), row.number(18) != 0};
+    return all;
+}
+
+std::string why_of(const Gpu& gpu, const ReportSource& source) {
+    if (!gpu.why.empty()) return gpu.why;
+    return source.is_part_of_run() ? "none of these steps was timed as a whole"
+                                   : "no operation has device times";
+}
+
+// busy_share is of the same rows as idle; its range holds that of the whole run, too.
+void add_shares(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const std::string& why) {
+    const auto share = [&](int64_t ns) {
+        return figures.is_known() ? std::optional(figures.of_window(ns)) : std::nullopt;
+    };
+    if (figures.is_known()) {
+        const ShareRange busy = figures.busy(), productive = figures.productive(),
+                         waiting = figures.waiting();
+        const double low = std::min(busy.low, gpu.low.value_or(busy.low));
+        const double high = std::max(busy.high, gpu.high.value_or(busy.high));
+        facts.between("busy_share", busy.share, low, high, "")
+            .between("productive_share", productive.share, productive.low, productive.high, "")
+            .between("waiting_for_peer_share", waiting.share, waiting.low, waiting.high, "")
+            .between("idle_share", share(figures.idle_ns), 1 - high, 1 - low, "");
+    } else {
+        const auto over = [](std::optional<double> bound) {
+            return bound ? std::optional(1 - *bound) : std::nullopt;
+        };
+        facts.between("busy_share", std::nullopt, gpu.low, gpu.high, why)
+            .between("productive_share", std::nullopt, {}, {}, why)
+            .between("waiting_for_peer_share", std::nullopt, {}, {}, why)
+            .between("idle_share", std::nullopt, over(gpu.high), over(gpu.low), why);
+    }
+    facts.maybe("compute_share", share(figures.compute_ns), why)
+        .maybe("copy_share", share(figures.copy_ns), why)
+        .maybe("comm_share", share(figures.comm_ns), why);
+}
+
+void add_idle(Facts& facts, const GpuFigures& figures, const std::string& why) {
+    const auto known = [&](int64_t ns) { return figures.is_known() ? std::optional(ns) : std::nullopt; };
+    facts.maybe("idle_ns", known(figures.idle_ns), why);
+    if (figures.is_known() && figures.causes_sum()) {
+        Json causes = Json::object();
+        for (const auto& [cause, ns] : figures.idle_by_cause) causes.set(cause, ns);
+        facts.known("idle_by_cause_ns", std::move(causes));
+    } else {
+        facts.maybe("idle_by_cause_ns", std::optional<int64_t>(),
+                    figures.is_known() ? "its causes do not sum to it: a mistake of gpushim" : why);
+    }
+}
+
+void add_comm(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const std::string& why) {
+    const bool linked = figures.comm_ns > 0;
+    const char* const none = gpu.called_nccl ? "NCCL was called, but no operation was linked to its calls"
+                                             : "no communication ran in what was timed";
+    const bool known = figures.is_known() && (linked || !gpu.called_nccl);
+    facts.maybe("exposed_comm_ns", known ? std::optional(figures.exposed_ns) : std::nullopt,
+                figures.is_known() ? none : why);
+    facts.maybe("overlap_share",
+                figures.is_known() && linked ? std::optional(1 - static_cast<double>(figures.exposed_ns) /
+                                                                     static_cast<double>(figures.comm_ns))
+                                             : std::nullopt,
+                figures.is_known() ? none : why);
+}
+
+Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& source) {
+    const std::string why = why_of(gpu, source);
+    Facts facts;
+    facts.maybe("rank", figures.label.rank, "no rank is known")
+        .known("gpu", gpu.uuid)
+        .known("name", gpu.name)
+        .known("simulated", gpu.simulated)
+        .maybe("window_ns", figures.is_known() ? std::optional(figures.window_ns) : gpu.run_ns, why);
+    add_shares(facts, figures, gpu, why);
+    add_idle(facts, figures, why);
+    add_comm(facts, figures, gpu, why);
+    facts.maybe("memory_peak_bytes", gpu.memory_peak, "no allocation was recorded")
+        .maybe("memory_total_bytes", gpu.memory_total, "not recorded")
+        .between("run_busy_share", gpu.busy, gpu.low, gpu.high, why)
+        .between("busy_share_as_it_ran", gpu.as_ran, gpu.as_ran_low, gpu.as_ran_high,
+                 gpu.busy ? "only windows were timed" : why)
+        .known("level", gpu.level)
+        .known("basis", figures.basis.empty() ? "none" : figures.basis)
+        .known("steps", figures.steps)
+        .known("sampled", figures.is_known() && figures.sampled)
+        .maybe("coverage", gpu.coverage, why)
+        .maybe("timed_share", gpu.timed_share, why);
+    return facts.json();
+}
+
+// 34.0 % ±0.6, or 34.0 % (20.0 to 35.0) where one side is much wider.
+std::string range_text(const ShareRange& range) {
+    const double share = 100 * range.share, low = 100 * range.low, high = 100 * range.high;
+    const double less = share - low, more = high - share, off = std::max(less, more);
+    char text[64];
+    if (off < 0.05)
+        std::snprintf(text, sizeof text, "%.1f %%", share);
+    else if (off > 2 * std::min(less, more) + 0.5)
+        std::snprintf(text, sizeof text, "%.1f %% (%.1f to %.1f)", share, low, high);
+    else
+        std::snprintf(text, sizeof text, "%.1f %% ±%.1f", share, off);
+    return text;
+}
+
+// No fractions of a nanosecond.
+std::string per_step_text(const GpuFigures& figures, int64_t ns) {
+    return duration_text(std::round(static_cast<double>(ns) / static_cast<double>(figures.steps)));
+}
+
+// "12.0 ms  60.0 %": of a step, and of all.
+std::string part_text(const GpuFigures& figures, int64_t ns) {
+    const std::string share = percent_text(figures.of_window(ns));
+    if (figures.basis != "steps") return share;
+    return per_step_text(figures, ns) + "  " + share;
+}
+
+std::string run_text(const Gpu& gpu) {
+    if (gpu.busy) return range_text({*gpu.busy, gpu.low.value_or(*gpu.busy), gpu.high.value_or(*gpu.busy)});
+    if (!gpu.high) return "not recorded";
+    const std::string most = percent_text(*gpu.high);
+    return gpu.low.value_or(0) > 0 ? percent_text(*gpu.low) + " to " + most : "at most " + most;
+}
+
+std::vector<std::string> row_of(const GpuFigures& figures, const Gpu& gpu) {
+    if (!figures.is_known()) return {figures.label.text, "-", "-", "-", run_text(gpu), gpu.level};
+    const std::string idle = range_text(figures.idle());
+    return {figures.label.text,
+            part_text(figures, figures.productive_ns),
+            part_text(figures, figures.waiting_ns),
+            (figures.basis == "steps" ? per_step_text(figures, figures.idle_ns) + "  " : "") + idle,
+            run_text(gpu),
+            figures.basis == "steps" ? count_text(figures.steps) + (figures.steps == 1 ? " step" : " steps")
+                                     : figures.basis};
+}
+
+void write(const ReportSource& source, Report& report) {
+    const std::map<int64_t, Gpu> rows = rows_of(source.run);
+    std::vector<std::vector<std::string>> table = {
+        {"GPU", "productive", "waiting for peer", "idle", "busy, whole run", "known from"}};
+    std::map<int64_t, Json> by_id;
+    std::string why;
+    std::vector<std::string> marks;
+    for (const GpuFigures& figures : gpu_figures(source)) {
+        const Gpu& gpu = rows.at(figures.gpu_id);
+        table.push_back(row_of(figures, gpu));
+        if (!figures.is_known() && why.empty())
+            why = "  not known of " + figures.label.text + ": " + why_of(gpu, source);
+        if (gpu.coverage.value_or(1) < kMarkedCoverage)
+            marks.push_back("  of the operations of " + figures.label.text + " in windows " +
+                            percent_text(*gpu.coverage) + " have device times");
+        by_id[figures.gpu_id] = json_of(figures, gpu, source);
+    }
+    Json list = Json::array();
+    for (auto& [id, json] : by_id) list.push(std::move(json));
+    report.json.set("gpus", std::move(list));
+    if (table.size() == 1) return;
+    report.table("lrrrrl", std::move(table), kMostRows);
+    if (!why.empty()) report.line(why);
+    for (size_t i = 0; i < marks.size() && i < kMostMarks; ++i) report.line(marks[i]);
+}
+
+constexpr Section kSection = {12, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,148 @@
+// Why GPUs were idle, by groups of causes, and what that costs: GPU-seconds, and money where a price is
+// given.
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "../idle/cause.h"
+#include "../text/units.h"
+#include "facts.h"
+#include "gpu_figures.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// Means over GPUs: in ns of a step, or, where there are no steps, shares.
+struct Idle {
+    size_t gpus = 0;
+    bool of_steps = true;
+    std::map<std::string, double> by_group, by_cause;
+    double sum = 0, drained = 0;
+};
+
+Idle idle_of(const std::vector<GpuFigures>& all) {
+    Idle idle;
+    for (const GpuFigures& gpu : all) idle.of_steps &= !gpu.is_known() || gpu.basis == "steps";
+    for (const GpuFigures& gpu : all) {
+        if (!gpu.is_known()) continue;
+        const auto whole = static_cast<double>(idle.of_steps ? gpu.steps : gpu.window_ns);
+        ++idle.gpus;
+        for (const auto& [group, ns] : gpu.idle_by_group)
+            idle.by_group[group] += static_cast<double>(ns) / whole;
+        for (const auto& [cause, ns] : gpu.idle_by_cause)
+            idle.by_cause[cause] += static_cast<double>(ns) / whole;
+        idle.sum += static_cast<double>(gpu.idle_ns) / whole;
+        idle.drained += static_cast<double>(gpu.drained_ns) / whole;
+    }
+    return idle;
+}
+
+struct Cost {
+    double idle_ns = 0, gpu_ns = 0;  // of all GPUs together, in the steps that count
+    double gpus = 0;
+    std::optional<double> price_per_hour;
+
+    double idle_hours_a_day() const { return gpus * 24 * idle_ns / gpu_ns; }
+};
+
+// Steps that were not timed are taken to be like those that were.
+Cost cost_of(const ReportSource& source, const std::vector<GpuFigures>& all) {
+    Cost cost;
+    std::map<int64_t, double> stepped_ns, run_ns;
+    Query steps = source.of_steps(
+        "SELECT rank_id, sum(dur_ns) FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2"
+        " GROUP BY rank_id");
+    while (steps.step()) stepped_ns[steps.number(0)] = steps.real(1);
+    Query runs = source.run.prepare("SELECT gpu_id, run_ns FROM gpu");
+    while (runs.step()) run_ns[runs.number(0)] = runs.real(1);
+    for (const GpuFigures& gpu : all) {
+        if (!gpu.is_known()) continue;
+        const auto stepped = stepped_ns.find(gpu.label.rank_id);
+        const double ns = stepped != stepped_ns.end() ? stepped->second : run_ns[gpu.gpu_id];
+        cost.gpus += 1;
+        cost.gpu_ns += ns;
+        cost.idle_ns += ns * gpu.of_window(gpu.idle_ns);
+    }
+    cost.price_per_hour = source.options.price_per_gpu_hour;
+    if (!cost.price_per_hour) cost.price_per_hour = source.real("price_per_gpu_hour");
+    return cost;
+}
+
+std::string figure(const char* format, double value) {
+    char text[48];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
+void write_causes(const Idle& idle, Report& report) {
+    const double each = 1 / static_cast<double>(idle.gpus) * (idle.of_steps ? 1e-6 : 100);
+    const char* const unit = idle.of_steps ? " ms" : " %";
+    std::string text;
+    for (const char* group : kCauseGroups) {
+        const auto found = idle.by_group.find(group);
+        if (found == idle.by_group.end() || found->second * each < 0.005) continue;
+        text += (text.empty() ? "" : " + ") + std::string(group) + " " + figure("%.2f", found->second * each);
+    }
+    report.line("IDLE       " +
+                (text.empty() ? "never" : text + " = " + figure("%.2f", idle.sum * each) + unit) +
+                (idle.gpus > 1 ? ", mean of " + std::to_string(idle.gpus) + " GPUs" : ""));
+    std::string largest;
+    double most = 0;
+    for (const auto& [cause, sum] : idle.by_cause)
+        if (sum > most) {
+            most = sum;
+            largest = cause;
+        }
+    if (most * each >= 0.005)
+        report.line("           largest cause " + largest + " " + figure("%.2f", most * each) + unit +
+                    (idle.drained * each >= 0.005 ? "; " + figure("%.2f", idle.drained * each) + unit +
+                                                        " in gaps that a wait of the host made"
+                                                  : ""));
+}
+
+void write_cost(const Cost& cost, Report& report) {
+    const double hours = cost.idle_hours_a_day();
+    report.line("           " + figure("%.1f", cost.idle_ns / 1e9) + " of " +
+                figure("%.1f", cost.gpu_ns / 1e9) + " GPU-seconds; " + figure("%.1f", hours) + " GPU-hours" +
+                (cost.price_per_hour ? " or $" + figure("%.2f", hours * *cost.price_per_hour) : "") +
+                " a day at this rate");
+}
+
+Json json_of(const Cost& cost, size_t known) {
+    const char* const none = "no GPU's idle time is known";
+    const auto known_of = [&](double value) {
+        return known != 0 && cost.gpu_ns > 0 ? std::optional(value) : std::nullopt;
+    };
+    const auto hours = known_of(cost.gpu_ns > 0 ? cost.idle_hours_a_day() : 0);
+    const auto money =
+        hours && cost.price_per_hour ? std::optional(*hours * *cost.price_per_hour) : std::nullopt;
+    const auto whole = [](std::optional<double> ns) {
+        return ns ? std::optional<int64_t>(std::llround(*ns)) : std::nullopt;
+    };
+    return Facts()
+        .maybe("idle_gpu_ns", whole(known_of(cost.idle_ns)), none)
+        .maybe("gpu_ns", whole(known_of(cost.gpu_ns)), none)
+        .maybe("idle_gpu_hours_per_day", hours, none)
+        .maybe("price_per_gpu_hour", cost.price_per_hour, "--price was not given")
+        .maybe("idle_price_per_day", money, cost.price_per_hour ? none : "--price was not given")
+        .json();
+}
+
+void write(const ReportSource& source, Report& report) {
+    const std::vector<GpuFigures> all = gpu_figures(source);
+    const Idle idle = idle_of(all);
+    const Cost cost = cost_of(source, all);
+    report.json.set("cost", json_of(cost, idle.gpus));
+    if (idle.gpus == 0) return;
+    write_causes(idle, report);
+    if (cost.gpu_ns > 0) write_cost(cost, report);
+}
+
+constexpr Section kSection = {13, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

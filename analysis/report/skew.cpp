@@ -1,0 +1,160 @@
+// What ranks and GPUs say of each other: who holds the others back, by how much and why; whether GPUs start
+// and work at the same time. Of several communicators the one at which most time was lost.
+#include <cstdio>
+
+#include "../text/escape.h"
+#include "../text/units.h"
+#include "facts.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Straggler {
+    int64_t rank;
+    std::optional<int64_t> saved_ns, largest_steps;
+    std::optional<double> p_value;
+    std::string cause;
+    std::optional<double> cause_share;
+};
+
+struct Skew {
+    bool is_there = false;
+    int64_t steps = 0;
+    std::optional<int64_t> spread_ns, clock_error_ns, lost_ns;
+    std::optional<double> mirror_disagreement;
+    std::optional<Straggler> straggler;
+    std::string why;
+    std::optional<int64_t> stagger_ns;
+    std::optional<double> sequential_index, imbalance, step_skew;
+};
+
+void read_ranks(const Database& run, Skew& skew) {
+    Query row = run.prepare(
+        "SELECT s.steps, s.spread_p50_ns, s.clock_error_ns, s.lost_gpu_ns, s.mirror_disagreement,"
+        " coalesce(s.why, ''), s.straggler_rank, s.time_saved_per_step_ns, s.p_value, coalesce(s.cause, ''),"
+        " s.cause_share, k.largest_steps FROM skew s LEFT JOIN rank r ON r.rank = s.straggler_rank"
+        " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.rank_id = r.rank_id"
+        " ORDER BY coalesce(s.lost_gpu_ns, 0) DESC, s.comm LIMIT 1");
+    if (!row.step()) return;
+    skew.is_there = true;
+    skew.steps = row.number(0);
+    skew.spread_ns = row.maybe(1);
+    skew.clock_error_ns = row.maybe(2);
+    skew.lost_ns = row.maybe(3);
+    skew.mirror_disagreement = maybe_real(row, 4);
+    skew.why = row.text(5);
+    if (!row.is_null(6))
+        skew.straggler = {row.number(6),      row.maybe(7), row.maybe(11),
+                          maybe_real(row, 8), row.text(9),  maybe_real(row, 10)};
+}
+
+// Of the steps the value in the middle: so many of a hundred do not exceed it.
+Query middle(const ReportSource& source, const std::string& column) {
+    Query query =
+        source.run.prepare("WITH v AS (SELECT " + column + " AS value, row_number() OVER (ORDER BY " +
+                           column + ") AS place, count(*) OVER () AS n FROM across WHERE " + column +
+                           " IS NOT NULL) SELECT min(CASE WHEN place * 100 >= n * 50 THEN value END) FROM v");
+    query.step();
+    return query;
+}
+
+Skew skew_of(const ReportSource& source) {
+    Skew skew;
+    read_ranks(source.run, skew);
+    skew.stagger_ns = middle(source, "stagger_ns").maybe(0);
+    skew.sequential_index = maybe_real(middle(source, "sequential_index"), 0);
+    skew.imbalance = maybe_real(middle(source, "imbalance"), 0);
+    skew.step_skew = maybe_real(middle(source, "step_skew"), 0);
+    return skew;
+}
+
+Json json_of(const Straggler& straggler) {
+    const auto cause = straggler.cause.empty() ? std::nullopt : std::optional(straggler.cause);
+    return Facts()
+        .known("rank", straggler.rank)
+        .maybe("time_saved_per_step_ns", straggler.saved_ns, "not known")
+        .maybe("p_value", straggler.p_value, "not known")
+        .maybe("cause", cause, "nothing that was recorded is larger on it")
+        .maybe("cause_share", straggler.cause_share, "no cause")
+        .maybe("largest_steps", straggler.largest_steps, "not recorded")
+        .json();
+}
+
+Json json_of(const Skew& skew, const Database& run) {
+    Query gpus = run.prepare("SELECT count(DISTINCT uuid) FROM gpu");
+    gpus.step();
+    const std::string alone =
+        gpus.number(0) < 2 ? "one GPU" : "no step that all GPUs have and that was timed";
+    const std::string none = !skew.why.empty() ? skew.why
+                             : skew.is_there   ? "not known"
+                                               : "no collective in which ranks meet was seen on several";
+    Facts facts;
+    facts.maybe("spread_p50_ns", skew.spread_ns, none).maybe("clock_error_ns", skew.clock_error_ns, none);
+    if (skew.straggler)
+        facts.known("straggler", json_of(*skew.straggler));
+    else
+        facts.maybe("straggler", std::optional<int64_t>(),
+                    skew.is_there && skew.why.empty() ? "no rank holds the others back" : none);
+    return facts.maybe("lost_gpu_ns", skew.lost_ns, none)
+        .maybe("stagger_p50_ns", skew.stagger_ns, alone)
+        .maybe("sequential_index", skew.sequential_index, alone)
+        .maybe("imbalance", skew.imbalance, alone)
+        .maybe("step_skew", skew.step_skew, alone)
+        .json();
+}
+
+std::string p_text(double p_value) {
+    char text[32];
+    if (p_value < 1e-9) return "p < 1e-9";
+    std::snprintf(text, sizeof text, "p = %.2g", p_value);
+    return text;
+}
+
+void write_straggler(const Skew& skew, Report& report) {
+    const Straggler& straggler = *skew.straggler;
+    std::string text = "rank " + std::to_string(straggler.rank);
+    if (straggler.saved_ns)
+        text += " does " + duration_text(static_cast<double>(*straggler.saved_ns)) + " more own work";
+    if (straggler.largest_steps)
+        text +=
+            " in " + count_text(*straggler.largest_steps) + " of " + count_text(skew.steps) + " timed steps";
+    if (straggler.p_value) text += " (" + p_text(*straggler.p_value) + ")";
+    text += "; cause: " + (straggler.cause.empty() ? "unattributed" : for_terminal(straggler.cause));
+    report.line("SKEW       " + text);
+}
+
+void write_across(const Skew& skew, Report& report) {
+    constexpr double kSequential = 0.8;  // from here on GPUs work one after another
+    constexpr double kUneven = 0.1;
+    std::string text;
+    const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (skew.stagger_ns) add("GPUs start " + duration_text(static_cast<double>(*skew.stagger_ns)) + " apart");
+    char figure[64];
+    if (skew.sequential_index && *skew.sequential_index > kSequential) {
+        std::snprintf(figure, sizeof figure, "they work one after another (index %.2f)",
+                      *skew.sequential_index);
+        add(figure);
+    }
+    if (skew.imbalance && *skew.imbalance > kUneven) {
+        std::snprintf(figure, sizeof figure, "the most loaded has %.0f %% more work than the mean",
+                      100 * *skew.imbalance);
+        add(figure);
+    }
+    if (!text.empty()) report.line((skew.straggler ? "           " : "SKEW       ") + text);
+}
+
+void write(const ReportSource& source, Report& report) {
+    const Skew skew = skew_of(source);
+    report.json.set("skew", json_of(skew, source.run));
+    if (skew.straggler) write_straggler(skew, report);
+    write_across(skew, report);
+}
+
+constexpr Section kSection = {32, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,62 @@
+#include "source.h"
+
+#include <cstdio>
+
+#include "../text/escape.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// FNV-1a: the same on every machine. It hides names from a reader; who guesses a name can check the guess.
+std::string hashed(std::string_view kind, const std::string& text) {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "-%012llx", static_cast<unsigned long long>(hash >> 16));
+    return std::string(kind) + digits;
+}
+
+Query value_of(const Database& run, const char* key) {
+    Query query = run.prepare("SELECT value FROM run WHERE key = ?1");
+    query.bind(1, std::string(key));
+    return query;
+}
+
+}  // namespace
+
+std::string ReportSource::name(std::string_view kind, const std::string& text) const {
+    return options.redact && !text.empty() ? hashed(kind, text) : for_terminal(text);
+}
+
+std::string ReportSource::json_name(std::string_view kind, const std::string& text) const {
+    return options.redact && !text.empty() ? hashed(kind, text) : text;
+}
+
+std::optional<int64_t> ReportSource::number(const char* key) const {
+    Query query = value_of(run, key);
+    return query.step() ? query.maybe(0) : std::nullopt;
+}
+
+std::optional<double> ReportSource::real(const char* key) const {
+    Query query = value_of(run, key);
+    return query.step() ? maybe_real(query, 0) : std::nullopt;
+}
+
+std::optional<std::string> ReportSource::text(const char* key) const {
+    Query query = value_of(run, key);
+    return query.step() && !query.is_null(0) ? std::optional(query.text(0)) : std::nullopt;
+}
+
+Query ReportSource::of_steps(std::string_view sql) const {
+    Query query = run.prepare(sql);
+    query.bind(1, options.from_step.value_or(INT64_MIN));
+    query.bind(2, options.to_step.value_or(INT64_MAX));
+    return query;
+}
+
+std::optional<double> maybe_real(const Query& query, int column) {
+    return query.is_null(column) ? std::nullopt : std::optional(query.real(column));
+}
+
+}  // namespace gpushim::analysis

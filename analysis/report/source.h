@@ -1,0 +1,42 @@
+// What a report is made from: a run database, and the traces it was made of where they are there. And what
+// the person asked for, which wins over what the run was analysed with. Read-only; one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "../trace/inputs.h"
+
+namespace gpushim::analysis {
+
+struct ReportOptions {
+    std::optional<int64_t> params, samples_per_step;
+    std::optional<double> bandwidth_bytes_per_s, price_per_gpu_hour;
+    std::optional<int64_t> from_step, to_step;  // numbers, both inclusive
+    bool redact = false;
+};
+
+struct ReportSource {
+    const Database& run;
+    const Inputs* traces = nullptr;  // null: only the run database is there
+    ReportOptions options = {};
+
+    // A name that came out of a trace, safe to print. Asked to redact: a hash in its place, the same for the
+    // same name in every report. kind: kernel, host, program, path, range.
+    std::string name(std::string_view kind, const std::string& text) const;
+    std::string json_name(std::string_view kind, const std::string& text) const;
+
+    // A value of the table `run`; none: it is not there.
+    std::optional<int64_t> number(const char* key) const;
+    std::optional<double> real(const char* key) const;
+    std::optional<std::string> text(const char* key) const;
+
+    // A query whose ?1 and ?2 are the first and the last number of steps asked for.
+    Query of_steps(std::string_view sql) const;
+    bool is_part_of_run() const { return options.from_step || options.to_step; }
+};
+
+std::optional<double> maybe_real(const Query& query, int column);
+
+}  // namespace gpushim::analysis

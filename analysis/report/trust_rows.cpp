@@ -1,0 +1,115 @@
+#include "trust_rows.h"
+
+#include <algorithm>
+#include <map>
+
+#include "../text/escape.h"
+#include "../text/units.h"
+#include "../trace/gone.h"
+#include "../trace/timeline.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+void add_levels(const Trace& trace, TrustRows& rows) {
+    for (const std::string table : {"launch", "copy", "memset", "graph_launch"}) {
+        Query levels =
+            trace.base.prepare("SELECT e.queued, count(*) FROM " + table +
+                               "_device d JOIN level_error e ON e.id = d.level_error_id GROUP BY 1");
+        int64_t timed = 0;
+        while (levels.step()) {
+            (levels.number(0) != 0 ? rows.queued : rows.unqueued) += levels.number(1);
+            timed += levels.number(1);
+        }
+        Query all = trace.base.prepare("SELECT count(*) FROM " + table + " WHERE flags & 7 = 0");
+        if (all.step()) rows.host += std::max(int64_t{0}, all.number(0) - timed);
+    }
+}
+
+// A window has a row for each device. Where rows are gone, one of a device may be the sum of several: there
+// they are added up by device, and the device with the most tells.
+void add_legacy_events(const Trace& trace, TrustRows& rows) {
+    std::map<int64_t, std::map<int64_t, int64_t>>
+        places;  // by start of the window or of what is gone, by device
+    const Intervals gone = gone_spans(trace);
+    rows.rows_gone |= !gone.empty();
+    Query query = trace.base.prepare("SELECT enter_ns, dur_ns, legacy_events, device_id FROM \"window\"");
+    while (query.step()) {
+        const int64_t enter_ns = query.number(0);
+        const auto in = std::find_if(gone.begin(), gone.end(), [&](const Interval& span) {
+            return enter_ns < span.end_ns && enter_ns + query.number(1) > span.start_ns;
+        });
+        places[in != gone.end() ? in->start_ns : enter_ns][query.number(3)] += query.number(2);
+    }
+    for (const auto& [start_ns, devices] : places) {
+        int64_t most = 0;
+        for (const auto& [device, events] : devices) most = std::max(most, events);
+        rows.legacy_events += most;
+    }
+}
+
+// As it was calibrated; the run database's is what launches on an empty GPU took.
+void add_latency(const Trace& trace, TrustRows& rows) {
+    Query latency = trace.base.prepare("SELECT max(latency_ns) FROM device_clock");
+    if (!latency.step() || latency.is_null(0)) return;
+    rows.latency_ns = std::max(rows.latency_ns.value_or(0), latency.number(0));
+}
+
+void add_refusals(const Trace& trace, TrustRows& rows) {
+    Query refusals = trace.base.prepare("SELECT DISTINCT api, why, error FROM refusal");
+    while (refusals.step())
+        rows.refusals.push_back({trace.label(), refusals.text(0), refusals.text(1), refusals.maybe(2)});
+}
+
+Json refusals_of(const TrustRows& rows) {
+    Json all = Json::array();
+    for (const TrustRows::Refusal& refusal : rows.refusals)
+        all.push(Json::object({{"trace", refusal.rank},
+                               {"api", refusal.api},
+                               {"error", refusal.error ? Json(*refusal.error) : Json("none")},
+                               {"why", refusal.why}}));
+    return all;
+}
+
+}  // namespace
+
+TrustRows trust_rows_of(const Inputs& inputs) {
+    TrustRows rows;
+    for (const Trace& trace : inputs.traces) {
+        if (!has_device_times(trace)) continue;
+        rows.recorded = true;
+        add_levels(trace, rows);
+        add_legacy_events(trace, rows);
+        add_latency(trace, rows);
+        add_refusals(trace, rows);
+    }
+    return rows;
+}
+
+void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
+    constexpr size_t kMostRefusals = 3;
+    if (rows.queued + rows.unqueued + rows.host > 0 && rows.recorded)
+        report.line("        " + count_text(rows.queued) + " waited in their queue: stamps; " +
+                    count_text(rows.unqueued) + " did not: estimates in bounds; " + count_text(rows.host) +
+                    " have the host's times only" + (rows.rows_gone ? " (of the rows that are left)" : ""));
+    if (rows.legacy_events != 0)
+        report.line("note    " + count_text(rows.legacy_events) +
+                    " events of ours on the legacy stream, where each is a barrier (GPUSHIM_LEGACY_EVENTS=0 "
+                    "leaves them out)");
+    for (size_t i = 0; i < rows.refusals.size() && i < kMostRefusals; ++i) {
+        const TrustRows::Refusal& refusal = rows.refusals[i];
+        report.line("note    " + refusal.rank + ": device times were given up: " +
+                    for_terminal(refusal.api.empty() ? refusal.why : refusal.api + ": " + refusal.why));
+    }
+    const auto counted = [&](int64_t count) { return rows.recorded ? Json(count) : Json(); };
+    Json operations = Json::object({{"queued", counted(rows.queued)},
+                                    {"unqueued", counted(rows.unqueued)},
+                                    {"host", counted(rows.host)}});
+    facts.known("operations", std::move(operations)).known("legacy_events", counted(rows.legacy_events));
+    if (!rows.recorded) facts.missing("operations", "device times are not recorded");
+    if (rows.rows_gone) facts.known("rows_gone", true);
+    facts.known("refusals", refusals_of(rows));
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,25 @@
+// What only traces say of how far figures can be trusted: how sure the rows are, what was given up.
+#pragma once
+
+#include "facts.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+struct TrustRows {
+    bool recorded = false;   // any trace is of a schema that has device times
+    bool rows_gone = false;  // some: what counts rows is of those left, and windows are at least so many
+    int64_t queued = 0, unqueued = 0, host = 0;  // rows
+    int64_t legacy_events = 0;
+    std::optional<int64_t> latency_ns;  // of a launch, calibrated; of several the longest
+    struct Refusal {
+        std::string rank, api, why;
+        std::optional<int64_t> error;
+    };
+    std::vector<Refusal> refusals;
+};
+
+TrustRows trust_rows_of(const Inputs& inputs);
+void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts);
+
+}  // namespace gpushim::analysis

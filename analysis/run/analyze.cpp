@@ -1,0 +1,100 @@
+#include "analyze.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "make_facts.h"
+#include "rank_rows.h"
+#include "run_db.h"
+#include "trace_pass.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// Does `work` for 0 … count - 1, in no order, on as many threads as there are cores. The first failure stops
+// the rest and is thrown here.
+template <class Work>
+void in_parallel(size_t count, Work work) {
+    std::atomic<size_t> next = 0;
+    std::mutex lock;
+    std::exception_ptr failure;
+    const auto run = [&] {
+        for (size_t i; (i = next++) < count;) try {
+                work(i);
+            } catch (...) {
+                const std::lock_guard guard(lock);
+                if (!failure) failure = std::current_exception();
+                next = count;
+            }
+    };
+    const size_t most = std::max<size_t>(1, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (size_t i = 1; i < std::min(count, most); ++i) threads.emplace_back(run);
+    run();
+    for (std::thread& thread : threads) thread.join();
+    if (failure) std::rethrow_exception(failure);
+}
+
+void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
+    const auto fact = [&](const char* key, const Value& value) {
+        if (!std::holds_alternative<std::nullptr_t>(value)) run.add("run", {std::string(key), value});
+    };
+    std::optional<int64_t> expected, started_ns, samples = options.samples_per_step;
+    std::set<std::string> sources;
+    for (const Trace& trace : inputs.traces) {
+        expected = std::max(expected, trace.world_size);
+        if (!started_ns || trace.started_real_ns < *started_ns) started_ns = trace.started_real_ns;
+        Query meta =
+            trace.base.prepare("SELECT key, value FROM meta WHERE key IN ('source', 'samples_per_step')");
+        std::string source = "gpushim";
+        while (meta.step()) {
+            if (meta.text(0) == "samples_per_step" && !samples) samples = meta.maybe(1);
+            if (meta.text(0) == "source") source = meta.text(1);
+        }
+        sources.insert(source);
+    }
+    std::string source;
+    for (const std::string& one : sources) source += (source.empty() ? "" : ",") + one;
+    fact("traces", static_cast<int64_t>(inputs.traces.size()));
+    fact("refused", static_cast<int64_t>(inputs.refused.size()));
+    fact("ranks_expected", maybe(expected));
+    fact("started_real_ns", maybe(started_ns));
+    fact("sources", source);
+    fact("params", maybe(options.params));
+    fact("samples_per_step", maybe(samples));
+    fact("bandwidth_bytes_per_s", maybe(options.bandwidth_bytes_per_s));
+    fact("price_per_gpu_hour", maybe(options.price_per_gpu_hour));
+    if (inputs.traces.empty()) return;
+    const Trace& first = inputs.traces.front();
+    fact("executable", first.executable);
+    fact("run_key", first.run_key);
+    Query tag = first.base.prepare("SELECT tag FROM process");
+    if (tag.step() && !tag.is_null(0)) fact("tag", tag.text(0));
+}
+
+}  // namespace
+
+std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
+                              const std::filesystem::path& place) {
+    RunDb run(place);
+    write_run(inputs, options, run);
+    std::vector<TraceFacts> all;
+    int64_t next_gpu_id = 0;
+    for (const Trace& trace : inputs.traces)
+        all.push_back(make_facts(trace, static_cast<int64_t>(all.size()), next_gpu_id, options));
+    in_parallel(all.size(), [&](size_t i) { find_steps(all[i]); });
+    Collectives collectives;
+    for (const TraceFacts& facts : all) collectives.read(facts);
+    collectives.match();
+    in_parallel(all.size(), [&](size_t i) { write_rank(all[i], pass_over(all[i], collectives, run), run); });
+    collectives.write(run);
+    run.finish();
+    return place;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,164 @@
+#include "busy_part.h"
+
+#include "busy_rows.h"
+#include "host_calls.h"
+#include "input_copies.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kSettleEvery = 64;  // calls
+
+class BusyPart : public Part {
+  public:
+    explicit BusyPart(const TraceFacts& facts)
+        : facts_(facts), host_(facts), dependencies_(facts), inputs_(facts) {
+        std::vector<size_t> streams(facts.gpus.size());
+        for (const int32_t gpu : facts.gpu_of_lane)
+            stream_of_lane_.push_back(gpu < 0 ? 0 : streams[static_cast<size_t>(gpu)]++);
+        for (size_t i = 0; i < facts.gpus.size(); ++i) {
+            earliest_ask_ns_ =
+                std::max(earliest_ask_ns_, facts.gpus[i].idle.latency_ns + facts.clock_error_ns);
+            sweeps_.emplace_back(static_cast<int32_t>(i), streams[i], idle_facts(facts.gpus[i]),
+                                 facts.gpus.size() > 1);
+        }
+    }
+
+    void see(const Call& call) override { inputs_.see(call); }
+    void begin(const TimedPiece& piece) override;
+    void take(const Call& call, bool before) override;
+    void end() override;
+    void finish(RunDb& run) override { write_busy(run, facts_, sweeps_, any_busy_); }
+
+  private:
+    IdleFacts idle_facts(const Gpu& gpu) {
+        return {gpu.idle, facts_.clock_error_ns,
+                [this](int64_t thread, int64_t enter_ns) { return inputs_.is_input(thread, enter_ns); }};
+    }
+    GpuSweep* sweep_of(const Call& call) {
+        if (call.lane == kNoLane) return nullptr;
+        const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+        return gpu >= 0 && sweeps_[static_cast<size_t>(gpu)].is_known() ? &sweeps_[static_cast<size_t>(gpu)]
+                                                                        : nullptr;
+    }
+    uint32_t thread_of(const Call& call);
+    void operation(const Call& call, GpuSweep* sweep, uint32_t thread);
+    void settle(int64_t until_ns);
+    void gather_busy();
+
+    const TraceFacts& facts_;
+    HostCalls host_;
+    Dependencies dependencies_;
+    InputCopies inputs_;
+    std::vector<size_t> stream_of_lane_;  // among those of its GPU
+    std::vector<GpuSweep> sweeps_;        // by GPU
+    int64_t earliest_ask_ns_ = 0;         // so long before a gap the host may be asked
+
+    std::unordered_map<int64_t, uint32_t> thread_index_;
+    std::vector<int64_t> threads_;
+    std::vector<LaunchLoop> loops_;  // by thread
+    size_t last_thread_ = 0;
+    size_t unsettled_ = 0;  // calls
+
+    // Of several GPUs: when any was busy.
+    std::vector<Segment> hull_;
+    UnionBySegment any_;
+    std::vector<Interval> busy_;
+    UnionByStep any_busy_;
+};
+
+void BusyPart::begin(const TimedPiece& piece) {
+    host_.begin();
+    dependencies_.begin();
+    inputs_.begin();
+    std::fill(loops_.begin(), loops_.end(), LaunchLoop());
+    unsettled_ = 0;
+    Interval hull = {INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sweeps_.size(); ++i) {
+        const Interval known = i < piece.known.size() ? piece.known[i] : Interval{0, 0};
+        sweeps_[i].begin(known, piece.steps);
+        if (known.length_ns() == 0) continue;
+        hull = {std::min(hull.start_ns, known.start_ns), std::max(hull.end_ns, known.end_ns)};
+    }
+    hull_ = cut_at_steps(hull, piece.steps);
+    any_ = UnionBySegment(hull_);
+}
+
+uint32_t BusyPart::thread_of(const Call& call) {
+    if (last_thread_ < threads_.size() && threads_[last_thread_] == call.thread_id)
+        return static_cast<uint32_t>(last_thread_);
+    const auto [found, is_new] =
+        thread_index_.try_emplace(call.thread_id, static_cast<uint32_t>(threads_.size()));
+    if (is_new) {
+        threads_.push_back(call.thread_id);
+        loops_.emplace_back();
+    }
+    last_thread_ = found->second;
+    return found->second;
+}
+
+void BusyPart::take(const Call& call, bool before) {
+    host_.take(call);
+    inputs_.take(call);
+    const uint32_t thread = thread_of(call);
+    GpuSweep* sweep = sweep_of(call);
+    if (const auto what = what_of(call)) {
+        const int32_t gpu =
+            call.lane == kNoLane ? kNoGpu : facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+        const int64_t between_ns = loops_[thread].between(call, *what, *what == What::launch ? gpu : kNoGpu);
+        const bool submits = *what == What::launch || call.kind == CallKind::operation;
+        if (sweep != nullptr && submits && !before) sweep->launch(call, *what, between_ns);
+    }
+    if (call.kind == CallKind::operation)
+        operation(call, sweep, thread);
+    else
+        dependencies_.take(call);
+    if (!before && ++unsettled_ >= kSettleEvery) settle(call.enter_ns);
+}
+
+void BusyPart::operation(const Call& call, GpuSweep* sweep, uint32_t thread) {
+    if (call.lane == kNoLane) return;
+    const Dependency dependency = dependencies_.operation(call);
+    if (sweep == nullptr || !call.timed) return;
+    sweep->add(stream_of_lane_[static_cast<size_t>(call.lane)], call, thread, dependency);
+}
+
+void BusyPart::settle(int64_t until_ns) {
+    unsettled_ = 0;
+    int64_t asked_from_ns = until_ns;
+    for (GpuSweep& sweep : sweeps_) {
+        if (!sweep.is_known()) continue;
+        sweep.settle(until_ns, threads_);
+        sweep.ask(host_.lines());
+        asked_from_ns = std::min(asked_from_ns, sweep.unasked_from_ns());
+    }
+    gather_busy();
+    host_.forget_before(asked_from_ns - earliest_ask_ns_, until_ns);
+    inputs_.forget_before(asked_from_ns - earliest_ask_ns_);
+}
+
+void BusyPart::gather_busy() {
+    if (sweeps_.size() < 2) return;
+    for (GpuSweep& sweep : sweeps_)
+        if (sweep.is_known()) sweep.take_busy(busy_);
+    for (const Interval& span : unite(std::move(busy_))) any_.add(span.start_ns, span.end_ns);
+    busy_.clear();
+}
+
+void BusyPart::end() {
+    for (GpuSweep& sweep : sweeps_)
+        if (sweep.is_known()) sweep.end(host_.lines(), threads_);
+    gather_busy();
+    const std::vector<int64_t>& any_ns = any_.finish();
+    if (sweeps_.size() > 1)
+        for (size_t i = 0; i < hull_.size(); ++i) any_busy_[hull_[i].step] += any_ns[i];
+}
+
+const PartRegistration kBusyPart(make_busy_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_busy_part(const TraceFacts& facts) { return std::make_unique<BusyPart>(facts); }
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,45 @@
+// What the rows of collectives are written from, and who writes which: each of these is given the whole run
+// when its parts have written theirs. One thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "run_communicator.h"
+
+namespace gpushim::analysis {
+
+class RunDb;
+
+struct CollectiveRun {
+    std::vector<const TraceFacts*> traces;
+    std::vector<RunCommunicator> communicators;  // by uid
+    RunClocks clocks;
+    std::vector<int32_t> step_shifts;  // by trace: what to add to its steps to have the first trace's
+};
+
+// What is known of a communicator beside its instances.
+struct CommLink {
+    std::optional<std::string> link;    // the weakest between two of its GPUs
+    std::optional<double> bytes_per_s;  // of that
+    std::optional<bool> is_slow;        // its GPUs could be chosen so that it were faster
+};
+std::vector<CommLink> communicator_links(const CollectiveRun& all);  // by communicator
+
+void write_instances(const CollectiveRun& all, RunDb& run);  // and mismatches
+void write_custom(const CollectiveRun& all, RunDb& run);     // kernels that are known by their name only
+void write_communicators(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run);
+void write_stats(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run);
+void write_allreduce_check(const CollectiveRun& all, RunDb& run);  // reads collective_stat
+void write_clocks(const CollectiveRun& all, RunDb& run);
+void write_skew(const CollectiveRun& all, RunDb& run);
+void write_across(const CollectiveRun& all, RunDb& run);
+void write_first_gpu(const CollectiveRun& all, RunDb& run);  // reads activity, kernel and copy_stat
+
+// By nearest rank; none: there are no values. Sorts them.
+std::optional<int64_t> percentile(std::vector<int64_t>& values, int hundredths);
+// As most of their collectives say.
+std::vector<int32_t> find_step_shifts(const CollectiveRun& all);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,97 @@
+#include "collectives.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "collective_run.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct LaunchWait {
+    int64_t enter_ns, wait_ns;
+};
+
+}  // namespace
+
+struct Collectives::Impl {
+    CollectiveRun all;
+    // Until they are matched: by uid, and by rank_id those that are alone.
+    std::map<std::pair<std::string, int64_t>, std::vector<CommSeat>> seats;
+    std::unordered_map<int64_t, std::vector<LaunchWait>> waits;  // by rank_id, by enter
+
+    void take_waits(const RunCommunicator& comm);
+};
+
+Collectives::Collectives() : impl_(std::make_unique<Impl>()) {}
+Collectives::~Collectives() = default;
+
+void Collectives::read(const TraceFacts& facts) {
+    impl_->all.traces.push_back(&facts);
+    impl_->all.clocks.add(facts);
+    for (CommSeat& seat : read_comm_seats(facts)) {
+        const int64_t of_trace = seat.has_place ? kNotRecorded : facts.rank_id;
+        impl_->seats[{seat.uid, of_trace}].push_back(std::move(seat));
+    }
+}
+
+void Collectives::match() {
+    CollectiveRun& all = impl_->all;
+    for (auto& [key, seats] : impl_->seats)
+        all.communicators.push_back(match_communicator(std::move(seats), all.clocks));
+    impl_->seats.clear();
+    for (const RunCommunicator& comm : all.communicators)
+        for (const CollectiveInstance& instance : comm.instances)
+            all.clocks.learn(instance, comm.clock_of_rank);
+    all.clocks.settle();
+    all.step_shifts = find_step_shifts(all);
+    for (const RunCommunicator& comm : all.communicators) impl_->take_waits(comm);
+    for (auto& [rank, waits] : impl_->waits)
+        std::sort(waits.begin(), waits.end(),
+                  [](const LaunchWait& a, const LaunchWait& b) { return a.enter_ns < b.enter_ns; });
+}
+
+// The wait lies at the beginning: where there are several kernels, the first ones have it.
+void Collectives::Impl::take_waits(const RunCommunicator& comm) {
+    const auto error_ns = clock_error_ns(comm, all.clocks);
+    for (const CollectiveInstance& instance : comm.instances) {
+        const InstanceTimes times = times_of(comm, instance, all.clocks, error_ns);
+        for (size_t i = 0; i < instance.parts.size(); ++i) {
+            if (!times.wait_ns[i]) continue;
+            const CommSeat& seat = comm.seat(instance.parts[i]);
+            const CommCall& call = comm.call(instance.parts[i]);
+            const int64_t until_ns = instance.parts[i].device->start_ns + *times.wait_ns[i];
+            for (size_t k = call.launch; k < call.launch + size_t{call.launches}; ++k) {
+                const CommLaunch& launch = seat.launches[k];
+                const int64_t wait_ns = std::min(launch.device.end_ns, until_ns) - launch.device.start_ns;
+                waits[seat.facts->rank_id].push_back({launch.enter_ns, std::max<int64_t>(0, wait_ns)});
+            }
+        }
+    }
+}
+
+int64_t Collectives::wait_of(int64_t rank_id, int64_t launch_enter_ns) const {
+    const auto rank = impl_->waits.find(rank_id);
+    if (rank == impl_->waits.end()) return kNotRecorded;
+    const auto found =
+        std::lower_bound(rank->second.begin(), rank->second.end(), launch_enter_ns,
+                         [](const LaunchWait& wait, int64_t enter_ns) { return wait.enter_ns < enter_ns; });
+    return found == rank->second.end() || found->enter_ns != launch_enter_ns ? kNotRecorded : found->wait_ns;
+}
+
+void Collectives::write(RunDb& run) {
+    const CollectiveRun& all = impl_->all;
+    const std::vector<CommLink> links = communicator_links(all);
+    write_instances(all, run);
+    write_custom(all, run);
+    write_communicators(all, links, run);
+    write_stats(all, links, run);
+    write_allreduce_check(all, run);
+    write_clocks(all, run);
+    write_skew(all, run);
+    write_across(all, run);
+    write_first_gpu(all, run);
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,74 @@
+// How often each value came, in buckets of a 16th of a power of two: exact below 32, else within a 16th. Two
+// of them add up, and percentiles come with the range that they lie in. Values below 0 have buckets of their
+// own. Memory is that of the buckets between the smallest and the largest value. One thread.
+//
+//   value     0 1 … 31   32 33   34 35   …   64 … 67   …
+//   bucket    0 1 … 31     32      33    …     48      …    of a negative value: that of its amount, negative
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gpushim::analysis {
+
+class RunDb;
+
+int32_t bucket_of(int64_t value);
+int64_t bucket_low(int32_t bucket);  // the values next to 0 and farthest from it that are in it
+int64_t bucket_high(int32_t bucket);
+
+struct Percentile {
+    int64_t value;  // the mean of its bucket
+    int64_t low, high;
+};
+
+class Histogram {
+  public:
+    void add(int64_t value) {
+        Cell& cell = at(bucket_of(value));
+        ++cell.count;
+        cell.sum += value;
+        ++count_;
+    }
+    void add(const Histogram& other);
+
+    int64_t count() const { return count_; }
+    // The smallest value that at least this share does not exceed; none: it is empty.
+    std::optional<Percentile> percentile(double share) const;
+    std::optional<int64_t> value(double share) const;
+    // Rows of `histogram`.
+    void write(RunDb& run, const char* what, int64_t gpu_id, int64_t stream_id) const;
+
+  private:
+    struct Cell {
+        int64_t count = 0, sum = 0;
+    };
+    Cell& at(int32_t bucket) {
+        const int64_t place = int64_t{bucket} - first_;
+        if (place >= 0 && place < static_cast<int64_t>(cells_.size()))
+            return cells_[static_cast<size_t>(place)];
+        return widen(bucket);
+    }
+    Cell& widen(int32_t bucket);
+
+    int32_t first_ = 0;
+    int64_t count_ = 0;
+    std::vector<Cell> cells_;  // from first_ on
+};
+
+// What can be added up of values without keeping them.
+struct Moments {
+    int64_t count = 0, sum = 0, min = 0, max = 0;
+    double squares = 0;
+
+    void add(int64_t value) {
+        min = count == 0 || value < min ? value : min;
+        max = count == 0 || value > max ? value : max;
+        ++count;
+        sum += value;
+        squares += static_cast<double>(value) * static_cast<double>(value);
+    }
+};
+
+}  // namespace gpushim::analysis

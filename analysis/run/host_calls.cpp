@@ -1,0 +1,75 @@
+#include "host_calls.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kPageable = 1;  // memory of the source: `sides` & 7
+
+What what_of_operation(const Call& call) {
+    if (call.type == OperationClass::h2d) {
+        const bool pageable = call.detail != kNotRecorded && (call.detail & 7) == kPageable;
+        return pageable || call.blocking ? What::staging : What::launch;
+    }
+    return call.completes || (call.type == OperationClass::d2h && call.blocking) ? What::sync : What::launch;
+}
+
+}  // namespace
+
+std::optional<What> what_of(const Call& call) {
+    switch (call.kind) {
+        case CallKind::operation:
+            return what_of_operation(call);
+        case CallKind::sync:
+            return What::sync;
+        case CallKind::record:
+        case CallKind::wait:
+            return What::launch;
+        case CallKind::memory:
+        case CallKind::load:
+            return What::alloc_or_load;
+        case CallKind::collective:
+            return What::comm;
+        case CallKind::other:
+            return What::other_call;
+        default:
+            return {};
+    }
+}
+
+HostLine& HostCalls::line_of(int64_t thread) {
+    if (last_ == nullptr || last_thread_ != thread) {
+        last_ = &lines_[thread];  // its place stays the same when others are added
+        last_thread_ = thread;
+    }
+    return *last_;
+}
+
+void HostCalls::take(const Call& call) {
+    if (const auto what = what_of(call)) {
+        const int32_t gpu = *what == What::launch && call.lane != kNoLane
+                                ? facts_.gpu_of_lane[static_cast<size_t>(call.lane)]
+                                : kNoGpu;
+        line_of(call.thread_id).add(HostCall{*what, call.enter_ns, call.exit_ns, gpu});
+    } else if (call.kind == CallKind::host_gap) {
+        HostGap gap = {call.enter_ns, call.exit_ns, {}, call.runqueue_ns, call.blocked_on};
+        if (call.detail != kNotRecorded) gap.running_ns = call.detail;
+        line_of(call.thread_id).add(gap);
+    }
+}
+
+size_t HostCalls::size() const {
+    size_t pieces = 0;
+    for (const auto& [thread, line] : lines_) pieces += line.size();
+    return pieces;
+}
+
+void HostCalls::forget_before(int64_t t_ns, int64_t now_ns) {
+    for (auto& [thread, line] : lines_) line.forget_before(t_ns);
+    while (size() > kMostPieces && t_ns < now_ns) {
+        t_ns += (now_ns - t_ns + 1) / 2;
+        for (auto& [thread, line] : lines_) line.forget_before(t_ns);
+    }
+}
+
+}  // namespace gpushim::analysis

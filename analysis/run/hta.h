@@ -1,0 +1,60 @@
+// The sums of HolisticTraceAnalysis, by its own definitions, of operations in the order in which they ran.
+// Pure.
+//
+//   compute   |=====|      |===|         busy: their union; overlap: where both kinds run
+//   comm          |==========|
+//   window    |────────────────|         first start to last end; what is neither is idle
+//
+// For each stream, the gap before an operation is host_wait if its launch call began after the operation
+// before had ended, else kernel_wait below 30 us, else other. Only the operation directly before counts.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace gpushim::analysis {
+
+enum class HtaKind : uint8_t { compute, comm, other };
+// By a kernel's name, with that tool's patterns. Copies and memsets are other.
+HtaKind hta_kind(std::string_view kernel);
+
+struct HtaOperation {
+    int64_t start_ns, end_ns;
+    int64_t launched_ns;  // kNotRecorded: its call is not known
+    int64_t stream;
+    HtaKind kind;
+};
+
+class HtaSums {
+  public:
+    void add(const HtaOperation& operation);  // by start
+
+    struct Gap {
+        int64_t ns = 0, gaps = 0;
+    };
+    int64_t window_ns() const { return operations ? last_end_ns - first_start_ns : 0; }
+
+    int64_t operations = 0, first_start_ns = 0, last_end_ns = 0;
+    int64_t busy_ns = 0, compute_ns = 0, comm_ns = 0, overlap_ns = 0;
+    int64_t out_of_order = 0;
+    std::map<std::pair<int64_t, std::string_view>, Gap> gaps;  // by stream and category
+
+  private:
+    struct Union {  // of operations so far: where its last piece lies
+        int64_t start_ns = INT64_MIN, end_ns = INT64_MIN;
+    };
+    static std::pair<int64_t, int64_t> extend(Union& all, const HtaOperation& operation);
+    void add_class(const HtaOperation& operation);
+    void add_gap(const HtaOperation& operation);
+
+    Union all_;
+    std::array<Union, 2> of_;                // compute, comm
+    std::map<int64_t, int64_t> stream_end_;  // of the last operation
+    int64_t last_start_ns_ = INT64_MIN;
+};
+
+}  // namespace gpushim::analysis

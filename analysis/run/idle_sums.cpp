@@ -1,0 +1,81 @@
+#include "idle_sums.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+void add_to(std::vector<GapRow>& rows, const GapRow& row) {
+    for (GapRow& old : rows)
+        if (old.cause == row.cause && old.blocked_on == row.blocked_on) {
+            old += row;
+            return;
+        }
+    rows.push_back(row);
+}
+
+}  // namespace
+
+GapRow& GapRow::operator+=(const GapRow& other) {
+    ns += other.ns;
+    pieces += other.pieces;
+    drained_ns += other.drained_ns;
+    if (other.longest_ns > longest_ns) {
+        longest_ns = other.longest_ns;
+        longest_from_ns = other.longest_from_ns;
+    }
+    return *this;
+}
+
+void IdleSums::begin(std::span<const Segment> segments) {
+    segments_ = segments;
+    boundaries_ns_ = boundaries_of(segments);
+    segment_ = 0;
+}
+
+void IdleSums::add(const Attributed& gap) {
+    if (segments_.empty() || gap.pieces.empty()) return;
+    const auto from =
+        std::upper_bound(boundaries_ns_.begin(), boundaries_ns_.end(), gap.pieces.front().from_ns);
+    const auto until = std::lower_bound(from, boundaries_ns_.end(), gap.pieces.back().until_ns);
+    const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
+    const auto add_clipped = [&](Piece piece) {
+        piece.from_ns = std::max(piece.from_ns, all.start_ns);
+        piece.until_ns = std::min(piece.until_ns, all.end_ns);
+        if (piece.until_ns > piece.from_ns) add_piece(piece, gap.drained_by_sync);
+    };
+    if (from == until)  // most gaps
+        std::for_each(gap.pieces.begin(), gap.pieces.end(), add_clipped);
+    else
+        for (const Piece& piece : split_at(gap.pieces, {from, until})) add_clipped(piece);
+    (segment_ < segments_.size() && segments_[segment_].step != kNoStep ? ready_ns_ : rest_ready_ns_) +=
+        gap.cpu_contention_ns;
+}
+
+void IdleSums::add_piece(const Piece& piece, bool drained) {
+    for (; segments_[segment_].until_ns <= piece.from_ns; ++segment_) leave_segment();
+    const int32_t step = segments_[segment_].step;
+    const int64_t ns = piece.until_ns - piece.from_ns;
+    add_to(step == kNoStep ? rest_ : here_,
+           {step, piece.cause, piece.blocked_on, ns, 1, ns, piece.from_ns, drained ? ns : 0});
+}
+
+void IdleSums::leave_segment() {
+    if (ready_ns_ != 0) contention_.push_back({segments_[segment_].step, ready_ns_});
+    rows_.insert(rows_.end(), here_.begin(), here_.end());
+    here_.clear();
+    ready_ns_ = 0;
+}
+
+void IdleSums::end() {
+    if (segment_ < segments_.size()) leave_segment();
+    rows_.insert(rows_.end(), rest_.begin(), rest_.end());
+    rest_.clear();
+    if (rest_ready_ns_ != 0) contention_.push_back({kNoStep, rest_ready_ns_});
+    rest_ready_ns_ = 0;
+    segments_ = {};
+    segment_ = 0;
+}
+
+}  // namespace gpushim::analysis

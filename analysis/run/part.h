@@ -1,0 +1,53 @@
+// A part of the analysis of one trace: one file that registers itself. All parts are given the same calls, in
+// order of enter, and each writes rows of its own tables when the trace is over. Each call is given
+//
+//   see    once, as it was recorded, whether it has device times or not;
+//   take   where everything that ran has device times: once for each piece it lies in, as it would have been
+//          without our events. In a piece the calls at its begin, which were launched before it and ran on
+//          into it, are given first, marked `before`.
+//
+//   trace     ──────────────────────────────────────────────
+//   pieces        |─begin─ take … ─end─|     |─begin─…        windows, cut where steps begin
+//
+// A part belongs to one trace and one thread.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../interval/interval.h"
+#include "facts.h"
+
+namespace gpushim::analysis {
+
+class RunDb;
+
+struct WholeStep {
+    int32_t step;   // index into facts.steps
+    Interval span;  // in the piece's time
+};
+
+struct TimedPiece {
+    Interval host;                 // asked for
+    std::vector<Interval> known;   // by index of GPU: what ran in it is all there; empty: nothing is known
+    std::vector<WholeStep> steps;  // that lie wholly within all of `known`, by begin; they do not overlap
+    std::vector<double>
+        coverage;  // by GPU: operations with device times, of those launched in it; 1: none were
+};
+
+class Part {
+  public:
+    virtual ~Part() = default;
+    virtual void see(const Call&) {}
+    virtual void begin(const TimedPiece&) {}
+    virtual void take(const Call&, bool /*before*/) {}
+    virtual void end() {}
+    virtual void finish(RunDb&) = 0;
+};
+
+struct PartRegistration {
+    explicit PartRegistration(std::unique_ptr<Part> (*make)(const TraceFacts&));
+};
+std::vector<std::unique_ptr<Part>> make_parts(const TraceFacts& facts);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,162 @@
+#include "run_communicator.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+void take_seats(RunCommunicator& comm, std::vector<CommSeat> seats) {
+    comm.uid = seats.front().uid;
+    for (CommSeat& seat : seats) comm.ranks = std::max(comm.ranks, seat.ranks);
+    std::stable_sort(seats.begin(), seats.end(),
+                     [](const CommSeat& a, const CommSeat& b) { return a.rank < b.rank; });
+    comm.seat_of_rank.assign(static_cast<size_t>(comm.ranks), -1);
+    comm.no_offsets.assign(static_cast<size_t>(comm.ranks), 0);
+    for (CommSeat& seat : seats) {
+        int& place = comm.seat_of_rank[static_cast<size_t>(seat.rank)];
+        if (place >= 0) {
+            comm.left_out += static_cast<int64_t>(seat.calls.size());
+            continue;
+        }
+        place = static_cast<int>(comm.seats.size());
+        if (comm.parent.empty()) comm.parent = seat.parent;
+        comm.seats.push_back(std::move(seat));
+    }
+}
+
+// Who is behind in the sequence of collectives goes on: so nobody is far ahead, and little waits.
+void deliver(RunCommunicator& comm, CommunicatorMatch& match) {
+    struct Reader {
+        size_t next = 0;
+        int64_t sequence = INT64_MIN;
+    };
+    std::vector<Reader> readers(comm.seats.size());
+    for (size_t left = readers.size(); left > 0;) {
+        size_t behind = readers.size();
+        for (size_t i = 0; i < readers.size(); ++i)
+            if (readers[i].next <= comm.seats[i].calls.size() &&
+                (behind == readers.size() || readers[i].sequence < readers[behind].sequence))
+                behind = i;
+        Reader& reader = readers[behind];
+        const CommSeat& seat = comm.seats[behind];
+        if (reader.next == seat.calls.size()) {
+            match.end(seat.rank);
+            ++reader.next;
+            --left;
+            continue;
+        }
+        const CollectiveCall& call = seat.calls[reader.next++].call;
+        match.take(seat.rank, call);
+        if (!is_point_to_point(call.op)) reader.sequence = call.sequence;
+    }
+}
+
+// Replays that one rank does not know are no mismatch.
+bool is_worth_telling(const CollectiveMismatch& one) {
+    return one.kind != CollectiveMismatch::Kind::replays || (one.value != 0 && one.other_value != 0);
+}
+
+bool is_estimated(const RunCommunicator& comm, const CollectiveInstance& instance) {
+    return comm.seats.size() == 1 && comm.ranks > 1 && is_barrier_like(instance.op) && instance.bytes >= 0 &&
+           !instance.shares_kernel && !instance.aborted && instance.parts.front().device;
+}
+
+void find_best(RunCommunicator& comm) {
+    std::map<std::pair<CollectiveOp, int64_t>, std::vector<int64_t>> durations;
+    for (const CollectiveInstance& instance : comm.instances)
+        if (is_estimated(comm, instance))
+            durations[{instance.op, instance.bytes}].push_back(instance.parts.front().device->length_ns());
+    for (auto& [kind, all] : durations) comm.best_ns[kind] = *best_decile_ns(std::move(all));
+}
+
+void take_edges(const CollectiveInstance& instance, std::span<const int64_t> offsets, int64_t error_ns,
+                InstanceTimes& times) {
+    for (const WaitEdge& edge : wait_edges(instance, offsets))
+        for (size_t i = 0; i < instance.parts.size(); ++i)
+            if (instance.parts[i].rank == edge.waits && edge.wait_ns && *edge.wait_ns > error_ns)
+                times.wait_ns[i] = std::max(times.wait_ns[i].value_or(0), *edge.wait_ns);
+}
+
+}  // namespace
+
+RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks& clocks) {
+    RunCommunicator comm;
+    take_seats(comm, std::move(seats));
+    std::vector<int> present;
+    comm.clock_of_rank.assign(static_cast<size_t>(comm.ranks), -1);
+    for (const CommSeat& seat : comm.seats) {
+        present.push_back(seat.rank);
+        comm.clock_of_rank[static_cast<size_t>(seat.rank)] = clocks.clock_of(seat.facts->rank_id);
+    }
+    CommunicatorMatch match(comm.ranks, present,
+                            {[&](const CollectiveInstance& instance) { comm.instances.push_back(instance); },
+                             [&](const CollectiveMismatch& mismatch) {
+                                 if (is_worth_telling(mismatch)) comm.mismatches.push_back(mismatch);
+                             }});
+    deliver(comm, match);
+    comm.left_out += match.left_out();
+    find_best(comm);
+    return comm;
+}
+
+std::optional<std::span<const int64_t>> clock_offsets(const RunCommunicator& comm, const RunClocks& clocks,
+                                                      const CollectiveInstance& instance,
+                                                      std::vector<int64_t>& place) {
+    const auto clock_of = [&](const RankPart& part) {
+        return comm.clock_of_rank[static_cast<size_t>(part.rank)];
+    };
+    if (std::all_of(instance.parts.begin(), instance.parts.end(),
+                    [&](const RankPart& part) { return clock_of(part) == clock_of(instance.parts.front()); }))
+        return comm.no_offsets;
+    place.resize(static_cast<size_t>(comm.ranks));
+    for (const RankPart& part : instance.parts) {
+        if (!part.device) continue;
+        const auto offset = clocks.offset(clock_of(part), part.device->end_ns);
+        if (!offset) return {};
+        place[static_cast<size_t>(part.rank)] = offset->point_ns;
+    }
+    return place;
+}
+
+std::optional<int64_t> clock_error_ns(const RunCommunicator& comm, const RunClocks& clocks) {
+    // Two ranks are compared: the two whose clocks are known worst.
+    int64_t largest_ns = 0, second_ns = 0;
+    const bool one_clock = std::all_of(comm.seats.begin(), comm.seats.end(), [&](const CommSeat& seat) {
+        return comm.clock_of_rank[static_cast<size_t>(seat.rank)] ==
+               comm.clock_of_rank[static_cast<size_t>(comm.seats.front().rank)];
+    });
+    for (const CommSeat& seat : comm.seats) {
+        int64_t error_ns = seat.facts->clock_error_ns;
+        if (!one_clock) {
+            const auto offset = clocks.offset(comm.clock_of_rank[static_cast<size_t>(seat.rank)]);
+            if (!offset) return {};
+            error_ns += offset->clock_error_ns();
+        }
+        second_ns = std::max(second_ns, std::min(error_ns, largest_ns));
+        largest_ns = std::max(largest_ns, error_ns);
+    }
+    return largest_ns + second_ns;
+}
+
+InstanceTimes times_of(const RunCommunicator& comm, const CollectiveInstance& instance,
+                       const RunClocks& clocks, std::optional<int64_t> error_ns) {
+    InstanceTimes times;
+    times.wait_ns.resize(instance.parts.size());
+    if (const auto wait = wait_in(instance)) {
+        times.transfer_ns = wait->transfer_ns;
+        for (size_t i = 0; i < wait->ranks.size(); ++i) times.wait_ns[i] = wait->ranks[i].wait_ns;
+    } else if (is_estimated(comm, instance)) {
+        const int64_t own_ns = instance.parts.front().device->length_ns();
+        times.transfer_ns = std::min(own_ns, comm.best_ns.at({instance.op, instance.bytes}));
+        times.by = TransferBy::estimate;
+        times.wait_ns.front() = own_ns - *times.transfer_ns;
+    } else if (!is_barrier_like(instance.op) && !instance.shares_kernel && !instance.aborted && error_ns) {
+        std::vector<int64_t> place;
+        if (const auto offsets = clock_offsets(comm, clocks, instance, place))
+            take_edges(instance, *offsets, *error_ns, times);
+    }
+    return times;
+}
+
+}  // namespace gpushim::analysis

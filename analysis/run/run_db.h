@@ -1,0 +1,47 @@
+// The database of one run while it is written: summaries of all its traces. Its tables, what is derived from
+// them and its views are the files of sql/. add() from any thread, the rest from one.
+#pragma once
+
+#include <filesystem>
+#include <initializer_list>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "../trace/database.h"
+#include "../trace/new_database.h"
+
+namespace gpushim::analysis {
+
+constexpr int kRunSchema = 1;
+
+class RunDb {
+  public:
+    explicit RunDb(std::filesystem::path place);
+
+    // A row of that table, all its columns in order.
+    void add(const char* table, std::initializer_list<Value> row);
+    void finish();  // derives the rest and moves it into its place
+
+    sqlite3* raw() const { return made_.raw(); }
+
+  private:
+    NewDatabase made_;
+    std::mutex lock_;
+};
+
+inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
+inline Value maybe(const std::optional<double>& value) { return value ? Value(*value) : Value(nullptr); }
+
+bool is_run(const Database& base);
+
+// The files of sql/, in the order in which they are run: tables, views, derive (it reads views);
+// each by name.
+struct SqlFile {
+    const char* name;
+    const char* text;
+};
+extern const SqlFile kRunSql[];
+extern const size_t kRunSqlFiles;
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,87 @@
+-- One run: summaries of all its traces. Times are CLOCK_MONOTONIC of each trace's host, in ns; NULL means:
+-- not recorded, or refused (a column `why` says so). Sums add up over runs, GPUs and steps; medians do not,
+-- and stand only in what is derived from sums and histograms.
+
+-- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, run_key, tag, simulated, params,
+-- bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto, nsys), analysed_by.
+CREATE TABLE run (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+-- The fixed list of performance variables, as the ranks had them.
+CREATE TABLE environment (rank_id INTEGER, name TEXT, value TEXT, PRIMARY KEY (rank_id, name)) WITHOUT ROWID;
+
+-- A row for each trace.
+CREATE TABLE rank (
+  rank_id INTEGER PRIMARY KEY,
+  rank INTEGER,                  -- of the whole job; NULL: unknown
+  world_size INTEGER,
+  host TEXT, pid INTEGER, executable TEXT, uuid TEXT, file TEXT,
+  started_real_ns INTEGER,
+  first_ns INTEGER, last_ns INTEGER,   -- of what was recorded
+  produced INTEGER, recorded INTEGER, recovered INTEGER, unfinished INTEGER, dropped INTEGER,
+  unknown INTEGER,
+  level TEXT,                    -- of device times: host, events, cupti, kineto, nsys
+  clock_error_ns INTEGER,        -- between the host's clock and device times
+  own_cost_share REAL, budget REAL, writer_cpu_share REAL,
+  steps_source TEXT,             -- gpushim_step, ranges, profiler, detected, none: rows of `step` are slices
+  steps_anchor TEXT, steps_confidence REAL, steps_why TEXT, micro_steps INTEGER
+);
+
+CREATE TABLE "drop" (
+  rank_id INTEGER, reason TEXT, events INTEGER, PRIMARY KEY (rank_id, reason)
+) WITHOUT ROWID;
+
+-- A row for each GPU of each trace. Shares are of the whole run and of the program itself, without our
+-- events.
+CREATE TABLE gpu (
+  gpu_id INTEGER PRIMARY KEY,
+  rank_id INTEGER, device_id INTEGER, uuid TEXT, name TEXT, simulated INTEGER,
+  memory_total_bytes INTEGER, memory_peak_bytes INTEGER,
+  run_ns INTEGER,                -- how long the run was
+  busy_share REAL, busy_share_low REAL, busy_share_high REAL,
+  as_it_ran_share REAL, as_it_ran_share_low REAL, as_it_ran_share_high REAL,  -- with our events; hard bounds
+  level TEXT, coverage REAL, timed_share REAL, windows INTEGER,
+  why TEXT,                      -- there is no busy_share
+  latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER  -- what idle causes were told apart by
+);
+
+-- Steps of each rank, or slices of the run where there are none (rank.steps_source). Numbers are the
+-- program's own where it gave some, else from 1.
+CREATE TABLE step (
+  rank_id INTEGER, step INTEGER,       -- step: index from 0, as in all other tables
+  number INTEGER, begin_ns INTEGER, dur_ns INTEGER,
+  signature INTEGER,                   -- the same: the same operations
+  samples INTEGER,
+  warm_up INTEGER, left_out INTEGER, why TEXT, has_load INTEGER,
+  PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
+
+-- Phases of steps, by when their operations were submitted.
+CREATE TABLE phase (
+  rank_id INTEGER, step INTEGER, name TEXT,  -- input, forward, backward, communication, optimizer
+  begin_ns INTEGER, dur_ns INTEGER, confidence REAL,
+  PRIMARY KEY (rank_id, step, name, begin_ns)
+) WITHOUT ROWID;
+
+-- How often each duration came, in buckets of a 16th of a power of two; adds up. `what`: see the parts.
+CREATE TABLE histogram (
+  what TEXT, gpu_id INTEGER, stream_id INTEGER, bucket INTEGER, count INTEGER, sum_ns INTEGER,
+  PRIMARY KEY (what, gpu_id, stream_id, bucket)
+) WITHOUT ROWID;
+
+-- Every figure that is printed, with what it is worth. `kind`: measured, bounded, estimated, inferred,
+-- predicted. scope: run, rank, gpu, communicator; id: of its row.
+CREATE TABLE metric (
+  name TEXT, scope TEXT, id INTEGER, value REAL, unit TEXT, kind TEXT, definition INTEGER,
+  level TEXT, coverage REAL, timed_share REAL, clock_error_ns INTEGER, why TEXT,
+  PRIMARY KEY (name, scope, id)
+) WITHOUT ROWID;
+-- Of those that are an interval.
+CREATE TABLE metric_interval (
+  name TEXT, scope TEXT, id INTEGER, low REAL, high REAL, PRIMARY KEY (name, scope, id)
+) WITHOUT ROWID;
+
+-- What to do; filled by the advice.
+CREATE TABLE finding (
+  id TEXT PRIMARY KEY, title TEXT, gain_low_ns INTEGER, gain_high_ns INTEGER, confidence REAL, evidence TEXT,
+  try TEXT
+) WITHOUT ROWID;

@@ -1,0 +1,49 @@
+-- What ran on a GPU at the same time, and for how long: every instant of a known span is in one row.
+-- classes: 1 compute, 2 transfer of a collective, 4 wait of a collective for other ranks, 8 h2d, 16 d2h,
+-- 32 d2d, 64 p2p, 128 memset, 256 graph (compute and what else is in it), 512 copy of unknown direction;
+-- 0: idle. step: kNoStep (-1) is what lies in no whole step.
+CREATE TABLE activity (
+  gpu_id INTEGER, step INTEGER, classes INTEGER, ns INTEGER, PRIMARY KEY (gpu_id, step, classes)
+) WITHOUT ROWID;
+
+-- Steps that were timed from begin to end on this GPU (and -1: the rest of the known spans).
+CREATE TABLE gpu_step (
+  gpu_id INTEGER, step INTEGER,
+  window_ns INTEGER,
+  busy_low_ns INTEGER, busy_high_ns INTEGER,   -- by the bounds of operations that did not wait in a queue
+  operations INTEGER, timed INTEGER,           -- launched in it; of them, with device times
+  first_launch_ns INTEGER,                     -- offset from the step's begin
+  api_ns INTEGER,                              -- in launch calls
+  between_ns INTEGER,                          -- the host between two of them, if below 20 us
+  own_work_ns INTEGER,                         -- window without the wait for peers
+  PRIMARY KEY (gpu_id, step)
+) WITHOUT ROWID;
+
+-- Why it was idle: sums by cause; they are the `activity` of classes 0, to the nanosecond.
+CREATE TABLE gap (
+  gpu_id INTEGER, step INTEGER, cause TEXT, blocked_on TEXT,   -- '': not sampled
+  ns INTEGER, pieces INTEGER, longest_ns INTEGER, longest_from_ns INTEGER,
+  drained_by_sync_ns INTEGER,                  -- of it, in gaps that a wait of the host had made
+  PRIMARY KEY (gpu_id, step, cause, blocked_on)
+) WITHOUT ROWID;
+
+-- Time on all GPUs of one trace together, for the sequential index: of whole steps (-1: the rest).
+CREATE TABLE together (
+  rank_id INTEGER, step INTEGER,
+  gpus INTEGER,                                -- how many were active at some time
+  union_ns INTEGER, sum_ns INTEGER, longest_ns INTEGER,
+  PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
+
+-- Of idle time: the thread that launched what came next could have run and had no CPU. Lies within the
+-- causes; at least so much (samples); counted where its gap began.
+CREATE TABLE cpu_contention (
+  gpu_id INTEGER, step INTEGER, ns INTEGER, PRIMARY KEY (gpu_id, step)
+) WITHOUT ROWID;
+
+-- Operations that cannot be as they are told; a row where there are any.
+CREATE TABLE odd_operation (
+  gpu_id INTEGER PRIMARY KEY,
+  invalid INTEGER,               -- end not after start: left out
+  early INTEGER                  -- began well before they were asked for: moved to then
+);

@@ -1,0 +1,18 @@
+-- Kernels by name. What a name says (family and so on) is inferred from it. In pieces: where everything has
+-- device times.
+CREATE TABLE kernel (
+  gpu_id INTEGER, name TEXT,
+  launches INTEGER, graph_launches INTEGER,    -- all of the run; executed as part of graphs
+  timed INTEGER, sum_ns INTEGER, union_ns INTEGER, min_ns INTEGER, max_ns INTEGER,   -- those in pieces
+  small INTEGER,                               -- of them, below twice the launch latency; 0 of collectives
+  small_grid INTEGER,                          -- of all: fewer blocks than the GPU has units; NULL: not known
+  overlapped INTEGER, overlapped_ns INTEGER,   -- of timed: ran beside communication
+  alone INTEGER, alone_ns INTEGER,             -- … did not
+  family TEXT, precision TEXT, mixed TEXT, tensor_core TEXT, eligible INTEGER, alignment TEXT, library TEXT,
+  comm_operation TEXT, comm_source TEXT,
+  p50_ns INTEGER, squares_ns2 REAL,            -- of timed; the sum of their squares
+  alone_p50_ns INTEGER,
+  tax_ns INTEGER,                              -- overlapped_ns beyond so many times alone_p50_ns
+  invalid INTEGER,                             -- device times that end as they begin: not in timed
+  PRIMARY KEY (gpu_id, name)
+) WITHOUT ROWID;

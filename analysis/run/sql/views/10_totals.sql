@@ -1,0 +1,17 @@
+-- What every section asks for, from the tables of the parts.
+
+-- A GPU in one step, from what ran at the same time. Classes: see activity.
+CREATE VIEW v_gpu_step AS
+SELECT a.gpu_id, a.step,
+  sum(a.ns) AS window_ns,
+  sum(CASE WHEN a.classes > 0 THEN a.ns ELSE 0 END) AS busy_ns,
+  sum(CASE WHEN a.classes = 0 THEN a.ns ELSE 0 END) AS idle_ns,
+  sum(CASE WHEN a.classes = 4 THEN a.ns ELSE 0 END) AS waiting_for_peer_ns,
+  sum(CASE WHEN a.classes NOT IN (0, 4) THEN a.ns ELSE 0 END) AS productive_ns,
+  sum(CASE WHEN a.classes & 257 > 0 THEN a.ns ELSE 0 END) AS compute_ns,
+  sum(CASE WHEN a.classes & 632 > 0 THEN a.ns ELSE 0 END) AS copy_ns,
+  sum(CASE WHEN a.classes & 6 > 0 THEN a.ns ELSE 0 END) AS comm_ns,
+  sum(CASE WHEN a.classes & 6 > 0 AND a.classes & ~6 = 0 THEN a.ns ELSE 0 END) AS exposed_comm_ns,
+  sum(CASE WHEN a.classes & 6 = 4 AND a.classes & ~6 = 0 THEN a.ns ELSE 0 END) AS exposed_wait_ns
+FROM activity a
+GROUP BY a.gpu_id, a.step;

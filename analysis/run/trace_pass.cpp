@@ -1,0 +1,104 @@
+#include "trace_pass.h"
+
+#include <algorithm>
+
+#include "run_db.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+class TracePass : public CallWatch {
+  public:
+    TracePass(const TraceFacts& facts, const Collectives& collectives)
+        : facts_(facts), collectives_(collectives), parts_(make_parts(facts)) {
+        for (const Step& step : facts.steps) cuts_.push_back(step.begin_ns);
+    }
+
+    const std::vector<int64_t>& cuts() const override { return cuts_; }
+
+    void see(Call& call) override {
+        const std::vector<Step>& steps = facts_.steps;
+        while (step_ < steps.size() && steps[step_].end_ns <= call.enter_ns) ++step_;
+        if (step_ < steps.size() && steps[step_].begin_ns <= call.enter_ns)
+            call.step = static_cast<int32_t>(step_);
+        if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
+            call.wait_ns = collectives_.wait_of(facts_.rank_id, call.enter_ns);
+        if (const Kernel* kernel = facts_.kernel_of(call);
+            kernel != nullptr && call.type == OperationClass::compute &&
+            kernel->facts.comm_operation != CommOperation::none)
+            call.type = OperationClass::comm;
+        for (const auto& part : parts_) part->see(call);
+    }
+
+    void piece(TimedSpan::Contents contents) override {
+        Undisturbed would;
+        if (contents.cost)
+            would = undisturb(std::move(contents.calls), contents.before, facts_.lanes, *contents.cost,
+                              contents.known);
+        else
+            would = as_it_was(std::move(contents));
+        TimedPiece piece = {
+            {would.moved(contents.host.start_ns), would.moved(contents.host.end_ns)}, {}, {}, {}};
+        piece.known.resize(facts_.gpus.size());
+        piece.coverage.resize(facts_.gpus.size(), 1);
+        for (size_t i = 0; i < contents.known.size(); ++i)
+            for (size_t gpu = 0; gpu < facts_.gpus.size(); ++gpu)
+                if (facts_.gpus[gpu].device_id == contents.known[i].device_id) {
+                    piece.known[gpu] = would.spans[i];
+                    piece.coverage[gpu] = contents.coverage[i];
+                    if (contents.coverage[i] < kRefusedCoverage) piece.known[gpu] = {0, 0};
+                }
+        piece.steps = whole_steps(contents.host, would, piece.known);
+        for (const auto& part : parts_) part->begin(piece);
+        for (size_t i = 0; i < would.calls.size(); ++i)
+            for (const auto& part : parts_) part->take(would.calls[i], i < would.before);
+        for (const auto& part : parts_) part->end();
+    }
+
+    void finish(RunDb& run) {
+        for (const auto& part : parts_) part->finish(run);
+    }
+
+  private:
+    static Undisturbed as_it_was(TimedSpan::Contents&& contents) {
+        Undisturbed same = {std::move(contents.calls), contents.before, {}, {}};
+        for (const DeviceSpan& known : contents.known) same.spans.push_back(known.span);
+        return same;
+    }
+
+    std::vector<WholeStep> whole_steps(Interval host, const Undisturbed& would,
+                                       const std::vector<Interval>& known) const {
+        std::vector<WholeStep> whole;
+        const auto first =
+            std::partition_point(facts_.steps.begin(), facts_.steps.end(),
+                                 [&](const Step& step) { return step.begin_ns < host.start_ns; });
+        for (auto step = first; step != facts_.steps.end() && step->end_ns <= host.end_ns; ++step) {
+            const Interval span = {would.moved(step->begin_ns), would.moved(step->end_ns)};
+            const bool is_known = std::all_of(known.begin(), known.end(), [&](const Interval& device) {
+                return device.length_ns() == 0 ||
+                       (device.start_ns <= span.start_ns && span.end_ns <= device.end_ns);
+            });
+            if (is_known && span.length_ns() > 0)
+                whole.push_back({static_cast<int32_t>(step - facts_.steps.begin()), span});
+        }
+        return whole;
+    }
+
+    const TraceFacts& facts_;
+    const Collectives& collectives_;
+    std::vector<std::unique_ptr<Part>> parts_;
+    std::vector<int64_t> cuts_;
+    size_t step_ = 0;
+};
+
+}  // namespace
+
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const Collectives& collectives, RunDb& run) {
+    TracePass pass(facts, collectives);
+    std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
+    pass.finish(run);
+    return busy;
+}
+
+}  // namespace gpushim::analysis

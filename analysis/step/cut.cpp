@@ -1,0 +1,202 @@
+#include "cut.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Piece {
+    int64_t begin_ns, end_ns;
+    uint64_t signature;
+    bool ends_step, has_load;
+};
+
+bool has_cue(const Tally& piece, MergeBy by) {
+    if (by == MergeBy::nothing) return true;
+    return (by == MergeBy::optimizer ? piece.optimizers : piece.collectives) > 0;
+}
+
+class Cutter {
+  public:
+    explicit Cutter(const Period& period) : period_(period) {}
+
+    void add(const Token& token) {
+        const uint64_t key = keys_.of(token).key[static_cast<size_t>(period_.anchor.kind)];
+        if (key == period_.anchor.key) {
+            if (pieces_.empty()) find_first();
+            if (is_open_) end_piece(token.at_ns);
+            is_open_ = true;
+            begun_ = {token.at_ns, running_};
+        }
+        if (pieces_.empty() && token.hash == period_.anchor.hash && token.kind != TokenKind::sync)
+            note_start(token.at_ns);
+        running_.add(token, period_.lead_lane);
+        last_ns_ = token.at_ns;
+    }
+
+    std::vector<Piece> take() {
+        if (is_open_) end_piece(last_ns_);
+        return std::move(pieces_);
+    }
+
+  private:
+    // What the anchor begins before the first real step (weights are copied to the device, too) holds little
+    // of what a step holds, and is none.
+    bool is_start_up(const Tally& piece) const {
+        constexpr double kOfAStep = 0.5;
+        return pieces_.empty() && static_cast<double>(in_common(piece, period_.typical)) <
+                                      kOfAStep * static_cast<double>(period_.typical.launches);
+    }
+
+    struct Place {
+        int64_t at_ns = 0;
+        Tally running;
+    };
+
+    // An anchor that is known by what precedes it is not known the first time: something else precedes it.
+    bool may_miss_first() const { return period_.anchor.kind > KeyKind::name; }
+
+    void note_start(int64_t at_ns) {
+        constexpr size_t kMost = 256;
+        if (!may_miss_first()) return;
+        if (starts_.size() == kMost) starts_.erase(starts_.begin());
+        starts_.push_back({at_ns, running_});
+    }
+
+    static int64_t unlike(const Tally& piece, const Tally& model) {
+        return std::max(piece.launches, model.launches) - in_common(piece, model);
+    }
+
+    // The first step begins where what lies before its end is most like a step.
+    void find_first() {
+        if (!find_first(period_.early)) find_first(period_.typical);
+    }
+
+    bool find_first(const Tally& model) {
+        const auto of = [&](const Place& from) { return unlike(running_ - from.running, model); };
+        const auto best = std::min_element(starts_.begin(), starts_.end(),
+                                           [&](const Place& a, const Place& b) { return of(a) < of(b); });
+        if (best == starts_.end() || !is_near(running_ - best->running, model)) return false;
+        if (is_open_ && of(begun_) <= of(*best)) return true;
+        begun_ = *best;
+        return is_open_ = true;
+    }
+
+    void end_piece(int64_t end_ns) {
+        const Tally piece = running_ - begun_.running;
+        if (is_start_up(piece)) return;
+        pieces_.push_back(
+            {begun_.at_ns, end_ns, piece.signature, has_cue(piece, period_.merge_by), piece.loads > 0});
+    }
+
+    const Period& period_;
+    Keys keys_;
+    Tally running_;
+    Place begun_;
+    bool is_open_ = false;
+    int64_t last_ns_ = 0;
+    std::vector<Place> starts_;  // where the first step may begin
+    std::vector<Piece> pieces_;
+};
+
+// The signatures that lie in whole groups, so that an evaluation's pieces are not taken for micro-steps.
+std::unordered_set<uint64_t> of_micro_steps(const std::vector<Piece>& pieces, size_t micro_steps) {
+    std::unordered_map<uint64_t, size_t> times;
+    size_t groups = 0, from = 0;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+        if (!pieces[i].ends_step) continue;
+        if (i + 1 - from == micro_steps) {
+            ++groups;
+            for (size_t k = from; k <= i; ++k) ++times[pieces[k].signature];
+        }
+        from = i + 1;
+    }
+    std::unordered_set<uint64_t> result;
+    for (const auto& [signature, count] : times)
+        if (count * 20 >= groups) result.insert(signature);
+    return result;
+}
+
+std::vector<Piece> merge(const std::vector<Piece>& pieces, size_t micro_steps) {
+    if (micro_steps <= 1) return pieces;
+    const auto known = of_micro_steps(pieces, micro_steps);
+    std::vector<Piece> steps;
+    size_t in_group = 0;  // of the last step; 0: the next piece begins one
+    for (const Piece& piece : pieces) {
+        const bool is_alone = !piece.ends_step && !known.contains(piece.signature);
+        if (in_group == 0 || is_alone) {
+            steps.push_back(piece);
+        } else {
+            Piece& step = steps.back();
+            step.end_ns = piece.end_ns;
+            step.signature += piece.signature;
+            step.has_load |= piece.has_load;
+        }
+        // An optimizer that is skipped (a loss that overflowed) ends its step all the same.
+        ++in_group;
+        if (is_alone || piece.ends_step || in_group == micro_steps) in_group = 0;
+    }
+    return steps;
+}
+
+int64_t median(std::vector<int64_t>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+}  // namespace
+
+std::vector<Step> cut_at_anchor(const TokenSource& source, const Period& period) {
+    Cutter cutter(period);
+    source([&](const Token& token) { cutter.add(token); });
+    std::vector<Step> steps;
+    for (const Piece& piece : merge(cutter.take(), static_cast<size_t>(period.micro_steps))) {
+        const auto number = static_cast<int64_t>(steps.size());
+        steps.push_back({piece.begin_ns, piece.end_ns, number, piece.signature, {}});
+        steps.back().has_load = piece.has_load;
+    }
+    return steps;
+}
+
+void sign(const TokenSource& source, std::vector<Step>& steps) {
+    size_t at = 0;
+    Tally inside;
+    const auto close = [&] {
+        steps[at].signature = inside.signature;
+        steps[at].has_load = inside.loads > 0;
+        inside = {};
+        ++at;
+    };
+    source([&](const Token& token) {
+        while (at < steps.size() && token.at_ns >= steps[at].end_ns) close();
+        if (at < steps.size() && token.at_ns >= steps[at].begin_ns) inside.add(token, std::nullopt);
+    });
+    while (at < steps.size()) close();
+}
+
+void mark_warm_up(std::vector<Step>& steps) {
+    constexpr double kLonger = 1.5;
+    std::unordered_map<uint64_t, std::vector<int64_t>> by_signature;
+    for (const Step& step : steps)
+        if (!step.is_left_out) by_signature[step.signature].push_back(step.length_ns());
+    if (by_signature.empty()) return;
+    const auto usual =
+        std::max_element(by_signature.begin(), by_signature.end(),
+                         [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+    const int64_t usual_ns = median(usual->second);
+    for (Step& step : steps) {
+        if (step.is_left_out) continue;
+        auto& like = by_signature[step.signature];
+        // Of a kind of which there are one or two, only the usual kind can say how long is long.
+        const int64_t median_ns = like.size() < 3 ? usual_ns : median(like);
+        const double most_ns = kLonger * static_cast<double>(median_ns);
+        if (!step.has_load && static_cast<double>(step.length_ns()) <= most_ns) return;
+        step.is_warm_up = true;
+    }
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,32 @@
+// By what a token may be recognised again: itself, its name, itself after the token before it on its lane,
+// and two cues that need no name: the first copy to the device after other work, the first operation after a
+// sync. An anchor is one such key. Keys are given in order of the tokens; one thread.
+#pragma once
+
+#include <array>
+#include <unordered_map>
+
+#include "token.h"
+
+namespace gpushim::analysis {
+
+enum class KeyKind : uint8_t { exact, name, pair, input, after_sync };
+constexpr size_t kKeyKinds = 5;
+
+struct KeySet {
+    std::array<uint64_t, kKeyKinds> key;  // by KeyKind; 0: not of this kind
+};
+
+uint64_t mixed(uint64_t value);  // spreads the bits (the finaliser of splitmix64)
+int64_t name_of(const Token& token);
+
+class Keys {
+  public:
+    KeySet of(const Token& token);
+
+  private:
+    std::unordered_map<int32_t, uint64_t> before_on_lane_;
+    TokenKind before_ = TokenKind::sync;  // the run's first operation follows nothing, as one after a sync
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,116 @@
+#include "phases.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kByName = 0.9;      // an optimizer's or a backward's operations are named so
+constexpr double kByKind = 0.8;      // a copy, a collective: what it is is known, what it is for is not
+constexpr double kByPosition = 0.5;  // some of the backward lies before its first collective
+
+// Earlier than this share of the computing, a collective does not exchange gradients.
+constexpr double kForwardAtLeast = 0.2;
+
+struct Landmarks {
+    std::optional<int64_t> copy_ns, compute_ns;
+    std::optional<int64_t> collective_ns, after_collectives_ns;  // the first; the operation after the last
+    std::optional<int64_t> optimizer_ns, after_optimizer_ns;
+};
+
+void note(std::optional<int64_t>& first, std::optional<int64_t>& after, bool is_such, int64_t at_ns) {
+    if (is_such) {
+        if (!first) first = at_ns;
+        after.reset();
+    } else if (first && !after) {
+        after = at_ns;
+    }
+}
+
+Landmarks landmarks_of(Interval step, std::span<const Token> tokens) {
+    Landmarks found;
+    for (const Token& token : tokens) {
+        if (token.at_ns < step.start_ns || token.at_ns >= step.end_ns || token.kind == TokenKind::sync)
+            continue;
+        const bool is_copy = token.kind == TokenKind::copy_h2d;
+        if (is_copy && !found.copy_ns) found.copy_ns = token.at_ns;
+        if (!is_copy && !found.compute_ns) found.compute_ns = token.at_ns;
+        note(found.collective_ns, found.after_collectives_ns, token.kind == TokenKind::collective,
+             token.at_ns);
+        note(found.optimizer_ns, found.after_optimizer_ns, token.is_optimizer, token.at_ns);
+    }
+    return found;
+}
+
+std::vector<Phase> from_ranges(Interval step, std::span<const PhaseRange> ranges) {
+    std::vector<Phase> phases;
+    for (const PhaseRange& range : ranges)
+        for (const Interval& span : clip({range.span}, step)) phases.push_back({range.kind, span, 1.0});
+    return phases;
+}
+
+std::optional<Phase> input_of(Interval step, const Landmarks& at) {
+    // A copy behind the first kernel feeds a later step.
+    if (!at.copy_ns || !at.compute_ns || *at.copy_ns > *at.compute_ns) return {};
+    return Phase{PhaseKind::input, {step.start_ns, *at.compute_ns}, kByKind};
+}
+
+std::optional<Phase> communication_of(Interval step, const Landmarks& at) {
+    if (!at.collective_ns) return {};
+    return Phase{PhaseKind::communication,
+                 {*at.collective_ns, at.after_collectives_ns.value_or(step.end_ns)},
+                 kByKind};
+}
+
+bool exchanges_gradients(Interval step, const Landmarks& at) {
+    if (!at.collective_ns || !at.compute_ns) return false;
+    const auto length = static_cast<double>(at.optimizer_ns.value_or(step.end_ns) - *at.compute_ns);
+    return static_cast<double>(*at.collective_ns - *at.compute_ns) >= kForwardAtLeast * length;
+}
+
+std::optional<Phase> optimizer_of(Interval step, const Landmarks& at) {
+    if (at.optimizer_ns)
+        return Phase{
+            PhaseKind::optimizer, {*at.optimizer_ns, at.after_optimizer_ns.value_or(step.end_ns)}, kByName};
+    // Without a name: what follows the last exchange of gradients applies them.
+    if (!exchanges_gradients(step, at) || !at.after_collectives_ns) return {};
+    return Phase{PhaseKind::optimizer, {*at.after_collectives_ns, step.end_ns}, kByPosition};
+}
+
+std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional<int64_t> backward_ns) {
+    std::vector<Phase> phases;
+    const auto add = [&](std::optional<Phase> phase) {
+        if (phase && phase->span.length_ns() > 0) phases.push_back(*phase);
+    };
+    add(input_of(step, at));
+    const double confidence = backward_ns ? kByName : kByPosition;
+    if (!backward_ns && exchanges_gradients(step, at)) backward_ns = at.collective_ns;
+    const std::optional<Phase> optimizer = optimizer_of(step, at);
+    if (backward_ns && at.compute_ns) {
+        add(Phase{PhaseKind::forward, {*at.compute_ns, *backward_ns}, confidence});
+        const int64_t end_ns = optimizer ? optimizer->span.start_ns : step.end_ns;
+        add(Phase{PhaseKind::backward, {*backward_ns, end_ns}, confidence});
+    }
+    add(communication_of(step, at));
+    add(optimizer);
+    return phases;
+}
+
+}  // namespace
+
+std::string_view in_words(PhaseKind kind) {
+    constexpr std::string_view kWords[] = {"input", "forward", "backward", "communication", "optimizer"};
+    return kWords[static_cast<size_t>(kind)];
+}
+
+std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
+                             std::optional<int64_t> backward_ns) {
+    std::vector<Phase> phases = from_ranges(step, ranges);
+    if (phases.empty()) phases = by_position(step, landmarks_of(step, tokens), backward_ns);
+    std::stable_sort(phases.begin(), phases.end(),
+                     [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
+    return phases;
+}
+
+}  // namespace gpushim::analysis

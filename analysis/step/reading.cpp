@@ -1,0 +1,120 @@
+#include "reading.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kRecurs = 0.80;  // of the pieces have a cue that belongs to every step
+constexpr double kAlike = 0.40;   // of the launches two micro-steps have in common: the last has an optimizer
+
+// Pieces that come back only every `lag` must be alike to be micro-steps, and something must join them: two
+// copies in one step also cut it into pieces, A B A B, but what is in these has little in common.
+bool is_one_kind_of_piece(const Reading& reading) {
+    if (reading.lag == 1) return true;
+    return reading.merge_by != MergeBy::nothing && reading.trial->likeness() >= kAlike;
+}
+
+// Micro-steps have an input of their own, or are looked at; layers also lie m to an optimizer.
+bool may_be_merged(const Reading& reading) {
+    return reading.merge_by == MergeBy::nothing || reading.has_copies() || reading.has_syncs();
+}
+
+}  // namespace
+
+// A period that has been seen only a few times may be chance.
+double Reading::confidence() const {
+    double value = explained() * (1 - 1 / std::max(1.0, steps()));
+    if (merge_by == MergeBy::collective) value *= 0.95;  // could be any exchange that is rarer than steps
+    if (trial->is_lead_lane()) value *= 0.97;            // nothing was asked of the other lanes
+    return value;
+}
+
+bool Reading::has_copies() const { return trial->share_with_copies() >= kRecurs; }
+bool Reading::has_optimizers() const { return trial->share_with_optimizers() >= kRecurs; }
+bool Reading::has_syncs() const { return trial->share_with_syncs() >= kRecurs; }
+
+Reading read(const Trial& trial) {
+    Reading reading = {&trial, trial.best_lag()};
+    const int by_optimizer = trial.optimizer_distance();
+    // Where optimizer kernels are known, collectives say nothing more.
+    if (by_optimizer > 1) {
+        reading.micro_steps = by_optimizer;
+        reading.merge_by = MergeBy::optimizer;
+    } else if (by_optimizer == 0 && trial.collective_distance() > 1) {
+        reading.micro_steps = trial.collective_distance();
+        reading.merge_by = MergeBy::collective;
+    }
+    return reading;
+}
+
+bool fits(const Reading& reading) {
+    return reading.explained() >= Trial::kExplained && is_one_kind_of_piece(reading) &&
+           may_be_merged(reading) && !is_single_launch(*reading.trial);
+}
+
+size_t undecided_lag(const Reading& reading) {
+    constexpr double kClearly = 0.02;
+    const Trial& trial = *reading.trial;
+    if (trial.optimizer_distance() != 0 || trial.collective_distance() != 0) return 0;
+    for (size_t lag = 2; lag <= Trial::kLags && static_cast<int64_t>(lag) * 4 <= trial.pieces(); ++lag)
+        if (trial.same_share(lag) > trial.same_share(1) + kClearly) return lag;
+    return 0;
+}
+
+bool is_one_of_several_copies(const Reading& reading) {
+    const Candidate& anchor = reading.trial->anchor();
+    return anchor.is_copy && anchor.kind == KeyKind::pair && reading.trial->optimizer_distance() == 0 &&
+           anchor.after_syncs + 1 < anchor.count;
+}
+
+// One kernel over and over is a loop of which each launch would be a step. Something else must begin it.
+bool is_single_launch(const Trial& trial) {
+    return trial.anchor().preference() == 0 && trial.launches_per_piece() < 1.5;
+}
+
+bool is_finer(const Reading& a, const Reading& b) {
+    const auto order = [](const Reading& reading) {
+        const Trial& trial = *reading.trial;
+        return std::tuple(-trial.pieces(), trial.is_lead_lane(), trial.anchor().key);
+    };
+    return order(a) < order(b);
+}
+
+bool is_clearly_finer(const Reading& a, const Reading& b) { return a.steps() > 1.5 * b.steps(); }
+
+bool hides_finer(const Reading& reading, const std::vector<Trial>& trials) {
+    constexpr double kMuchAlike = 0.7, kMostly = 0.6;
+    return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+        const Reading finer = read(trial);
+        const bool is_finer = trial.pieces() * 2 > reading.trial->pieces() * 3;
+        return is_finer && (finer.has_copies() || finer.has_optimizers()) && trial.likeness() >= kMuchAlike &&
+               finer.explained() >= kMostly;
+    });
+}
+
+const Reading& best_of_same(const std::vector<Reading>& fitting, const Reading& as) {
+    constexpr double kClearly = 0.1;
+    const auto pieces = as.trial->pieces(), near = std::max<int64_t>(2, pieces / 50);
+    const auto is_same = [&](const Reading& other) {
+        return std::abs(other.trial->pieces() - pieces) <= near;
+    };
+    double most = 0;
+    for (const Reading& other : fitting)
+        if (is_same(other)) most = std::max(most, other.same());
+    // One lane is better only where it repeats clearly better than all.
+    const auto order = [&](const Reading& reading) {
+        const Candidate& anchor = reading.trial->anchor();
+        return std::tuple(reading.same() < most - kClearly, reading.trial->is_lead_lane(),
+                          -anchor.preference(), anchor.exactness(), anchor.variation());
+    };
+    const Reading* best = &as;
+    for (const Reading& other : fitting)
+        if (is_same(other) && order(other) < order(*best)) best = &other;
+    return *best;
+}
+
+}  // namespace gpushim::analysis

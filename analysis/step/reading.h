@@ -1,0 +1,44 @@
+// What a trial says: whether its pieces are steps, or how many of them make one, and how sure that is. Pure.
+#pragma once
+
+#include <string>
+
+#include "trial.h"
+
+namespace gpushim::analysis {
+
+enum class MergeBy : uint8_t { nothing, optimizer, collective };
+
+struct Reading {
+    const Trial* trial;
+    size_t lag;
+    int micro_steps = 1;
+    MergeBy merge_by = MergeBy::nothing;
+
+    double explained() const { return trial->explained_share(lag); }
+    double same() const { return trial->same_share(lag); }
+    double steps() const { return static_cast<double>(trial->pieces()) / micro_steps; }
+    double confidence() const;
+    bool has_copies() const;  // nearly every piece has; so the others
+    bool has_optimizers() const;
+    bool has_syncs() const;
+};
+
+Reading read(const Trial& trial);
+bool fits(const Reading& reading);
+// 0: none. Where every m-th piece alone is different, it may end a step of m micro-steps; an optimizer kernel
+// or a collective would tell.
+size_t undecided_lag(const Reading& reading);
+// A copy that is told from others like it only by what precedes it may be any of its step's micro-steps.
+bool is_one_of_several_copies(const Reading& reading);
+// Its pieces are made of others that are much alike and have an input or an optimizer each, as an epoch's
+// are.
+bool hides_finer(const Reading& reading, const std::vector<Trial>& trials);
+bool is_single_launch(const Trial& trial);
+
+bool is_finer(const Reading& a, const Reading& b);  // an order
+bool is_clearly_finer(const Reading& a, const Reading& b);
+// Of those with as many pieces, the one whose anchor begins a step best; all lanes rather than one.
+const Reading& best_of_same(const std::vector<Reading>& fitting, const Reading& as);
+
+}  // namespace gpushim::analysis

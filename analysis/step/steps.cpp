@@ -1,0 +1,135 @@
+#include "steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "cut.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr std::string_view kNoEnd = "nothing says where the last step ends";
+constexpr std::string_view kOutside = "outside the profiler's range";
+
+Steps detect(const TokenSource& source, const TokenSource& beginning) {
+    Steps result;
+    const Period period = find_period(beginning);
+    result.why = period.why;
+    result.confidence = period.confidence;
+    if (!period.is_found) return result;
+    result.steps = cut_at_anchor(source, period);
+    if (!result.steps.empty()) {
+        result.steps.back().is_left_out = true;
+        result.steps.back().why_left_out = kNoEnd;
+    }
+    result.source = "detected";
+    result.anchor = in_words(period.anchor);
+    result.anchor_hash = period.anchor.hash;
+    result.micro_steps = period.micro_steps;
+    return result;
+}
+
+std::pair<int64_t, int64_t> ends_of(const TokenSource& source) {
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    source([&](const Token& token) {
+        first_ns = std::min(first_ns, token.at_ns);
+        last_ns = std::max(last_ns, token.at_ns);
+    });
+    return {first_ns, last_ns};
+}
+
+// The last call begins a step of which nothing marks the end.
+std::vector<Step> from_explicit(std::vector<ExplicitStep> marks, int64_t run_end_ns) {
+    std::sort(marks.begin(), marks.end(),
+              [](const ExplicitStep& a, const ExplicitStep& b) { return a.begin_ns < b.begin_ns; });
+    std::vector<Step> steps;
+    for (size_t i = 0; i < marks.size(); ++i) {
+        const bool is_last = i + 1 == marks.size();
+        const int64_t end_ns = is_last ? std::max(run_end_ns, marks[i].begin_ns) : marks[i + 1].begin_ns;
+        steps.push_back({marks[i].begin_ns, end_ns, static_cast<int64_t>(i), 0, marks[i].samples});
+        steps.back().is_left_out = is_last;
+        if (is_last) steps.back().why_left_out = kNoEnd;
+    }
+    return steps;
+}
+
+// Several threads may mark the same step, and a range may lie in another: the outer and earlier one counts.
+std::vector<Step> from_ranges(std::vector<MarkedRange> ranges) {
+    std::sort(ranges.begin(), ranges.end(), [](const MarkedRange& a, const MarkedRange& b) {
+        return std::pair(a.span.start_ns, -a.span.end_ns) < std::pair(b.span.start_ns, -b.span.end_ns);
+    });
+    std::vector<Step> steps;
+    for (const MarkedRange& range : ranges) {
+        if (range.span.length_ns() == 0) continue;
+        if (!steps.empty() && range.span.start_ns < steps.back().end_ns) continue;
+        steps.push_back({range.span.start_ns, range.span.end_ns, range.number, 0, {}});
+    }
+    return steps;
+}
+
+std::vector<Step> from_profiler(const std::vector<Interval>& profiler) {
+    std::vector<MarkedRange> ranges;
+    for (const Interval& span : profiler) ranges.push_back({span, 0});
+    std::vector<Step> steps = from_ranges(std::move(ranges));
+    for (size_t i = 0; i < steps.size(); ++i) steps[i].number = static_cast<int64_t>(i);
+    return steps;
+}
+
+Steps from_marks(const TokenSource& source, const Marks& marks) {
+    Steps result;
+    result.confidence = 1;
+    if (!marks.explicit_steps.empty()) {
+        result.source = "gpushim_step";
+        result.anchor = "the program's own call of gpushim_step";
+        result.steps = from_explicit(marks.explicit_steps, ends_of(source).second);
+    } else if (!marks.ranges.empty()) {
+        result.source = "ranges";
+        result.anchor = "the program's own range for each step";
+        result.steps = from_ranges(marks.ranges);
+    } else {
+        result.source = "profiler";
+        result.anchor = "the program's own cuProfilerStart";
+        result.steps = from_profiler(marks.profiler);
+    }
+    sign(source, result.steps);
+    return result;
+}
+
+// Only what lies within the marks can be counted against them.
+void compare(Steps& marked, const Steps& detected) {
+    if (detected.source == "none" || marked.steps.empty()) return;
+    const int64_t from_ns = marked.steps.front().begin_ns, to_ns = marked.steps.back().end_ns;
+    marked.detected_count =
+        std::count_if(detected.steps.begin(), detected.steps.end(),
+                      [&](const Step& step) { return step.begin_ns >= from_ns && step.begin_ns < to_ns; });
+    const auto count = static_cast<int64_t>(marked.steps.size());
+    marked.disagrees_with_marks = std::abs(*marked.detected_count - count) > 1;
+    if (marked.disagrees_with_marks)
+        marked.why = "marked: " + std::to_string(count) + " steps; what repeats there (from " +
+                     detected.anchor + "): " + std::to_string(*marked.detected_count);
+}
+
+void leave_out_beyond(Steps& result, Interval range) {
+    for (Step& step : result.steps) {
+        if (step.begin_ns >= range.start_ns && step.end_ns <= range.end_ns) continue;
+        step.is_left_out = true;
+        step.why_left_out = kOutside;
+    }
+}
+
+}  // namespace
+
+Steps find_steps(const TokenSource& source, const TokenSource& beginning, const Marks& marks) {
+    const Steps detected = detect(source, beginning);
+    const bool has_marks =
+        !marks.explicit_steps.empty() || !marks.ranges.empty() || marks.profiler.size() > 1;
+    Steps result = has_marks ? from_marks(source, marks) : detected;
+    if (has_marks) compare(result, detected);
+    if (!has_marks && marks.profiler.size() == 1) leave_out_beyond(result, marks.profiler.front());
+    mark_warm_up(result.steps);
+    return result;
+}
+
+}  // namespace gpushim::analysis

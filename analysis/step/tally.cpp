@@ -1,0 +1,50 @@
+#include "tally.h"
+
+#include <algorithm>
+
+#include "keys.h"
+
+namespace gpushim::analysis {
+
+void Tally::add(const Token& token, std::optional<int32_t> lead_lane) {
+    const bool is_copy = token.kind == TokenKind::copy_h2d, is_sync = token.kind == TokenKind::sync;
+    copies += is_copy;
+    syncs += is_sync;
+    optimizers += token.is_optimizer;
+    collectives += token.kind == TokenKind::collective;
+    loads += token.is_load;
+    if (is_sync || (lead_lane && (is_copy || token.lane != *lead_lane))) return;
+    // Of copies only that there was one: how long a batch is differs.
+    const uint64_t name = is_copy ? 0 : static_cast<uint64_t>(name_of(token));
+    const uint64_t hash = mixed(mixed(name + 1) + static_cast<uint64_t>(token.kind));
+    signature += hash;
+    ++launches;
+    ++bins[hash % bins.size()];
+}
+
+Tally Tally::operator-(const Tally& earlier) const {
+    Tally between = *this;
+    between.signature -= earlier.signature;
+    between.launches -= earlier.launches;
+    between.copies -= earlier.copies;
+    between.syncs -= earlier.syncs;
+    between.optimizers -= earlier.optimizers;
+    between.collectives -= earlier.collectives;
+    between.loads -= earlier.loads;
+    for (size_t i = 0; i < bins.size(); ++i) between.bins[i] -= earlier.bins[i];
+    return between;
+}
+
+int64_t in_common(const Tally& a, const Tally& b) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < a.bins.size(); ++i) sum += std::min(a.bins[i], b.bins[i]);
+    return sum;
+}
+
+bool is_near(const Tally& a, const Tally& b) {
+    constexpr double kNear = 0.9;
+    const auto larger = static_cast<double>(std::max(a.launches, b.launches));
+    return static_cast<double>(in_common(a, b)) >= kNear * larger;
+}
+
+}  // namespace gpushim::analysis

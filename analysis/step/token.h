@@ -1,0 +1,27 @@
+// What finding steps is given of a run: one token for each operation the host submitted, in order of time.
+// Plain values; who makes them decides what a hash is of. A lane is a compute stream, or whatever keeps its
+// own order; tokens that belong to none (a sync) may have any.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+namespace gpushim::analysis {
+
+enum class TokenKind : uint8_t { kernel, graph, copy_h2d, sync, collective };
+
+struct Token {
+    int64_t hash;   // kernel: name, grid, block; graph: its exec id; copy: its bytes
+    int64_t at_ns;  // when it was submitted
+    int32_t lane;
+    TokenKind kind;
+    bool is_optimizer = false;  // its name is that of an optimizer's kernel
+    bool is_load = false;       // a module was loaded or code compiled for it
+    int64_t name = 0;           // the hash without grid, block and bytes; 0: the same as `hash`
+};
+
+// Gives every token of the run to what it is handed, in order of time, and the same again when called again:
+// a run has up to 100 million, so nobody keeps them.
+using TokenSource = std::function<void(const std::function<void(const Token&)>&)>;
+
+}  // namespace gpushim::analysis

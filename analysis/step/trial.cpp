@@ -1,0 +1,96 @@
+#include "trial.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+void CueDistance::next(bool has_cue) {
+    ++since_;
+    if (!has_cue) return;
+    if (cues_++ != 0) ++times_[since_ < times_.size() ? since_ : 0];
+    since_ = 0;
+}
+
+int CueDistance::usual() const {
+    constexpr double kUsual = 0.8;
+    if (cues_ < 3) return 0;
+    const auto most = std::max_element(times_.begin() + 1, times_.end());
+    if (static_cast<double>(*most) < kUsual * static_cast<double>(cues_ - 1)) return 0;
+    return static_cast<int>(most - times_.begin());
+}
+
+void Trial::begin_piece(const Tally& running) {
+    if (has_begun_) end_piece(running - begun_, begun_.launches, running.launches);
+    if (!has_begun_) before_ = running.launches;
+    has_begun_ = true;
+    begun_ = running;
+}
+
+void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
+    const auto place = [](int64_t number) { return static_cast<size_t>(number) % (kLags + 1); };
+    Recent& now = recent_[place(pieces_)] = {piece.signature, from, to, 0};
+    for (size_t lag = 1; lag <= kLags && static_cast<int64_t>(lag) <= pieces_; ++lag) {
+        Recent& before = recent_[place(pieces_ - static_cast<int64_t>(lag))];
+        if (before.signature != now.signature) continue;
+        explain(before, lag);
+        explain(now, lag);
+    }
+    if (early_.launches == 0 && (now.explained & 1) != 0) early_ = piece;
+    vote(piece);
+    // Only now is it known that the piece before is like neither of its neighbours.
+    if (pieces_ > 0 && is_last_near_ && (recent_[place(pieces_ - 1)].explained & 1) == 0)
+        nearly_ += last_.launches;
+    is_last_near_ = is_near(piece, last_);
+    with_copies_ += piece.copies > 0;
+    with_optimizers_ += piece.optimizers > 0;
+    with_syncs_ += piece.syncs > 0;
+    optimizers_.next(piece.optimizers > 0);
+    collectives_.next(piece.collectives > 0);
+    const int64_t larger = std::max(piece.launches, last_.launches);
+    if (larger > 0) alike_ += static_cast<double>(in_common(piece, last_)) / static_cast<double>(larger);
+    last_ = piece;
+    ++pieces_;
+}
+
+// The majority, if there is one, is what remains.
+void Trial::vote(const Tally& piece) {
+    if (votes_ == 0) typical_ = piece;
+    votes_ += piece.signature == typical_.signature ? 1 : -1;
+}
+
+void Trial::explain(Recent& piece, size_t lag) {
+    const uint32_t bit = 1U << (lag - 1);
+    if ((piece.explained & bit) != 0) return;
+    piece.explained |= bit;
+    Lag& of = lags_[lag - 1];
+    of.launches += piece.to - piece.from;
+    of.from = of.from < 0 ? piece.from : std::min(of.from, piece.from);
+    of.to = std::max(of.to, piece.to);
+}
+
+double Trial::launches_per_piece() const { return share(static_cast<double>(begun_.launches - before_)); }
+
+double Trial::same_share(size_t lag) const {
+    const Lag& of = lags_[lag - 1];
+    const int64_t length = std::max(of.to - of.from, begun_.launches / 2);
+    return length == 0 ? 0 : static_cast<double>(of.launches) / static_cast<double>(length);
+}
+
+double Trial::explained_share(size_t lag) const {
+    constexpr double kMostlySame = 0.6;  // else what is nearly the same says nothing: so is any long mixture
+    const double same = same_share(lag);
+    if (lag != 1 || same < kMostlySame) return same;
+    return std::min(1.0, same + same * static_cast<double>(nearly_) / static_cast<double>(lags_[0].launches));
+}
+
+size_t Trial::best_lag() const {
+    size_t best = 1;
+    // A lag of which the run has but three is no period.
+    for (size_t lag = 1; lag <= kLags && static_cast<int64_t>(lag) * 4 <= pieces_; ++lag) {
+        if (explained_share(lag) >= kExplained) return lag;
+        if (explained_share(lag) > explained_share(best)) best = lag;
+    }
+    return best;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,84 @@
+// The second pass: a run cut at one candidate's occurrences, and how much of it that explains. A piece is
+// explained when the piece `lag` before or after it has the same signature: lag 1 where every step is like
+// the next, m where a step is m pieces.
+//
+// Where most are the same, a piece counts at lag 1 that is nearly what the one before it is.
+//
+//   P P P O P P P O P P P X P P P O       lag 1: the P's are explained     lag 4: all but the X
+//
+// By cues of the pieces it also says how many of them make a step: as far as optimizer kernels or, without
+// these, collectives are apart. Constant memory; one thread.
+#pragma once
+
+#include <array>
+
+#include "candidates.h"
+#include "tally.h"
+
+namespace gpushim::analysis {
+
+// How far apart the pieces with a cue are, counted in pieces.
+class CueDistance {
+  public:
+    void next(bool has_cue);
+    int usual() const;  // 0: no cue, or none of the distances is usual
+
+  private:
+    std::array<int64_t, 65> times_{};  // [0]: further apart than 64
+    size_t since_ = 0;
+    int64_t cues_ = 0;
+};
+
+class Trial {
+  public:
+    static constexpr size_t kLags = 32;
+    static constexpr double kExplained = 0.90;  // of the launches, by a period that is one
+    Trial(const Candidate& anchor, bool is_lead_lane) : anchor_(anchor), is_lead_lane_(is_lead_lane) {}
+    void begin_piece(const Tally& running);
+
+    const Candidate& anchor() const { return anchor_; }
+    bool is_lead_lane() const { return is_lead_lane_; }
+    int64_t pieces() const { return pieces_; }
+    double launches_per_piece() const;
+    // Of the launches between the first and the last explained piece, or half the run if that is more: what
+    // comes before is start-up.
+    double explained_share(size_t lag) const;
+    double same_share(size_t lag) const;  // without those that are only nearly the same
+    int64_t explained_launches(size_t lag) const { return lags_[lag - 1].launches; }
+    size_t best_lag() const;  // the shortest that explains enough, else the one that explains most
+    double share_with_copies() const { return share(with_copies_); }
+    double share_with_optimizers() const { return share(with_optimizers_); }
+    double share_with_syncs() const { return share(with_syncs_); }
+    double likeness() const { return share(alike_); }  // of pieces to the one before
+    int optimizer_distance() const { return optimizers_.usual(); }
+    int collective_distance() const { return collectives_.usual(); }
+    const Tally& typical() const { return typical_; }  // what most pieces are
+    const Tally& early() const { return early_; }      // the first piece that is as the one before it
+
+  private:
+    struct Lag {
+        int64_t launches = 0, from = -1, to = 0;
+    };
+    struct Recent {
+        uint64_t signature = 0;
+        int64_t from = 0, to = 0;
+        uint32_t explained = 0;  // bit by lag
+    };
+    void end_piece(const Tally& piece, int64_t from, int64_t to);
+    void vote(const Tally& piece);
+    void explain(Recent& piece, size_t lag);
+    double share(double of) const { return pieces_ == 0 ? 0 : of / static_cast<double>(pieces_); }
+
+    Candidate anchor_;
+    bool is_lead_lane_;
+    bool has_begun_ = false, is_last_near_ = false;
+    int64_t nearly_ = 0;
+    Tally begun_, last_, typical_, early_;
+    int64_t before_ = 0, pieces_ = 0, votes_ = 0;
+    double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
+    CueDistance optimizers_, collectives_;
+    std::array<Lag, kLags> lags_{};
+    std::array<Recent, kLags + 1> recent_{};
+};
+
+}  // namespace gpushim::analysis

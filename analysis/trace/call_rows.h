@@ -1,0 +1,58 @@
+// The rows of one table of a trace as calls, in order of enter, each with its device times where it has some:
+// both tables are read side by side, so nothing is looked up. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "call.h"
+#include "database.h"
+
+namespace gpushim::analysis {
+
+// What the numbers in rows mean.
+struct TraceWords {
+    struct Error {
+        int64_t start_low_ns, start_high_ns, end_low_ns, end_high_ns, likely_ns;
+        int32_t events;
+        bool queued;
+    };
+    std::unordered_map<int64_t, int32_t> lane_of_stream;
+    std::unordered_map<int64_t, Error> errors;
+    std::unordered_map<int64_t, CallKind> kind_of_api;
+    std::unordered_set<int64_t> lookups;    // APIs that look functions up
+    std::vector<std::string> host_classes;  // what samples said a thread was blocked on
+};
+TraceWords words_of(const Database& base);
+
+// Those that say what devices did, or all; or all without device times.
+enum class CallsOf : uint8_t { devices, host_too, host_times };
+
+struct CallTable;
+std::vector<const CallTable*> call_tables(const Database& base, CallsOf which);  // those that it has
+
+class CallRows {
+  public:
+    CallRows(const Database& base, const CallTable& table, const TraceWords& words, CallsOf which,
+             int64_t until_ns);
+
+    bool has_row() const { return has_row_; }
+    int64_t enter_ns() const { return enter_ns_; }  // of the row that it stands at
+    void read(Call& call);                          // that row; then it stands at the next one
+
+  private:
+    void step();
+    void read_times(Call& call);
+
+    const CallTable* table_;
+    const TraceWords* words_;
+    Query rows_;
+    std::optional<Query> times_;
+    bool has_row_ = false, has_times_ = false;
+    int64_t enter_ns_ = 0, times_enter_ns_ = 0;
+};
+
+}  // namespace gpushim::analysis

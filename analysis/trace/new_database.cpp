@@ -1,0 +1,73 @@
+#include "new_database.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "../failure.h"
+
+namespace gpushim::analysis {
+
+namespace fs = std::filesystem;
+
+void NewDatabase::Close::operator()(sqlite3* base) const { sqlite3_close(base); }
+void NewDatabase::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+NewDatabase::NewDatabase(fs::path place)
+    : place_(std::move(place)), made_(place_.string() + "." + std::to_string(getpid()) + ".new") {
+    std::error_code ignored;
+    fs::remove(made_, ignored);
+    sqlite3* base = nullptr;
+    const int code =
+        sqlite3_open_v2(made_.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    base_.reset(base);
+    check(code);
+    run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+}
+
+NewDatabase::~NewDatabase() {
+    inserts_.clear();
+    base_.reset();
+    std::error_code ignored;
+    fs::remove(made_, ignored);
+}
+
+void NewDatabase::run(const std::string& sql) const {
+    check(sqlite3_exec(base_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+sqlite3_stmt* NewDatabase::row_of(const char* table, size_t columns) {
+    const auto found = inserts_.find(std::string_view(table));
+    auto& insert = found != inserts_.end() ? found->second : inserts_[table];
+    if (!insert) {
+        std::string sql = "INSERT INTO \"" + std::string(table) + "\" VALUES (?";
+        for (size_t i = 1; i < columns; ++i) sql += ",?";
+        sqlite3_stmt* statement = nullptr;
+        check(sqlite3_prepare_v2(base_.get(), (sql + ")").c_str(), -1, &statement, nullptr));
+        insert.reset(statement);
+    }
+    return insert.get();
+}
+
+void NewDatabase::put_row(sqlite3_stmt* row) const {
+    const int code = sqlite3_step(row);
+    sqlite3_reset(row);
+    if (code != SQLITE_DONE) check(code);
+}
+
+void NewDatabase::move_to_place() {
+    inserts_.clear();
+    base_.reset();
+    std::error_code error;
+    fs::rename(made_, place_, error);
+    if (error) throw Failure(place_.string() + ": " + error.message(), kIncomplete);
+}
+
+void NewDatabase::check(int code) const {
+    if (code == SQLITE_OK) return;
+    throw Failure(place_.string() + ": " + (base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code)),
+                  kIncomplete);
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,43 @@
+// A SQLite file that is made: beside its place, and moved there when it is whole, so whoever looks finds the
+// old one or the new one. As fast as it goes, without a journal: whoever is interrupted leaves a file that
+// nobody takes for one of ours. Every return code is checked; throws Failure with the file's name. One
+// thread.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace gpushim::analysis {
+
+class NewDatabase {
+  public:
+    explicit NewDatabase(std::filesystem::path place);
+    ~NewDatabase();  // without move_to_place nothing is left
+
+    void run(const std::string& sql) const;
+    // To bind a row of so many columns to; the same for each row of that table, until put_row.
+    sqlite3_stmt* row_of(const char* table, size_t columns);
+    void put_row(sqlite3_stmt* row) const;
+    void check(int code) const;
+    void move_to_place();
+
+    sqlite3* raw() const { return base_.get(); }
+
+  private:
+    struct Close {
+        void operator()(sqlite3* base) const;
+    };
+    struct Finalize {
+        void operator()(sqlite3_stmt* statement) const;
+    };
+    std::filesystem::path place_, made_;
+    std::unique_ptr<sqlite3, Close> base_;
+    std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> inserts_;  // by table
+};
+
+}  // namespace gpushim::analysis

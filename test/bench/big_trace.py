@@ -1,0 +1,62 @@
+"""Traces of any size for measuring the analyzer: a training loop with three streams, every operation timed.
+What is in them is made up; nothing ran. Rows come from SQL, since Python would
+take longer than what is measured."""
+import pathlib
+import sqlite3
+
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "shim/schema"
+PER_STEP = 100          # launches; 90 on the compute stream, 10 on the collectives'
+STEP_NS = 2_000_000
+STEP_OPERATIONS = PER_STEP + 1
+
+
+def make(path, launches, rank=0, ranks=1):
+    """A trace of so many launches (in whole steps)."""
+    path.unlink(missing_ok=True)
+    base = sqlite3.connect(path, isolation_level=None)
+    base.executescript("PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;")
+    for name in ("tables.sql", "views.sql", "totals.sql"):
+        base.executescript((SCHEMA / name).read_text(encoding="utf-8"))
+    steps = max(2, launches // PER_STEP)
+    end_ns = 1_000_000_000 + steps * STEP_NS
+    base.executescript(f"""
+        BEGIN;
+        INSERT INTO meta VALUES ('uuid', 'made-{rank}-{launches}'), ('host', 'made'), ('clock', 'test'),
+          ('started_mono_ns', 1000000000), ('started_real_ns', 1700000000000000000), ('budget_ppm', 1000000);
+        INSERT INTO process VALUES (1, 0, 0, 'made', {rank}, {rank}, {ranks}, 'made', 0, NULL);
+        INSERT INTO thread VALUES (1, 1, 'main', 0);
+        INSERT INTO device VALUES (0, 'GPU-made-{rank}', 'Simulated made-up GPU', 17179869184, '0');
+        INSERT INTO handle VALUES (1, 'context', 1, 0, NULL, NULL, 0, NULL);
+        INSERT INTO context VALUES (1, 1, 0);
+        INSERT INTO api VALUES (1, 'cuLaunchKernel', 'cuLaunchKernel', 'launch'),
+          (2, 'cuMemcpyHtoDAsync_v2', 'cuMemcpyHtoDAsync', 'copy'),
+          (3, 'cuStreamSynchronize', 'cuStreamSynchronize', 'sync');
+        INSERT INTO stream VALUES (1, 2, 1, 'made', NULL, 1, 0), (2, 3, 1, 'made', NULL, 1, 0),
+          (3, 4, 1, 'made', NULL, 1, 0);
+        INSERT INTO handle SELECT 1 + value, 'stream', 16 + value, 0, NULL, 1, 1, NULL
+          FROM (SELECT 1 AS value UNION SELECT 2 UNION SELECT 3);
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 19)
+          INSERT INTO name SELECT 10 + i, CASE WHEN i = 19 THEN 'multi_tensor_apply_kernel_adam'
+            WHEN i = 18 THEN 'nccl_made_up' ELSE 'layer_' || i END, NULL FROM n;
+        INSERT INTO handle SELECT id + 100, 'function', id, 0, NULL, NULL, NULL, id FROM name;
+        INSERT INTO shape SELECT id, id + 100, 1, 64, 1, 1, 256, 1, 1, 0, NULL, NULL, NULL, NULL FROM name;
+        INSERT INTO level_error VALUES (1, 'events', 1, 0, 0, 0, 0, 0, 0);
+        INSERT INTO clock VALUES (1000000000, 0, 1700000000000000000),
+          ({end_ns}, 0, 1700000000000000000 + {end_ns} - 1000000000);
+        INSERT INTO "window" VALUES (1000000000, 0, {steps * STEP_NS}, NULL, {steps * STEP_NS},
+          {steps * STEP_OPERATIONS}, {steps * STEP_OPERATIONS}, 0, 0);
+        WITH RECURSIVE n(s) AS (SELECT 0 UNION ALL SELECT s + 1 FROM n WHERE s < {steps - 1})
+          INSERT INTO copy SELECT 1000000000 + s * {STEP_NS}, 3000, 1, 3, 2, 4000000, 1, 34, NULL, 0 FROM n;
+        INSERT INTO copy_device SELECT enter_ns, 8000, 160000, 1 FROM copy;
+        INSERT INTO sync SELECT enter_ns + {STEP_NS} - 60000, 40000, 1, 3, 2, 1, 1, NULL, 0 FROM copy;
+        WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {steps * PER_STEP - 1})
+          INSERT INTO launch SELECT 1000010000 + (i / {PER_STEP}) * {STEP_NS} + (i % {PER_STEP}) * 10000,
+            4000, 1, CASE WHEN i % 10 = 9 THEN 2 ELSE 1 END,
+            CASE WHEN i % {PER_STEP} = {PER_STEP - 1} THEN 29 ELSE 10 + (i % {PER_STEP}) % 18 END, NULL, 0
+          FROM n;
+        INSERT INTO launch_device SELECT enter_ns,
+          CASE WHEN stream_id = 2 THEN 400000 ELSE 180000 + (enter_ns % {STEP_NS}) / 10 END,
+          CASE WHEN stream_id = 2 THEN 60000 ELSE 9000 END, 1 FROM launch;
+        COMMIT;""")
+    base.close()
+    return steps * (2 + PER_STEP)

@@ -1,0 +1,127 @@
+"""SQLite exports of Nsight Systems, as its documentation has them, in two versions: of 2019, whose tables
+have few columns and say nothing of the machine, and of 2024."""
+import sqlite3
+
+PUSH_POP, START_END, MARK = 59, 60, 34
+OLD = """
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT NOT NULL, end INT NOT NULL, globalTid INT NOT NULL,
+  correlationId INT NOT NULL, nameId INT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT NOT NULL, end INT NOT NULL, deviceId INT NOT NULL,
+  contextId INT NOT NULL, streamId INT NOT NULL, correlationId INT NOT NULL, globalPid INT NOT NULL,
+  demangledName INT NOT NULL, shortName INT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INT NOT NULL, end INT NOT NULL, deviceId INT NOT NULL,
+  contextId INT NOT NULL, streamId INT NOT NULL, correlationId INT NOT NULL, globalPid INT NOT NULL,
+  bytes INT NOT NULL, copyKind INT NOT NULL);
+CREATE TABLE NVTX_EVENTS (start INT NOT NULL, end INT, eventType INT NOT NULL, text TEXT, globalTid INT);
+"""
+NEW = """
+CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+  correlationId INTEGER, nameId INTEGER, returnValue INTEGER, callchainId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+  greenContextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER,
+  shortName INTEGER, mangledName INTEGER, gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER,
+  blockY INTEGER, blockZ INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER,
+  graphNodeId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+  streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER,
+  srcKind INTEGER, dstKind INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+  streamId INTEGER, correlationId INTEGER, globalPid INTEGER, value INTEGER, bytes INTEGER, memKind INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, deviceId INTEGER,
+  contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER,
+  eventId INTEGER);
+CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+  streamId INTEGER, correlationId INTEGER, globalPid INTEGER, graphId INTEGER, graphExecId INTEGER);
+CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER,
+  contextId INTEGER, address INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER,
+  correlationId INTEGER);
+CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, rangeId INTEGER, text TEXT,
+  globalTid INTEGER, textId INTEGER, domainId INTEGER);
+CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
+CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
+CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, uuid TEXT, totalMemory INTEGER);
+CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT);
+CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
+CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT, name TEXT, nameEnum INTEGER,
+  value TEXT);
+"""
+EPOCH_NS = 1_700_000_000_000_000_000
+
+
+def global_pid(pid):
+    return (1 << 48) | (pid << 24)
+
+
+class Export:
+    def __init__(self, path, schema):
+        self.base = sqlite3.connect(path)
+        self.base.executescript(schema)
+        self.texts = {}
+
+    def text(self, value):
+        if value not in self.texts:
+            self.texts[value] = len(self.texts) + 1
+            self.add("StringIds", id=self.texts[value], value=value)
+        return self.texts[value]
+
+    def add(self, table, **row):
+        """Of the row what the version has columns for; nothing if it has no such table."""
+        there = {column[1] for column in self.base.execute(f"PRAGMA table_info({table})")}
+        row = {name: value for name, value in row.items() if name in there}
+        if row:
+            self.base.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                              tuple(row.values()))
+
+    def close(self):
+        self.base.commit()
+        self.base.close()
+
+
+def program(path, schema, pids=(4711,)):
+    """In each process a copy, two kernels, a wait, an allocation, a graph, two nested ranges, a free one."""
+    export = Export(path, schema)
+    for number, pid in enumerate(pids):
+        tid, process = global_pid(pid) | (pid + 1), global_pid(pid)
+        where = {"deviceId": 0, "contextId": 1, "globalPid": process}
+
+        def call(name, start, end, correlation, result=0):
+            export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=start, end=end, globalTid=tid,  # noqa: B023
+                       correlationId=correlation, nameId=export.text(name), returnValue=result)
+
+        call("cudaMemcpy_v3020", 1000, 9000, 1)
+        export.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=2000, end=8000, streamId=7, correlationId=1,
+                   bytes=4096, copyKind=1, srcKind=0, dstKind=2, **where)
+        for i, name in enumerate(("void gemm<float>(float*)", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)")):
+            call("cudaLaunchKernel_v7000", 10_000 + i * 2000, 11_000 + i * 2000, 2 + i)
+            export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=15_000 + i * 10_000, end=24_000 + i * 10_000,
+                       streamId=7 + i * 6, correlationId=2 + i, demangledName=export.text(name),
+                       shortName=export.text("short"), gridX=4, gridY=2, gridZ=1, blockX=128, blockY=1,
+                       blockZ=1, dynamicSharedMemory=64, **where)
+        call("cudaStreamSynchronize_v3020", 20_000, 36_000, 4)
+        export.add("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", start=20_000, end=36_000, streamId=13,
+                   correlationId=4, syncType=3, **where)
+        call("cudaEventQuery_v3020", 36_100, 36_200, 5, 600)  # not yet: no failure
+        call("cudaMalloc_v3020", 37_000, 38_000, 6)
+        export.add("CUDA_GPU_MEMORY_USAGE_EVENTS", start=37_500, bytes=1 << 20, memKind=2,
+                   memoryOperationType=0, correlationId=6, **where)
+        call("cudaMalloc_v3020", 38_100, 38_200, 7, 2)
+        call("cudaGraphLaunch_v10000", 40_000, 42_000, 8)
+        export.add("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", start=45_000, end=50_000, streamId=7, correlationId=8,
+                   graphId=1, graphExecId=2, **where)
+        call("cudaMemsetAsync_v3020", 43_000, 44_000, 9)
+        export.add("CUPTI_ACTIVITY_KIND_MEMSET", start=51_000, end=52_000, streamId=7, correlationId=9,
+                   bytes=64, **where)
+        ranges = [(PUSH_POP, "ProfilerStep#1", 500, 39_000), (PUSH_POP, "forward", 900, 12_500),
+                  (START_END, "apart", 600, 41_000), (MARK, "here", 700, None), (75, "NCCL", 100, None)]
+        for kind, name, start, end in ranges:
+            export.add("NVTX_EVENTS", start=start, end=end, eventType=kind, text=name, globalTid=tid)
+        export.add("ThreadNames", nameId=export.text("python3"), globalTid=tid)
+        export.add("PROCESSES", globalPid=process, pid=pid, name="train.py")
+        export.add("TARGET_INFO_GPU", id=number, name="Made GPU", uuid=f"GPU-{number}", totalMemory=1 << 34)
+        export.add("TARGET_INFO_CUDA_DEVICE", gpuId=number, cudaId=0, pid=pid)
+    export.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=EPOCH_NS, utcTime="", localTime="")
+    export.add("TARGET_INFO_SYSTEM_ENV", name="Hostname", value="node7")
+    export.close()
+    return path

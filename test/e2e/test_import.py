@@ -1,0 +1,303 @@
+"""gpushim import: the run that is made says what the trace says."""
+import os
+import pathlib
+import sqlite3
+import unittest
+
+import cli
+import hta_oracle
+import kineto_made
+import nsys_made
+
+REAL = os.environ.get("GPUSHIM_REAL_TRACES")
+SHARES = ("idle", "compute", "non_compute", "overlap")
+
+
+class Import(cli.Case):
+    def imported(self, *files, expect=0, source="kineto"):
+        self.said = self.gpushim("import", source, *files, "-o", self.folder / "run.db", "--keep-traces",
+                                 self.folder / "traces", expect=expect).stderr
+        base = sqlite3.connect(self.folder / "run.db")
+        self.addCleanup(base.close)
+        return base
+
+    def rows(self, sql, base=None):
+        return (base or self.trace()).execute(sql).fetchall()
+
+    def trace(self, number=0):
+        base = sqlite3.connect(sorted((self.folder / "traces").glob("*.db"))[number])
+        self.addCleanup(base.close)
+        return base
+
+
+class Hta(Import):
+    def compare(self, base, rank, path):
+        rows = hta_oracle.read(path)
+        expected = hta_oracle.temporal(rows)
+        found = base.execute("SELECT kernel_time_ns, idle_share, compute_share, non_compute_share, "
+                             "overlap_share FROM compat_hta_temporal WHERE rank = ?", (rank,)).fetchone()
+        self.assertEqual(found[0], expected["window_ns"])
+        for name, share in zip(SHARES, found[1:]):
+            if expected[name] is None:
+                self.assertIsNone(share)
+            else:
+                self.assertAlmostEqual(share, float(expected[name]), delta=1e-9, msg=name)
+        idle = {(stream, category): ns for stream, category, ns in
+                base.execute("SELECT stream, category, idle_ns FROM compat_hta_idle WHERE rank = ?", (rank,))}
+        self.assertEqual(idle, hta_oracle.idle_by_stream(rows))
+
+    def test_made_traces_say_what_the_oracle_says(self):
+        for seed, (steps, unit_ns) in enumerate([(3, 1000), (2, 1000), (1, 1000), (0, 1000), (4, 1), (6, 1)]):
+            with self.subTest(steps=steps, unit_ns=unit_ns):
+                trace = kineto_made.made(seed, max(steps, 1), unit_ns)
+                if steps == 0:
+                    trace.events = [e for e in trace.events if "ProfilerStep" not in e["name"]]
+                path = trace.write(self.folder / f"made-{seed}.json.gz")
+                self.compare(self.imported(path), 0, path)
+
+    @unittest.skipUnless(REAL, "GPUSHIM_REAL_TRACES names no folder with rank-*.json.gz")
+    def test_real_traces_say_what_the_other_tool_said(self):
+        said = {0: (53.56, 17.71, 28.74, 11.81), 1: (54.72, 22.57, 22.72, 20.05)}  # percent
+        windows = {0: 600058000, 1: 600674000}
+        idle = {(0, 7): (213825, 1985, 261740), (0, 23): (596037, 70, 34), (1, 7): (156827, 1816, 281064),
+                (1, 84): (251860, 0, 23247)}  # us: host_wait, kernel_wait, other
+        paths = [pathlib.Path(REAL) / f"rank-{rank}.json.gz" for rank in said]
+        base = self.imported(*paths)
+        for rank, path in enumerate(paths):
+            self.compare(base, rank, path)
+            found = base.execute("SELECT kernel_time_ns, idle_share, compute_share, non_compute_share, "
+                                 "overlap_share FROM compat_hta_temporal WHERE rank = ?", (rank,)).fetchone()
+            self.assertEqual(found[0], windows[rank])
+            for ours, theirs in zip(found[1:], said[rank]):
+                self.assertAlmostEqual(100 * ours, theirs, delta=0.1)
+        for (rank, stream), classes in idle.items():
+            for category, microseconds in zip(("host_wait", "kernel_wait", "other"), classes):
+                found = base.execute("SELECT coalesce(sum(idle_ns), 0) FROM compat_hta_idle WHERE rank = ? "
+                                     "AND stream = ? AND category = ?",
+                                     (rank, stream, category)).fetchone()[0]
+                self.assertAlmostEqual(found / 1000, microseconds, delta=0.01 * microseconds)
+        self.assertEqual(base.execute("SELECT key, value FROM run WHERE key IN ('ranks_seen', "
+                                      "'ranks_expected') ORDER BY key").fetchall(),
+                         [("ranks_expected", 128), ("ranks_seen", 2)])
+
+
+class Kineto(Import):
+    def small(self, rank=0):
+        """Two steps: a copy, kernels, a collective with its arguments, one that is only a kernel, a wait."""
+        trace = kineto_made.Trace(rank)
+        for number in (1, 2):
+            at = number * 1_000_000
+            trace.step(number, at, 900_000)
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 20_000, 10_000, 7,
+                            trace.call("cudaMemcpy", at + 10_000, 40_000), bytes=4096)
+            trace.kernel("gemm", at + 60_000, at + 70_000, 100_000)
+            trace.kernel(kineto_made.COLLECTIVE, at + 80_000, at + 170_000, 50_000, 20,
+                         **kineto_made.NCCL_ARGUMENTS)
+            trace.kernel(kineto_made.OLD_COLLECTIVE, at + 90_000, at + 230_000, 50_000, 20)
+            trace.kernel("lost", None, at + 300_000, 10_000)
+            wait = trace.call("cudaStreamSynchronize", at + 400_000, 100_000)
+            trace.operation("cuda_sync", "Stream Sync", at + 400_000, 100_000, 20, wait)
+            trace.call("cudaMalloc", at + 520_000, 5_000)
+            trace.call("cudaFuncGetAttributes", at + 540_000, 1_000)
+        return trace
+
+    def test_rows_are_those_of_a_trace_of_ours(self):
+        run = self.imported(self.small().write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT kernel, dur_ns, device_start_ns - enter_ns, device_dur_ns, "
+                                   "stream, "
+                                   "grid_x, block_x, shared_bytes, group_id FROM v_launch LIMIT 4"),
+                         [("gemm", 2000, 10000, 100000, "0x7", 8, 128, 64, None),
+                          (kineto_made.COLLECTIVE, 2000, 90000, 50000, "0x14", 8, 128, 64, 1),
+                          (kineto_made.OLD_COLLECTIVE, 2000, 140000, 50000, "0x14", 8, 128, 64, 2),
+                          ("lost", None, 0, 10000, "0x7", 8, 128, 64, None)])
+        self.assertEqual(self.rows("SELECT kind, source, target, blocking, bytes, dur_ns, device_dur_ns "
+                                   "FROM v_copy LIMIT 1"),
+                         [("h2d", "pageable", "device", 1, 4096, 40000, 10000)])
+        self.assertEqual(self.rows("SELECT a.name, s.dur_ns, h.handle FROM sync s JOIN api a ON a.id = "
+                                   "s.api_id "
+                                   "JOIN stream t ON t.id = s.stream_id JOIN handle h ON h.id = t.handle_id"),
+                         [("cudaStreamSynchronize", 100000, 20)] * 2)
+        self.assertEqual(self.rows("SELECT kind, bytes FROM memory"), [(4, None)] * 2)
+        self.assertEqual(self.rows("SELECT a.name, a.kind FROM call c JOIN api a ON a.id = c.api_id"),
+                         [("cudaFuncGetAttributes", "other")] * 2)
+        self.assertEqual(self.rows("SELECT m.kind, n.text, m.dur_ns FROM marker m JOIN name n ON n.id = "
+                                   "m.name_id"),
+                         [("push", "ProfilerStep#1", None), ("pop", "ProfilerStep#1", 900000),
+                          ("push", "ProfilerStep#2", None), ("pop", "ProfilerStep#2", 900000)])
+        self.assertEqual(self.rows("SELECT operations, timed, dur_ns FROM \"window\""), [(10, 10, 1_900_000)])
+        self.assertEqual(self.rows("SELECT unknown, dropped, recorded FROM v_ledger"), [(0, 0, 24)])
+        self.assertEqual(self.rows("SELECT rank, world_size, level FROM rank", run), [(0, 2, "kineto")])
+        self.assertEqual(self.rows("SELECT name, coverage FROM gpu", run), [("Made GPU", 1.0)])
+        self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run), [(1, 900000), (2, 900000)])
+
+    def test_collectives_say_what_their_arguments_say(self):
+        self.imported(self.small(1).write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT a.name, c.seq, c.count, c.dtype, c.bytes, m.rank, m.ranks, "
+                                   "c.group_id "
+                                   "FROM collective c JOIN api a ON a.id = c.api_id LEFT JOIN communicator m "
+                                   "ON m.id = c.communicator_id"),
+                         [("ncclAllReduce", 0, 1000, 9, 2000, 1, 2, 1),
+                          ("SendRecv", None, None, None, None, None, None, 2),
+                          ("ncclAllReduce", 1, 1000, 9, 2000, 1, 2, 3),
+                          ("SendRecv", None, None, None, None, None, None, 4)])
+
+    def test_ranges_that_begin_or_end_together_stay_nested(self):
+        trace = kineto_made.Trace()
+        for name, start, length in (("inner", 1000, 500), ("outer", 1000, 1000), ("next", 1500, 500),
+                                    ("empty", 3000, 0)):
+            trace.add("user_annotation", name, start, length, 1, 1)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT m.kind, n.text FROM marker m JOIN name n ON n.id = m.name_id"),
+                         [("push", "outer"), ("push", "inner"), ("pop", "inner"), ("push", "next"),
+                          ("pop", "next"), ("pop", "outer"), ("push", "empty"), ("pop", "empty")])
+
+    def test_an_operator_explains_what_its_kernels_do_not(self):
+        trace = kineto_made.Trace()
+        for i, (explained, sequence) in enumerate([(True, 41), (False, None), (True, 43)]):
+            at = 1_000_000 * (i + 1)
+            trace.kernel(kineto_made.COLLECTIVE, at, at + 10_000, 5_000, 20, **{"External id": 70 + i})
+            if explained:
+                trace.add("cpu_op", "record_param_comms", at - 1000, 9000, 1, 1, **kineto_made.NCCL_ARGUMENTS,
+                          Seq=sequence, **{"External id": 70 + i})
+        trace.kernel("gemm", 9_000_000, 9_010_000, 5_000, 7, **{"External id": 70})
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT a.name, c.seq, c.bytes, c.communicator_id FROM collective c "
+                                   "JOIN api a ON a.id = c.api_id"),
+                         [("ncclAllReduce", 41, 2000, 1), ("ncclAllReduce", None, None, None),
+                          ("ncclAllReduce", 43, 2000, 1)])
+
+    def test_whole_microseconds_are_no_nanoseconds(self):
+        self.imported(self.small().write(self.folder / "t.json.gz"))
+        errors = "SELECT start_low_ns, start_high_ns, end_low_ns, end_high_ns FROM level_error"
+        self.assertEqual(self.rows(errors), [(500, 999, 500, 999)])
+        trace = self.small()
+        trace.kernel("gemm", 1_000_001, 1_000_009, 7)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows(errors), [(0, 0, 0, 0)])
+
+    def test_what_begins_together_moves_and_keeps_its_device_times(self):
+        trace = kineto_made.Trace()
+        graph = trace.call("cudaGraphLaunch", 1_000_000, 9_000)
+        for i in range(3):
+            trace.operation("kernel", f"node{i}", 1_010_000 + i * 5_000, 4_000, 7, graph)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT kernel, enter_ns, dur_ns, device_start_ns FROM v_launch"),
+                         [("node0", 1_000_000, 9_000, 1_010_000), ("node1", 1_000_001, 0, 1_015_000),
+                          ("node2", 1_000_002, 0, 1_020_000)])
+        self.assertEqual(self.rows("SELECT value FROM meta WHERE key = 'moved_starts'"), [(2,)])
+
+    def test_ranks_and_what_is_missing_are_told(self):
+        paths = [self.small(rank).write(self.folder / f"{rank}.json.gz") for rank in (0, 1)]
+        run = self.imported(*paths)
+        self.assertEqual(self.rows("SELECT rank FROM rank ORDER BY rank", run), [(0,), (1,)])
+        communicators = [self.rows("SELECT uid, rank, ranks FROM communicator", self.trace(i))
+                         for i in (0, 1)]
+        self.assertEqual(communicators, [[("0 [0, 1]", 0, 2)], [("0 [0, 1]", 1, 2)]])
+
+    def test_what_breaks_off_counts_up_to_there_and_is_told(self):
+        text = self.small().text()
+        (self.folder / "cut.json").write_text(text[:text.index("ProfilerStep#2")], encoding="ascii")
+        self.imported(self.folder / "cut.json", expect=3)
+        self.assertIn("cut.json: breaks off at byte", self.said)
+        self.assertEqual(self.rows("SELECT count(*) FROM launch"), [(4,)])
+
+    def test_files_that_are_none_are_named_and_the_others_taken(self):
+        (self.folder / "other.json").write_text("no JSON", encoding="ascii")
+        good = self.small().write(self.folder / "t.json.gz")
+        run = self.imported(self.folder / "other.json", good, expect=3)
+        self.assertIn("left out", self.said)
+        self.assertEqual(self.rows("SELECT count(*) FROM rank", run), [(1,)])
+        self.gpushim("import", "kineto", self.folder / "other.json", "-o", self.folder / "none.db", expect=2)
+        self.gpushim("import", "perfetto", good, expect=2)
+
+    def test_a_file_that_is_given_twice_counts_once(self):
+        path = self.small().write(self.folder / "t.json.gz")
+        run = self.imported(path, path)
+        self.assertIn("is a copy of another trace", self.said)
+        self.assertEqual(self.rows("SELECT count(*) FROM rank", run), [(1,)])
+
+    def test_again_it_makes_the_same(self):
+        path = self.small().write(self.folder / "t.json.gz")
+        dumps = []
+        for name in ("a", "b"):
+            self.gpushim("import", "kineto", path, "-o", self.folder / name)
+            base = sqlite3.connect(self.folder / name)
+            self.addCleanup(base.close)
+            dumps.append(list(base.iterdump()))
+        self.assertEqual(*dumps)
+        self.assertEqual(self.rows("SELECT file FROM rank", base), [(str(path),)])
+
+
+class Nsys(Import):
+    LAUNCHES = ("SELECT kernel, enter_ns, dur_ns, device_start_ns - enter_ns, device_dur_ns, stream, grid_x "
+                "* "
+                "grid_y, block_x, shared_bytes, group_id FROM v_launch")
+
+    def test_a_new_export_has_it_all(self):
+        run = self.imported(nsys_made.program(self.folder / "a.sqlite", nsys_made.NEW), source="nsys")
+        epoch = nsys_made.EPOCH_NS
+        self.assertEqual(self.rows(self.LAUNCHES), [
+            ("void gemm<float>(float*)", epoch + 10_000, 1000, 5000, 9000, "0x7", 8, 128, 64, None),
+            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", epoch + 12_000, 1000, 13_000, 9000, "0xd", 8, 128,
+             64, 1)])
+        self.assertEqual(self.rows("SELECT api, kind, source, target, blocking, bytes, device_dur_ns FROM "
+                                   "v_copy"),
+                         [("cudaMemcpy_v3020", "h2d", "pageable", "device", 1, 4096, 6000)])
+        self.assertEqual(self.rows("SELECT a.base, a.kind, s.dur_ns, h.handle, s.flags FROM sync s JOIN api "
+                                   "a ON "
+                                   "a.id = s.api_id LEFT JOIN stream t ON t.id = s.stream_id LEFT JOIN "
+                                   "handle h "
+                                   "ON h.id = t.handle_id"),
+                         [("cudaStreamSynchronize", "sync", 16_000, 13, 0),
+                          ("cudaEventQuery", "query", 100, None, 0)])
+        self.assertEqual(self.rows("SELECT bytes, kind, flags FROM memory"), [(1 << 20, 4, 0), (None, 4, 2)])
+        self.assertEqual(self.rows("SELECT g.dur_ns, d.start_offset_ns, d.dur_ns FROM graph_launch g JOIN "
+                                   "graph_launch_device d USING (enter_ns)"), [(2000, 5000, 5000)])
+        self.assertEqual(self.rows("SELECT bytes FROM memset"), [(64,)])
+        self.assertEqual(self.rows(f"SELECT m.kind, n.text, m.enter_ns - {epoch}, m.dur_ns FROM marker m "
+                                   "JOIN "
+                                   "name n ON n.id = m.name_id"),
+                         [("push", "ProfilerStep#1", 500, None), ("range_start", "apart", 600, None),
+                          ("mark", "here", 700, None), ("push", "forward", 900, None),
+                          ("pop", "forward", 12_500, 11_600), ("pop", "ProfilerStep#1", 39_000, 38_500),
+                          ("range_end", "apart", 41_000, 40_400)])
+        self.assertEqual(self.rows("SELECT tid, name FROM thread"), [(4712, "python3")])
+        self.assertEqual(self.rows("SELECT host, pid, executable, level FROM rank", run),
+                         [("node7", 4711, "train.py", "nsys")])
+        self.assertEqual(self.rows("SELECT uuid, name, coverage FROM gpu", run), [("GPU-0", "Made GPU", 1.0)])
+        self.assertEqual(self.rows("SELECT unknown FROM v_ledger"), [(0,)])
+
+    def test_what_an_old_export_lacks_is_not_recorded(self):
+        run = self.imported(nsys_made.program(self.folder / "rank_3.sqlite", nsys_made.OLD), source="nsys")
+        self.assertEqual(self.rows(self.LAUNCHES), [
+            ("void gemm<float>(float*)", 10_000, 1000, 5000, 9000, "0x7", None, None, None, None),
+            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 12_000, 1000, 13_000, 9000, "0xd", None, None,
+             None, 1)])
+        self.assertEqual(self.rows("SELECT kind, source, target, bytes FROM v_copy"),
+                         [("h2d", None, None, 4096)])
+        self.assertEqual(self.rows("SELECT a.base, s.stream_id FROM sync s JOIN api a ON a.id = s.api_id"),
+                         [("cudaStreamSynchronize", None), ("cudaEventQuery", None)])
+        self.assertEqual(self.rows("SELECT bytes, flags FROM memory"), [(None, 0), (None, 0)])
+        # What the launch of the graph did is not told.
+        self.assertEqual(self.rows("SELECT count(*) FROM graph_launch"), [(0,)])
+        self.assertEqual(self.rows("SELECT value FROM meta WHERE key = 'calls_without_operation'"), [(2,)])
+        self.assertEqual(self.rows("SELECT value FROM meta WHERE key IN ('host', 'started_real_ns')"), [])
+        self.assertEqual(self.rows("SELECT rank, world_size FROM rank", run), [(3, None)])
+
+    def test_each_process_is_a_trace(self):
+        run = self.imported(nsys_made.program(self.folder / "two.sqlite", nsys_made.NEW, (4711, 4800)),
+                            source="nsys")
+        self.assertEqual(self.rows("SELECT r.pid, g.uuid FROM rank r JOIN gpu g USING (rank_id) ORDER BY "
+                                   "r.pid", run),
+                         [(4711, "GPU-0"), (4800, "GPU-1")])
+        for number in (0, 1):
+            self.assertEqual(self.rows("SELECT count(*) FROM launch", self.trace(number)), [(2,)])
+
+    def test_what_is_no_export_is_refused(self):
+        sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
+        self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",
+                                                  self.folder / "run.db", expect=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+#include "analysis/importer/api_kinds.h"
+
+#include <catch2/catch.hpp>
+
+using namespace gpushim::analysis;
+
+TEST_CASE("what a call does is told by its name, whatever its form", "[api_kinds]") {
+    CHECK(kind_of_api("cudaLaunchKernel").kind == "launch");
+    CHECK(kind_of_api("cudaLaunchKernel_v7000").kind == "launch");
+    CHECK(kind_of_api("cudaLaunchKernel_ptsz_v7000").kind == "launch");
+    CHECK(kind_of_api("cuMemcpyHtoDAsync_v2").kind == "copy");
+    CHECK(kind_of_api("cuStreamSynchronize_ptsz").kind == "sync");
+    CHECK(kind_of_api("cudaEventQuery_v3020").kind == "query");
+    CHECK(kind_of_api("cudaFuncGetAttributes").kind == "other");
+    CHECK(kind_of_api("").kind == "other");
+}
+
+TEST_CASE("forms that block are told from those that do not", "[api_kinds]") {
+    CHECK(kind_of_api("cudaMemcpy_v3020").trait == ApiTrait::blocking);
+    CHECK(kind_of_api("cudaMemcpyAsync_v3020").trait == ApiTrait::none);
+    CHECK(kind_of_api("cudaMallocHost").trait == ApiTrait::pinned_memory);
+    CHECK(kind_of_api("cudaMallocManaged").trait == ApiTrait::managed_memory);
+    CHECK(kind_of_api("cudaMalloc").trait == ApiTrait::device_memory);
+}
+
+TEST_CASE("only what says the form is left out of a name", "[api_kinds]") {
+    CHECK(base_of_api("cuMemAlloc_v2") == "cuMemAlloc");
+    CHECK(base_of_api("cuLaunchKernel_ptsz") == "cuLaunchKernel");
+    CHECK(base_of_api("my_function") == "my_function");
+    CHECK(base_of_api("a_v") == "a_v");
+    CHECK(base_of_api("_v2") == "_v2");
+}

@@ -1,0 +1,61 @@
+// Operations by start, from launches by enter.
+#include "analysis/run/device_order.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+#include <string>
+
+using namespace gpushim::analysis;
+
+namespace {
+
+void add(DeviceOrder& order, size_t stream, int64_t start_ns) {
+    order.add(stream, start_ns).start_ns = start_ns;
+}
+
+std::string before(DeviceOrder& order, int64_t until_ns) {
+    std::string text;
+    while (const DeviceOp* next = order.next(until_ns))
+        text += (text.empty() ? "" : " ") + std::to_string(next->start_ns);
+    return text;
+}
+
+}  // namespace
+
+//  stream 0    10   30      50
+//  stream 1      20    40
+TEST_CASE("streams are merged by start, up to what is certain", "[device_order]") {
+    DeviceOrder order(2);
+    for (const int64_t start : {10, 30, 50}) add(order, 0, start);
+    for (const int64_t start : {20, 40}) add(order, 1, start);
+    CHECK(before(order, 30) == "10 20");  // one that starts at 30 may still come
+    CHECK(before(order, 30) == "");
+    CHECK(before(order, 100) == "30 40 50");
+    add(order, 1, 60);
+    CHECK(before(order, 61) == "60");
+}
+
+TEST_CASE("one that starts before the one launched before it is put in its place", "[device_order]") {
+    DeviceOrder order(1);
+    for (const int64_t start : {50, 20, 60, 10, 55}) add(order, 0, start);
+    CHECK(before(order, 15) == "10");
+    CHECK(before(order, 100) == "20 50 55 60");
+}
+
+TEST_CASE("any order of any streams comes out by start", "[device_order][random]") {
+    std::mt19937_64 random(5);
+    const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+    DeviceOrder order(40);
+    int64_t given = 0, taken = 0, last_ns = 0;
+    const auto take = [&](const DeviceOp& next) {
+        REQUIRE(next.start_ns >= last_ns);
+        last_ns = next.start_ns;
+        ++taken;
+    };
+    for (int64_t t = 0; t < 20'000; ++t, ++given) {
+        add(order, static_cast<size_t>(below(40)), t + below(below(10) == 0 ? 5000 : 300));
+        while (const DeviceOp* next = below(2) == 0 ? order.next(t) : nullptr) take(*next);
+    }
+    while (const DeviceOp* next = order.next(INT64_MAX)) take(*next);
+    CHECK(taken == given);
+}

@@ -1,0 +1,83 @@
+// Calls as what they were to the thread that made them.
+#include "analysis/run/host_calls.h"
+
+#include "busy_scene.h"
+
+#include <catch2/catch.hpp>
+
+using namespace busy_scene;
+
+namespace {
+
+Call copy_of(OperationClass type, int64_t sides, bool blocking = false, bool completes = false) {
+    Call call = typed(launch(0, 10, 20), type);
+    call.detail = sides;
+    call.blocking = blocking;
+    call.completes = completes;
+    return call;
+}
+
+}  // namespace
+
+TEST_CASE("what a copy is to its thread depends on its memory and form", "[host_calls]") {
+    CHECK(what_of(copy_of(OperationClass::h2d, 1 + 8 * 4)) == What::staging);
+    CHECK(what_of(copy_of(OperationClass::h2d, 2 + 8 * 4)) == What::launch);
+    CHECK(what_of(copy_of(OperationClass::h2d, 2 + 8 * 4, true)) == What::staging);
+    CHECK(what_of(copy_of(OperationClass::h2d, kNotRecorded)) == What::launch);
+    CHECK(what_of(copy_of(OperationClass::d2h, 4 + 8 * 2)) == What::launch);
+    CHECK(what_of(copy_of(OperationClass::d2h, 4 + 8 * 1, false, true)) == What::sync);
+    CHECK(what_of(copy_of(OperationClass::d2h, 4 + 8 * 2, true)) == What::sync);
+    CHECK(what_of(copy_of(OperationClass::d2d, 4 + 8 * 4, true)) == What::launch);
+}
+
+TEST_CASE("what other calls are to their thread", "[host_calls]") {
+    const auto of = [](CallKind kind) { return what_of(other(kind, 0, kNoTarget, 10, 20)); };
+    CHECK(of(CallKind::operation) == What::launch);
+    CHECK(of(CallKind::sync) == What::sync);
+    CHECK(of(CallKind::record) == What::launch);
+    CHECK(of(CallKind::wait) == What::launch);
+    CHECK(of(CallKind::memory) == What::alloc_or_load);
+    CHECK(of(CallKind::load) == What::alloc_or_load);
+    CHECK(of(CallKind::collective) == What::comm);
+    CHECK(of(CallKind::other) == What::other_call);
+    CHECK_FALSE(of(CallKind::host_gap));
+    CHECK_FALSE(of(CallKind::gone));
+}
+
+TEST_CASE("each thread has a line, launches have their GPU, gaps what they were", "[host_calls]") {
+    const TraceFacts facts = facts_of(2, 1);
+    HostCalls host(facts);
+    host.take(launch(1, 10, 20, 1));
+    host.take(launch(0, 12, 22, 2));
+    Call gap = other(CallKind::host_gap, kNoLane, kNoTarget, 20, 50);
+    gap.detail = 10;
+    gap.runqueue_ns = 5;
+    gap.blocked_on = 1;
+    host.take(gap);
+    gap.thread_id = 2;
+    gap.detail = kNotRecorded;
+    host.take(gap);
+    const auto first = host.lines().at(1).pieces(10, 50);
+    REQUIRE(first.size() == 4);
+    CHECK(first[0].gpu == 1);
+    CHECK(first[1].what == What::blocked);
+    CHECK(first[1].blocked_on == 1);
+    CHECK(first[2].until_ns - first[2].from_ns == 5);  // ready
+    CHECK(first[3].until_ns - first[3].from_ns == 10);
+    const auto second = host.lines().at(2).pieces(12, 50);
+    REQUIRE(second.size() == 2);
+    CHECK(second[0].gpu == 0);
+    CHECK(second[1].what == What::unknown);
+}
+
+TEST_CASE("lines are bounded, even if nothing may be forgotten", "[host_calls]") {
+    const TraceFacts facts = facts_of(1, 1);
+    HostCalls host(facts);
+    int64_t t = 0;
+    for (int i = 0; i < (1 << 20) + 10; ++i, t += 1000) host.take(launch(0, t, t + 10));
+    host.forget_before(0, t);
+    CHECK(host.lines().at(1).size() <= 1 << 20);
+    CHECK(host.lines().at(1).size() > 1 << 18);
+    host.forget_before(t - 30'000, t);
+    CHECK(host.lines().at(1).size() == 50);  // 20 us more than it was told
+}

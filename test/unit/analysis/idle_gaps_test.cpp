@@ -1,0 +1,65 @@
+// The gaps of a GPU, by hand.
+#include "analysis/idle/gaps.h"
+
+#include <catch2/catch.hpp>
+#include <tuple>
+
+using namespace gpushim::analysis;
+
+namespace {
+
+constexpr int64_t kNone = -1;
+
+DeviceOperation op(int64_t start, int64_t end, int64_t launched) {
+    return {start, end, {1, launched, launched + 1}};
+}
+
+// From, until, launch of the next one.
+std::vector<std::tuple<int64_t, int64_t, int64_t>> of(const std::vector<Gap>& gaps) {
+    std::vector<std::tuple<int64_t, int64_t, int64_t>> result;
+    for (const Gap& gap : gaps)
+        result.emplace_back(gap.from_ns, gap.until_ns, gap.next ? gap.next->launch_enter_ns : kNone);
+    return result;
+}
+using All = std::vector<std::tuple<int64_t, int64_t, int64_t>>;
+
+}  // namespace
+
+//  window   |10                                           100|
+//  stream 1     20███30          50███████70  80█80
+//  stream 2  5█12     30██40        55█60                 98█████110
+TEST_CASE("gaps are what no stream covers", "[idle][gaps]") {
+    Gaps gaps(3, {10, 100});
+    gaps.add(op(5, 12, 1));
+    gaps.add(op(20, 30, 2));
+    gaps.add(op(30, 40, 3));
+    gaps.add(op(50, 70, 4));
+    gaps.add(op(55, 60, 5));
+    gaps.add(op(80, 80, 6));
+    gaps.add(op(98, 110, 7));
+    const std::vector<Gap> all = gaps.finish();
+    CHECK(of(all) == All{{12, 20, 2}, {40, 50, 4}, {70, 98, 7}});
+    CHECK(all[0].gpu == 3);
+    CHECK(gaps.invalid() == 1);
+}
+
+TEST_CASE("a gap at the window's start has a next, one at its end has none", "[idle][gaps]") {
+    Gaps gaps(0, {10, 100});
+    gaps.add(op(2, 8, 1));
+    gaps.add(op(20, 30, 2));
+    gaps.add(op(100, 120, 3));
+    CHECK(of(gaps.finish()) == All{{10, 20, 2}, {30, 100, kNone}});
+    CHECK(of(Gaps(0, {10, 100}).finish()) == All{{10, 100, kNone}});
+}
+
+TEST_CASE("of operations that start together the first launched is next", "[idle][gaps]") {
+    Gaps gaps(0, {0, 100});
+    gaps.add(op(20, 30, 7));
+    CHECK(gaps.take().empty());
+    gaps.add(op(20, 25, 4));
+    gaps.add(op(20, 22, 9));
+    CHECK(gaps.take().empty());
+    gaps.add(op(40, 50, 8));
+    CHECK(of(gaps.take()) == All{{0, 20, 4}});
+    CHECK(of(gaps.finish()) == All{{30, 40, 8}, {50, 100, kNone}});
+}

@@ -1,0 +1,107 @@
+// What a host thread did, from its calls and gap rows.
+#include "analysis/idle/host_line.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+using namespace gpushim::analysis;
+
+namespace {
+
+// A letter per nanosecond.
+std::string drawn(const HostLine& line, int64_t from, int64_t until) {
+    std::string result;
+    for (const HostPiece& piece : line.pieces(from, until)) {
+        CHECK(piece.from_ns == from + static_cast<int64_t>(result.size()));
+        result.append(static_cast<size_t>(piece.until_ns - piece.from_ns),
+                      "SHACLorqb?"[static_cast<size_t>(piece.what)]);
+    }
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("a line is its calls, and unknown between them", "[idle][host_line]") {
+    HostLine line;
+    CHECK(drawn(line, 0, 4) == "????");
+    line.add(HostCall{What::launch, 2, 5, 0});
+    line.add(HostCall{What::sync, 5, 8});
+    line.add(HostCall{What::staging, 10, 12});
+    line.add(HostCall{What::other_call, 12, 12});
+    CHECK(drawn(line, 0, 14) == "??LLLSSS??HH??");
+    CHECK(drawn(line, 4, 11) == "LSSS??H");
+    CHECK(drawn(line, 8, 10) == "??");
+    CHECK(line.pieces(5, 5).empty());
+}
+
+//  comm   0─────────────10
+//  in it    2┌alloc┐5 6┌L┐8 9┌sync────┐12
+TEST_CASE("a call inside another counts where it comes first in the rule", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostCall{What::comm, 0, 10});
+    line.add(HostCall{What::alloc_or_load, 2, 5});
+    line.add(HostGap{5, 6, 1});
+    line.add(HostCall{What::launch, 6, 8, 0});
+    line.add(HostCall{What::sync, 9, 12});
+    CHECK(drawn(line, 0, 13) == "CCAAACCCCSSS?");
+    CHECK(line.pieces(0, 2)[0].enter_ns == 0);
+    CHECK(line.size() == 4);
+}
+
+TEST_CASE("a gap row is laid out as blocked, ready, running", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostGap{0, 10, 4, 2, 7});
+    line.add(HostGap{10, 16, 2, 1, 8, true});
+    line.add(HostGap{16, 18, {}});
+    line.add(HostGap{18, 20, 5, 5});  // more than there is
+    line.add(HostGap{20, 23, 0, 9});
+    CHECK(drawn(line, 0, 23) == "bbbbqqrrrrrrbbbq??rrqqq");
+    CHECK(line.pieces(0, 1)[0].blocked_on == 7);
+    CHECK(line.pieces(9, 10)[0].blocked_on == kNotSampled);
+}
+
+//  L┐10  12┌other┐14  ─row─  20┌copy┐25
+TEST_CASE("around a time outside of calls are those that decide", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostCall{What::launch, 0, 10, 0});
+    line.add(HostCall{What::other_call, 12, 14});
+    line.add(HostGap{14, 20, 6});
+    line.add(HostCall{What::staging, 20, 25});
+    for (const int64_t t : {10, 13, 19}) {
+        const Stretch stretch = line.around(t);
+        REQUIRE((stretch.before && stretch.after));
+        CHECK(stretch.before->until_ns == 10);
+        CHECK(stretch.after->from_ns == 20);
+    }
+    CHECK_FALSE(line.around(25).after);
+    CHECK(line.around(25 + kLaunchLoopGapNs).before);
+    CHECK_FALSE(line.around(26 + kLaunchLoopGapNs).before);
+}
+
+TEST_CASE("a sync touches what it ends at", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostCall{What::sync, 10, 20});
+    CHECK(line.sync_at(10, 10));
+    CHECK(line.sync_at(20, 20));
+    CHECK_FALSE(line.sync_at(21, 21));
+    CHECK_FALSE(line.sync_at(9, 9));
+    CHECK(line.sync_at(8, 10));
+    CHECK(line.sync_at(0, 90));
+}
+
+TEST_CASE("a line that forgets stays small and says the same of what is left", "[idle][host_line]") {
+    HostLine line, whole;
+    size_t most = 0;
+    for (int64_t t = 0; t < 10'000'000; t += 1000) {
+        const HostCall call = {What::launch, t, t + 400, 0};
+        line.add(call);
+        whole.add(call);
+        line.forget_before(t);
+        most = std::max(most, line.size());
+        const Stretch stretch = line.around(t), expected = whole.around(t);
+        if (stretch.before->until_ns != expected.before->until_ns) FAIL(t);
+    }
+    CHECK(most < 25);
+    CHECK(whole.size() == 10'000);
+    CHECK(drawn(line, 9'999'390, 9'999'410) == drawn(whole, 9'999'390, 9'999'410));
+}

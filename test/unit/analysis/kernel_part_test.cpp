@@ -1,0 +1,134 @@
+// Kernels by name, worked out by hand.
+#include "analysis/run/own_parts.h"
+#include "made_facts.h"
+
+#include <catch2/catch.hpp>
+
+using namespace made;
+
+namespace {
+
+std::string row(const Written& written, const std::string& name, const std::string& columns,
+                int64_t gpu = kGpu) {
+    return written.ask("SELECT " + columns + " FROM kernel WHERE name = '" + name +
+                       "' AND gpu_id = " + std::to_string(gpu));
+}
+Call timed(int32_t lane, int64_t shape, int64_t enter_ns, int64_t start_ns, int64_t end_ns) {
+    return kernel(ran(launch(lane, enter_ns, enter_ns + 100), start_ns, end_ns), shape);
+}
+
+}  // namespace
+
+//  us        100       200    250  300       400       500
+//  stream 1   ███gemm███       ███gemm███                        sum 100 + 100 + 150, union 250
+//  stream 2        ███gemm████████ (150 to 300)
+TEST_CASE("kernels of one name that overlap count twice in the sum and once in the union", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t gemm = made.kernel("ampere_sgemm_128x64_tn");
+    Written written;
+    all_of(make_kernel_part(made.facts), made,
+           {timed(0, gemm, 0, 100'000, 200'000), timed(1, gemm, 1000, 150'000, 300'000),
+            timed(0, gemm, 2000, 250'000, 350'000)},
+           written);
+    const char* name = "ampere_sgemm_128x64_tn";
+    CHECK(row(written, name, "launches, graph_launches, timed, sum_ns, union_ns") == "3 0 3 350000 250000");
+    CHECK(row(written, name, "min_ns, max_ns, small, small_grid, invalid") == "100000 150000 0 - 0");
+    CHECK(row(written, name, "family, eligible, overlapped, alone, alone_ns") == "gemm 1 0 3 350000");
+    CHECK(row(written, name, "p50_ns, squares_ns2") == "100000 42500000000.0");
+}
+
+//  compute    ███a███   ████a█████   ██a██        100, 140, 100 us; the second beside the collective: tax 40
+//  comm                   ████c████
+TEST_CASE("the overlap tax is what kernels took beyond their median alone", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t a = made.kernel("a");
+    made.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+    Call nccl = timed(1, 1, 2000, 250'000, 330'000);
+    nccl.type = OperationClass::comm;
+    Written written;
+    all_of(make_kernel_part(made.facts), made,
+           {timed(0, a, 0, 0, 100'000), timed(0, a, 1000, 200'000, 340'000), nccl,
+            timed(0, a, 3000, 400'000, 500'000)},
+           written);
+    CHECK(row(written, "a", "overlapped, overlapped_ns, alone, alone_ns, alone_p50_ns, tax_ns") ==
+          "1 140000 2 200000 100000 40000");
+    CHECK(written.ask("SELECT comm_source, comm_operation, tax_ns FROM kernel WHERE name LIKE 'nccl%'") ==
+          "nccl all_reduce -");
+}
+
+TEST_CASE("communication that only a name tells of is communication", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t a = made.kernel("a");
+    const int64_t custom = made.kernel("void vllm::cross_device_reduce_1stage<__half, 2>(vllm::RankData*)");
+    Written written;
+    all_of(make_kernel_part(made.facts), made,
+           {timed(0, a, 0, 1000, 2000), timed(1, custom, 100, 1500, 2500)}, written);
+    CHECK(row(written, "a", "overlapped, alone_p50_ns, tax_ns") == "1 - -");
+}
+
+// 1,000 launches of a graph of 100 kernels: 100,000 executed.
+TEST_CASE("a graph's kernels count with each of its launches", "[kernel_part]") {
+    MadeFacts made;
+    made.kernel("a");
+    made.kernel("b");
+    made.facts.graphs[5] = {100, 0, 0, 0, {{0, 60}, {1, 30}}};  // 10 without a name
+    made.facts.graphs[6] = {-1, -1, -1, -1, {}};                // not recorded
+    std::vector<Call> calls = {of_kind(launch(0, 1, 2), OperationClass::graph, -1, 6),
+                               kernel(launch(0, 3, 4), 0)};
+    for (int64_t i = 0; i < 1000; ++i)
+        calls.push_back(of_kind(launch(0, 10 + i, 11 + i), OperationClass::graph, -1, 5));
+    Written written;
+    all_of(make_kernel_part(made.facts), made, calls, written);
+    CHECK(written.ask("SELECT sum(graph_launches), sum(launches) FROM kernel") == "100000 1");
+    CHECK(row(written, "a", "launches, graph_launches, timed, min_ns, p50_ns") == "1 60000 0 - -");
+    CHECK(row(written, "(name not known)", "graph_launches") == "10000");
+}
+
+TEST_CASE("kernels are small below twice the launch latency", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t a = made.kernel("a");
+    Written written;
+    all_of(make_kernel_part(made.facts), made,
+           {timed(0, a, 0, 0, 15'999), timed(0, a, 100, 20'000, 36'000), timed(0, a, 200, 50'000, 50'000)},
+           written);
+    CHECK(row(written, "a", "timed, small, invalid") == "2 1 1");
+    Call comm = timed(0, a, 0, 0, 1000);
+    comm.type = OperationClass::comm;
+    Written collective;
+    all_of(make_kernel_part(made.facts), made, {comm}, collective);
+    CHECK(row(collective, "a", "timed, small") == "1 0");
+}
+
+//  piece 1  |──████a███|██    a of the first piece runs on: given again in the second, counted once
+//  comm               |  (in piece 2) ██████ beside a's end
+TEST_CASE("a kernel that runs on into the next piece counts once", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t a = made.kernel("a");
+    auto part = make_kernel_part(made.facts);
+    const Call on = timed(0, a, 0, 1000, 5000), next = timed(1, a, 4500, 4600, 4700);
+    give(*part, piece(1, 0, 4000), {}, {on});
+    give(*part, piece(1, 4000, 9000), {on}, {next});
+    Written written;
+    part->finish(written.run());
+    CHECK(row(written, "a", "timed, sum_ns") == "2 4100");
+}
+
+TEST_CASE("launches of the whole run come from the totals, also of names that no row has", "[kernel_part]") {
+    MadeFacts made(2, 1);
+    made.kernel("a");
+    made.made.run("INSERT INTO name VALUES (1, 'a', NULL), (2, '_Z4gonev', 'gone()')");
+    made.made.run("INSERT INTO graph_kernel VALUES (5, 1, 3)");
+    made.facts.graphs[5] = {3, 0, 0, 0, {{0, 3}}};
+    made.total("kind, stream_id, name_id", "'launch', 1, 1", 500);
+    made.total("kind, stream_id, name_id", "'launch', 2, 1", 20);
+    made.total("kind, stream_id, name_id", "'launch', 2, 2", 30);
+    made.total("kind, stream_id, graph_id", "'graph_launch', 2, 5", 7);
+    made.total("kind", "'launch'", 2);  // nothing is told of them any more
+    Written written;
+    all_of(make_kernel_part(made.facts), made,
+           {kernel(launch(0, 1, 2), 0), of_kind(launch(1, 3, 4), OperationClass::graph, -1, 5)}, written);
+    CHECK(row(written, "a", "launches, graph_launches") == "500 0");
+    CHECK(row(written, "a", "launches, graph_launches", kGpu + 1) == "20 21");
+    CHECK(row(written, "gone()", "launches, family", kGpu + 1) == "30 other");
+    CHECK(row(written, "(other)", "launches", -1) == "2");
+}

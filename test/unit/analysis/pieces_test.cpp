@@ -1,0 +1,53 @@
+// Windows cut into pieces, where steps begin.
+#include "analysis/metric/pieces.h"
+
+#include <catch2/catch.hpp>
+
+using namespace gpushim::analysis;
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+Window window(int64_t from_ns, int64_t until_ns, int64_t operations = 10, int64_t device = 0) {
+    return {from_ns, until_ns - from_ns, until_ns - from_ns, device, {}, operations, operations, 0, 0};
+}
+
+Intervals hosts(const std::vector<Window>& windows, const std::vector<int64_t>& cuts) {
+    Intervals all;
+    for (const PlannedPiece& piece : pieces_of(windows, {0}, cuts)) all.push_back(piece.host);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a window is a piece; one that is apart from others ends where it ends", "[pieces]") {
+    CHECK(hosts({window(0, 100), window(200, 300)}, {}) == Intervals{{0, 100}, {200, 300}});
+    CHECK(hosts({window(0, 100), window(5000, 5100)}, {30, 70, 110}) == Intervals{{0, 100}, {5000, 5100}});
+}
+
+//  windows  0────────100────────200────────300
+//  cuts         40  80  120   180     240
+TEST_CASE("windows that follow each other are parted where a step begins", "[pieces]") {
+    const std::vector<Window> windows = {window(0, 100), window(100, 200), window(200, 300)};
+    CHECK(hosts(windows, {40, 80, 120, 180, 240}) == Intervals{{0, 120}, {120, 240}, {240, 300}});
+    CHECK(hosts(windows, {}) == Intervals{{0, 100}, {100, 200}, {200, 300}});
+    // One in which no step begins belongs to the piece before it.
+    CHECK(hosts(windows, {40, 250}) == Intervals{{0, 250}, {250, 300}});
+}
+
+TEST_CASE("long windows are parted, and those with many operations", "[pieces]") {
+    CHECK(hosts({window(0, 30 * kSecond)}, {}) ==
+          Intervals{{0, 10 * kSecond}, {10 * kSecond, 20 * kSecond}, {20 * kSecond, 30 * kSecond}});
+    CHECK(hosts({window(0, 1000, 800'000)}, {}) == Intervals{{0, 500}, {500, 1000}});
+    CHECK(hosts({window(0, 1000, 800'000)}, {450, 620, 900}) == Intervals{{0, 620}, {620, 1000}});
+}
+
+TEST_CASE("a device without a row had nothing to do", "[pieces]") {
+    const std::vector<Window> windows = {window(0, 100, 10, 1)};
+    const auto pieces = pieces_of(windows, {0, 1}, {});
+    REQUIRE(pieces.size() == 1);
+    REQUIRE(pieces[0].windows.size() == 2);
+    CHECK(pieces[0].windows[0].operations == 0);
+    CHECK(pieces[0].windows[1].operations == 10);
+}

@@ -1,0 +1,357 @@
+// From a run database that is made by hand to the words and figures of the report.
+#include <catch2/catch.hpp>
+
+#include "analysis/idle/cause.h"
+#include "made_run.h"
+
+using namespace made;
+using Catch::Contains;
+
+namespace {
+
+Report report_of(const MadeRun& made, const ReportOptions& options = {}) {
+    const Database run = made.open();
+    return write_report({run, nullptr, options});
+}
+
+}  // namespace
+
+TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
+    const MadeRun made;
+    ReportOptions options;
+    options.samples_per_step = 64;
+    options.price_per_gpu_hour = 2.50;
+    options.bandwidth_bytes_per_s = 200e9;
+    const std::string text = text_of(report_of(made, options));
+    for (
+        const char* said : {
+            "events  333,812 produced = 333,812 recorded + 0 recovered + 0 dropped + 0 unfinished; unknown 0",
+            "2 of 2 ranks   2 x Simulated GPU   SIMULATED: these are not GPU times",
+            "device times by events: 4 windows, 14.2 % of the run, 100.0 % of their operations",
+            "clock ±800 ns; latency of a launch 8.00 us",
+            "own cost 0.40 % of the busiest thread's time (budget 1.0 %)",
+            "STEP       20.0 ms median, 21.3 ms p95   50 steps/s   3,200 samples/s",
+            "steps 21-400 (380; 20 left out; anchor sgd_step, 0.99)",
+            "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
+            "largest cause input_cpu 4.80 ms; 0.60 ms in gaps that a wait of the host made",
+            "5.2 of 15.2 GPU-seconds; 16.3 GPU-hours or $40.80 a day at this rate",
+            "LAUNCH     412/step, call 4.10 us, latency on an empty queue 8.00 us (p95 8.90 us), 184 kernels "
+            "under 16.0 us",
+            "stream 14  h2d 19.3 MB/step, pageable, blocking, 3.20 ms at 6.03 GB/s (pinned here: 25.0 GB/s)",
+            "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: read by the host",
+            "ALLREDUCE  46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls",
+            "expected 234 us at 200 GB/s (given), measured 254 us (1.09x)",
+            "SKEW       rank 1 does 1.20 ms more own work in 57 of 57 timed steps (p < 1e-9); cause: compute",
+        }) {
+        INFO(text);
+        CHECK_THAT(text, Contains(said));
+    }
+    CHECK_THAT(text,
+               Contains("fp16/bf16 0 %; GEMM/conv 71 % of kernel time, tensor cores 0 % of it (by name; 6 % "
+                        "unknown)"));
+    CHECK_THAT(text, Contains("MEMORY     peak 858 MiB of 14.9 GiB"));
+}
+
+TEST_CASE("GPUs are shown with what is lost, the worst first", "[report]") {
+    const MadeRun made;
+    const Report report = report_of(made);
+    std::vector<std::string> rows;
+    for (const std::string& line : report.lines)
+        if (line.starts_with("  rank ")) rows.push_back(line);
+    REQUIRE(rows.size() >= 2);
+    CHECK_THAT(rows[0], Contains("rank 0  12.0 ms  60.0 %    1.20 ms  6.0 %  6.80 ms  34.0 % ±0.6"));
+    CHECK_THAT(rows[1], Contains("rank 1  13.2 ms  66.0 %"));
+    CHECK_THAT(rows[0], Contains("62.0 % ±2.0"));
+    CHECK_THAT(rows[0], Contains("57 steps"));
+}
+
+TEST_CASE("the JSON has every key that is promised", "[report]") {
+    const MadeRun made;
+    const Report report = report_of(made);
+    const char* const kPaths[] = {
+        "schema",
+        "ledger.produced",
+        "ledger.recorded",
+        "ledger.dropped",
+        "ledger.recovered",
+        "ledger.unfinished",
+        "ledger.unknown",
+        "ledger.unknown_abi",
+        "ledger.traces",
+        "ledger.ranks_seen",
+        "ledger.ranks_expected",
+        "trust.level",
+        "trust.coverage",
+        "trust.timed_share",
+        "trust.windows",
+        "trust.clock_error_ns",
+        "trust.own_cost_share",
+        "trust.budget",
+        "steps.count",
+        "steps.first",
+        "steps.last",
+        "steps.left_out",
+        "steps.median_ns",
+        "steps.p95_ns",
+        "steps.anchor",
+        "steps.confidence",
+        "phases[0].name",
+        "phases[0].ns_per_step",
+        "phases[0].confidence",
+        "gpus[0].rank",
+        "gpus[0].gpu",
+        "gpus[0].name",
+        "gpus[0].simulated",
+        "gpus[0].window_ns",
+        "gpus[0].busy_share",
+        "gpus[0].busy_share_low",
+        "gpus[0].busy_share_high",
+        "gpus[0].productive_share",
+        "gpus[0].waiting_for_peer_share",
+        "gpus[0].idle_share",
+        "gpus[0].idle_ns",
+        "gpus[0].idle_by_cause_ns",
+        "gpus[0].compute_share",
+        "gpus[0].copy_share",
+        "gpus[0].comm_share",
+        "gpus[0].exposed_comm_ns",
+        "gpus[0].overlap_share",
+        "gpus[0].memory_peak_bytes",
+        "gpus[0].memory_total_bytes",
+        "streams[0].rank",
+        "streams[0].stream",
+        "streams[0].role",
+        "streams[0].busy_ns",
+        "streams[0].launches",
+        "streams[0].copies",
+        "streams[0].bytes",
+        "launch[0].rank",
+        "launch[0].stream",
+        "launch[0].count",
+        "launch[0].api_p50_ns",
+        "launch[0].latency_p50_ns",
+        "launch[0].latency_p95_ns",
+        "launch[0].small_kernel_count",
+        "launch[0].runway_p5_ns",
+        "copies[0].rank",
+        "copies[0].stream",
+        "copies[0].kind",
+        "copies[0].count",
+        "copies[0].bytes",
+        "copies[0].pageable_share",
+        "copies[0].blocking_share",
+        "copies[0].achieved_bytes_per_s",
+        "copies[0].per_step",
+        "kernels[0].name",
+        "kernels[0].count",
+        "kernels[0].sum_ns",
+        "kernels[0].union_ns",
+        "kernels[0].share",
+        "kernels[0].precision",
+        "kernels[0].tensor_core",
+        "collectives[0].comm",
+        "collectives[0].op",
+        "collectives[0].dtype",
+        "collectives[0].bytes",
+        "collectives[0].ranks",
+        "collectives[0].count",
+        "collectives[0].transfer_p50_ns",
+        "collectives[0].wait_p50_ns",
+        "collectives[0].algbw_bytes_per_s",
+        "collectives[0].busbw_bytes_per_s",
+        "collectives[0].expected_simple_ns",
+        "collectives[0].expected_ring_ns",
+        "collectives[0].bandwidth_bytes_per_s",
+        "collectives[0].bandwidth_source",
+        "allreduce_check.params",
+        "allreduce_check.params_implied",
+        "allreduce_check.bytes_per_step",
+        "allreduce_check.calls_per_step",
+        "allreduce_check.ratio_to_params",
+        "allreduce_check.expected_ns",
+        "allreduce_check.measured_ns",
+        "skew.spread_p50_ns",
+        "skew.clock_error_ns",
+        "skew.straggler.rank",
+        "skew.straggler.time_saved_per_step_ns",
+        "skew.straggler.p_value",
+        "skew.straggler.cause",
+        "skew.stagger_p50_ns",
+        "skew.sequential_index",
+        "skew.imbalance",
+    };
+    for (const char* path : kPaths) {
+        INFO(path);
+        CHECK(asked(report, "SELECT json_type(?1, '$." + std::string(path) + "')") != "");
+        CHECK(value(report, path) != "");
+    }
+    CHECK(unexplained(report) == "");
+    CHECK_THAT(value(report, "steps.why"), Contains("how many samples"));
+}
+
+TEST_CASE("busy and idle are one, and the causes are the idle time", "[report]") {
+    const MadeRun made;
+    const Report report = report_of(made);
+    CHECK(value(report, "gpus[0].window_ns") == "1140000000");
+    CHECK(value(report, "gpus[0].idle_ns") == std::to_string(6'800'000 * kTimed));
+    CHECK(asked(report,
+                "SELECT sum(c.value) = json_extract(?1, '$.gpus[0].idle_ns')"
+                " FROM json_each(?1, '$.gpus[0].idle_by_cause_ns') c") == "1");
+    CHECK(
+        asked(report,
+              "SELECT abs(json_extract(?1, '$.gpus[0].busy_share') + json_extract(?1, '$.gpus[0].idle_share')"
+              " - 1) < 1e-12") == "1");
+    // The steps' own 0.66 ± 0.006, and what is known of the whole run, from 0.60 on.
+    CHECK(std::stod(value(report, "gpus[0].busy_share")) == Approx(0.66));
+    CHECK(std::stod(value(report, "gpus[0].busy_share_low")) == Approx(0.60));
+    CHECK(std::stod(value(report, "gpus[0].busy_share_high")) == Approx(0.666));
+    CHECK(std::stod(value(report, "gpus[0].run_busy_share")) == Approx(0.62));
+    CHECK(std::stod(value(report, "gpus[0].overlap_share")) == Approx(0));
+    CHECK(std::stod(value(report, "gpus[0].comm_share")) == Approx((0.254 + 1.2) / 20));
+    CHECK(value(report, "gpus[0].sampled") == "1");
+}
+
+TEST_CASE("without steps it is answered of the run", "[report]") {
+    RunShape shape;
+    shape.steps = false;
+    const MadeRun made(shape);
+    const Report report = report_of(made);
+    const std::string text = text_of(report);
+    INFO(text);
+    CHECK_THAT(
+        text,
+        Contains("STEP       no steps found; all that follows is of the run\n           nothing recurs"));
+    CHECK_THAT(text, Contains("IDLE       input 24.00 + launch 6.00 + sync 3.00 + host 1.00 = 34.00 %"));
+    CHECK_THAT(text, Contains("LAUNCH     164,800 in all"));
+    CHECK(value(report, "gpus[0].basis") == "slices");
+    CHECK(value(report, "steps.count") == "0");
+    CHECK(value(report, "steps.median_ns") == "");
+    CHECK_THAT(value(report, "steps.why"), Contains("nothing recurs"));
+    CHECK(unexplained(report) == "");
+}
+
+TEST_CASE("without device times there are bounds, and nothing is 0 that is not known", "[report]") {
+    RunShape shape;
+    shape.device_times = false;
+    const MadeRun made(shape);
+    const Report report = report_of(made);
+    const std::string text = text_of(report);
+    INFO(text);
+    CHECK_THAT(text, Contains("host times only. How long the GPU worked is not recorded"));
+    CHECK_THAT(text, Contains("at most 79.2 %"));
+    CHECK_THAT(text, Contains("not known of rank 0: device times are not recorded"));
+    CHECK_THAT(text, !Contains("IDLE"));
+    CHECK_THAT(text, Contains("latency is not recorded"));
+    CHECK_THAT(text, Contains("how long is not recorded"));
+    CHECK_THAT(text, Contains("STEP       20.0 ms median"));  // steps are the host's
+    CHECK(asked(report, "SELECT json_type(?1, '$.gpus[0].busy_share')") == "null");
+    CHECK(asked(report, "SELECT json_type(?1, '$.gpus[0].idle_by_cause_ns')") == "null");
+    CHECK(asked(report, "SELECT json_type(?1, '$.kernels[0].sum_ns')") == "null");
+    CHECK(asked(report, "SELECT json_type(?1, '$.copies[0].achieved_bytes_per_s')") == "null");
+    CHECK(asked(report, "SELECT json_type(?1, '$.launch[0].latency_p50_ns')") == "null");
+    CHECK(asked(report, "SELECT json_type(?1, '$.skew.straggler')") == "null");
+    CHECK(std::stod(value(report, "gpus[0].busy_share_high")) == Approx(0.792));
+    CHECK(std::stod(value(report, "gpus[0].idle_share_low")) == Approx(0.208));
+    CHECK(unexplained(report) == "");
+}
+
+TEST_CASE("what is timed in no whole step is better than nothing", "[report]") {
+    RunShape shape;
+    shape.whole_steps = false;
+    const MadeRun made(shape);
+    const Report report = report_of(made);
+    CHECK(value(report, "gpus[0].basis") == "spans");
+    CHECK(std::stod(value(report, "gpus[0].idle_share")) == Approx(0.34));
+    CHECK_THAT(text_of(report), Contains("= 34.00 %"));
+}
+
+TEST_CASE("one GPU alone: nothing of others, and it says why", "[report]") {
+    RunShape shape;
+    shape.ranks = 1;
+    shape.collectives = false;
+    const MadeRun made(shape);
+    const Report report = report_of(made);
+    const std::string text = text_of(report);
+    INFO(text);
+    CHECK_THAT(text, Contains("1 of 1 rank "));
+    CHECK_THAT(text, !Contains("SKEW") && !Contains("ALLREDUCE") && !Contains("COLLECTIVES"));
+    CHECK(value(report, "gpus[0].exposed_comm_ns") == "0");
+    CHECK_THAT(value(report, "gpus[0].why"), Contains("no communication ran"));
+    CHECK_THAT(value(report, "skew.why"), Contains("one GPU"));
+    CHECK_THAT(value(report, "allreduce_check.why"), Contains("no collectives were recorded"));
+    CHECK(unexplained(report) == "");
+}
+
+TEST_CASE("a range of steps is inclusive at both ends", "[report]") {
+    const MadeRun made;
+    ReportOptions options;
+    options.from_step = 31;
+    options.to_step = 40;
+    const Report report = report_of(made, options);
+    CHECK(value(report, "steps.count") == "10");
+    CHECK(value(report, "steps.first") == "31");
+    CHECK(value(report, "steps.last") == "40");
+    CHECK(value(report, "gpus[0].steps") == "10");
+    CHECK(value(report, "gpus[0].idle_ns") == "68000000");
+    CHECK_THAT(text_of(report), Contains("are of the whole run"));
+    options.from_step = 300;  // none of these is timed
+    options.to_step = {};
+    const Report later = report_of(made, options);
+    CHECK(value(later, "gpus[0].idle_ns") == "");
+    CHECK_THAT(value(later, "gpus[0].why"), Contains("none of these steps was timed as a whole"));
+    CHECK(unexplained(later) == "");
+}
+
+TEST_CASE("what the person says wins over what the run was analysed with", "[report]") {
+    const MadeRun made;
+    ReportOptions options;
+    options.params = 5'844'756;
+    options.bandwidth_bytes_per_s = 100e9;
+    const Report report = report_of(made, options);
+    CHECK(std::stod(value(report, "allreduce_check.ratio_to_params")) == Approx(2));
+    CHECK(value(report, "allreduce_check.expected_ns") == "467580");
+    CHECK(value(report, "collectives[0].expected_simple_ns") == "233790");
+    CHECK(value(report, "collectives[0].bandwidth_source") == "given");
+    CHECK(value(report, "allreduce_check.params") == "5844756");
+    const Report as_analysed = report_of(made);
+    CHECK(value(as_analysed, "collectives[0].bandwidth_source") == "measured");
+    CHECK(value(as_analysed, "allreduce_check.params") == "11689512");
+}
+
+TEST_CASE("redacted, no name is left, and the same name has the same hash", "[report]") {
+    const MadeRun made;
+    ReportOptions options;
+    options.redact = true;
+    const Report report = report_of(made, options), again = report_of(made, options);
+    const std::string all = text_of(report) + report.json.text();
+    for (const char* name : {"secret", kGemm, "sgd_step"}) CHECK_THAT(all, !Contains(name));
+    CHECK_THAT(all, Contains("kernel-") && Contains("host-") && Contains("program-"));
+    CHECK(all == text_of(again) + again.json.text());
+    CHECK_THAT(text_of(report_of(made)), Contains(kGemm) && Contains("secret_train.py"));
+}
+
+TEST_CASE("64 ranks fit on a screen or two, the worst first", "[report]") {
+    for (const int ranks : {1, 2, 64}) {
+        RunShape shape;
+        shape.ranks = ranks;
+        const MadeRun made(shape);
+        const Report report = report_of(made);
+        CHECK(report.lines.size() <= 45);  // and some for what only traces say
+        if (ranks == 64) CHECK_THAT(text_of(report), Contains("… and 56 more: --json has them all"));
+        CHECK(asked(report, "SELECT json_array_length(?1, '$.gpus')") == std::to_string(ranks));
+    }
+}
+
+TEST_CASE("causes in SQL are those of the code, in the same groups", "[report]") {
+    const MadeRun made;
+    const Database run = made.open();
+    for (const CauseRow& row : kCauses) {
+        Query one = run.prepare("SELECT cause_group FROM idle_cause WHERE cause = ?1");
+        one.bind(1, std::string(row.name));
+        REQUIRE(one.step());
+        CHECK(one.text(0) == name_of(row.group));
+    }
+    Query count = run.prepare("SELECT count(*) FROM idle_cause");
+    count.step();
+    CHECK(count.number(0) == static_cast<int64_t>(std::size(kCauses)));
+}

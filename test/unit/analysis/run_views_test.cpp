@@ -1,0 +1,166 @@
+// The run's views of kernels and copies, and other tools' breakdowns, from rows that are put in by hand.
+#include "made_facts.h"
+
+#include <catch2/catch.hpp>
+
+using namespace made;
+
+namespace {
+
+struct Run : Written {
+    Run() {
+        insert("INSERT INTO rank (rank_id, rank) VALUES (7, 3)");
+        insert("INSERT INTO gpu (gpu_id, rank_id, uuid, timed_share) VALUES (20, 7, 'GPU-0', 1.0)");
+    }
+    void also(const std::string& sql) { insert("INSERT INTO " + sql); }
+};
+
+}  // namespace
+
+// Of a: 100, 200, 300 ns; of b: 400.
+TEST_CASE("nsys' kernel summary: shares, averages, spread of a sample", "[run_views]") {
+    Run run;
+    run.also(
+        "kernel (gpu_id, name, launches, graph_launches, timed, sum_ns, union_ns, small, min_ns, max_ns,"
+        " p50_ns, squares_ns2) VALUES (20, 'a', 5, 10, 3, 600, 500, 1, 100, 300, 200, 140000.0),"
+        " (20, 'b', 1, 0, 1, 400, 400, 0, 400, 400, 400, 160000.0), (20, 'c', 9, 0, 0, 0, 0, 0, NULL,"
+        " NULL, NULL, NULL)");
+    run.finish();
+    CHECK(run.ask("SELECT * FROM compat_nsys_kern_sum") == "60.0 600 3 200.0 200.0 100 300 100.0 a");
+    CHECK(run.ask("SELECT * FROM compat_nsys_kern_sum WHERE Name = 'b'") ==
+          "40.0 400 1 400.0 400.0 400 400 0.0 b");
+    CHECK(run.ask("SELECT count(*) FROM compat_nsys_kern_sum") == "2");
+    CHECK(run.ask("SELECT rank, gpu, executed, mean_ns, share, small_share FROM v_kernel WHERE name = 'a'") ==
+          "3 GPU-0 15 200.0 0.6 0.333333333333333");
+    CHECK(run.ask("SELECT executed, mean_ns, share, small_share FROM v_kernel WHERE name = 'c'") ==
+          "9 - 0.0 -");
+}
+
+// 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.
+TEST_CASE("nsys' summary of calls", "[run_views]") {
+    Run run;
+    run.also(
+        "api_stat VALUES (7, 'cuMemcpy', 3, 1162276, 334351, 491302, 3, 1162276, 466483290534.0, 336623),"
+        " (8, 'cuInit', 1, 1162276, 1162276, 1162276, 0, 0, 0, NULL)");
+    run.finish();
+    CHECK(run.ask("SELECT \"Time (%)\", \"Total Time (ns)\", \"Num Calls\", round(\"Avg (ns)\", 1),"
+                  " \"Med (ns)\", \"Min (ns)\", \"Max (ns)\", round(\"StdDev (ns)\", 1), \"Name\""
+                  " FROM compat_nsys_api_sum WHERE Name = 'cuMemcpy'") ==
+          "50.0 1162276 3 387425.3 336623.0 334351 491302 89967.0 cuMemcpy");
+    CHECK(run.ask("SELECT \"Med (ns)\", \"StdDev (ns)\" FROM compat_nsys_api_sum WHERE Name = 'cuInit'") ==
+          "- -");
+}
+
+// h2d: two of 4 MB, one of 1 MB, in two rows; memset of which rows are gone.
+TEST_CASE("nsys' summary of sizes", "[run_views]") {
+    Run run;
+    const std::string columns =
+        "copy_stat (gpu_id, stream_id, kind, source, target, blocking, position, bytes_each, count, bytes,"
+        " min_bytes, max_bytes, squares_bytes2, timed, sum_ns, timed_bytes, best_bytes_per_s) VALUES ";
+    run.also(columns +
+             "(20, 1, 'h2d', 'pinned', 'device', 0, 0, 4194304, 2, 8000000, 4000000, 4000000, 3.2e13,"
+             " 2, 2000000, 8000000, 5e9),"
+             " (20, 1, 'h2d', 'pinned', 'device', 0, 1, 1048576, 1, 1000000, 1000000, 1000000, 1e12,"
+             " 1, 1000000, 1000000, 1e9)");
+    run.also("memset_stat VALUES (20, 1, 4, 8000000, NULL, NULL, NULL, 0, 0)");
+    run.finish();
+    CHECK(run.ask("SELECT \"Total (MB)\", \"Count\", \"Avg (MB)\", \"Med (MB)\", \"Min (MB)\", \"Max (MB)\","
+                  " round(\"StdDev (MB)\", 3) FROM compat_nsys_mem_size_sum"
+                  " WHERE Operation = '[CUDA memcpy Host-to-Device]'") == "9.0 3 3.0 4.0 1.0 4.0 1.732");
+    CHECK(run.ask(
+              "SELECT \"Total (MB)\", \"Count\", \"Med (MB)\", \"StdDev (MB)\" FROM compat_nsys_mem_size_sum"
+              " WHERE Operation = '[CUDA memset]'") == "8.0 4 - -");
+    CHECK(run.ask("SELECT achieved_bytes_per_s, best_seen_bytes_per_s FROM v_copy_stat WHERE position = 1") ==
+          "1000000000.0 5000000000.0");
+}
+
+TEST_CASE("RPD's top and busy", "[run_views]") {
+    Run run;
+    run.also("gpu (gpu_id, rank_id, uuid, timed_share) VALUES (21, 7, 'GPU-1', 1.0)");
+    run.also(
+        "kernel (gpu_id, name, timed, sum_ns) VALUES (20, 'a', 2, 60000), (21, 'a', 1, 9000),"
+        " (20, 'b', 0, 0)");
+    run.also(
+        "copy_stat (gpu_id, stream_id, kind, source, target, blocking, position, bytes_each, timed, sum_ns)"
+        " VALUES (20, 1, 'h2d', '', '', 0, 0, 8, 3, 31000)");
+    run.also(
+        "stream_stat (gpu_id, stream_id, busy_ns, first_ns, last_ns) VALUES (20, 1, 60000, 1000, 51000),"
+        " (20, 2, 31000, 5000, 40000), (21, 3, 9000, 11000, 20000)");
+    run.also("activity VALUES (20, 0, 0, 70000), (20, 0, 1, 40000)");  // known before and behind, too
+    run.finish();
+    CHECK(run.ask("SELECT * FROM compat_rpd_top") == "a 3 69 23 69.0");
+    CHECK(run.ask("SELECT * FROM compat_rpd_top WHERE Name = 'CopyHostToDevice'") ==
+          "CopyHostToDevice 3 31 10 31.0");
+    CHECK(run.ask("SELECT count(*) FROM compat_rpd_top") == "2");
+    CHECK(run.ask("SELECT * FROM compat_rpd_busy") ==
+          "20 91 50 1.82");  // more than all of the time: RPD's way
+    CHECK(run.ask("SELECT Busy FROM compat_rpd_busy WHERE gpuId = 21") == "0.18");
+}
+
+TEST_CASE("RPD's busy of a sampled run is of its windows", "[run_views]") {
+    Run run;
+    run.also("activity VALUES (20, -1, 0, 60000), (20, -1, 1, 40000)");
+    run.also("stream_stat (gpu_id, stream_id, busy_ns, first_ns, last_ns) VALUES (20, 1, 40000, 0, 1000000)");
+    run.finish();
+    CHECK(run.ask("SELECT * FROM compat_rpd_busy") == "20 40 100 0.4");
+}
+
+// A step of 1000: kernels 300, of them 100 beside a collective; d2h 40; p2p 30; a collective alone 50 and 20
+// of wait; h2d 60; memset 25; idle 475.
+TEST_CASE("TensorFlow's and PyTorch's breakdown of a step are the step", "[run_views]") {
+    Run run;
+    run.also(
+        "activity VALUES (20, 0, 1, 200), (20, 0, 3, 100), (20, 0, 16, 40), (20, 0, 64, 30), (20, 0, 2, 50),"
+        " (20, 0, 4, 20), (20, 0, 8, 60), (20, 0, 128, 25), (20, 0, 0, 475), (20, -1, 0, 5000)");
+    run.also(
+        "gap (gpu_id, step, cause, blocked_on, ns) VALUES (20, 0, 'input_wait', 'read', 100),"
+        " (20, 0, 'input_wait', '', 10), (20, 0, 'copy_staging', '', 5), (20, 0, 'launch_bound', '', 70),"
+        " (20, 0, 'kernel_gap', '', 30), (20, 0, 'sync', '', 60), (20, 0, 'alloc_or_load', '', 50),"
+        " (20, 0, 'host_cpu', '', 90), (20, 0, 'wait_other_gpu', '', 20), (20, 0, 'tail', '', 40)");
+    run.finish();
+    CHECK(
+        run.ask("SELECT rank, gpu, step, device_compute_ns, device_to_device_ns,"
+                " device_collective_communication_ns, host_compute_ns, kernel_launch_ns, input_ns, output_ns,"
+                " compilation_ns, all_others_ns, step_ns FROM compat_tf_step") ==
+        "3 GPU-0 0 325 50 70 90 100 175 40 50 100 1000");
+    CHECK(run.ask("SELECT kernel_ns, memcpy_ns, memset_ns, communication_ns, runtime_ns, dataloader_ns,"
+                  " cpu_exec_ns, other_ns, step_ns FROM compat_torch_step") ==
+          "300 130 25 70 185 110 90 90 1000");
+    CHECK(run.ask("SELECT count(*) FROM compat_torch_step") == "1");
+}
+
+// Step 0: calls 300 and 150 between them, kernels 400 of 1000; step 1: kernels 450.
+TEST_CASE("a step is launch bound if launching takes longer than the kernels", "[run_views]") {
+    Run run;
+    run.also(
+        "activity VALUES (20, 0, 1, 250), (20, 0, 3, 100), (20, 0, 4, 20), (20, 0, 256, 30), (20, 0, 8, 100),"
+        " (20, 0, 0, 500), (20, 1, 1, 450), (20, 1, 0, 550)");
+    run.also("gpu_step (gpu_id, step, api_ns, between_ns) VALUES (20, 0, 300, 150), (20, 1, 300, 150)");
+    run.finish();
+    CHECK(run.ask("SELECT rank, kernel_ns, launch_bound FROM v_launch_bound WHERE step = 0") == "3 400 1");
+    CHECK(run.ask("SELECT kernel_ns, launch_bound FROM v_launch_bound WHERE step = 1") == "450 0");
+}
+
+// 40 small launches of 8 + 3 us each could gain 440 us, but the GPU idled for launching 100 us only.
+TEST_CASE("small kernels gain at most what launching cost", "[run_views]") {
+    Run run;
+    run.insert("UPDATE gpu SET latency_ns = 8000, kernel_gap_ns = 3000");
+    run.also(
+        "launch_stat (gpu_id, stream_id, timed, small, small_ns) VALUES (20, 1, 60, 30, 90000),"
+        " (20, 2, 20, 10, 10000)");
+    run.also(
+        "gap (gpu_id, step, cause, blocked_on, ns) VALUES (20, 0, 'launch_bound', '', 60000),"
+        " (20, 1, 'kernel_gap', '', 40000), (20, 1, 'sync', '', 900000)");
+    run.also(
+        "kernel (gpu_id, name, launches, graph_launches, timed, sum_ns) VALUES"
+        " (20, 'small', 500, 0, 30, 90000), (20, 'large', 10, 0, 50, 800000)");
+    run.also(
+        "kernel (gpu_id, name, launches, graph_launches, timed, sum_ns, comm_source) VALUES"
+        " (20, 'nccl', 9, 0, 9, 9000, 'nccl')");
+    run.finish();
+    CHECK(run.ask("SELECT timed, small, small_ns, small_share, launch_idle_ns, gain_bound_ns"
+                  " FROM v_small_kernels") == "80 40 100000 0.5 100000 100000");
+    CHECK(run.ask("SELECT name, executed, mean_ns, share_of_timed, gain_bound_ns FROM v_kernel_small") ==
+          "small 500 3000.0 0.337078651685393 330000");
+    CHECK(run.ask("SELECT count(*) FROM v_kernel_small") == "1");
+}

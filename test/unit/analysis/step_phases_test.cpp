@@ -1,0 +1,67 @@
+// Phases of one step, by hand: one letter is one token, 10 ns apart (step_tokens.h).
+#include "analysis/step/phases.h"
+
+#include <catch2/catch.hpp>
+
+#include "step_tokens.h"
+
+using namespace gpushim::analysis;
+
+namespace {
+
+std::vector<Phase> phases(std::string_view letters, std::optional<int64_t> backward_ns = {}) {
+    MadeRun run;
+    run.play("hco");  // another step's
+    const int64_t begin_ns = run.play(letters), end_ns = run.now_ns;
+    run.play("hco");
+    return phases_of({begin_ns, end_ns}, run.tokens, {}, backward_ns);
+}
+
+using enum PhaseKind;
+
+}  // namespace
+
+TEST_CASE("a step with collectives and an optimizer has all phases", "[step]") {
+    //  30  50      90          140 150 170
+    //  h h f f f f c b b c x   o   o   i
+    CHECK(phases("hhffffcbbcxooi") == std::vector<Phase>{{input, {30, 50}, 0.8},
+                                                         {forward, {50, 90}, 0.5},
+                                                         {backward, {90, 140}, 0.5},
+                                                         {communication, {90, 130}, 0.8},
+                                                         {optimizer, {140, 160}, 0.9}});
+    CHECK(in_words(communication) == "communication");
+}
+
+TEST_CASE("an operation named as backward says where it begins", "[step]") {
+    CHECK(phases("hffbbcboo", 60) == std::vector<Phase>{{input, {30, 40}, 0.8},
+                                                        {forward, {40, 60}, 0.9},
+                                                        {backward, {60, 100}, 0.9},
+                                                        {communication, {80, 90}, 0.8},
+                                                        {optimizer, {100, 120}, 0.9}});
+}
+
+TEST_CASE("what nothing tells is not a phase", "[step]") {
+    CHECK(phases("fffbbb").empty());
+    CHECK(phases("").empty());
+    // A copy behind the first kernel feeds a later step.
+    CHECK(phases(" ffhbb").empty());
+    // The first collective after 1 of 9: layers are split over GPUs. With 2 of 9 it would be gradients.
+    CHECK(phases("fcfcbcbcb") == std::vector<Phase>{{communication, {40, 110}, 0.8}});
+    CHECK(phases("ffcbbcbcb").size() == 4);
+}
+
+TEST_CASE("without its name the optimizer is what follows the last exchange", "[step]") {
+    CHECK(phases("ffcbcxx") == std::vector<Phase>{{forward, {30, 50}, 0.5},
+                                                  {backward, {50, 80}, 0.5},
+                                                  {communication, {50, 80}, 0.8},
+                                                  {optimizer, {80, 100}, 0.5}});
+}
+
+TEST_CASE("ranges win, clipped to the step", "[step]") {
+    MadeRun run;
+    run.play("hffcbcoo");
+    const PhaseRange ranges[] = {
+        {{-50, 20}, input}, {{20, 60}, forward}, {{60, 90}, backward}, {{90, 99}, input}};
+    CHECK(phases_of({0, 80}, run.tokens, ranges) ==
+          std::vector<Phase>{{input, {0, 20}, 1.0}, {forward, {20, 60}, 1.0}, {backward, {60, 80}, 1.0}});
+}

@@ -1,0 +1,299 @@
+// Steps from what a run repeats and from marks, by hand: one letter is one token, 10 ns apart
+// (step_tokens.h).
+#include "analysis/step/steps.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "step_tokens.h"
+
+using namespace gpushim::analysis;
+
+namespace {
+
+std::vector<int64_t> begins(const Steps& found) {
+    std::vector<int64_t> result;
+    for (const Step& step : found.steps) result.push_back(step.begin_ns);
+    return result;
+}
+
+Steps detected(const MadeRun& run) { return find_steps(run.source(), {}); }
+
+}  // namespace
+
+TEST_CASE("a training loop begins its steps at the input copy", "[step]") {
+    //  i i i | h a b b c o s | h a b b c o s | ...     70 ns each, after 30 ns of start-up
+    MadeRun run;
+    run.play("iii");
+    const auto truth = run.repeat("habbcos", 20);
+    const Steps found = detected(run);
+    INFO(found.why);
+    CHECK(found.source == "detected");
+    REQUIRE(begins(found) == truth);
+    CHECK(found.micro_steps == 1);
+    CHECK(found.confidence >= 0.9);
+    CHECK(found.anchor_hash == 'h' * 1000);
+    for (const Step& step : found.steps) CHECK(step.number == &step - found.steps.data());
+    // 30 .. 100, 100 .. 170; the last: nothing begins where it ends
+    CHECK(found.steps[0].end_ns == 100);
+    CHECK(found.steps[18].signature == found.steps[0].signature);
+    CHECK_FALSE(found.steps[18].is_left_out);
+    CHECK(found.steps[19].is_left_out);
+}
+
+TEST_CASE("without an input, the operation after the sync begins a step", "[step]") {
+    MadeRun run;
+    const auto truth = run.repeat("abcds", 20);
+    const Steps found = detected(run);
+    CHECK(begins(found) == truth);
+    CHECK(found.anchor == "the kernel that follows the sync");
+}
+
+TEST_CASE("one kernel over and over is refused, unless a sync or a copy cuts it", "[step]") {
+    MadeRun bare, cut, fed;
+    bare.repeat("k", 500);
+    CHECK(detected(bare).source == "none");
+    CHECK(detected(bare).why == "one operation over and over: no copy or sync says where a step begins");
+    cut.repeat("kkkks", 50);
+    CHECK(detected(cut).steps.size() == 50);
+    CHECK(begins(detected(fed)).empty());
+    const auto truth = fed.repeat("hkkkk", 50);
+    CHECK(begins(detected(fed)) == truth);
+}
+
+TEST_CASE("inference has steps by its inputs; a stream of anything has none", "[step]") {
+    MadeRun inference, anything;
+    const auto truth = inference.repeat("habababd  s   ", 30);
+    CHECK(begins(detected(inference)) == truth);
+    anything.play("qwertzuiopmnbvcxya");
+    CHECK(detected(anything).source == "none");
+    CHECK_FALSE(detected(anything).why.empty());
+    CHECK(detected(MadeRun{}).source == "none");
+}
+
+TEST_CASE("layers are not steps", "[step]") {
+    // 40 layers of l m n between an input and an optimizer: the layers explain 97 % of the launches
+    MadeRun run;
+    std::string step = "h";
+    for (int i = 0; i < 40; ++i) step += "lmn";
+    const auto truth = run.repeat(step + "oo", 20);
+    CHECK(begins(detected(run)) == truth);
+
+    // Neither input nor optimizer nor sync: layers and steps both fit.
+    MadeRun bare;
+    bare.repeat("x" + step.substr(1) + "yz", 20);
+    CHECK(detected(bare).source == "none");
+    CHECK(detected(bare).why.find("more than one period fits") == 0);
+}
+
+TEST_CASE("what a program does every ten steps is no step", "[step]") {
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 100; ++i) {
+        truth.push_back(run.play("habcdefgo"));
+        if (i % 10 == 9) run.play("xs");
+    }
+    CHECK(begins(detected(run)) == truth);
+}
+
+TEST_CASE("a kernel more in every third step or so does not hide the period", "[step]") {
+    MadeRun run;
+    std::vector<int64_t> truth;
+    std::mt19937_64 random(3);
+    for (int i = 0; i < 60; ++i)
+        truth.push_back(run.play(random() % 3 == 0 ? "habcdefijklmnox" : "habcdefijklmno"));
+    const Steps found = detected(run);
+    INFO(found.why);
+    CHECK(begins(found) == truth);
+}
+
+TEST_CASE("shapes that change do not change the kind of step", "[step]") {
+    //  grids and copies differ in every step; the names are the same
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 40; ++i) truth.push_back(run.play("habbco", 0, 1 + i * 7 % 40));
+    const Steps found = detected(run);
+    INFO(found.why);
+    REQUIRE(begins(found) == truth);
+    for (const Step& step : found.steps) CHECK(step.signature == found.steps[0].signature);
+}
+
+TEST_CASE("a graph's launch is a token", "[step]") {
+    MadeRun run;
+    const auto truth = run.repeat("hgs", 30);
+    CHECK(begins(detected(run)) == truth);
+}
+
+TEST_CASE("steps that compile, and the slow ones after them, are warm-up", "[step]") {
+    //  L        │ slow: 130 ns │ 80 ns │ 80 ns ...     the limit is 1.5 x 80 = 120
+    MadeRun run;
+    std::vector<int64_t> truth = {run.play("haLLbLcLos")};
+    truth.push_back(run.play("habbcos      "));
+    for (const int64_t begin : run.repeat("habbcos ", 20)) truth.push_back(begin);
+    run.play("habbcos      ");
+    run.repeat("habbcos ", 5);
+    const Steps found = detected(run);
+    INFO(found.why);
+    REQUIRE(found.steps.size() == 28);
+    CHECK(found.steps[0].begin_ns == truth[0]);
+    CHECK(found.steps[0].is_warm_up);
+    CHECK(found.steps[0].signature != found.steps[1].signature);
+    CHECK(found.steps[1].is_warm_up);
+    CHECK_FALSE(found.steps[2].is_warm_up);
+    CHECK_FALSE(found.steps[22].is_warm_up);  // slow, but no longer leading
+}
+
+TEST_CASE("a step just within 1.5 times the usual is not warm-up", "[step]") {
+    MadeRun run;
+    run.play("habbcos     ");  // 120 ns
+    run.repeat("habbcos ", 20);
+    CHECK_FALSE(detected(run).steps.at(0).is_warm_up);
+}
+
+TEST_CASE("an evaluation every ten steps has a signature of its own", "[step]") {
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int epoch = 0; epoch < 6; ++epoch) {
+        for (const int64_t begin : run.repeat("habcddccos", 10)) truth.push_back(begin);
+        for (const int64_t begin : run.repeat("habe", 4)) truth.push_back(begin);
+    }
+    const Steps found = detected(run);
+    REQUIRE(begins(found) == truth);
+    CHECK(found.steps[10].signature != found.steps[9].signature);
+    CHECK(found.steps[10].signature == found.steps[13].signature);
+    CHECK(found.steps[14].signature == found.steps[0].signature);
+}
+
+TEST_CASE("micro-steps are merged by the optimizer", "[step]") {
+    //  P P P O | P P P O | ...      P: h a b d    O: h a b d o o
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 30; ++i) {
+        truth.push_back(run.play("habdhabdhabdhabdoo"));
+        if (i % 10 == 9)
+            for (const int64_t begin : run.repeat("hae", 3)) truth.push_back(begin);
+    }
+    const Steps found = detected(run);
+    INFO(found.why);
+    CHECK(found.micro_steps == 4);
+    REQUIRE(begins(found) == truth);
+}
+
+TEST_CASE("two micro-steps are merged by the collectives, where no optimizer is known", "[step]") {
+    MadeRun run;
+    const auto truth = run.repeat("habdddhabdddc", 30);
+    const Steps found = detected(run);
+    CHECK(found.micro_steps == 2);
+    CHECK(begins(found) == truth);
+}
+
+TEST_CASE("an optimizer that is skipped ends its step all the same", "[step]") {
+    MadeRun run;
+    std::vector<int64_t> truth = run.repeat("habdhabdo", 20);
+    truth.push_back(run.play("habdhabd"));
+    for (const int64_t begin : run.repeat("habdhabdo", 20)) truth.push_back(begin);
+    CHECK(begins(detected(run)) == truth);
+}
+
+TEST_CASE("a second copy within the step is not a second step", "[step]") {
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 30; ++i) {
+        truth.push_back(run.play("habc", 0, 9));
+        run.play("hdefg", 0, 1);
+    }
+    const Steps found = detected(run);
+    REQUIRE(found.steps.size() == 30);
+    // Either copy may be the step's; which comes first, the first says.
+    CHECK(begins(found) == truth);
+}
+
+TEST_CASE("lanes that interleave as it happens are cut by the lead lane", "[step]") {
+    //  lane 0    h a b c d e f o        lane 1  p q r s, each step somewhere else in between
+    MadeRun run;
+    std::vector<int64_t> truth;
+    int owed = 0;
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 60; ++i) {
+        truth.push_back(run.now_ns);
+        for (const char letter : std::string_view("habcdefo")) {
+            run.play(std::string_view(&letter, 1));
+            if (letter != 'h' && random() % 2 == 0) run.play(std::string_view(&"pqr"[owed++ % 3], 1), 1);
+        }
+    }
+    const Steps found = detected(run);
+    INFO(found.why);
+    REQUIRE(begins(found) == truth);
+    CHECK(found.steps[3].signature == found.steps[4].signature);
+}
+
+TEST_CASE("copies of weights before the first step are not a step", "[step]") {
+    MadeRun run;
+    run.play("hihihiii");
+    const auto truth = run.repeat("habbcos", 20);
+    CHECK(begins(detected(run)) == truth);
+}
+
+TEST_CASE("explicit marks win, carry samples, and say where detection disagrees", "[step]") {
+    //  marks   |0            |1            |2 ...   each two of what repeats
+    MadeRun run;
+    Marks marks;
+    const auto pieces = run.repeat("habbcos", 20);
+    for (size_t i = 0; i < pieces.size(); i += 2) marks.explicit_steps.push_back({pieces[i] - 1, 32});
+    marks.ranges = {{{0, 1400}, 7}};
+    const Steps found = find_steps(run.source(), marks);
+    CHECK(found.source == "gpushim_step");
+    REQUIRE(found.steps.size() == 10);
+    CHECK(found.steps[1].begin_ns == 139);
+    CHECK(found.steps[1].end_ns == 279);
+    CHECK(found.steps[1].samples == 32);
+    CHECK(found.steps[1].signature == found.steps[2].signature);
+    CHECK(found.steps[9].is_left_out);
+    CHECK(found.disagrees_with_marks);
+    CHECK(found.detected_count == 20);
+    CHECK_FALSE(found.why.empty());
+}
+
+TEST_CASE("ranges keep their numbers; one step more or less is no disagreement", "[step]") {
+    MadeRun run;
+    Marks marks;
+    const auto truth = run.repeat("habbcos", 20);
+    for (size_t i = 0; i < 20; ++i) {
+        marks.ranges.push_back({{truth[i], truth[i] + 65}, 100 + static_cast<int64_t>(i)});
+        marks.ranges.push_back({{truth[i] + 10, truth[i] + 20}, 5});                             // nested
+        marks.ranges.push_back({{truth[i] + 1, truth[i] + 66}, 100 + static_cast<int64_t>(i)});  // a thread's
+    }
+    marks.profiler = {{0, 100}, {200, 300}};
+    Steps found = find_steps(run.source(), marks);
+    CHECK(found.source == "ranges");
+    REQUIRE(begins(found) == truth);
+    CHECK(found.steps[3].number == 103);
+    CHECK(found.steps[3].end_ns == 275);
+    CHECK_FALSE(found.disagrees_with_marks);
+    marks.ranges.erase(marks.ranges.begin(), marks.ranges.begin() + 30);
+    CHECK_FALSE(find_steps(run.source(), marks).disagrees_with_marks);
+}
+
+TEST_CASE("profiler ranges are steps where there are several, and a limit where there is one", "[step]") {
+    MadeRun run;
+    run.repeat("habbcos", 20);
+    Marks marks;
+    marks.profiler = {{0, 70}, {140, 210}};
+    CHECK(find_steps(run.source(), marks).source == "profiler");
+    CHECK(find_steps(run.source(), marks).steps.at(1).begin_ns == 140);
+    marks.profiler = {{69, 280}};
+    const Steps found = find_steps(run.source(), marks);
+    CHECK(found.source == "detected");
+    REQUIRE(found.steps.size() == 20);
+    for (size_t i = 0; i < 20; ++i) CHECK(found.steps[i].is_left_out == (i < 1 || i > 3));
+    CHECK(found.steps[0].why_left_out == "outside the profiler's range");
+}
+
+TEST_CASE("marks alone are steps, too", "[step]") {
+    Marks marks;
+    marks.explicit_steps = {{30, {}}, {10, {}}, {20, {}}};
+    const Steps found = find_steps(MadeRun{}.source(), marks);
+    REQUIRE(begins(found) == std::vector<int64_t>{10, 20, 30});
+    CHECK(found.steps[2].end_ns == 30);
+    CHECK_FALSE(found.detected_count);
+}

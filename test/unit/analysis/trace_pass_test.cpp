@@ -1,0 +1,184 @@
+// One pass over a trace: what parts are given, and the rows about the trace as a whole.
+#include "analysis/run/trace_pass.h"
+
+#include "analysis/process/temporary.h"
+#include "analysis/run/analyze.h"
+#include "analysis/run/make_facts.h"
+#include "analysis/run/run_db.h"
+#include "made_trace.h"
+
+#include <catch2/catch.hpp>
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kUs = 1000;
+
+// What a part was given, while somebody asks.
+struct Given {
+    std::vector<std::pair<int64_t, int32_t>> seen;  // enter, step
+    std::vector<TimedPiece> pieces;
+    std::vector<std::pair<int64_t, bool>> taken;  // enter, before
+    int ends = 0;
+};
+Given* given = nullptr;
+
+class Probe : public Part {
+  public:
+    void see(const Call& call) override {
+        if (given != nullptr) given->seen.push_back({call.enter_ns, call.step});
+    }
+    void begin(const TimedPiece& piece) override {
+        if (given != nullptr) given->pieces.push_back(piece);
+    }
+    void take(const Call& call, bool before) override {
+        if (given != nullptr) given->taken.push_back({call.enter_ns, before});
+    }
+    void end() override {
+        if (given != nullptr) ++given->ends;
+    }
+    void finish(RunDb&) override {}
+};
+const PartRegistration kProbe([](const TraceFacts&) -> std::unique_ptr<Part> {
+    return std::make_unique<Probe>();
+});
+
+// Steps of 100 us with one kernel each, marked, the second to fourth timed.
+//
+//  us      0      100     200     300     400     500
+//  marks   |       |       |       |       |       |
+//  kernel   K       K       K       K       K
+//  window       |──────────────────────────|
+Made marked_steps() {
+    Made made;
+    made.run("INSERT INTO name VALUES (9, 'layer', NULL)");
+    made.run("INSERT INTO handle VALUES (9, 'function', 9, 0, NULL, NULL, NULL, 9)");
+    made.run("INSERT INTO shape VALUES (1, 9, 1, 2, 3, 4, 32, 1, 1, 0, NULL, NULL, NULL, NULL)");
+    for (int64_t i = 0; i <= 5; ++i)
+        made.run("INSERT INTO marker VALUES (" + std::to_string(i * 100 * kUs) +
+                 ", 1, 'step', NULL, 8, NULL, NULL, NULL, NULL, 0)");
+    for (int64_t i = 0; i < 5; ++i) {
+        const int64_t enter_ns = (100 * i + 10) * kUs;
+        made.timed(enter_ns, enter_ns + 4 * kUs, enter_ns + 8 * kUs, enter_ns + 50 * kUs, 3);
+    }
+    made.window(50 * kUs, 405 * kUs, 4, 4);
+    made.ends(600 * kUs);
+    return made;
+}
+
+TraceFacts facts_of(const Made& made) {
+    int64_t next_gpu = 0;
+    TraceFacts facts = make_facts(made.inputs().traces[0], 0, next_gpu, {});
+    find_steps(facts);
+    return facts;
+}
+
+template <class Ask>
+auto ask(const std::filesystem::path& file, const std::string& sql, Ask read) {
+    const Database base(file);
+    Query query = base.prepare(sql);
+    REQUIRE(query.step());
+    return read(query);
+}
+int64_t number_in(const std::filesystem::path& file, const std::string& sql) {
+    return ask(file, sql, [](const Query& query) { return query.number(0); });
+}
+
+}  // namespace
+
+TEST_CASE("names, shapes and steps of a trace", "[facts]") {
+    const Made made = marked_steps();
+    const TraceFacts facts = facts_of(made);
+    REQUIRE(facts.kernels.size() == 1);
+    CHECK(facts.kernels[0].name == "layer");
+    CHECK(facts.shapes.at(1).blocks == 24);
+    CHECK(facts.shapes.at(1).threads_per_block == 32);
+    CHECK(facts.gpus.size() == 1);
+    CHECK(facts.gpu_of_lane == std::vector<int32_t>{0});
+    CHECK(facts.found.source == "gpushim_step");
+    REQUIRE(facts.steps.size() == 6);
+    CHECK(facts.steps[2].begin_ns == 200 * kUs);
+    CHECK(facts.steps[2].samples == 8);
+    CHECK(!facts.are_slices);
+    CHECK(facts.gpus[0].idle.latency_ns == 8 * kUs);
+}
+
+TEST_CASE("a run without steps is cut into slices", "[facts]") {
+    Made made;
+    for (int64_t i = 0; i < 3; ++i) made.launch(i * 1000 * kUs, i * 1000 * kUs + 1000);
+    const TraceFacts facts = facts_of(made);
+    CHECK(facts.are_slices);
+    REQUIRE(facts.steps.size() >= 10);
+    CHECK(facts.steps.size() <= 11);
+    CHECK(facts.steps.front().begin_ns == 0);
+    CHECK(facts.steps.back().end_ns == 2001 * kUs);
+    for (size_t i = 1; i < facts.steps.size(); ++i)
+        CHECK(facts.steps[i].begin_ns == facts.steps[i - 1].end_ns);
+}
+
+TEST_CASE("parts see all calls and take those of pieces, with their whole steps", "[trace_pass]") {
+    const Made made = marked_steps();
+    const TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    Given found;
+    given = &found;
+    const auto busy = pass_over(facts, Collectives(), run);
+    given = nullptr;
+    CHECK(busy.size() == 1);
+    CHECK(found.seen == std::vector<std::pair<int64_t, int32_t>>{
+                            {10 * kUs, 0}, {110 * kUs, 1}, {210 * kUs, 2}, {310 * kUs, 3}, {410 * kUs, 4}});
+    REQUIRE(found.pieces.size() == 1);
+    CHECK(found.ends == 1);
+    const TimedPiece& piece = found.pieces[0];
+    CHECK(piece.known == std::vector<Interval>{{50 * kUs, 405 * kUs}});
+    CHECK(piece.coverage == std::vector<double>{1});
+    REQUIRE(piece.steps.size() == 3);
+    CHECK(piece.steps[0].step == 1);
+    CHECK(piece.steps[0].span == Interval{100 * kUs, 200 * kUs});
+    CHECK(piece.steps[2].step == 3);
+    // The first kernel was launched before the piece and ran on into it.
+    CHECK(found.taken == std::vector<std::pair<int64_t, bool>>{
+                             {10 * kUs, true}, {110 * kUs, false}, {210 * kUs, false}, {310 * kUs, false}});
+}
+
+TEST_CASE("where too few operations have device times, nothing is known of that GPU", "[trace_pass]") {
+    Made made = marked_steps();
+    made.run("DELETE FROM launch_device WHERE enter_ns = 210000");
+    const TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    Given found;
+    given = &found;
+    pass_over(facts, Collectives(), run);
+    given = nullptr;
+    REQUIRE(found.pieces.size() == 1);
+    CHECK(found.pieces[0].known[0].length_ns() == 0);
+    CHECK(found.pieces[0].coverage[0] == Approx(2 / 3.0));
+}
+
+TEST_CASE("a run's rows about its traces, the same when it is analysed again", "[analyze]") {
+    const Made made = marked_steps();
+    const TemporaryFolder folder;
+    const auto file = folder.path() / "run.db";
+    for (int again = 0; again < 2; ++again) {
+        CHECK(analyze(made.inputs(), {}, file) == file);
+        CHECK(is_run(Database(file)));
+        CHECK(number_in(file, "SELECT count(*) FROM rank") == 1);
+        CHECK(number_in(file, "SELECT count(*) FROM gpu") == 1);
+        CHECK(number_in(file, "SELECT count(*) FROM step") == 6);
+        CHECK(number_in(file, "SELECT sum(left_out) FROM step") == 1);
+        CHECK(number_in(file, "SELECT value FROM run WHERE key = 'traces'") == 1);
+        CHECK(ask(file, "SELECT steps_source, level FROM rank", [](const Query& query) {
+                  return query.text(0) + " " + query.text(1);
+              }) == "gpushim_step events");
+    }
+    CHECK(std::distance(std::filesystem::directory_iterator(folder.path()),
+                        std::filesystem::directory_iterator()) == 1);
+}
+
+TEST_CASE("a run that cannot be written says so and leaves nothing", "[analyze]") {
+    const Made made = marked_steps();
+    CHECK_THROWS_AS(analyze(made.inputs(), {}, "/nowhere/run.db"), Failure);
+}

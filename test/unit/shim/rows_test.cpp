@@ -1,0 +1,23 @@
+#include "shim/rows.h"
+
+#include <catch2/catch.hpp>
+
+using namespace gpushim::shim;
+
+TEST_CASE("the oldest rows go, and with them their texts", "[rows]") {
+    RowsOf<3> rows("table", 1u << 1 | 1u << 2);
+    for (int64_t i = 0; i < 10; ++i)
+        rows.add(i, rows.text("a" + std::to_string(i)), i % 2 == 0 ? kNull : rows.text("b"));
+    rows.erase_first(7);
+    REQUIRE(rows.count() == 3);
+    rows.drop_texts();
+    CHECK(rows.text("next") == 5);
+    for (size_t i = 0; i < 3; ++i) {
+        CHECK(rows.row(i)[0] == static_cast<int64_t>(i) + 7);
+        CHECK(*rows.text_of(1, rows.row(i)[1]) == "a" + std::to_string(i + 7));
+    }
+    CHECK(*rows.text_of(2, rows.row(0)[2]) == "b");
+    CHECK(rows.row(1)[2] == kNull);
+    rows.erase_last();
+    CHECK(rows.count() == 2);
+}
