@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "../advice/advise.h"
 #include "make_facts.h"
 #include "rank_rows.h"
 #include "run_db.h"
@@ -93,6 +94,8 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     collectives.match();
     in_parallel(all.size(), [&](size_t i) { write_rank(all[i], pass_over(all[i], collectives, run), run); });
     collectives.write(run);
+    run.derive();
+    write_findings(run.raw());
     run.finish();
     return place;
 }

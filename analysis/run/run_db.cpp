@@ -44,9 +44,14 @@ void RunDb::add(const char* table, std::initializer_list<Value> row) {
     made_.put_row(statement);
 }
 
-void RunDb::finish() {
+void RunDb::derive() {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
         if (!std::string_view(kRunSql[i].name).starts_with("tables/")) made_.run(kRunSql[i].text);
+    derived_ = true;
+}
+
+void RunDb::finish() {
+    if (!derived_) derive();
     made_.run("PRAGMA application_id = " + std::to_string(kRunApplication));
     made_.run("COMMIT");
     made_.move_to_place();

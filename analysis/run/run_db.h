@@ -21,13 +21,15 @@ class RunDb {
 
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
-    void finish();  // derives the rest and moves it into its place
+    void derive();  // what follows from the rows; then their views can be read
+    void finish();  // derives where that was not done, and moves it into its place
 
     sqlite3* raw() const { return made_.raw(); }
 
   private:
     NewDatabase made_;
     std::mutex lock_;
+    bool derived_ = false;
 };
 
 inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }

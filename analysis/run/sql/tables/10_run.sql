@@ -4,10 +4,10 @@
 
 -- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, run_key, tag, simulated, params,
 -- bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto, nsys), analysed_by.
-CREATE TABLE run (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE run (key TEXT PRIMARY KEY, value);
 
 -- The fixed list of performance variables, as the ranks had them.
-CREATE TABLE environment (rank_id INTEGER, name TEXT, value TEXT, PRIMARY KEY (rank_id, name)) WITHOUT ROWID;
+CREATE TABLE environment (rank_id INTEGER, name TEXT, value TEXT, PRIMARY KEY (rank_id, name));
 
 -- A row for each trace.
 CREATE TABLE rank (
@@ -28,7 +28,7 @@ CREATE TABLE rank (
 
 CREATE TABLE "drop" (
   rank_id INTEGER, reason TEXT, events INTEGER, PRIMARY KEY (rank_id, reason)
-) WITHOUT ROWID;
+);
 
 -- A row for each GPU of each trace. Shares are of the whole run and of the program itself, without our
 -- events.
@@ -53,20 +53,20 @@ CREATE TABLE step (
   samples INTEGER,
   warm_up INTEGER, left_out INTEGER, why TEXT, has_load INTEGER,
   PRIMARY KEY (rank_id, step)
-) WITHOUT ROWID;
+);
 
 -- Phases of steps, by when their operations were submitted.
 CREATE TABLE phase (
   rank_id INTEGER, step INTEGER, name TEXT,  -- input, forward, backward, communication, optimizer
   begin_ns INTEGER, dur_ns INTEGER, confidence REAL,
   PRIMARY KEY (rank_id, step, name, begin_ns)
-) WITHOUT ROWID;
+);
 
 -- How often each duration came, in buckets of a 16th of a power of two; adds up. `what`: see the parts.
 CREATE TABLE histogram (
   what TEXT, gpu_id INTEGER, stream_id INTEGER, bucket INTEGER, count INTEGER, sum_ns INTEGER,
   PRIMARY KEY (what, gpu_id, stream_id, bucket)
-) WITHOUT ROWID;
+);
 
 -- Every figure that is printed, with what it is worth. `kind`: measured, bounded, estimated, inferred,
 -- predicted. scope: run, rank, gpu, communicator; id: of its row.
@@ -74,14 +74,17 @@ CREATE TABLE metric (
   name TEXT, scope TEXT, id INTEGER, value REAL, unit TEXT, kind TEXT, definition INTEGER,
   level TEXT, coverage REAL, timed_share REAL, clock_error_ns INTEGER, why TEXT,
   PRIMARY KEY (name, scope, id)
-) WITHOUT ROWID;
+);
 -- Of those that are an interval.
 CREATE TABLE metric_interval (
   name TEXT, scope TEXT, id INTEGER, low REAL, high REAL, PRIMARY KEY (name, scope, id)
-) WITHOUT ROWID;
+);
 
--- What to do; filled by the advice.
+-- What to do, by what the run was analysed with; filled by the advice (analysis/advice). Gains are predicted,
+-- of a step, or of a second where there are no steps. evidence: rows of this database, as JSON.
 CREATE TABLE finding (
-  id TEXT PRIMARY KEY, title TEXT, gain_low_ns INTEGER, gain_high_ns INTEGER, confidence REAL, evidence TEXT,
-  try TEXT
-) WITHOUT ROWID;
+  place INTEGER PRIMARY KEY,     -- in the order in which to do them
+  id TEXT,
+  kind TEXT,                     -- gain; no_gain: would not help here; note
+  title TEXT, gain_low_ns INTEGER, gain_high_ns INTEGER, confidence REAL, evidence TEXT, try TEXT
+);

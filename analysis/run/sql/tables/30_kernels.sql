@@ -15,4 +15,4 @@ CREATE TABLE kernel (
   tax_ns INTEGER,                              -- overlapped_ns beyond so many times alone_p50_ns
   invalid INTEGER,                             -- device times that end as they begin: not in timed
   PRIMARY KEY (gpu_id, name)
-) WITHOUT ROWID;
+);

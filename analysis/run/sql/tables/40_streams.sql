@@ -8,7 +8,7 @@ CREATE TABLE stream_stat (
   memset_ns INTEGER,
   first_ns INTEGER, last_ns INTEGER,           -- the first start and the last end in pieces
   PRIMARY KEY (gpu_id, stream_id)
-) WITHOUT ROWID;
+);
 
 -- Launches of kernels and graphs, by stream. Histograms: api_call (those whose rows are there); latency_empty
 -- (from enter to start, the GPU had nothing to do); latency_behind (from when the work before it in the
@@ -24,7 +24,7 @@ CREATE TABLE launch_stat (
   api_p50_ns INTEGER, latency_p50_ns INTEGER, latency_p95_ns INTEGER, behind_p50_ns INTEGER,
   depth_p50 INTEGER, depth_max INTEGER, runway_p5_ns INTEGER,
   PRIMARY KEY (gpu_id, stream_id)
-) WITHOUT ROWID;
+);
 
 -- Copies that are alike. position: which one of its kind on the GPU it is in its step, from 0 (63: that or a
 -- later one; -1: in no step, and times of steps that were timed in part only).
@@ -36,14 +36,14 @@ CREATE TABLE copy_stat (
   blocks_kernels_ns INTEGER,                   -- of sum_ns: nothing else ran on the GPU
   min_bytes INTEGER, max_bytes INTEGER, squares_bytes2 REAL,
   PRIMARY KEY (gpu_id, stream_id, kind, source, target, blocking, position, bytes_each)
-) WITHOUT ROWID;
+);
 
 -- Memsets by stream. Sizes are of the rows that are there.
 CREATE TABLE memset_stat (
   gpu_id INTEGER, stream_id INTEGER, count INTEGER, bytes INTEGER, min_bytes INTEGER, max_bytes INTEGER,
   squares_bytes2 REAL, timed INTEGER, sum_ns INTEGER,
   PRIMARY KEY (gpu_id, stream_id)
-) WITHOUT ROWID;
+);
 
 -- Waits of the host.
 CREATE TABLE sync_stat (
@@ -51,7 +51,7 @@ CREATE TABLE sync_stat (
   calls INTEGER, sum_ns INTEGER, max_ns INTEGER, in_steps INTEGER, steps INTEGER,
   after_small_d2h INTEGER,                     -- directly behind a copy of at most 4 KiB to the host
   PRIMARY KEY (rank_id, api, target_kind)
-) WITHOUT ROWID;
+);
 
 -- Patterns of copies: small_d2h_sync (a copy of at most 4 KiB to the host and a wait), round_trip (to the
 -- host and back, the same bytes, within a step), d2d_back (to another GPU and back), repeated_input (the
@@ -59,14 +59,14 @@ CREATE TABLE sync_stat (
 CREATE TABLE transfer_pattern (
   gpu_id INTEGER, pattern TEXT, count INTEGER, bytes INTEGER, ns INTEGER, steps INTEGER,
   PRIMARY KEY (gpu_id, pattern)
-) WITHOUT ROWID;
+);
 
 -- Calls by name. calls to max_ns are of the whole run, the rest of the rows that are there.
 CREATE TABLE api_stat (
   rank_id INTEGER, api TEXT, calls INTEGER, sum_ns INTEGER, min_ns INTEGER, max_ns INTEGER,
   rows INTEGER, rows_sum_ns INTEGER, squares_ns2 REAL, p50_ns INTEGER,
   PRIMARY KEY (rank_id, api)
-) WITHOUT ROWID;
+);
 
 -- Threads that launch operations. api_ns: in calls; running to runqueue: between them, where that is
 -- recorded.
@@ -74,10 +74,10 @@ CREATE TABLE thread_stat (
   rank_id INTEGER, thread_id INTEGER, launches INTEGER, gpus INTEGER, device_switches INTEGER,
   api_ns INTEGER, running_ns INTEGER, blocked_ns INTEGER, runqueue_ns INTEGER,
   PRIMARY KEY (rank_id, thread_id)
-) WITHOUT ROWID;
+);
 
 -- Code that was loaded: in all, and in steps that are no warm-up (NULL: there are no steps).
 CREATE TABLE load_stat (
   rank_id INTEGER, loads INTEGER, load_ns INTEGER, after_warm_up INTEGER, after_warm_up_ns INTEGER,
   PRIMARY KEY (rank_id)
-) WITHOUT ROWID;
+);

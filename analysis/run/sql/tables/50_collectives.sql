@@ -15,7 +15,7 @@ CREATE TABLE collective_instance (
   transfer_by TEXT,                            -- shortest, last_start, estimate
   gpu_id INTEGER, stream_id INTEGER, custom INTEGER,   -- 1: by its kernel's name only
   PRIMARY KEY (instance, rank_id)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE collective_mismatch (
   comm TEXT, seq INTEGER, kind TEXT, rank INTEGER, other_rank INTEGER, said TEXT, other_said TEXT
@@ -46,7 +46,7 @@ CREATE TABLE communicator (
   comm TEXT PRIMARY KEY, ranks INTEGER, seen INTEGER, parent TEXT,
   link TEXT,                                   -- the weakest between two of its GPUs; NULL: not known
   slow_link INTEGER                            -- 1: as many GPUs of these hosts are joined better
-) WITHOUT ROWID;
+);
 
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.
 CREATE TABLE allreduce_check (
@@ -76,24 +76,24 @@ CREATE TABLE skew (
   cause TEXT,                                  -- input, host, copy, compute, wait, clocks, unattributed
   cause_share REAL,                            -- of its lateness
   why TEXT                                     -- something of this is NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE skew_rank (
   comm TEXT, comm_rank INTEGER, rank_id INTEGER,
   saved_ns INTEGER,                            -- were it as quick as the next slowest
   largest_steps INTEGER,                       -- in which it alone had the most own work
   p_value REAL, late_ns INTEGER, wait_ns INTEGER, own_work_ns INTEGER,
   PRIMARY KEY (comm, comm_rank)
-) WITHOUT ROWID;
+);
 -- Ranks that were late for part of the run, in windows of 50 steps.
 CREATE TABLE straggler_window (
   comm TEXT, first_step INTEGER, last_step INTEGER, comm_rank INTEGER, saved_ns INTEGER, p_value REAL,
   PRIMARY KEY (comm, first_step)
-) WITHOUT ROWID;
+);
 -- What to add to a host's times to have those of the first trace's host: in [low, high], likely point. NULL:
 -- they never met in a collective.
 CREATE TABLE clock_offset (
   host TEXT PRIMARY KEY, to_host TEXT, point_ns INTEGER, low_ns INTEGER, high_ns INTEGER
-) WITHOUT ROWID;
+);
 
 -- GPUs beside each other, over all ranks; a row for each step that all have, by the first trace's numbers.
 CREATE TABLE across (
@@ -103,7 +103,7 @@ CREATE TABLE across (
   first_order TEXT,                            -- gpu_ids by first launch
   imbalance REAL, step_skew REAL,
   sequential_index REAL                        -- GPUs of several processes: of some steps only
-) WITHOUT ROWID;
+);
 -- A row if the first GPU computes longer than the others and does something that they do not.
 CREATE TABLE first_gpu (
   gpu_id INTEGER, excess REAL,                 -- over the others' median, as a share

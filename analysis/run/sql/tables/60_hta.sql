@@ -20,4 +20,4 @@ CREATE TABLE hta_gap (
   category TEXT,                     -- host_wait, kernel_wait, other
   ns INTEGER, gaps INTEGER,
   PRIMARY KEY (rank_id, stream, category)
-) WITHOUT ROWID;
+);

@@ -3,7 +3,7 @@
 -- 1 busy, 2 idle, 3 steps, 4 launches, 5 AllReduce, 6 waits, 7 GPUs beside each other; kernels: names.
 CREATE TABLE metric_definition (
   name TEXT PRIMARY KEY, version INTEGER, unit TEXT, kind TEXT, formula_section TEXT, words TEXT
-) WITHOUT ROWID;
+);
 INSERT INTO metric_definition VALUES
   ('busy_share', 1, 'share', 'measured', '1', 'at least one operation ran, in whole timed steps'),
   ('run_busy_share', 1, 'share', 'estimated', '1',
@@ -54,7 +54,7 @@ INSERT INTO metric_definition VALUES
   ('imbalance', 1, 'ratio', 'measured', '7', 'the most loaded GPU over the mean, less 1');
 
 -- Causes of idle and the group of each, in the order of the report.
-CREATE TABLE idle_cause (cause TEXT PRIMARY KEY, cause_group TEXT) WITHOUT ROWID;
+CREATE TABLE idle_cause (cause TEXT PRIMARY KEY, cause_group TEXT);
 INSERT INTO idle_cause VALUES
   ('input_wait', 'input'), ('input_cpu', 'input'), ('copy_staging', 'copy'), ('launch_call', 'launch'),
   ('launch_bound', 'launch'), ('launching_other_gpu', 'launch'), ('launch_latency', 'launch'),

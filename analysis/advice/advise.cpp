@@ -1,0 +1,79 @@
+#include "advise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "../text/json.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+std::vector<Rule>& registered() {
+    static std::vector<Rule> rules;
+    return rules;
+}
+
+bool is_worth_saying(const Finding& finding, double step_ns) {
+    return finding.kind != Kind::kGain || finding.gain.high_ns >= kWorthIt * step_ns;
+}
+
+const char* word_of(Kind kind) {
+    return kind == Kind::kGain ? "gain" : kind == Kind::kNoGain ? "no_gain" : "note";
+}
+
+std::string text_of(const std::vector<Evidence>& evidence) {
+    Json list = Json::array();
+    for (const Evidence& row : evidence)
+        list.push(Json::object({{"table", row.table}, {"rowid", row.rowid}}));
+    return list.text();
+}
+
+}  // namespace
+
+RuleRegistration::RuleRegistration(const Rule& rule) { registered().push_back(rule); }
+
+std::vector<const Rule*> all_rules() {
+    std::vector<const Rule*> rules;
+    for (const Rule& rule : registered()) rules.push_back(&rule);
+    std::sort(rules.begin(), rules.end(),
+              [](const Rule* a, const Rule* b) { return std::string_view(a->id) < b->id; });
+    return rules;
+}
+
+std::vector<Advice> advise(const Situation& situation) {
+    std::vector<Advice> advice;
+    for (const Rule* rule : all_rules())
+        if (std::optional<Finding> found = rule->look(situation);
+            found && is_worth_saying(*found, situation.step_ns()))
+            advice.push_back({rule, std::move(*found)});
+    std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) {
+        const auto key = [](const Advice& one) {
+            return std::tuple(one.finding.kind, one.rule->scope,
+                              -(one.finding.gain.low_ns + one.finding.gain.high_ns));
+        };
+        return key(a) < key(b);
+    });
+    return advice;
+}
+
+void write_findings(sqlite3* run) {
+    const Situation situation(run);
+    int64_t place = 0;
+    for (const auto& [rule, finding] : advise(situation)) {
+        Query row = situation.ask("INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+        row.bind(1, ++place);
+        row.bind(2, std::string(rule->id));
+        row.bind(3, std::string(word_of(finding.kind)));
+        row.bind(4, finding.title);
+        row.bind(5, static_cast<int64_t>(std::llround(finding.gain.low_ns)));
+        row.bind(6, static_cast<int64_t>(std::llround(finding.gain.high_ns)));
+        row.bind(7, finding.confidence);
+        row.bind(8, text_of(finding.evidence));
+        row.bind(9, finding.try_it);
+        row.step();
+    }
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,37 @@
+// What a rule says: what was seen, what a change would save, and which change.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace gpushim::analysis {
+
+// Of a step, in ns; where the run has no steps, of each second. Both bounds are predictions.
+struct Gain {
+    double low_ns = 0, high_ns = 0;
+};
+
+// A row of the run database that it was read from.
+struct Evidence {
+    std::string table;
+    int64_t rowid;
+};
+
+enum class Kind {
+    kGain,    // worth doing
+    kNoGain,  // people do it, and here it would not help
+    kNote,    // to know, without a gain of its own
+};
+
+// Words are safe to print once they went through the report; names in them come from the trace as they were.
+struct Finding {
+    std::string title;   // what was seen, with its figures
+    std::string try_it;  // in the words of the frameworks
+    Gain gain;
+    double confidence = 0;  // 0 to 1
+    std::vector<Evidence> evidence;
+    Kind kind = Kind::kGain;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,51 @@
+#include "situation.h"
+
+namespace gpushim::analysis {
+
+Situation::Situation(sqlite3* run, const Given& given) : run_(run), given_(given), what_if_(run) {
+    gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
+    ranks_ = number("SELECT count(*) FROM rank").value_or(0);
+    run_ns_ = real("SELECT max(run_ns) FROM gpu").value_or(0);
+    all_steps_ = number("SELECT max(n) FROM (SELECT count(*) AS n FROM step GROUP BY rank_id)").value_or(0);
+}
+
+std::optional<double> Situation::real(std::string_view sql) const {
+    Query row = ask(sql);
+    if (!row.step() || row.is_null(0)) return {};
+    return row.real(0);
+}
+
+std::optional<int64_t> Situation::number(std::string_view sql) const {
+    Query row = ask(sql);
+    return row.step() ? row.maybe(0) : std::nullopt;
+}
+
+std::optional<double> Situation::metric(std::string_view name) const {
+    Query row = ask("SELECT max(value) FROM metric WHERE name = ?1");
+    row.bind(1, std::string(name));
+    if (!row.step() || row.is_null(0)) return {};
+    return row.real(0);
+}
+
+std::vector<Evidence> Situation::rows(const char* table, std::string_view sql) const {
+    std::vector<Evidence> found;
+    Query row = ask(sql);
+    while (row.step()) found.push_back({table, row.number(0)});
+    return found;
+}
+
+double Situation::counted(double whole_run) const {
+    if (has_steps()) return all_steps_ > 0 ? whole_run / static_cast<double>(all_steps_) : 0;
+    return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
+}
+
+std::vector<Evidence> Situation::gaps_of(std::initializer_list<const char*> causes) const {
+    std::string list;
+    for (const char* cause : causes) list += std::string(list.empty() ? "'" : ", '") + cause + "'";
+    return rows("gap",
+                "SELECT p.rowid FROM gap p JOIN v_gpu_basis b ON b.gpu_id = p.gpu_id AND b.step = p.step"
+                " WHERE p.cause IN (" +
+                    list + ") ORDER BY p.ns DESC, p.rowid LIMIT 3");
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,58 @@
+// What rules know of a run: its database, and what is asked of it by many of them. Read-only; one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../trace/database.h"
+#include "finding.h"
+#include "what_if.h"
+
+struct sqlite3;
+
+namespace gpushim::analysis {
+
+// What a person gave with the command; wins over what the run was analysed with.
+struct Given {
+    std::optional<int64_t> params, samples_per_step;
+    std::optional<double> bandwidth_bytes_per_s;
+};
+
+class Situation {
+  public:
+    explicit Situation(sqlite3* run, const Given& given = {});
+
+    Query ask(std::string_view sql) const { return {run_, "the run's database", sql}; }
+    std::optional<double> real(std::string_view sql) const;  // of the first row; none: no row, or NULL
+    std::optional<int64_t> number(std::string_view sql) const;
+    std::optional<double> metric(std::string_view name) const;  // the largest of all GPUs or ranks
+    std::vector<Evidence> rows(const char* table, std::string_view sql) const;  // whose query gives rowids
+
+    // Its gap list: what would be left of a step without something. No steps in it: nothing was timed.
+    const WhatIf& what_if() const { return what_if_; }
+    bool is_known() const { return what_if_.steps() > 0; }
+    double step_ns() const { return what_if_.step_ns(); }  // mean of the steps of what_if()
+    bool has_steps() const { return what_if_.has_steps(); }
+    int64_t gpus() const { return gpus_; }
+    int64_t ranks() const { return ranks_; }
+    const Given& given() const { return given_; }
+
+    // "of 20.0 ms a step"; what a gain is compared with where there are no steps: a second.
+    std::string per() const { return has_steps() ? "step" : "second"; }
+    double counted(double whole_run) const;  // of all steps together, to one of them (or a second)
+
+    // The rows of `gap` of these causes in which most time went, for evidence.
+    std::vector<Evidence> gaps_of(std::initializer_list<const char*> causes) const;
+
+  private:
+    sqlite3* run_;
+    Given given_;
+    WhatIf what_if_;
+    int64_t gpus_ = 0, ranks_ = 0;
+    double run_ns_ = 0;
+    int64_t all_steps_ = 0;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,65 @@
+// A step without something that is in it: its gap list, played again. In every step the GPU with the longest
+// own work (its window without waiting for peers) decides how long the step takes, so a gain is what that
+// becomes shorter by, and no more than down to the next one.
+//
+//   GPU 0   ████ input ████████ wwww        own 16, without input 10
+//   GPU 1   ████████████████████████        own 24, without input 24: nothing is gained
+//
+// What a cause leaves behind is inherited: a launch that no longer waits for the host's work still needs the
+// latency of an empty queue, so the low end takes one from each gap. Read-only; one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "finding.h"
+
+struct sqlite3;
+
+namespace gpushim::analysis {
+
+struct IdlePart {
+    std::string cause;
+    int64_t ns, pieces, drained_ns;  // drained_ns: in gaps that a wait of the host had made
+};
+
+struct GpuInStep {
+    int64_t gpu_id;
+    int64_t step;  // as in the tables
+    int64_t window_ns, waiting_ns, latency_ns;
+    std::vector<IdlePart> idle;
+
+    double own_ns() const { return static_cast<double>(window_ns - waiting_ns); }
+};
+
+class WhatIf {
+  public:
+    explicit WhatIf(sqlite3* run);
+
+    int64_t steps() const { return static_cast<int64_t>(by_step_.size()); }
+    bool has_steps() const { return has_steps_; }  // false: slices or spans, taken to a second each
+    double step_ns() const { return step_ns_; }
+
+    // Without idle time of these causes.
+    Gain without(std::initializer_list<std::string_view> causes) const;
+    // Without so much of each GPU's step: `less` gives it for that GPU and step.
+    Gain shorter(const std::function<Gain(const GpuInStep&)>& less) const;
+    // The same, for as much of each step of a GPU; GPUs without a row keep theirs.
+    Gain shorter(const std::map<int64_t, Gain>& by_gpu) const;
+
+    // Idle time of these causes on the GPU that has most of it, in the mean step.
+    double idle_ns(std::initializer_list<std::string_view> causes) const;
+
+  private:
+    std::vector<std::vector<GpuInStep>> by_step_;
+    bool has_steps_ = false;
+    double step_ns_ = 0;
+    double scale_ = 1;  // from the mean of what is in by_step_ to what a gain is of
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,98 @@
+// What to do next: what is worth it, in the order in which to do it; then what people do that would not help
+// here, and notes. By what the person gave with the command, so it may say more than the table `finding`.
+#include <cmath>
+#include <cstdio>
+
+#include "../advice/advise.h"
+#include "../text/units.h"
+#include "facts.h"
+#include "section.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostFindings = 7, kMostNotes = 3;
+constexpr const char* kOrder = "one GPU first";
+
+int64_t whole(double ns) { return std::llround(ns); }
+
+const char* word_of(Kind kind) {
+    return kind == Kind::kGain ? "gain" : kind == Kind::kNoGain ? "no_gain" : "note";
+}
+
+Json json_of(const Advice& advice) {
+    const Finding& finding = advice.finding;
+    Json evidence = Json::array();
+    for (const Evidence& row : finding.evidence)
+        evidence.push(Json::object({{"table", row.table}, {"rowid", row.rowid}}));
+    return Json::object({{"id", advice.rule->id},
+                         {"kind", word_of(finding.kind)},
+                         {"title", finding.title},
+                         {"gain_low_ns", whole(finding.gain.low_ns)},
+                         {"gain_high_ns", whole(finding.gain.high_ns)},
+                         {"confidence", finding.confidence},
+                         {"evidence", std::move(evidence)},
+                         {"try", finding.try_it}});
+}
+
+// "4.10-4.80 ms": both ends in the unit of the larger.
+std::string range_text(const Gain& gain) {
+    const double high = gain.high_ns, unit = high >= 1e6 ? 1e6 : high >= 1e3 ? 1e3 : 1;
+    const char* const name = unit == 1e6 ? "ms" : unit == 1e3 ? "us" : "ns";
+    char text[64];
+    std::snprintf(text, sizeof text, high / unit >= 100 ? "%.0f-%.0f %s" : "%.1f-%.1f %s", gain.low_ns / unit,
+                  high / unit, name);
+    return text;
+}
+
+void write_gains(const std::vector<Advice>& advice, const std::string& per, Report& report) {
+    report.line("");
+    report.line("WHAT TO DO (gain per " + per + ", predicted; " + kOrder + ")");
+    size_t place = 0;
+    for (const Advice& one : advice) {
+        if (one.finding.kind != Kind::kGain) continue;
+        if (++place > kMostFindings) continue;
+        char head[96];
+        std::snprintf(head, sizeof head, "%2zu %-21s %s  ", place, one.rule->id,
+                      range_text(one.finding.gain).c_str());
+        report.line(head + one.finding.title);
+        report.line("     try " + one.finding.try_it);
+    }
+    if (place == 0) report.line("   nothing that is worth 3 % of a " + per + " was found");
+    if (place > kMostFindings)
+        report.line("   … and " + count_text(static_cast<int64_t>(place - kMostFindings)) +
+                    " more: --json has them all");
+}
+
+void write_rest(const std::vector<Advice>& advice, Kind kind, const char* heading, Report& report) {
+    size_t count = 0;
+    for (const Advice& one : advice)
+        if (one.finding.kind == kind && ++count <= kMostNotes)
+            report.line(heading + one.finding.title +
+                        (one.finding.try_it.empty() ? "" : ": " + one.finding.try_it));
+}
+
+void write(const ReportSource& source, Report& report) {
+    const ReportOptions& asked = source.options;
+    const Situation run(source.run.raw(),
+                        {asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s});
+    const std::vector<Advice> advice = advise(run);
+    Json list = Json::array();
+    for (const Advice& one : advice) list.push(json_of(one));
+    report.json.set("findings", std::move(list));
+    if (!run.is_known()) {
+        report.json.set("findings_why", "nothing was timed");
+        return report.line("WHAT TO DO  not known: nothing was timed");
+    }
+    write_gains(advice, run.per(), report);
+    write_rest(advice, Kind::kNoGain, "no gain expected  ", report);
+    write_rest(advice, Kind::kNote, "note  ", report);
+}
+
+constexpr Section kSection = {90, write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,37 @@
+// The GPU waits for the next batch: the thread that launches loads it, or waits for workers that do.
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+std::optional<Finding> look(const Situation& run) {
+    const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
+    const double wait_ns = run.what_if().idle_ns({"input_wait"});
+    if (cpu_ns + wait_ns <= 0) return {};
+    const bool loads_itself = cpu_ns >= wait_ns;
+    Finding found;
+    found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns) + " of a " + run.per() +
+                  (loads_itself ? " while the launching thread loads the batch itself, CPU busy"
+                                : " while the launching thread waits for a batch from its loaders");
+    found.try_it =
+        loads_itself
+            ? "load in other processes: DataLoader(num_workers=8, persistent_workers=True); tf.data"
+              " .map(num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE); in JAX an iterator that"
+              " prefetches"
+            : "loaders are too slow: more workers (num_workers), a larger prefetch_factor, less work per "
+              "sample,"
+              " decoding on the GPU; tf.data .cache() and .prefetch(); whether it is the input a run with one"
+              " synthetic batch tells (gpushim compare)";
+    found.gain = run.what_if().without({"input_cpu", "input_wait"});
+    found.confidence = 0.9;
+    found.evidence = run.gaps_of({"input_cpu", "input_wait"});
+    return found;
+}
+
+const RuleRegistration kRegistration({"input_bound", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis
