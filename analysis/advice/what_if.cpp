@@ -14,57 +14,74 @@ bool is_among(std::string_view cause, std::initializer_list<std::string_view> ca
     return std::find(causes.begin(), causes.end(), cause) != causes.end();
 }
 
-// What goes with these causes. Low: each gap is left with a launch's latency, as its queue is empty still.
-Gain idle_of(const GpuInStep& gpu, std::initializer_list<std::string_view> causes) {
+// What goes with these causes. Low: each gap is left with so much, for its queue is empty still.
+Gain idle_of(const GpuInStep& gpu, std::initializer_list<std::string_view> causes, int64_t left_ns) {
     Gain gone;
     for (const IdlePart& part : gpu.idle) {
         if (!is_among(part.cause, causes)) continue;
         gone.high_ns += static_cast<double>(part.ns);
-        gone.low_ns += static_cast<double>(std::max<int64_t>(0, part.ns - part.pieces * gpu.latency_ns));
+        gone.low_ns += static_cast<double>(std::max<int64_t>(0, part.ns - part.pieces * left_ns));
     }
     return gone;
 }
 
+using RanksOfStep = std::map<int64_t, GpuInStep>;  // by rank_id
+
+void read_steps(sqlite3* run, std::map<int64_t, RanksOfStep>& found, std::string& basis) {
+    Query rows(run, "the run's database",
+               "SELECT coalesce(c.number, c.step), g.rank_id, c.gpu_id, c.step, c.window_ns, c.busy_ns,"
+               " c.waiting_for_peer_ns, coalesce(g.latency_ns, 0), coalesce(g.kernel_gap_ns, 0), c.basis"
+               " FROM v_gpu_counted c JOIN gpu g ON g.gpu_id = c.gpu_id ORDER BY c.gpu_id");
+    while (rows.step()) {
+        RanksOfStep& ranks = found[rows.number(0)];
+        GpuInStep gpu = {rows.number(2), rows.number(1), rows.number(3),
+                         rows.number(4), rows.number(5), rows.number(6),
+                         rows.number(7), rows.number(8), {}};
+        const auto [rank, is_first] = ranks.try_emplace(gpu.rank_id, gpu);
+        const auto worked_ns = [](const GpuInStep& one) { return one.busy_ns - one.waiting_ns; };
+        if (!is_first && worked_ns(gpu) > worked_ns(rank->second)) rank->second = gpu;
+        basis = std::max(basis, rows.text(9));  // spans or slices < steps
+    }
+}
+
+void read_gaps(sqlite3* run, std::map<int64_t, RanksOfStep>& found) {
+    Query gaps(run, "the run's database",
+               "SELECT coalesce(b.number, b.step), g.rank_id, b.gpu_id, p.cause, sum(p.ns), sum(p.pieces),"
+               " sum(p.drained_by_sync_ns) FROM v_gpu_basis b JOIN gpu g ON g.gpu_id = b.gpu_id"
+               " JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step GROUP BY 1, 2, 3, 4");
+    while (gaps.step()) {
+        const auto step = found.find(gaps.number(0));
+        if (step == found.end()) continue;
+        const auto rank = step->second.find(gaps.number(1));
+        if (rank == step->second.end() || rank->second.gpu_id != gaps.number(2)) continue;
+        rank->second.idle.push_back({gaps.text(3), gaps.number(4), gaps.number(5), gaps.number(6)});
+    }
+}
+
 }  // namespace
 
-// Where some steps were timed on all GPUs that were timed at all, only these: a step is as long as its
-// slowest GPU.
+// Where some steps were timed on all ranks that were timed at all, only these: a step is as long as its
+// slowest rank.
 WhatIf::WhatIf(sqlite3* run) {
-    std::map<int64_t, std::map<int64_t, GpuInStep>> found;  // by number of the step, then GPU
-    Query rows(run, "the run's database",
-               "SELECT coalesce(c.number, c.step), c.gpu_id, c.step, c.window_ns, c.waiting_for_peer_ns,"
-               " coalesce(g.latency_ns, 0), c.basis FROM v_gpu_counted c JOIN gpu g ON g.gpu_id = c.gpu_id");
-    size_t most = 0;
+    std::map<int64_t, RanksOfStep> found;  // by the step's number
     std::string basis;
-    while (rows.step()) {
-        auto& gpus = found[rows.number(0)];
-        gpus[rows.number(1)] = {rows.number(1), rows.number(2), rows.number(3),
-                                rows.number(4), rows.number(5), {}};
-        most = std::max(most, gpus.size());
-        basis = std::max(basis, rows.text(6));  // spans < steps, slices < steps
-    }
-    Query gaps(run, "the run's database",
-               "SELECT coalesce(b.number, b.step), b.gpu_id, p.cause, sum(p.ns), sum(p.pieces),"
-               " sum(p.drained_by_sync_ns) FROM v_gpu_basis b"
-               " JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step GROUP BY 1, 2, 3");
-    while (gaps.step())
-        if (const auto step = found.find(gaps.number(0)); step != found.end())
-            if (const auto gpu = step->second.find(gaps.number(1)); gpu != step->second.end())
-                gpu->second.idle.push_back({gaps.text(2), gaps.number(3), gaps.number(4), gaps.number(5)});
+    read_steps(run, found, basis);
+    read_gaps(run, found);
     has_steps_ = basis == "steps";
+    size_t most = 0;
+    for (const auto& [number, ranks] : found) most = std::max(most, ranks.size());
     double sum_ns = 0;
-    for (auto& [number, gpus] : found) {
-        if (gpus.size() < most) continue;
-        std::vector<GpuInStep> step;
+    for (auto& [number, ranks] : found) {
+        if (ranks.size() < most) continue;
+        auto& step = by_step_.emplace_back();
         double longest_ns = 0;
-        for (auto& [id, gpu] : gpus) {
+        for (auto& [id, gpu] : ranks) {
             longest_ns = std::max(longest_ns, static_cast<double>(gpu.window_ns));
             step.push_back(std::move(gpu));
         }
         sum_ns += longest_ns;
-        by_step_.push_back(std::move(step));
     }
-    if (by_step_.empty() || sum_ns <= 0) {
+    if (sum_ns <= 0) {
         by_step_.clear();
         return;
     }
@@ -99,14 +116,29 @@ Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
     });
 }
 
-Gain WhatIf::without(std::initializer_list<std::string_view> causes) const {
-    return shorter([&](const GpuInStep& gpu) { return idle_of(gpu, causes); });
+Gain WhatIf::without(std::initializer_list<std::string_view> causes, Left left) const {
+    return shorter([&](const GpuInStep& gpu) {
+        return idle_of(gpu, causes, left == Left::kLatency ? gpu.latency_ns : gpu.kernel_gap_ns);
+    });
+}
+
+Gain WhatIf::without_drained(std::initializer_list<std::string_view> causes) const {
+    return shorter([&](const GpuInStep& gpu) {
+        Gain gone;
+        for (const IdlePart& part : gpu.idle) {
+            if (!is_among(part.cause, causes)) continue;
+            const int64_t left_ns = std::min(part.drained_ns, part.pieces * gpu.latency_ns);
+            gone.high_ns += static_cast<double>(part.drained_ns);
+            gone.low_ns += static_cast<double>(part.drained_ns - left_ns);
+        }
+        return gone;
+    });
 }
 
 double WhatIf::idle_ns(std::initializer_list<std::string_view> causes) const {
     std::map<int64_t, double> by_gpu;
     for (const auto& step : by_step_)
-        for (const GpuInStep& gpu : step) by_gpu[gpu.gpu_id] += idle_of(gpu, causes).high_ns;
+        for (const GpuInStep& gpu : step) by_gpu[gpu.gpu_id] += idle_of(gpu, causes, 0).high_ns;
     double most_ns = 0;
     for (const auto& [id, ns] : by_gpu) most_ns = std::max(most_ns, ns);
     return by_step_.empty() ? 0 : most_ns * scale_ / static_cast<double>(by_step_.size());

@@ -1,12 +1,14 @@
-// A step without something that is in it: its gap list, played again. In every step the GPU with the longest
+// A step without something that is in it: its gap list, played again. In every step the rank with the longest
 // own work (its window without waiting for peers) decides how long the step takes, so a gain is what that
 // becomes shorter by, and no more than down to the next one.
 //
-//   GPU 0   ████ input ████████ wwww        own 16, without input 10
-//   GPU 1   ████████████████████████        own 24, without input 24: nothing is gained
+//   rank 0  ████ input ████████ wwww        own 16, without input 10
+//   rank 1  ████████████████████████        own 24, without input 24: nothing is gained
+//
+// A rank with several GPUs is as quick as the busiest of them; those with nothing to do decide nothing.
 //
 // What a cause leaves behind is inherited: a launch that no longer waits for the host's work still needs the
-// latency of an empty queue, so the low end takes one from each gap. Read-only; one thread.
+// latency of an empty queue, so the low end leaves one in each gap. Read-only; one thread.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +31,9 @@ struct IdlePart {
 };
 
 struct GpuInStep {
-    int64_t gpu_id;
+    int64_t gpu_id, rank_id;
     int64_t step;  // as in the tables
-    int64_t window_ns, waiting_ns, latency_ns;
+    int64_t window_ns, busy_ns, waiting_ns, latency_ns, kernel_gap_ns;
     std::vector<IdlePart> idle;
 
     double own_ns() const { return static_cast<double>(window_ns - waiting_ns); }
@@ -45,9 +47,12 @@ class WhatIf {
     bool has_steps() const { return has_steps_; }  // false: slices or spans, taken to a second each
     double step_ns() const { return step_ns_; }
 
-    // Without idle time of these causes.
-    Gain without(std::initializer_list<std::string_view> causes) const;
-    // Without so much of each GPU's step: `less` gives it for that GPU and step.
+    // Without idle time of these causes. Low: each of its gaps keeps so much of itself.
+    enum class Left { kLatency, kKernelGap };
+    Gain without(std::initializer_list<std::string_view> causes, Left left = Left::kLatency) const;
+    // Without the idle time of these causes that is in gaps which a wait of the host made.
+    Gain without_drained(std::initializer_list<std::string_view> causes) const;
+    // Without so much of each rank's step: `less` gives it for its GPU and step.
     Gain shorter(const std::function<Gain(const GpuInStep&)>& less) const;
     // The same, for as much of each step of a GPU; GPUs without a row keep theirs.
     Gain shorter(const std::map<int64_t, Gain>& by_gpu) const;
@@ -56,7 +61,7 @@ class WhatIf {
     double idle_ns(std::initializer_list<std::string_view> causes) const;
 
   private:
-    std::vector<std::vector<GpuInStep>> by_step_;
+    std::vector<std::vector<GpuInStep>> by_step_;  // of each rank its busiest GPU
     bool has_steps_ = false;
     double step_ns_ = 0;
     double scale_ = 1;  // from the mean of what is in by_step_ to what a gain is of

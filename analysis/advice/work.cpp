@@ -1,0 +1,78 @@
+#include "work.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct NamedFactor {
+    std::string_view name;
+    Factor share;
+};
+constexpr NamedFactor kFactors[] = {
+#define FACTOR(name, low, high, source) {#name, {low, high}},
+#include "../rule/factors.def"
+#undef FACTOR
+};
+
+constexpr size_t kMostEvidence = 3;
+
+// Rows: gpu_id, ns of those that were timed, how many those are, how many there are in all, bytes of these,
+// rowid, name. What was timed stands for the rest.
+Work work_of(const Situation& run, Query rows, const char* table) {
+    Work work;
+    std::map<int64_t, double> count, bytes;
+    double largest_ns = 0;
+    while (rows.step()) {
+        const double share = rows.real(3) / std::max(1.0, rows.real(2));
+        const double ns = run.counted(rows.real(1) * share);
+        work.ns_by_gpu[rows.number(0)] += ns;
+        count[rows.number(0)] += run.counted(rows.real(3));
+        bytes[rows.number(0)] += run.counted(rows.real(4));
+        if (work.evidence.size() < kMostEvidence) work.evidence.push_back({table, rows.number(5)});
+        if (ns > largest_ns) {
+            largest_ns = ns;
+            work.largest = rows.text(6);
+        }
+    }
+    for (const auto& [gpu, ns] : work.ns_by_gpu)
+        if (ns >= work.ns) {
+            work.ns = ns;
+            work.count = count[gpu];
+            work.bytes = bytes[gpu];
+        }
+    return work;
+}
+
+}  // namespace
+
+Factor factor(std::string_view name) {
+    for (const NamedFactor& one : kFactors)
+        if (one.name == name) return one.share;
+    return {0, 0};  // a rule's tests see that nothing is gained
+}
+
+Gain Work::shorter_by(const Factor& share, const Situation& run) const {
+    std::map<int64_t, Gain> less;
+    for (const auto& [gpu, its_ns] : ns_by_gpu) less[gpu] = {its_ns * share.low, its_ns * share.high};
+    return run.what_if().shorter(less);
+}
+
+Work kernels_where(const Situation& run, const std::string& where) {
+    return work_of(run,
+                   run.ask("SELECT k.gpu_id, k.sum_ns, k.timed, k.launches + k.graph_launches, 0, k.rowid,"
+                           " k.name FROM kernel k WHERE k.timed > 0 AND (" +
+                           where + ") ORDER BY k.sum_ns DESC, k.rowid"),
+                   "kernel");
+}
+
+Work copies_where(const Situation& run, const std::string& where) {
+    return work_of(run,
+                   run.ask("SELECT c.gpu_id, c.blocks_kernels_ns, c.timed, c.count, c.bytes, c.rowid, c.kind"
+                           " FROM copy_stat c WHERE c.timed > 0 AND c.position >= 0 AND (" +
+                           where + ") ORDER BY c.blocks_kernels_ns DESC, c.rowid"),
+                   "copy_stat");
+}
+
+}  // namespace gpushim::analysis

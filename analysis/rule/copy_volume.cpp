@@ -1,0 +1,38 @@
+// What is copied to the device holds up the kernels: fewer bytes on the way are a shorter wait. Copies from
+// pageable memory are another rule's; here they count as if they were pinned.
+#include <algorithm>
+
+#include "../advice/rule.h"
+#include "../advice/work.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr const char* kBatches =
+    "c.kind = 'h2d' AND c.source <> 'pageable' AND c.blocking = 0"
+    " AND c.max_bytes >= 65536";
+
+std::optional<Finding> look(const Situation& run) {
+    const Work copies = copies_where(run, kBatches);
+    if (copies.ns <= 0) return {};
+    Finding found;
+    found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() + ", " +
+                  duration_text(copies.ns) + " in which nothing else runs on the GPU";
+    found.try_it =
+        "send a smaller type and convert on the GPU (images as uint8, not float32; half precision);"
+        " copy the next batch on a stream of its own while this one computes (a prefetcher)";
+    // Copied beside the kernels nothing of it is left.
+    found.gain = copies.shorter_by({factor("narrower_copy").low, 1.0}, run);
+    found.gain.high_ns = std::max(copies.shorter_by(factor("narrower_copy"), run).high_ns, found.gain.low_ns);
+    found.confidence = 0.7;
+    found.evidence = copies.evidence;
+    return found;
+}
+
+const RuleRegistration kRegistration({"copy_volume", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

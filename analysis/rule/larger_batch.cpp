@@ -1,0 +1,48 @@
+// Most of the GPU's memory is free, and each step has costs that do not grow with the batch: idle time of
+// launching and of what the host does in each step, and kernels too small to fill the GPU. With m times the
+// batch they come once in m.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kFull = 0.8;      // of memory; the rest is for what varies
+constexpr double kMostTimes = 16;  // as much as anybody would change at once
+
+std::optional<Finding> look(const Situation& run) {
+    const auto used = run.real(
+        "SELECT max(memory_peak_bytes * 1.0 / memory_total_bytes) FROM gpu"
+        " WHERE memory_total_bytes > 0");
+    if (!used || *used <= 0 || !run.has_steps()) return {};
+    const double room = kFull / *used;
+    const double times = std::min(kMostTimes, std::exp2(std::floor(std::log2(std::max(room, 1.0)))));
+    if (times < 2) return {};
+    const double once = 1 - 1 / times;
+    const Gain idle = run.what_if().without(
+        {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "host_cpu", "host_unknown"});
+    Finding found;
+    found.gain = {idle.low_ns * once, idle.high_ns * once};
+    char text[32];
+    std::snprintf(text, sizeof text, "%.0f", times);
+    found.title = "memory peak is " + std::to_string(static_cast<int>(std::lround(100 * *used))) +
+                  " % of the GPU's: there is room for " + text +
+                  " times the batch, and costs that come once in each step would come once in " + text;
+    found.try_it =
+        "a larger batch size (with the learning rate scaled to it); gains are of a step at equal"
+        " samples";
+    found.confidence = 0.5;
+    found.evidence = run.rows("gpu", "SELECT gpu_id FROM gpu ORDER BY memory_peak_bytes DESC LIMIT 1");
+    return found;
+}
+
+const RuleRegistration kRegistration({"larger_batch", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

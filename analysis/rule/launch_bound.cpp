@@ -1,0 +1,41 @@
+// The GPU waits for launches: the host cannot call as quickly as kernels end.
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+std::optional<Finding> look(const Situation& run) {
+    const WhatIf& what_if = run.what_if();
+    const double idle_ns = what_if.idle_ns({"launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    if (idle_ns <= 0) return {};
+    const double launches = run.counted(
+        run.real("SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)")
+            .value_or(0));
+    const double small =
+        run.real("SELECT sum(small) * 1.0 / sum(timed) FROM launch_stat WHERE timed > 0").value_or(0) *
+        launches;
+    Finding found;
+    found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
+                  count_text(static_cast<int64_t>(launches + 0.5)) + " launches, " +
+                  count_text(static_cast<int64_t>(small + 0.5)) + " of them of small kernels";
+    found.try_it =
+        "torch.compile(mode='reduce-overhead') or CUDA graphs; tf.function(jit_compile=True) or"
+        " TF_XLA_FLAGS=--tf_xla_auto_jit=2; jax.jit around the whole step; fused optimizers"
+        " (fused=True, foreach=True); a larger batch";
+    found.gain = what_if.without({"launch_call", "launch_bound", "launch_latency", "kernel_gap"},
+                                 WhatIf::Left::kKernelGap);
+    found.confidence = 0.85;
+    found.evidence = run.gaps_of({"launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    for (const Evidence& row :
+         run.rows("launch_stat", "SELECT rowid FROM launch_stat ORDER BY count DESC LIMIT 1"))
+        found.evidence.push_back(row);
+    return found;
+}
+
+const RuleRegistration kRegistration({"launch_bound", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

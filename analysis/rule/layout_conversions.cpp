@@ -1,0 +1,30 @@
+// Tensors are converted between layouts for convolutions on tensor cores, and back.
+#include "../advice/rule.h"
+#include "../advice/work.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+std::optional<Finding> look(const Situation& run) {
+    const Work conversions = kernels_where(run, "k.family = 'layout_conversion'");
+    if (conversions.ns <= 0) return {};
+    Finding found;
+    found.title = count_text(static_cast<int64_t>(conversions.count + 0.5)) + " layout conversions in a " +
+                  run.per() + " take " + duration_text(conversions.ns) + " (by name; most in " +
+                  conversions.largest + ")";
+    found.try_it =
+        "channels last: model.to(memory_format=torch.channels_last) and the input too;"
+        " data_format='channels_last' in Keras; TF_ENABLE_LAYOUT_OPT=1; NHWC in JAX";
+    found.gain = conversions.shorter_by(factor("layout"), run);
+    found.confidence = 0.8;
+    found.evidence = conversions.evidence;
+    return found;
+}
+
+const RuleRegistration kRegistration({"layout_conversions", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

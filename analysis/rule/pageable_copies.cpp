@@ -1,0 +1,63 @@
+// Batches come from memory that is not pinned: the driver copies them into its own first, while the launching
+// thread waits and nothing else can run.
+#include <algorithm>
+
+#include "../advice/rule.h"
+#include "../advice/work.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr const char* kSlow = "c.kind = 'h2d' AND (c.source = 'pageable' OR c.blocking = 1)";
+
+// The best that a pinned copy of some size reached here, in bytes per second.
+std::optional<double> pinned_rate(const Situation& run) {
+    return run.real(
+        "SELECT max(c.best_bytes_per_s) FROM copy_stat c"
+        " WHERE c.kind = 'h2d' AND c.source = 'pinned' AND c.max_bytes >= 1048576");
+}
+
+// By what share of what it costs now a copy becomes shorter. Low: part of the rest is not won.
+Factor shorter_if_pinned(double cost_ns, double bytes, std::optional<double> pinned) {
+    if (!pinned) return factor("pinned_unseen");
+    const double share = std::max(0.0, 1 - bytes * 1e9 / *pinned / cost_ns);
+    return {0.8 * share, share};
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const Work copies = copies_where(run, kSlow);
+    const double cost_ns = copies.ns + run.what_if().idle_ns({"copy_staging"});
+    if (copies.count <= 0 || cost_ns <= 0) return {};
+    const bool is_pageable = run.number(
+                                    "SELECT 1 FROM copy_stat c WHERE c.source = 'pageable' AND"
+                                    " c.position >= 0 AND " +
+                                    std::string(kSlow))
+                                 .has_value();
+    const auto pinned = pinned_rate(run);
+    const Factor share = shorter_if_pinned(cost_ns, copies.bytes, pinned);
+    const Gain staging = run.what_if().without({"copy_staging"});
+    const Gain copying = copies.shorter_by({1, 1}, run);
+    Finding found;
+    found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() +
+                  (is_pageable ? " from pageable memory" : " by calls that block") + " cost " +
+                  duration_text(cost_ns) + " in which the GPU does nothing else, " +
+                  rate_text(copies.bytes * 1e9 / cost_ns);
+    if (pinned) found.title += " (pinned here: " + rate_text(*pinned) + ")";
+    found.try_it =
+        "DataLoader(pin_memory=True) and .to(device, non_blocking=True); tf.data prefetch_to_device;"
+        " jax.device_put ahead of the step; cudaMemcpyAsync from cudaHostAlloc memory";
+    found.gain = {(staging.low_ns + copying.low_ns) * share.low,
+                  (staging.high_ns + copying.high_ns) * share.high};
+    found.confidence = pinned ? 0.9 : 0.7;
+    found.evidence = copies.evidence;
+    for (const Evidence& row : run.gaps_of({"copy_staging"})) found.evidence.push_back(row);
+    return found;
+}
+
+const RuleRegistration kRegistration({"pageable_copies", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,38 @@
+// Code is loaded after warm-up: a new shape makes the framework compile again.
+#include <algorithm>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+std::optional<Finding> look(const Situation& run) {
+    Query row = run.ask(
+        "SELECT rowid, after_warm_up, after_warm_up_ns FROM load_stat"
+        " WHERE after_warm_up > 0 ORDER BY after_warm_up_ns DESC LIMIT 1");
+    if (!row.step()) return {};
+    const double loading_ns = run.counted(row.real(2));
+    Finding found;
+    found.title = "code was loaded " + count_text(row.number(1)) + " times after warm-up, " +
+                  duration_text(row.real(2)) + " in all";
+    found.try_it =
+        "pad inputs to a few sizes, drop_last=True; torch.compile(dynamic=True) and TORCH_LOGS="
+        "recompiles; input_signature of tf.function; jax.jit with static shapes"
+        " (jax_log_compiles); CUDA_MODULE_LOADING=EAGER loads all of it at the start";
+    // Compiling itself is the host's work around each load.
+    const double host_ns = run.what_if().idle_ns({"alloc_or_load", "host_cpu", "host_blocked"});
+    const Gain most = run.what_if().without({"alloc_or_load", "host_cpu", "host_blocked"});
+    found.gain.low_ns = std::min(loading_ns, most.low_ns);
+    found.gain.high_ns = std::max(found.gain.low_ns, std::min(most.high_ns, host_ns));
+    found.confidence = 0.7;
+    found.evidence = {{"load_stat", row.number(0)}};
+    return found;
+}
+
+const RuleRegistration kRegistration({"recompilation", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

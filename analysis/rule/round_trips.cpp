@@ -1,0 +1,48 @@
+// Bytes that leave the device and come back in the same step: something is computed on the host, or moved
+// between GPUs, that could stay.
+#include <algorithm>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+std::optional<Finding> look(const Situation& run) {
+    Query row = run.ask(
+        "SELECT rowid, pattern, count, bytes, ns, gpu_id FROM transfer_pattern"
+        " WHERE pattern IN ('round_trip', 'd2d_back') ORDER BY ns DESC LIMIT 1");
+    if (!row.step()) return {};
+    const bool by_host = row.text(1) == "round_trip";
+    const double host_ns = run.counted(row.real(4));
+    // What it costs the GPU is at most what it was idle, or copying, while these calls ran.
+    const int64_t gpu_id = row.number(5);
+    const Gain gain = run.what_if().shorter([&](const GpuInStep& gpu) {
+        if (gpu.gpu_id != gpu_id) return Gain{};
+        double idle_ns = 0;
+        for (const IdlePart& part : gpu.idle) idle_ns += static_cast<double>(part.ns);
+        const double most_ns = std::min(host_ns, idle_ns);
+        return Gain{most_ns / 2, most_ns};
+    });
+    Finding found;
+    const std::string size = bytes_text(run.counted(row.real(3)));
+    found.title = count_text(static_cast<int64_t>(run.counted(row.real(2)) + 0.5)) + " times in a " +
+                  run.per() + ", " + size +
+                  (by_host ? " go to the host and back: " : " go to another GPU and back: ") +
+                  duration_text(host_ns) + " of calls";
+    found.try_it = by_host
+                       ? "do on the GPU what is done on the host in between (torch instead of numpy, tf ops"
+                         " instead of py_function, jax.numpy instead of numpy and callbacks)"
+                       : "keep the tensor where it is used next; no .to(other) and back";
+    found.gain = gain;
+    found.confidence = 0.6;
+    found.evidence = {{"transfer_pattern", row.number(0)}};
+    return found;
+}
+
+const RuleRegistration kRegistration({"round_trips", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,38 @@
+// Many kernels that each do little: what they read and write goes over memory once for each of them, and a
+// compiler could make one of several.
+#include "../advice/rule.h"
+#include "../advice/work.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kMany = 20;  // in a step; fewer are not worth a compiler
+
+constexpr const char* kFusible =
+    "coalesce(k.comm_source, 'none') = 'none' AND (k.family IN ('elementwise', 'normalisation', 'softmax',"
+    " 'reduction', 'optimizer', 'loss')"
+    " OR k.sum_ns < k.timed * 2 * (SELECT coalesce(u.latency_ns, 0) FROM gpu u WHERE u.gpu_id = k.gpu_id))";
+
+std::optional<Finding> look(const Situation& run) {
+    const Work small = kernels_where(run, kFusible);
+    if (small.count < kMany) return {};
+    Finding found;
+    found.title = count_text(static_cast<int64_t>(small.count + 0.5)) +
+                  " small or elementwise kernels in a " + run.per() + " take " + duration_text(small.ns) +
+                  ", " + duration_text(small.ns / small.count) + " each; most in " + small.largest;
+    found.try_it =
+        "fuse them: torch.compile, fused optimizers (fused=True), apex or xformers layers;"
+        " TF_XLA_FLAGS=--tf_xla_auto_jit=2 or jit_compile=True; jax.jit around the whole step";
+    found.gain = small.shorter_by(factor("fusion"), run);
+    found.confidence = 0.6;
+    found.evidence = small.evidence;
+    return found;
+}
+
+const RuleRegistration kRegistration({"small_kernels", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis
