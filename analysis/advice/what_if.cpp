@@ -9,18 +9,23 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kSecond = 1e9;
+constexpr double kLeftInGraphs = 0.6;  // of gaps as short as those between kernels that were queued
 
 bool is_among(std::string_view cause, std::initializer_list<std::string_view> causes) {
     return std::find(causes.begin(), causes.end(), cause) != causes.end();
 }
 
-// What goes with these causes. Low: each gap is left with so much, for its queue is empty still.
-Gain idle_of(const GpuInStep& gpu, std::initializer_list<std::string_view> causes, int64_t left_ns) {
+// What goes with these causes. Low: each gap is left with so much, for its queue is empty still; or with
+// that share of it, if that is less.
+Gain idle_of(const GpuInStep& gpu, std::initializer_list<std::string_view> causes, int64_t left_ns,
+             double left_share = 1) {
     Gain gone;
     for (const IdlePart& part : gpu.idle) {
         if (!is_among(part.cause, causes)) continue;
-        gone.high_ns += static_cast<double>(part.ns);
-        gone.low_ns += static_cast<double>(std::max<int64_t>(0, part.ns - part.pieces * left_ns));
+        const auto ns = static_cast<double>(part.ns);
+        const auto left = std::min(static_cast<double>(part.pieces * left_ns), ns * left_share);
+        gone.high_ns += ns;
+        gone.low_ns += ns - left;
     }
     return gone;
 }
@@ -118,7 +123,8 @@ Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
 
 Gain WhatIf::without(std::initializer_list<std::string_view> causes, Left left) const {
     return shorter([&](const GpuInStep& gpu) {
-        return idle_of(gpu, causes, left == Left::kLatency ? gpu.latency_ns : gpu.kernel_gap_ns);
+        if (left == Left::kLatency) return idle_of(gpu, causes, gpu.latency_ns);
+        return idle_of(gpu, causes, gpu.kernel_gap_ns, kLeftInGraphs);
     });
 }
 

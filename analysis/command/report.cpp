@@ -12,6 +12,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr Option kOptions[] = {
+    {"all", nullptr, "also what is left out to fit a screen: waits, calls, collectives, memory, devices"},
     {"json", nullptr, "one JSON object; its keys stay"},
     {"markdown", nullptr, "to paste where Markdown is read"},
     {"params", "N", "parameters of the model: are they reduced once in a step?"},

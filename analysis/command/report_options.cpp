@@ -81,6 +81,7 @@ ReportOptions report_options(const Arguments& arguments) {
     if (options.from_step && options.to_step && *options.from_step > *options.to_step)
         throw Failure("--from is behind --to: no step lies between them");
     options.redact = arguments.has("redact");
+    options.all = arguments.has("all");
     return options;
 }
 

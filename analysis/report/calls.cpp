@@ -74,7 +74,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("calls", std::move(list));
 }
 
-constexpr Section kSection = {52, write};
+constexpr Section kSection = {52, write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -184,7 +184,7 @@ void write(const ReportSource& source, Report& report) {
     report.table("lrlrrrrrrl", std::move(rows), kMostRows);
 }
 
-constexpr Section kSection = {70, write};
+constexpr Section kSection = {70, write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

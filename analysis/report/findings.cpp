@@ -12,7 +12,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostFindings = 7, kMostNotes = 3;
+constexpr size_t kMostFindings = 5, kMostNotes = 3;
+constexpr size_t kIndent = 7;
 constexpr const char* kOrder = "one GPU first";
 
 int64_t whole(double ns) { return std::llround(ns); }
@@ -56,8 +57,8 @@ void write_gains(const std::vector<Advice>& advice, const std::string& per, Repo
         char head[96];
         std::snprintf(head, sizeof head, "%2zu %-21s %s  ", place, one.rule->id,
                       range_text(one.finding.gain).c_str());
-        report.line(head + one.finding.title);
-        report.line("     try " + one.finding.try_it);
+        report.paragraph(head + one.finding.title, kIndent);
+        report.paragraph("   try " + one.finding.try_it, kIndent);
     }
     if (place == 0) report.line("   nothing that is worth 3 % of a " + per + " was found");
     if (place > kMostFindings)
@@ -69,8 +70,9 @@ void write_rest(const std::vector<Advice>& advice, Kind kind, const char* headin
     size_t count = 0;
     for (const Advice& one : advice)
         if (one.finding.kind == kind && ++count <= kMostNotes)
-            report.line(heading + one.finding.title +
-                        (one.finding.try_it.empty() ? "" : ": " + one.finding.try_it));
+            report.paragraph(
+                heading + one.finding.title + (one.finding.try_it.empty() ? "" : ": " + one.finding.try_it),
+                kIndent);
 }
 
 void write(const ReportSource& source, Report& report) {

@@ -46,7 +46,7 @@ void write(const ReportSource& source, Report& report) {
                                             {"kernels", graphs.kernels}}));
 }
 
-constexpr Section kSection = {41, write};
+constexpr Section kSection = {41, write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -18,6 +18,9 @@ struct Report {
     // Whatever is in it is safe to print then.
     void line(const std::string& text);
 
+    // The same in as many lines as it takes; all but the first begin with so many spaces.
+    void paragraph(const std::string& text, size_t indent);
+
     // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
     // it at the right. Of more than `most` rows the rest is counted in a line of its own.
     void table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most);
@@ -26,6 +29,7 @@ struct Report {
 struct Section {
     int place;  // in the report
     void (*write)(const ReportSource&, Report&);
+    bool is_detail = false;  // its lines are printed where all was asked for; its JSON always
 };
 
 struct SectionRegistration {

@@ -15,6 +15,7 @@ struct ReportOptions {
     std::optional<double> bandwidth_bytes_per_s, price_per_gpu_hour;
     std::optional<int64_t> from_step, to_step;  // numbers, both inclusive
     bool redact = false;
+    bool all = false;  // also the sections that are details
 };
 
 struct ReportSource {

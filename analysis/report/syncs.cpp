@@ -32,7 +32,7 @@ void write(const ReportSource& source, Report& report) {
     if (table.size() > 1) report.table("llrrr", std::move(table), kMostRows);
 }
 
-constexpr Section kSection = {50, write};
+constexpr Section kSection = {50, write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

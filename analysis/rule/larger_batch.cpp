@@ -25,7 +25,8 @@ std::optional<Finding> look(const Situation& run) {
     if (times < 2) return {};
     const double once = 1 - 1 / times;
     const Gain idle = run.what_if().without(
-        {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "host_cpu", "host_unknown"});
+        {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "host_cpu", "host_unknown"},
+        WhatIf::Left::kKernelGap);
     Finding found;
     found.gain = {idle.low_ns * once, idle.high_ns * once};
     char text[32];
