@@ -190,6 +190,17 @@ SELECT r.words, CAST(max(r.so_far) AS DOUBLE) / count(*) FROM running r GROUP BY
                 self.assertIn(complaint, said)
                 self.assertFalse(passed)
 
+    def test_findings(self):
+        def rule(name):
+            return f'const RuleRegistration kRegistration({{"{name}", Scope::kOneGpu, look}});\n'
+        table = "| id | when | gain | try |\n|---|---|---|---|\n| `a` | b | c | d |\n"
+        good = {"analysis/rule/a.cpp": rule("a"), "analysis/rule/words.cpp": "int words;\n",
+                "analysis/rule/README.md": table}
+        self.assert_finds("findings", good, {"analysis/rule/b.cpp": rule("b")}, "no row for b")
+        self.assert_finds("findings", good, {"analysis/rule/c.cpp": rule("a")}, "c.cpp: registers a")
+        for row, complaint in {"`b` | c | d | e": "b is no rule", "`a` | b | c | d": "two rows"}.items():
+            self.assert_finds("findings", good, {"analysis/rule/README.md": f"{table}| {row} |\n"}, complaint)
+
     def test_places(self):
         self.assert_finds("places", {"a": "${HOME}/ro" + "ot/a https://example.org/home/ \n"},
                           {"b": "cd " + "/root" + "/x\n"}, "b:1")

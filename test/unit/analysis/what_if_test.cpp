@@ -1,0 +1,119 @@
+// A step without something: the gap list, played again.
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr const char* kCauses[] = {"input_cpu", "sync", "launch_call", "launch_latency", "host_cpu"};
+
+// GPUs of a job, in steps that differ.
+RunRows any_job(std::mt19937& random, int64_t gpus, int64_t steps) {
+    const auto up_to = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(random); };
+    RunRows run;
+    for (int64_t gpu = 0; gpu < gpus; ++gpu) {
+        run.rank(gpu);
+        for (int64_t step = 0; step < steps; ++step) {
+            StepOf is = {.ran = {{kCompute, 1 + up_to(9) * kMs}, {kWaiting, up_to(3) * kMs}}};
+            for (const char* cause : kCauses)
+                if (up_to(1) == 1) is.idle[cause] = 1 + up_to(4 * kMs);
+            is.pieces = 1 + up_to(40);
+            run.step(gpu, step, is);
+        }
+    }
+    return run;
+}
+
+bool is_in_order(const Gain& gain, double step_ns) {
+    return 0 <= gain.low_ns && gain.low_ns <= gain.high_ns && gain.high_ns <= step_ns * (1 + 1e-9);
+}
+
+}  // namespace
+
+//  GPU 0   ██ compute 6 ██ input 10 ██ wwww        own 16
+//  GPU 1   ██ compute 14 █████████████ input 6     own 20: it decides
+TEST_CASE("the GPU with the longest own work decides, and a gain goes no further than the next one",
+          "[what_if]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.steps(0, {.ran = {{kCompute, 6 * kMs}, {kWaiting, 4 * kMs}}, .idle = {{"input_cpu", 10 * kMs}}});
+    run.steps(1, {.ran = {{kCompute, 14 * kMs}}, .idle = {{"input_cpu", 6 * kMs}}});
+    const WhatIf what_if(run.raw());
+    CHECK(what_if.has_steps());
+    CHECK(what_if.steps() == RunRows::kSteps);
+    CHECK(what_if.step_ns() == Approx(20e6));
+    CHECK(what_if.idle_ns({"input_cpu"}) == Approx(10e6));
+    // Both lose their input: 6 and 14 are left. Low: a launch's latency of 8 us stays in each gap.
+    CHECK(what_if.without({"input_cpu"}).high_ns == Approx(6e6));
+    CHECK(what_if.without({"input_cpu"}).low_ns == Approx(6e6 - 8e3));
+    CHECK(what_if.without({"sync"}).high_ns == 0);
+    // Only GPU 1 becomes shorter: GPU 0's 16 decide then. Only GPU 0: nothing is gained.
+    CHECK(what_if.shorter({{1, {1e6, 9e6}}}).low_ns == Approx(1e6));
+    CHECK(what_if.shorter({{1, {1e6, 9e6}}}).high_ns == Approx(4e6));
+    CHECK(what_if.shorter({{0, {9e6, 9e6}}}).high_ns == 0);
+}
+
+//  step     1    2    3        GPU 1 was timed in step 2 only
+//  GPU 0    ██   ██   ██
+//  GPU 1         ████
+TEST_CASE("only steps that all GPUs have say how long a step is", "[what_if]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.steps(0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"sync", 4 * kMs}}}, 3);
+    run.step(1, 1, {.ran = {{kCompute, 16 * kMs}}});
+    const WhatIf what_if(run.raw());
+    CHECK(what_if.steps() == 1);
+    CHECK(what_if.step_ns() == Approx(16e6));
+    CHECK(what_if.without({"sync"}).high_ns == 0);
+}
+
+TEST_CASE("where there are no steps a gain is of a second", "[what_if]") {
+    RunRows run;
+    run.rank(0, "none");
+    run.steps(0, {.ran = {{kCompute, 75 * kMs}}, .idle = {{"sync", 25 * kMs}}});
+    const WhatIf what_if(run.raw());
+    CHECK(!what_if.has_steps());
+    CHECK(what_if.step_ns() == Approx(1e9));
+    CHECK(what_if.without({"sync"}).high_ns == Approx(0.25e9));
+    CHECK(what_if.shorter({{0, {0, 0.1e9}}}).high_ns == Approx(0.1e9));
+}
+
+TEST_CASE("a run of which nothing was timed has no gains", "[what_if]") {
+    RunRows run;
+    run.rank(0);
+    const WhatIf what_if(run.raw());
+    CHECK(what_if.steps() == 0);
+    CHECK(what_if.step_ns() == 0);
+    CHECK(what_if.without({"sync"}).high_ns == 0);
+}
+
+TEST_CASE("taking something out never makes a step longer, and more of it never makes it less short",
+          "[what_if][random]") {
+    std::mt19937 random(20260);
+    for (int round = 0; round < 60; ++round) {
+        const RunRows run = any_job(random, 1 + round % 4, 5);
+        const WhatIf what_if(run.raw());
+        const double step_ns = what_if.step_ns();
+        INFO("round " << round);
+        REQUIRE(step_ns > 0);
+        for (const char* one : kCauses) {
+            const Gain alone = what_if.without({one});
+            CHECK(is_in_order(alone, step_ns));
+            CHECK(alone.high_ns <= what_if.idle_ns({one}) * (round % 4 + 1) + 1);
+            for (const char* other : kCauses) {
+                const Gain both = what_if.without({one, other});
+                CHECK(is_in_order(both, step_ns));
+                CHECK(both.high_ns >= alone.high_ns - 1e-3);
+                CHECK(both.low_ns >= alone.low_ns - 1e-3);
+            }
+        }
+        const Gain all = what_if.shorter([](const GpuInStep& gpu) {
+            return Gain{gpu.own_ns() / 2, gpu.own_ns()};
+        });
+        CHECK(is_in_order(all, step_ns));
+        CHECK(all.low_ns == Approx(all.high_ns / 2));
+    }
+}
