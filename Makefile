@@ -300,6 +300,7 @@ demo:
 .PHONY: golden
 golden: product
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
+	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_the_readme_has_every_question
 
 # A program that has a file mapped keeps it: a new one takes its place, it is not written over.
 PREFIX    ?= /usr/local

@@ -28,13 +28,14 @@ def check(code):
         sys.exit(f"NCCL: {code}")
 
 
-def launcher(ranks):
+def launcher(ranks, program=__file__, knobs=None):
+    """The program once for each rank; knobs: further variables of one."""
     with tempfile.TemporaryDirectory() as folder:
         jobs = []
         for rank in range(ranks):
             env = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(ranks),
-                   "ID_FILE": f"{folder}/id"}
-            jobs.append(subprocess.Popen([sys.executable, __file__, *sys.argv[1:]], env=env))
+                   "ID_FILE": f"{folder}/id", **(knobs or {}).get(rank, {})}
+            jobs.append(subprocess.Popen([sys.executable, program, *sys.argv[1:]], env=env))
         return max(job.wait() for job in jobs)
 
 
