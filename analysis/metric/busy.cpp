@@ -5,6 +5,7 @@
 #include <list>
 #include <set>
 
+#include "ahead.h"
 #include "pieces.h"
 #include "sampled.h"
 
@@ -13,6 +14,7 @@ namespace gpushim::analysis {
 namespace {
 
 const std::vector<int64_t> kAnywhere;
+constexpr size_t kLookAhead = 4096;  // calls behind a piece, for what ended the gaps at its end
 constexpr double kAllTimed = 0.98;  // from here on the rest is bounded, not guessed at
 
 // Calls and spans that reach beyond the moment; what does not is forgotten from time to time.
@@ -40,7 +42,10 @@ class Recent {
 };
 
 int64_t end_of(const MayBeBusy& said) { return said.span.end_ns; }
-int64_t end_of(const Call& call) { return call.times.end_high_ns; }
+int64_t end_of(const Call& call) {
+    const bool runs = call.timed && call.lane != kNoLane;
+    return runs ? std::max(call.exit_ns, call.times.end_high_ns) : call.exit_ns;
+}
 
 // The newest that was known by then, else the first.
 std::map<int64_t, OwnCost> costs_at(const std::vector<DeviceClock>& clocks, int64_t now_ns) {
@@ -69,6 +74,7 @@ class Pass {
     Pass(const Trace& trace, CallWatch* watch)
         : timeline_(trace, watch != nullptr ? CallsOf::host_too : CallsOf::devices),
           watch_(watch),
+          ahead_(trace),
           bounds_(timeline_.lanes(), [this](int64_t device, Interval span, Bounds::Say say) {
               may_be_busy({device, span, say});
           }) {
@@ -107,7 +113,9 @@ class Pass {
         run_.end_ns = std::max({run_.end_ns, call.exit_ns, call.timed ? call.times.end_ns : call.exit_ns});
         bounds_.take(call);
         for (TimedSpan& span : spans_) span.take(call);
-        if (call.timed && call.lane != kNoLane)
+        // Only what lasts into a piece to come.
+        if (call.kind != CallKind::gone && next_ < pieces_.size() &&
+            end_of(call) > pieces_[next_].host.start_ns)
             before_.add(call, now_ns_, [](const Call& old) { return end_of(old); });
     }
 
@@ -124,6 +132,7 @@ class Pass {
             spans_.emplace_back(piece.host, piece.windows, timeline_.lanes(), bounds_,
                                 before_.at(from_ns, [](const Call& call) { return end_of(call); }),
                                 recent_.at(from_ns, [](const MayBeBusy& said) { return end_of(said); }));
+            if (watch_ != nullptr) spans_.back().look_ahead(kLookAhead);
         }
     }
 
@@ -135,13 +144,23 @@ class Pass {
             }
             const std::map<int64_t, OwnCost> cost = costs_at(timeline_.clocks(), now_ns_);
             for (SpanBusy& busy : span->finish(cost)) busy_[busy.window.device_id].push_back(busy);
-            if (watch_ != nullptr) watch_->piece(std::move(*span).contents(cost));
+            if (watch_ != nullptr) {
+                if (next != nullptr) look_further(*span, next->enter_ns);
+                watch_->piece(std::move(*span).contents(cost));
+            }
             span = spans_.erase(span);
         }
     }
 
+    // For devices that had nothing to do for so long that calls behind the span are no longer kept.
+    void look_further(TimedSpan& span, int64_t from_ns) {
+        for (const int64_t device : span.without_next(from_ns))
+            if (const auto call = ahead_.first_of(device, from_ns)) span.put_behind(*call);
+    }
+
     Timeline timeline_;
     CallWatch* watch_;
+    Ahead ahead_;
     Bounds bounds_;
     std::set<int64_t> devices_;
     std::vector<PlannedPiece> pieces_;

@@ -16,6 +16,7 @@ TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const
       wanted_until_ns_(INT64_MAX) {
     for (size_t i = 0; i < lanes.size(); ++i) states_[i].behind = bounds.is_open(static_cast<int32_t>(i));
     for (const Call& call : before) {
+        if (call.lane == kNoLane || !call.timed) continue;
         LaneState& state = states_[static_cast<size_t>(call.lane)];
         state.end_low_ns = std::max(state.end_low_ns, call.times.end_low_ns);
     }
@@ -32,18 +33,38 @@ void TimedSpan::may_be_busy(const MayBeBusy& said) {
 
 void TimedSpan::take(const Call& call) {
     if (call.enter_ns >= host_.end_ns && !closed_) close();
-    const bool may_run = call.kind == CallKind::operation || call.kind == CallKind::gone;
-    const bool on_lane = may_run && call.lane != kNoLane;
-    LaneState* state = on_lane ? &states_[static_cast<size_t>(call.lane)] : nullptr;
-    if (closed_) {
-        if (state == nullptr) return;
-        DeviceState& device = devices_[lanes_[static_cast<size_t>(call.lane)].device_id];
-        device.limit_ns = std::min(device.limit_ns, std::max(call.enter_ns, state->end_low_ns));
-        return;
-    }
+    if (closed_) return take_behind(call);
     calls_.push_back(call);
-    if (state == nullptr || !call.timed) return;
-    state->end_low_ns = std::max(state->end_low_ns, call.times.end_low_ns);
+    if (call.kind != CallKind::operation || call.lane == kNoLane || !call.timed) return;
+    const auto lane = static_cast<size_t>(call.lane);
+    states_[lane].end_low_ns = std::max(states_[lane].end_low_ns, call.times.end_low_ns);
+    if (call.times.start_ns < host_.end_ns) return;
+    int64_t& next_ns = devices_[lanes_[lane].device_id].next_ns;
+    next_ns = std::min(next_ns, call.times.start_ns);
+}
+
+void TimedSpan::take_behind(const Call& call) {
+    if (most_behind_ > 0 && call.kind != CallKind::gone) behind_.push_back(call);
+    const bool may_run = call.kind == CallKind::operation || call.kind == CallKind::gone;
+    if (!may_run || call.lane == kNoLane) return;
+    const auto lane = static_cast<size_t>(call.lane);
+    DeviceState& device = devices_[lanes_[lane].device_id];
+    device.limit_ns = std::min(device.limit_ns, std::max(call.enter_ns, states_[lane].end_low_ns));
+    if (call.timed)
+        device.next_ns = std::min(device.next_ns, call.times.start_ns);
+    else
+        device.untimed_next = true;
+}
+
+std::vector<int64_t> TimedSpan::without_next(int64_t entered_ns) const {
+    std::vector<int64_t> result;
+    for (const Window& window : windows_) {
+        const auto found = devices_.find(window.device_id);
+        const bool is_there = found != devices_.end() &&
+                              (found->second.untimed_next || found->second.next_ns <= entered_ns);
+        if (!is_there) result.push_back(window.device_id);
+    }
+    return result;
 }
 
 void TimedSpan::close() {
@@ -149,7 +170,7 @@ std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) 
 }
 
 TimedSpan::Contents TimedSpan::contents(const std::map<int64_t, OwnCost>& cost) && {
-    Contents result = {host_, {}, before_, {}, {}, {}};
+    Contents result = {host_, {}, before_, behind_.size(), {}, {}, {}};
     const bool has_events = std::any_of(calls_.begin(), calls_.end(),
                                         [](const Call& call) { return call.timed && call.times.events > 0; });
     for (const Window& window : windows_) {
@@ -169,6 +190,7 @@ TimedSpan::Contents TimedSpan::contents(const std::map<int64_t, OwnCost>& cost) 
             result.cost = scaled(found->second, window);
     }
     result.calls = std::move(calls_);
+    result.calls.insert(result.calls.end(), behind_.begin(), behind_.end());
     return result;
 }
 

@@ -5,6 +5,7 @@
 //   launches       L L | L  L  L  L    L  L  L  | L L
 //   stream         ████████▒▒▒▒▒▒▒▒▒▒▒  ▒▒▒▒▒▒▒▒▒▒███      █ launched outside: no device times
 //   span (device)          |─────────────────────|         everything that ran in it has them
+//   looked ahead                                 |   N     what a device got next, if that has them
 //
 // Work without device times that began before the window and probably ran on into it moves the span's start
 // to where it was over, unless that leaves less than half; where a stream was behind, its last operation with
@@ -47,25 +48,33 @@ struct SpanBusy {
 
 class TimedSpan {
   public:
-    // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations with
-    // device times that may still run; `said`: what reaches into the span of what Bounds has said.
+    // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations that may
+    // still run, and calls that had not returned; `said`: what reaches into the span of what Bounds has said.
     TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes, const Bounds& bounds,
               std::span<const Call> before, std::span<const MayBeBusy> said);
 
     void take(const Call& call);              // in order, from the first that enters the span
     void may_be_busy(const MayBeBusy& said);  // what Bounds says meanwhile
-    bool wants(const Call& call) const { return call.enter_ns < wanted_until_ns_; }
+    // Goes on behind the span until each device has started something else, or for so many calls: for contents.
+    void look_ahead(size_t calls) { most_behind_ = calls; }
+    bool wants(const Call& call) const {
+        return call.enter_ns < wanted_until_ns_ ||
+               (behind_.size() < most_behind_ && !without_next(call.enter_ns).empty());
+    }
+    // Devices of which it is not known what they started next, if all calls entered before then were given.
+    std::vector<int64_t> without_next(int64_t entered_ns) const;
+    void put_behind(const Call& call) { behind_.push_back(call); }  // found in some other way
 
     // What came of it, a row per device. `cost` by device; own_host_ns of the windows counts where it is
     // known.
     std::vector<SpanBusy> finish(const std::map<int64_t, OwnCost>& cost);
 
-    // After that, what it was asked of: the calls, those that were launched before it first, and what is
+    // After that, what it was asked of: the calls, those that were entered before it first, and what is
     // known of each device.
     struct Contents {
         Interval host;
         std::vector<Call> calls;
-        size_t before;
+        size_t before, behind;  // so many of them at the begin, and at the end, are not of the span
         std::vector<DeviceSpan> known;
         std::vector<double> coverage;  // by device, as `known`; 1: nothing was launched
         std::optional<OwnCost> cost;   // of our events in it; none: there are none, or it is not known
@@ -80,10 +89,13 @@ class TimedSpan {
     struct DeviceState {
         int64_t known_from_ns = INT64_MIN;  // work from before the span is over
         int64_t limit_ns = INT64_MAX;       // work without device times may run from here on
+        int64_t next_ns = INT64_MAX;        // the first start behind the span
+        bool untimed_next = false;          // something without device times was launched behind it
         GrowingUnion may_be_busy;
         GrowingUnion untimed;  // of it, by what has no device times
     };
     void close();
+    void take_behind(const Call& call);
     Interval known_span(int64_t device_id) const;
     SpanBusy busy_of(const Window& window, Interval span, const OwnCost* cost);
     OwnCost scaled(const OwnCost& cost, const Window& window) const;
@@ -96,6 +108,8 @@ class TimedSpan {
     std::map<int64_t, DeviceState> devices_;
     std::vector<Call> calls_;
     size_t before_;
+    std::vector<Call> behind_;
+    size_t most_behind_ = 0;
     int64_t wanted_until_ns_;
     bool closed_ = false;
 };

@@ -244,12 +244,13 @@ Replayed replay(std::span<const Call> calls, size_t before, std::span<const Lane
     return result;
 }
 
-Undisturbed undisturb(std::vector<Call> calls, size_t before, std::span<const Lane> lanes,
+Undisturbed undisturb(std::vector<Call> calls, size_t before, size_t behind, std::span<const Lane> lanes,
                       const OwnCost& cost, std::span<const DeviceSpan> spans) {
     Replay replay(calls, lanes, cost, Lean::estimate);
     std::vector<SpanEnd> ends;
     for (const DeviceSpan& one : spans) ends.emplace_back(one.span);
-    Undisturbed result = {{}, before, {}, {}};
+    const size_t inside_end = calls.size() - behind;
+    Undisturbed result = {{}, before, behind, {}, {}};
     std::unordered_map<int64_t, int64_t> last_enter_ns;  // by thread: nobody overtakes himself
     for (size_t i = 0; i < calls.size(); ++i) {
         Call would = replay.next(calls[i], i >= before);
@@ -258,10 +259,11 @@ Undisturbed undisturb(std::vector<Call> calls, size_t before, std::span<const La
         int64_t& last_ns = last_enter_ns.try_emplace(would.thread_id, INT64_MIN).first->second;
         last_ns = would.enter_ns = std::max(would.enter_ns, last_ns);
         would.exit_ns = std::max(would.exit_ns, would.enter_ns);
-        if (i >= before) result.shifts.push_back({calls[i].enter_ns, would.enter_ns});
+        if (i >= before && i < inside_end) result.shifts.push_back({calls[i].enter_ns, would.enter_ns});
         calls[i] = would;
     }
-    std::stable_sort(calls.begin() + static_cast<std::ptrdiff_t>(before), calls.end(),
+    std::stable_sort(calls.begin() + static_cast<std::ptrdiff_t>(before),
+                     calls.begin() + static_cast<std::ptrdiff_t>(inside_end),
                      [](const Call& a, const Call& b) { return a.enter_ns < b.enter_ns; });
     result.calls = std::move(calls);
     for (const SpanEnd& end : ends) result.spans.push_back(end.span());

@@ -36,16 +36,17 @@ struct Replayed {
     Interval span;   // what it was asked for became
 };
 
-// `calls` in order of enter; the first `before` of them are operations that were launched before the span
-// was, and ran on into it. Of the operations on `device_id` those with device times count.
+// `calls` in order of enter; the first `before` of them were entered before the span was, and lasted into
+// it. Of the operations on `device_id` those with device times count.
 Replayed replay(std::span<const Call> calls, size_t before, std::span<const Lane> lanes, const OwnCost& cost,
                 Interval span, int64_t device_id, Lean lean);
 
 // The calls themselves as they would have been, by their new enter, and the spans of devices that they fill.
+// The last `behind` of them are not of the span and stay the last.
 // Calls of the host alone come as much earlier as their thread does.
 struct Undisturbed {
     std::vector<Call> calls;
-    size_t before;
+    size_t before, behind;
     std::vector<Interval> spans;  // as given
     // A moment of the host, as it would have been.
     int64_t moved(int64_t host_ns) const;
@@ -59,7 +60,7 @@ struct DeviceSpan {
     int64_t device_id;
     Interval span;
 };
-Undisturbed undisturb(std::vector<Call> calls, size_t before, std::span<const Lane> lanes,
+Undisturbed undisturb(std::vector<Call> calls, size_t before, size_t behind, std::span<const Lane> lanes,
                       const OwnCost& cost, std::span<const DeviceSpan> spans);
 
 }  // namespace gpushim::analysis

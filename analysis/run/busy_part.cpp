@@ -28,6 +28,7 @@ class BusyPart : public Part {
     void see(const Call& call) override { inputs_.see(call); }
     void begin(const TimedPiece& piece) override;
     void take(const Call& call, bool before) override;
+    void behind(const Call& call) override;
     void end() override;
     void finish(RunDb& run) override { write_busy(run, facts_, sweeps_, any_busy_); }
 
@@ -115,6 +116,13 @@ void BusyPart::take(const Call& call, bool before) {
     else
         dependencies_.take(call);
     if (!before && ++unsettled_ >= kSettleEvery) settle(call.enter_ns);
+}
+
+void BusyPart::behind(const Call& call) {
+    host_.take(call);
+    inputs_.take(call);
+    // What it waited for is asked of the time after its launch, and that is behind the piece.
+    if (call.kind == CallKind::operation) operation(call, sweep_of(call), thread_of(call));
 }
 
 void BusyPart::operation(const Call& call, GpuSweep* sweep, uint32_t thread) {

@@ -40,7 +40,7 @@ class GpuSweep {
 
     void begin(Interval known, std::span<const WholeStep> steps);
     bool is_known() const { return !segments_.empty(); }
-    // An operation of the piece with device times, in order of enter.
+    // An operation of the piece, or behind it, with device times, in order of enter.
     void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency);
     void launch(const Call& call, What what, int64_t between_ns) { launches_.add(call, what, between_ns); }
     // All launches entered before then were given. `threads`: by the

@@ -83,7 +83,7 @@ class LaunchPart : public Part {
             ++launches.small;
             launches.small_ns += ran_ns;
         }
-        add_latency(launches, call, state);
+        add_latency(launches, call, state, std::min(call.times.likely_ns, device.latency_ns / 2));
         if (!state.gpu_known) return;
         launches.depth.add(state.pending);
         launches.depth_max = std::max(launches.depth_max, state.pending);
@@ -94,12 +94,12 @@ class LaunchPart : public Part {
     }
 
     // One that waited for events of other streams is neither on an empty GPU nor behind its own stream. What
-    // ended as the launch was entered, as far as the estimates tell, was over.
-    void add_latency(Launches& launches, const Call& call, const QueueState& state) {
+    // ended as the launch was entered, as far as the estimates tell, was over: half of a latency that is left
+    // of it makes the launch no later, all that is not known of when it was may.
+    void add_latency(Launches& launches, const Call& call, const QueueState& state, int64_t unsure_ns) {
         const int64_t enter_ns = call.enter_ns, start_ns = call.times.start_ns;
-        const int64_t found_ns = enter_ns + call.times.likely_ns;
         int64_t latency_ns = start_ns - enter_ns;
-        if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= found_ns) {
+        if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
             ++launches.on_empty;
             launches.empty.add(latency_ns);
         } else if (state.stream_known && state.stream_free_ns > enter_ns) {

@@ -3,11 +3,13 @@
 //
 //   see    once, as it was recorded, whether it has device times or not;
 //   take   where everything that ran has device times: once for each piece it lies in, as it would have been
-//          without our events. In a piece the calls at its begin, which were launched before it and ran on
-//          into it, are given first, marked `before`.
+//          without our events. In a piece the calls at its begin, which were entered before it and lasted or
+//          ran on into it, are given first, marked `before`;
+//   behind calls entered behind the piece, until each GPU has started something: for who asks what came next.
+//          In order for each thread.
 //
 //   trace     ──────────────────────────────────────────────
-//   pieces        |─begin─ take … ─end─|     |─begin─…        windows, cut where steps begin
+//   pieces    |─begin─ take … ─| behind … end  |─begin─…      windows, cut where steps begin
 //
 // A part belongs to one trace and one thread.
 #pragma once
@@ -41,6 +43,7 @@ class Part {
     virtual void see(const Call&) {}
     virtual void begin(const TimedPiece&) {}
     virtual void take(const Call&, bool /*before*/) {}
+    virtual void behind(const Call&) {}
     virtual void end() {}
     virtual void finish(RunDb&) = 0;
 };

@@ -87,7 +87,7 @@ void Queues::add(const Call& call) {
 void Queues::add_operation(const Call& call) {
     Stream& stream = streams_[static_cast<size_t>(call.lane)];
     Gpu& gpu = gpus_[static_cast<size_t>(gpu_of(call.lane))];
-    set_unknown(stream, gpu, !call.timed);
+    set_unknown(stream, gpu, !call.timed && !call.completes);
     if (!call.timed) return;
     const int64_t start_ns = call.times.start_ns, end_ns = std::max(start_ns, call.times.end_ns);
     if (stream.items.empty()) gpu.active.push_back(call.lane);

@@ -6,7 +6,7 @@
 //                                        ███4███     L4: pending 0, behind 3; the latency counts from its end
 //
 // An operation without device times makes its stream unknown until the next one with times, which began
-// after it; as long as one stream is, the GPU is.
+// after it, unless its call returned when it was over; as long as one stream is, the GPU is.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ class TracePass : public CallWatch {
     void piece(TimedSpan::Contents contents) override {
         Undisturbed would;
         if (contents.cost)
-            would = undisturb(std::move(contents.calls), contents.before, facts_.lanes, *contents.cost,
-                              contents.known);
+            would = undisturb(std::move(contents.calls), contents.before, contents.behind, facts_.lanes,
+                              *contents.cost, contents.known);
         else
             would = as_it_was(std::move(contents));
         TimedPiece piece = {
@@ -51,8 +51,11 @@ class TracePass : public CallWatch {
                 }
         piece.steps = whole_steps(contents.host, would, piece.known);
         for (const auto& part : parts_) part->begin(piece);
-        for (size_t i = 0; i < would.calls.size(); ++i)
+        const size_t end = would.calls.size() - would.behind;
+        for (size_t i = 0; i < end; ++i)
             for (const auto& part : parts_) part->take(would.calls[i], i < would.before);
+        for (size_t i = end; i < would.calls.size(); ++i)
+            for (const auto& part : parts_) part->behind(would.calls[i]);
         for (const auto& part : parts_) part->end();
     }
 
@@ -62,7 +65,7 @@ class TracePass : public CallWatch {
 
   private:
     static Undisturbed as_it_was(TimedSpan::Contents&& contents) {
-        Undisturbed same = {std::move(contents.calls), contents.before, {}, {}};
+        Undisturbed same = {std::move(contents.calls), contents.before, contents.behind, {}, {}};
         for (const DeviceSpan& known : contents.known) same.spans.push_back(known.span);
         return same;
     }

@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../interval/interval.h"
 #include "call.h"
 #include "database.h"
 
@@ -37,7 +38,7 @@ std::vector<const CallTable*> call_tables(const Database& base, CallsOf which); 
 class CallRows {
   public:
     CallRows(const Database& base, const CallTable& table, const TraceWords& words, CallsOf which,
-             int64_t until_ns);
+             Interval entered);
 
     bool has_row() const { return has_row_; }
     int64_t enter_ns() const { return enter_ns_; }  // of the row that it stands at

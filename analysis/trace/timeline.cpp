@@ -8,7 +8,7 @@ namespace gpushim::analysis {
 
 bool has_device_times(const Trace& trace) { return !trace.base.is_of_first_schema(); }
 
-Timeline::Timeline(const Trace& trace, CallsOf which)
+Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
     : gone_(gone_spans(trace)), words_(words_of(trace.base)) {
     read_lanes(trace.base);
     if (has_device_times(trace)) {
@@ -16,8 +16,9 @@ Timeline::Timeline(const Trace& trace, CallsOf which)
         read_clocks(trace.base);
     }
     if (!gone_.empty()) read_gone(trace.base);
+    std::erase_if(gone_calls_, [&](const Gone& gone) { return gone.span.end_ns <= from_ns; });
     for (const CallTable* table : call_tables(trace.base, which))
-        tables_.emplace_back(trace.base, *table, words_, which, trace.until_ns);
+        tables_.emplace_back(trace.base, *table, words_, which, Interval{from_ns, trace.until_ns});
     table_ = next_table();
 }
 

@@ -21,7 +21,8 @@ namespace gpushim::analysis {
 
 class Timeline {
   public:
-    explicit Timeline(const Trace& trace, CallsOf which = CallsOf::devices);
+    // Calls entered at `from_ns` or later.
+    explicit Timeline(const Trace& trace, CallsOf which = CallsOf::devices, int64_t from_ns = INT64_MIN);
 
     bool next(Call& call);
 

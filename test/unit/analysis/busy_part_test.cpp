@@ -143,6 +143,22 @@ TEST_CASE("the gap at the end is asked for what came behind it", "[busy_part]") 
     CHECK(alone.ask(kGaps) == "-1|tail||40");
 }
 
+//  thread    sync 5 ─────────────────|────── 70  75 L┐78
+//  GPU       10██20                60|                  80█N         N was launched behind the piece
+TEST_CASE("the gap at the end is asked for what was launched behind the piece", "[busy_part]") {
+    const TraceFacts facts = facts_of(1, 1);
+    const auto part = make_busy_part(facts);
+    part->begin(piece_of({{10, 60}}));
+    for (const Call& call : {ran(launch(0, 0, 4), 10, 20), sync_stream(0, 5, 70)}) part->take(call, false);
+    part->behind(ran(launch(0, 75, 78), 80, 90));
+    part->behind(ran(launch(0, 100, 101), 105, 110));
+    part->end();
+    Asked asked;
+    part->finish(asked.run());
+    CHECK(asked.rows(kGaps) == "-1|sync||40");
+    CHECK(asked.rows(kActivity) == "10|-1|0|40, 10|-1|1|10");
+}
+
 //  GPU 1   10███████████40|r
 //  GPU 0   10█20|                  |w, N from 42     submitted at 5: it waited for GPU 1
 TEST_CASE("an operation that waited for another GPU", "[busy_part]") {

@@ -44,6 +44,60 @@ TEST_CASE("latencies count from when the launch was entered and its stream was f
           "1 0 0 - 2 20000");
 }
 
+//  host      L1                  L2 at 19.93              L3 at 39.93
+//  stream       ███████1███████20    ██2██             30█4█40   on the other stream
+//  known                     ± 100 ns
+TEST_CASE("what ended as a launch was entered, as far as the estimates tell, was over", "[launch_part]") {
+    const auto found = [](int64_t likely_ns) {
+        MadeFacts made;
+        Written written;
+        std::vector<Call> calls = {timed(0, 0, 8000, 20'000), timed(0, 19'930, 27'930, 29'000),
+                                   timed(1, 22'000, 30'000, 40'000), timed(0, 39'930, 47'930, 60'000)};
+        for (Call& call : calls) call.times.likely_ns = likely_ns;
+        all_of(make_launch_part(made.facts), made, calls, written);
+        return stat(written, "timed, on_empty, behind, latency_p50_ns, latency_p95_ns, behind_p50_ns");
+    };
+    CHECK(found(100) == "3 3 0 8000 8000 -");
+    CHECK(found(70) == "3 3 0 8000 8000 -");
+    // 2 is behind 1, by its end; 3 has its stream for itself and the GPU not: neither.
+    CHECK(found(69) == "3 1 1 8000 8000 7930");
+}
+
+//  host            L2 at 16             that is half of a latency before 1 ends
+//  stream     ███████1███████20  █2█
+TEST_CASE("a GPU that is busy for longer than half a latency is not empty, whatever is not known",
+          "[launch_part]") {
+    const auto found = [](int64_t enter_ns) {
+        MadeFacts made;
+        Written written;
+        Call last = timed(0, enter_ns, 25'000, 29'000);
+        last.times.likely_ns = 524'288;
+        all_of(make_launch_part(made.facts), made, {timed(0, 0, 8000, 20'000), last}, written);
+        return stat(written, "timed, on_empty, behind");
+    };
+    CHECK(found(16'000) == "2 2 0");
+    CHECK(found(15'999) == "2 1 1");
+}
+
+//  GPU 1      ████████1█████20|record e
+//  GPU 0      wait e, L2 at 19.95     ██2██
+TEST_CASE("an event that was there as the launch was entered, as far as the estimates tell, delays nothing",
+          "[launch_part]") {
+    const auto found = [](int64_t likely_ns) {
+        MadeFacts made(2, 1);
+        Written written;
+        Call last = timed(0, 19'950, 27'950, 60'000);
+        last.times.likely_ns = likely_ns;
+        all_of(make_launch_part(made.facts), made,
+               {timed(1, 0, 8000, 20'000), other(CallKind::record, 1, 77, 5000, 6000),
+                other(CallKind::wait, 0, 77, 7000, 8000), last},
+               written);
+        return stat(written, "timed, on_empty, behind");
+    };
+    CHECK(found(50) == "1 1 0");
+    CHECK(found(49) == "1 0 0");
+}
+
 //  GPU 1      ████████1█████|record e
 //  GPU 0                 wait e, L2 |██2██        L2 found its GPU empty, but not free to begin
 TEST_CASE("a launch that waits for another GPU is not on an empty queue", "[launch_part]") {

@@ -204,7 +204,7 @@ TEST_CASE("calls come out as they would have been", "[undisturbed]") {
             machine->now_ns += 50'000;  // the host's own work
         }
     const DeviceSpan span = {0, {0, with.now_ns}};
-    const Undisturbed would = undisturb(with.calls, 0, lanes(1), kCost, {&span, 1});
+    const Undisturbed would = undisturb(with.calls, 0, 0, lanes(1), kCost, {&span, 1});
     REQUIRE(would.calls.size() == without.calls.size());
     for (size_t i = 0; i < would.calls.size(); ++i) {
         INFO(i);
@@ -227,10 +227,24 @@ TEST_CASE("calls of the host come as much earlier as their thread does", "[undis
     calls.push_back(other(CallKind::memory, kNoLane, kNoTarget, 200'000, 210'000));
     calls.push_back(other(CallKind::memory, kNoLane, kNoTarget, 200'001, 200'002, 2));
     calls.push_back(launch(0, 300'000, 304'000));  // without device times
-    const Undisturbed would = undisturb(calls, 0, lanes(1), kCost, {});
+    const Undisturbed would = undisturb(calls, 0, 0, lanes(1), kCost, {});
     REQUIRE(would.calls.size() == 5);
     CHECK(would.calls[1].enter_ns == 100'000 - saved_ns);
     CHECK(would.calls[1].exit_ns == 200'000 - saved_ns);
     CHECK(would.calls[2].enter_ns == 200'000 - saved_ns);
     CHECK(would.calls[4].enter_ns == 300'000 - saved_ns);
+}
+
+//  thread 1   L─────┐                  |m       would come 3 us earlier, before thread 2's
+//  thread 2     L─────┐        m       |
+TEST_CASE("what is behind the span stays behind it", "[undisturbed]") {
+    const std::vector<Call> calls = {ran(launch(0, 0, 4000), 8000, 9000, 2), launch(1, 2000, 6000, 2),
+                                     other(CallKind::memory, kNoLane, kNoTarget, 20'000, 21'000, 2),
+                                     other(CallKind::memory, kNoLane, kNoTarget, 20'001, 20'002)};
+    const Undisturbed inside = undisturb(calls, 0, 0, lanes(2), kCost, {});
+    CHECK(inside.calls.back().enter_ns == 20'000);
+    const Undisturbed would = undisturb(calls, 0, 1, lanes(2), kCost, {});
+    CHECK(would.behind == 1);
+    CHECK(would.calls.back().enter_ns == 20'001 - 3000);
+    CHECK(would.moved(20'000) == 20'000);
 }

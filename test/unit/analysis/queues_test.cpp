@@ -1,0 +1,70 @@
+// What GPUs had to do when a launch was entered, from calls drawn by hand.
+#include "analysis/run/queues.h"
+
+#include "made_facts.h"
+
+#include <catch2/catch.hpp>
+
+using namespace made;
+
+namespace {
+
+Call timed(int32_t lane, int64_t enter_ns, int64_t start_ns, int64_t end_ns) {
+    return ran(launch(lane, enter_ns, enter_ns + 4), start_ns, end_ns);
+}
+
+}  // namespace
+
+//  asked            35      60        95    130
+//  stream 0  10████1████40                             on GPU 0, as stream 1
+//            |    2 waits |50██████2██████90
+//  stream 1                    55█████████3██████120
+TEST_CASE("what runs, what waits, and when all is over", "[queues]") {
+    const MadeFacts made;
+    Queues queues(made.facts);
+    for (const Call& call : {timed(0, 0, 10, 40), timed(0, 5, 50, 90)}) queues.add(call);
+    QueueState state = queues.at(0, 35);
+    CHECK((state.gpu_known && state.stream_known));
+    CHECK((state.outstanding == 2 && state.pending == 1 && state.runway_ns == 40));
+    CHECK((state.gpu_free_ns == 90 && state.stream_free_ns == 90 && state.may_start_ns == 90));
+    queues.add(timed(1, 45, 55, 120));
+    state = queues.at(0, 60);
+    CHECK((state.outstanding == 2 && state.pending == 0 && state.runway_ns == 0));
+    CHECK((state.gpu_free_ns == 120 && state.stream_free_ns == 90));
+    state = queues.at(1, 95);
+    CHECK((state.outstanding == 1 && state.stream_free_ns == 120));
+    state = queues.at(0, 130);
+    CHECK((state.outstanding == 0 && state.gpu_free_ns == 120 && state.stream_free_ns == 90));
+}
+
+//  stream 0  10███████1███████80|record e
+//  stream 1       wait e, then nothing may start before 80
+TEST_CASE("a stream that waits for an event may start when it is there", "[queues]") {
+    const MadeFacts made;
+    Queues queues(made.facts);
+    queues.add(timed(0, 0, 10, 80));
+    queues.add(other(CallKind::record, 0, 77, 5, 6));
+    queues.add(other(CallKind::wait, 1, 77, 7, 8));
+    const QueueState state = queues.at(1, 20);
+    CHECK((state.stream_free_ns == 0 && state.may_start_ns == 80));
+    queues.add(other(CallKind::wait, 1, 78, 21, 22));  // of which nothing is known
+    CHECK(queues.at(1, 23).may_start_ns == 80);
+    queues.clear();
+    CHECK(queues.at(1, 24).may_start_ns == 0);
+}
+
+TEST_CASE("one without times makes its stream unknown until the next with some, and its GPU", "[queues]") {
+    const MadeFacts made(2, 2);
+    Queues queues(made.facts);
+    queues.add(launch(0, 0, 4));
+    CHECK((!queues.at(0, 5).stream_known && !queues.at(0, 5).gpu_known));
+    CHECK((queues.at(1, 5).stream_known && !queues.at(1, 5).gpu_known));
+    CHECK((queues.at(2, 5).stream_known && queues.at(2, 5).gpu_known));
+    queues.add(timed(0, 10, 20, 30));
+    CHECK((queues.at(1, 15).gpu_known && queues.at(0, 15).outstanding == 1));
+    CHECK(!queues.at(kNoLane, 15).gpu_known);
+    Call copy = launch(0, 40, 80);
+    copy.completes = true;
+    queues.add(copy);
+    CHECK((queues.at(0, 90).stream_known && queues.at(1, 90).gpu_known));
+}
