@@ -7,80 +7,15 @@ and the host waits for the end; without what is wrong, the GPU is idle only for 
 adds to a step, and which cause that is, stands in test_answer.py.
 """
 import ctypes
-import os
+import pathlib
 import sys
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import byref, c_size_t, c_uint64, c_void_p
 
-cuda = ctypes.CDLL("libcuda.so.1")
-box = ctypes.CDLL("libgpusim.so")
-try:
-    mark = ctypes.CDLL(None).gpushim_step
-except AttributeError:  # nobody is looking
-    mark = None
-MS, US = 1_000_000, 1_000
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
+from gpu import MS, advance, block, call, mark, open_gpus, train_step as step  # noqa: E402
+
 BATCH = 4_000_000
 WRONG_NS = 3 * MS
-NON_BLOCKING = 1
-
-
-def call(name, *arguments):
-    code = getattr(cuda, name)(*arguments)
-    if code:
-        sys.exit(f"{name}: {code}")
-
-
-class Gpu:
-    def __init__(self, ordinal):
-        self.ordinal, self.context, self.module = ordinal, c_void_p(), c_void_p()
-        call("cuDevicePrimaryCtxRetain", byref(self.context), ordinal)
-        self.use()
-        call("cuModuleLoadData", byref(self.module), b"made up")
-        self.stream = self.make_stream()
-        self.functions = {}
-        self.memory = c_uint64()
-        call("cuMemAlloc_v2", byref(self.memory), c_size_t(64 * BATCH))
-        self.pinned = c_void_p()
-        call("cuMemHostAlloc", byref(self.pinned), c_size_t(BATCH), 0)
-        self.pageable = ctypes.create_string_buffer(BATCH)
-
-    def use(self):
-        call("cuCtxSetCurrent", self.context)
-
-    def make_stream(self):
-        stream = c_void_p()
-        call("cuStreamCreate", byref(stream), NON_BLOCKING)
-        return stream
-
-    def launch(self, name, stream=None, blocks=108):
-        if name not in self.functions:
-            self.functions[name] = c_void_p()
-            call("cuModuleGetFunction", byref(self.functions[name]), self.module, c_char_p(name.encode()))
-        call("cuLaunchKernel", self.functions[name], blocks, 1, 1, 256, 1, 1, 0, stream or self.stream, None,
-             None)
-
-    def copy_in(self, size=BATCH, source=None, stream=None):
-        call("cuMemcpyHtoDAsync_v2", self.memory, source or self.pinned, c_size_t(size),
-             stream or self.stream)
-
-    def wait(self, stream=None):
-        call("cuStreamSynchronize", stream or self.stream)
-
-    def layers(self, count=10):
-        for layer in range(count):
-            self.launch(f"layer_{layer}__100us")
-
-
-def step(gpu, before=None, between=None):
-    """before: the input copy; between: before the optimizer, when the GPU has nothing to do."""
-    if before:
-        before()
-    gpu.copy_in()
-    gpu.layers()
-    if between:
-        gpu.wait()
-        between()
-    gpu.launch("adam_update__50us")
-    gpu.wait()
 
 
 def healthy(gpus, _):
@@ -88,19 +23,19 @@ def healthy(gpus, _):
 
 
 def input_cpu(gpus, _):
-    step(gpus[0], before=lambda: box.gpusim_advance_ns(c_uint64(WRONG_NS)))
+    step(gpus[0], before=lambda: advance(WRONG_NS))
 
 
 def input_wait(gpus, _):
-    step(gpus[0], before=lambda: box.gpusim_block_ns(c_uint64(WRONG_NS)))
+    step(gpus[0], before=lambda: block(WRONG_NS))
 
 
 def host_cpu(gpus, _):
-    step(gpus[0], between=lambda: box.gpusim_advance_ns(c_uint64(WRONG_NS)))
+    step(gpus[0], between=lambda: advance(WRONG_NS))
 
 
 def host_blocked(gpus, _):
-    step(gpus[0], between=lambda: box.gpusim_block_ns(c_uint64(WRONG_NS)))
+    step(gpus[0], between=lambda: block(WRONG_NS))
 
 
 def launch_bound(gpus, _):
@@ -162,7 +97,7 @@ CALLBACK = ctypes.CFUNCTYPE(None, c_void_p)
 
 @CALLBACK
 def _work_in_callback(_):
-    box.gpusim_advance_ns(c_uint64(WRONG_NS))
+    advance(WRONG_NS)
 
 
 def wait_host_callback(gpus, _):
@@ -183,22 +118,16 @@ def graph(gpus, made):
 
 def main():
     name, steps = sys.argv[1], int(sys.argv[2])
-    call("cuInit", 0)
-    count = c_int()
-    call("cuDeviceGetCount", byref(count))
-    gpus = [Gpu(ordinal) for ordinal in range(count.value)]
-    made = {"event": c_void_p()}
+    gpus, made = open_gpus(BATCH), {}
     if len(gpus) > 1:
         gpus[1].use()
-        call("cuEventCreate", byref(made["event"]), c_uint(2))
-    gpus[0].use()
+        made["event"] = gpus[1].make_event()
+        gpus[0].use()
     work = globals()[name]
     for _ in range(steps):
-        if mark and not os.environ.get("NO_MARKS"):
-            mark()
-        work(gpus, made)
-    if mark and not os.environ.get("NO_MARKS"):
         mark()
+        work(gpus, made)
+    mark()
     for gpu in gpus:
         gpu.use()
         call("cuCtxSynchronize")

@@ -11,17 +11,18 @@ import pathlib
 import sys
 from ctypes import byref, c_size_t, c_uint64, c_void_p
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "answer"))
-import ranks
 import recipe
-from workloads import MS, Gpu, box, call, mark
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
+import communicator  # noqa: E402
+from gpu import MS, Gpu, advance, call, mark  # noqa: E402
 
 
 class Job:
     def __init__(self, rank, kernel_us):
         self.rank, self.kernel_us = rank, kernel_us
         self.gpu = Gpu(rank)
-        self.comm = ranks.join(rank, recipe.RANKS)
+        self.comm = communicator.join(rank, recipe.RANKS)
         self.graph = self.captured_graph()
         self.loss = ctypes.create_string_buffer(4)
 
@@ -36,7 +37,7 @@ class Job:
 
     def input(self, number):
         if number % recipe.SLOW_INPUT_EVERY == recipe.SLOW_INPUT_EVERY - 1:
-            box.gpusim_advance_ns(c_uint64(recipe.SLOW_INPUT_MS * MS))
+            advance(recipe.SLOW_INPUT_MS * MS)
         self.gpu.copy_in(recipe.PINNED)
         self.gpu.copy_in(recipe.PAGEABLE, source=self.gpu.pageable)
 
@@ -61,7 +62,7 @@ class Job:
         self.input(number)
         self.kernels(number)
         self.now_and_then(number)
-        ranks.collective("AllReduce", self.gpu, self.comm, recipe.FLOATS)
+        communicator.collective("AllReduce", self.gpu, self.comm, recipe.FLOATS)
         call("cuGraphLaunch", self.graph, self.gpu.stream)
         self.gpu.launch("adam_update__50us")
         call("cuMemcpyDtoHAsync_v2", self.loss, self.gpu.memory, c_size_t(4), self.gpu.stream)
@@ -70,13 +71,13 @@ class Job:
 
 def main():
     if "RANK" not in os.environ:
-        return ranks.launcher(recipe.RANKS, __file__, recipe.ENVIRONMENT)
+        return communicator.launch_ranks(recipe.RANKS, recipe.ENVIRONMENT)
     rank, steps = int(os.environ["RANK"]), int(sys.argv[1])
     kernel_us = int(sys.argv[2]) if len(sys.argv) > 2 else recipe.KERNEL_US
     call("cuInit", 0)
     job = Job(rank, kernel_us)
     for _ in range(recipe.LOADING_MS):
-        box.gpusim_advance_ns(c_uint64(MS))
+        advance(MS)
         call("cuCtxSynchronize")
     for number in range(steps):
         if mark:
@@ -85,7 +86,7 @@ def main():
     if mark:
         mark()
     call("cuCtxSynchronize")
-    ranks.check(ranks.nccl.ncclCommDestroy(job.comm))
+    communicator.leave(job.comm)
     return 0
 
 

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Runs a case of this gallery on the simulated box and prints what gpushim says of it.
+
+    examples/cases/gallery.py NAME [fixed]      examples/cases/gallery.py        what there is
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+ROOT = FOLDER.parent.parent
+BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
+TIMEOUT_S = 120
+
+
+def names():
+    return sorted(path.parent.name for path in FOLDER.glob("*/case.py"))
+
+
+def expected(name):
+    return json.loads((FOLDER / name / "expect.json").read_text(encoding="utf-8"))
+
+
+def environment(knobs):
+    """The caller's, the box, and everything timed; no knobs of the box but these."""
+    around = {name: value for name, value in os.environ.items()
+              if not name.startswith("GPUSIM_") or name == "GPUSIM_BOX"}
+    libraries = [str(BUILD / "sim"), *filter(None, [around.get("LD_LIBRARY_PATH")])]
+    return {**around, "LD_LIBRARY_PATH": ":".join(libraries), "GPUSIM_CLOCK": "stepped",
+            "LD_PRELOAD": str(BUILD / "libgpushim.so"), "GPUSHIM_BUDGET": "100%",
+            **{name: str(value) for name, value in knobs.items()}}
+
+
+def run(command, **options):
+    done = subprocess.run([str(word) for word in command], timeout=TIMEOUT_S, text=True, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    if done.returncode or done.stderr:
+        raise RuntimeError(f"{command[0]}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def trace(program, folder, knobs):
+    """A program of the box with its traces in the folder."""
+    run([sys.executable, "-B", *program], env=environment({"GPUSHIM_OUT": f"{folder}/%r.%p.db", **knobs}))
+
+
+def record(name, folder, fixed=False):
+    expect = expected(name)
+    loop = [FOLDER / "loop.py", FOLDER / name, expect.get("steps", 40), *(["fixed"] if fixed else [])]
+    trace(loop, folder, expect.get("knobs", {}))
+
+
+def report(name, folder, *options):
+    return run([BUILD / "gpushim", "report", folder, *expected(name).get("options", []), *options])
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] not in names():
+        print(*names(), sep="\n")
+        return 0 if len(sys.argv) < 2 else 2
+    name, fixed = sys.argv[1], "fixed" in sys.argv[2:]
+    with tempfile.TemporaryDirectory() as folder:
+        record(name, folder, fixed)
+        print(report(name, folder), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

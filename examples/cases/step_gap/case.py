@@ -1,0 +1,10 @@
+"""Between steps 8 and 9 the loop evaluates on the host, and the GPU stands still for 20 ms."""
+from gpu import MS, advance, train_step
+
+EVALUATION_NS = 20 * MS
+
+
+def step(job):
+    train_step(job.gpu)
+    if job.number == 8 and not job.fixed:
+        advance(EVALUATION_NS)
