@@ -55,6 +55,8 @@ def main():
         mark(job.samples)
         case.step(job)
     mark()
+    if hasattr(case, "finish"):
+        case.finish(job)
     for gpu in job.gpus:
         gpu.use()
         call("cuCtxSynchronize")

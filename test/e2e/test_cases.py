@@ -1,0 +1,77 @@
+"""The case gallery: of each training loop the report names first what is wrong with it, and what that costs; of
+the same loop without it, it does not."""
+import json
+import sys
+import tempfile
+import unittest
+
+import box
+
+CASES = box.ROOT / "examples" / "cases"
+sys.path.insert(0, str(CASES))
+import gallery  # noqa: E402
+
+MS = 1_000_000
+WITHIN = 0.1  # of what was put in, on both sides of a gain's range
+README_SAYS = ("**What is wrong.**", "**How it shows.**", "**What to change.**")
+
+
+def gains(report):
+    return [finding for finding in report["findings"] if finding["kind"] == "gain"]
+
+
+class Cases(unittest.TestCase):
+    def report_of(self, name, fixed=False):
+        with tempfile.TemporaryDirectory() as folder:
+            gallery.record(name, folder, fixed)
+            return json.loads(gallery.report(name, folder, "--json"))
+
+    def check(self, name):
+        expect, report = gallery.expected(name), self.report_of(name)
+        found = gains(report)
+        said = json.dumps(found, indent=1)
+        self.assertEqual(found[0]["id"] if found else None, expect["says"], said)
+        others = {finding["id"] for finding in found[1:]}
+        self.assertLessEqual(others, set(expect.get("may", [])), said)
+        if "gain_ms" in expect:
+            put_in = expect["gain_ms"] * MS
+            self.assertLessEqual(found[0]["gain_low_ns"], (1 + WITHIN) * put_in, said)
+            self.assertGreaterEqual(found[0]["gain_high_ns"], (1 - WITHIN) * put_in, said)
+        for finding in found:
+            self.assertTrue(finding["evidence"], finding["id"])
+            self.assertTrue(finding["try"], finding["id"])
+
+    def check_fixed(self, name):
+        expect, found = gallery.expected(name), gains(self.report_of(name, fixed=True))
+        self.assertLessEqual({finding["id"] for finding in found}, set(expect["fixed"]), found)
+
+    def test_the_count_of_small_multiplications_is_in_the_report(self):
+        kernels = self.report_of("small_kernels")["kernels"]
+        multiply, = (kernel for kernel in kernels if kernel["name"].startswith("Mul"))
+        self.assertEqual(multiply["count"], 126_224)
+        self.assertAlmostEqual(multiply["sum_ns"] / 126_224 / 21_900, 1, delta=0.05)
+
+    def test_each_folder_says_what_is_wrong_and_the_readme_lists_it(self):
+        listed = (CASES / "README.md").read_text(encoding="utf-8")
+        names = gallery.names()
+        self.assertGreaterEqual(len(names), 20)
+        for name in names:
+            text = (CASES / name / "README.md").read_text(encoding="utf-8")
+            for says in README_SAYS:
+                self.assertIn(says, text, name)
+            self.assertIn(f"[{name}]({name}/README.md)", listed)
+            says = gallery.expected(name)["says"]
+            self.assertIn(f"`{says}`" if says else "nothing", text, name)
+
+
+def add_cases():
+    for name in gallery.names():
+        setattr(Cases, f"test_{name}", lambda self, name=name: self.check(name))
+        if "fixed" in gallery.expected(name):
+            setattr(Cases, f"test_{name}_fixed", lambda self, name=name: self.check_fixed(name))
+
+
+add_cases()
+
+if __name__ == "__main__":
+    unittest.main()
