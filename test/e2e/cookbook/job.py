@@ -15,13 +15,13 @@ import recipe
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
 import communicator  # noqa: E402
-from gpu import MS, Gpu, advance, call, mark  # noqa: E402
+from gpu import MS, advance, call, mark, open_gpus  # noqa: E402
 
 
 class Job:
     def __init__(self, rank, kernel_us):
         self.rank, self.kernel_us = rank, kernel_us
-        self.gpu = Gpu(rank)
+        self.gpu, = open_gpus(only=rank)
         self.comm = communicator.join(rank, recipe.RANKS)
         self.graph = self.captured_graph()
         self.loss = ctypes.create_string_buffer(4)
@@ -74,17 +74,14 @@ def main():
         return communicator.launch_ranks(recipe.RANKS, recipe.ENVIRONMENT)
     rank, steps = int(os.environ["RANK"]), int(sys.argv[1])
     kernel_us = int(sys.argv[2]) if len(sys.argv) > 2 else recipe.KERNEL_US
-    call("cuInit", 0)
     job = Job(rank, kernel_us)
     for _ in range(recipe.LOADING_MS):
         advance(MS)
         call("cuCtxSynchronize")
     for number in range(steps):
-        if mark:
-            mark()
-        job.step(number)
-    if mark:
         mark()
+        job.step(number)
+    mark()
     call("cuCtxSynchronize")
     communicator.leave(job.comm)
     return 0
