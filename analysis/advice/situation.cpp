@@ -39,6 +39,22 @@ double Situation::counted(double whole_run) const {
     return run_ns_ > 0 ? whole_run * 1e9 / run_ns_ : 0;
 }
 
+bool Situation::reads_every_step() const {
+    const auto count = real("SELECT max(count * 1.0) FROM transfer_pattern WHERE pattern = 'small_d2h_sync'");
+    return count && counted(*count) >= 0.5;
+}
+
+// Classes of activity: 8 + 16 + 32 + 64 + 512 are copies.
+std::map<int64_t, double> Situation::only_copies_ns() const {
+    std::map<int64_t, double> by_gpu;
+    Query row =
+        ask("SELECT b.gpu_id, sum(CASE WHEN a.classes & 632 > 0 AND a.classes & ~632 = 0 THEN a.ns"
+            " ELSE 0 END) * 1.0 / sum(a.ns) FROM v_gpu_basis b"
+            " JOIN activity a ON a.gpu_id = b.gpu_id AND a.step = b.step GROUP BY b.gpu_id");
+    while (row.step()) by_gpu[row.number(0)] = row.real(1) * step_ns();
+    return by_gpu;
+}
+
 std::vector<Evidence> Situation::gaps_of(std::initializer_list<const char*> causes) const {
     std::string list;
     for (const char* cause : causes) list += std::string(list.empty() ? "'" : ", '") + cause + "'";

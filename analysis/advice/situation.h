@@ -1,6 +1,7 @@
 // What rules know of a run: its database, and what is asked of it by many of them. Read-only; one thread.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,13 @@ class Situation {
     // "of 20.0 ms a step"; what a gain is compared with where there are no steps: a second.
     std::string per() const { return has_steps() ? "step" : "second"; }
     double counted(double whole_run) const;  // of all steps together, to one of them (or a second)
+
+    // The host reads something small in every step and waits for it. Then what it does afterwards is that
+    // wait's: with work in the queue the GPU would not have waited.
+    bool reads_every_step() const;
+
+    // By GPU: of a mean step, for how long copies ran and nothing else did.
+    std::map<int64_t, double> only_copies_ns() const;
 
     // The rows of `gap` of these causes in which most time went, for evidence.
     std::vector<Evidence> gaps_of(std::initializer_list<const char*> causes) const;

@@ -30,22 +30,39 @@ Gain idle_of(const GpuInStep& gpu, std::initializer_list<std::string_view> cause
     return gone;
 }
 
+template <class Of>
+double sum_of(const GpuInStep& gpu, std::initializer_list<std::string_view> causes, Of of) {
+    int64_t sum_ns = 0;
+    for (const IdlePart& part : gpu.idle)
+        if (is_among(part.cause, causes)) sum_ns += of(part);
+    return static_cast<double>(sum_ns);
+}
+
 using RanksOfStep = std::map<int64_t, GpuInStep>;  // by rank_id
 
 void read_steps(sqlite3* run, std::map<int64_t, RanksOfStep>& found, std::string& basis) {
     Query rows(run, "the run's database",
                "SELECT coalesce(c.number, c.step), g.rank_id, c.gpu_id, c.step, c.window_ns, c.busy_ns,"
-               " c.waiting_for_peer_ns, coalesce(g.latency_ns, 0), coalesce(g.kernel_gap_ns, 0), c.basis"
-               " FROM v_gpu_counted c JOIN gpu g ON g.gpu_id = c.gpu_id ORDER BY c.gpu_id");
+               " c.waiting_for_peer_ns, coalesce(g.latency_ns, 0), coalesce(g.kernel_gap_ns, 0),"
+               " coalesce(s.has_load, 0), c.basis FROM v_gpu_counted c JOIN gpu g ON g.gpu_id = c.gpu_id"
+               " LEFT JOIN step s ON s.rank_id = g.rank_id AND s.step = c.step ORDER BY c.gpu_id");
     while (rows.step()) {
         RanksOfStep& ranks = found[rows.number(0)];
-        GpuInStep gpu = {rows.number(2), rows.number(1), rows.number(3),
-                         rows.number(4), rows.number(5), rows.number(6),
-                         rows.number(7), rows.number(8), {}};
+        GpuInStep gpu = {rows.number(2),
+                         rows.number(1),
+                         rows.number(0),
+                         rows.number(3),
+                         rows.number(4),
+                         rows.number(5),
+                         rows.number(6),
+                         rows.number(7),
+                         rows.number(8),
+                         rows.number(9) != 0,
+                         {}};
         const auto [rank, is_first] = ranks.try_emplace(gpu.rank_id, gpu);
         const auto worked_ns = [](const GpuInStep& one) { return one.busy_ns - one.waiting_ns; };
         if (!is_first && worked_ns(gpu) > worked_ns(rank->second)) rank->second = gpu;
-        basis = std::max(basis, rows.text(9));  // spans or slices < steps
+        basis = std::max(basis, rows.text(10));  // spans or slices < steps
     }
 }
 
@@ -64,6 +81,14 @@ void read_gaps(sqlite3* run, std::map<int64_t, RanksOfStep>& found) {
 }
 
 }  // namespace
+
+double GpuInStep::idle_ns(std::initializer_list<std::string_view> causes) const {
+    return sum_of(*this, causes, [](const IdlePart& part) { return part.ns; });
+}
+
+double GpuInStep::drained_ns(std::initializer_list<std::string_view> causes) const {
+    return sum_of(*this, causes, [](const IdlePart& part) { return part.drained_ns; });
+}
 
 // Where some steps were timed on all ranks that were timed at all, only these: a step is as long as its
 // slowest rank.
@@ -141,10 +166,20 @@ Gain WhatIf::without_drained(std::initializer_list<std::string_view> causes) con
     });
 }
 
+double WhatIf::usual_ns(std::initializer_list<std::string_view> causes) const {
+    std::vector<double> all;
+    for (const auto& step : by_step_)
+        for (const GpuInStep& gpu : step) all.push_back(gpu.idle_ns(causes));
+    if (all.empty()) return 0;
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+}
+
 double WhatIf::idle_ns(std::initializer_list<std::string_view> causes) const {
     std::map<int64_t, double> by_gpu;
     for (const auto& step : by_step_)
-        for (const GpuInStep& gpu : step) by_gpu[gpu.gpu_id] += idle_of(gpu, causes, 0).high_ns;
+        for (const GpuInStep& gpu : step) by_gpu[gpu.gpu_id] += gpu.idle_ns(causes);
     double most_ns = 0;
     for (const auto& [id, ns] : by_gpu) most_ns = std::max(most_ns, ns);
     return by_step_.empty() ? 0 : most_ns * scale_ / static_cast<double>(by_step_.size());

@@ -32,12 +32,19 @@ struct IdlePart {
 
 struct GpuInStep {
     int64_t gpu_id, rank_id;
+    int64_t number;  // of the step, as the program counts
     int64_t step;  // as in the tables
     int64_t window_ns, busy_ns, waiting_ns, latency_ns, kernel_gap_ns;
+    bool loads_code;
     std::vector<IdlePart> idle;
 
+    double idle_ns(std::initializer_list<std::string_view> causes) const;
+    double drained_ns(std::initializer_list<std::string_view> causes) const;
     double own_ns() const { return static_cast<double>(window_ns - waiting_ns); }
 };
+
+// So many times the usual loading of a batch is something else.
+constexpr double kUnusualInput = 4;
 
 class WhatIf {
   public:
@@ -57,7 +64,9 @@ class WhatIf {
     // The same, for as much of each step of a GPU; GPUs without a row keep theirs.
     Gain shorter(const std::map<int64_t, Gain>& by_gpu) const;
 
-    // Idle time of these causes on the GPU that has most of it, in the mean step.
+    // Idle time of these causes in the step in the middle, over all ranks: what is usual.
+    double usual_ns(std::initializer_list<std::string_view> causes) const;
+    // The same on the GPU that has most of it, in the mean step.
     double idle_ns(std::initializer_list<std::string_view> causes) const;
 
   private:

@@ -19,13 +19,13 @@ constexpr NamedFactor kFactors[] = {
 constexpr size_t kMostEvidence = 3;
 
 // Rows: gpu_id, ns of those that were timed, how many those are, how many there are in all, bytes of these,
-// rowid, name. What was timed stands for the rest.
+// rowid, name. What was timed stands for the rest; where nothing was, it has no time.
 Work work_of(const Situation& run, Query rows, const char* table) {
     Work work;
     std::map<int64_t, double> count, bytes;
     double largest_ns = 0;
     while (rows.step()) {
-        const double share = rows.real(3) / std::max(1.0, rows.real(2));
+        const double share = rows.number(2) > 0 ? rows.real(3) / rows.real(2) : 0;
         const double ns = run.counted(rows.real(1) * share);
         work.ns_by_gpu[rows.number(0)] += ns;
         count[rows.number(0)] += run.counted(rows.real(3));
@@ -70,7 +70,7 @@ Work kernels_where(const Situation& run, const std::string& where) {
 Work copies_where(const Situation& run, const std::string& where) {
     return work_of(run,
                    run.ask("SELECT c.gpu_id, c.blocks_kernels_ns, c.timed, c.count, c.bytes, c.rowid, c.kind"
-                           " FROM copy_stat c WHERE c.timed > 0 AND c.position >= 0 AND (" +
+                           " FROM copy_stat c WHERE c.position >= 0 AND (" +
                            where + ") ORDER BY c.blocks_kernels_ns DESC, c.rowid"),
                    "copy_stat");
 }

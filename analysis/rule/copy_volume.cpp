@@ -1,7 +1,5 @@
 // What is copied to the device holds up the kernels: fewer bytes on the way are a shorter wait. Copies from
 // pageable memory are another rule's; here they count as if they were pinned.
-#include <algorithm>
-
 #include "../advice/rule.h"
 #include "../advice/work.h"
 #include "../text/units.h"
@@ -23,9 +21,7 @@ std::optional<Finding> look(const Situation& run) {
     found.try_it =
         "send a smaller type and convert on the GPU (images as uint8, not float32; half precision);"
         " copy the next batch on a stream of its own while this one computes (a prefetcher)";
-    // Copied beside the kernels nothing of it is left.
-    found.gain = copies.shorter_by({factor("narrower_copy").low, 1.0}, run);
-    found.gain.high_ns = std::max(copies.shorter_by(factor("narrower_copy"), run).high_ns, found.gain.low_ns);
+    found.gain = copies.shorter_by(factor("narrower_copy"), run);
     found.confidence = 0.7;
     found.evidence = copies.evidence;
     return found;

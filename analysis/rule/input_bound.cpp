@@ -1,4 +1,6 @@
 // The GPU waits for the next batch: the thread that launches loads it, or waits for workers that do.
+#include <algorithm>
+
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -24,7 +26,12 @@ std::optional<Finding> look(const Situation& run) {
               "sample,"
               " decoding on the GPU; tf.data .cache() and .prefetch(); whether it is the input a run with one"
               " synthetic batch tells (gpushim compare)";
-    found.gain = run.what_if().without({"input_cpu", "input_wait"});
+    // A step that takes much longer for it than is usual does something else (step_gap).
+    const double most_ns = kUnusualInput * run.what_if().usual_ns({"input_cpu", "input_wait"});
+    found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
+        const double ns = std::min(most_ns, gpu.idle_ns({"input_cpu", "input_wait"}));
+        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)), ns};
+    });
     found.confidence = 0.9;
     found.evidence = run.gaps_of({"input_cpu", "input_wait"});
     return found;

@@ -1,6 +1,4 @@
 // Code is loaded after warm-up: a new shape makes the framework compile again.
-#include <algorithm>
-
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -13,7 +11,6 @@ std::optional<Finding> look(const Situation& run) {
         "SELECT rowid, after_warm_up, after_warm_up_ns FROM load_stat"
         " WHERE after_warm_up > 0 ORDER BY after_warm_up_ns DESC LIMIT 1");
     if (!row.step()) return {};
-    const double loading_ns = run.counted(row.real(2));
     Finding found;
     found.title = "code was loaded " + count_text(row.number(1)) + " times after warm-up, " +
                   duration_text(row.real(2)) + " in all";
@@ -21,11 +18,12 @@ std::optional<Finding> look(const Situation& run) {
         "pad inputs to a few sizes, drop_last=True; torch.compile(dynamic=True) and TORCH_LOGS="
         "recompiles; input_signature of tf.function; jax.jit with static shapes"
         " (jax_log_compiles); CUDA_MODULE_LOADING=EAGER loads all of it at the start";
-    // Compiling itself is the host's work around each load.
-    const double host_ns = run.what_if().idle_ns({"alloc_or_load", "host_cpu", "host_blocked"});
-    const Gain most = run.what_if().without({"alloc_or_load", "host_cpu", "host_blocked"});
-    found.gain.low_ns = std::min(loading_ns, most.low_ns);
-    found.gain.high_ns = std::max(found.gain.low_ns, std::min(most.high_ns, host_ns));
+    // Compiling itself is the host's work around the loads.
+    found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
+        if (!gpu.loads_code) return Gain{};
+        return Gain{gpu.idle_ns({"alloc_or_load"}),
+                    gpu.idle_ns({"alloc_or_load", "host_cpu", "host_blocked", "host_unknown"})};
+    });
     found.confidence = 0.7;
     found.evidence = {{"load_stat", row.number(0)}};
     return found;

@@ -10,8 +10,10 @@ namespace {
 
 constexpr double kMany = 20;  // in a step; fewer are not worth a compiler
 
+// Longer ones are bound by memory already, and matrix products are fused by nobody.
 constexpr const char* kFusible =
-    "coalesce(k.comm_source, 'none') = 'none' AND (k.family IN ('elementwise', 'normalisation', 'softmax',"
+    "coalesce(k.comm_source, 'none') = 'none' AND k.sum_ns < k.timed * 50000 AND coalesce(k.eligible, 0) = 0"
+    " AND k.family <> 'attention' AND (k.family IN ('elementwise', 'normalisation', 'softmax',"
     " 'reduction', 'optimizer', 'loss')"
     " OR k.sum_ns < k.timed * 2 * (SELECT coalesce(u.latency_ns, 0) FROM gpu u WHERE u.gpu_id = k.gpu_id))";
 

@@ -1,5 +1,9 @@
 // The host does something else between or in steps (callbacks, metrics, logging, checkpoints, Python), in
 // every step or in every n-th, and the GPU waits for it.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -9,47 +13,59 @@ namespace {
 
 constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
-// How many steps have most of it, and the one with the longest gap.
+// Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
+// what looks like loading a batch, where it is much more than is usual.
+double gap_ns(const GpuInStep& gpu, bool reads, double usual_input_ns) {
+    if (gpu.loads_code) return 0;
+    const auto kHost = {std::string_view("host_cpu"), std::string_view("host_blocked"),
+                        std::string_view("host_unknown")};
+    const double input_ns = gpu.idle_ns({"input_cpu", "input_wait"});
+    return gpu.idle_ns(kHost) - (reads ? gpu.drained_ns(kHost) : 0) +
+           std::max(0.0, input_ns - kUnusualInput * usual_input_ns);
+}
+
+// How many steps have most of it, and which has the longest.
 struct Where {
     int64_t steps = 0, all = 0, number = 0;
     double longest_ns = 0;
 };
 
-Where where_of(const Situation& run) {
+Where where_of(const std::vector<std::pair<double, int64_t>>& gaps) {
     Where where;
-    Query row = run.ask(
-        "SELECT b.number, sum(CASE WHEN c.cause_group = 'host' THEN p.ns ELSE 0 END) FROM v_gpu_basis b"
-        " LEFT JOIN gap p ON p.gpu_id = b.gpu_id AND p.step = b.step LEFT JOIN idle_cause c ON c.cause = "
-        "p.cause"
-        " GROUP BY b.gpu_id, b.step, b.number ORDER BY 2 DESC");
-    while (row.step()) {
-        if (where.all++ == 0) {
-            where.longest_ns = row.real(1);
-            where.number = row.number(0);
-        }
-        if (row.real(1) * 4 >= where.longest_ns) ++where.steps;
+    for (const auto& [ns, number] : gaps) {
+        ++where.all;
+        if (ns <= where.longest_ns) continue;
+        where.longest_ns = ns;
+        where.number = number;
     }
+    for (const auto& [ns, number] : gaps) where.steps += ns * 4 >= where.longest_ns;
     return where;
 }
 
 std::optional<Finding> look(const Situation& run) {
-    const double idle_ns = run.what_if().idle_ns({"host_cpu", "host_blocked", "host_unknown"});
-    if (idle_ns <= 0) return {};
-    const Where where = where_of(run);
+    const bool reads = run.reads_every_step();
+    const double usual_ns = run.what_if().usual_ns({"input_cpu", "input_wait"});
+    std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     Finding found;
-    found.title = "the GPU is idle " + duration_text(idle_ns) + " of a " + run.per() +
+    found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
+        const double ns = gap_ns(gpu, reads, usual_ns);
+        gaps.emplace_back(ns, gpu.number);
+        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)), ns};
+    });
+    if (found.gain.high_ns <= 0) return {};
+    const Where where = where_of(gaps);
+    found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host does something else";
     if (run.has_steps() && static_cast<double>(where.steps) < kRare * static_cast<double>(where.all))
         found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +
-                       " steps; the longest, " + duration_text(where.longest_ns) + ", between steps " +
-                       count_text(where.number) + " and " + count_text(where.number + 1);
+                       " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
+                       count_text(where.number);
     found.try_it =
         "callbacks, metrics, logging and checkpoints every 100 steps, not in each, or in another"
         " thread; steps_per_execution in Keras; gc.disable() and gc.collect() every n steps;"
         " py-spy or NVTX ranges tell what it is";
-    found.gain = run.what_if().without({"host_cpu", "host_blocked", "host_unknown"});
     found.confidence = 0.7;
-    found.evidence = run.gaps_of({"host_cpu", "host_blocked", "host_unknown"});
+    found.evidence = run.gaps_of({"host_cpu", "host_blocked", "host_unknown", "input_cpu", "input_wait"});
     return found;
 }
 

@@ -12,25 +12,39 @@ namespace {
 constexpr double kEveryStep = 0.5;  // of the steps
 constexpr double kOneNumber = 8;    // bytes: a loss, or whether gradients overflowed
 
+// What the wait itself leaves, and the gaps it made: of launches always, of what the host did then only where
+// it had just read something.
+Gain gain_of(const Situation& run, bool reads) {
+    const Gain waiting = run.what_if().without({"sync"});
+    const Gain drained =
+        reads ? run.what_if().without_drained({"sync", "launch_call", "launch_bound", "launch_latency",
+                                               "kernel_gap", "host_cpu", "host_unknown", "host_blocked"})
+              : run.what_if().without_drained(
+                    {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    // Without a reading the wait may have a reason of its own, and only its own time is sure to go.
+    const double low_ns = reads ? drained.low_ns : std::min(drained.high_ns, waiting.low_ns);
+    return {low_ns, std::max(drained.high_ns, waiting.high_ns)};
+}
+
 std::optional<Finding> look(const Situation& run) {
     const auto waits = run.real("SELECT max(in_steps * 1.0) FROM sync_stat");
     if (!waits || run.counted(*waits) < kEveryStep) return {};
-    Query pattern = run.ask(
-        "SELECT rowid, count, bytes FROM transfer_pattern"
-        " WHERE pattern = 'small_d2h_sync' ORDER BY count DESC LIMIT 1");
-    const bool reads = pattern.step() && run.counted(pattern.real(1)) >= kEveryStep;
-    const double each = reads ? pattern.real(2) / std::max(1.0, pattern.real(1)) : 0;
+    const bool reads = run.reads_every_step();
     Finding found;
-    found.gain = run.what_if().without_drained(
-        {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap"});
-    const Gain waiting = run.what_if().without({"sync"});
-    found.gain.low_ns = std::min(found.gain.high_ns, waiting.low_ns);
-    found.gain.high_ns = std::max(found.gain.high_ns, waiting.high_ns);
-    found.title = reads ? "a copy of " + bytes_text(each) + " to the host and a wait for it in every " +
-                              run.per() + ": " + duration_text(found.gain.high_ns) +
-                              " idle in gaps that waits made"
-                        : "the host waits for the GPU in every " + run.per() + ": " +
-                              duration_text(found.gain.high_ns) + " idle in gaps that waits made";
+    found.gain = gain_of(run, reads);
+    const std::string idle = duration_text(found.gain.high_ns) + " idle in gaps that waits made";
+    double each = 0;
+    if (reads) {
+        Query pattern = run.ask(
+            "SELECT rowid, bytes * 1.0 / count FROM transfer_pattern"
+            " WHERE pattern = 'small_d2h_sync' ORDER BY count DESC LIMIT 1");
+        pattern.step();
+        each = pattern.real(1);
+        found.evidence = {{"transfer_pattern", pattern.number(0)}};
+    }
+    found.title = (reads ? "a copy of " + bytes_text(each) + " to the host and a wait for it in every "
+                         : "the host waits for the GPU in every ") +
+                  run.per() + ": " + idle;
     found.try_it =
         reads && each <= kOneNumber
             ? "read the loss every 100 steps (.item() waits); loss scaling reads one flag a step:"
@@ -38,9 +52,9 @@ std::optional<Finding> look(const Situation& run) {
             : "no torch.cuda.synchronize(), .item(), .cpu() or printing of tensors in the loop; keep"
               " metrics on the GPU and read them every 100 steps; steps_per_execution in Keras";
     found.confidence = reads ? 0.8 : 0.6;
-    found.evidence =
-        run.rows("sync_stat", "SELECT rowid FROM sync_stat ORDER BY in_steps DESC, rowid LIMIT 2");
-    if (reads) found.evidence.push_back({"transfer_pattern", pattern.number(0)});
+    for (const Evidence& row :
+         run.rows("sync_stat", "SELECT rowid FROM sync_stat ORDER BY in_steps DESC, rowid LIMIT 2"))
+        found.evidence.push_back(row);
     return found;
 }
 
