@@ -62,6 +62,13 @@ constexpr std::optional<CollectiveOp> operation_of(std::string_view api) {
     return {};
 }
 
+// By its word in tables, or its API.
+constexpr std::optional<CollectiveOp> operation_named(std::string_view name) {
+    for (size_t i = 0; i < std::size(kOperations); ++i)
+        if (kOperations[i].word == name) return static_cast<CollectiveOp>(i);
+    return operation_of(name);
+}
+
 // All ranks meet in it: only then does a rank's own duration hold its wait for the last one.
 constexpr bool is_barrier_like(CollectiveOp op) { return facts_of(op).direction == WaitDirection::all; }
 

@@ -22,16 +22,9 @@ struct Kind {
     std::string efficiency_by;
 };
 
-std::optional<CollectiveOp> op_of(const std::string& name) {
-    if (const auto op = operation_of(name)) return op;
-    for (size_t i = 0; i < std::size(kOperations); ++i)
-        if (kOperations[i].word == name) return static_cast<CollectiveOp>(i);
-    return {};
-}
-
 // What the person says of the bandwidth now wins over what the run was analysed with.
 void expect_by(double bytes_per_s, Kind& kind) {
-    const auto op = op_of(kind.op);
+    const auto op = operation_named(kind.op);
     if (!op || bytes_per_s <= 0) return;
     kind.bandwidth = bytes_per_s;
     kind.source = "given";

@@ -4,8 +4,10 @@
 //   │    │      two other GPUs of this box are joined better. One of all four is not: there is no better
 //   choice. 2 ══ 3
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "collective_run.h"
 #include "run_db.h"
@@ -71,14 +73,19 @@ std::vector<std::string> uuids_of(const RunCommunicator& comm) {
     return {uuids.begin(), uuids.end()};
 }
 
-// Could as many GPUs be chosen that are all joined faster? Some GPU must then have so many such neighbours.
-bool has_better(const Box& box, size_t gpus, double than) {
-    return std::any_of(box.uuids.begin(), box.uuids.end(), [&](const std::string& one) {
-        const auto neighbours = std::count_if(
-            box.uuids.begin(), box.uuids.end(),
-            [&](const std::string& other) { return one != other && box.rate(one, other) > than; });
-        return static_cast<size_t>(neighbours) + 1 >= gpus;
-    });
+// As many GPUs as well joined as they can be chosen: some GPU has so many neighbours that near. None: there
+// are not so many whose links are known.
+std::optional<double> best_rate(const Box& box, size_t gpus) {
+    std::optional<double> best;
+    for (const std::string& one : box.uuids) {
+        std::vector<double> rates;
+        for (const std::string& other : box.uuids)
+            if (const auto rate = box.rate(one, other); rate && one != other) rates.push_back(*rate);
+        if (gpus < 2 || rates.size() < gpus - 1) continue;
+        std::sort(rates.begin(), rates.end(), std::greater());
+        best = std::max(best.value_or(0), rates[gpus - 2]);
+    }
+    return best;
 }
 
 CommLink link_of(const RunCommunicator& comm, const Box& box) {
@@ -95,7 +102,8 @@ CommLink link_of(const RunCommunicator& comm, const Box& box) {
             link.link = box.between(uuids[i], uuids[j])->link;
         }
     link.bytes_per_s = weakest;
-    link.is_slow = has_better(box, uuids.size(), *weakest);
+    link.best_bytes_per_s = best_rate(box, uuids.size());
+    link.is_slow = link.best_bytes_per_s.value_or(0) > *weakest;
     return link;
 }
 
@@ -116,7 +124,8 @@ void write_communicators(const CollectiveRun& all, std::span<const CommLink> lin
         run.add("communicator", {comm.uid, int64_t{comm.ranks}, static_cast<int64_t>(comm.seats.size()),
                                  comm.parent.empty() ? Value(nullptr) : Value(comm.parent),
                                  link.link ? Value(*link.link) : Value(nullptr),
-                                 link.is_slow ? Value(int64_t{*link.is_slow}) : Value(nullptr)});
+                                 link.is_slow ? Value(int64_t{*link.is_slow}) : Value(nullptr),
+                                 maybe(link.bytes_per_s), maybe(link.best_bytes_per_s)});
     }
 }
 

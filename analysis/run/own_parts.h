@@ -1,5 +1,5 @@
 // The parts that sum up launches, streams, copies, waits, kernels, threads and loads, and give steps their
-// phases. Each registers itself; by these they are made alone.
+// phases; what NVML showed. Each registers itself; by these they are made alone.
 #pragma once
 
 #include "part.h"
@@ -11,6 +11,7 @@ std::unique_ptr<Part> make_copy_part(const TraceFacts& facts);      // copy_stat
 std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);    // kernel
 std::unique_ptr<Part> make_launch_part(const TraceFacts& facts);    // launch_stat, histogram
 std::unique_ptr<Part> make_load_part(const TraceFacts& facts);      // load_stat
+std::unique_ptr<Part> make_nvml_part(const TraceFacts& facts);      // nvml_stat, throttle
 std::unique_ptr<Part> make_step_part(const TraceFacts& facts);      // phase
 std::unique_ptr<Part> make_stream_part(const TraceFacts& facts);    // stream_stat
 std::unique_ptr<Part> make_sync_part(const TraceFacts& facts);      // sync_stat

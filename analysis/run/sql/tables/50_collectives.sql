@@ -45,7 +45,9 @@ CREATE TABLE collective_stat (
 CREATE TABLE communicator (
   comm TEXT PRIMARY KEY, ranks INTEGER, seen INTEGER, parent TEXT,
   link TEXT,                                   -- the weakest between two of its GPUs; NULL: not known
-  slow_link INTEGER                            -- 1: as many GPUs of these hosts are joined better
+  slow_link INTEGER,                           -- 1: as many GPUs of these hosts are joined better
+  link_bytes_per_s REAL,                       -- what that link carries, by its kind
+  best_bytes_per_s REAL                        -- the same of as many GPUs, chosen as well as they can be
 );
 
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.

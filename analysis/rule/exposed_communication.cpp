@@ -1,0 +1,52 @@
+// Transfers while nothing else runs, though there is compute behind which they could run. Waiting for other
+// ranks is told apart: overlap does not shorten it (straggler).
+//
+//   now         ██ forward ██ backward ███cccccccc|
+//   behind it   ██ forward ██ backward ██c|            the last bucket stays
+//                                ccccccc
+#include <algorithm>
+
+#include "../text/units.h"
+#include "traffic.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them: the last one has nothing behind it
+constexpr double kBackwardOfCompute =
+    0.6;  // forward takes half as long as backward, and an optimizer follows
+
+std::optional<Finding> look(const Situation& run) {
+    const Exposed exposed = exposed_communication(run);
+    const Traffic traffic(run);
+    double bytes = 0;
+    std::vector<const CollectiveKind*> reductions;
+    for (const CollectiveKind& kind : traffic.kinds)
+        if (kind.is_reduction()) {
+            bytes += kind.calls * static_cast<double>(kind.bytes);
+            reductions.push_back(&kind);
+        }
+    if (exposed.transfer_ns <= 0 || bytes <= 0) return {};
+    const double last_bucket = std::min(1.0, kBucketBytes / bytes);
+    Finding found;
+    found.title = "the GPU does nothing but communicate for " +
+                  duration_text(exposed.transfer_ns + exposed.wait_ns) + " of a " + run.per() +
+                  ": transfers " + duration_text(exposed.transfer_ns) + ", waiting for other ranks " +
+                  duration_text(exposed.wait_ns);
+    found.try_it =
+        "reduce gradients while backward still runs: DDP does (several buckets: bucket_cap_mb; no "
+        "find_unused_parameters), FSDP with backward_prefetch; of your own all_reduce(async_op=True) on a "
+        "stream beside the compute; Horovod's DistributedOptimizer; in JAX and TensorFlow "
+        "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true; CUDA_DEVICE_MAX_CONNECTIONS above 1";
+    found.gain = transfers_hidden(run, kBackwardOfCompute, last_bucket);
+    found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this
+    found.evidence = traffic.evidence(reductions);
+    return found;
+}
+
+const RuleRegistration kRegistration({"exposed_communication", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,68 @@
+// The first GPU does what the others do and more: it gathers outputs, keeps the only copy of something, or
+// evaluates, and the others wait for it.
+//
+//   GPU 0   ████ as the others ████░ only here ░
+//   GPU 1   ████ as the others ████·············
+#include <algorithm>
+#include <cstdio>
+
+#include "../text/units.h"
+#include "timed_gpus.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// In one process it is DataParallel or its like; with a process for each GPU it is something else.
+bool is_one_process(const Situation& run) {
+    return run.number("SELECT count(DISTINCT rank_id) FROM gpu").value_or(0) <= 1;
+}
+
+std::string what_only_it_does(const Query& row) {
+    const int64_t kernels = row.number(3);
+    const double bytes = row.real(4);
+    std::string words;
+    if (kernels > 0)
+        words =
+            count_text(kernels) + (kernels == 1 ? " kernel that" : " kernels that") + " no other GPU runs";
+    if (bytes > 0)
+        words += (words.empty() ? "" : " and ") + bytes_text(bytes) + " copied between it and other GPUs";
+    return words.empty() ? "" : ": " + words;
+}
+
+std::optional<Finding> look(const Situation& run) {
+    Query row = run.ask(
+        "SELECT rowid, gpu_id, excess, coalesce(only_kernels, 0), coalesce(p2p_bytes, 0)"
+        " FROM first_gpu WHERE excess > 0 LIMIT 1");
+    if (!row.step() || !run.is_known()) return {};
+    const int64_t gpu_id = row.number(1);
+    const double excess = row.real(2);
+    const double compute_ns = timed_gpu(run, gpu_id).compute_ns;
+    if (compute_ns <= 0) return {};
+    const double more_ns = compute_ns * excess / (1 + excess);
+    char percent[32];
+    std::snprintf(percent, sizeof percent, "%.0f %%", excess * 100);
+    Finding found;
+    found.title = "the first GPU computes " + std::string(percent) + " longer than the others, " +
+                  duration_text(more_ns) + " of a " + run.per() + what_only_it_does(row);
+    found.try_it =
+        is_one_process(run)
+            ? "a process for each GPU: torch.nn.parallel.DistributedDataParallel (torchrun "
+              "--nproc-per-node) in place of DataParallel, which gathers outputs and reduces gradients on "
+              "GPU 0; in TensorFlow MirroredStrategy with the loss reduced on each replica"
+            : "let all ranks do what only the first does, or none while the others wait: loss and metrics on "
+              "each rank, evaluation split over ranks, checkpoints written by a thread of their own; weights "
+              "split evenly (FSDP, device_map) in place of one GPU with the embedding and the output layer";
+    // Spread over all GPUs, its part of that stays with it.
+    const double part = 1.0 / static_cast<double>(std::max<int64_t>(1, run.gpus()));
+    found.gain = run.what_if().shorter({{gpu_id, {more_ns * (1 - part), more_ns}}});
+    found.confidence = 0.8;
+    found.evidence = {{"first_gpu", row.number(0)}};
+    return found;
+}
+
+const RuleRegistration kRegistration({"first_gpu", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

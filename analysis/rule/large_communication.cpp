@@ -1,0 +1,57 @@
+// There is so much to transfer in a step that compute cannot hide it: more samples for each reduction make it
+// a smaller part. The factor is that by which exposed transfers would be below 5 % of the step.
+//
+//   share of the step = E / (m R + E) < 0.05        E exposed transfers, R the rest, m the factor
+#include <algorithm>
+#include <cmath>
+
+#include "../text/units.h"
+#include "traffic.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kFine = 0.05;  // of the step
+constexpr double kLarge = 0.5;  // transfers over compute: from here on overlap alone does not help much
+constexpr double kFull = 0.9;   // of the memory
+constexpr int64_t kMostFactor = 1024;  // beyond it nobody would
+
+// How many times the batch fits; weights do not grow, so it is at least so many. 1 and more.
+double fitting_factor(const Situation& run) {
+    const auto share = run.real(
+        "SELECT max(1.0 * memory_peak_bytes / memory_total_bytes) FROM gpu WHERE memory_total_bytes > 0");
+    return share && *share > 0 ? std::max(1.0, std::floor(kFull / *share)) : 1;
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const Exposed exposed = exposed_communication(run);
+    const Traffic traffic(run);
+    const double rest_ns = run.step_ns() - exposed.transfer_ns;
+    if (traffic.ns() < kLarge * exposed.compute_ns || exposed.transfer_ns <= 0 || rest_ns <= 0) return {};
+    const double factor = std::ceil((1 - kFine) / kFine * exposed.transfer_ns / rest_ns);
+    if (factor <= 1 || factor > kMostFactor) return {};
+    std::vector<const CollectiveKind*> all;
+    for (const CollectiveKind& kind : traffic.kinds) all.push_back(&kind);
+    const auto goes = [](double times) { return 1 - 1 / times; };
+    const double fits = std::min(factor, std::max(2.0, fitting_factor(run)));
+    Finding found;
+    found.title = "communication takes " + duration_text(traffic.ns()) + " of a " + run.per() + " of " +
+                  duration_text(run.step_ns()) + ", compute " + duration_text(exposed.compute_ns) +
+                  "; with " + count_text(static_cast<int64_t>(factor)) +
+                  " times the samples for each reduction what is exposed of it would be below 5 %";
+    found.try_it =
+        "a batch so many times as large, or gradients of so many micro-batches added up before they are "
+        "reduced (model.no_sync() in PyTorch, optax.MultiSteps in JAX, gradient_accumulation_steps in "
+        "Keras); fewer bytes: bf16 gradients (bf16_compress_hook), PowerSGD; fewer ranks that each do more";
+    found.gain = less_exposed(run, goes(fits), goes(factor));
+    found.confidence = 0.7;
+    found.evidence = traffic.evidence(all);
+    return found;
+}
+
+const RuleRegistration kRegistration({"large_communication", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

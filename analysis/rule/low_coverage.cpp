@@ -1,0 +1,95 @@
+// About ourselves: what of this run is known too little to trust the rest of the advice.
+#include <cstdio>
+#include <vector>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kCovered = 0.9;     // of operations in timed windows
+constexpr double kTimed = 0.001;     // of the run
+constexpr int64_t kFewestSteps = 5;  // timed from begin to end, of at least so many that there are
+constexpr double kOverBudget = 1.5;  // own cost over what it may be
+
+struct Doubt {
+    std::string what, try_it;
+    Evidence row;
+};
+
+std::string percent_of(double share) {
+    char text[32];
+    std::snprintf(text, sizeof text, share < 0.01 ? "%.2f %%" : "%.0f %%", share * 100);
+    return text;
+}
+
+void doubt_coverage(const Situation& run, std::vector<Doubt>& doubts) {
+    Query row = run.ask(
+        "SELECT coverage, rowid FROM gpu WHERE level <> 'host' AND coverage IS NOT NULL"
+        " ORDER BY coverage LIMIT 1");
+    if (row.step() && row.real(0) < kCovered)
+        doubts.push_back({percent_of(row.real(0)) + " of the operations in timed windows have device times",
+                          "which calls have none: gpushim doctor --hooks; graphs and other streams",
+                          {"gpu", row.number(1)}});
+}
+
+void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
+    Query row = run.ask(
+        "SELECT g.timed_share, g.rowid, (SELECT count(*) FROM gpu_step s WHERE s.gpu_id = g.gpu_id"
+        " AND s.step >= 0), (SELECT count(*) FROM v_counted_step c WHERE c.rank_id = g.rank_id"
+        " AND c.is_slice = 0) FROM gpu g WHERE g.level <> 'host' AND g.timed_share IS NOT NULL"
+        " ORDER BY g.timed_share, g.gpu_id LIMIT 1");
+    if (!row.step()) return;
+    const bool few_steps = row.number(3) >= 2 * kFewestSteps && row.number(2) < kFewestSteps;
+    if (row.real(0) >= kTimed && !few_steps) return;
+    doubts.push_back({few_steps ? count_text(row.number(2)) + " of " + count_text(row.number(3)) +
+                                      " steps were timed from begin to end"
+                                : percent_of(row.real(0)) + " of the run was timed",
+                      "a longer run, or a larger share: GPUSHIM_BUDGET=5%",
+                      {"gpu", row.number(1)}});
+}
+
+void doubt_drops(const Situation& run, std::vector<Doubt>& doubts) {
+    Query row = run.ask(
+        "SELECT d.reason, sum(d.events), min(d.rowid) FROM \"drop\" d WHERE d.events > 0 GROUP BY d.reason"
+        " ORDER BY sum(d.events) DESC LIMIT 1");
+    if (row.step())
+        doubts.push_back({count_text(row.number(1)) + " events were dropped (" + row.text(0) + ")",
+                          "room for them: GPUSHIM_MAX_MB, a faster disk for GPUSHIM_OUT",
+                          {"drop", row.number(2)}});
+}
+
+void doubt_cost(const Situation& run, std::vector<Doubt>& doubts) {
+    Query row = run.ask(
+        "SELECT own_cost_share, budget, rowid FROM rank WHERE own_cost_share > ?1 * budget AND budget > 0"
+        " ORDER BY own_cost_share / budget DESC LIMIT 1");
+    row.bind(1, kOverBudget);
+    if (row.step())
+        doubts.push_back({"tracing took " + percent_of(row.real(0)) +
+                              " of the busiest thread, more than its budget of " + percent_of(row.real(1)),
+                          "GPUSHIM_DEVICE_TIME=off for host times alone, GPUSHIM_STEPS for a part of the run",
+                          {"rank", row.number(2)}});
+}
+
+std::optional<Finding> look(const Situation& run) {
+    std::vector<Doubt> doubts;
+    for (const auto doubt : {doubt_coverage, doubt_timed, doubt_drops, doubt_cost}) doubt(run, doubts);
+    if (doubts.empty()) return {};
+    Finding found;
+    found.kind = Kind::kNote;
+    found.confidence = 1;
+    for (const Doubt& doubt : doubts) {
+        found.title += (found.title.empty() ? "" : "; ") + doubt.what;
+        found.try_it += (found.try_it.empty() ? "" : "; ") + doubt.try_it;
+        found.evidence.push_back(doubt.row);
+    }
+    return found;
+}
+
+const RuleRegistration kRegistration({"low_coverage", Scope::kOurselves, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

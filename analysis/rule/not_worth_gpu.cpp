@@ -1,0 +1,67 @@
+// Starting work on the GPU and copying for it takes longer than the work, and the work is of small kernels:
+// as it is, it is too little for a GPU. How long a CPU would take is not known, so this is a note without a
+// gain.
+#include <algorithm>
+#include <cstdio>
+
+#include "../text/units.h"
+#include "timed_gpus.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kSmall = 0.8;      // of the launches: shorter than twice the launch latency
+constexpr double kDominates = 0.5;  // of the step: launches and copies
+
+struct Effort {
+    double computing_ns = 0, launching_ns = 0, copying_ns = 0;
+};
+
+// On the GPU that computes most, in the mean step.
+Effort effort_of(const Situation& run) {
+    TimedGpu most = {};
+    for (const TimedGpu& gpu : timed_gpus(run))
+        if (most.window_ns <= 0 || gpu.compute_ns > most.compute_ns) most = gpu;
+    Query idle = run.ask(
+        "SELECT 1.0 * coalesce(sum(CASE WHEN i.cause_group = 'launch' THEN i.ns END), 0) / t.window_ns,"
+        " 1.0 * coalesce(sum(CASE WHEN i.cause_group = 'copy' THEN i.ns END), 0) / t.window_ns"
+        " FROM v_gpu_total t LEFT JOIN v_gpu_idle i ON i.gpu_id = t.gpu_id WHERE t.gpu_id = ?1"
+        " GROUP BY t.window_ns");
+    idle.bind(1, most.gpu_id);
+    if (most.window_ns <= 0 || !idle.step()) return {};
+    return {most.compute_ns, idle.real(0) * most.window_ns, most.copy_ns + idle.real(1) * most.window_ns};
+}
+
+std::optional<Finding> look(const Situation& run) {
+    if (!run.is_known()) return {};
+    const Effort effort = effort_of(run);
+    const double around_ns = effort.launching_ns + effort.copying_ns;
+    const auto small = run.real("SELECT 1.0 * sum(small) / sum(timed) FROM launch_stat WHERE timed > 0");
+    if (effort.computing_ns >= around_ns || around_ns < kDominates * run.step_ns()) return {};
+    if (small.value_or(0) < kSmall) return {};
+    char percent[32];
+    std::snprintf(percent, sizeof percent, "%.0f %%", *small * 100);
+    Finding found;
+    found.title = "the GPU computes " + duration_text(effort.computing_ns) + " of a " + run.per() +
+                  ", and launching (" + duration_text(effort.launching_ns) + ") and copying (" +
+                  duration_text(effort.copying_ns) + ") for it takes longer; " + percent +
+                  " of its kernels are shorter than two launches";
+    found.try_it =
+        "as it is a CPU may be as quick (measure it: device=\"cpu\", CUDA_VISIBLE_DEVICES=-1); else more "
+        "work "
+        "in each launch: a larger batch, several models or environments at once (torch.vmap, jax.vmap), data "
+        "that stays on the GPU";
+    found.confidence = 0.5;
+    found.kind = Kind::kNote;
+    found.evidence = run.rows("launch_stat", "SELECT rowid FROM launch_stat ORDER BY count DESC LIMIT 1");
+    for (const Evidence& gap : run.gaps_of({"launch_bound", "launch_call", "launch_latency", "copy_staging"}))
+        found.evidence.push_back(gap);
+    return found;
+}
+
+const RuleRegistration kRegistration({"not_worth_gpu", Scope::kOneGpu, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

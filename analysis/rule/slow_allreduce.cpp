@@ -1,0 +1,57 @@
+// Large messages take longer than their bytes and the bandwidth say: parameters * 4 / B, or a ring's
+// 2 (n - 1) / n of the bytes. By a bandwidth that a person gave, that was measured, or of the topology.
+#include <cmath>
+
+#include "../text/units.h"
+#include "traffic.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kLatencyBound = 256 << 10;  // below: see small_collectives
+constexpr double kReached = 0.8;              // of the bandwidth: as good as it gets in practice
+
+std::string by_parameters(const Situation& run, double bandwidth) {
+    auto params = run.given().params;
+    if (!params) params = run.number("SELECT params FROM allreduce_check");
+    if (!params || *params <= 0) return "";
+    return "; " + count_text(*params) + " parameters x 4 bytes at " + rate_text(bandwidth) + " are " +
+           duration_text(static_cast<double>(*params) * 4e9 / bandwidth);
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const Traffic traffic(run);
+    std::vector<const CollectiveKind*> slow;
+    double ns = 0, expected_ns = 0;
+    for (const CollectiveKind& kind : traffic.kinds) {
+        if (!kind.is_reduction() || kind.bytes < kLatencyBound || !kind.is_judged) continue;
+        if (!kind.expected_ns || *kind.expected_ns >= kReached * kind.each_ns) continue;
+        slow.push_back(&kind);
+        ns += kind.ns();
+        expected_ns += kind.calls * *kind.expected_ns;
+    }
+    if (slow.empty()) return {};
+    const double bandwidth = slow.front()->bandwidth_bytes_per_s.value_or(0);
+    Finding found;
+    found.title = "AllReduce takes " + duration_text(ns) + " of a " + run.per() +
+                  ", without waiting for ranks; by its bytes and " + rate_text(bandwidth) +
+                  " it should take " + duration_text(expected_ns) +
+                  (bandwidth > 0 ? by_parameters(run, bandwidth) : "");
+    found.try_it =
+        "NCCL_DEBUG=INFO tells which links it uses: NCCL_P2P_LEVEL and NCCL_P2P_DISABLE within a host, "
+        "NCCL_IB_HCA, NCCL_SOCKET_IFNAME and NCCL_NET_GDR_LEVEL between hosts; leave NCCL_ALGO and "
+        "NCCL_PROTO unset, or try Tree for many hosts; nccl-tests beside it shows whether it is the fabric; "
+        "bf16 gradients halve the bytes (DDP's bf16_compress_hook, Horovod's Compression.fp16)";
+    found.gain = without_transfers(run, std::max(0.0, ns - expected_ns / kReached) / traffic.ns(),
+                                   (ns - expected_ns) / traffic.ns());
+    found.confidence = 0.7;
+    found.evidence = traffic.evidence(slow);
+    return found;
+}
+
+const RuleRegistration kRegistration({"slow_allreduce", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

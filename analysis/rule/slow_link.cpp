@@ -1,0 +1,118 @@
+// Ranks that talk over a slow link although the hosts have a better one: GPUs chosen badly, or a good link
+// that NCCL does not use.
+#include <algorithm>
+
+#include "../text/units.h"
+#include "traffic.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kBandwidthBound = 32 << 20;  // messages from here on reach what the link carries
+constexpr double kReached = 0.8;               // … as good as it gets in practice
+constexpr double kUnused = 0.4;                // of a link's rate: below, it is not that link which is used
+
+struct Link {
+    int64_t rowid = 0;
+    std::string comm, word;
+    int64_t ranks = 0;
+    double bytes_per_s = 0, best_bytes_per_s = 0;
+};
+
+std::vector<Link> links_of(const Situation& run) {
+    std::vector<Link> links;
+    Query row = run.ask(
+        "SELECT rowid, comm, link, ranks, link_bytes_per_s, coalesce(best_bytes_per_s, link_bytes_per_s)"
+        " FROM communicator WHERE link IS NOT NULL AND link_bytes_per_s > 0");
+    while (row.step())
+        links.push_back({row.number(0), row.text(1), row.text(2), row.number(3), row.real(4), row.real(5)});
+    return links;
+}
+
+// What its large messages reached, in the bytes that a link carries.
+struct Reached {
+    double ns = 0,
+           bytes_per_s = 0;  // of a step, of all its messages; the best of large ones, 0: there are none
+    std::vector<const CollectiveKind*> kinds;
+};
+Reached reached_by(const Traffic& traffic, const std::string& comm) {
+    Reached reached;
+    for (const CollectiveKind& kind : traffic.kinds) {
+        if (kind.comm != comm) continue;
+        reached.ns += kind.ns();
+        reached.kinds.push_back(&kind);
+        const auto op = operation_named(kind.op);
+        if (kind.bytes < kBandwidthBound || !op || kind.each_ns <= 0) continue;
+        const double bytes = bus_factor(*op, kind.ranks) * static_cast<double>(kind.bytes);
+        reached.bytes_per_s = std::max(reached.bytes_per_s, bytes * 1e9 / kind.each_ns);
+    }
+    return reached;
+}
+
+std::string switched_off(const Situation& run) {
+    Query row = run.ask(
+        "SELECT name || '=' || value FROM environment WHERE name IN ('NCCL_P2P_DISABLE', 'NCCL_P2P_LEVEL',"
+        " 'NCCL_SHM_DISABLE', 'NCCL_NVLS_ENABLE') AND value <> '' ORDER BY name LIMIT 1");
+    return row.step() ? row.text(0) : "";
+}
+
+Finding told(const Situation& run, const Traffic& traffic, const Link& link, const Reached& reached,
+             double faster) {
+    Finding found;
+    const double goes = (1 - 1 / faster) * reached.ns / traffic.ns();
+    // By as much as the link decides: messages that reach less of it are held back by something else, too.
+    const double decides = std::clamp(reached.bytes_per_s / link.bytes_per_s, 0.0, 1.0);
+    found.gain = without_transfers(run, std::min(1.0, decides) * goes, goes);
+    found.evidence = {{"communicator", link.rowid}};
+    for (const Evidence& row : traffic.evidence(reached.kinds)) found.evidence.push_back(row);
+    return found;
+}
+
+Finding badly_chosen(const Situation& run, const Traffic& traffic, const Link& link, const Reached& reached) {
+    Finding found = told(run, traffic, link, reached, link.best_bytes_per_s / link.bytes_per_s);
+    found.title = count_text(link.ranks) + " GPUs are joined by " + link.word + " (" +
+                  rate_text(link.bytes_per_s) + "); as many of these hosts are joined at " +
+                  rate_text(link.best_bytes_per_s);
+    found.try_it =
+        "other GPUs: nvidia-smi topo -m shows which are joined by NVLink, CUDA_VISIBLE_DEVICES chooses them; "
+        "ranks that talk most next to each other (tensor parallel groups within a host)";
+    found.confidence = 0.8;
+    return found;
+}
+
+Finding not_used(const Situation& run, const Traffic& traffic, const Link& link, const Reached& reached) {
+    Finding found = told(run, traffic, link, reached, kReached * link.bytes_per_s / reached.bytes_per_s);
+    const std::string off = switched_off(run);
+    found.title = "the GPUs are joined by " + link.word + " (" + rate_text(link.bytes_per_s) +
+                  "), and large messages reach " + rate_text(reached.bytes_per_s) +
+                  (off.empty() ? "" : "; " + off + " is set");
+    found.try_it = std::string(off.empty() ? "" : "without " + off.substr(0, off.find('=')) + "; ") +
+                   "NCCL_DEBUG=INFO says whether it goes by P2P, SHM or NET: NCCL_P2P_LEVEL=NVL or SYS, "
+                   "/dev/shm large enough in a container, ACS off for P2P over PCIe";
+    found.gain.low_ns = 0;  // whether it can be used is not known
+    found.confidence = off.empty() ? 0.5 : 0.8;
+    return found;
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const Traffic traffic(run);
+    std::optional<Finding> most;
+    for (const Link& link : links_of(run)) {
+        const Reached reached = reached_by(traffic, link.comm);
+        if (reached.ns <= 0) continue;
+        std::optional<Finding> found;
+        if (link.best_bytes_per_s > link.bytes_per_s)
+            found = badly_chosen(run, traffic, link, reached);
+        else if (reached.bytes_per_s > 0 && reached.bytes_per_s < kUnused * link.bytes_per_s)
+            found = not_used(run, traffic, link, reached);
+        if (found && (!most || found->gain.high_ns > most->gain.high_ns)) most = found;
+    }
+    return most;
+}
+
+const RuleRegistration kRegistration({"slow_link", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,84 @@
+// Many small messages in place of few large ones: each costs its rounds' latency, whatever it carries. One
+// for each layer, or for each scalar.
+//
+//   now         |l░|l░|l░|l░|l░|l░|        l latency, ░ data
+//   buckets     |l░░░░░░|                  gone: five latencies
+#include <algorithm>
+#include <cmath>
+
+#include "../text/units.h"
+#include "traffic.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kSmallBytes = 1 << 20;
+constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them
+constexpr double kSeveral = 2;         // calls of a step that become one
+
+struct Small {
+    std::vector<const CollectiveKind*> kinds;
+    double calls = 0, ns = 0, bytes = 0;
+};
+
+// Only what is reduced can be put together; of all communicators, for each has its own buckets.
+Small small_of(const Traffic& traffic) {
+    Small small;
+    for (const CollectiveKind& kind : traffic.kinds) {
+        if (!kind.is_reduction() || kind.bytes >= kSmallBytes) continue;
+        small.kinds.push_back(&kind);
+        small.calls += kind.calls;
+        small.ns += kind.ns();
+        small.bytes += kind.calls * static_cast<double>(kind.bytes);
+    }
+    return small;
+}
+
+// The rate of the largest messages: what is between that and all of a call's time is latency at least.
+double slowest_ns_per_byte(const Traffic& traffic) {
+    int64_t largest = 0;
+    double ns_per_byte = 0;
+    for (const CollectiveKind& kind : traffic.kinds)
+        if (kind.is_reduction() && kind.bytes > largest) {
+            largest = kind.bytes;
+            ns_per_byte = kind.each_ns / static_cast<double>(kind.bytes);
+        }
+    return ns_per_byte;
+}
+
+std::optional<Finding> look(const Situation& run) {
+    const Traffic traffic(run);
+    const Small small = small_of(traffic);
+    const double buckets = std::ceil(small.bytes / kBucketBytes);
+    if (small.calls < kSeveral || small.calls < kSeveral * buckets) return {};
+    const double goes = 1 - buckets / small.calls;
+    const double ns_per_byte = slowest_ns_per_byte(traffic);
+    double low_ns = 0, high_ns = 0;
+    for (const CollectiveKind* kind : small.kinds) {
+        const double by_largest_ns = ns_per_byte * static_cast<double>(kind->bytes);
+        const double data_ns = std::min(kind->data_ns().value_or(0), kind->each_ns);
+        const double a_call_ns = std::max(0.0, kind->each_ns - std::max(by_largest_ns, data_ns));
+        low_ns += goes * kind->calls * a_call_ns;
+        high_ns += goes * kind->calls * (kind->each_ns - data_ns);
+    }
+    Finding found;
+    found.title = count_text(std::llround(small.calls)) + " calls of " +
+                  bytes_text(small.bytes / small.calls) + " each reduce " + bytes_text(small.bytes) + " a " +
+                  run.per() + " and take " + duration_text(small.ns) + ": what they cost is mostly latency";
+    found.try_it =
+        "reduce in buckets: DDP's bucket_cap_mb (25) in PyTorch in place of a call for each parameter, "
+        "torch._foreach or one flat tensor for scalars and metrics, less often; Horovod "
+        "HOROVOD_FUSION_THRESHOLD; in TensorFlow experimental_hints(bytes_per_pack); ncclGroupStart around "
+        "calls of your own";
+    found.gain = without_transfers(run, low_ns / traffic.ns(), high_ns / traffic.ns());
+    found.confidence = 0.7;
+    found.evidence = traffic.evidence(small.kinds);
+    return found;
+}
+
+const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

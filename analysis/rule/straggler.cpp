@@ -1,0 +1,138 @@
+// One rank has more own work than the others, and they wait for it in every collective. Names the rank, and
+// what it is that takes it longer; what to do depends on that.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kAgree = 0.2;  // lateness and waits, by more something else decides
+
+struct Remedy {
+    const char *cause, *words, *try_it;
+};
+constexpr Remedy kRemedies[] = {
+    {"input", "its input is late",
+     "its share of the input: files or shards of equal size for all ranks (DistributedSampler, "
+     "tf.data.experimental.AutoShardPolicy.DATA), loader workers and the disk or network of its host"},
+    {"host", "its launching thread is late",
+     "what else runs on its host: cores for each rank (taskset, --cpu-bind, numactl), OMP_NUM_THREADS, "
+     "loader workers of all ranks together no more than cores; logging and checkpoints that only it does"},
+    {"copy", "its copies take longer",
+     "pinned memory on that rank, and its PCIe slot and NUMA node (nvidia-smi topo -m, numactl "
+     "--cpunodebind)"},
+    {"compute", "its kernels take longer",
+     "the work itself: batches of equal length (bucket by sequence length), layers that only it has; another "
+     "program on that GPU (nvidia-smi); if it stays with the GPU when ranks change places, the GPU"},
+    {"clocks", "its clock is lower",
+     "cooling and power of that GPU: nvidia-smi -q -d CLOCK,PERFORMANCE, nvidia-smi -pl; see throttling"},
+    {"wait", "it waits for another GPU",
+     "what it waits for: pipeline stages of equal work, fewer cudaStreamWaitEvent between devices"},
+};
+constexpr Remedy kUnattributed = {"unattributed", "by no single cause",
+                                  "that rank beside another: gpushim sql, tables gap and activity; let ranks "
+                                  "change GPUs and see whether it "
+                                  "stays with the rank or with the GPU"};
+
+const Remedy& remedy_of(const std::string& cause) {
+    for (const Remedy& remedy : kRemedies)
+        if (remedy.cause == cause) return remedy;
+    return kUnattributed;
+}
+
+struct Straggler {
+    std::vector<Evidence> evidence;
+    std::string comm, cause;
+    int64_t comm_rank = -1, rank_id = -1;
+    double saved_ns = 0;  // of a step
+    double mirror_disagreement = 0;
+    std::string when;  // empty: all the time
+};
+
+std::optional<Straggler> of_whole_run(const Situation& run) {
+    Query row = run.ask(
+        "SELECT rowid, comm, straggler_rank, time_saved_per_step_ns, coalesce(mirror_disagreement, 0),"
+        " coalesce(cause, '') FROM skew WHERE straggler_rank IS NOT NULL"
+        " AND time_saved_per_step_ns IS NOT NULL ORDER BY time_saved_per_step_ns DESC, comm LIMIT 1");
+    if (!row.step()) return {};
+    Straggler found;
+    found.evidence = {{"skew", row.number(0)}};
+    found.comm = row.text(1);
+    found.comm_rank = row.number(2);
+    found.saved_ns = row.real(3);
+    found.mirror_disagreement = row.real(4);
+    found.cause = row.text(5);
+    return found;
+}
+
+// A rank that held the others back in part of the run: over the whole run it may save little.
+std::optional<Straggler> of_a_while(const Situation& run) {
+    Query row = run.ask(
+        "SELECT w.rowid, w.comm, w.comm_rank, sum(w.saved_ns) OVER (PARTITION BY w.comm, w.comm_rank) AS "
+        "saved,"
+        " w.first_step, w.last_step FROM straggler_window w ORDER BY saved DESC, w.saved_ns DESC LIMIT 1");
+    if (!row.step()) return {};
+    Straggler found;
+    found.evidence = {{"straggler_window", row.number(0)}};
+    found.comm = row.text(1);
+    found.comm_rank = row.number(2);
+    found.saved_ns = run.counted(row.real(3));
+    found.when = ", most in steps " + std::to_string(row.number(4)) + " to " + std::to_string(row.number(5));
+    return found;
+}
+
+void name_rank(const Situation& run, Straggler& found) {
+    Query row = run.ask("SELECT rowid, rank_id FROM skew_rank WHERE comm = ?1 AND comm_rank = ?2");
+    row.bind(1, found.comm);
+    row.bind(2, found.comm_rank);
+    if (!row.step()) return;
+    found.evidence.push_back({"skew_rank", row.number(0)});
+    found.rank_id = row.number(1);
+}
+
+std::string rank_text(const Situation& run, const Straggler& found) {
+    Query row = run.ask("SELECT rank FROM rank WHERE rank_id = ?1");
+    row.bind(1, found.rank_id);
+    return row.step() && !row.is_null(0) ? "rank " + std::to_string(row.number(0))
+                                         : "rank " + std::to_string(found.comm_rank) + " of a communicator";
+}
+
+// By timed steps: were its own work as short as that of the next.
+double saved_in_timed_steps(const Situation& run, int64_t rank_id) {
+    std::map<int64_t, Gain> all;
+    Query row = run.ask("SELECT gpu_id FROM gpu WHERE rank_id = ?1");
+    row.bind(1, rank_id);
+    const double everything = std::numeric_limits<double>::max();
+    while (row.step()) all[row.number(0)] = {everything, everything};
+    return run.what_if().shorter(all).high_ns;
+}
+
+std::optional<Finding> look(const Situation& run) {
+    auto straggler = of_whole_run(run);
+    if (!straggler) straggler = of_a_while(run);
+    if (!straggler || !run.is_known()) return {};
+    name_rank(run, *straggler);
+    const Remedy& remedy = remedy_of(straggler->cause);
+    const double timed_ns = saved_in_timed_steps(run, straggler->rank_id);
+    Finding found;
+    found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
+                  remedy.words + "; as quick as the next it would save " +
+                  duration_text(straggler->saved_ns) + " of a " + run.per();
+    found.try_it = remedy.try_it;
+    const double high_ns = std::min(straggler->saved_ns, run.step_ns());
+    found.gain = {straggler->when.empty() ? std::min(high_ns, timed_ns) : 0, high_ns};
+    found.confidence = straggler->mirror_disagreement > kAgree || &remedy == &kUnattributed ? 0.5 : 0.9;
+    found.evidence = std::move(straggler->evidence);
+    return found;
+}
+
+const RuleRegistration kRegistration({"straggler", Scope::kManyGpus, look});
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,19 @@
+// What GPUs did in a mean timed step (or a second), for rules that look at several of them. One thread.
+#pragma once
+
+#include <vector>
+
+#include "../advice/rule.h"
+
+namespace gpushim::analysis {
+
+struct TimedGpu {
+    int64_t gpu_id;
+    double window_ns, busy_ns, compute_ns, copy_ns;
+};
+std::vector<TimedGpu> timed_gpus(const Situation& run);    // by gpu_id
+TimedGpu timed_gpu(const Situation& run, int64_t gpu_id);  // nothing was timed: zeros
+
+double idle_ns(const GpuInStep& gpu);
+
+}  // namespace gpushim::analysis

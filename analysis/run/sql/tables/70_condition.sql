@@ -1,0 +1,19 @@
+-- What NVML showed of GPUs, once a second while steps ran (without steps: in the whole run). Clocks and power
+-- are means, but for the highest. A row where there was a sample.
+CREATE TABLE nvml_stat (
+  gpu_id INTEGER PRIMARY KEY,
+  samples INTEGER,
+  idle_samples INTEGER,          -- clocks were low because nothing ran
+  throttled_samples INTEGER,     -- clocks were held back by one of `throttle`'s reasons
+  free_sm_mhz REAL,              -- neither; NULL: no such sample
+  throttled_sm_mhz REAL,
+  power_w REAL, power_max_w REAL, temperature_max_c REAL
+);
+-- Why clocks were held back. A sample may have several reasons.
+CREATE TABLE throttle (
+  gpu_id INTEGER,
+  reason TEXT,                   -- application_clocks, power_cap, hardware, sync_boost, thermal,
+                                 -- hardware_thermal, power_brake, display
+  samples INTEGER, sm_mhz REAL,
+  PRIMARY KEY (gpu_id, reason)
+);
