@@ -5,6 +5,7 @@
 #include "command/command.h"
 #include "failure.h"
 #include "process/library.h"
+#include "text/tell.h"
 
 int main(int argc, char** argv) {
     using namespace gpushim::analysis;
@@ -15,11 +16,11 @@ int main(int argc, char** argv) {
         return std::fflush(stdout) == 0 || code != kFine ? code : kIncomplete;
     } catch (const Failure& failure) {
         std::fflush(stdout);
-        std::fprintf(stderr, "gpushim: %s\n", failure.what());
+        tell(failure.what());
         return failure.code_;
     } catch (const std::exception& error) {
         std::fflush(stdout);
-        std::fprintf(stderr, "gpushim: %s\n", error.what());
+        tell(error.what());
         return kIncomplete;
     }
 }

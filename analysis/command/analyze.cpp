@@ -5,6 +5,7 @@
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"
+#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -40,9 +41,9 @@ int run(const Arguments& arguments) {
     const RunSource source = open_run(arguments.words_, run_options(arguments), place);
     if (!source.traces)
         throw Failure(source.place.string() + ": is a run database already; `gpushim report` reads it");
-    for (const std::string& note : source.traces->notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+    for (const std::string& note : source.traces->notes) tell(note);
     for (const std::string& refused : source.traces->refused)
-        std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+        tell("left out " + refused);
     std::printf("%s\n", source.place.c_str());
     return source.complete() ? kFine : kIncomplete;
 }

@@ -10,6 +10,7 @@
 #include "../process/temporary.h"
 #include "../run/analyze.h"
 #include "command.h"
+#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -69,7 +70,7 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
             note = std::string("left out ") + failure.what();
         }
         if (note.empty()) continue;
-        std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+        tell(note);
         all.is_whole = false;
     }
     if (all.traces.empty()) throw Failure("nothing to import in what was given");
@@ -91,7 +92,7 @@ int run(const Arguments& arguments) {
     Inputs inputs = open_traces(imported.traces, recovery);
     if (!kept)  // people know the file that it was, and it is the same each time
         for (Trace& trace : inputs.traces) trace.path = imported.of_trace.at(trace.path.string());
-    for (const std::string& note : inputs.notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+    for (const std::string& note : inputs.notes) tell(note);
     analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"));
     return imported.is_whole && inputs.refused.empty() ? kFine : kIncomplete;
 }

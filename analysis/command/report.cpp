@@ -6,6 +6,7 @@
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"
+#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -45,7 +46,7 @@ int run(const Arguments& arguments) {
     print(write_report({source.run, traces, asked}), arguments);
     if (traces != nullptr)
         for (const std::string& refused : traces->refused)
-            std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+            tell("left out " + refused);
     return source.complete() ? kFine : kIncomplete;
 }
 

@@ -8,6 +8,7 @@
 #include "../failure.h"
 #include "../run/analyze.h"
 #include "../run/run_db.h"
+#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -57,7 +58,7 @@ fs::path in_temporary_folder(const fs::path& wanted) {
     if (mkdtemp(folder.data()) == nullptr)
         throw Failure(folder + ": no temporary folder to be had", kIncomplete);
     const fs::path place = fs::path(folder) / kRunFile;
-    std::fprintf(stderr, "gpushim: %s cannot be made; the run is in %s\n", wanted.c_str(), place.c_str());
+    tell(wanted.string() + " cannot be made; the run is in " + place.string());
     return place;
 }
 

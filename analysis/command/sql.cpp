@@ -11,7 +11,9 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "../text/escape.h"
 #include "../text/rows.h"
+#include "../text/tell.h"
 #include "../trace/union_table.h"
 #include "command.h"
 
@@ -66,6 +68,11 @@ std::string text_of(const std::string& word) {
     return text.str();
 }
 
+void print_lines(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) std::puts(for_terminal(line).c_str());
+}
+
 // A line that begins with a dot is for us. False: end.
 bool obey(const Database& base, const std::string& line, Format format) {
     if (line == ".quit" || line == ".exit") return false;
@@ -75,7 +82,7 @@ bool obey(const Database& base, const std::string& line, Format format) {
         Query query =
             base.prepare("SELECT sql FROM sqlite_schema WHERE ?1 IN ('', name) AND sql IS NOT NULL");
         query.bind(1, line.size() > 8 ? line.substr(8) : std::string());
-        while (query.step()) std::printf("%s;\n", query.text(0).c_str());
+        while (query.step()) print_lines(query.text(0) + ";");
     } else {
         std::puts(".tables   .schema [TABLE]   .quit   and SQL, each statement ended by ;");
     }
@@ -100,7 +107,7 @@ int converse(const Database& base, Format format) {
             run_all(base, std::exchange(statement, ""), format);
             std::fflush(stdout);
         } catch (const Failure& failure) {
-            std::fprintf(stderr, "gpushim: %s\n", failure.what());
+            tell(failure.what());
             if (!by_hand) code = kUsage;
         }
     }
@@ -116,9 +123,9 @@ int run(const Arguments& arguments) {
                           : arguments.has("json") ? Format::json
                                                   : Format::table;
     const Source source = open_source(arguments.words_[0]);
-    for (const std::string& note : source.inputs.notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+    for (const std::string& note : source.inputs.notes) tell(note);
     for (const std::string& refused : source.inputs.refused)
-        std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+        tell("left out " + refused);
     int code = kFine;
     if (arguments.words_.size() == 2)
         run_all(source.base, text_of(arguments.words_[1]), format);

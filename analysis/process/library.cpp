@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "../failure.h"
@@ -83,7 +84,9 @@ std::string why_not_loaded(const fs::path& library) {
     const int error = posix_spawn(&child, program.c_str(), &actions, nullptr, words, environment);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) return "cannot start a program to try it";
-    std::string text = said.read_all();
+    std::string text = said.read_all();  // the loader's lines, as one
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    text.erase(text.find_last_not_of(' ') + 1);
     int status = 0;
     waitpid(child, &status, 0);
     if (status == 0) return text;

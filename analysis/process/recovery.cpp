@@ -4,6 +4,7 @@
 
 #include "../trace/inputs.h"
 #include "library.h"
+#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -16,7 +17,7 @@ using RecoverCopy = int(const char*, const char*);
 using WhyNot = const char*();
 
 void complain(const std::string& why) {
-    std::fprintf(stderr, "gpushim: not all is recovered: %s\n", why.c_str());
+    tell("not all is recovered: " + why);
 }
 
 }  // namespace

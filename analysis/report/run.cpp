@@ -2,6 +2,7 @@
 #include <map>
 #include <set>
 
+#include "../text/escape.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "section.h"
@@ -10,15 +11,19 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostNotes = 4;
+constexpr size_t kMostNotes = 4, kMostPrograms = 4;
+constexpr size_t kLongestNote = 300;
 
 // "train.py", or "eval.py, train.py" where programs differ.
 std::string programs_of(const ReportSource& source) {
     std::string text;
     Query query =
         source.run.prepare("SELECT DISTINCT executable FROM rank WHERE executable IS NOT NULL ORDER BY 1");
-    while (query.step()) text += (text.empty() ? "" : ", ") + source.name("program", query.text(0));
-    return text;
+    size_t programs = 0;
+    for (; query.step(); ++programs)
+        if (programs < kMostPrograms)
+            text += (text.empty() ? "" : ", ") + source.name("program", query.text(0));
+    return programs > kMostPrograms ? text + ", …" : text;
 }
 
 std::string ranks_text(const Database& run) {
@@ -38,7 +43,7 @@ std::string gpus_text(const ReportSource& source) {
         "SELECT name, count(DISTINCT uuid), max(simulated) FROM gpu GROUP BY name ORDER BY name");
     while (query.step()) {
         text += (text.empty() ? "" : ", ") + count_text(query.number(1)) + " x " +
-                ReportSource{source.run}.name("", query.text(0));
+                shown(query.text(0));
         simulated |= query.number(2) != 0;
     }
     if (simulated) text += "   SIMULATED: these are not GPU times";
@@ -62,7 +67,7 @@ void write_list(const char* heading, const std::vector<std::string>& texts, cons
     if (source.options.redact && !texts.empty())
         return report.line(heading + count_text(static_cast<int64_t>(texts.size())) + " (redacted)");
     for (size_t i = 0; i < texts.size() && i < kMostNotes; ++i)
-        report.line(heading + source.name("", texts[i]));
+        report.line(heading + shortened(for_terminal(texts[i]), kLongestNote));
     if (texts.size() > kMostNotes)
         report.line(heading + std::string("… and ") + std::to_string(texts.size() - kMostNotes) +
                     " more like these");

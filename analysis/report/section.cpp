@@ -16,18 +16,6 @@ std::vector<const Section*>& sections() {
     return all;
 }
 
-size_t width_of(const std::string& text) {
-    return static_cast<size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-void shorten(std::string& text) {
-    if (width_of(text) <= kWidestName) return;
-    size_t cut = kWidestName - 1;
-    while ((text[cut] & 0xC0) == 0x80) --cut;
-    text = text.substr(0, cut) + "…";
-}
-
 std::string padded(const std::string& text, size_t width, bool right) {
     const std::string fill(width - width_of(text), ' ');
     return right ? fill + text : text + fill;
@@ -56,7 +44,7 @@ void Report::table(const char* alignment, std::vector<std::vector<std::string>> 
     std::vector<size_t> widths(rows[0].size());
     for (auto& row : rows) {
         for (size_t i = 0; i < row.size(); ++i) {
-            shorten(row[i]);
+            row[i] = shortened(row[i], kWidestName);
             widths[i] = std::max(widths[i], width_of(row[i]) + (&row != &rows[0] && i == 0 ? 2 : 0));
         }
     }

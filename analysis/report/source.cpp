@@ -8,6 +8,8 @@ namespace gpushim::analysis {
 
 namespace {
 
+constexpr size_t kLongestName = 80;
+
 // FNV-1a: the same on every machine. It hides names from a reader; who guesses a name can check the guess.
 std::string hashed(std::string_view kind, const std::string& text) {
     uint64_t hash = 0xcbf29ce484222325;
@@ -25,8 +27,10 @@ Query value_of(const Database& run, const char* key) {
 
 }  // namespace
 
+std::string shown(const std::string& name) { return shortened(for_terminal(name), kLongestName); }
+
 std::string ReportSource::name(std::string_view kind, const std::string& text) const {
-    return options.redact && !text.empty() ? hashed(kind, text) : for_terminal(text);
+    return options.redact && !text.empty() ? hashed(kind, text) : shown(text);
 }
 
 std::string ReportSource::json_name(std::string_view kind, const std::string& text) const {

@@ -23,7 +23,7 @@ struct ReportSource {
     const Inputs* traces = nullptr;  // null: only the run database is there
     ReportOptions options = {};
 
-    // A name that came out of a trace, safe to print. Asked to redact: a hash in its place, the same for the
+    // A name that came out of a trace, safe to print and not too long. Asked to redact: a hash in its place, the same for the
     // same name in every report. kind: kernel, host, program, path, range.
     std::string name(std::string_view kind, const std::string& text) const;
     std::string json_name(std::string_view kind, const std::string& text) const;
@@ -37,6 +37,8 @@ struct ReportSource {
     Query of_steps(std::string_view sql) const;
     bool is_part_of_run() const { return options.from_step || options.to_step; }
 };
+
+std::string shown(const std::string& name);  // as ReportSource::name, but never redacted
 
 std::optional<double> maybe_real(const Query& query, int column);
 

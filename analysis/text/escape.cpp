@@ -1,5 +1,6 @@
 #include "escape.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -25,15 +26,23 @@ size_t character_length(std::string_view text) {
 
 bool is_control(std::string_view character) {
     const auto first = static_cast<uint8_t>(character[0]);
-    // U+0080 to U+009F are controls, too, and U+202A to U+202E, U+2066 to U+2069 turn the direction of
-    // writing.
+    // U+0080 to U+009F are controls, too, U+2028 and U+2029 end lines, and U+202A to U+202E, U+2066 to U+2069
+    // turn the direction of writing.
     if (character.size() == 2 && first == 0xC2) return static_cast<uint8_t>(character[1]) < 0xA0;
     if (character.size() == 3 && first == 0xE2) {
         const auto second = static_cast<uint8_t>(character[1]), third = static_cast<uint8_t>(character[2]);
-        return (second == 0x80 && third >= 0xAA && third <= 0xAE) ||
+        return (second == 0x80 && third >= 0xA8 && third <= 0xAE) ||
                (second == 0x81 && third >= 0xA6 && third <= 0xA9);
     }
     return first < 0x20 || first == 0x7F;
+}
+
+// Of one that is well-formed and below U+10000.
+unsigned code_of(std::string_view character) {
+    unsigned code = static_cast<uint8_t>(character[0]);
+    if (character.size() > 1) code &= character.size() == 2 ? 31u : 15u;
+    for (const char c : character.substr(1)) code = code << 6 | (static_cast<uint8_t>(c) & 63u);
+    return code;
 }
 
 std::string formatted(const char* format, unsigned value) {
@@ -42,14 +51,13 @@ std::string formatted(const char* format, unsigned value) {
     return text;
 }
 
-}  // namespace
-
-std::string for_terminal(std::string_view text) {
+std::string without_controls(std::string_view text, std::string_view but_for) {
     std::string safe;
     while (!text.empty()) {
         const size_t length = character_length(text);
         const std::string_view character = text.substr(0, length == 0 ? 1 : length);
-        if (length == 0 || is_control(character))
+        const bool is_fine = length == 1 && but_for.find(character[0]) != std::string_view::npos;
+        if (!is_fine && (length == 0 || is_control(character)))
             for (const char c : character) safe += formatted("\\x%02x", static_cast<uint8_t>(c));
         else
             safe += character;
@@ -58,11 +66,16 @@ std::string for_terminal(std::string_view text) {
     return safe;
 }
 
+}  // namespace
+
+std::string for_terminal(std::string_view text) { return without_controls(text, ""); }
+
 std::string for_csv(std::string_view text) {
-    std::string cell(text);
-    if (!cell.empty() && std::string_view("=+-@\t\r").find(cell[0]) != std::string_view::npos)
+    std::string cell = without_controls(text, "\n\t");
+    if (!cell.empty() && std::string_view("=+-@\t\n").find(cell[0]) != std::string_view::npos)
         cell = "'" + cell;
-    if (cell.find_first_of("\",\r\n") == std::string::npos) return cell;
+    // Semicolons and tabs part cells, too, where a spreadsheet was told so.
+    if (cell.find_first_of("\",;\t\n") == std::string::npos) return cell;
     std::string quoted = "\"";
     for (const char c : cell) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
     return quoted + "\"";
@@ -78,8 +91,8 @@ std::string for_json(std::string_view text) {
             safe += "\\ufffd";
         else if (c == '"' || c == '\\')
             safe += {'\\', c};
-        else if (static_cast<uint8_t>(c) < 0x20 || c == 0x7F)
-            safe += formatted("\\u%04x", static_cast<uint8_t>(c));
+        else if (is_control(character))
+            safe += formatted("\\u%04x", code_of(character));
         else
             safe += character;
         text.remove_prefix(character.size());
@@ -91,6 +104,20 @@ std::string hex(std::string_view bytes) {
     std::string text;
     for (const char byte : bytes) text += formatted("%02x", static_cast<uint8_t>(byte));
     return text;
+}
+
+size_t width_of(std::string_view text) {
+    return static_cast<size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string shortened(std::string text, size_t most) {
+    if (width_of(text) <= most) return text;
+    size_t cut = 0;
+    for (size_t characters = 0; characters < most; ++cut)
+        if ((text[cut] & 0xC0) != 0x80) ++characters;
+    while ((text[cut - 1] & 0xC0) == 0x80) --cut;  // back to where the last of them begins
+    return text.substr(0, cut - 1) + "…";
 }
 
 }  // namespace gpushim::analysis

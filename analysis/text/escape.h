@@ -7,8 +7,14 @@
 namespace gpushim::analysis {
 
 std::string for_terminal(std::string_view text);  // control characters and what is not UTF-8 as \xNN
-std::string for_csv(std::string_view text);   // quoted where needed; what a spreadsheet would run gets a '
+// Quoted where needed; what a spreadsheet would run gets a '. Otherwise as for a terminal, but for line feeds
+// and tabs.
+std::string for_csv(std::string_view text);
 std::string for_json(std::string_view text);  // with its quotes
 std::string hex(std::string_view bytes);
+
+// Of text that is safe already: how many characters it has, and at most so many of them, with … at the end.
+size_t width_of(std::string_view text);
+std::string shortened(std::string text, size_t most);
 
 }  // namespace gpushim::analysis

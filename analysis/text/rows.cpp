@@ -29,11 +29,6 @@ Json json_of(const Value& value) {
     return nullptr;
 }
 
-size_t width_of(const std::string& text) {  // characters, not bytes
-    return static_cast<size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 struct Cell {
     std::string text;
     bool is_number;
@@ -41,13 +36,7 @@ struct Cell {
 
 Cell cell_of(const Value& value) {
     const bool number = std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
-    std::string text = for_terminal(plain(value));
-    if (width_of(text) > kWidest) {
-        size_t cut = kWidest;
-        while ((text[cut] & 0xC0) == 0x80) --cut;
-        text = text.substr(0, cut) + "…";
-    }
-    return {text, number};
+    return {shortened(for_terminal(plain(value)), kWidest), number};
 }
 
 class Table {
