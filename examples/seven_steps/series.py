@@ -6,27 +6,29 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "cases"))
 import gallery  # noqa: E402
-from variants import VARIANTS
+from variants import VARIANTS, variant_options  # noqa: E402,F401
 
-STEPS = 40
+STEPS = 20
 # Of the box: 14 GB/s from pinned memory, 2 from ordinary one, a launch of eager code.
 KNOBS = {"GPUSIM_H2D_GBS": 14, "GPUSIM_PAGEABLE_GBS": 2, "GPUSIM_LAUNCH_NS": 6000}
 
 
-def record(variant, folder, batch=32, steps=STEPS):
-    """Leaves the trace of a variant in the folder, which is made."""
+def record(variant, folder, batch=32, steps=STEPS, name=None):
+    """Leaves the trace of a variant in the folder, which is made. Each starts an hour after the one before."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
-    tags = {"GPUSHIM_TAG": f"variant={VARIANTS[variant][0]}"}
-    gallery.trace([FOLDER / "simulated.py", "--variant", str(variant), "--batch", str(batch), "--steps", str(steps)],
-                  folder, {**KNOBS, **tags})
+    program = [FOLDER / "simulated.py", "--variant", variant, "--batch", batch, "--steps", steps, "--starts-after",
+               3600 * variant]
+    gallery.trace(program, folder, {**KNOBS, "GPUSHIM_TAG": f"variant={name or VARIANTS[variant][0]}"})
 
 
-def record_all(folder, batch=32, steps=STEPS):
-    """Folders `0_baseline` to `7_compiled`, in order."""
-    places = [pathlib.Path(folder) / f"{number}_{name}" for number, (name, _) in enumerate(VARIANTS)]
-    for number, place in enumerate(places):
-        record(number, place, batch, steps)
+def record_all(folder, batch=32, steps=STEPS, order=range(len(VARIANTS)), names=None):
+    """All of them, recorded in that order; returns where they are, by variant. They are called `0_baseline` and
+    so on, or by what `names` has."""
+    names = names or [name for name, _ in VARIANTS]
+    places = [pathlib.Path(folder) / f"{number}_{name}" for number, name in enumerate(names)]
+    for variant in order:
+        record(variant, places[variant], batch, steps, names[variant])
     return places
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One variant of the training loop on the simulated box: simulated.py --variant K [--batch 32] [--steps 40]
+"""One variant of the training loop on the simulated box: simulated.py --variant K [--batch 32] [--steps 20]
 
 Each variant is the one before it and one change more; `--batch` is that of the first three. What they are is
 in `variants.py`, what the network costs in `model.py`. The real one is `train.py`.
@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cases"))
 import model
-from gpu import MB, US, advance, block, call, mark, open_gpus  # noqa: E402
+from gpu import MB, MS, US, advance, block, call, mark, open_gpus  # noqa: E402
 from variants import VARIANTS, variant_options
 
 BETWEEN_STEPS_NS = 400 * US  # what Python does between two steps
@@ -62,8 +62,11 @@ def main():
     parser = argparse.ArgumentParser(description="a variant of the series on the simulated box")
     parser.add_argument("--variant", type=int, choices=range(len(VARIANTS)), required=True)
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--starts-after", type=int, default=0, metavar="SECONDS",
+                        help="stepped time begins with the same second in each run (0)")
     options = parser.parse_args()
+    advance(options.starts_after * 1000 * MS)
     does = variant_options(options.variant)
     training = Training(does, options.batch * does.times_batch)
     for _ in range(options.steps):

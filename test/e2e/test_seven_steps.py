@@ -1,0 +1,74 @@
+"""The published series on the box: the first finding of each run names what the next one changes."""
+import json
+import pathlib
+import py_compile
+import sys
+import tempfile
+import unittest
+
+import box
+
+FOLDER = box.ROOT / "examples" / "seven_steps"
+sys.path.insert(0, str(FOLDER))
+import series  # noqa: E402
+
+# The first finding of each variant: what the next one changes. None: nothing that is worth it.
+SAYS = (("input_bound",), ("pageable_copies",), ("larger_batch",), ("copy_volume",), ("no_tensor_cores",),
+        ("no_tensor_cores",), ("small_kernels", "launch_bound"), (None,))
+# Rates as published, in samples a second, and how near the box's are.
+PUBLISHED = (400, 32 / 0.037, 1200, 1584, 1670, 1670, 2477, 3268)
+WITHIN = 0.10
+
+
+def ids(report, kind="gain"):
+    return [finding["id"] for finding in report["findings"] if finding["kind"] == kind]
+
+
+class Series(unittest.TestCase):
+    def reports(self, **options):
+        with tempfile.TemporaryDirectory() as folder:
+            return [self.report(place) for place in series.record_all(folder, **options)]
+
+    def report(self, place):
+        done = box.run([box.BUILD / "gpushim", "report", "--json", place], sim=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def check_findings(self, reports):
+        said = [ids(report) for report in reports]
+        for number, (allowed, found) in enumerate(zip(SAYS, said)):
+            self.assertIn(found[0] if found else None, allowed, f"variant {number}: {said}")
+        for number, report in enumerate(reports[3:], start=3):
+            zeroed = ["memset"] if number < 5 else []
+            self.assertEqual(ids(report, "no_gain"), zeroed, f"variant {number}")
+
+    def test_the_first_finding_names_the_next_change_and_rates_are_near_the_published(self):
+        reports = self.reports()
+        self.check_findings(reports)
+        rates = [report["steps"]["samples_per_s"] for report in reports]
+        for number, (rate, published) in enumerate(zip(rates, PUBLISHED)):
+            self.assertAlmostEqual(rate / published, 1, delta=WITHIN, msg=f"variant {number}: {rates}")
+        self.assertAlmostEqual(rates[-1] / rates[0], 8.17, delta=0.5)
+        self.assertLess(reports[0]["gpus"][0]["memory_peak_bytes"], 1e9)
+
+    def test_half_the_batch_shuffled(self):
+        self.check_findings(self.reports(batch=16, order=(5, 2, 7, 0, 3, 6, 1, 4)))
+
+    def test_twice_the_batch_renamed(self):
+        self.check_findings(self.reports(batch=64, names=list("hqzxkbwa")))
+
+
+class RealScript(unittest.TestCase):
+    def test_it_compiles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            compiled = pathlib.Path(folder, "train.pyc")
+            py_compile.compile(str(FOLDER / "train.py"), str(compiled), doraise=True)
+
+    def test_each_variant_has_its_own_options(self):
+        seen = [vars(series.variant_options(number)) for number in range(len(series.VARIANTS))]
+        self.assertEqual(len({json.dumps(options) for options in seen}), len(SAYS))
+        self.assertEqual([options["times_batch"] for options in seen], [1, 1, 1, 16, 16, 16, 32, 32])
+
+
+if __name__ == "__main__":
+    unittest.main()
