@@ -94,7 +94,7 @@ class Gpu:
         call("cuMemcpyDtoHAsync_v2", target or self.pinned, self.memory, c_size_t(size), stream or self.stream)
 
     def copy_within(self, size, stream=None):
-        target = c_uint64(self.memory.value + 128 * MB)
+        target = c_uint64(self.memory.value + size)
         call("cuMemcpyDtoDAsync_v2", target, self.memory, c_size_t(size), stream or self.stream)
 
     def copy_from(self, other, size, stream=None):

@@ -28,7 +28,8 @@ class Job:
     def take_memory(self):
         for gpu in self.gpus:
             gpu.use()
-            gpu.allocate(self.memory_gib * GIB)
+            if self.memory_gib:
+                gpu.allocate(self.memory_gib * GIB)
         self.gpu.use()
 
     def all_reduce(self, count, dtype=communicator.FLOAT, stream=None):

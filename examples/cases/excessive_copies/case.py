@@ -1,23 +1,39 @@
-"""Each step copies the same tables to the GPU, results back and tensors about, each on a stream of its own, and waits."""
-MB = 1_000_000
+"""In each step the same tables go to the GPU, results go back and a tensor is moved about, each on a stream of its
+own, and the kernels wait for them. The batch itself is copied beside them, as it should be."""
+from gpu import MB
 
 
 def setup(job):
-    job.made["copies"] = [(job.gpu.make_stream(), job.gpu.make_event()) for _ in range(3)]
+    names = ("batch", "tables", "results", "moved", "computed")
+    job.made.update({name: (job.gpu.make_stream(), job.gpu.make_event()) for name in names})
+
+
+def after(gpu, stream, *events):
+    for event in events:
+        gpu.wait_for(event, stream)
 
 
 def step(job):
-    gpu = job.gpu
+    gpu, made = job.gpu, job.made
+    (batch, copied), (tables, up), (results, down), (moved, across), (_, computed) = made.values()
     if not job.fixed:
-        (to_gpu, up), (to_host, down), (within, across) = job.made["copies"]
-        for _ in range(4):
-            gpu.copy_in(5 * MB, stream=to_gpu)
-        gpu.copy_out(12 * MB, stream=to_host)
-        gpu.copy_within(100 * MB, stream=within)
-        for stream, event in ((to_gpu, up), (to_host, down), (within, across)):
-            gpu.record(event, stream)
-            gpu.wait_for(event)
-    gpu.copy_in()
+        for _ in range(3):
+            gpu.copy_in(4 * MB, stream=tables)
+        gpu.record(up, tables)
+        after(gpu, gpu.stream, up)
+        after(gpu, batch, up)
     gpu.layers()
+    gpu.copy_in(5 * MB, stream=batch)  # for the next step
+    gpu.record(copied, batch)
+    if not job.fixed:
+        gpu.record(computed)
+        after(gpu, results, computed)
+        gpu.copy_out(12 * MB, stream=results)
+        gpu.record(down, results)
+        after(gpu, moved, down)
+        gpu.copy_within(100 * MB, stream=moved)
+        gpu.record(across, moved)
+        after(gpu, gpu.stream, across)
+    after(gpu, gpu.stream, copied)
     gpu.update()
     gpu.wait()
