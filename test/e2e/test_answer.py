@@ -96,6 +96,23 @@ class Answer(Program):
         self.assertEqual(other.fetchone()[0], 0)
 
 
+class Launches(Program):
+    LAUNCHES = "SELECT timed, on_empty, behind, latency_p50_ns, latency_p95_ns FROM launch_stat"
+
+    def test_one_that_follows_a_wait_finds_the_gpu_empty(self):
+        timed, on_empty, behind, p50_ns, p95_ns = self.analysed("one_by_one", {}).execute(self.LAUNCHES).fetchone()
+        said = f"{timed} {on_empty} {behind} {p50_ns} {p95_ns}"
+        self.assertGreater(timed, 9 * STEPS, said)
+        self.assertGreaterEqual(on_empty, 0.99 * timed, said)
+        self.assertAlmostEqual(p50_ns / LATENCY_NS, 1, delta=0.05, msg=said)
+        self.assertAlmostEqual(p95_ns / LATENCY_NS, 1, delta=0.05, msg=said)
+
+    def test_one_that_follows_another_does_not(self):
+        timed, on_empty, behind, _, _ = self.analysed("launch_bound", {}).execute(self.LAUNCHES).fetchone()
+        self.assertGreater(timed, 190 * STEPS)
+        self.assertEqual((on_empty, behind), (0, timed))
+
+
 class Ranks(unittest.TestCase):
     """Eight ranks with 10 ms of kernels a step, rank 3 slowed 1.3 times."""
 

@@ -46,6 +46,14 @@ def launch_bound(gpus, _):
     gpus[0].wait()
 
 
+def one_by_one(gpus, _):
+    gpus[0].copy_in()
+    for number in range(10):
+        gpus[0].wait()
+        gpus[0].launch(f"alone_{number}__20us")
+    gpus[0].wait()
+
+
 def launching_other_gpu(gpus, _):
     def others():
         gpus[1].use()
