@@ -40,7 +40,8 @@ std::string gpus_text(const ReportSource& source) {
     std::string text;
     bool simulated = false;
     Query query = source.run.prepare(
-        "SELECT name, count(DISTINCT uuid), max(simulated) FROM gpu GROUP BY name ORDER BY name");
+        "SELECT name, count(DISTINCT coalesce(s.shared_id, g.gpu_id)), max(simulated) FROM gpu g"
+        " LEFT JOIN shared_gpu s ON s.gpu_id = g.gpu_id GROUP BY name ORDER BY name");
     while (query.step()) {
         text += (text.empty() ? "" : ", ") + count_text(query.number(1)) + " x " +
                 shown(query.text(0));

@@ -82,7 +82,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("windows", std::move(list));
 }
 
-constexpr Section kSection = {13, write};
+constexpr Section kSection = {15, write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "make_facts.h"
 #include "rank_rows.h"
 #include "run_db.h"
+#include "shared_gpus.h"
 #include "trace_pass.h"
 
 namespace gpushim::analysis {
@@ -92,7 +93,12 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     Collectives collectives;
     for (const TraceFacts& facts : all) collectives.read(facts);
     collectives.match();
-    in_parallel(all.size(), [&](size_t i) { write_rank(all[i], pass_over(all[i], collectives, run), run); });
+    std::vector<std::vector<DeviceBusy>> busy(all.size());
+    in_parallel(all.size(), [&](size_t i) {
+        busy[i] = pass_over(all[i], collectives, run);
+        write_rank(all[i], busy[i], run);
+    });
+    write_shared_gpus(all, busy, run);
     collectives.write(run);
     run.derive();
     write_findings(run.raw());

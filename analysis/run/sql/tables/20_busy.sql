@@ -47,3 +47,18 @@ CREATE TABLE odd_operation (
   invalid INTEGER,               -- end not after start: left out
   early INTEGER                  -- began well before they were asked for: moved to then
 );
+
+-- GPUs that several processes of one host used (with MPS, or by turns), as they ran: a row for each process.
+-- union_ns + next_own_ns + other_process_ns + tail_ns = known_ns.
+CREATE TABLE shared_gpu (
+  gpu_id INTEGER PRIMARY KEY,    -- the process's row of `gpu`
+  shared_id INTEGER,             -- of the first process's row: the same GPU
+  processes INTEGER,
+  known_ns INTEGER,              -- timed in all of them, or before a process began and after it had ended
+  union_ns INTEGER,              -- at least one of them was busy
+  busy_ns INTEGER,               -- this one was
+  next_own_ns INTEGER,           -- none was, and what came next was this one's: `gap` has the causes
+  other_process_ns INTEGER,      -- none was, and what came next was another's
+  tail_ns INTEGER,               -- none was, and nothing came
+  why TEXT                       -- nothing is known
+);
