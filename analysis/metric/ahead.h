@@ -19,8 +19,8 @@ class Ahead {
   public:
     explicit Ahead(const Trace& trace) : trace_(trace) {}  // must outlive this
 
-    // The device's first operation that was launched at or after then. None: there is none, or it has no device
-    // times. Which step it is in and what it waited for is not said.
+    // The device's first operation that was launched at or after then. None: there is none, or it has no
+    // device times. Which step it is in and what it waited for is not said.
     std::optional<Call> first_of(int64_t device_id, int64_t from_ns);
 
   private:

@@ -15,7 +15,7 @@ namespace {
 
 const std::vector<int64_t> kAnywhere;
 constexpr size_t kLookAhead = 4096;  // calls behind a piece, for what ended the gaps at its end
-constexpr double kAllTimed = 0.98;  // from here on the rest is bounded, not guessed at
+constexpr double kAllTimed = 0.98;   // from here on the rest is bounded, not guessed at
 
 // Calls and spans that reach beyond the moment; what does not is forgotten from time to time.
 template <class Item>

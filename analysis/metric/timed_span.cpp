@@ -60,8 +60,8 @@ std::vector<int64_t> TimedSpan::without_next(int64_t entered_ns) const {
     std::vector<int64_t> result;
     for (const Window& window : windows_) {
         const auto found = devices_.find(window.device_id);
-        const bool is_there = found != devices_.end() &&
-                              (found->second.untimed_next || found->second.next_ns <= entered_ns);
+        const bool is_there =
+            found != devices_.end() && (found->second.untimed_next || found->second.next_ns <= entered_ns);
         if (!is_there) result.push_back(window.device_id);
     }
     return result;

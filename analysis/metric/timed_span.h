@@ -48,14 +48,16 @@ struct SpanBusy {
 
 class TimedSpan {
   public:
-    // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations that may
-    // still run, and calls that had not returned; `said`: what reaches into the span of what Bounds has said.
+    // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations that
+    // may still run, and calls that had not returned; `said`: what reaches into the span of what Bounds has
+    // said.
     TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes, const Bounds& bounds,
               std::span<const Call> before, std::span<const MayBeBusy> said);
 
     void take(const Call& call);              // in order, from the first that enters the span
     void may_be_busy(const MayBeBusy& said);  // what Bounds says meanwhile
-    // Goes on behind the span until each device has started something else, or for so many calls: for contents.
+    // Goes on behind the span until each device has started something else, or for so many calls: for
+    // contents.
     void look_ahead(size_t calls) { most_behind_ = calls; }
     bool wants(const Call& call) const {
         return call.enter_ns < wanted_until_ns_ ||

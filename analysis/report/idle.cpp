@@ -39,18 +39,40 @@ Idle idle_of(const std::vector<GpuFigures>& all) {
     return idle;
 }
 
+// A GPU that several processes used.
+struct Shared {
+    int64_t shared_id;
+    std::optional<double> idle_share;  // in which none of them used it
+};
+
+std::map<int64_t, Shared> shared_gpus(const Database& run) {  // by gpu_id
+    std::map<int64_t, Shared> all;
+    Query row = run.prepare(
+        "SELECT gpu_id, shared_id, 1 - 1.0 * union_ns / known_ns FROM shared_gpu WHERE union_ns IS NOT NULL"
+        " UNION ALL SELECT gpu_id, shared_id, NULL FROM shared_gpu WHERE union_ns IS NULL");
+    while (row.step()) all[row.number(0)] = {row.number(1), maybe_real(row, 2)};
+    return all;
+}
+
 struct Cost {
     double idle_ns = 0, gpu_ns = 0;  // of all GPUs together, in the steps that count
     double gpus = 0;
     std::optional<double> price_per_hour;
 
     double idle_hours_a_day() const { return gpus * 24 * idle_ns / gpu_ns; }
+    void add(double ns, double idle_share) {
+        gpus += 1;
+        gpu_ns += ns;
+        idle_ns += ns * idle_share;
+    }
 };
 
-// Steps that were not timed are taken to be like those that were.
+// Steps that were not timed are taken to be like those that were. A GPU of several processes counts once, and
+// where it is not known how busy they kept it together, not at all.
 Cost cost_of(const ReportSource& source, const std::vector<GpuFigures>& all) {
     Cost cost;
-    std::map<int64_t, double> stepped_ns, run_ns;
+    const std::map<int64_t, Shared> shared = shared_gpus(source.run);
+    std::map<int64_t, double> stepped_ns, run_ns, shared_ns;
     Query steps = source.of_steps(
         "SELECT rank_id, sum(dur_ns) FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2"
         " GROUP BY rank_id");
@@ -61,10 +83,13 @@ Cost cost_of(const ReportSource& source, const std::vector<GpuFigures>& all) {
         if (!gpu.is_known()) continue;
         const auto stepped = stepped_ns.find(gpu.label.rank_id);
         const double ns = stepped != stepped_ns.end() ? stepped->second : run_ns[gpu.gpu_id];
-        cost.gpus += 1;
-        cost.gpu_ns += ns;
-        cost.idle_ns += ns * gpu.of_window(gpu.idle_ns);
+        if (const auto found = shared.find(gpu.gpu_id); found != shared.end())
+            shared_ns[found->second.shared_id] = std::max(shared_ns[found->second.shared_id], ns);
+        else
+            cost.add(ns, gpu.of_window(gpu.idle_ns));
     }
+    for (const auto& [id, ns] : shared_ns)
+        if (const auto share = shared.at(id).idle_share) cost.add(ns, *share);
     cost.price_per_hour = source.options.price_per_gpu_hour;
     if (!cost.price_per_hour) cost.price_per_hour = source.real("price_per_gpu_hour");
     return cost;
@@ -76,7 +101,7 @@ std::string figure(const char* format, double value) {
     return text;
 }
 
-void write_causes(const Idle& idle, Report& report) {
+void write_causes(const Idle& idle, bool by_process, Report& report) {
     const double each = 1 / static_cast<double>(idle.gpus) * (idle.of_steps ? 1e-6 : 100);
     const char* const unit = idle.of_steps ? " ms" : " %";
     std::string text;
@@ -85,9 +110,10 @@ void write_causes(const Idle& idle, Report& report) {
         if (found == idle.by_group.end() || found->second * each < 0.005) continue;
         text += (text.empty() ? "" : " + ") + std::string(group) + " " + figure("%.2f", found->second * each);
     }
-    report.line("IDLE       " +
-                (text.empty() ? "never" : text + " = " + figure("%.2f", idle.sum * each) + unit) +
-                (idle.gpus > 1 ? ", mean of " + std::to_string(idle.gpus) + " GPUs" : ""));
+    report.line(
+        "IDLE       " + (text.empty() ? "never" : text + " = " + figure("%.2f", idle.sum * each) + unit) +
+        (idle.gpus > 1 ? ", mean of " + std::to_string(idle.gpus) + (by_process ? " processes" : " GPUs")
+                       : ""));
     std::string largest;
     double most = 0;
     for (const auto& [cause, sum] : idle.by_cause)
@@ -136,7 +162,7 @@ void write(const ReportSource& source, Report& report) {
     const Cost cost = cost_of(source, all);
     report.json.set("cost", json_of(cost, idle.gpus));
     if (idle.gpus == 0) return;
-    write_causes(idle, report);
+    write_causes(idle, !shared_gpus(source.run).empty(), report);
     if (cost.gpu_ns > 0) write_cost(cost, report);
 }
 

@@ -1,4 +1,5 @@
-// GPUs that several processes used: how busy they were together. What stands above of each process is its own.
+// GPUs that several processes used: how busy they were together. What stands above of each process is its
+// own.
 #include <map>
 
 #include "../text/units.h"
@@ -35,7 +36,8 @@ std::vector<SharedGpu> read(const Database& run) {
     const std::map<int64_t, GpuLabel> labels = gpu_labels(run);
     std::map<int64_t, SharedGpu> gpus;
     Query row = run.prepare(
-        "SELECT s.shared_id, s.gpu_id, g.uuid, coalesce(s.why, ''), s.known_ns, s.union_ns, s.tail_ns, s.busy_ns,"
+        "SELECT s.shared_id, s.gpu_id, g.uuid, coalesce(s.why, ''), s.known_ns, s.union_ns, s.tail_ns, "
+        "s.busy_ns,"
         " s.next_own_ns, s.other_process_ns FROM shared_gpu s JOIN gpu g ON g.gpu_id = s.gpu_id"
         " ORDER BY s.shared_id, s.gpu_id");
     while (row.step()) {
@@ -71,7 +73,7 @@ Json json_of(const SharedGpu& gpu) {
         .json();
 }
 
-// "rank 0 40.0 %, rank 1 38.1 %", worst first is of no use here: in the order of ranks.
+// "rank 0 40.0 %, rank 1 38.1 %"
 std::string list_of(const SharedGpu& gpu, std::optional<int64_t> Process::*ns) {
     std::string text;
     for (size_t i = 0; i < gpu.processes.size() && i < kMostProcesses; ++i) {
@@ -85,11 +87,12 @@ std::string list_of(const SharedGpu& gpu, std::optional<int64_t> Process::*ns) {
 
 void write_text(const SharedGpu& gpu, Report& report) {
     const std::string count = count_text(static_cast<int64_t>(gpu.processes.size()));
-    report.line("  " + count + " processes on " + gpu.uuid + ": each one's idle time above may be another's busy");
+    report.line("  " + count + " processes on " + gpu.uuid +
+                ": each one's idle time above may be another's busy");
     if (!gpu.union_ns) return report.line("    not known how busy together: " + gpu.why);
     report.line("    busy " + percent_text(*gpu.share(gpu.union_ns)) + " together (" +
-                list_of(gpu, &Process::busy_ns) + ") of " +
-                duration_text(static_cast<double>(gpu.known_ns)) + " timed in all");
+                list_of(gpu, &Process::busy_ns) + ") of " + duration_text(static_cast<double>(gpu.known_ns)) +
+                " timed in all");
     report.line("    idle " + percent_text(*gpu.share(gpu.idle_ns())) + ", by whose work came next: " +
                 list_of(gpu, &Process::next_own_ns) + ", none " + percent_text(*gpu.share(gpu.tail_ns)));
 }

@@ -83,7 +83,9 @@ Json json_of(const Straggler& straggler) {
 }
 
 Json json_of(const Skew& skew, const Database& run) {
-    Query gpus = run.prepare("SELECT count(DISTINCT uuid) FROM gpu");
+    Query gpus = run.prepare(
+        "SELECT count(DISTINCT coalesce(s.shared_id, g.gpu_id)) FROM gpu g LEFT JOIN shared_gpu s"
+        " ON s.gpu_id = g.gpu_id");
     gpus.step();
     const std::string alone =
         gpus.number(0) < 2 ? "one GPU" : "no step that all GPUs have and that was timed";

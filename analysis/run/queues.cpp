@@ -62,8 +62,14 @@ QueueState Queues::at(int32_t lane, int64_t t_ns) {
     advance(gpu, t_ns);
     const Stream& stream = streams_[static_cast<size_t>(lane)];
     const int64_t free = free_ns(lane);
-    return {gpu.unknown_streams == 0,      !stream.unknown, gpu.outstanding, gpu.pending, gpu.runway_ns,
-            gpu.end_ns, free, std::max(free, stream.wait_ns)};
+    return {gpu.unknown_streams == 0,
+            !stream.unknown,
+            gpu.outstanding,
+            gpu.pending,
+            gpu.runway_ns,
+            gpu.end_ns,
+            free,
+            std::max(free, stream.wait_ns)};
 }
 
 void Queues::set_unknown(Stream& stream, Gpu& gpu, bool unknown) {

@@ -2,11 +2,11 @@
 // none was. They are the same GPU if their traces are of one boot of a host and the UUID is the same; each
 // instance of a partitioned GPU has a UUID of its own.
 //
-//   process 1     ███      ██               ██         known: timed in all of them, or before a process began
-//   process 2       ███        ██                      and after it had ended
-//   together      █████    ██  ██           ██
-//   next         |     |─ 1 ─|2|──── 1 ─────|  |tail|   in the time without operations, seen by process 1:
-//                                                      its own 1, other_process 2
+//   process 1    ███     ██        ██                known: timed in all of them, or before a process began
+//   process 2      ███       ██                      and after it had ended
+//   together  |  █████   ██  ██    ██      |
+//   next      |1 |    | 1|  |2|  1 |  tail |          of the time without operations; seen by process 1 that
+//                                                      before 1 is its own, that before 2 other_process
 //
 // As they ran: read from the traces again. One thread.
 #pragma once

@@ -191,12 +191,13 @@ CallRows::CallRows(const Database& base, const CallTable& table, const TraceWord
     : table_(&table),
       words_(&words),
       rows_(base.prepare(sql_of(table, base.is_of_first_schema()) +
-                          " AND enter_ns < ?1 AND enter_ns >= ?2 ORDER BY enter_ns")) {
+                         " AND enter_ns < ?1 AND enter_ns >= ?2 ORDER BY enter_ns")) {
     rows_.bind(1, entered.end_ns);
     rows_.bind(2, entered.start_ns);
     if (table.has_times && which != CallsOf::host_times && !base.is_of_first_schema()) {
         times_.emplace(base.prepare("SELECT enter_ns, start_offset_ns, dur_ns, level_error_id FROM " +
-                                    std::string(table.name) + "_device WHERE enter_ns >= ?1 ORDER BY enter_ns"));
+                                    std::string(table.name) +
+                                    "_device WHERE enter_ns >= ?1 ORDER BY enter_ns"));
         times_->bind(1, entered.start_ns);
         has_times_ = times_->step();
         if (has_times_) times_enter_ns_ = times_->number(0);

@@ -24,8 +24,9 @@ Made long_gap() {
                  ", 1, 'step', NULL, 8, NULL, NULL, NULL, NULL, 0)");
     made.timed(10 * kUs, 14 * kUs, 18 * kUs, 60 * kUs, 3);
     made.sync(20 * kUs, 62 * kUs);
-    made.run("INSERT INTO host_gap (enter_ns, dur_ns, thread_id, running_ns, samples)"
-             " VALUES (62000, 148000, 1, 40000, 0)");
+    made.run(
+        "INSERT INTO host_gap (enter_ns, dur_ns, thread_id, running_ns, samples)"
+        " VALUES (62000, 148000, 1, 40000, 0)");
     made.window(5 * kUs, 100 * kUs, 1, 1);
     made.window(100 * kUs, 200 * kUs, 0, 0);
     made.window(200 * kUs, 300 * kUs, 1, 1);

@@ -68,8 +68,8 @@ Made second(int64_t timed_until_ns, const char* boot = "a") {
 
 TEST_CASE("processes on one GPU are one GPU", "[shared_gpus]") {
     const Made one = first(), two = second(900);
-    // Busy 100..250, 300..400, 600..650. Until 100 and from 250 to 300 what came next was the first one's, from
-    // 400 to 600 the second one's, from 650 on nothing came.
+    // Busy 100..250, 300..400, 600..650. Until 100 and from 250 to 300 what came next was the first one's,
+    // from 400 to 600 the second one's, from 650 on nothing came.
     CHECK(shared_of({&one, &two}) == "0/0 1000 300 200 150 200 350, 1/0 1000 300 150 200 150 350");
 }
 
@@ -100,7 +100,9 @@ TEST_CASE("GPUs of other hosts, of other UUIDs and without one are their own", "
 
 TEST_CASE("any processes: the same as counted instant by instant", "[shared_gpus]") {
     std::mt19937 random(7);
-    const auto any = [&](int64_t below) { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); };
+    const auto any = [&](int64_t below) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(below));
+    };
     int asked = 0;
     for (int round = 0; round < 20; ++round) {
         constexpr int64_t kEnd = 2000;
@@ -142,8 +144,8 @@ TEST_CASE("any processes: the same as counted instant by instant", "[shared_gpus
         std::string expected;
         const int64_t all_ns = ended_ns[0] + ended_ns[1] + ended_ns[2];
         for (size_t p = 0; p < 3; ++p)
-            expected += (p == 0 ? "" : ", ") + std::to_string(p) + "/0 2000 " + std::to_string(union_ns) + " " +
-                        std::to_string(busy_ns[p]) + " " + std::to_string(ended_ns[p]) + " " +
+            expected += (p == 0 ? "" : ", ") + std::to_string(p) + "/0 2000 " + std::to_string(union_ns) +
+                        " " + std::to_string(busy_ns[p]) + " " + std::to_string(ended_ns[p]) + " " +
                         std::to_string(all_ns - ended_ns[p]) + " " + std::to_string(tail_ns);
         INFO(round);
         ++asked;
