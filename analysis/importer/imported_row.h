@@ -9,7 +9,7 @@
 namespace gpushim::analysis {
 
 // In the order in which those that begin together are written: a range ends before the next begins.
-enum class ImportedWhat : uint8_t { pop, push, call, target, kernel, copy, set, graph };
+enum class ImportedWhat : uint8_t { pop, push, call, target, kernel, copy, set, graph, gap };
 
 // Of pop and push.
 enum class ImportedRange : uint8_t { nested, free, mark };
@@ -22,7 +22,9 @@ struct ImportedRow {
     int64_t enter_ns = kNone,
             call_ns = kNone;                   // on the host; of a range its own begin or end, and its length
     int64_t start_ns = kNone, ran_ns = kNone;  // on the device
-    int64_t number = kNone;                    // bytes; of a collective's kernel its number
+    // Bytes; of a collective's kernel its number; of a call its event. Of a gap ns on a CPU, and ran_ns is
+    // that without one, correlation how many samples there are.
+    int64_t number = kNone;
     int32_t api = kNobody, thread = kNobody, stream = kNobody;
     int32_t name = kNobody;  // of a range; of a kernel what it looks like (ImportedNames)
     int32_t collective = kNobody;

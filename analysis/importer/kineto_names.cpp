@@ -22,6 +22,9 @@ constexpr Category kCategories[] = {
     {"gpu_user_annotation", KinetoKind::gpu_annotation},
     {"overhead", KinetoKind::overhead},
     {"cuda_sync", KinetoKind::gpu_sync},
+    {"nccl", KinetoKind::runtime_call},  // our own exports: calls of NCCL
+    {"host_gap", KinetoKind::host_gap},
+    {"timed_window", KinetoKind::timed_window},
     {"Operator", KinetoKind::cpu_op},
     {"Kernel", KinetoKind::kernel},
     {"Memcpy", KinetoKind::copy},
@@ -33,7 +36,7 @@ constexpr Category kCategories[] = {
 constexpr std::string_view kKindNames[] = {
     "kernel",          "gpu_memcpy",          "gpu_memset",   "cuda_runtime",    "cuda_driver",
     "user_annotation", "gpu_user_annotation", "cpu_op",       "python_function", "memory",
-    "overhead",        "cuda_sync",           "process_name", "thread_name",
+    "overhead",        "cuda_sync",           "host_gap",     "timed_window",    "process_name", "thread_name",
 };
 static_assert(std::size(kKindNames) == static_cast<size_t>(KinetoKind::kCount));
 

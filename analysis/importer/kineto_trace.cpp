@@ -34,6 +34,10 @@ class KinetoImport {
                 return writer_.waited_for(event.correlation.value_or(0), stream_of(event));
             case KinetoKind::annotation:
                 return writer_.range(event.name, event.start_ns, event.duration_ns, event.tid);
+            case KinetoKind::host_gap:
+                return take_gap(event);
+            case KinetoKind::timed_window:
+                return take_window(event);
             case KinetoKind::cpu_op:
                 if (event.external_id) writer_.explain(*event.external_id, arguments_of(event));
                 return;
@@ -46,6 +50,7 @@ class KinetoImport {
     }
 
     void finish(ImportedTrace& trace) {
+        trace.windows = std::move(windows_);
         trace.pid = pid_;
         trace.fraction_ns = has_fractions_ ? 0 : kMicrosecondNs;
         writer_.finish(trace);
@@ -60,14 +65,27 @@ class KinetoImport {
 
     void take_call(const KinetoEvent& event) {
         if (!pid_) pid_ = event.pid;
-        writer_.call({event.name, event.start_ns, event.duration_ns, event.tid, event.correlation});
+        writer_.call({.api = event.name,
+                      .start_ns = event.start_ns,
+                      .duration_ns = event.duration_ns,
+                      .thread = event.tid,
+                      .correlation = event.correlation,
+                      .stream = {event.call_device, event.call_context, event.call_stream},
+                      .event = event.event,
+                      .kernel = event.kernel});
+    }
+
+    void take_gap(const KinetoEvent& event) {
+        writer_.gap({event.start_ns, event.duration_ns, event.thread, event.running_ns, event.runqueue_ns,
+                     event.samples, event.blocked_on});
     }
 
     void take_work(const KinetoEvent& event) {
         constexpr ImportedWork::What kWhats[] = {ImportedWork::What::kernel, ImportedWork::What::copy,
                                                  ImportedWork::What::set};
         static_assert(static_cast<int>(KinetoKind::kernel) == 0 && static_cast<int>(KinetoKind::set) == 2);
-        writer_.work({.what = kWhats[static_cast<size_t>(event.kind)],
+        const bool is_graph = event.kind == KinetoKind::kernel && event.kernels && event.graph_id;
+        writer_.work({.what = is_graph ? ImportedWork::What::graph : kWhats[static_cast<size_t>(event.kind)],
                       .name = event.name,
                       .start_ns = event.start_ns,
                       .duration_ns = event.duration_ns,
@@ -84,6 +102,13 @@ class KinetoImport {
                       .operator_id = event.external_id});
     }
 
+    void take_window(const KinetoEvent& event) {
+        constexpr size_t kMost = 100'000;  // our own traces have one in 10 s
+        if (!event.device || windows_.size() == kMost) return;
+        windows_.push_back({*event.device, event.start_ns, event.duration_ns, event.operations.value_or(0),
+                            event.timed.value_or(0)});
+    }
+
     static ImportedArguments arguments_of(const KinetoEvent& event) {
         return {event.collective,  event.dtype,       event.group,        event.group_description,
                 event.group_ranks, event.in_elements, event.out_elements, event.group_size,
@@ -91,6 +116,7 @@ class KinetoImport {
     }
 
     TraceWriter writer_;
+    std::vector<ImportedWindow> windows_;
     ImportedNumber pid_;
     bool has_fractions_ = false;
 };

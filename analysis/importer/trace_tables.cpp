@@ -1,6 +1,7 @@
 #include "trace_tables.h"
 
 #include <cstdio>
+#include <set>
 
 #include "api_kinds.h"
 #include "collective_words.h"
@@ -39,14 +40,20 @@ void TraceTables::write(ImportedRow row) {
     first_ns_ = std::min({first_ns_, row.enter_ns, row.start_ns == kNone ? row.enter_ns : row.start_ns});
     last_ns_ = std::max(last_ns_, row.enter_ns);
     if (row.start_ns != kNone) last_ns_ = std::max(last_ns_, row.start_ns + row.ran_ns);
-    if (row.what == ImportedWhat::call) last_ns_ = std::max(last_ns_, row.enter_ns + row.call_ns);
+    const bool is_gap = row.what == ImportedWhat::gap;
+    if (row.what == ImportedWhat::call || is_gap)
+        last_ns_ = std::max(last_ns_, row.enter_ns + row.call_ns);
     for (const int64_t part : {row.enter_ns, row.start_ns, row.ran_ns, static_cast<int64_t>(row.what)})
         hash_ = (hash_ ^ static_cast<uint64_t>(part)) * 1099511628211u;
-    ++counts_.rows;
+    counts_.rows += !is_gap;  // no call
     if (row.what == ImportedWhat::push || row.what == ImportedWhat::pop)
         write_range(row);
-    else if (row.what == ImportedWhat::call)
-        write_call(row, kind_of_api(names_.apis.at(row.api)).kind);
+    else if (is_gap)
+        write_gap(row);
+    else if (row.what == ImportedWhat::call) {
+        const std::string_view kind = kind_of_api(names_.apis.at(row.api)).kind;
+        if (!write_untimed(row, kind)) write_call(row, kind);
+    }
     else
         write_operation(row);
 }
@@ -59,27 +66,71 @@ void TraceTables::write_range(const ImportedRow& row) {
                          ends ? row.call_ns : kNone, 0});
 }
 
+void TraceTables::write_gap(const ImportedRow& row) {
+    rows_.add("host_gap", {moved(kGap, row.enter_ns), row.call_ns, row.thread + 1, row.number, row.ran_ns,
+                           row.name < 0 ? std::string_view() : std::string_view(names_.names.at(row.name)),
+                           row.correlation});
+}
+
+// The event that a call is about, as a handle.
+int64_t TraceTables::event(const ImportedRow& row, std::string_view kind) {
+    const bool is_about_one = kind == "sync" || kind == "query" || kind == "record" || kind == "wait";
+    if (!is_about_one || row.number == kNone) return kNone;
+    const auto [found, is_new] = events_.try_emplace(row.number, 0);
+    if (is_new) {
+        found->second = ++handles_;
+        rows_.add("handle", {found->second, "event", row.number, kNone, kNone, kNone, kNone, kNone});
+    }
+    return found->second;
+}
+
 void TraceTables::write_call(const ImportedRow& row, std::string_view kind) {
     const int64_t thread = row.thread < 0 ? kNone : row.thread + 1,
                   stream = row.stream < 0 ? kNone : row.stream + 1;
     const int64_t api = row.api + 1;
     if (kind == "sync" || kind == "query")
         rows_.add("sync",
-                  {moved(kSync, row.enter_ns), row.call_ns, thread, api, kNone, stream, 1, kNone, row.flags});
+                  {moved(kSync, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, 1, kNone,
+                   row.flags});
     else if (kind == "memory")
         rows_.add("memory", {moved(kMemory, row.enter_ns), row.call_ns, thread, api, kNone, row.number,
                              memory_kind(kind_of_api(names_.apis.at(row.api)).trait), kNone, kNone, kNone,
                              row.flags, kNone});
     else
         rows_.add("call",
-                  {moved(kCall, row.enter_ns), row.call_ns, thread, api, kNone, stream, kNone, row.flags});
+                  {moved(kCall, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, kNone,
+                   row.flags});
+}
+
+// An operation of which only the call and its stream are told; false: it is none.
+bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
+    if (row.stream < 0 || row.flags != 0) return false;
+    const int64_t thread = row.thread < 0 ? kNone : row.thread + 1, stream = row.stream + 1;
+    if (kind == "launch")
+        rows_.add("launch", {moved(kLaunch, row.enter_ns), row.call_ns, thread, stream, shape(row), kNone, 0});
+    else if (kind == "copy")
+        rows_.add("copy", {moved(kCopy, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone, 0, 0,
+                           kNone, flags_of(row)});
+    else if (kind == "memset")
+        rows_.add("memset", {moved(kMemset, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone,
+                             kNone, flags_of(row)});
+    else if (kind == "graph_launch")
+        rows_.add("graph_launch",
+                  {moved(kGraph, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone, 0});
+    else
+        return false;
+    return true;
+}
+
+int64_t TraceTables::flags_of(const ImportedRow& row) const {
+    const bool blocks = row.api >= 0 && kind_of_api(names_.apis.at(row.api)).trait == ApiTrait::blocking;
+    return blocks ? kBlocking : 0;
 }
 
 void TraceTables::write_operation(const ImportedRow& row) {
     const int64_t thread = row.thread < 0 ? kNone : row.thread + 1;
     const int64_t stream = row.stream < 0 ? kNone : row.stream + 1, api = row.api < 0 ? kNone : row.api + 1;
-    const bool blocks = row.api >= 0 && kind_of_api(names_.apis.at(row.api)).trait == ApiTrait::blocking;
-    const int64_t flags = blocks ? kBlocking : 0;
+    const int64_t flags = flags_of(row);
     const char* device_table = "launch_device";
     int64_t enter_ns = 0;
     if (row.what == ImportedWhat::kernel) {
@@ -157,6 +208,7 @@ ImportedCounts TraceTables::finish(const ImportedCounts& counts) {
     write_contexts();
     write_communicators();
     write_devices();
+    write_windows();
     write_trace();
     write_meta();
     rows_.finish();
@@ -214,7 +266,7 @@ void TraceTables::write_communicators() {
     }
 }
 
-// Everything the profiler saw has its times, so all of the trace is one window.
+// Everything a profiler saw has its times, so all of the trace is one window.
 void TraceTables::write_devices() {
     for (const auto& [device, operations] : operations_) {
         const ImportedDevice* told = nullptr;
@@ -227,7 +279,19 @@ void TraceTables::write_devices() {
         rows_.add("device", {device, text(&ImportedDevice::uuid), text(&ImportedDevice::name),
                              told == nullptr ? ImportedNumber() : told->memory_bytes, kNone});
         const int64_t dur_ns = last_ns_ - first_ns_;
-        rows_.add("window", {first_ns_, device, dur_ns, kNone, dur_ns, operations, operations, 0, 0});
+        if (trace_.windows.empty())
+            rows_.add("window", {first_ns_, device, dur_ns, kNone, dur_ns, operations, operations, 0, 0});
+    }
+}
+
+// Two that are told as one and the same are one.
+void TraceTables::write_windows() {
+    std::set<std::pair<int64_t, int64_t>> told;
+    for (const ImportedWindow& window : trace_.windows) {
+        const int64_t enter_ns = window.start_ns + trace_.base_ns;
+        if (operations_.contains(window.device) && told.insert({enter_ns, window.device}).second)
+            rows_.add("window", {enter_ns, window.device, window.duration_ns, kNone, window.duration_ns,
+                                 window.operations, window.timed, 0, 0});
     }
 }
 

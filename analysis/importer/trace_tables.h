@@ -30,12 +30,17 @@ class TraceTables {
         kMemory,
         kCall,
         kMarker,
+        kGap,
         kTables
     };
     void write_call(const ImportedRow& row, std::string_view kind);
+    bool write_untimed(const ImportedRow& row, std::string_view kind);
     void write_operation(const ImportedRow& row);
+    int64_t flags_of(const ImportedRow& row) const;
     void write_collective(const ImportedRow& row, int64_t group);
     void write_range(const ImportedRow& row);
+    void write_gap(const ImportedRow& row);
+    int64_t event(const ImportedRow& row, std::string_view kind);
     int64_t moved(Table table, int64_t enter_ns);
     int64_t shape(const ImportedRow& row);
     int64_t function(int32_t name);
@@ -45,6 +50,7 @@ class TraceTables {
     void write_contexts();
     void write_communicators();
     void write_devices();
+    void write_windows();
     void write_trace();
     void write_meta();
     std::string identity() const;
@@ -55,6 +61,7 @@ class TraceTables {
     std::map<std::pair<int32_t, int32_t>, int64_t> shapes_;  // (what it looks like, call) to shape.id
     std::map<int64_t, int64_t> operations_;                  // by device
     std::map<int32_t, int64_t> functions_;                   // handle.id by name
+    std::map<int64_t, int64_t> events_;                      // handle.id by the source's number
     std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t>
         counted_;  // collectives, by communicator and peer
     std::array<int64_t, kTables> last_ = {};

@@ -40,6 +40,8 @@ struct TraceWriter::Impl {
         : place(std::move(where)), asked(place.parent_path(), bytes), rows(place.parent_path(), bytes) {}
 
     int32_t thread(ImportedNumber id, int64_t start_ns);
+    using Sizes = std::optional<std::array<int64_t, 3>>;
+    int32_t shape(int32_t name, const Sizes& grid, const Sizes& block, ImportedNumber shared_bytes);
     int32_t collective(const ImportedArguments& said, int64_t& number);
     int32_t collective_by_name(int32_t name, std::string_view text);
     int32_t communicator(const ImportedArguments& arguments);
@@ -74,6 +76,13 @@ int32_t TraceWriter::Impl::thread(ImportedNumber id, int64_t start_ns) {
     if (at >= names.thread_first_ns.size()) names.thread_first_ns.resize(at + 1, INT64_MAX);
     names.thread_first_ns[at] = std::min(names.thread_first_ns[at], start_ns);
     return number;
+}
+
+int32_t TraceWriter::Impl::shape(int32_t name, const Sizes& grid, const Sizes& block,
+                                 ImportedNumber shared_bytes) {
+    constexpr std::array<int64_t, 3> kUnknown = {kUnsaid, kUnsaid, kUnsaid};
+    return names.shapes.id(
+        {name, grid.value_or(kUnknown), block.value_or(kUnknown), shared_bytes.value_or(kUnsaid)});
 }
 
 int32_t TraceWriter::Impl::communicator(const ImportedArguments& arguments) {
@@ -122,7 +131,24 @@ void TraceWriter::call(const ImportedCall& call) {
     row.api = impl_->names.apis.id(call.api);
     row.thread = impl_->thread(call.thread, call.start_ns);
     row.flags = call.failed ? 2 : 0;
+    if (call.stream.stream) row.stream = impl_->names.streams.id(call.stream);
+    row.number = call.event.value_or(kNone);
+    if (!call.kernel.empty()) row.name = impl_->shape(impl_->names.names.id(call.kernel), {}, {}, {});
     impl_->asked.add(row);
+}
+
+void TraceWriter::gap(const ImportedGap& gap) {
+    ImportedRow row;
+    row.what = ImportedWhat::gap;
+    row.enter_ns = gap.start_ns;
+    row.call_ns = gap.duration_ns;
+    row.thread = impl_->thread(gap.thread, gap.start_ns);
+    if (row.thread < 0) return;
+    row.number = gap.running_ns.value_or(kNone);
+    row.ran_ns = gap.runqueue_ns.value_or(kNone);
+    row.correlation = gap.samples.value_or(0);
+    if (!gap.blocked_on.empty()) row.name = impl_->names.names.id(gap.blocked_on);
+    impl_->rows.add(row);
 }
 
 void TraceWriter::work(const ImportedWork& work) {
@@ -136,11 +162,9 @@ void TraceWriter::work(const ImportedWork& work) {
     row.direction = work.direction;
     row.sides = static_cast<uint8_t>(work.source + 8 * work.target);
     if (work.what == ImportedWork::What::kernel) {
-        constexpr std::array<int64_t, 3> kUnknown = {kUnsaid, kUnsaid, kUnsaid};
         row.number = kNone;
         row.name =
-            impl_->names.shapes.id({impl_->names.names.id(work.name), work.grid.value_or(kUnknown),
-                                    work.block.value_or(kUnknown), work.shared_bytes.value_or(kUnsaid)});
+            impl_->shape(impl_->names.names.id(work.name), work.grid, work.block, work.shared_bytes);
         row.collective = impl_->collective_by_name(impl_->names.names.id(work.name), work.name);
         if (row.collective >= 0 && !work.arguments.collective.empty())
             row.collective = impl_->collective(work.arguments, row.number);

@@ -29,6 +29,15 @@ struct ImportedCall {
     int64_t start_ns, duration_ns;
     ImportedNumber thread, correlation;
     bool failed = false;
+    ImportedStream stream = {};  // where it waits, asks, records, orders or gave work, if that is told
+    ImportedNumber event = {};   // the event that they are about
+    std::string_view kernel = {};  // that it launched, where nothing else tells of it
+};
+
+struct ImportedGap {  // a thread between two calls
+    int64_t start_ns, duration_ns;
+    ImportedNumber thread, running_ns, runqueue_ns, samples;
+    std::string_view blocked_on;
 };
 
 // As the source calls them; empty: not said.
@@ -56,6 +65,10 @@ struct ImportedDevice {
     ImportedNumber memory_bytes;
 };
 
+struct ImportedWindow {  // what was launched in it has device times
+    int64_t device, start_ns, duration_ns, operations, timed;
+};
+
 // What is known of the whole trace; all of it only at the end.
 struct ImportedTrace {
     std::string source;  // kineto, nsys: also the level of its times
@@ -66,6 +79,7 @@ struct ImportedTrace {
     ImportedNumber pid, rank, world_size;
     uint64_t damaged = 0;  // elements that could not be read
     std::vector<ImportedDevice> devices;
+    std::vector<ImportedWindow> windows = {};  // none: all of the trace is one
 };
 
 struct ImportedCounts {
@@ -86,6 +100,7 @@ class TraceWriter {
 
     void call(const ImportedCall& call);
     void work(const ImportedWork& work);
+    void gap(const ImportedGap& gap);
     void waited_for(int64_t correlation, const ImportedStream& stream);  // what a call waited for
     // What an operator of the framework says of the collective that its kernels are, where they do not.
     void explain(int64_t operator_id, const ImportedArguments& arguments);

@@ -1,0 +1,195 @@
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "../exporter/chrome_trace.h"
+#include "../exporter/kept_rows.h"
+#include "../exporter/trace_rows.h"
+#include "../failure.h"
+#include "../process/recovery.h"
+#include "../run/make_facts.h"
+#include "../run/run_db.h"
+#include "../trace/gone.h"
+#include "command.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kUsageText = "export what? gpushim export chrome RUN_OR_TRACES… -o FILE.json.gz";
+
+constexpr Option kOptions[] = {
+    {"output", "FILE", "FILE.json or .json.gz; of several ranks a folder, or a name with %r", 'o'},
+    {"step-marker", "NAME", "ranges of this name are the steps"},
+};
+
+// Where each process goes: one file, one for each rank (%r), or files in a folder.
+class Places {
+  public:
+    Places(std::string output, size_t processes) : output_(std::move(output)) {
+        is_folder_ = output_.ends_with('/') || fs::is_directory(output_);
+        if (!is_folder_ && !output_.ends_with(".json") && !output_.ends_with(".gz"))
+            throw Failure(output_ + ": what reads such files wants a name that ends in .json or .json.gz");
+        if (!is_folder_ && processes > 1 && output_.find("%r") == std::string::npos)
+            throw Failure(output_ + ": there are " + std::to_string(processes) +
+                          " processes, and a file is of one: give a folder, or %r in the name");
+        if (is_folder_) fs::create_directories(output_);
+    }
+
+    fs::path next(const std::optional<int64_t>& rank, int64_t pid) {
+        const std::string id = rank ? std::to_string(*rank) : "p" + std::to_string(pid);
+        std::string name = output_;
+        if (is_folder_) name = (fs::path(output_) / ("rank-" + id + ".pt.trace.json.gz")).string();
+        for (size_t at; (at = name.find("%r")) != std::string::npos;) name.replace(at, 2, id);
+        std::string wanted = name;
+        for (int again = 2; !taken_.insert(wanted).second; ++again) {
+            const size_t end = name.rfind(".json") == std::string::npos ? name.rfind('.') : name.rfind(".json");
+            wanted = name.substr(0, end) + "." + std::to_string(again) + name.substr(end);
+        }
+        return wanted;
+    }
+
+  private:
+    std::string output_;
+    bool is_folder_;
+    std::set<std::string> taken_;
+};
+
+void say(const fs::path& place, const std::string& what, const ChromeCounts& counts) {
+    std::printf("%s\n", place.c_str());
+    std::fprintf(stderr, "gpushim: %s: %s, %lld operations\n", place.c_str(), what.c_str(),
+                 static_cast<long long>(counts.operations));
+    if (counts.untimed > 0)
+        std::fprintf(stderr, "gpushim: of %lld operations only the calls are there: they have no device times\n",
+                     static_cast<long long>(counts.untimed));
+    if (counts.too_many > 0)
+        std::fprintf(stderr, "gpushim: %lld operations overlap more than can be drawn\n",
+                     static_cast<long long>(counts.too_many));
+}
+
+bool has_own_steps(const Trace& trace) {
+    if (trace.base.is_of_first_schema()) return false;
+    Query own = trace.base.prepare(
+        "SELECT EXISTS (SELECT 1 FROM marker m JOIN name n ON n.id = m.name_id"
+        " WHERE m.kind IN ('push', 'range_start') AND n.text LIKE 'ProfilerStep#%')");
+    return own.step() && own.number(0) != 0;
+}
+
+void add_steps(const Trace& trace, const RunOptions& options, ExportHead& head) {
+    if (has_own_steps(trace)) return;
+    int64_t gpus = 0;
+    TraceFacts facts = make_facts(trace, 0, gpus, options);
+    find_steps(facts);
+    if (facts.are_slices) return;
+    // Where nothing tells the last one's end, it is none to draw.
+    const bool is_open = facts.found.source == "gpushim_step" && !facts.steps.empty() &&
+                         facts.steps.back().is_left_out;
+    if (is_open) facts.steps.pop_back();
+    for (const Step& step : facts.steps) head.steps.push_back({step.number, step.begin_ns, step.end_ns});
+}
+
+// What a program's calls did is known in these spans; outside of them only the calls are.
+void add_windows(const Trace& trace, ChromeTrace& chrome) {
+    if (trace.base.is_of_first_schema()) return;
+    Query windows = trace.base.prepare(
+        "SELECT enter_ns, device_id, dur_ns, operations, timed FROM \"window\" WHERE dur_ns > 0"
+        " ORDER BY enter_ns, dur_ns DESC");
+    while (windows.step())
+        chrome.window(windows.number(1), windows.number(0), windows.number(2), windows.number(3),
+                      windows.number(4));
+}
+
+void add_samples(const Trace& trace, ChromeTrace& chrome) {
+    if (trace.base.is_of_first_schema()) return;
+    Query samples = trace.base.prepare(
+        "SELECT mono_ns, device_id, key, value FROM nvml WHERE value IS NOT NULL ORDER BY mono_ns");
+    while (samples.step())
+        chrome.sample(samples.number(0), samples.number(1), samples.text(2), samples.real(3));
+}
+
+void export_trace(const Trace& trace, const RunOptions& options, const fs::path& place) {
+    ExportHead head = export_head(trace);
+    add_steps(trace, options, head);
+    const std::string what = "everything that the trace of " + trace.label() + " has";
+    TextFile file(place);
+    ChromeTrace chrome(file, head, what);
+    add_windows(trace, chrome);
+    TraceRows rows(trace);
+    for (ExportRow row; rows.next(row);) chrome.add(row);
+    add_samples(trace, chrome);
+    const ChromeCounts counts = chrome.finish();
+    file.finish();
+    say(place, what, counts);
+    if (!gone_spans(trace).empty())
+        std::fprintf(stderr, "gpushim: %s: of some of its time only totals are left\n", trace.path.c_str());
+}
+
+int export_traces(const Arguments& arguments, std::span<const std::string> words, const std::string& output) {
+    RunOptions options;
+    options.step_marker = arguments.value("step-marker").value_or("");
+    const Recovery recovery(words);
+    const Inputs inputs = open_traces(words, recovery);
+    for (const std::string& note : inputs.notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
+    for (const std::string& refused : inputs.refused)
+        std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+    Places places(output, inputs.traces.size());
+    for (const Trace& trace : inputs.traces)
+        export_trace(trace, options, places.next(trace.rank, trace.pid));
+    return inputs.refused.empty() && recovery.complete() ? kFine : kIncomplete;
+}
+
+int export_run(const Database& run, const std::string& word, const std::string& output) {
+    const std::vector<KeptRank> ranks = kept_ranks(run);
+    if (ranks.empty())
+        throw Failure(word + ": no step of it was kept (it has none, or was analysed before that was done);"
+                             " its traces have everything",
+                      kIncomplete);
+    Places places(output, ranks.size());
+    for (const KeptRank& rank : ranks) {
+        const ExportHead head = kept_head(run, rank.rank_id);
+        const fs::path place = places.next(rank.rank, rank.pid);
+        const std::string what = "of the whole run only " + rank.steps;
+        TextFile file(place);
+        ChromeTrace chrome(file, head, what);
+        KeptRows rows(run, rank.rank_id);
+        for (ExportRow row; rows.next(row);) chrome.add(row);
+        const ChromeCounts counts = chrome.finish();
+        file.finish();
+        say(place, what, counts);
+        if (rank.left_out > 0)
+            std::fprintf(stderr, "gpushim: %lld rows of these steps were not kept\n",
+                         static_cast<long long>(rank.left_out));
+    }
+    return kFine;
+}
+
+// A run that is given alone; a folder means its traces, and where it has none its run.
+std::optional<Database> run_given(std::span<const std::string> words) {
+    if (words.size() != 1) return {};
+    fs::path file = words[0];
+    if (fs::is_directory(file)) {
+        if (!databases_in(file).empty()) return {};
+        file /= "gpushim.run.db";
+    }
+    if (!fs::is_regular_file(file)) return {};
+    Database base(file);
+    return is_run(base) ? std::optional(std::move(base)) : std::nullopt;
+}
+
+int run(const Arguments& arguments) {
+    const std::span words(arguments.words_);
+    const auto output = arguments.value("output");
+    if (words.size() < 2 || words[0] != "chrome" || !output) throw Failure(kUsageText);
+    if (const auto base = run_given(words.subspan(1))) return export_run(*base, words[1], *output);
+    return export_traces(arguments, words.subspan(1), *output);
+}
+
+constexpr Command kExport = {"export", "chrome RUN_OR_TRACES… -o FILE",
+                             "a timeline that the Perfetto UI, TensorBoard and HTA open", -1, kOptions, run};
+const Registration kRegistration(kExport);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,321 @@
+#include "chrome_trace.h"
+
+#include <algorithm>
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kNone = ExportRow::kNone;
+// Rows of our own have numbers that are no thread's.
+constexpr int64_t kStepsTid = 0, kGapsTid = 2'000'000'000, kMostTid = 1 << 22;
+constexpr int64_t kWindowsTid = kGapsTid;
+constexpr int64_t kOtherPid = 1'000'000'000;
+constexpr int64_t kMicrosecondNs = 1000;
+constexpr int64_t kDeviceMemory = 4;  // kind of memory
+
+// In the profiler's words; by numbers of our table `copy`.
+constexpr const char* kDirections[] = {"", "HtoD", "DtoH", "DtoD", "PtoP", "HtoH"};
+constexpr const char* kSides[] = {"Unknown", "Pageable", "Pinned", "Managed", "Device", "Array"};
+constexpr int64_t kHostToHost = 5;
+
+template <size_t n>
+const char* word(const char* const (&words)[n], int64_t number) {
+    return words[number >= 0 && number < static_cast<int64_t>(n) ? static_cast<size_t>(number) : 0];
+}
+
+std::string copy_name(const ExportRow& row) {
+    const int64_t sides = row.number(2) == kNone ? 0 : row.number(2);
+    const std::string direction = word(kDirections, row.number(1));
+    return "Memcpy " + direction + (direction.empty() ? "(" : " (") + word(kSides, sides & 7) + " -> " +
+           word(kSides, sides >> 3) + ")";
+}
+
+const char* category_of_call(std::string_view api) {
+    if (api.starts_with("nccl")) return "nccl";
+    return api.starts_with("cuda") ? "cuda_runtime" : "cuda_driver";
+}
+
+// Streams and threads share the numbers of processes: the GPU's is its own.
+int64_t pid_beside(const ExportHead& head) {
+    for (const ExportDevice& device : head.devices)
+        if (device.id == head.pid) return head.pid + kOtherPid;
+    return head.pid;
+}
+
+// A whole microsecond before everything, so that what lies on whole ones stays there.
+int64_t base_of(const ExportHead& head) {
+    const int64_t before = head.first_ns - kMicrosecondNs;
+    return before - before % kMicrosecondNs;
+}
+
+}  // namespace
+
+ChromeTrace::ChromeTrace(TextFile& file, const ExportHead& head, std::string_view of_what)
+    : file_(file),
+      head_(head),
+      base_ns_(base_of(head)),
+      pid_(pid_beside(head)),
+      nccl_(head.world_size),
+      counters_(
+          [this](int64_t device, int64_t stream, int64_t at_ns, int64_t depth) {
+              event_.begin('C', "", "queue of stream " + std::to_string(stream));
+              put(event_.at(device, stream, after_base(at_ns)).arg("launched and not over", depth));
+          },
+          [this](int64_t device, int64_t at_ns, bool busy) {
+              event_.begin('C', "", "busy");
+              put(event_.at(device, 0, after_base(at_ns)).arg("something runs", int64_t{busy}));
+          }) {
+    write_head(of_what);
+    write_steps();
+}
+
+void ChromeTrace::put(EventText& event) {
+    file_.write(is_first_ ? "\n" : ",\n");
+    is_first_ = false;
+    file_.write(event.end());
+}
+
+// Members stand on lines of their own: some readers look for the rank line by line, with a space behind its
+// colon.
+void ChromeTrace::write_head(std::string_view of_what) {
+    std::string text = "{\n\"schemaVersion\": 1,\n";
+    if (head_.rank) {
+        text += "\"distributedInfo\": {\n\"backend\": \"nccl\",\n\"rank\": " + std::to_string(*head_.rank);
+        if (head_.world_size) text += ",\n\"world_size\": " + std::to_string(*head_.world_size);
+        text += "\n},\n";
+    }
+    text += "\"deviceProperties\": [";
+    for (const ExportDevice& device : head_.devices) {
+        text += &device == head_.devices.data() ? "\n" : ",\n";
+        text += "{\"id\": " + std::to_string(device.id) + ", \"name\": " + event_.quoted(device.name);
+        if (!device.uuid.empty()) text += ", \"uuid\": " + event_.quoted(device.uuid);
+        if (device.memory_bytes) text += ", \"totalGlobalMem\": " + std::to_string(*device.memory_bytes);
+        text += "}";
+    }
+    text += "\n],\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": " +
+            std::to_string(base_ns_ + head_.real_minus_mono_ns) +
+            ",\n\"traceName\": " + event_.quoted(head_.file);
+    if (!head_.host.empty()) text += ",\n\"host_name\": " + event_.quoted(head_.host);
+    text += ",\n\"exported_by\": \"gpushim\",\n\"exported\": " + event_.quoted(of_what) +
+            ",\n\"traceEvents\": [";
+    file_.write(text);
+}
+
+// On a row of their own: a program's own ranges may cross a step's begin.
+void ChromeTrace::write_steps() {
+    for (const ExportStep& step : head_.steps) {
+        const Placed placed = tracks_.nested(pid_, kStepsTid, step.begin_ns, step.end_ns);
+        event_.begin('X', "user_annotation", "ProfilerStep#" + std::to_string(step.number));
+        put(event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns));
+    }
+}
+
+Placed ChromeTrace::write_call(const ExportRow& row, int64_t correlation) {
+    const int64_t tid = row.tid == kNone ? pid_ : row.tid;
+    const Placed placed = tracks_.nested(pid_, tid, row.enter_ns, row.enter_ns + row.dur_ns);
+    event_.begin('X', category_of_call(row.name), row.name.empty() ? "(not recorded)" : row.name);
+    event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
+    event_.arg("correlation", correlation);
+    const bool is_about_event = row.kind == ExportKind::sync || row.kind == ExportKind::call;
+    const bool is_untimed = row.is_operation() && row.ran() && correlation == kNone;
+    if (is_about_event) event_.arg("event", row.number(0));
+    if (is_about_event || is_untimed)
+        event_.arg("call device", row.device).arg("call context", row.context).arg("call stream", row.stream);
+    if (is_untimed) event_.arg("kernel", row.what);
+    if (row.kind == ExportKind::sync && row.number(1) != 1) event_.arg("calls", row.number(1));
+    for (const auto& [flag, key] : {std::pair(ExportRow::kCaptured, "captured"),
+                                    std::pair(ExportRow::kFailed, "failed")})
+        if ((row.flags & flag) != 0) event_.arg(key, 1);
+    put(event_);
+    return placed;
+}
+
+void ChromeTrace::begin_operation(const ExportRow& row) {
+    if (row.kind == ExportKind::launch)
+        event_.begin('X', "kernel", row.what.empty() ? "(not recorded)" : row.what);
+    else if (row.kind == ExportKind::graph)
+        event_.begin('X', "kernel", "graph " + std::to_string(std::max<int64_t>(row.number(0), 0)));
+    else if (row.kind == ExportKind::copy)
+        event_.begin('X', "gpu_memcpy", copy_name(row));
+    else
+        event_.begin('X', "gpu_memset", "Memset (Device)");
+}
+
+void ChromeTrace::write_operation(const ExportRow& row) {
+    const bool is_of_host = row.kind == ExportKind::copy && row.number(1) == kHostToHost;
+    const bool is_timed = row.start_ns != kNone && row.device != kNone && !is_of_host;
+    std::optional<Placed> ran;
+    if (row.ran() && is_timed)
+        ran = tracks_.in_a_row(row.device, row.stream, row.start_ns, row.start_ns + row.ran_ns);
+    counts_.untimed += row.ran() && !is_timed && !is_of_host;
+    counts_.too_many += row.ran() && is_timed && !ran;
+    std::optional<Placed> call;
+    const int64_t correlation = ran ? ++correlation_ : kNone;
+    if (row.dur_ns != kNone) call = write_call(row, correlation);
+    if (!ran) return;
+    ++counts_.operations;
+    begin_operation(row);
+    event_.at(row.device, ran->tid, after_base(ran->start_ns)).lasts(ran->end_ns - ran->start_ns);
+    event_.arg("device", row.device).arg("context", row.context).arg("stream", row.stream);
+    event_.arg("correlation", correlation);
+    if (row.kind == ExportKind::launch) {
+        const auto& n = row.numbers;
+        event_.arg("grid", std::array{n[1], n[2], n[3]}).arg("block", std::array{n[4], n[5], n[6]});
+        event_.arg("shared memory", n[0]);
+        if (row.group != kNone) nccl_.tell(row, event_);
+    } else if (row.kind == ExportKind::graph) {
+        event_.arg("graph id", row.number(0)).arg("kernels", std::max<int64_t>(row.number(1), -1));
+    } else {
+        event_.arg("bytes", row.number(0));
+        if (row.ran_ns > 0 && row.number(0) != kNone)
+            event_.decimal("memory bandwidth (GB/s)",
+                           static_cast<double>(row.number(0)) / static_cast<double>(row.ran_ns));
+    }
+    if (row.error_ns > 0) event_.arg("estimated within ns", row.error_ns);
+    put(event_);
+    if (call) write_arrow(row, *call, *ran, correlation);
+    counters_.add({row.device, row.stream, row.enter_ns, row.start_ns, row.start_ns + row.ran_ns});
+}
+
+void ChromeTrace::write_arrow(const ExportRow& row, const Placed& call, const Placed& ran,
+                              int64_t correlation) {
+    event_.begin('s', "ac2g", "ac2g").at(pid_, call.tid, after_base(call.start_ns));
+    put(event_.member("id", correlation));
+    event_.begin('f', "ac2g", "ac2g").at(row.device, ran.tid, after_base(ran.start_ns));
+    put(event_.member("id", correlation).member("bp", "e"));
+}
+
+// Of the device's memory that the driver gave out.
+void ChromeTrace::write_memory(const ExportRow& row) {
+    constexpr int64_t kCuda = 1;  // the profiler's number of that kind of device
+    if (!row.ran() || row.device == kNone || row.number(1) != kDeviceMemory) return;
+    const int64_t end_ns = row.enter_ns + row.dur_ns;
+    if (row.number(0) != kNone) {
+        event_.begin('i', "cpu_instant_event", "[memory]").member("s", "t");
+        event_.at(pid_, row.tid, after_base(end_ns)).arg("Bytes", row.number(0)).arg("Addr", row.number(2));
+        event_.arg("Device Type", kCuda).arg("Device Id", row.device);
+        put(event_.arg("Total Allocated", row.number(3)));
+    }
+    if (row.number(3) == kNone) return;
+    event_.begin('C', "", "memory of context " + std::to_string(row.context));
+    put(event_.at(row.device, 0, after_base(end_ns)).arg("bytes held", row.number(3)));
+}
+
+// A range of the whole process has two ends in any threads: as such it is drawn.
+void ChromeTrace::write_range(const ExportRow& row) {
+    const int64_t end_ns = row.dur_ns == kNone ? head_.last_ns : row.enter_ns + row.dur_ns;
+    const int64_t tid = row.tid == kNone ? pid_ : row.tid;
+    if (row.kind == ExportKind::process_range) {
+        ++process_ranges_;
+        for (const char phase : {'b', 'e'}) {
+            event_.begin(phase, "range", row.name).member("id", process_ranges_);
+            put(event_.at(pid_, tid, after_base(phase == 'b' ? row.enter_ns : end_ns)));
+        }
+        return;
+    }
+    const Placed placed = tracks_.nested(pid_, tid, row.enter_ns, std::max(end_ns, row.enter_ns));
+    event_.begin('X', "user_annotation", row.name);
+    event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
+    if (row.dur_ns == kNone) event_.arg("still open", 1);
+    put(event_);
+}
+
+void ChromeTrace::write_gap(const ExportRow& row) {
+    if (row.tid == kNone || row.tid < 0 || row.tid > kMostTid) return;
+    gaps_of_.insert(row.tid);
+    const Placed placed =
+        tracks_.nested(pid_, kGapsTid + row.tid, row.enter_ns, row.enter_ns + row.dur_ns);
+    const bool on_cpu = row.number(0) != kNone && 2 * row.number(0) >= row.dur_ns;
+    event_.begin('X', "host_gap",
+                 row.number(0) == kNone ? "between calls" : on_cpu ? "on a CPU" : "blocked");
+    event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
+    event_.arg("thread", row.tid).arg("running ns", row.number(0)).arg("runqueue ns", row.number(1));
+    put(event_.arg("samples", row.number(2)).arg("blocked on", row.what));
+}
+
+void ChromeTrace::write_instant(const ExportRow& row, const char* category) {
+    event_.begin('i', category, row.name.empty() ? "(not recorded)" : row.name).member("s", "t");
+    event_.at(pid_, row.tid == kNone ? pid_ : row.tid, after_base(row.enter_ns));
+    if ((row.flags & ExportRow::kUnfinished) != 0) event_.arg("unfinished", 1);
+    put(event_);
+}
+
+void ChromeTrace::add(const ExportRow& row) {
+    ++counts_.rows;
+    if (row.kind == ExportKind::range || row.kind == ExportKind::process_range) return write_range(row);
+    if (row.kind == ExportKind::gap) return write_gap(row);
+    if (row.kind == ExportKind::mark) return write_instant(row, "mark");
+    if (row.dur_ns == kNone && (row.flags & ExportRow::kUnfinished) != 0) {
+        ++counts_.unfinished;
+        return write_instant(row, category_of_call(row.name));
+    }
+    if (row.is_operation()) return write_operation(row);
+    if (row.kind == ExportKind::collective) nccl_.asked(row);
+    if (row.dur_ns != kNone) write_call(row, kNone);
+    if (row.kind == ExportKind::memory && row.dur_ns != kNone) write_memory(row);
+}
+
+void ChromeTrace::window(int64_t device, int64_t start_ns, int64_t dur_ns, int64_t operations, int64_t timed) {
+    const Placed placed = tracks_.nested(device, kWindowsTid, start_ns, start_ns + dur_ns);
+    event_.begin('X', "timed_window", "device times are known");
+    event_.at(device, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
+    put(event_.arg("device", device).arg("operations", operations).arg("timed", timed));
+}
+
+void ChromeTrace::sample(int64_t at_ns, int64_t device, std::string_view key, double value) {
+    event_.begin('C', "", key);
+    put(event_.at(device, 0, after_base(at_ns)).decimal("sample", value));
+}
+
+void ChromeTrace::name(int64_t pid, int64_t tid, const char* what, std::string_view text) {
+    event_.begin('M', "", what);
+    put(event_.at(pid, tid, 0).arg("name", text));
+}
+
+void ChromeTrace::order(int64_t pid, int64_t tid, const char* what, int64_t place) {
+    event_.begin('M', "", what);
+    put(event_.at(pid, tid, 0).arg("sort_index", place));
+}
+
+void ChromeTrace::write_names() {
+    constexpr int64_t kBehind = 5'000'000;  // GPUs stand below the processes
+    const std::string rank = head_.rank ? "rank " + std::to_string(*head_.rank) + ", " : "";
+    name(pid_, 0, "process_name", head_.executable.empty() ? "process" : head_.executable);
+    event_.begin('M', "", "process_labels");
+    put(event_.at(pid_, 0, 0).arg("labels", rank + "process " + std::to_string(head_.pid)));
+    order(pid_, 0, "process_sort_index", 0);
+    if (!head_.steps.empty()) name(pid_, kStepsTid, "thread_name", "steps");
+    for (const ExportTrack& thread : head_.threads)
+        name(pid_, thread.number, "thread_name", thread.name.empty() ? "thread" : thread.name);
+    for (const int64_t tid : gaps_of_) {
+        name(pid_, kGapsTid + tid, "thread_name", "between calls of " + std::to_string(tid));
+        order(pid_, kGapsTid + tid, "thread_sort_index", tid);
+    }
+    for (const ExportDevice& device : head_.devices) {
+        name(device.id, 0, "process_name", device.name);
+        event_.begin('M', "", "process_labels");
+        put(event_.at(device.id, 0, 0).arg("labels", rank + "GPU " + std::to_string(device.id)));
+        order(device.id, 0, "process_sort_index", kBehind + device.id);
+        name(device.id, kWindowsTid, "thread_name", "device times");
+    }
+    for (const ExportTrack& stream : head_.streams) {
+        if (stream.device == kNone) continue;
+        name(stream.device, stream.number, "thread_name",
+             "stream " + std::to_string(stream.number) + " (" + stream.name + ")");
+        order(stream.device, stream.number, "thread_sort_index", stream.number);
+    }
+    for (const ExtraTrack& extra : tracks_.extra())
+        name(extra.pid, extra.tid, "thread_name", "beside " + std::to_string(extra.beside));
+}
+
+ChromeCounts ChromeTrace::finish() {
+    counters_.finish();
+    write_names();
+    file_.write("\n],\n\"operations\": " + std::to_string(counts_.operations) +
+                ",\n\"operations_without_times\": " + std::to_string(counts_.untimed) +
+                ",\n\"operations_without_a_row\": " + std::to_string(counts_.too_many) + "\n}\n");
+    return counts_;
+}
+
+}  // namespace gpushim::analysis

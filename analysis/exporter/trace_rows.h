@@ -1,0 +1,64 @@
+// The rows of a trace for an export: all its tables side by side, in order of enter. Read row by row; in memory
+// are only the texts that a trace tells apart, whose number is bounded. One thread.
+#pragma once
+
+#include <unordered_map>
+
+#include "../trace/inputs.h"
+#include "export_row.h"
+
+namespace gpushim::analysis {
+
+struct ExportSource;
+
+// What the numbers in rows mean.
+struct ExportWords {
+    struct Stream {
+        int64_t device, context, number;
+    };
+    struct Shape {
+        std::string kernel, api;
+        std::array<int64_t, ExportRow::kNumbers> numbers;
+    };
+    struct Communicator {
+        std::string uid;
+        int64_t rank, ranks;
+    };
+    struct Error {
+        int64_t likely_ns;  // 0: stamps
+    };
+    std::unordered_map<int64_t, int64_t> tids, device_of_context, kernels_of_graph;
+    std::unordered_map<int64_t, Stream> streams;
+    std::unordered_map<int64_t, std::string> apis;
+    std::unordered_map<int64_t, Shape> shapes;
+    std::unordered_map<int64_t, Communicator> communicators;
+    std::unordered_map<int64_t, Error> errors;
+};
+
+// Who the process is, without its steps.
+ExportHead export_head(const Trace& trace);
+
+class TraceRows : public ExportRows {
+  public:
+    // Of calls that were entered in [from, until), and of ranges that lie in it.
+    TraceRows(const Trace& trace, int64_t from_ns, int64_t until_ns);
+    explicit TraceRows(const Trace& trace);  // all of them, ranges that are still open, too
+    bool next(ExportRow& row) override;
+
+  private:
+    struct Cursor {
+        const ExportSource* source;
+        Query rows;
+        ExportRow row = {};
+        std::string text = {};  // what the row's name is in, where it has one of its own
+        bool has_row = false;
+    };
+    void open(const Trace& trace, int64_t from_ns, int64_t until_ns, bool all);
+    void step(Cursor& cursor) const;
+
+    ExportWords words_;
+    std::vector<Cursor> cursors_;
+    Cursor* given_ = nullptr;
+};
+
+}  // namespace gpushim::analysis

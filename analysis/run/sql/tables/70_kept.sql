@@ -1,0 +1,41 @@
+-- What is kept of single calls: of each rank its typical and its worst step, for timelines. Steps that were
+-- timed whole come first, where there are any; at most 20,000 rows of each.
+CREATE TABLE kept_step (
+  rank_id INTEGER, step INTEGER,
+  why TEXT,                      -- typical: of the median length; worst: the longest
+  rows INTEGER, left_out INTEGER, -- that are kept, and for which there was no room
+  real_minus_mono_ns INTEGER,    -- to add to the times below for CLOCK_REALTIME
+  PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
+
+-- Threads and streams of these rows.
+CREATE TABLE kept_track (
+  rank_id INTEGER, kind TEXT,    -- thread, stream
+  device_id INTEGER,             -- of a stream
+  number INTEGER,                -- of a thread its number in the system, of a stream as in kept_call
+  name TEXT
+);
+
+-- Texts of these rows, each once, of at most 1 KiB; number 0: there was no room for it.
+CREATE TABLE kept_text (rank_id INTEGER, id INTEGER, text TEXT, PRIMARY KEY (rank_id, id)) WITHOUT ROWID;
+
+-- Calls, ranges and what threads did between calls, in order of their begin.
+CREATE TABLE kept_call (
+  rank_id INTEGER, step INTEGER, nth INTEGER,
+  -- launch, copy, memset, graph, sync, collective, memory, call, range, process_range, gap, mark
+  kind TEXT,
+  enter_ns INTEGER, dur_ns INTEGER,    -- on the host
+  tid INTEGER,
+  flags INTEGER,                 -- 1 captured, 2 failed, 4 unfinished
+  device_id INTEGER, context_id INTEGER, stream INTEGER,
+  group_id INTEGER,              -- the NCCL call that it is, or is part of
+  start_ns INTEGER, ran_ns INTEGER,    -- on the device
+  error_ns INTEGER,              -- of these, if they are estimates; 0: stamps
+  name_id INTEGER,               -- kept_text: the call's, range's or mark's
+  what_id INTEGER,               -- kept_text: kernel; communicator; what the thread was blocked on
+  -- By kind. launch: shared bytes, grid (3), block (3); copy: bytes, direction, sides; memset: bytes; graph:
+  -- its number, kernels; sync, call: event, calls; collective: bytes, count, type, peer, number on its
+  -- communicator, ranks, rank; memory: bytes, kind, address, held; gap: running_ns, runqueue_ns, samples
+  n0 INTEGER, n1 INTEGER, n2 INTEGER, n3 INTEGER, n4 INTEGER, n5 INTEGER, n6 INTEGER,
+  PRIMARY KEY (rank_id, step, nth)
+) WITHOUT ROWID;
