@@ -45,7 +45,8 @@ class Places {
         for (size_t at; (at = name.find("%r")) != std::string::npos;) name.replace(at, 2, id);
         std::string wanted = name;
         for (int again = 2; !taken_.insert(wanted).second; ++again) {
-            const size_t end = name.rfind(".json") == std::string::npos ? name.rfind('.') : name.rfind(".json");
+            const size_t end =
+                name.rfind(".json") == std::string::npos ? name.rfind('.') : name.rfind(".json");
             wanted = name.substr(0, end) + "." + std::to_string(again) + name.substr(end);
         }
         return wanted;
@@ -62,7 +63,8 @@ void say(const fs::path& place, const std::string& what, const ChromeCounts& cou
     std::fprintf(stderr, "gpushim: %s: %s, %lld operations\n", place.c_str(), what.c_str(),
                  static_cast<long long>(counts.operations));
     if (counts.untimed > 0)
-        std::fprintf(stderr, "gpushim: of %lld operations only the calls are there: they have no device times\n",
+        std::fprintf(stderr,
+                     "gpushim: of %lld operations only the calls are there: they have no device times\n",
                      static_cast<long long>(counts.untimed));
     if (counts.too_many > 0)
         std::fprintf(stderr, "gpushim: %lld operations overlap more than can be drawn\n",
@@ -84,8 +86,8 @@ void add_steps(const Trace& trace, const RunOptions& options, ExportHead& head) 
     find_steps(facts);
     if (facts.are_slices) return;
     // Where nothing tells the last one's end, it is none to draw.
-    const bool is_open = facts.found.source == "gpushim_step" && !facts.steps.empty() &&
-                         facts.steps.back().is_left_out;
+    const bool is_open =
+        facts.found.source == "gpushim_step" && !facts.steps.empty() && facts.steps.back().is_left_out;
     if (is_open) facts.steps.pop_back();
     for (const Step& step : facts.steps) head.steps.push_back({step.number, step.begin_ns, step.end_ns});
 }
@@ -135,16 +137,16 @@ int export_traces(const Arguments& arguments, std::span<const std::string> words
     for (const std::string& refused : inputs.refused)
         std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
     Places places(output, inputs.traces.size());
-    for (const Trace& trace : inputs.traces)
-        export_trace(trace, options, places.next(trace.rank, trace.pid));
+    for (const Trace& trace : inputs.traces) export_trace(trace, options, places.next(trace.rank, trace.pid));
     return inputs.refused.empty() && recovery.complete() ? kFine : kIncomplete;
 }
 
 int export_run(const Database& run, const std::string& word, const std::string& output) {
     const std::vector<KeptRank> ranks = kept_ranks(run);
     if (ranks.empty())
-        throw Failure(word + ": no step of it was kept (it has none, or was analysed before that was done);"
-                             " its traces have everything",
+        throw Failure(word +
+                          ": no step of it was kept (it has none, or was analysed before that was done);"
+                          " its traces have everything",
                       kIncomplete);
     Places places(output, ranks.size());
     for (const KeptRank& rank : ranks) {
@@ -186,8 +188,12 @@ int run(const Arguments& arguments) {
     return export_traces(arguments, words.subspan(1), *output);
 }
 
-constexpr Command kExport = {"export", "chrome RUN_OR_TRACES… -o FILE",
-                             "a timeline that the Perfetto UI, TensorBoard and HTA open", -1, kOptions, run};
+constexpr Command kExport = {"export",
+                             "chrome RUN_OR_TRACES… -o FILE",
+                             "a timeline that the Perfetto UI, TensorBoard and HTA open",
+                             -1,
+                             kOptions,
+                             run};
 const Registration kRegistration(kExport);
 
 }  // namespace

@@ -11,6 +11,8 @@ constexpr int64_t kNone = ExportRow::kNone;
 constexpr int64_t kStepsTid = 0, kGapsTid = 2'000'000'000, kMostTid = 1 << 22;
 constexpr int64_t kWindowsTid = kGapsTid;
 constexpr int64_t kOtherPid = 1'000'000'000;
+// HTA (0.5.0) keeps numbers of rows in as many bits as these numbers need, and fails where that is too few.
+constexpr int64_t kFirstCorrelation = 1 << 20;
 constexpr int64_t kMicrosecondNs = 1000;
 constexpr int64_t kDeviceMemory = 4;  // kind of memory
 
@@ -97,8 +99,8 @@ void ChromeTrace::write_head(std::string_view of_what) {
             std::to_string(base_ns_ + head_.real_minus_mono_ns) +
             ",\n\"traceName\": " + event_.quoted(head_.file);
     if (!head_.host.empty()) text += ",\n\"host_name\": " + event_.quoted(head_.host);
-    text += ",\n\"exported_by\": \"gpushim\",\n\"exported\": " + event_.quoted(of_what) +
-            ",\n\"traceEvents\": [";
+    text +=
+        ",\n\"exported_by\": \"gpushim\",\n\"exported\": " + event_.quoted(of_what) + ",\n\"traceEvents\": [";
     file_.write(text);
 }
 
@@ -124,8 +126,8 @@ Placed ChromeTrace::write_call(const ExportRow& row, int64_t correlation) {
         event_.arg("call device", row.device).arg("call context", row.context).arg("call stream", row.stream);
     if (is_untimed) event_.arg("kernel", row.what);
     if (row.kind == ExportKind::sync && row.number(1) != 1) event_.arg("calls", row.number(1));
-    for (const auto& [flag, key] : {std::pair(ExportRow::kCaptured, "captured"),
-                                    std::pair(ExportRow::kFailed, "failed")})
+    for (const auto& [flag, key] :
+         {std::pair(ExportRow::kCaptured, "captured"), std::pair(ExportRow::kFailed, "failed")})
         if ((row.flags & flag) != 0) event_.arg(key, 1);
     put(event_);
     return placed;
@@ -151,7 +153,7 @@ void ChromeTrace::write_operation(const ExportRow& row) {
     counts_.untimed += row.ran() && !is_timed && !is_of_host;
     counts_.too_many += row.ran() && is_timed && !ran;
     std::optional<Placed> call;
-    const int64_t correlation = ran ? ++correlation_ : kNone;
+    const int64_t correlation = ran ? kFirstCorrelation + ++correlation_ : kNone;
     if (row.dur_ns != kNone) call = write_call(row, correlation);
     if (!ran) return;
     ++counts_.operations;
@@ -224,11 +226,9 @@ void ChromeTrace::write_range(const ExportRow& row) {
 void ChromeTrace::write_gap(const ExportRow& row) {
     if (row.tid == kNone || row.tid < 0 || row.tid > kMostTid) return;
     gaps_of_.insert(row.tid);
-    const Placed placed =
-        tracks_.nested(pid_, kGapsTid + row.tid, row.enter_ns, row.enter_ns + row.dur_ns);
+    const Placed placed = tracks_.nested(pid_, kGapsTid + row.tid, row.enter_ns, row.enter_ns + row.dur_ns);
     const bool on_cpu = row.number(0) != kNone && 2 * row.number(0) >= row.dur_ns;
-    event_.begin('X', "host_gap",
-                 row.number(0) == kNone ? "between calls" : on_cpu ? "on a CPU" : "blocked");
+    event_.begin('X', "host_gap", row.number(0) == kNone ? "between calls" : on_cpu ? "on a CPU" : "blocked");
     event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
     event_.arg("thread", row.tid).arg("running ns", row.number(0)).arg("runqueue ns", row.number(1));
     put(event_.arg("samples", row.number(2)).arg("blocked on", row.what));
@@ -256,7 +256,8 @@ void ChromeTrace::add(const ExportRow& row) {
     if (row.kind == ExportKind::memory && row.dur_ns != kNone) write_memory(row);
 }
 
-void ChromeTrace::window(int64_t device, int64_t start_ns, int64_t dur_ns, int64_t operations, int64_t timed) {
+void ChromeTrace::window(int64_t device, int64_t start_ns, int64_t dur_ns, int64_t operations,
+                         int64_t timed) {
     const Placed placed = tracks_.nested(device, kWindowsTid, start_ns, start_ns + dur_ns);
     event_.begin('X', "timed_window", "device times are known");
     event_.at(device, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);

@@ -1,6 +1,6 @@
 // One process as a trace of PyTorch's profiler (Kineto): streams and threads as rows, arrows from launches to
-// what they launched, counters, steps, what NCCL was asked for. Row by row, in constant memory. Times are after
-// baseTimeNanoseconds. One thread.
+// what they launched, counters, steps, what NCCL was asked for. Row by row, in constant memory. Times are
+// after baseTimeNanoseconds. One thread.
 #pragma once
 
 #include <set>

@@ -39,11 +39,11 @@ struct ExportRow {
     int64_t enter_ns = 0, dur_ns = kNone;
     int64_t tid = kNone, flags = 0;
     int64_t device = kNone, context = kNone, stream = kNone;
-    int64_t group = kNone;                         // the NCCL call that it is, or is part of
-    int64_t start_ns = kNone, ran_ns = kNone;      // on the device
-    int64_t error_ns = 0;                          // of these, if they are estimates; 0: stamps
-    std::string_view name;                         // of the call, range or mark
-    std::string_view what;                         // kernel; communicator; what a thread was blocked on
+    int64_t group = kNone;                           // the NCCL call that it is, or is part of
+    int64_t start_ns = kNone, ran_ns = kNone;        // on the device
+    int64_t error_ns = 0;                            // of these, if they are estimates; 0: stamps
+    std::string_view name;                           // of the call, range or mark
+    std::string_view what;                           // kernel; communicator; what a thread was blocked on
     std::array<int64_t, kNumbers> numbers = none();  // by kind, below
 
     // launch: shared bytes, grid, block · copy: bytes, direction, sides · memset: bytes

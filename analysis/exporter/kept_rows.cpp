@@ -7,8 +7,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr const char* kKinds[] = {"launch",     "copy",   "memset", "graph", "sync",          "collective",
-                                  "memory",     "call",   "range",  "process_range", "gap", "mark"};
+constexpr const char* kKinds[] = {"launch", "copy", "memset", "graph",         "sync", "collective",
+                                  "memory", "call", "range",  "process_range", "gap",  "mark"};
 static_assert(std::size(kKinds) == static_cast<size_t>(ExportKind::kCount));
 
 int64_t known(const Query& row, int column) { return row.maybe(column).value_or(ExportRow::kNone); }
@@ -84,22 +84,21 @@ ExportHead kept_head(const Database& run, int64_t rank_id) {
         head.first_ns = std::min(head.first_ns, steps.number(1));
         head.last_ns = std::max(head.last_ns, steps.number(2));
         head.real_minus_mono_ns = steps.number(3);
-        if (steps.number(4) == 0)
-            head.steps.push_back({steps.number(0), steps.number(1), steps.number(2)});
+        if (steps.number(4) == 0) head.steps.push_back({steps.number(0), steps.number(1), steps.number(2)});
     }
     return head;
 }
 
 KeptRows::KeptRows(const Database& run, int64_t rank_id)
-    : rows_(of_rank(
-          run,
-          "SELECT c.kind, c.enter_ns, c.dur_ns, c.tid, c.flags, c.device_id, c.context_id, c.stream,"
-          " c.group_id, c.start_ns, c.ran_ns, c.error_ns, a.text, b.text, n0, n1, n2, n3, n4, n5, n6"
-          " FROM kept_call c JOIN step s ON s.rank_id = c.rank_id AND s.step = c.step"
-          " LEFT JOIN kept_text a ON a.rank_id = c.rank_id AND a.id = c.name_id"
-          " LEFT JOIN kept_text b ON b.rank_id = c.rank_id AND b.id = c.what_id"
-          " WHERE c.rank_id = ?1 ORDER BY c.step, c.nth",
-          rank_id)) {}
+    : rows_(
+          of_rank(run,
+                  "SELECT c.kind, c.enter_ns, c.dur_ns, c.tid, c.flags, c.device_id, c.context_id, c.stream,"
+                  " c.group_id, c.start_ns, c.ran_ns, c.error_ns, a.text, b.text, n0, n1, n2, n3, n4, n5, n6"
+                  " FROM kept_call c JOIN step s ON s.rank_id = c.rank_id AND s.step = c.step"
+                  " LEFT JOIN kept_text a ON a.rank_id = c.rank_id AND a.id = c.name_id"
+                  " LEFT JOIN kept_text b ON b.rank_id = c.rank_id AND b.id = c.what_id"
+                  " WHERE c.rank_id = ?1 ORDER BY c.step, c.nth",
+                  rank_id)) {}
 
 bool KeptRows::next(ExportRow& row) {
     if (!rows_.step()) return false;

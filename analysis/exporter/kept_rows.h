@@ -18,8 +18,8 @@ struct KeptRank {
     int64_t rank_id;
     std::optional<int64_t> rank;
     int64_t pid;
-    std::string steps;      // "steps 17 (typical) and 30 (worst)"
-    int64_t left_out = 0;   // rows for which there was no room
+    std::string steps;     // "steps 17 (typical) and 30 (worst)"
+    int64_t left_out = 0;  // rows for which there was no room
 };
 std::vector<KeptRank> kept_ranks(const Database& run);
 ExportHead kept_head(const Database& run, int64_t rank_id);

@@ -21,9 +21,8 @@ constexpr Word kWords[] = {
 #undef WORD
 };
 // ncclDataType_t in PyTorch's words, and where it has none in NCCL's.
-constexpr std::string_view kTypes[] = {"Char", "Byte",   "Int",      "UInt32",        "Long",       "UInt64",
-                                       "Half", "Float",  "Double",   "BFloat16",      "Float8_e4m3fn",
-                                       "Float8_e5m2"};
+constexpr std::string_view kTypes[] = {"Char", "Byte",  "Int",    "UInt32",   "Long",          "UInt64",
+                                       "Half", "Float", "Double", "BFloat16", "Float8_e4m3fn", "Float8_e5m2"};
 
 int64_t elements(Elements kind, int64_t count, int64_t ranks) {
     if (count == kNone || kind == Elements::none) return kNone;
@@ -63,9 +62,9 @@ void NcclArguments::add(Asked& all, const Asked& one) {
 void NcclArguments::asked(const ExportRow& row) {
     if (!row.ran() || row.group == kNone) return;
     const Key key(row.group, row.device, row.stream);
-    const Asked one = {std::string(row.name), std::string(row.what), row.number(0), row.number(1),
-                       row.number(2),         row.number(3),         row.number(4), row.number(5),
-                       row.number(6)};
+    const Asked one = {std::string(row.name), std::string(row.what), row.number(0),
+                       row.number(1),         row.number(2),         row.number(3),
+                       row.number(4),         row.number(5),         row.number(6)};
     const auto [found, is_new] = asked_.try_emplace(key, one);
     if (!is_new) return add(found->second, one);
     oldest_.push_back(key);

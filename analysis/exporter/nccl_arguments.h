@@ -1,6 +1,6 @@
-// What NCCL was asked for, as arguments of the kernels that did it, in the words that PyTorch's profiler uses.
-// Collectives of one group, stream and communicator that are done by one kernel are told as one, if they are
-// alike. Remembers a bounded number of groups whose kernels may still come. One thread.
+// What NCCL was asked for, as arguments of the kernels that did it, in the words that PyTorch's profiler
+// uses. Collectives of one group, stream and communicator that are done by one kernel are told as one, if
+// they are alike. Remembers a bounded number of groups whose kernels may still come. One thread.
 #pragma once
 
 #include <cstdint>

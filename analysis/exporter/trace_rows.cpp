@@ -57,9 +57,8 @@ constexpr const char* kRangesWithin =
     " AND m.enter_ns - m.dur_ns >= ?1 ORDER BY 1, 2 DESC";
 
 std::string sql_of(const ExportSource& source, bool first_schema) {
-    std::string sql = "SELECT t.enter_ns, " + std::string(source.table == std::string_view("marker")
-                                                              ? "NULL"
-                                                              : "t.dur_ns") +
+    std::string sql = "SELECT t.enter_ns, " +
+                      std::string(source.table == std::string_view("marker") ? "NULL" : "t.dur_ns") +
                       ", t.thread_id";
     for (const char* column : {source.stream, source.api, source.flags, source.group, source.text})
         sql += std::string(", ") + column;
@@ -84,9 +83,9 @@ int64_t known(const Query& row, int column) { return row.maybe(column).value_or(
 // A profiler's small numbers are kept; the driver's values and the default streams' have none.
 bool are_small(const Database& base) {
     constexpr int64_t kSmall = 1 << 20;
-    Query most = base.prepare(
-        "SELECT count(*) = count(h.handle) AND max(h.handle) < " + std::to_string(kSmall) +
-        " AND min(h.handle) >= 0 FROM stream s LEFT JOIN handle h ON h.id = s.handle_id");
+    Query most =
+        base.prepare("SELECT count(*) = count(h.handle) AND max(h.handle) < " + std::to_string(kSmall) +
+                     " AND min(h.handle) >= 0 FROM stream s LEFT JOIN handle h ON h.id = s.handle_id");
     return most.step() && most.number(0) != 0;
 }
 
@@ -221,9 +220,9 @@ bool TraceRows::next(ExportRow& row) {
     given_ = nullptr;
     for (Cursor& cursor : cursors_) {
         if (!cursor.has_row) continue;
-        const bool is_first = given_ == nullptr || cursor.row.enter_ns < given_->row.enter_ns ||
-                              (cursor.row.enter_ns == given_->row.enter_ns &&
-                               cursor.row.dur_ns > given_->row.dur_ns);
+        const bool is_first =
+            given_ == nullptr || cursor.row.enter_ns < given_->row.enter_ns ||
+            (cursor.row.enter_ns == given_->row.enter_ns && cursor.row.dur_ns > given_->row.dur_ns);
         if (is_first) given_ = &cursor;
     }
     if (given_ == nullptr) return false;
@@ -255,8 +254,8 @@ ExportHead export_head(const Trace& trace) {
     }
     head.first_ns = INT64_MAX;
     head.last_ns = INT64_MIN;
-    for (const char* table : {"launch", "copy", "memset", "graph_launch", "sync", "collective", "memory",
-                              "call", "marker"}) {
+    for (const char* table :
+         {"launch", "copy", "memset", "graph_launch", "sync", "collective", "memory", "call", "marker"}) {
         Query ends = base.prepare("SELECT (SELECT min(enter_ns) FROM " + std::string(table) +
                                   "), (SELECT max(enter_ns) FROM " + table + ")");
         if (!ends.step() || ends.is_null(0)) continue;

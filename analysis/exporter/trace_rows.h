@@ -1,5 +1,5 @@
-// The rows of a trace for an export: all its tables side by side, in order of enter. Read row by row; in memory
-// are only the texts that a trace tells apart, whose number is bounded. One thread.
+// The rows of a trace for an export: all its tables side by side, in order of enter. Read row by row; in
+// memory are only the texts that a trace tells apart, whose number is bounded. One thread.
 #pragma once
 
 #include <unordered_map>

@@ -6,7 +6,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kMovedNs = 10;              // so many rows of a trace may begin together
+constexpr int64_t kMovedNs = 10;                // so many rows of a trace may begin together
 constexpr int64_t kFirstExtra = 1'000'000'000;  // no thread and no stream has such a number
 constexpr size_t kMostBeside = 64;
 
@@ -30,13 +30,15 @@ Placed Tracks::nested(int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns
     for (size_t i = 0;; ++i) {
         Track& track = i < tracks.size() ? tracks[i] : another(tracks, pid, tid);
         std::vector<int64_t>& open = track.open;
-        Placed placed = {track.tid, start_ns, end_ns};
-        while (!open.empty() && open.back() <= placed.start_ns) open.pop_back();
+        int64_t& from_ns = track.from_ns;
+        from_ns = std::max(from_ns, start_ns);
+        while (!open.empty() && open.back() <= from_ns) open.pop_back();
         // What goes on begins where the one before it ended, if that is all that is between them.
         while (!open.empty() && open.back() < end_ns && open.back() - start_ns <= kMovedNs) {
-            placed.start_ns = std::max(placed.start_ns, open.back());
+            from_ns = open.back();
             open.pop_back();
         }
+        Placed placed = {track.tid, from_ns, std::max(from_ns, end_ns)};
         if (!open.empty() && end_ns > open.back()) {
             if (end_ns - open.back() > kMovedNs) continue;
             placed.end_ns = open.back();

@@ -1,5 +1,5 @@
-// Rows of a timeline on which what is drawn never overlaps in part. What would goes to a row of its own beside
-// it; what is a few ns over, because equal starts of a trace were moved by 1 ns, is shortened.
+// Rows of a timeline on which what is drawn never overlaps in part. What would goes to a row of its own
+// beside it; what is a few ns over, because equal starts of a trace were moved by 1 ns, is shortened.
 //
 //   given     |──a──────────|            drawn   row 1    |──a──────────|
 //               |─b──|   |─c────|                           |─b──|
@@ -36,7 +36,8 @@ class Tracks {
   private:
     struct Track {
         int64_t tid;
-        std::vector<int64_t> open;  // ends, the innermost last; of a stream only the last one
+        std::vector<int64_t> open;    // ends, the innermost last; of a stream only the last one
+        int64_t from_ns = INT64_MIN;  // of a thread: nothing may begin before
     };
     using Group = std::vector<Track>;
     Group& group(int64_t pid, int64_t tid);

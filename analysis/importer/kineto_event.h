@@ -25,7 +25,7 @@ enum class KinetoKind : uint8_t {
     python_function,
     memory,  // one allocation or free by the framework's allocator: bytes, address, total_*
     overhead,
-    gpu_sync,      // what a stream, event or context waited for, where Kineto was asked for it
+    gpu_sync,  // what a stream, event or context waited for, where Kineto was asked for it
     // Only in our own exports:
     host_gap,      // a thread between two calls
     timed_window,  // all operations launched in it have device times; without any, the whole trace is one
@@ -57,9 +57,9 @@ struct KinetoEvent {
     // Only in our own exports: of calls that wait, ask, record or order, on what; of a host_gap.
     Number call_device, call_context, call_stream, event;
     Number thread, running_ns, runqueue_ns, samples;
-    Number operations, timed;     // of a timed_window
-    Number kernels;               // in a graph that is one operation
-    std::string_view kernel;      // of a launch whose kernel has no times
+    Number operations, timed;  // of a timed_window
+    Number kernels;            // in a graph that is one operation
+    std::string_view kernel;   // of a launch whose kernel has no times
     std::string_view blocked_on;
 
     Number bytes;  // of copies and sets; of memory with a sign: less than 0 is a free

@@ -34,9 +34,10 @@ constexpr Category kCategories[] = {
 };
 
 constexpr std::string_view kKindNames[] = {
-    "kernel",          "gpu_memcpy",          "gpu_memset",   "cuda_runtime",    "cuda_driver",
-    "user_annotation", "gpu_user_annotation", "cpu_op",       "python_function", "memory",
-    "overhead",        "cuda_sync",           "host_gap",     "timed_window",    "process_name", "thread_name",
+    "kernel",          "gpu_memcpy",          "gpu_memset", "cuda_runtime",    "cuda_driver",
+    "user_annotation", "gpu_user_annotation", "cpu_op",     "python_function", "memory",
+    "overhead",        "cuda_sync",           "host_gap",   "timed_window",    "process_name",
+    "thread_name",
 };
 static_assert(std::size(kKindNames) == static_cast<size_t>(KinetoKind::kCount));
 

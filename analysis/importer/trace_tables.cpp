@@ -41,8 +41,7 @@ void TraceTables::write(ImportedRow row) {
     last_ns_ = std::max(last_ns_, row.enter_ns);
     if (row.start_ns != kNone) last_ns_ = std::max(last_ns_, row.start_ns + row.ran_ns);
     const bool is_gap = row.what == ImportedWhat::gap;
-    if (row.what == ImportedWhat::call || is_gap)
-        last_ns_ = std::max(last_ns_, row.enter_ns + row.call_ns);
+    if (row.what == ImportedWhat::call || is_gap) last_ns_ = std::max(last_ns_, row.enter_ns + row.call_ns);
     for (const int64_t part : {row.enter_ns, row.start_ns, row.ran_ns, static_cast<int64_t>(row.what)})
         hash_ = (hash_ ^ static_cast<uint64_t>(part)) * 1099511628211u;
     counts_.rows += !is_gap;  // no call
@@ -53,8 +52,7 @@ void TraceTables::write(ImportedRow row) {
     else if (row.what == ImportedWhat::call) {
         const std::string_view kind = kind_of_api(names_.apis.at(row.api)).kind;
         if (!write_untimed(row, kind)) write_call(row, kind);
-    }
-    else
+    } else
         write_operation(row);
 }
 
@@ -89,17 +87,15 @@ void TraceTables::write_call(const ImportedRow& row, std::string_view kind) {
                   stream = row.stream < 0 ? kNone : row.stream + 1;
     const int64_t api = row.api + 1;
     if (kind == "sync" || kind == "query")
-        rows_.add("sync",
-                  {moved(kSync, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, 1, kNone,
-                   row.flags});
+        rows_.add("sync", {moved(kSync, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, 1,
+                           kNone, row.flags});
     else if (kind == "memory")
         rows_.add("memory", {moved(kMemory, row.enter_ns), row.call_ns, thread, api, kNone, row.number,
                              memory_kind(kind_of_api(names_.apis.at(row.api)).trait), kNone, kNone, kNone,
                              row.flags, kNone});
     else
-        rows_.add("call",
-                  {moved(kCall, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, kNone,
-                   row.flags});
+        rows_.add("call", {moved(kCall, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream,
+                           kNone, row.flags});
 }
 
 // An operation of which only the call and its stream are told; false: it is none.
@@ -107,7 +103,8 @@ bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
     if (row.stream < 0 || row.flags != 0) return false;
     const int64_t thread = row.thread < 0 ? kNone : row.thread + 1, stream = row.stream + 1;
     if (kind == "launch")
-        rows_.add("launch", {moved(kLaunch, row.enter_ns), row.call_ns, thread, stream, shape(row), kNone, 0});
+        rows_.add("launch",
+                  {moved(kLaunch, row.enter_ns), row.call_ns, thread, stream, shape(row), kNone, 0});
     else if (kind == "copy")
         rows_.add("copy", {moved(kCopy, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone, 0, 0,
                            kNone, flags_of(row)});

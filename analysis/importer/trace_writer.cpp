@@ -163,8 +163,7 @@ void TraceWriter::work(const ImportedWork& work) {
     row.sides = static_cast<uint8_t>(work.source + 8 * work.target);
     if (work.what == ImportedWork::What::kernel) {
         row.number = kNone;
-        row.name =
-            impl_->shape(impl_->names.names.id(work.name), work.grid, work.block, work.shared_bytes);
+        row.name = impl_->shape(impl_->names.names.id(work.name), work.grid, work.block, work.shared_bytes);
         row.collective = impl_->collective_by_name(impl_->names.names.id(work.name), work.name);
         if (row.collective >= 0 && !work.arguments.collective.empty())
             row.collective = impl_->collective(work.arguments, row.number);

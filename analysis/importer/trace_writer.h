@@ -29,8 +29,8 @@ struct ImportedCall {
     int64_t start_ns, duration_ns;
     ImportedNumber thread, correlation;
     bool failed = false;
-    ImportedStream stream = {};  // where it waits, asks, records, orders or gave work, if that is told
-    ImportedNumber event = {};   // the event that they are about
+    ImportedStream stream = {};    // where it waits, asks, records, orders or gave work, if that is told
+    ImportedNumber event = {};     // the event that they are about
     std::string_view kernel = {};  // that it launched, where nothing else tells of it
 };
 

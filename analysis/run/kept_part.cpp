@@ -75,19 +75,30 @@ class KeptPart : public Part {
         if (row.device != ExportRow::kNone && row.stream != ExportRow::kNone)
             streams_.insert({row.device, row.stream});
         const auto& n = row.numbers;
-        run.add("kept_call",
-                {facts_.rank_id,       step,
-                 nth,                  std::string(export_kind_name(row.kind)),
-                 row.enter_ns,         number(row.dur_ns),
-                 number(row.tid),      row.flags,
-                 number(row.device),   number(row.context),
-                 number(row.stream),   number(row.group),
-                 number(row.start_ns), number(row.ran_ns),
-                 row.error_ns,         text(row.name),
-                 text(row.what),       number(n[0]),
-                 number(n[1]),         number(n[2]),
-                 number(n[3]),         number(n[4]),
-                 number(n[5]),         number(n[6])});
+        run.add("kept_call", {facts_.rank_id,
+                              step,
+                              nth,
+                              std::string(export_kind_name(row.kind)),
+                              row.enter_ns,
+                              number(row.dur_ns),
+                              number(row.tid),
+                              row.flags,
+                              number(row.device),
+                              number(row.context),
+                              number(row.stream),
+                              number(row.group),
+                              number(row.start_ns),
+                              number(row.ran_ns),
+                              row.error_ns,
+                              text(row.name),
+                              text(row.what),
+                              number(n[0]),
+                              number(n[1]),
+                              number(n[2]),
+                              number(n[3]),
+                              number(n[4]),
+                              number(n[5]),
+                              number(n[6])});
     }
 
     Value text(std::string_view words) {
@@ -112,8 +123,8 @@ class KeptPart : public Part {
                         {facts_.rank_id, std::string("thread"), nullptr, thread.number, thread.name});
         for (const ExportTrack& stream : head.streams)
             if (streams_.contains({stream.device, stream.number}))
-                run.add("kept_track", {facts_.rank_id, std::string("stream"), stream.device, stream.number,
-                                       stream.name});
+                run.add("kept_track",
+                        {facts_.rank_id, std::string("stream"), stream.device, stream.number, stream.name});
     }
 
     const TraceFacts& facts_;
@@ -124,8 +135,9 @@ class KeptPart : public Part {
     std::set<std::pair<int64_t, int64_t>> streams_;
 };
 
-const PartRegistration kRegistration(
-    [](const TraceFacts& facts) -> std::unique_ptr<Part> { return std::make_unique<KeptPart>(facts); });
+const PartRegistration kRegistration([](const TraceFacts& facts) -> std::unique_ptr<Part> {
+    return std::make_unique<KeptPart>(facts);
+});
 
 }  // namespace
 
