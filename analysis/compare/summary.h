@@ -1,0 +1,37 @@
+// A run as one line: what is compared between runs. Read from its database; one thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../advice/advise.h"
+#include "../trace/database.h"
+
+namespace gpushim::analysis {
+
+struct RunSummary {
+    std::string name;  // of its folder or file
+    int64_t started_real_ns = 0;
+    int64_t ranks = 0, gpus = 0;
+    std::map<std::string, std::string> tags, environment;  // environment: as the first rank had it
+    std::set<std::string> gpu_names, kernels;
+    std::optional<double> busy_share, productive_share;  // means over its GPUs
+    std::optional<double> step_ns;                       // median
+    std::optional<double> samples_per_step, samples_per_s;
+    std::vector<Advice> advice;
+
+    const Advice* top() const;  // none: nothing is worth doing
+};
+
+RunSummary summarise(const Database& run, std::string name, const Given& given);
+
+// "tags data=synthetic; NVIDIA_TF32_OVERRIDE=0; 3 kernels gone, 12 new"; empty: nothing that is known.
+std::string changes_text(const RunSummary& before, const RunSummary& after);
+
+// What a step became shorter by, at as many samples as it had before. None: a step's length is not known.
+std::optional<double> gained_ns(const RunSummary& before, const RunSummary& after);
+
+}  // namespace gpushim::analysis
