@@ -17,8 +17,8 @@ namespace gpushim::analysis {
 
 // What a person gave with the command; wins over what the run was analysed with.
 struct Given {
-    std::optional<int64_t> params, samples_per_step;
-    std::optional<double> bandwidth_bytes_per_s;
+    std::optional<int64_t> params = {}, samples_per_step = {};
+    std::optional<double> bandwidth_bytes_per_s = {};
 };
 
 class Situation {

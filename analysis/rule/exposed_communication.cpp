@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "../text/units.h"
-#include "traffic.h"
+#include "excess.h"
 
 namespace gpushim::analysis {
 
@@ -39,7 +39,7 @@ std::optional<Finding> look(const Situation& run) {
         "find_unused_parameters), FSDP with backward_prefetch; of your own all_reduce(async_op=True) on a "
         "stream beside the compute; Horovod's DistributedOptimizer; in JAX and TensorFlow "
         "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true; CUDA_DEVICE_MAX_CONNECTIONS above 1";
-    found.gain = transfers_hidden(run, kBackwardOfCompute, last_bucket);
+    found.gain = transfers_hidden(run, needed_share(run, traffic), kBackwardOfCompute, last_bucket);
     found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this
     found.evidence = traffic.evidence(reductions);
     return found;

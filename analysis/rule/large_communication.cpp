@@ -4,9 +4,10 @@
 //   share of the step = E / (m R + E) < 0.05        E exposed transfers, R the rest, m the factor
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "../text/units.h"
-#include "traffic.h"
+#include "excess.h"
 
 namespace gpushim::analysis {
 
@@ -24,27 +25,34 @@ double fitting_factor(const Situation& run) {
     return share && *share > 0 ? std::max(1.0, std::floor(kFull / *share)) : 1;
 }
 
+std::string times_text(double factor) {
+    char text[32];
+    std::snprintf(text, sizeof text, factor < 10 ? "%.1f" : "%.0f", factor);
+    return text;
+}
+
 std::optional<Finding> look(const Situation& run) {
     const Exposed exposed = exposed_communication(run);
     const Traffic traffic(run);
+    const double needed = needed_share(run, traffic), exposed_ns = needed * exposed.transfer_ns;
     const double rest_ns = run.step_ns() - exposed.transfer_ns;
-    if (traffic.ns() < kLarge * exposed.compute_ns || exposed.transfer_ns <= 0 || rest_ns <= 0) return {};
-    const double factor = std::ceil((1 - kFine) / kFine * exposed.transfer_ns / rest_ns);
+    if (needed * traffic.ns() < kLarge * exposed.compute_ns || exposed_ns <= 0 || rest_ns <= 0) return {};
+    const double factor = (1 - kFine) / kFine * exposed_ns / rest_ns;
     if (factor <= 1 || factor > kMostFactor) return {};
     std::vector<const CollectiveKind*> all;
     for (const CollectiveKind& kind : traffic.kinds) all.push_back(&kind);
     const auto goes = [](double times) { return 1 - 1 / times; };
     const double fits = std::min(factor, std::max(2.0, fitting_factor(run)));
     Finding found;
-    found.title = "communication takes " + duration_text(traffic.ns()) + " of a " + run.per() + " of " +
-                  duration_text(run.step_ns()) + ", compute " + duration_text(exposed.compute_ns) +
-                  "; with " + count_text(static_cast<int64_t>(factor)) +
+    found.title = "communication takes " + duration_text(needed * traffic.ns()) + " of a " + run.per() +
+                  " of " + duration_text(run.step_ns()) + ", compute " + duration_text(exposed.compute_ns) +
+                  "; with " + times_text(factor) +
                   " times the samples for each reduction what is exposed of it would be below 5 %";
     found.try_it =
         "a batch so many times as large, or gradients of so many micro-batches added up before they are "
         "reduced (model.no_sync() in PyTorch, optax.MultiSteps in JAX, gradient_accumulation_steps in "
         "Keras); fewer bytes: bf16 gradients (bf16_compress_hook), PowerSGD; fewer ranks that each do more";
-    found.gain = less_exposed(run, goes(fits), goes(factor));
+    found.gain = less_exposed(run, needed * goes(fits), needed * goes(factor));
     found.confidence = 0.7;
     found.evidence = traffic.evidence(all);
     return found;

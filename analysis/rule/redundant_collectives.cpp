@@ -1,9 +1,10 @@
 // More is reduced in a step than the model has parameters: gradients go around twice. Needs to know how many
 // parameters there are.
+#include <cmath>
 #include <cstdio>
 
 #include "../text/units.h"
-#include "traffic.h"
+#include "excess.h"
 
 namespace gpushim::analysis {
 
@@ -24,24 +25,29 @@ std::string times_text(double ratio) {
     return text;
 }
 
-std::optional<Finding> look(const Situation& run) {
-    const auto ratio = ratio_to_params(run);
-    if (!ratio || *ratio < kNearlyTwice) return {};
-    const Traffic traffic(run);
-    std::vector<const CollectiveKind*> reductions;
+struct Reductions {
+    std::vector<const CollectiveKind*> kinds;
     double ns = 0, calls = 0;
-    for (const CollectiveKind& kind : traffic.kinds)
-        if (kind.is_reduction()) {
-            reductions.push_back(&kind);
+
+    explicit Reductions(const Traffic& traffic) {
+        for (const CollectiveKind& kind : traffic.kinds) {
+            if (!kind.is_reduction()) continue;
+            kinds.push_back(&kind);
             ns += kind.ns();
             calls += kind.calls;
         }
-    if (ns <= 0) return {};
-    const double too_much = (1 - 1 / *ratio) * ns / traffic.ns();
+    }
+};
+
+std::optional<Finding> look(const Situation& run) {
+    const Traffic traffic(run);
+    const double too_much = redundant_share(run, traffic);
+    if (too_much <= 0) return {};
+    const Reductions all(traffic);
     const auto micro_steps = run.number("SELECT max(micro_steps) FROM rank").value_or(1);
     Finding found;
-    found.title = "each " + run.per() + " reduces " + times_text(*ratio) + " the model's parameters, in " +
-                  count_text(static_cast<int64_t>(calls + 0.5)) + " calls" +
+    found.title = "each " + run.per() + " reduces " + times_text(*ratio_to_params(run)) +
+                  " the model's parameters, in " + count_text(std::llround(all.calls)) + " calls" +
                   (micro_steps > 1 ? ", over " + count_text(micro_steps) + " micro-batches" : "");
     found.try_it =
         "reduce each gradient once: model.no_sync() in PyTorch while gradients accumulate, no all_reduce of "
@@ -49,7 +55,7 @@ std::optional<Finding> look(const Situation& run) {
         "backward_passes_per_step; in JAX one psum of all gradients";
     found.gain = without_transfers(run, too_much, too_much);
     found.confidence = 0.8;
-    found.evidence = traffic.evidence(reductions);
+    found.evidence = traffic.evidence(all.kinds);
     for (const Evidence& row : run.rows("allreduce_check", "SELECT rowid FROM allreduce_check"))
         found.evidence.insert(found.evidence.begin(), row);
     return found;
@@ -58,5 +64,11 @@ std::optional<Finding> look(const Situation& run) {
 const RuleRegistration kRegistration({"redundant_collectives", Scope::kManyGpus, look});
 
 }  // namespace
+
+double redundant_share(const Situation& run, const Traffic& traffic) {
+    const auto ratio = ratio_to_params(run);
+    if (!ratio || *ratio < kNearlyTwice || traffic.ns() <= 0) return 0;
+    return (1 - 1 / *ratio) * Reductions(traffic).ns / traffic.ns();
+}
 
 }  // namespace gpushim::analysis

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "../text/units.h"
-#include "traffic.h"
+#include "excess.h"
 
 namespace gpushim::analysis {
 
@@ -20,38 +20,51 @@ std::string by_parameters(const Situation& run, double bandwidth) {
            duration_text(static_cast<double>(*params) * 4e9 / bandwidth);
 }
 
+struct Slow {
+    std::vector<const CollectiveKind*> kinds;
+    double ns = 0, expected_ns = 0;
+
+    explicit Slow(const Traffic& traffic) {
+        for (const CollectiveKind& kind : traffic.kinds) {
+            if (!kind.is_reduction() || kind.bytes < kLatencyBound || !kind.is_judged) continue;
+            if (!kind.expected_ns || *kind.expected_ns >= kReached * kind.each_ns) continue;
+            kinds.push_back(&kind);
+            ns += kind.ns();
+            expected_ns += kind.calls * *kind.expected_ns;
+        }
+    }
+};
+
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
-    std::vector<const CollectiveKind*> slow;
-    double ns = 0, expected_ns = 0;
-    for (const CollectiveKind& kind : traffic.kinds) {
-        if (!kind.is_reduction() || kind.bytes < kLatencyBound || !kind.is_judged) continue;
-        if (!kind.expected_ns || *kind.expected_ns >= kReached * kind.each_ns) continue;
-        slow.push_back(&kind);
-        ns += kind.ns();
-        expected_ns += kind.calls * *kind.expected_ns;
-    }
-    if (slow.empty()) return {};
-    const double bandwidth = slow.front()->bandwidth_bytes_per_s.value_or(0);
+    const Slow slow(traffic);
+    if (slow.kinds.empty()) return {};
+    const double bandwidth = slow.kinds.front()->bandwidth_bytes_per_s.value_or(0);
     Finding found;
-    found.title = "AllReduce takes " + duration_text(ns) + " of a " + run.per() +
+    found.title = "AllReduce takes " + duration_text(slow.ns) + " of a " + run.per() +
                   ", without waiting for ranks; by its bytes and " + rate_text(bandwidth) +
-                  " it should take " + duration_text(expected_ns) +
+                  " it should take " + duration_text(slow.expected_ns) +
                   (bandwidth > 0 ? by_parameters(run, bandwidth) : "");
     found.try_it =
         "NCCL_DEBUG=INFO tells which links it uses: NCCL_P2P_LEVEL and NCCL_P2P_DISABLE within a host, "
         "NCCL_IB_HCA, NCCL_SOCKET_IFNAME and NCCL_NET_GDR_LEVEL between hosts; leave NCCL_ALGO and "
         "NCCL_PROTO unset, or try Tree for many hosts; nccl-tests beside it shows whether it is the fabric; "
         "bf16 gradients halve the bytes (DDP's bf16_compress_hook, Horovod's Compression.fp16)";
-    found.gain = without_transfers(run, std::max(0.0, ns - expected_ns / kReached) / traffic.ns(),
-                                   (ns - expected_ns) / traffic.ns());
+    const double at_best_ns = slow.expected_ns / kReached;
+    found.gain = without_transfers(run, std::max(0.0, slow.ns - at_best_ns) / traffic.ns(),
+                                   (slow.ns - slow.expected_ns) / traffic.ns());
     found.confidence = 0.7;
-    found.evidence = traffic.evidence(slow);
+    found.evidence = traffic.evidence(slow.kinds);
     return found;
 }
 
 const RuleRegistration kRegistration({"slow_allreduce", Scope::kManyGpus, look});
 
 }  // namespace
+
+double below_expected_share(const Traffic& traffic) {
+    const Slow slow(traffic);
+    return traffic.ns() > 0 ? (slow.ns - slow.expected_ns) / traffic.ns() : 0;
+}
 
 }  // namespace gpushim::analysis

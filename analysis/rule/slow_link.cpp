@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../text/units.h"
-#include "traffic.h"
+#include "excess.h"
 
 namespace gpushim::analysis {
 
@@ -57,62 +57,83 @@ std::string switched_off(const Situation& run) {
     return row.step() ? row.text(0) : "";
 }
 
-Finding told(const Situation& run, const Traffic& traffic, const Link& link, const Reached& reached,
-             double faster) {
-    Finding found;
-    const double goes = (1 - 1 / faster) * reached.ns / traffic.ns();
-    // By as much as the link decides: messages that reach less of it are held back by something else, too.
-    const double decides = std::clamp(reached.bytes_per_s / link.bytes_per_s, 0.0, 1.0);
-    found.gain = without_transfers(run, std::min(1.0, decides) * goes, goes);
-    found.evidence = {{"communicator", link.rowid}};
-    for (const Evidence& row : traffic.evidence(reached.kinds)) found.evidence.push_back(row);
-    return found;
+enum class Why { kBadlyChosen, kNotUsed };
+
+struct Slow {
+    Why why;
+    Link link;
+    Reached reached;
+    double share;  // of all transfers that goes at the better rate
+};
+
+// Of several communicators the one that could gain most.
+std::optional<Slow> slowest(const Situation& run, const Traffic& traffic) {
+    std::optional<Slow> most;
+    for (const Link& link : links_of(run)) {
+        const Reached reached = reached_by(traffic, link.comm);
+        double faster = 1;
+        Why why = Why::kBadlyChosen;
+        if (link.best_bytes_per_s > link.bytes_per_s) {
+            faster = link.best_bytes_per_s / link.bytes_per_s;
+        } else if (reached.bytes_per_s > 0 && reached.bytes_per_s < kUnused * link.bytes_per_s) {
+            faster = kReached * link.bytes_per_s / reached.bytes_per_s;
+            why = Why::kNotUsed;
+        }
+        if (reached.ns <= 0 || faster <= 1) continue;
+        const double share = (1 - 1 / faster) * reached.ns / traffic.ns();
+        if (!most || share > most->share) most = Slow{why, link, reached, share};
+    }
+    return most;
 }
 
-Finding badly_chosen(const Situation& run, const Traffic& traffic, const Link& link, const Reached& reached) {
-    Finding found = told(run, traffic, link, reached, link.best_bytes_per_s / link.bytes_per_s);
-    found.title = count_text(link.ranks) + " GPUs are joined by " + link.word + " (" +
-                  rate_text(link.bytes_per_s) + "); as many of these hosts are joined at " +
-                  rate_text(link.best_bytes_per_s);
+void tell_badly_chosen(const Slow& slow, Finding& found) {
+    found.title = count_text(slow.link.ranks) + " GPUs are joined by " + slow.link.word + " (" +
+                  rate_text(slow.link.bytes_per_s) + "); as many of these hosts are joined at " +
+                  rate_text(slow.link.best_bytes_per_s);
     found.try_it =
         "other GPUs: nvidia-smi topo -m shows which are joined by NVLink, CUDA_VISIBLE_DEVICES chooses them; "
         "ranks that talk most next to each other (tensor parallel groups within a host)";
     found.confidence = 0.8;
-    return found;
 }
 
-Finding not_used(const Situation& run, const Traffic& traffic, const Link& link, const Reached& reached) {
-    Finding found = told(run, traffic, link, reached, kReached * link.bytes_per_s / reached.bytes_per_s);
+void tell_not_used(const Situation& run, const Slow& slow, Finding& found) {
     const std::string off = switched_off(run);
-    found.title = "the GPUs are joined by " + link.word + " (" + rate_text(link.bytes_per_s) +
-                  "), and large messages reach " + rate_text(reached.bytes_per_s) +
+    found.title = "the GPUs are joined by " + slow.link.word + " (" + rate_text(slow.link.bytes_per_s) +
+                  "), and large messages reach " + rate_text(slow.reached.bytes_per_s) +
                   (off.empty() ? "" : "; " + off + " is set");
     found.try_it = std::string(off.empty() ? "" : "without " + off.substr(0, off.find('=')) + "; ") +
                    "NCCL_DEBUG=INFO says whether it goes by P2P, SHM or NET: NCCL_P2P_LEVEL=NVL or SYS, "
                    "/dev/shm large enough in a container, ACS off for P2P over PCIe";
-    found.gain.low_ns = 0;  // whether it can be used is not known
     found.confidence = off.empty() ? 0.5 : 0.8;
-    return found;
 }
 
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
-    std::optional<Finding> most;
-    for (const Link& link : links_of(run)) {
-        const Reached reached = reached_by(traffic, link.comm);
-        if (reached.ns <= 0) continue;
-        std::optional<Finding> found;
-        if (link.best_bytes_per_s > link.bytes_per_s)
-            found = badly_chosen(run, traffic, link, reached);
-        else if (reached.bytes_per_s > 0 && reached.bytes_per_s < kUnused * link.bytes_per_s)
-            found = not_used(run, traffic, link, reached);
-        if (found && (!most || found->gain.high_ns > most->gain.high_ns)) most = found;
-    }
-    return most;
+    const auto slow = slowest(run, traffic);
+    if (!slow) return {};
+    Finding found;
+    if (slow->why == Why::kBadlyChosen)
+        tell_badly_chosen(*slow, found);
+    else
+        tell_not_used(run, *slow, found);
+    // Messages that reach less than the link are held back by something else, too; and whether a link that is
+    // not used can be used is not known.
+    const double decides = slow->why == Why::kNotUsed
+                               ? 0
+                               : std::clamp(slow->reached.bytes_per_s / slow->link.bytes_per_s, 0.0, 1.0);
+    found.gain = without_transfers(run, decides * slow->share, slow->share);
+    found.evidence = traffic.evidence(slow->reached.kinds);
+    found.evidence.insert(found.evidence.begin(), {"communicator", slow->link.rowid});
+    return found;
 }
 
 const RuleRegistration kRegistration({"slow_link", Scope::kManyGpus, look});
 
 }  // namespace
+
+double slow_link_share(const Situation& run, const Traffic& traffic) {
+    const auto slow = slowest(run, traffic);
+    return slow ? slow->share : 0;
+}
 
 }  // namespace gpushim::analysis

@@ -7,33 +7,23 @@
 #include <cmath>
 
 #include "../text/units.h"
-#include "traffic.h"
+#include "excess.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
 constexpr int64_t kSmallBytes = 1 << 20;
-constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them
-constexpr double kSeveral = 2;         // calls of a step that become one
+constexpr int64_t kLatencyBound = 256 << 10;  // below, the rounds decide, not the bytes
+constexpr double kMostlyLatency = 0.5;        // of such a message's time, at least
+constexpr double kBucketBytes = 25e6;         // as PyTorch's DDP makes them
+constexpr double kSeveral = 2;                // calls of a step that become one
 
 struct Small {
     std::vector<const CollectiveKind*> kinds;
     double calls = 0, ns = 0, bytes = 0;
+    double low_ns = 0, high_ns = 0;  // what goes in buckets
 };
-
-// Only what is reduced can be put together; of all communicators, for each has its own buckets.
-Small small_of(const Traffic& traffic) {
-    Small small;
-    for (const CollectiveKind& kind : traffic.kinds) {
-        if (!kind.is_reduction() || kind.bytes >= kSmallBytes) continue;
-        small.kinds.push_back(&kind);
-        small.calls += kind.calls;
-        small.ns += kind.ns();
-        small.bytes += kind.calls * static_cast<double>(kind.bytes);
-    }
-    return small;
-}
 
 // The rate of the largest messages: what is between that and all of a call's time is latency at least.
 double slowest_ns_per_byte(const Traffic& traffic) {
@@ -47,21 +37,34 @@ double slowest_ns_per_byte(const Traffic& traffic) {
     return ns_per_byte;
 }
 
+// Only what is reduced can be put together; of all communicators, for each has its own buckets.
+Small small_of(const Traffic& traffic) {
+    Small small;
+    for (const CollectiveKind& kind : traffic.kinds) {
+        if (!kind.is_reduction() || kind.bytes >= kSmallBytes) continue;
+        small.kinds.push_back(&kind);
+        small.calls += kind.calls;
+        small.ns += kind.ns();
+        small.bytes += kind.calls * static_cast<double>(kind.bytes);
+    }
+    const double buckets = std::ceil(small.bytes / kBucketBytes);
+    if (small.calls < kSeveral * std::max(1.0, buckets)) return {};
+    const double goes = 1 - buckets / small.calls;
+    const double ns_per_byte = slowest_ns_per_byte(traffic);
+    for (const CollectiveKind* kind : small.kinds) {
+        const double data_ns = std::min(kind->data_ns().value_or(0), kind->each_ns);
+        const double by_largest_ns = std::max(data_ns, ns_per_byte * static_cast<double>(kind->bytes));
+        const double surely = kind->bytes < kLatencyBound ? kMostlyLatency * (kind->each_ns - data_ns) : 0;
+        small.low_ns += goes * kind->calls * std::max(surely, kind->each_ns - by_largest_ns);
+        small.high_ns += goes * kind->calls * (kind->each_ns - data_ns);
+    }
+    return small;
+}
+
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
     const Small small = small_of(traffic);
-    const double buckets = std::ceil(small.bytes / kBucketBytes);
-    if (small.calls < kSeveral || small.calls < kSeveral * buckets) return {};
-    const double goes = 1 - buckets / small.calls;
-    const double ns_per_byte = slowest_ns_per_byte(traffic);
-    double low_ns = 0, high_ns = 0;
-    for (const CollectiveKind* kind : small.kinds) {
-        const double by_largest_ns = ns_per_byte * static_cast<double>(kind->bytes);
-        const double data_ns = std::min(kind->data_ns().value_or(0), kind->each_ns);
-        const double a_call_ns = std::max(0.0, kind->each_ns - std::max(by_largest_ns, data_ns));
-        low_ns += goes * kind->calls * a_call_ns;
-        high_ns += goes * kind->calls * (kind->each_ns - data_ns);
-    }
+    if (small.kinds.empty()) return {};
     Finding found;
     found.title = count_text(std::llround(small.calls)) + " calls of " +
                   bytes_text(small.bytes / small.calls) + " each reduce " + bytes_text(small.bytes) + " a " +
@@ -71,7 +74,7 @@ std::optional<Finding> look(const Situation& run) {
         "torch._foreach or one flat tensor for scalars and metrics, less often; Horovod "
         "HOROVOD_FUSION_THRESHOLD; in TensorFlow experimental_hints(bytes_per_pack); ncclGroupStart around "
         "calls of your own";
-    found.gain = without_transfers(run, low_ns / traffic.ns(), high_ns / traffic.ns());
+    found.gain = without_transfers(run, small.low_ns / traffic.ns(), small.high_ns / traffic.ns());
     found.confidence = 0.7;
     found.evidence = traffic.evidence(small.kinds);
     return found;
@@ -80,5 +83,9 @@ std::optional<Finding> look(const Situation& run) {
 const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, look});
 
 }  // namespace
+
+double latency_share(const Traffic& traffic) {
+    return traffic.ns() > 0 ? small_of(traffic).high_ns / traffic.ns() : 0;
+}
 
 }  // namespace gpushim::analysis

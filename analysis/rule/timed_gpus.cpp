@@ -22,10 +22,4 @@ TimedGpu timed_gpu(const Situation& run, int64_t gpu_id) {
     return {gpu_id, 0, 0, 0, 0};
 }
 
-double idle_ns(const GpuInStep& gpu) {
-    double sum_ns = 0;
-    for (const IdlePart& part : gpu.idle) sum_ns += static_cast<double>(part.ns);
-    return sum_ns;
-}
-
 }  // namespace gpushim::analysis

@@ -14,6 +14,6 @@ struct TimedGpu {
 std::vector<TimedGpu> timed_gpus(const Situation& run);    // by gpu_id
 TimedGpu timed_gpu(const Situation& run, int64_t gpu_id);  // nothing was timed: zeros
 
-double idle_ns(const GpuInStep& gpu);
+inline double idle_ns(const GpuInStep& gpu) { return static_cast<double>(gpu.window_ns - gpu.busy_ns); }
 
 }  // namespace gpushim::analysis

@@ -123,13 +123,14 @@ Gain less_exposed(const Situation& run, double low_share, double high_share) {
     });
 }
 
-Gain transfers_hidden(const Situation& run, double low_compute_share, double left_share) {
+Gain transfers_hidden(const Situation& run, double share, double low_compute_share, double left_share) {
     const Shares shares = shares_of(run);
     return run.what_if().shorter([&](const GpuInStep& gpu) {
-        const Share share = share_of(shares, gpu);
-        const double high_ns = std::min(share.exposed_ns, share.lonely_compute_ns);
-        const double at_end_ns = std::max(0.0, share.exposed_ns - left_share * share.transfer_ns);
-        return Gain{std::min({high_ns, at_end_ns, low_compute_share * share.lonely_compute_ns}), high_ns};
+        const Share of = share_of(shares, gpu);
+        const double exposed_ns = share * of.exposed_ns, compute_ns = of.lonely_compute_ns;
+        const double left_ns = left_share * share * of.transfer_ns;
+        return Gain{std::min(std::max(0.0, exposed_ns - left_ns), low_compute_share * compute_ns),
+                    std::min(exposed_ns, compute_ns)};
     });
 }
 

@@ -48,8 +48,8 @@ Exposed exposed_communication(const Situation& run);
 Gain without_transfers(const Situation& run, double low_share, double high_share);
 // So much less of what was exposed.
 Gain less_exposed(const Situation& run, double low_share, double high_share);
-// Transfers behind compute beside which none runs yet. Low: behind such a share of it only, and so large a
-// share of all transfers stays exposed.
-Gain transfers_hidden(const Situation& run, double low_compute_share, double left_share);
+// Transfers, so large a share of them, behind compute beside which none runs yet. Low: behind such a share of
+// it only, and so large a share of the transfers stays exposed.
+Gain transfers_hidden(const Situation& run, double share, double low_compute_share, double left_share);
 
 }  // namespace gpushim::analysis

@@ -1,0 +1,234 @@
+// Rules about collectives: what ranks send each other, and how much of it the GPUs wait for.
+#include <catch2/catch.hpp>
+
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kStepNs = 20 * kMs;
+constexpr double kGiven = 200e9;  // bytes per second
+
+struct Calls {
+    int64_t bytes, in_a_step, each_ns;
+    std::optional<int64_t> expected_ns = {};
+    const char* op = "allreduce";
+    std::optional<double> bandwidth = kGiven;
+    const char* efficiency_by = "bandwidth";
+};
+
+void add_calls(RunRows& run, const Calls& calls) {
+    const int64_t count = calls.in_a_step * RunRows::kSteps;
+    run.add("collective_stat", {{"comm", "c0"},
+                                {"op", calls.op},
+                                {"dtype", "float32"},
+                                {"bytes", calls.bytes},
+                                {"ranks", int64_t{2}},
+                                {"count", count},
+                                {"in_steps", count},
+                                {"timed", count},
+                                {"complete", count},
+                                {"whole_bytes", calls.bytes},
+                                {"transfer_sum_ns", count * calls.each_ns},
+                                {"expected_ns", maybe(calls.expected_ns)},
+                                {"bandwidth_bytes_per_s", maybe(calls.bandwidth)},
+                                {"efficiency_by", calls.efficiency_by}});
+}
+
+// Two ranks, a step of 20 ms of which the last part is a transfer and nothing else; `hidden_ns` of the
+// transfers is beside compute.
+RunRows two_ranks(int64_t exposed_ns, int64_t hidden_ns = 0, int64_t other_ns = 0) {
+    RunRows run;
+    for (const int64_t rank : {0, 1})
+        run.rank(rank).steps(rank, {.ran = {{kTransfer, exposed_ns},
+                                            {kCompute | kTransfer, hidden_ns},
+                                            {kH2d, other_ns},
+                                            {kCompute, kStepNs - exposed_ns - hidden_ns - other_ns}}});
+    return run;
+}
+
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+
+bool has_evidence(const Finding& finding, const std::string& table) {
+    for (const Evidence& row : finding.evidence)
+        if (row.table == table) return true;
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is said of a healthy job of two ranks", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(200 * kUs, 2 * kMs);
+    add_calls(run, {25'000'000, 4, 130 * kUs, 125 * kUs});
+    add_calls(run, {4, 1, 20 * kUs});
+    run.add("allreduce_check", {{"params", 25'000'000}, {"params_implied", 25e6}, {"ratio_to_params", 1.0}});
+    run.add("communicator", {{"comm", "c0"},
+                             {"ranks", int64_t{2}},
+                             {"link", "nvlink"},
+                             {"slow_link", int64_t{0}},
+                             {"link_bytes_per_s", 300e9},
+                             {"best_bytes_per_s", 300e9}});
+    run.add("skew", {{"comm", "c0"}, {"steps", int64_t{20}}, {"lost_gpu_ns", 100 * kUs}});
+    CHECK(run.said() == "");
+}
+
+//  a step      compute 16 | transfer 4, all exposed; half of it should not be
+TEST_CASE("twice the parameters are reduced", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(4 * kMs);
+    add_calls(run, {200'000'000, 2, 2 * kMs, 2 * kMs});
+    run.add("allreduce_check", {{"params_implied", 100e6}});
+    CHECK(!run.look("redundant_collectives"));  // nobody said how many parameters there are
+    const auto found = run.look("redundant_collectives", {.params = 50'000'000});
+    REQUIRE(found);
+    CHECK(found->title == "each step reduces 2.0 times the model's parameters, in 2 calls");
+    CHECK(found->gain.low_ns == Approx(2e6));
+    CHECK(found->gain.high_ns == Approx(2e6));
+    CHECK(has_evidence(*found, "allreduce_check"));
+    CHECK(has_evidence(*found, "collective_stat"));
+    // Parameters that are gathered again for the backward pass are 1.5 times.
+    CHECK(!run.look("redundant_collectives", {.params = 66'000'000}));
+}
+
+TEST_CASE("redundant collectives are worth it by what is too much", "[rule][rule_collectives]") {
+    CHECK(is_ramped("redundant_collectives", [](double share) {
+        RunRows run = two_ranks(of_step(2 * share));
+        add_calls(run, {200'000'000, 1, of_step(2 * share)});
+        run.add("allreduce_check", {{"params", 50'000'000}, {"ratio_to_params", 2.0}});
+        return run;
+    }));
+}
+
+//  50 calls of 80 kB: 10.4 us each, of which 0.4 us are data at 200 GB/s. One call of 4 MB: 10 + 20 us
+TEST_CASE("a call for each layer costs a latency for each layer", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(520 * kUs);
+    add_calls(run, {80'000, 50, 10'400});
+    const auto found = run.look("small_collectives");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "50 calls of 80.0 kB each reduce 4.00 MB a step and take 520 us: what they cost is mostly latency");
+    CHECK(found->gain.high_ns == Approx(490e3));  // 49 of 50 latencies
+    CHECK(found->gain.low_ns == Approx(245e3));
+    CHECK(has_evidence(*found, "collective_stat"));
+}
+
+TEST_CASE("few calls, large calls and calls that reduce nothing are not put together",
+          "[rule][rule_collectives]") {
+    RunRows run = two_ranks(2 * kMs);
+    add_calls(run, {80'000, 1, 1 * kMs});
+    add_calls(run, {2'000'000, 50, 20 * kUs});
+    CHECK(!run.look("small_collectives"));
+    add_calls(run, {80'000, 50, 20 * kUs, {}, "broadcast"});
+    CHECK(!run.look("small_collectives"));
+}
+
+TEST_CASE("small collectives are worth it by their latency", "[rule][rule_collectives]") {
+    CHECK(is_ramped("small_collectives", [](double share) {
+        RunRows run = two_ranks(of_step(share));
+        add_calls(run, {4096, 100, of_step(share) / 100});
+        return run;
+    }));
+}
+
+//  46.76 MB at 200 GB/s: 0.234 ms, measured 0.935; 11,689,512 parameters x 4 are the same bytes
+TEST_CASE("AllReduce takes longer than its bytes and the bandwidth say", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(935 * kUs);
+    add_calls(run, {46'758'048, 1, 935 * kUs, 935 * kUs, "allreduce", 50e9});
+    CHECK(!run.look("slow_allreduce"));  // as expected by what was measured
+    const auto found = run.look("slow_allreduce", {.params = 11'689'512, .bandwidth_bytes_per_s = kGiven});
+    REQUIRE(found);
+    CHECK(found->title ==
+          "AllReduce takes 935 us of a step, without waiting for ranks; by its bytes and "
+          "200 GB/s it should take 234 us; 11,689,512 parameters x 4 bytes at 200 GB/s are "
+          "234 us");
+    CHECK(found->gain.high_ns == Approx(935e3 * 3 / 4));
+    CHECK(found->gain.low_ns == Approx(935e3 * (1 - 0.25 / 0.8)));
+    CHECK(has_evidence(*found, "collective_stat"));
+}
+
+TEST_CASE("what is nearly as quick as expected, small, or too uneven to judge is not called slow",
+          "[rule][rule_collectives]") {
+    RunRows run = two_ranks(4 * kMs);
+    add_calls(run, {100'000'000, 1, 1 * kMs, 810 * kUs});
+    add_calls(run, {100'000, 10, 100 * kUs, 10 * kUs});
+    add_calls(run, {50'000'000, 1, 2 * kMs, 250 * kUs, "allreduce", kGiven, "spread"});
+    CHECK(!run.look("slow_allreduce"));
+}
+
+TEST_CASE("a slow AllReduce is worth it by what is above what is expected", "[rule][rule_collectives]") {
+    CHECK(is_ramped("slow_allreduce", [](double share) {
+        RunRows run = two_ranks(of_step(2 * share));
+        add_calls(run, {100'000'000, 1, of_step(2 * share), of_step(share)});
+        return run;
+    }));
+}
+
+//  a step      compute 15 | transfer 4 | waits 1       one bucket of 25 MB of four stays: 3 to 4
+TEST_CASE("transfers that nothing hides, apart from what is waited for ranks", "[rule][rule_collectives]") {
+    RunRows run;
+    for (const int64_t rank : {0, 1})
+        run.rank(rank).steps(
+            rank, {.ran = {{kCompute, 15 * kMs}, {kTransfer, 4 * kMs}, {kWaiting, rank == 0 ? kMs : 0}},
+                   .idle = {{"launch_latency", rank == 0 ? 0 : kMs}}});
+    add_calls(run, {100'000'000, 1, 4 * kMs, 4 * kMs});
+    const auto found = run.look("exposed_communication");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "the GPU does nothing but communicate for 5.00 ms of a step: transfers 4.00 ms, "
+          "waiting for other ranks 1.00 ms");
+    CHECK(found->gain.high_ns == Approx(4e6));
+    CHECK(found->gain.low_ns == Approx(3e6));
+    CHECK(has_evidence(*found, "collective_stat"));
+}
+
+TEST_CASE("what is behind compute already, or has none to be behind, is not to be hidden",
+          "[rule][rule_collectives]") {
+    RunRows hidden = two_ranks(100 * kUs, 4 * kMs);
+    add_calls(hidden, {100'000'000, 1, 4100 * kUs, 4 * kMs});
+    CHECK(!hidden.says("exposed_communication"));
+    RunRows only_copies = two_ranks(4 * kMs, 0, 16 * kMs);
+    add_calls(only_copies, {100'000'000, 1, 4 * kMs, 4 * kMs});
+    CHECK(only_copies.look("exposed_communication")->gain.high_ns == 0);
+}
+
+TEST_CASE("overlap is worth it by what is exposed", "[rule][rule_collectives]") {
+    CHECK(is_ramped("exposed_communication", [](double share) {
+        RunRows run = two_ranks(of_step(share));
+        add_calls(run, {100'000'000, 1, of_step(share), of_step(share)});
+        return run;
+    }));
+}
+
+TEST_CASE("what a transfer takes beyond its need is no gain of overlap", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(4 * kMs);
+    add_calls(run, {100'000'000, 1, 4 * kMs, 1 * kMs});
+    CHECK(run.look("slow_allreduce")->gain.high_ns == Approx(3e6));
+    CHECK(run.look("exposed_communication")->gain.high_ns == Approx(1e6));
+}
+
+//  a step      compute 10 | transfer 10: 19 times the samples, and 10 of 200 are exposed
+TEST_CASE("communication is too large for the step", "[rule][rule_collectives]") {
+    RunRows run = two_ranks(10 * kMs);
+    add_calls(run, {2'000'000'000, 1, 10 * kMs, 10 * kMs});
+    const auto found = run.look("large_communication");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "communication takes 10.0 ms of a step of 20.0 ms, compute 10.0 ms; with 19 times "
+          "the samples for each reduction what is exposed of it would be below 5 %");
+    CHECK(found->gain.high_ns == Approx(10e6 * (1 - 1.0 / 19)));
+    CHECK(found->gain.low_ns == Approx(10e6 * (1 - 1.0 / 3)));  // memory holds three times as much
+    // Less than half of compute: overlap will do.
+    RunRows small = two_ranks(6 * kMs);
+    add_calls(small, {2'000'000'000, 1, 6 * kMs, 6 * kMs});
+    CHECK(!small.look("large_communication"));
+}
+
+// Exposed by E of R + E, up to m = 19 E / R times the samples save E (1 - 1/m) = E - R/19.
+TEST_CASE("a larger batch is worth it by what is above 5 % exposed", "[rule][rule_collectives]") {
+    CHECK(is_ramped("large_communication", [](double share) {
+        const int64_t exposed_ns = of_step((share + 1.0 / 19) / (20.0 / 19));
+        RunRows run = two_ranks(exposed_ns, 12 * kMs);
+        add_calls(run, {2'000'000'000, 1, exposed_ns + 12 * kMs, exposed_ns + 12 * kMs});
+        return run;
+    }));
+}

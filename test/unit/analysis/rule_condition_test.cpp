@@ -1,0 +1,214 @@
+// Rules about what GPUs and links are like, what is too little for a GPU, and about ourselves.
+#include <catch2/catch.hpp>
+
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kStepNs = 20 * kMs;
+
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+
+RunRows one_gpu(const StepOf& like = {.ran = {{kCompute, kStepNs}}}) {
+    RunRows run;
+    run.rank(0).steps(0, like);
+    return run;
+}
+
+// 100 samples, 10 of them idle; of the rest this share at 1000 MHz in place of 2000.
+RunRows throttled(double share, const char* reason, std::optional<double> free_mhz = 2000) {
+    RunRows run = one_gpu();
+    const auto held = static_cast<int64_t>(share * 90);
+    run.add("nvml_stat", {{"gpu_id", int64_t{0}},
+                          {"samples", int64_t{100}},
+                          {"idle_samples", int64_t{10}},
+                          {"throttled_samples", held},
+                          {"free_sm_mhz", maybe(free_mhz)},
+                          {"throttled_sm_mhz", 1000.0}});
+    if (held > 0)
+        run.add("throttle",
+                {{"gpu_id", int64_t{0}}, {"reason", reason}, {"samples", held}, {"sm_mhz", 1000.0}});
+    return run;
+}
+
+RunRows linked(int64_t exposed_ns, double link, double best, double reached) {
+    RunRows run;
+    for (const int64_t rank : {0, 1})
+        run.rank(rank).steps(rank, {.ran = {{kTransfer, exposed_ns}, {kCompute, kStepNs - exposed_ns}}});
+    run.add("communicator", {{"comm", "c0"},
+                             {"ranks", int64_t{2}},
+                             {"link", "pcie_host"},
+                             {"link_bytes_per_s", link},
+                             {"best_bytes_per_s", best}});
+    if (exposed_ns == 0) return run;
+    const auto bytes = static_cast<int64_t>(reached * static_cast<double>(exposed_ns) / 1e9);
+    run.add("collective_stat", {{"comm", "c0"},
+                                {"op", "allreduce"},
+                                {"dtype", "float32"},
+                                {"bytes", bytes},
+                                {"whole_bytes", bytes},
+                                {"ranks", int64_t{2}},
+                                {"count", RunRows::kSteps},
+                                {"timed", RunRows::kSteps},
+                                {"transfer_sum_ns", exposed_ns * RunRows::kSteps},
+                                {"efficiency_by", "bandwidth"}});
+    return run;
+}
+
+// Ten kernels of 2 us in 200 us.
+StepOf tiny_step() {
+    return {.ran = {{kCompute, 20 * kUs}, {kH2d, 40 * kUs}},
+            .idle = {{"launch_bound", 60 * kUs},
+                     {"launch_latency", 20 * kUs},
+                     {"copy_staging", 40 * kUs},
+                     {"host_cpu", 20 * kUs}}};
+}
+
+void add_launches(RunRows& run, int64_t small) {
+    run.add("launch_stat", {{"gpu_id", int64_t{0}},
+                            {"stream_id", int64_t{7}},
+                            {"count", int64_t{200}},
+                            {"timed", int64_t{200}},
+                            {"small", small}});
+}
+
+}  // namespace
+
+TEST_CASE("a clock that heat holds back", "[rule][rule_condition]") {
+    RunRows run = throttled(0.5, "thermal");
+    const auto found = run.look("throttling");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "the clock of GPU 0 of rank 0 is held back by heat, 50 % of the time at 1000 MHz in place "
+          "of 2000");
+    CHECK(found->try_it.find("cooling") == 0);
+    CHECK(found->gain.high_ns == Approx(5e6));  // 20 ms x 0.5 x 0.5
+    CHECK(found->gain.low_ns == 0);             // no kernel is known to follow the clock
+    CHECK(found->evidence.size() == 2);
+    run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "gemm"}, {"sum_ns", int64_t{300}}, {"eligible", 1}});
+    run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "add"}, {"sum_ns", int64_t{100}}, {"eligible", 0}});
+    CHECK(run.look("throttling")->gain.low_ns == Approx(5e6 * 0.75));
+}
+
+TEST_CASE("a moment, a clock that is hardly lower, and few samples are no throttling",
+          "[rule][rule_condition]") {
+    CHECK(!throttled(0, "thermal").look("throttling"));
+    CHECK(!throttled(0.04, "thermal").look("throttling"));
+    CHECK(!throttled(1, "power_cap", 1040).look("throttling"));
+    RunRows few = throttled(1, "thermal");
+    few.change("UPDATE nvml_stat SET samples = 14");
+    CHECK(!few.look("throttling"));
+}
+
+TEST_CASE("what a free clock would be was never seen: a note of a fault, nothing of a power limit",
+          "[rule][rule_condition]") {
+    const auto fault = throttled(1, "hardware_thermal", {}).look("throttling");
+    REQUIRE(fault);
+    CHECK(fault->kind == Kind::kNote);
+    CHECK(fault->title.find("what it would reach was never seen") != std::string::npos);
+    CHECK(!throttled(1, "power_cap", {}).look("throttling"));
+}
+
+TEST_CASE("throttling is worth it by how much longer kernels take", "[rule][rule_condition]") {
+    CHECK(is_ramped("throttling", [](double share) { return throttled(2 * share, "thermal"); }));
+}
+
+//  16 GB/s where as many GPUs are joined at 64: a transfer of 4 ms would take 1
+TEST_CASE("GPUs that are joined badly though others are joined better", "[rule][rule_condition]") {
+    const auto found = linked(4 * kMs, 16e9, 64e9, 12e9).look("slow_link");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "2 GPUs are joined by pcie_host (16.0 GB/s); as many of these hosts are joined at 64.0 GB/s");
+    CHECK(found->gain.high_ns == Approx(3e6));
+    CHECK(found->gain.low_ns == Approx(3e6 * 0.75));  // it reaches 12 of 16
+    CHECK(found->evidence.size() == 2);
+    CHECK(!linked(4 * kMs, 16e9, 16e9, 12e9).look("slow_link"));
+}
+
+TEST_CASE("a good link that is not used, and the variable that may be why", "[rule][rule_condition]") {
+    RunRows run = linked(4 * kMs, 300e9, 300e9, 20e9);
+    auto found = run.look("slow_link");
+    REQUIRE(found);
+    CHECK(found->title == "the GPUs are joined by pcie_host (300 GB/s), and large messages reach 20.0 GB/s");
+    CHECK(found->gain.low_ns == 0);
+    CHECK(found->gain.high_ns == Approx(4e6 * (1 - 20.0 / 240)));
+    run.add("environment", {{"rank_id", int64_t{0}}, {"name", "NCCL_P2P_DISABLE"}, {"value", "1"}});
+    found = run.look("slow_link");
+    CHECK(found->title.find("NCCL_P2P_DISABLE=1 is set") != std::string::npos);
+    CHECK(found->try_it.find("without NCCL_P2P_DISABLE; ") == 0);
+    CHECK(!linked(4 * kMs, 40e9, 40e9, 20e9).look("slow_link"));
+}
+
+TEST_CASE("a slow link is worth it by what a better one saves", "[rule][rule_condition]") {
+    CHECK(is_ramped("slow_link", [](double share) { return linked(of_step(2 * share), 16e9, 32e9, 16e9); }));
+}
+
+TEST_CASE("work that is too little for a GPU", "[rule][rule_condition]") {
+    RunRows run = one_gpu(tiny_step());
+    add_launches(run, 200);
+    const auto found = run.look("not_worth_gpu");
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    CHECK(found->title ==
+          "the GPU computes 20.0 us of a step, and launching (80.0 us) and copying (80.0 us) for it "
+          "takes longer; 100 % of its kernels are shorter than two launches");
+    CHECK(found->evidence.size() >= 2);
+}
+
+TEST_CASE("large kernels, and much work of small ones, are worth a GPU", "[rule][rule_condition]") {
+    RunRows large = one_gpu(tiny_step());
+    add_launches(large, 100);
+    CHECK(!large.look("not_worth_gpu"));
+    RunRows busy = one_gpu({.ran = {{kCompute, 90 * kUs}}, .idle = {{"launch_bound", 80 * kUs}}});
+    add_launches(busy, 200);
+    CHECK(!busy.look("not_worth_gpu"));
+    RunRows idle = one_gpu(
+        {.ran = {{kCompute, 20 * kUs}}, .idle = {{"launch_bound", 40 * kUs}, {"input_wait", 100 * kUs}}});
+    add_launches(idle, 200);
+    CHECK(!idle.look("not_worth_gpu"));
+}
+
+TEST_CASE("what of a run is known too little to trust the advice", "[rule][rule_condition]") {
+    CHECK(!one_gpu().look("low_coverage"));
+    const auto with = [](const std::string& sql) { return one_gpu().change(sql).look("low_coverage"); };
+
+    auto found = with("UPDATE gpu SET coverage = 0.89");
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    CHECK(found->title == "89 % of the operations in timed windows have device times");
+    CHECK(found->evidence.size() == 1);
+    CHECK(!with("UPDATE gpu SET coverage = 0.91"));
+
+    found = with("UPDATE gpu SET timed_share = 0.0009");
+    REQUIRE(found);
+    CHECK(found->title == "0.09 % of the run was timed");
+    CHECK(!with("UPDATE gpu SET timed_share = 0.0011"));
+
+    found = with("DELETE FROM gpu_step WHERE step >= 4");
+    REQUIRE(found);
+    CHECK(found->title == "4 of 20 steps were timed from begin to end");
+    CHECK(!with("DELETE FROM gpu_step WHERE step >= 5"));
+
+    found = with("INSERT INTO \"drop\" VALUES (0, 'ring_full', 12)");
+    REQUIRE(found);
+    CHECK(found->title == "12 events were dropped (ring_full)");
+    CHECK(!with("INSERT INTO \"drop\" VALUES (0, 'ring_full', 0)"));
+
+    found = with("UPDATE rank SET own_cost_share = 0.016");
+    REQUIRE(found);
+    CHECK(found->title == "tracing took 2 % of the busiest thread, more than its budget of 1 %");
+    CHECK(!with("UPDATE rank SET own_cost_share = 0.015"));
+
+    found = with("UPDATE gpu SET coverage = 0.5; UPDATE rank SET own_cost_share = 0.05");
+    REQUIRE(found);
+    CHECK(found->title.find("; tracing took") != std::string::npos);
+    CHECK(found->evidence.size() == 2);
+}
+
+TEST_CASE("where device times were not asked for, nothing is wrong with them", "[rule][rule_condition]") {
+    RunRows run = one_gpu();
+    run.change("UPDATE gpu SET level = 'host', coverage = 0, timed_share = 0");
+    CHECK(!run.look("low_coverage"));
+}

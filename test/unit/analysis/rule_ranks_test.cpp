@@ -1,0 +1,205 @@
+// Rules about ranks and GPUs beside each other: who makes the others wait, and who works when.
+#include <catch2/catch.hpp>
+
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kStepNs = 20 * kMs;
+
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+
+// Rank 1 works all of the step, rank 0 waits for it.
+RunRows late_rank(int64_t late_ns, const char* cause = "compute") {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.steps(0, {.ran = {{kCompute, kStepNs - late_ns}, {kWaiting, late_ns}}});
+    run.steps(1, {.ran = {{kCompute, kStepNs}}});
+    run.add("skew", {{"comm", "c0"},
+                     {"steps", RunRows::kSteps},
+                     {"lost_gpu_ns", late_ns * RunRows::kSteps},
+                     {"mirror_disagreement", 0.01},
+                     {"straggler_rank", int64_t{1}},
+                     {"time_saved_per_step_ns", late_ns},
+                     {"cause", cause},
+                     {"cause_share", 0.95}});
+    for (const int64_t rank : {0, 1})
+        run.add("skew_rank", {{"comm", "c0"}, {"comm_rank", rank}, {"rank_id", rank}});
+    return run;
+}
+
+// One process whose GPU 0 computes so much longer; GPU 1 waits for it.
+RunRows loaded_first(int64_t more_ns, int64_t processes = 1) {
+    RunRows run;
+    run.process(0).gpu(0, 0);
+    if (processes > 1) run.process(1);
+    run.gpu(1, processes - 1);
+    const int64_t alike_ns = kStepNs - more_ns;
+    run.steps(0, {.ran = {{kCompute, kStepNs}}});
+    run.steps(1, {.ran = {{kCompute, alike_ns}, {kWaiting, processes > 1 ? more_ns : 0}},
+                  .idle = {{"wait_other_gpu", processes > 1 ? 0 : more_ns}}});
+    run.add("first_gpu", {{"gpu_id", int64_t{0}},
+                          {"excess", static_cast<double>(more_ns) / static_cast<double>(alike_ns)},
+                          {"only_kernels", int64_t{1}},
+                          {"names", "softmax_loss"},
+                          {"p2p_bytes", int64_t{60'000'000}}});
+    return run;
+}
+
+// Two GPUs of which one works at a time, for so much of the step, and both together the rest.
+RunRows one_by_one(int64_t alone_ns, double index) {
+    RunRows run;
+    run.process(0).gpu(0, 0).gpu(1, 0);
+    for (const int64_t gpu : {0, 1})
+        run.steps(gpu, {.ran = {{kCompute, kStepNs - alone_ns}}, .idle = {{"wait_other_gpu", alone_ns}}});
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.add("across", {{"step", step}, {"gpus", int64_t{2}}, {"sequential_index", index}});
+    return run;
+}
+
+// GPU 1 has nothing to do until its first launch.
+RunRows staggered(int64_t late_ns, int64_t launching_ns) {
+    RunRows run;
+    run.process(0).gpu(0, 0).gpu(1, 0);
+    run.steps(0, {.ran = {{kCompute, kStepNs - late_ns}}, .idle = {{"sync", late_ns}}});
+    run.steps(1, {.ran = {{kCompute, kStepNs - late_ns}},
+                  .idle = {{"launching_other_gpu", launching_ns}, {"host_cpu", late_ns - launching_ns}}});
+    run.change("UPDATE gpu_step SET first_launch_ns = " + std::to_string(late_ns) + " WHERE gpu_id = 1");
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.add("across",
+                {{"step", step}, {"gpus", int64_t{2}}, {"stagger_ns", late_ns}, {"first_order", "0,1"}});
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("the straggler is named with its cause, and what helps depends on that", "[rule][rule_ranks]") {
+    const auto found = late_rank(4 * kMs).look("straggler");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "rank 1 makes the others wait: its kernels take longer; as quick as the next it would "
+          "save 4.00 ms of a step");
+    CHECK(found->try_it.find("batches of equal length") != std::string::npos);
+    CHECK(found->gain.low_ns == Approx(4e6));
+    CHECK(found->gain.high_ns == Approx(4e6));
+    CHECK(found->confidence == Approx(0.9));
+    CHECK(found->evidence.size() == 2);
+    CHECK(late_rank(4 * kMs, "input").look("straggler")->try_it.find("DistributedSampler") !=
+          std::string::npos);
+    CHECK(late_rank(4 * kMs, "clocks").look("straggler")->try_it.find("nvidia-smi") != std::string::npos);
+    const auto unknown = late_rank(4 * kMs, "unattributed").look("straggler");
+    CHECK(unknown->title.find("by no single cause") != std::string::npos);
+    CHECK(unknown->confidence == Approx(0.5));
+}
+
+TEST_CASE("waits that no rank is to blame for name no straggler", "[rule][rule_ranks]") {
+    RunRows run = late_rank(4 * kMs);
+    run.change("UPDATE skew SET straggler_rank = NULL, time_saved_per_step_ns = NULL");
+    CHECK(!run.look("straggler"));
+    // For a while it was one: 10 steps of 20, 4 ms each.
+    run.add("straggler_window", {{"comm", "c0"},
+                                 {"first_step", int64_t{5}},
+                                 {"last_step", int64_t{14}},
+                                 {"comm_rank", int64_t{1}},
+                                 {"saved_ns", 40 * kMs}});
+    const auto found = run.look("straggler");
+    REQUIRE(found);
+    CHECK(found->title.find("rank 1 makes the others wait, most in steps 5 to 14") == 0);
+    CHECK(found->gain.low_ns == 0);
+    CHECK(found->gain.high_ns == Approx(2e6));
+}
+
+TEST_CASE("a straggler is worth it by what it costs", "[rule][rule_ranks]") {
+    CHECK(is_ramped("straggler", [](double share) { return late_rank(of_step(share)); }));
+}
+
+//  GPU 0   ████████████████████ 20, 4 of it alone
+//  GPU 1   ████████████████····
+TEST_CASE("the first GPU does more than the others", "[rule][rule_ranks]") {
+    const auto found = loaded_first(4 * kMs).look("first_gpu");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "the first GPU computes 25 % longer than the others, 4.00 ms of a step: 1 kernel that "
+          "no other GPU runs and 60.0 MB copied between it and other GPUs");
+    CHECK(found->try_it.find("DistributedDataParallel") != std::string::npos);
+    CHECK(found->gain.high_ns == Approx(4e6));
+    CHECK(found->gain.low_ns == Approx(2e6));  // spread over two, half of it stays
+    CHECK(found->evidence.size() == 1);
+    CHECK(loaded_first(4 * kMs, 2).look("first_gpu")->try_it.find("evaluation split over ranks") !=
+          std::string::npos);
+}
+
+TEST_CASE("GPUs alike have no first one", "[rule][rule_ranks]") {
+    RunRows run = loaded_first(4 * kMs);
+    run.change("DELETE FROM first_gpu");
+    CHECK(!run.look("first_gpu"));
+}
+
+TEST_CASE("a first GPU is worth it by what it does more", "[rule][rule_ranks]") {
+    CHECK(is_ramped("first_gpu", [](double share) { return loaded_first(of_step(share)); }));
+}
+
+//  GPU 0   ██████████··········       10 each, one after the other: 10 if both at once,
+//  GPU 1   ··········██████████       15 in a pipeline of two micro-batches
+TEST_CASE("GPUs that work one after another", "[rule][rule_ranks]") {
+    const auto found = one_by_one(10 * kMs, 1).look("sequential_gpus");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "2 GPUs work one after another: 100 % of what could run at the same time does not; "
+          "together they need 20.0 ms of a step, the busiest alone 10.0 ms");
+    CHECK(found->gain.high_ns == Approx(10e6));
+    CHECK(found->gain.low_ns == Approx(5e6));
+    CHECK(found->evidence.size() == 3);
+}
+
+TEST_CASE("GPUs that work together for the most part are not one after another", "[rule][rule_ranks]") {
+    CHECK(!one_by_one(4 * kMs, 0.79).look("sequential_gpus"));
+    CHECK(!one_by_one(4 * kMs, 0.05).look("sequential_gpus"));
+    RunRows one;  // GPU
+    one.rank(0).steps(0, {.ran = {{kCompute, 10 * kMs}}, .idle = {{"sync", 10 * kMs}}});
+    CHECK(!one.look("sequential_gpus"));
+}
+
+// One after another for all that they do: what is gained is what the second one does.
+TEST_CASE("one after another is worth it by what the others do meanwhile", "[rule][rule_ranks]") {
+    CHECK(is_ramped("sequential_gpus", [](double share) {
+        RunRows run;
+        run.process(0).gpu(0, 0).gpu(1, 0);
+        const int64_t second_ns = of_step(share);
+        run.steps(0, {.ran = {{kCompute, kStepNs - second_ns}}, .idle = {{"wait_other_gpu", second_ns}}});
+        run.steps(1, {.ran = {{kCompute, second_ns}}, .idle = {{"wait_other_gpu", kStepNs - second_ns}}});
+        for (int64_t step = 0; step < RunRows::kSteps; ++step)
+            run.add("across", {{"step", step}, {"gpus", int64_t{2}}, {"sequential_index", 1.0}});
+        return run;
+    }));
+}
+
+//  GPU 0   ████████████████····
+//  GPU 1   ····████████████████       3 of the 4 while the thread launches for GPU 0
+TEST_CASE("one thread launches for one GPU after the other", "[rule][rule_ranks]") {
+    const auto found = staggered(4 * kMs, 3 * kMs).look("staggered_launches");
+    REQUIRE(found);
+    CHECK(found->title ==
+          "one process launches for its GPUs one after another: the last starts 4.00 ms into a "
+          "step after the first");
+    CHECK(found->try_it.find("TF_GPU_THREAD_MODE=gpu_private") != std::string::npos);
+    CHECK(found->gain.high_ns == Approx(4e6));
+    CHECK(found->gain.low_ns == Approx(3e6));
+    CHECK(found->evidence.size() >= 3);
+}
+
+TEST_CASE("ranks that start late are no GPUs of one process that do", "[rule][rule_ranks]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    for (const int64_t rank : {0, 1})
+        run.steps(rank, {.ran = {{kCompute, 16 * kMs}}, .idle = {{"sync", 4 * kMs}}});
+    run.change("UPDATE gpu_step SET first_launch_ns = 4000000 WHERE gpu_id = 1");
+    CHECK(!run.look("staggered_launches"));
+}
+
+TEST_CASE("staggered launches are worth it by what the last one starts late", "[rule][rule_ranks]") {
+    CHECK(is_ramped("staggered_launches",
+                    [](double share) { return staggered(of_step(share), of_step(share) / 2); }));
+}
