@@ -74,6 +74,12 @@ void TimedSpan::close() {
         if (state.behind) wanted_until_ns_ = std::max(wanted_until_ns_, state.end_low_ns);
 }
 
+bool TimedSpan::has_device_times(int64_t device_id) const {
+    for (size_t i = 0; i < lanes_.size(); ++i)
+        if (lanes_[i].device_id == device_id && states_[i].end_low_ns > host_.start_ns) return true;
+    return false;
+}
+
 Interval TimedSpan::known_span(int64_t device_id) const {
     Interval span = host_;
     const auto found = devices_.find(device_id);
@@ -86,8 +92,10 @@ Interval TimedSpan::known_span(int64_t device_id) const {
                 span.end_ns = std::max(span.end_ns, states_[i].end_low_ns);
     }
     span.end_ns = std::min(span.end_ns, limit_ns);
-    if (span.length_ns() < host_.length_ns() / 2) span = {host_.start_ns, std::min(host_.end_ns, limit_ns)};
-    return span;
+    if (span.length_ns() >= host_.length_ns() / 2) return span;
+    if (found->second.known_from_ns > host_.start_ns && !has_device_times(device_id))
+        return {host_.start_ns, host_.start_ns};
+    return {host_.start_ns, std::min(host_.end_ns, limit_ns)};
 }
 
 // What we took of the threads while the window was open is measured in all; what one event's record takes was

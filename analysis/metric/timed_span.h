@@ -8,8 +8,8 @@
 //   looked ahead                                 |   N     what a device got next, if that has them
 //
 // Work without device times that began before the window and probably ran on into it moves the span's start
-// to where it was over, unless that leaves less than half; where a stream was behind, its last operation with
-// device times is where the span ends. One thread.
+// to where it was over, unless that leaves less than half; then, if nothing has device times, it is empty.
+// Where a stream was behind, its last operation with device times is where the span ends. One thread.
 #pragma once
 
 #include <map>
@@ -99,6 +99,7 @@ class TimedSpan {
     void close();
     void take_behind(const Call& call);
     Interval known_span(int64_t device_id) const;
+    bool has_device_times(int64_t device_id) const;  // an operation that ended in it or later
     SpanBusy busy_of(const Window& window, Interval span, const OwnCost* cost);
     OwnCost scaled(const OwnCost& cost, const Window& window) const;
 
