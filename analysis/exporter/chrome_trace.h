@@ -14,6 +14,9 @@
 
 namespace gpushim::analysis {
 
+// Rows of our own have numbers that are no thread's and no stream's.
+constexpr int64_t kStepsTid = 0, kGapsTid = 2'000'000'000, kWindowsTid = kGapsTid;
+
 // What came of it, and what could not be drawn.
 struct ChromeCounts {
     int64_t rows = 0, operations = 0;

@@ -34,6 +34,9 @@ struct ImportedRow {
 };
 static_assert(std::is_trivially_copyable_v<ImportedRow> && sizeof(ImportedRow) == 72);
 
+// Where a source gives what is less than 0 for what it does not know.
+constexpr int64_t known(int64_t value) { return value < 0 ? ImportedRow::kNone : value; }
+
 // Calls before what they asked for.
 struct ByCorrelation {
     bool operator()(const ImportedRow& a, const ImportedRow& b) const {

@@ -1,10 +1,6 @@
 #include "trace_tables.h"
 
-#include <cstdio>
-#include <set>
-
 #include "api_kinds.h"
-#include "collective_words.h"
 
 namespace gpushim::analysis {
 
@@ -14,9 +10,6 @@ namespace {
 
 constexpr int64_t kNone = ImportedRow::kNone;
 constexpr int64_t kBlocking = 32;  // of a copy's flags
-constexpr std::string_view kNotRecorded = "(not recorded)";
-
-int64_t known(int64_t value) { return value < 0 ? kNone : value; }
 
 int64_t memory_kind(ApiTrait trait) {
     return trait == ApiTrait::pinned_memory ? 2 : trait == ApiTrait::managed_memory ? 3 : 4;
@@ -210,135 +203,6 @@ ImportedCounts TraceTables::finish(const ImportedCounts& counts) {
     write_meta();
     rows_.finish();
     return counts_;
-}
-
-void TraceTables::write_texts() {
-    for (int32_t i = 0; i < names_.names.count(); ++i)
-        rows_.add("name", {i + 1, std::string_view(names_.names.at(i)), kNone});
-    for (int32_t i = 0; i < names_.apis.count(); ++i) {
-        const std::string_view name = names_.apis.at(i);
-        const bool is_collective = name.starts_with("nccl") || name == "SendRecv";
-        rows_.add("api", {i + 1, name, base_of_api(name),
-                          is_collective ? std::string_view("collective") : kind_of_api(name).kind});
-    }
-    rows_.add("api", {names_.apis.count() + 1, kNotRecorded, kNotRecorded, "launch"});
-    for (int32_t i = 0; i < names_.threads.count(); ++i) {
-        const int64_t tid = names_.threads.at(i);
-        const auto name = names_.thread_names.find(tid);
-        rows_.add("thread",
-                  {i + 1, tid, name == names_.thread_names.end() ? std::string_view() : name->second,
-                   names_.thread_first_ns[static_cast<size_t>(i)] + trace_.base_ns});
-    }
-}
-
-void TraceTables::write_contexts() {
-    for (int32_t i = 0; i < names_.streams.count(); ++i) {
-        const ImportedStream& is = names_.streams.at(i);
-        const std::pair key(is.device.value_or(-1), is.context.value_or(-1));
-        const auto [context, is_new] = contexts_.try_emplace(key, static_cast<int64_t>(contexts_.size()) + 1);
-        if (is_new) {
-            rows_.add("handle",
-                      {++handles_, "context", is.context.value_or(0), kNone, kNone, kNone, is.device, kNone});
-            rows_.add("context", {context->second, handles_, is.device});
-        }
-        rows_.add("handle", {++handles_, "stream", is.stream.value_or(0), kNone, kNone, kNone, kNone, kNone});
-        rows_.add("stream", {i + 1, handles_, context->second, "made", kNone, kNone, kNone});
-    }
-}
-
-int64_t TraceTables::rank_in(const ImportedCommunicator& communicator) const {
-    if (!trace_.rank) return kNone;
-    const auto members = ranks_in(communicator.members);
-    for (size_t i = 0; i < members.size(); ++i)
-        if (members[i] == *trace_.rank) return static_cast<int64_t>(i);
-    const bool is_all = communicator.ranks > 0 && communicator.ranks == trace_.world_size.value_or(-1);
-    return is_all ? *trace_.rank : kNone;
-}
-
-void TraceTables::write_communicators() {
-    for (int32_t i = 0; i < names_.communicators.count(); ++i) {
-        const ImportedCommunicator& is = names_.communicators.at(i);
-        rows_.add("communicator",
-                  {i + 1, std::string_view(is.uid), kNone, kNone, rank_in(is), known(is.ranks), kNone});
-    }
-}
-
-// Everything a profiler saw has its times, so all of the trace is one window.
-void TraceTables::write_devices() {
-    for (const auto& [device, operations] : operations_) {
-        const ImportedDevice* told = nullptr;
-        for (const ImportedDevice& one : trace_.devices)
-            if (one.id == device) told = &one;
-        const auto text = [&](std::string ImportedDevice::*which) {
-            return told == nullptr || (told->*which).empty() ? std::string_view()
-                                                             : std::string_view(told->*which);
-        };
-        rows_.add("device", {device, text(&ImportedDevice::uuid), text(&ImportedDevice::name),
-                             told == nullptr ? ImportedNumber() : told->memory_bytes, kNone});
-        const int64_t dur_ns = last_ns_ - first_ns_;
-        if (trace_.windows.empty())
-            rows_.add("window", {first_ns_, device, dur_ns, kNone, dur_ns, operations, operations, 0, 0});
-    }
-}
-
-// Two that are told as one and the same are one.
-void TraceTables::write_windows() {
-    std::set<std::pair<int64_t, int64_t>> told;
-    for (const ImportedWindow& window : trace_.windows) {
-        const int64_t enter_ns = window.start_ns + trace_.base_ns;
-        if (operations_.contains(window.device) && told.insert({enter_ns, window.device}).second)
-            rows_.add("window", {enter_ns, window.device, window.duration_ns, kNone, window.duration_ns,
-                                 window.operations, window.timed, 0, 0});
-    }
-}
-
-void TraceTables::write_trace() {
-    // A time that was cut off is that much later; one that was rounded, half of that either way.
-    const int64_t low = trace_.fraction_ns / 2, high = std::max<int64_t>(trace_.fraction_ns - 1, 0);
-    rows_.add("level_error", {1, std::string_view(trace_.source), 1, low, high, low, high, low, 0});
-    rows_.add("process", {trace_.pid.value_or(0), kNone, kNone,
-                          trace_.executable.empty() ? std::string_view() : trace_.executable, trace_.rank,
-                          kNone, trace_.world_size, "imported", kNone, kNone});
-    if (counts_.rows == 0) first_ns_ = last_ns_ = trace_.base_ns;
-    rows_.add("clock", {first_ns_, first_ns_, first_ns_});
-    if (last_ns_ > first_ns_) rows_.add("clock", {last_ns_, last_ns_, last_ns_});
-    rows_.add("ring_commit", {0, counts_.rows, kNone, 0, 0, last_ns_});
-    if (trace_.damaged > 0) rows_.add("drop", {0, "damaged", last_ns_, static_cast<int64_t>(trace_.damaged)});
-}
-
-void TraceTables::write_meta() {
-    const auto number = [this](const char* key, int64_t value) { rows_.add("meta", {key, value}); };
-    const auto text = [this](const char* key, std::string_view value) {
-        if (!value.empty()) rows_.add("meta", {key, value});
-    };
-    const std::string uuid = identity();
-    text("uuid", uuid);
-    text("host", trace_.host);
-    text("source", trace_.source);
-    text("imported_from", trace_.file);
-    text("end_note", trace_.note);
-    number("started_mono_ns", first_ns_);
-    if (trace_.has_epoch) number("started_real_ns", first_ns_);
-    number("moved_starts", moved_);
-    number("names_left_out", names_.names.left_out() + names_.apis.left_out());
-    number("shapes_left_out", names_.shapes.left_out());
-    number("operations_without_call", counts_.without_call);
-    number("calls_without_operation", counts_.calls_without_operation);
-}
-
-// The same for the same contents: a file that is given twice counts once.
-std::string TraceTables::identity() const {
-    uint64_t hash = hash_;
-    const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 1099511628211u; };
-    mix(static_cast<uint64_t>(trace_.pid.value_or(-1)));
-    mix(static_cast<uint64_t>(trace_.rank.value_or(-1)));
-    for (const char c : trace_.host) mix(static_cast<unsigned char>(c));
-    for (int32_t i = 0; i < names_.names.count(); ++i)
-        for (const char c : names_.names.at(i)) mix(static_cast<unsigned char>(c));
-    char text[40];
-    std::snprintf(text, sizeof text, "%s-%016llx", trace_.source.c_str(),
-                  static_cast<unsigned long long>(hash));
-    return text;
 }
 
 }  // namespace gpushim::analysis

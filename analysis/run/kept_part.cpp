@@ -1,5 +1,5 @@
-// Keeps the calls of the typical and of the worst step of a rank, so that a run can be drawn without its
-// traces. Of steps that were timed whole, where there are any; of slices none.
+#include "kept_part.h"
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,14 +7,12 @@
 
 #include "../exporter/kept_rows.h"
 #include "../exporter/trace_rows.h"
-#include "part.h"
 #include "run_db.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kMostRows = 20'000;  // of a step
 constexpr size_t kMostTexts = 4096, kLongestText = 1024;
 constexpr int64_t kNoRoom = 0;
 
@@ -62,7 +60,7 @@ class KeptPart : public Part {
         const auto index = static_cast<int64_t>(step);
         int64_t kept = 0, left_out = 0;
         for (ExportRow row; rows.next(row);) {
-            if (kept == kMostRows)
+            if (kept == kMostKeptRows)
                 ++left_out;
             else
                 write(run, index, kept++, row);
@@ -135,10 +133,10 @@ class KeptPart : public Part {
     std::set<std::pair<int64_t, int64_t>> streams_;
 };
 
-const PartRegistration kRegistration([](const TraceFacts& facts) -> std::unique_ptr<Part> {
-    return std::make_unique<KeptPart>(facts);
-});
+const PartRegistration kRegistration(make_kept_part);
 
 }  // namespace
+
+std::unique_ptr<Part> make_kept_part(const TraceFacts& facts) { return std::make_unique<KeptPart>(facts); }
 
 }  // namespace gpushim::analysis

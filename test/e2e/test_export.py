@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import re
-import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -13,55 +12,9 @@ import unittest
 import box
 import chrome_rules
 import cli
-import hta_oracle
 import kineto_made
 import made_traces
-
-WORKLOADS = pathlib.Path(__file__).parent / "answer/workloads.py"
-# Events of ours cost nothing here: figures are of the program without them, an export is of what was.
-KNOBS = {"GPUSIM_CLOCK": "stepped", "GPUSIM_EVENT_NS": 0, "GPUSIM_EVENT_LATENCY_NS": 0,
-         "LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_BUDGET": "100%"}
-HTA = os.environ.get("GPUSHIM_HTA_PYTHON")
-STEPS = 40
-
-
-def rows(path, sql):
-    base = sqlite3.connect(path)
-    try:
-        return base.execute(sql).fetchall()
-    finally:
-        base.close()
-
-
-def change(path, sql):
-    base = sqlite3.connect(path)
-    base.executescript(sql)
-    base.close()
-
-
-def without_own_cost(path):
-    """What recording an event takes of a thread is not known any more: figures are then as it ran."""
-    change(path, "UPDATE device_clock SET event_ns = NULL, record_ns = NULL")
-
-
-class Export(cli.Case):
-    def export(self, *words, to=None, expect=0):
-        to = to or self.folder / "out.json"
-        self.said = self.gpushim("export", "chrome", *words, "-o", to, expect=expect)
-        return to
-
-    def exported(self, *words, **options):
-        data = chrome_rules.read(self.export(*words, **options))
-        self.assertEqual(list(chrome_rules.complaints(data)), [])
-        return data
-
-    def traced_workload(self, name, devices=1, steps=STEPS):
-        trace = self.folder / f"{name}.db"
-        knobs = {**KNOBS, "GPUSIM_DEVICES": devices, "GPUSHIM_OUT": trace,
-                 "GPUSIM_TRUTH": self.folder / "truth"}
-        done = box.run(["python3", WORKLOADS, name, steps], knobs)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return trace
+from exporting import KNOBS, STEPS, Export, change, rows, without_own_cost
 
 
 class Trained(unittest.TestCase):
@@ -142,19 +95,25 @@ class Trained(unittest.TestCase):
             asked = rows(trace, "SELECT DISTINCT c.count, c.bytes, c.ranks, c.rank FROM v_collective c JOIN "
                                 "v_launch l USING (group_id) WHERE c.api = 'ncclAllReduce' AND "
                                 "l.device_start_ns IS NOT NULL ORDER BY 1")
-            told = {tuple(event["args"][key] for key in ("In msg nelems", "In msg size", "Group size", "Rank"))
+            keys = ("In msg nelems", "In msg size", "Group size", "Rank")
+            told = {tuple(event["args"][key] for key in keys)
                     for event in chrome_rules.events(data, "X", "kernel")
                     if event["args"].get("Collective name") == "allreduce"}
             self.assertEqual(sorted(told), asked)
             self.assertEqual({event["args"]["dtype"] for event in chrome_rules.events(data, "X", "kernel")
                               if "dtype" in event["args"]}, {"Float"})
 
-    def test_brought_in_again_it_says_the_same_of_kernels(self):
-        first, second = self.both("SELECT g.rank_id, k.name, k.precision, k.sum_ns, k.union_ns, k.launches "
-                                  "FROM kernel k JOIN gpu g USING (gpu_id) WHERE k.sum_ns > 0 ORDER BY 1, 2")
-        self.assertEqual([row[:5] for row in first], [row[:5] for row in second])
+    def test_brought_in_again_it_says_the_same(self):
+        for held in (self.same_kernels, self.same_shares, self.same_collectives, self.same_steps):
+            with self.subTest(held.__name__):
+                held()
 
-    def test_brought_in_again_it_says_the_same_of_time(self):
+    def same_kernels(self):
+        first, second = self.both("SELECT g.rank_id, k.name, k.precision, k.sum_ns, k.union_ns "
+                                  "FROM kernel k JOIN gpu g USING (gpu_id) WHERE k.sum_ns > 0 ORDER BY 1, 2")
+        self.assertEqual(first, second)
+
+    def same_shares(self):
         """Busy, by class, and idle by cause, of the steps that count."""
         first, second = self.both("SELECT m.id, m.name, m.value FROM metric m WHERE m.scope = 'gpu' AND "
                                   "m.name LIKE '%_share' AND m.name <> 'run_busy_share' ORDER BY 1, 2")
@@ -163,13 +122,13 @@ class Trained(unittest.TestCase):
             self.assertEqual(value is None, again is None, name)
             self.assertAlmostEqual(value or 0, again or 0, delta=1e-4, msg=name)
 
-    def test_brought_in_again_it_says_the_same_of_collectives(self):
+    def same_collectives(self):
         first, second = self.both("SELECT op, dtype, bytes, ranks, count, transfer_p50_ns, wait_p50_ns, "
                                   "busbw_bytes_per_s FROM collective_stat WHERE transfer_p50_ns IS NOT NULL "
                                   "ORDER BY 1, 2, 3")
         self.assertEqual(first, second)
 
-    def test_brought_in_again_it_has_the_same_steps(self):
+    def same_steps(self):
         first, second = self.both("SELECT rank_id, number, dur_ns FROM step WHERE why IS NULL ORDER BY 1, 2")
         self.assertEqual(first, second)
 
@@ -235,8 +194,8 @@ class Causes(Export):
             self.assertAlmostEqual(value or 0, again or 0, delta=delta, msg=f"{name}: {metric}")
 
 
-# By workload: GPUs, and how much shares may differ. The latency of a launch was calibrated in the first run and
-# is estimated in the second, so what is launch-bound differs more.
+# By workload: GPUs, and how much shares may differ. The latency of a launch was calibrated in the first run
+# and is estimated in the second, so what is launch-bound differs more.
 CAUSES = {"input_cpu": (1, 1e-5), "input_wait": (1, 1e-5), "host_cpu": (1, 1e-5), "host_blocked": (1, 1e-5),
           "sync": (2, 1e-5), "alloc_or_load": (1, 1e-5), "wait_other_gpu": (2, 1e-5),
           "wait_host_callback": (1, 1e-5), "copy_staging": (2, 1e-5), "launch_bound": (1, 5e-4)}
@@ -318,8 +277,9 @@ class Recorded(Export):
                                  "cuStreamQuery": 1, "ncclAllReduce": 1, "cuMemAlloc_v2": 1})
         kernels = chrome_rules.events(data, "X", "kernel")
         self.assertEqual(len(kernels), 100)
-        self.assertEqual(kernels[0]["args"], {"device": 0, "context": 1, "stream": 0x55, "correlation": (1 << 20) + 1,
-                                              "grid": [1, 1, 1], "block": [256, 1, 1], "shared memory": 0})
+        self.assertEqual(kernels[0]["args"],
+                         {"device": 0, "context": 1, "stream": 0x55, "correlation": (1 << 20) + 1,
+                          "grid": [1, 1, 1], "block": [256, 1, 1], "shared memory": 0})
         self.assertEqual(sum("estimated within ns" in event["args"] for event in kernels), 50)
         self.assertEqual([(event["args"]["Bytes"], event["args"]["Total Allocated"])
                           for event in chrome_rules.events(data, "i", "cpu_instant_event")],
@@ -411,6 +371,19 @@ class Recorded(Export):
 
 
 class Imported(Export):
+    def test_a_launch_of_a_graph_is_one_operation(self):
+        trace = self.traced_workload("graph", steps=30)
+        data = self.exported(trace)
+        graphs = [event for event in chrome_rules.events(data, "X", "kernel") if "kernels" in event["args"]]
+        timed = rows(trace, "SELECT count(*) FROM v_graph_launch WHERE device_start_ns IS NOT NULL")[0][0]
+        self.assertGreater(timed, 20)
+        self.assertEqual([event["args"]["kernels"] for event in graphs], [100] * timed)
+        self.gpushim("import", "kineto", self.folder / "out.json", "-o", self.folder / "again.db",
+                     "--keep-traces", self.folder / "again")
+        again = next((self.folder / "again").glob("*.db"))
+        sql = "SELECT real_ns, dur_ns, device_start_ns - enter_ns, device_dur_ns FROM v_graph_launch"
+        self.assertEqual(rows(trace, sql), rows(again, sql))
+
     def test_a_profilers_trace_comes_through_unchanged(self):
         """In, out and in again: all rows are the same but for where they came from."""
         path = kineto_made.made(5, 4).write(self.folder / "made.json.gz")
@@ -428,67 +401,6 @@ class Imported(Export):
             self.assertEqual(rows(trace, sql), rows(again, sql))
         for view in ("compat_hta_temporal", "compat_hta_idle"):
             self.assertEqual(*(rows(self.folder / f"{run}.db", f"SELECT * FROM {view}") for run in "ab"))
-
-
-@unittest.skipUnless(HTA, "GPUSHIM_HTA_PYTHON names no python that has HolisticTraceAnalysis")
-class Peer(Export):
-    """HolisticTraceAnalysis itself opens it and says what our views say."""
-
-    ASK = """
-import json, sys
-from hta.trace_analysis import TraceAnalysis
-analysis = TraceAnalysis(trace_dir=sys.argv[1])
-time = analysis.get_temporal_breakdown(visualize=False)
-ranks = sorted(analysis.t.traces)
-idle = [analysis.get_idle_time_breakdown(ranks=[rank], visualize=False)[0] for rank in ranks]
-overlap = analysis.get_comm_comp_overlap(visualize=False)
-print(json.dumps({"ranks": ranks, "time": time.to_dict("records"), "overlap": overlap.to_dict("records"),
-                  "idle": [row for one in idle for row in one.to_dict("records")]}, default=float))
-"""
-
-    def ask(self, folder):
-        env = {**os.environ, "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run([HTA, "-c", self.ASK, str(folder)], env=env, timeout=300, check=False, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
-        return json.loads(done.stdout.splitlines()[-1])
-
-    def test_of_whole_microseconds_it_says_what_our_views_say(self):
-        for rank in (0, 1):
-            made = kineto_made.made(20 + rank, 4)
-            made.rank = rank
-            made.write(self.folder / f"rank-{rank}.json.gz")
-        self.gpushim("import", "kineto", *sorted(self.folder.glob("*.json.gz")), "-o", self.folder / "run.db",
-                     "--keep-traces", self.folder / "traces")
-        self.export(self.folder / "traces", to=f"{self.folder}/out/")
-        said = self.ask(self.folder / "out")
-        self.assertEqual(said["ranks"], [0, 1])
-        ours = rows(self.folder / "run.db", "SELECT rank, kernel_time_ns, idle_share, compute_share, "
-                                            "non_compute_share, overlap_share FROM compat_hta_temporal")
-        for (rank, window, idle, compute, other, overlap), time, both in zip(ours, said["time"],
-                                                                             said["overlap"]):
-            self.assertEqual((time["rank"], time["kernel_time(us)"]), (rank, window / 1000))
-            for name, share in (("idle", idle), ("compute", compute), ("non_compute", other)):
-                self.assertAlmostEqual(time[f"{name}_time(us)"], share * window / 1000, delta=0.01, msg=name)
-            self.assertAlmostEqual(both["comp_comm_overlap_pctg"], 100 * overlap, delta=0.006)
-        idle = {(rank, stream, category): ns / 1000 for rank, stream, category, ns in
-                rows(self.folder / "run.db", "SELECT * FROM compat_hta_idle")}
-        theirs = {(row["rank"], row["stream"], row["idle_category"]): row["idle_time"] for row in said["idle"]}
-        self.assertEqual({key: idle.get(key, 0) for key in theirs}, theirs)
-
-    def test_of_nanoseconds_it_says_so_as_far_as_it_rounds(self):
-        """It rounds starts up and ends down to microseconds: the oracle, rounding likewise, says the same."""
-        trace = self.traced_workload("healthy")
-        self.export(trace, to=f"{self.folder}/out/")
-        said = self.ask(self.folder / "out")
-        file, = (self.folder / "out").iterdir()
-        rounded = [(-(-start // 1000) * 1000, end // 1000 * 1000, call and -(-call // 1000) * 1000, stream,
-                    name) for start, end, call, stream, name in hta_oracle.read(file)]
-        expected = hta_oracle.temporal(sorted(rounded, key=lambda row: row[:2]))
-        time, = said["time"]
-        self.assertEqual(time["kernel_time(us)"], expected["window_ns"] / 1000)
-        self.assertAlmostEqual(time["idle_time(us)"], float(expected["idle"]) * time["kernel_time(us)"],
-                               delta=0.01)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,101 @@
+#include "analysis/run/kept_part.h"
+
+#include "catch2/catch.hpp"
+#include "made_facts.h"
+
+using namespace made;
+
+namespace {
+
+//   step      1 (warm-up)   2      3        4      5 (left out)
+//   length    9000          1000   3000     2000   9000
+struct FiveSteps : MadeFacts {
+    FiveSteps() : MadeFacts(1, 1) {
+        step(0, 9'000, true);
+        step(9'000, 10'000);
+        step(10'000, 13'000);
+        step(13'000, 15'000);
+        step(15'000, 24'000);
+        facts.steps.back().is_left_out = true;
+        made.run("INSERT INTO thread VALUES (1, 4711, 'trainer', 0)");
+        made.run("INSERT INTO name VALUES (1, 'gemm', NULL)");
+        made.run("INSERT INTO handle VALUES (50, 'function', 9, 0, NULL, NULL, NULL, 1)");
+        made.run("INSERT INTO api VALUES (1, 'cuLaunchKernel', 'cuLaunchKernel', 'launch')");
+        made.run("INSERT INTO shape VALUES (1, 50, 1, 8, 2, 1, 128, 1, 1, 64, NULL, NULL, NULL, NULL)");
+        for (int64_t at = 500; at < 24'000; at += 500) {
+            const std::string enter = std::to_string(at);
+            made.run("INSERT INTO launch VALUES (" + enter + ", 100, 1, 1, 1, NULL, 0)");
+            made.run("INSERT INTO launch_device VALUES (" + enter + ", 150, 300, 1)");
+        }
+    }
+    void a_long_step() {
+        facts.steps.pop_back();
+        step(1'000'000, 2'000'000);
+    }
+    // `rows` with what is 0, 1, … as i.
+    void insert(const std::string& rows, int count) {
+        made.run("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+                 std::to_string(count - 1) + ") INSERT INTO " + rows + " FROM n");
+    }
+    // What became of it where the steps from..until (by index) were timed.
+    std::string kept(int32_t from, int32_t until) {
+        Written written;
+        const auto part = make_kept_part(facts);
+        TimedPiece piece = whole();
+        std::erase_if(piece.steps, [&](const WholeStep& is) { return is.step < from || is.step > until; });
+        give(*part, piece, {}, {});
+        part->finish(written.run());
+        return written.ask(
+            "SELECT group_concat(why || ' ' || step || ' ' || rows, ', ') FROM (SELECT * FROM kept_step"
+            " ORDER BY why)");
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the step of the median length and the longest are kept", "[kept_part]") {
+    FiveSteps made;
+    CHECK(made.kept(0, 4) == "typical 3 4, worst 2 6");
+    CHECK(made.kept(1, 1) == "typical 1 2");             // the one that was timed
+    CHECK(made.kept(4, 4) == "typical 3 4, worst 2 6");  // only one that does not count was: of all that do
+    made.facts.are_slices = true;
+    CHECK(made.kept(0, 4) == "-");
+}
+
+TEST_CASE("a row that is kept says all that the trace says", "[kept_part]") {
+    FiveSteps made;
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT c.kind, c.enter_ns, c.dur_ns, c.tid, c.flags, c.device_id, c.context_id,"
+                      " c.stream, c.group_id, c.start_ns, c.ran_ns, a.text, b.text, n0, n1, n2, n3, n4, n5,"
+                      " n6 FROM kept_call c JOIN kept_text a ON a.id = c.name_id JOIN kept_text b ON b.id ="
+                      " c.what_id WHERE c.step = 3 AND c.nth = 1") ==
+          "launch 13500 100 4711 0 0 1 1 - 13650 300 cuLaunchKernel gemm 64 8 2 1 128 1 1");
+    CHECK(written.ask("SELECT group_concat(kind || ' ' || number || ' ' || name, ', ') FROM (SELECT * FROM"
+                      " kept_track ORDER BY kind)") == "stream 1 0x0, thread 4711 trainer");
+}
+
+TEST_CASE("what is kept of a step is bounded, and what is left out is counted", "[kept_part]") {
+    FiveSteps made;
+    made.a_long_step();
+    made.insert("launch SELECT 1000000 + 10 * i, 5, 1, 1, 1, NULL, 0", 20'005);
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT rows, left_out FROM kept_step WHERE why = 'worst'") == "20000 5");
+    CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4") == "20000");
+}
+
+TEST_CASE("a long text is cut, and of many only some are kept", "[kept_part]") {
+    FiveSteps made;
+    made.a_long_step();
+    made.insert("name SELECT 100 + i, printf('%.5000c', 'x') || i, NULL", 1);
+    made.insert("name SELECT 200 + i, 'range ' || i, NULL", 5000);
+    made.insert(
+        "marker (enter_ns, thread_id, kind, name_id, dur_ns, flags)"
+        " SELECT 1000010 + 10 * i, 1, 'pop', CASE i WHEN 0 THEN 100 ELSE 200 + i END, 1, 0",
+        5000);
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT max(length(text)), count(*) FROM kept_text") == "1024 4097");
+    CHECK(written.ask("SELECT count(*) > 900 FROM kept_call WHERE name_id = 0") == "1");
+}
