@@ -18,6 +18,7 @@
 #include "api.h"
 #include "counters.h"
 #include "graph_contents.h"
+#include "groups.h"
 #include "in_call.h"
 #include "outcome.h"
 #include "questions.h"
@@ -26,14 +27,6 @@
 #include "words.h"
 
 namespace gpushim::shim {
-
-// Where a thread is among NCCL's groups.
-struct GroupState {
-    uint32_t depth;   // ncclGroupStart without its end
-    uint32_t number;  // of the group that is open
-};
-extern thread_local constinit GroupState group_state __attribute__((tls_model("initial-exec")));
-extern constinit std::atomic<uint32_t> groups;
 
 template <class Row, class Signature>
 struct Thunk;
@@ -159,7 +152,7 @@ struct Thunk<Row, R(A...)> {
     [[gnu::noinline]] static void fence(ThreadState& thread, const A&... a) {
         constexpr int word = fence_word(Row::kind, Row::traits);
         const uint64_t handle = Row::Words::template word<word>(Arguments(a...));
-        if constexpr ((Row::traits & traits::object_bits) == traits::of_context)
+        if constexpr (Facts::object == traits::of_context)
             fence_context(known_context_number(handle));
         else
             fence_timing(thread, as_stream(handle), has<Row>(traits::per_thread));
@@ -310,8 +303,7 @@ struct Thunk<Row, R(A...)> {
 
     [[gnu::always_inline]] static inline void begin(ThreadState& thread, const void* frame) {
         if constexpr (is_nccl<Row>) {
-            thread.group = group_state.depth != 0 ? group_state.number
-                                                  : groups.fetch_add(1, std::memory_order_relaxed) + 1;
+            thread.group = group_of_call();
         } else {
             // An NCCL call that was left without a word does not own what comes after it.
             if (thread.group != 0 && !inside_live(thread.nccl_frame, frame)) [[unlikely]]
@@ -324,11 +316,9 @@ struct Thunk<Row, R(A...)> {
     static void end(ThreadState& thread, R result) {
         if constexpr (is_nccl<Row>) {
             if constexpr (has<Row>(traits::group_begins)) {
-                if (succeeded(result) && group_state.depth++ == 0) group_state.number = thread.group;
+                if (succeeded(result)) group_is_open(thread.group);
             }
-            if constexpr (has<Row>(traits::group_ends)) {
-                if (group_state.depth != 0) --group_state.depth;
-            }
+            if constexpr (has<Row>(traits::group_ends)) group_is_closed();
             thread.group = 0;
         }
     }

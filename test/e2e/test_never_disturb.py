@@ -4,7 +4,8 @@ import pathlib
 import box
 import preload
 
-PROGRAM = pathlib.Path(__file__).parent / "never_disturb" / "program.c"
+SOURCES = pathlib.Path(__file__).parent / "never_disturb"
+SCENARIOS = [SOURCES / name for name in ("captures.c", "answers.c", "ends.c")]
 ALL_IS_TIMED = {"GPUSHIM_BUDGET": "100%", "COMPANY": 1}
 
 # The runtime on the stand-in library: what its last error is, with work in between.
@@ -26,8 +27,9 @@ print(runtime.cudaDeviceSynchronize())
 class NeverDisturb(preload.PreloadCase):
     def setUp(self):
         super().setUp()
-        self.program = preload.compiled(PROGRAM.read_text(encoding="utf-8"), self.folder / "program",
-                                        "-Wall", "-Werror")
+        self.program = preload.compiled((SOURCES / "program.c").read_text(encoding="utf-8"),
+                                        self.folder / "program", "-Wall", "-Werror", "-I", SOURCES,
+                                        *SCENARIOS)
 
     def alone(self, command, **knobs):
         done = box.run(command, {"GPUSIM_TRUTH": self.folder / "alone", **knobs}, cwd=self.folder)

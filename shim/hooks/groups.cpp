@@ -1,4 +1,4 @@
-#include "thunk.h"
+#include "groups.h"
 
 namespace gpushim::shim {
 
