@@ -63,6 +63,7 @@ struct Batch {
     // of their block.
     std::span<Rows* const> observed = {};
     uint64_t samples_left_out = 0;  // of these, since the last batch that was written
+    uint64_t unknown_abi = 0;       // of the doors, since the process began (hooks/counters.h)
 };
 
 }  // namespace gpushim::shim

@@ -11,6 +11,8 @@ struct Device {
     char name[256];
     uint64_t memory_bytes;
     char pci[32];
+    int32_t multiprocessors;  // 0: not said
+    int32_t compute_major, compute_minor;
 };
 
 }  // namespace gpushim::shim

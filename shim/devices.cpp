@@ -30,6 +30,13 @@ void describe_uuid(CUdevice device, Device& to) {
     }
 }
 
+// 0 where the driver does not say.
+int32_t attribute(CUdevice_attribute which, CUdevice device) {
+    auto* get = driver<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
+    int value = 0;
+    return get != nullptr && worked(get(&value, which, device)) ? value : 0;
+}
+
 void describe(CUdevice device, Device& to) {
     to = {};
     to.ordinal = device;
@@ -41,6 +48,9 @@ void describe(CUdevice device, Device& to) {
     if (total != nullptr && worked(total(&bytes, device))) to.memory_bytes = bytes;
     if (auto* get = driver<decltype(cuDeviceGetPCIBusId)>("cuDeviceGetPCIBusId"))
         get(to.pci, sizeof to.pci, device);
+    to.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    to.compute_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    to.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 }
 
 }  // namespace

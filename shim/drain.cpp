@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "hooks/counters.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -76,6 +78,7 @@ void Drain::scan(bool ending) {
     for (Ring& ring : all_rings())
         if (has_memory(ring)) note_drops(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) note_drops(*process_ring(), process_cursor_);
+    note_unknown_abi();
     map_times();
     if (!cut_short_ && !was_cut_short) watermark_.scanned(started.mono_ns, started.mono_ns);
     if (!cut_short_ && ending) watermark_.ends(read_pair(clock_).mono_ns);
@@ -213,6 +216,13 @@ void Drain::note_drops(const RingHeader& header, Cursor& cursor) {
     }
 }
 
+void Drain::note_unknown_abi() {
+    // Relaxed: a count, as above.
+    const uint64_t asked = counters.unknown_abi.load(std::memory_order_relaxed);
+    changed_ = changed_ || asked != unknown_abi_;
+    unknown_abi_ = asked;
+}
+
 // A pair that is newer than all the times to be put between pairs.
 void Drain::map_times() {
     const ClockPair now = read_pair(clock_);
@@ -246,7 +256,9 @@ Batch Drain::batch() {
     for (Ring& ring : all_rings())
         if (has_memory(ring)) report(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) report(*process_ring(), process_cursor_);
-    return {{events_.get(), count_}, progress_, pairs_.all(), watermark_.ns()};
+    Batch batch = {{events_.get(), count_}, progress_, pairs_.all(), watermark_.ns()};
+    batch.unknown_abi = unknown_abi_;
+    return batch;
 }
 
 void Drain::report(const RingHeader& header, Cursor& cursor) {

@@ -35,6 +35,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     number("started_real_ns", who.started_real_ns);
     number("rings_survive", who.rings_survive ? 1 : 0);
     number("budget_ppm", who.budget_ppm);
+    number("unknown_abi", 0);  // till it is known better
     if (who.max_bytes != 0) number("max_bytes", who.max_bytes);
     if (who.min_free_bytes != 0) number("min_free_bytes", who.min_free_bytes);
     if (who.samples_per_step != 0) number("samples_per_step", who.samples_per_step);
@@ -63,10 +64,15 @@ void write_process(Database& base, const TraceIdentity& who) {
 }
 
 void write_devices(Database& base, std::span<const Device> devices) {
-    Statement row = base.prepare("INSERT INTO device VALUES (?, ?, ?, ?, ?)");
+    Statement row = base.prepare("INSERT INTO device VALUES (?, ?, ?, ?, ?, ?, ?)");
     for (const Device& d : devices) {
+        const bool has_capability = d.compute_major > 0;
+        const std::string capability =
+            std::to_string(d.compute_major) + "." + std::to_string(d.compute_minor);
         row.bind(1, int64_t{d.ordinal}).bind(2, std::string_view(d.uuid)).bind(3, std::string_view(d.name));
-        row.bind(4, static_cast<int64_t>(d.memory_bytes)).bind(5, std::string_view(d.pci)).step();
+        row.bind(4, static_cast<int64_t>(d.memory_bytes)).bind(5, std::string_view(d.pci));
+        row.bind(6, d.multiprocessors > 0 ? int64_t{d.multiprocessors} : kNull);
+        (has_capability ? row.bind(7, std::string_view(capability)) : row.bind(7, kNull)).step();
     }
 }
 

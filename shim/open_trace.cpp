@@ -82,8 +82,7 @@ OpenTrace::OpenTrace(const std::string& path, bool recovering, TimedOperations& 
       ring_row_(base_.prepare("REPLACE INTO ring_commit VALUES (?, ?, ?, ?, ?, ?)")),
       clock_row_(base_.prepare("INSERT OR IGNORE INTO clock VALUES (?, ?, ?)")),
       drop_row_(base_.prepare("REPLACE INTO \"drop\" VALUES (?, ?, ?, ?)")),
-      older_drops_(base_.prepare(
-          "DELETE FROM \"drop\" WHERE ring_id = ?1 AND reason = ?2 AND seen_ns < ?3 AND ?4 NOTNULL")),
+      older_drops_(base_.prepare("DELETE FROM \"drop\" WHERE ring_id = ? AND reason = ? AND seen_ns < ?")),
       fact_row_(base_.prepare("REPLACE INTO meta VALUES (?, ?)")) {
     for (Rows* rows : tables_.all()) insertions_.push_back(base_.insertion_of(*rows));
     for (size_t i = 0; i < Tables::kInTime; ++i) starts_.emplace_back(base_, tables_.all()[i]->table());
@@ -156,7 +155,7 @@ void OpenTrace::write_drops(const RingProgress& ring, int64_t seen_ns) {
 // Where there is hardly any room the newest has to do.
 void OpenTrace::write_drop(int64_t ring, Drop why, int64_t seen_ns, uint64_t events) {
     const std::string_view reason = kDropReasons[static_cast<size_t>(why)];
-    if (why == Drop::size) older_drops_.bind(1, ring).bind(2, reason).bind(3, seen_ns).bind(4, 1).step();
+    if (why == Drop::size) older_drops_.bind(1, ring).bind(2, reason).bind(3, seen_ns).step();
     drop_row_.bind(1, ring).bind(2, reason).bind(3, seen_ns).bind(4, static_cast<int64_t>(events)).step();
 }
 
@@ -171,12 +170,13 @@ void OpenTrace::write_rings(const Batch& batch) {
     }
 }
 
-void OpenTrace::write_counts() {
+void OpenTrace::write_counts(const Batch& batch) {
     uint64_t moved = 0;
     for (const Starts& table : starts_) moved += table.moved();
     write_count("moved_starts", moved);
     for (const auto& [key, times] : translator_.left_out()) write_count(key, times);
     write_count("samples_left_out", samples_left_out_);
+    write_count("unknown_abi", batch.unknown_abi);
 }
 
 void OpenTrace::write_count(const char* key, uint64_t since_opened) {
@@ -316,7 +316,7 @@ void OpenTrace::count_only(const Batch& batch) {
     samples_left_out_ += batch.samples_left_out;
     write_rings(batch);
     write_left_out();
-    write_counts();
+    write_counts(batch);
     base_.commit();
 }
 
@@ -343,7 +343,7 @@ void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     write_rings(batch);
     if (!pairs_apart_) write_clock(batch.clock);
     samples_left_out_ += batch.samples_left_out;
-    write_counts();
+    write_counts(batch);
     if (room_.size().takes_of_reserve(used_before_bytes))
         throw NoRoom(Drop::size, "the trace is as large as it may be");
     base_.commit();

@@ -63,7 +63,7 @@ class OpenTrace {
     void write_rings(const Batch& batch);
     void write_drops(const RingProgress& ring, int64_t seen_ns);
     void write_drop(int64_t ring, Drop why, int64_t seen_ns, uint64_t events);
-    void write_counts();
+    void write_counts(const Batch& batch);
     void write_count(const char* key, uint64_t since_opened);
 
     Database base_;

@@ -16,34 +16,38 @@ constexpr int64_t kLookedAt = 16;  // rows for one that may go
 struct UnusedRows::Table {
     const char* next;
     void (UnusedRows::*free)(const Row& row);
+    bool has_parts = false;    // so many as its fourth column says go with it
+    bool ends_unseen = false;  // when it did is asked of the translator, by its fourth column
 };
 constexpr UnusedRows::Table UnusedRows::kTables[] = {
-    {"SELECT g.id, h.born_ns, coalesce(h.died_ns, e.died_ns),"
-     " (SELECT count(*) FROM graph_kernel k WHERE k.graph_id = g.id)"
-     " FROM graph g JOIN handle h ON h.id = g.handle_id LEFT JOIN handle_end e ON e.handle_id = h.id"
-     " WHERE g.id > ?1 AND g.id NOT IN (SELECT graph_id FROM series WHERE graph_id NOTNULL)"
-     " ORDER BY g.id LIMIT ?2",
-     &UnusedRows::free_graph},
-    {"SELECT s.id, h.born_ns, coalesce(h.died_ns, e.died_ns), 0"
-     " FROM stream s JOIN handle h ON h.id = s.handle_id LEFT JOIN handle_end e ON e.handle_id = h.id"
-     " WHERE s.id > ?1 AND s.id NOT IN (SELECT stream_id FROM series WHERE stream_id NOTNULL)"
-     " ORDER BY s.id LIMIT ?2",
-     &UnusedRows::free_stream},
-    {"SELECT s.id, h.born_ns, coalesce(h.died_ns, e.died_ns), 0"
-     " FROM shape s JOIN handle h ON h.id = s.handle_id LEFT JOIN handle_end e ON e.handle_id = h.id"
-     " WHERE s.id > ?1 ORDER BY s.id LIMIT ?2",
-     &UnusedRows::free_shape},
-    {"SELECT id, first_ns, NULL, tid FROM thread WHERE id > ?1 ORDER BY id LIMIT ?2",
-     &UnusedRows::free_thread},
-    {"SELECT h.id, h.born_ns, coalesce(h.died_ns, e.died_ns), 0"
-     " FROM handle h LEFT JOIN handle_end e ON e.handle_id = h.id"
-     " WHERE h.id > ?1 AND h.kind NOT IN ('context', 'communicator')"
-     " AND h.id NOT IN (SELECT handle_id FROM series WHERE handle_id NOTNULL"
-     "   UNION ALL SELECT handle_id FROM graph UNION ALL SELECT handle_id FROM graph_kernel"
-     "   UNION ALL SELECT handle_id FROM stream WHERE handle_id NOTNULL"
-     "   UNION ALL SELECT handle_id FROM shape WHERE handle_id NOTNULL)"
-     " ORDER BY h.id LIMIT ?2",
-     &UnusedRows::free_handle},
+    {.next = "SELECT g.id, h.born_ns, coalesce(h.died_ns, e.died_ns),"
+             " (SELECT count(*) FROM graph_kernel k WHERE k.graph_id = g.id)"
+             " FROM graph g JOIN handle h ON h.id = g.handle_id LEFT JOIN handle_end e ON e.handle_id = h.id"
+             " WHERE g.id > ?1 AND g.id NOT IN (SELECT graph_id FROM series WHERE graph_id NOTNULL)"
+             " ORDER BY g.id LIMIT ?2",
+     .free = &UnusedRows::free_graph,
+     .has_parts = true},
+    {.next = "SELECT s.id, h.born_ns, coalesce(h.died_ns, e.died_ns), 0"
+             " FROM stream s JOIN handle h ON h.id = s.handle_id LEFT JOIN handle_end e ON e.handle_id = h.id"
+             " WHERE s.id > ?1 AND s.id NOT IN (SELECT stream_id FROM series WHERE stream_id NOTNULL)"
+             " ORDER BY s.id LIMIT ?2",
+     .free = &UnusedRows::free_stream},
+    {.next = "SELECT s.id, h.born_ns, coalesce(h.died_ns, e.died_ns), 0"
+             " FROM shape s JOIN handle h ON h.id = s.handle_id LEFT JOIN handle_end e ON e.handle_id = h.id"
+             " WHERE s.id > ?1 ORDER BY s.id LIMIT ?2",
+     .free = &UnusedRows::free_shape},
+    {.next = "SELECT id, first_ns, NULL, tid FROM thread WHERE id > ?1 ORDER BY id LIMIT ?2",
+     .free = &UnusedRows::free_thread,
+     .ends_unseen = true},
+    {.next = "SELECT h.id, h.born_ns, coalesce(h.died_ns, e.died_ns), 0"
+             " FROM handle h LEFT JOIN handle_end e ON e.handle_id = h.id"
+             " WHERE h.id > ?1 AND h.kind NOT IN ('context', 'communicator')"
+             " AND h.id NOT IN (SELECT handle_id FROM series WHERE handle_id NOTNULL"
+             "   UNION ALL SELECT handle_id FROM graph UNION ALL SELECT handle_id FROM graph_kernel"
+             "   UNION ALL SELECT handle_id FROM stream WHERE handle_id NOTNULL"
+             "   UNION ALL SELECT handle_id FROM shape WHERE handle_id NOTNULL)"
+             " ORDER BY h.id LIMIT ?2",
+     .free = &UnusedRows::free_handle},
 };
 
 UnusedRows::UnusedRows(Database& base, const KeptSlots& slots, Translator& translator)
@@ -90,11 +94,10 @@ bool UnusedRows::free_some(int64_t most_rows, int64_t newest_ns) {
             break;
         }
         after_ = row.id;
-        if (table.free == &UnusedRows::free_thread)
-            row.until_ns = translator_.end_of_thread(row.id, row.more);
+        if (table.ends_unseen) row.until_ns = translator_.end_of_thread(row.id, row.more);
         if (!is_unused(row, newest_ns)) continue;
         (this->*table.free)(row);
-        freed += table.free == &UnusedRows::free_graph ? 1 + row.more : 1;
+        freed += table.has_parts ? 1 + row.more : 1;
     }
     base_.commit();
     if (are_more) return true;

@@ -16,6 +16,7 @@
 #include "../report/section.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../trace/unknown_abi.h"
 #include "command.h"
 
 namespace gpushim::analysis {
@@ -36,6 +37,7 @@ constexpr const char* kVerdicts[] = {"ok", "LIMITED", "BLIND"};
 struct Tried {
     int exit_code = 0;
     size_t traces = 0;
+    int64_t unknown_abi = 0;
     std::map<std::string, int64_t> calls;  // by exported name
 };
 
@@ -64,6 +66,7 @@ Tried try_program(std::span<char* const> command) {
         const Database base(path);
         if (base.schema_version() == 0) continue;
         ++tried.traces;
+        tried.unknown_abi += unknown_abi_of(base).value_or(0);
         Query query = base.prepare("SELECT api, calls FROM v_api_total");
         while (query.step()) tried.calls[query.text(0)] += query.number(1);
     }
@@ -125,6 +128,8 @@ int run(const Arguments& arguments) {
     if (!examined.program.empty() && std::none_of(findings.begin(), findings.end(), is_blind)) {
         tried = try_program(arguments.command_);
         findings.push_back(verdict_of(tried));
+        if (tried.unknown_abi > 0)
+            findings.push_back({Verdict::limited, "versions", unknown_abi_text(tried.unknown_abi)});
     }
     print(findings, arguments, tried);
     return std::any_of(findings.begin(), findings.end(), is_blind) ? kIncomplete : kFine;

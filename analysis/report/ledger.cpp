@@ -1,5 +1,6 @@
 // Where every event went, before anything is said about any of them.
 #include "../text/units.h"
+#include "../trace/unknown_abi.h"
 #include "facts.h"
 #include "section.h"
 
@@ -33,6 +34,9 @@ void write(const ReportSource& source, Report& report) {
     report.line("events  " + told(0) + " produced = " + told(1) + " recorded + " + told(2) + " recovered + " +
                 told(3) + " dropped" + reasons + " + " + told(4) + " unfinished; unknown " + told(5));
 
+    const auto unknown_abi = source.number("unknown_abi");
+    if (unknown_abi.value_or(0) > 0) report.line("        " + unknown_abi_text(*unknown_abi));
+
     const char* const none = "the traces do not say";
     const auto expected = sums.is_null(8) ? source.number("ranks_expected") : sums.maybe(8);
     report.json.set("ledger", Facts()
@@ -42,7 +46,7 @@ void write(const ReportSource& source, Report& report) {
                                   .maybe("recovered", sums.maybe(2), none)
                                   .maybe("unfinished", sums.maybe(4), none)
                                   .maybe("unknown", sums.maybe(5), none)
-                                  .maybe("unknown_abi", source.number("unknown_abi"), "not recorded")
+                                  .maybe("unknown_abi", unknown_abi, "not all traces say")
                                   .known("traces", source.number("traces").value_or(sums.number(6)))
                                   .known("ranks_seen", sums.number(7))
                                   .maybe("ranks_expected", expected, "no trace knows how many there are")

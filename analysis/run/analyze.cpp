@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../advice/advise.h"
+#include "../trace/unknown_abi.h"
 #include "make_facts.h"
 #include "rank_rows.h"
 #include "run_db.h"
@@ -47,6 +48,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
         if (!std::holds_alternative<std::nullptr_t>(value)) run.add("run", {std::string(key), value});
     };
     std::optional<int64_t> expected, started_ns, samples = options.samples_per_step;
+    std::optional<int64_t> unknown_abi = 0;
     std::set<std::string> sources;
     for (const Trace& trace : inputs.traces) {
         expected = std::max(expected, trace.world_size);
@@ -59,12 +61,15 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
             if (meta.text(0) == "source") source = meta.text(1);
         }
         sources.insert(source);
+        const std::optional<int64_t> unseen = unknown_abi_of(trace.base);
+        unknown_abi = unknown_abi && unseen ? std::optional(*unknown_abi + *unseen) : std::nullopt;
     }
     std::string source;
     for (const std::string& one : sources) source += (source.empty() ? "" : ",") + one;
     fact("traces", static_cast<int64_t>(inputs.traces.size()));
     fact("refused", static_cast<int64_t>(inputs.refused.size()));
     fact("ranks_expected", maybe(expected));
+    fact("unknown_abi", maybe(unknown_abi));
     fact("started_real_ns", maybe(started_ns));
     fact("sources", source);
     fact("params", maybe(options.params));

@@ -13,7 +13,9 @@ PRAGMA user_version = 2;
 -- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
 -- shapes_left_out (launches whose geometry is not recorded), graphs_left_out (states of graphs without a
 -- row), series_left_out (how often a series was not told apart from others), samples_left_out (rows that say
--- how things were, for which there was no room).
+-- how things were, for which there was no room), unknown_abi (calls whose address was asked for in a version
+-- of CUDA that is newer than what is known here, and was handed out as it is: what goes through it is not
+-- seen; none: not counted).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.
@@ -42,7 +44,9 @@ CREATE TABLE device (
   uuid TEXT,                 -- GPU-xxxxxxxx-…
   name TEXT,
   memory_bytes INTEGER,
-  pci TEXT
+  pci TEXT,
+  multiprocessors INTEGER,   -- that it has for this process
+  compute_capability TEXT    -- 9.0
 );
 
 -- Every object by its life: the same handle value is used again and again.
