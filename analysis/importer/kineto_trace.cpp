@@ -135,7 +135,8 @@ ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
                     summary.of(KinetoSkip::bad_duration);
     int64_t place = 0;
     for (const KinetoDevice& device : summary.head.devices) {
-        trace.devices.push_back({device.id.value_or(place), "", device.name, device.memory_bytes});
+        trace.devices.push_back({device.id.value_or(place), "", device.name, device.memory_bytes,
+                                 device.sm_count, device.compute_major, device.compute_minor});
         ++place;
     }
     return trace;

@@ -6,13 +6,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-std::set<std::string, std::less<>> columns_of(const Database& base, std::string_view table) {
-    std::set<std::string, std::less<>> all;
-    Query query = base.prepare("SELECT name FROM pragma_table_info('" + std::string(table) + "')");
-    while (query.step()) all.insert(query.text(0));
-    return all;
-}
-
 std::string one_of(std::string_view names, const std::set<std::string, std::less<>>& there) {
     while (!names.empty()) {
         const size_t bar = std::min(names.find('|'), names.size());
@@ -28,7 +21,7 @@ std::string one_of(std::string_view names, const std::set<std::string, std::less
 NsysTable::NsysTable(const Database& base, std::string_view table,
                      std::initializer_list<std::string_view> columns) {
     if (!base.has(table)) return;
-    const auto there = columns_of(base, table);
+    const auto there = base.columns_of(table);
     const bool has_texts = base.has("StringIds");
     std::string wanted;
     for (const std::string_view column : columns) {

@@ -236,8 +236,12 @@ std::vector<ImportedDevice> NsysImport::devices(int64_t process) const {
         if (process == 0 || seen.maybe(2).value_or(process) == process)
             gpu_of[seen.number(1)] = seen.number(0);
     std::map<int64_t, ImportedDevice> gpus;
-    NsysTable rows(base_, "TARGET_INFO_GPU", {"id", "uuid", "name", "totalMemory|memoryTotal"});
-    while (rows.step()) gpus[rows.number(0)] = {rows.number(0), rows.text(1), rows.text(2), rows.maybe(3)};
+    NsysTable rows(
+        base_, "TARGET_INFO_GPU",
+        {"id", "uuid", "name", "totalMemory|memoryTotal", "smCount", "computeMajor", "computeMinor"});
+    while (rows.step())
+        gpus[rows.number(0)] = {rows.number(0), rows.text(1),  rows.text(2), rows.maybe(3),
+                                rows.maybe(4),  rows.maybe(5), rows.maybe(6)};
     std::vector<ImportedDevice> found;
     if (gpu_of.empty())
         for (const auto& [id, gpu] : gpus) gpu_of[id] = id;

@@ -13,6 +13,15 @@ namespace {
 constexpr int64_t kNone = ImportedRow::kNone;
 constexpr std::string_view kNotRecorded = "(not recorded)";
 
+std::string_view text_or_none(const std::string& text) {
+    return text.empty() ? std::string_view() : std::string_view(text);
+}
+
+std::string capability_of(const ImportedDevice& device) {
+    if (!device.compute_major) return {};
+    return std::to_string(*device.compute_major) + "." + std::to_string(device.compute_minor.value_or(0));
+}
+
 }  // namespace
 
 void TraceTables::write_texts() {
@@ -72,12 +81,10 @@ void TraceTables::write_devices() {
         const ImportedDevice* told = nullptr;
         for (const ImportedDevice& one : trace_.devices)
             if (one.id == device) told = &one;
-        const auto text = [&](std::string ImportedDevice::*which) {
-            return told == nullptr || (told->*which).empty() ? std::string_view()
-                                                             : std::string_view(told->*which);
-        };
-        rows_.add("device", {device, text(&ImportedDevice::uuid), text(&ImportedDevice::name),
-                             told == nullptr ? ImportedNumber() : told->memory_bytes, kNone});
+        const ImportedDevice is = told == nullptr ? ImportedDevice{device, "", "", {}, {}, {}, {}} : *told;
+        const std::string capability = capability_of(is);
+        rows_.add("device", {device, text_or_none(is.uuid), text_or_none(is.name), is.memory_bytes, kNone,
+                             is.multiprocessors, text_or_none(capability)});
         const int64_t dur_ns = last_ns_ - first_ns_;
         if (trace_.windows.empty())
             rows_.add("window", {first_ns_, device, dur_ns, kNone, dur_ns, operations, operations, 0, 0});
@@ -100,7 +107,7 @@ void TraceTables::write_trace() {
     const int64_t low = trace_.fraction_ns / 2, high = std::max<int64_t>(trace_.fraction_ns - 1, 0);
     rows_.add("level_error", {1, std::string_view(trace_.source), 1, low, high, low, high, low, 0});
     rows_.add("process", {trace_.pid.value_or(0), kNone, kNone,
-                          trace_.executable.empty() ? std::string_view() : trace_.executable, trace_.rank,
+                          text_or_none(trace_.executable), trace_.rank,
                           kNone, trace_.world_size, "imported", kNone, kNone});
     if (counts_.rows == 0) first_ns_ = last_ns_ = trace_.base_ns;
     rows_.add("clock", {first_ns_, first_ns_, first_ns_});

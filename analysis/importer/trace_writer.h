@@ -62,7 +62,7 @@ struct ImportedWork {
 struct ImportedDevice {
     int64_t id;
     std::string uuid, name;
-    ImportedNumber memory_bytes;
+    ImportedNumber memory_bytes, multiprocessors, compute_major, compute_minor;
 };
 
 struct ImportedWindow {  // what was launched in it has device times

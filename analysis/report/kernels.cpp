@@ -11,11 +11,13 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kMostRows = 5;
+constexpr double kWorthSaying = 0.10;  // below, larger grids would hardly be felt
 
 // Over all kernels, in ns of kernel time; eligible: matrix products and convolutions.
 struct Classes {
     double all = 0, eligible = 0, tensor = 0, unknown = 0, half = 0, half_unknown = 0;
     int64_t launches = 0, timed = 0;
+    std::optional<double> small_grid;  // none: of some it is not known
 };
 
 Classes classes_of(const Database& run) {
@@ -26,11 +28,20 @@ Classes classes_of(const Database& run) {
         " sum(CASE WHEN eligible = 1 AND tensor_core = 'unknown' THEN sum_ns ELSE 0 END),"
         " sum(CASE WHEN precision IN ('fp16', 'bf16') THEN sum_ns ELSE 0 END),"
         " sum(CASE WHEN coalesce(precision, 'unknown') = 'unknown' THEN sum_ns ELSE 0 END),"
-        " sum(launches + coalesce(graph_launches, 0)), sum(timed) FROM kernel");
+        " sum(launches + coalesce(graph_launches, 0)), sum(timed),"
+        " CASE WHEN sum(CASE WHEN timed > 0 AND small_grid_ns IS NULL THEN 1 ELSE 0 END) = 0"
+        " THEN sum(small_grid_ns) END FROM kernel");
     if (sums.step())
-        classes = {sums.real(0), sums.real(1), sums.real(2),   sums.real(3),
-                   sums.real(4), sums.real(5), sums.number(6), sums.number(7)};
+        classes = {sums.real(0), sums.real(1),   sums.real(2),   sums.real(3),       sums.real(4),
+                   sums.real(5), sums.number(6), sums.number(7), maybe_real(sums, 8)};
     return classes;
+}
+
+constexpr const char* kGridUnknown = "a grid, or how many multiprocessors the GPU has, is not recorded";
+
+// Of kernel time, in grids with fewer blocks than the GPU has multiprocessors.
+std::optional<double> small_grid_share(const Classes& classes) {
+    return classes.small_grid ? share_of(*classes.small_grid, classes.all) : std::nullopt;
 }
 
 Json json_of(const Classes& classes) {
@@ -42,6 +53,7 @@ Json json_of(const Classes& classes) {
         .maybe("tensor_core_unknown_share", share_of(classes.unknown, classes.eligible), none)
         .maybe("half_precision_share", share_of(classes.half, classes.all), untimed)
         .maybe("precision_unknown_share", share_of(classes.half_unknown, classes.all), untimed)
+        .maybe("small_grid_share", small_grid_share(classes), classes.timed > 0 ? kGridUnknown : untimed)
         .json();
 }
 
@@ -58,13 +70,16 @@ void write_classes(const Classes& classes, Report& report) {
     if (classes.eligible > 0)
         text += ", tensor cores " + whole_percent(classes.tensor, classes.eligible) + " of it (by name; " +
                 whole_percent(classes.unknown, classes.eligible) + " unknown)";
+    const auto small = small_grid_share(classes);
+    if (small && *small >= kWorthSaying)
+        text += "; " + whole_percent(*small, 1) + " in grids smaller than the GPU";
     report.line("KERNELS    " + text);
 }
 
 struct Row {
     std::string name, precision, tensor_core, family;
     int64_t count, timed;
-    std::optional<int64_t> sum_ns, union_ns;
+    std::optional<int64_t> sum_ns, union_ns, small_grid, small_grid_ns;
 };
 
 std::vector<Row> rows_of(const Database& run) {
@@ -72,12 +87,15 @@ std::vector<Row> rows_of(const Database& run) {
     Query row = run.prepare(
         "SELECT name, coalesce(max(precision), 'unknown'), coalesce(max(tensor_core), 'unknown'),"
         " coalesce(max(family), 'unknown'), sum(launches + coalesce(graph_launches, 0)), sum(timed),"
-        " sum(sum_ns), sum(union_ns) FROM kernel GROUP BY name"
+        " sum(sum_ns), sum(union_ns),"
+        " CASE WHEN sum(CASE WHEN timed > 0 AND small_grid IS NULL THEN 1 ELSE 0 END) = 0"
+        " THEN sum(small_grid) END, sum(small_grid_ns) FROM kernel GROUP BY name"
         " ORDER BY coalesce(sum(sum_ns), 0) DESC, 5 DESC, name");
     while (row.step()) {
         const bool timed = row.number(5) > 0;
         all.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.number(4), row.number(5),
-                       timed ? row.maybe(6) : std::nullopt, timed ? row.maybe(7) : std::nullopt});
+                       timed ? row.maybe(6) : std::nullopt, timed ? row.maybe(7) : std::nullopt, row.maybe(8),
+                       row.is_null(8) ? std::nullopt : row.maybe(9)});
     }
     return all;
 }
@@ -101,6 +119,8 @@ void write(const ReportSource& source, Report& report) {
                       .maybe("sum_ns", row.sum_ns, untimed)
                       .maybe("union_ns", row.union_ns, untimed)
                       .maybe("share", share, untimed)
+                      .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
+                      .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
                       .known("family", row.family)
                       .known("precision", row.precision)
                       .known("tensor_core", row.tensor_core)

@@ -18,15 +18,19 @@ bool is_simulated(const std::string& name) { return name.starts_with("Simulated"
 
 void read_gpus(TraceFacts& facts, int64_t& next_gpu_id) {
     const Database& base = facts.trace->base;
-    Query devices = base.prepare(
-        "SELECT id, uuid, name FROM device WHERE id IN (SELECT device_id FROM context) ORDER BY id");
+    // Traces of before do not have it.
+    const bool has_count = base.columns_of("device").contains("multiprocessors");
+    Query devices =
+        base.prepare(std::string("SELECT id, uuid, name, ") + (has_count ? "multiprocessors" : "NULL") +
+                     " FROM device WHERE id IN (SELECT device_id FROM context) ORDER BY id");
     while (devices.step())
         facts.gpus.push_back({next_gpu_id++,
                               devices.number(0),
                               devices.text(1),
                               devices.text(2),
                               is_simulated(devices.text(2)),
-                              {}});
+                              {},
+                              devices.maybe(3)});
 }
 
 void read_lanes(TraceFacts& facts) {

@@ -20,6 +20,7 @@ struct Gpu {
     std::string uuid, name;
     bool simulated;
     DeviceFacts idle;  // latencies, for asking why it was idle
+    std::optional<int64_t> multiprocessors = {};
 };
 
 struct Kernel {  // each name once
@@ -28,8 +29,8 @@ struct Kernel {  // each name once
 };
 
 struct Shape {
-    int32_t kernel = -1;  // index into kernels; -1: its name is not recorded
-    int64_t blocks = 0, threads_per_block = 0;
+    int32_t kernel = -1;                        // index into kernels; -1: its name is not recorded
+    int64_t blocks = 0, threads_per_block = 0;  // 0: not recorded
 };
 
 struct Api {

@@ -23,6 +23,7 @@ struct Sums {
     Moments times;
     int64_t union_ns = 0, covered_ns = INT64_MIN;
     int64_t small = 0, overlapped = 0, overlapped_ns = 0;
+    int64_t small_grid = 0, small_grid_ns = 0, unknown_grid = 0;
     Histogram all, alone;
 
     int64_t alone_ns() const { return times.sum - overlapped_ns; }
@@ -60,6 +61,7 @@ class KernelPart : public Part {
             if (counts) ++sums_[gpu][kernel_of(call)].invalid;
             return;
         }
+        if (counts) note_grid(gpu, call);
         beside_[gpu].add(call.enter_ns, {call.times.start_ns, call.times.end_ns,
                                          counts ? kernel_of(call) : kUncounted, is_comm(call)});
     }
@@ -92,6 +94,23 @@ class KernelPart : public Part {
     }
     size_t kernel_of(const Call& call) const { return index_.of(call); }
     size_t not_known() const { return index_.not_known(); }
+
+    std::optional<int64_t> multiprocessors(size_t gpu) const {
+        return gpu < facts_.gpus.size() ? facts_.gpus[gpu].multiprocessors : std::nullopt;
+    }
+
+    // Collectives are small on purpose.
+    void note_grid(size_t gpu, const Call& call) {
+        if (is_comm(call)) return;
+        Sums& sums = sums_[gpu][kernel_of(call)];
+        const int64_t blocks = index_.blocks_of(call);
+        if (blocks == 0 || !multiprocessors(gpu)) {
+            ++sums.unknown_grid;
+        } else if (blocks < *multiprocessors(gpu)) {
+            ++sums.small_grid;
+            sums.small_grid_ns += call.times.end_ns - call.times.start_ns;
+        }
+    }
 
     void started(size_t gpu, const Ran& ran) {
         if (ran.who == kUncounted) return;
@@ -173,6 +192,7 @@ class KernelPart : public Part {
         const auto if_ran = [&](auto value) { return ran ? Value(value) : Value(nullptr); };
         const auto text = [](std::string_view word) { return std::string(word); };
         const std::optional<int64_t> alone_ns = s.alone.value(0.5);
+        const bool grids_known = ran && s.unknown_grid == 0;
         run.add("kernel", {gpu < facts_.gpus.size() ? facts_.gpus[gpu].gpu_id : kNotTold,
                            kernel.name,
                            s.launches,
@@ -183,7 +203,8 @@ class KernelPart : public Part {
                            if_ran(s.times.min),
                            if_ran(s.times.max),
                            ran && latency_ns(gpu) > 0 ? Value(s.small) : Value(nullptr),
-                           nullptr,
+                           grids_known ? Value(s.small_grid) : Value(nullptr),
+                           grids_known ? Value(s.small_grid_ns) : Value(nullptr),
                            s.overlapped,
                            s.overlapped_ns,
                            s.alone_count(),

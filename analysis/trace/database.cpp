@@ -144,6 +144,14 @@ bool Database::has(std::string_view table_or_view) const {
     return query.step();
 }
 
+std::set<std::string, std::less<>> Database::columns_of(std::string_view table_or_view) const {
+    std::set<std::string, std::less<>> all;
+    Query query = prepare("SELECT name FROM pragma_table_info(?1)");
+    query.bind(1, std::string(table_or_view));
+    while (query.step()) all.insert(query.text(0));
+    return all;
+}
+
 Query::Query(sqlite3* base, const std::string& where, std::string_view sql, size_t* used)
     : base_(base), where_(where) {
     sqlite3_stmt* statement = nullptr;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -67,6 +68,7 @@ class Database {
     // Of the first schema: host times only, no totals, no contents of graphs, and all rows.
     bool is_of_first_schema() const { return schema_version() < 2; }
     bool has(std::string_view table_or_view) const;
+    std::set<std::string, std::less<>> columns_of(std::string_view table_or_view) const;
     sqlite3* raw() const { return base_.get(); }
 
   private:

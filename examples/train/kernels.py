@@ -26,7 +26,7 @@ spin:
 
 # Few enough blocks to be resident at once on any GPU beside the communication library's own: blocks that had
 # to queue would make the kernel last a multiple of the time it was told.
-_GRID, _BLOCK = 32, 256
+_GRID, _BLOCK = 1024, 256
 
 
 def ptx(durations_us):

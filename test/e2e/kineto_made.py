@@ -47,7 +47,8 @@ class Trace:
     def text(self):
         return json.dumps({
             "schemaVersion": 1, "traceEvents": self.events,
-            "deviceProperties": [{"id": 0, "name": "Made GPU", "totalGlobalMem": 1 << 34}],
+            "deviceProperties": [{"id": 0, "name": "Made GPU", "totalGlobalMem": 1 << 34, "numSms": 108,
+                                  "computeMajor": 8, "computeMinor": 0}],
             "distributedInfo": {"backend": "nccl", "rank": self.rank, "world_size": self.world_size}})
 
     def write(self, path):

@@ -59,7 +59,8 @@ def make(path, rank=0, ranks=1, run_key="run", started_ns=0, kernel="gemm__10us"
                        "started_real_ns": REAL_MINUS_MONO_NS + FIRST_NS + started_ns}.items():
         row("meta", key, value)
     row("process", 100 + rank, 1, 1, "trainer", rank, rank, ranks, run_key, 0, None)
-    row("device", 0, f"GPU-{rank}", device, 16 << 30, "0000:01:00.0")
+    row("device", 0, f"GPU-{rank}", device, 16 << 30, "0000:01:00.0",
+        *([132, "9.0"] if is_newest else []))
     row("thread", 1, 100 + rank, "trainer", FIRST_NS)
     row("handle", 1, "context", 1, FIRST_NS, None, None, 0, None)
     row("handle", 2, "stream", 0x55, FIRST_NS, None, 1, 0, None)

@@ -41,7 +41,8 @@ CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, rangeId
   globalTid INTEGER, textId INTEGER, domainId INTEGER);
 CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
 CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
-CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, uuid TEXT, totalMemory INTEGER);
+CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, uuid TEXT, totalMemory INTEGER,
+  smCount INTEGER, computeMajor INTEGER, computeMinor INTEGER);
 CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
 CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT, name TEXT, nameEnum INTEGER,
@@ -119,7 +120,8 @@ def program(path, schema, pids=(4711,)):
             export.add("NVTX_EVENTS", start=start, end=end, eventType=kind, text=name, globalTid=tid)
         export.add("ThreadNames", nameId=export.text("python3"), globalTid=tid)
         export.add("PROCESSES", globalPid=process, pid=pid, name="train.py")
-        export.add("TARGET_INFO_GPU", id=number, name="Made GPU", uuid=f"GPU-{number}", totalMemory=1 << 34)
+        export.add("TARGET_INFO_GPU", id=number, name="Made GPU", uuid=f"GPU-{number}", totalMemory=1 << 34,
+                   smCount=8, computeMajor=9, computeMinor=0)
         export.add("TARGET_INFO_CUDA_DEVICE", gpuId=number, cudaId=0, pid=pid)
     export.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=EPOCH_NS, utcTime="", localTime="")
     export.add("TARGET_INFO_SYSTEM_ENV", name="Hostname", value="node7")

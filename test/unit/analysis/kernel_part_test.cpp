@@ -24,7 +24,7 @@ Call timed(int32_t lane, int64_t shape, int64_t enter_ns, int64_t start_ns, int6
 //  stream 2        ███gemm████████ (150 to 300)
 TEST_CASE("kernels of one name that overlap count twice in the sum and once in the union", "[kernel_part]") {
     MadeFacts made;
-    const int64_t gemm = made.kernel("ampere_sgemm_128x64_tn");
+    const int64_t gemm = made.kernel("ampere_sgemm_128x64_tn", kMultiprocessors);
     Written written;
     all_of(make_kernel_part(made.facts), made,
            {timed(0, gemm, 0, 100'000, 200'000), timed(1, gemm, 1000, 150'000, 300'000),
@@ -32,7 +32,7 @@ TEST_CASE("kernels of one name that overlap count twice in the sum and once in t
            written);
     const char* name = "ampere_sgemm_128x64_tn";
     CHECK(row(written, name, "launches, graph_launches, timed, sum_ns, union_ns") == "3 0 3 350000 250000");
-    CHECK(row(written, name, "min_ns, max_ns, small, small_grid, invalid") == "100000 150000 0 - 0");
+    CHECK(row(written, name, "min_ns, max_ns, small, small_grid, invalid") == "100000 150000 0 0 0");
     CHECK(row(written, name, "family, eligible, overlapped, alone, alone_ns") == "gemm 1 0 3 350000");
     CHECK(row(written, name, "p50_ns, squares_ns2") == "100000 42500000000.0");
 }
@@ -97,6 +97,37 @@ TEST_CASE("kernels are small below twice the launch latency", "[kernel_part]") {
     Written collective;
     all_of(make_kernel_part(made.facts), made, {comm}, collective);
     CHECK(row(collective, "a", "timed, small") == "1 0");
+}
+
+//  us      0      100      250  300     400
+//  131 b.  ███131███
+//  132 b.           ███132███
+//  65 b.                        ███65████          small: 100 + 100 of 350
+TEST_CASE("a grid is small with fewer blocks than the GPU has multiprocessors", "[kernel_part]") {
+    const auto grids = [](MadeFacts& made) {
+        const int64_t a = made.kernel("a", kMultiprocessors - 1), b = 10, c = 11;
+        made.facts.shapes[b] = {0, kMultiprocessors, 32};
+        made.facts.shapes[c] = {0, 65, 32};
+        Written written;
+        all_of(make_kernel_part(made.facts), made,
+               {timed(0, a, 0, 0, 100'000), timed(0, b, 100, 100'000, 250'000),
+                timed(0, c, 200, 300'000, 400'000)},
+               written);
+        return row(written, "a", "timed, small_grid, small_grid_ns");
+    };
+    MadeFacts made;
+    CHECK(grids(made) == "3 2 200000");
+    MadeFacts older;
+    older.facts.gpus[0].multiprocessors.reset();
+    CHECK(grids(older) == "3 - -");
+    MadeFacts comm;
+    const int64_t few = comm.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 24);
+    const int64_t not_recorded = comm.kernel("b", 0);
+    Written written;
+    all_of(make_kernel_part(comm.facts), comm,
+           {timed(0, few, 0, 0, 100'000), timed(0, not_recorded, 100, 100'000, 200'000)}, written);
+    CHECK(row(written, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "timed, small_grid") == "1 0");
+    CHECK(row(written, "b", "timed, small_grid, small_grid_ns") == "1 - -");
 }
 
 //  piece 1  |──████a███|██    a of the first piece runs on: given again in the second, counted once

@@ -16,6 +16,7 @@ namespace made {
 
 constexpr int64_t kRank = 7, kGpu = 20;  // rank.rank_id; gpu.gpu_id of the first
 constexpr int64_t kLatency = 8000;       // of a launch on an empty queue
+constexpr int64_t kMultiprocessors = 132;
 constexpr int64_t kHour = 3'600'000'000'000;
 
 // A piece in which all of these GPUs is known.
@@ -34,7 +35,7 @@ class MadeTrace {
         run("INSERT INTO meta VALUES ('started_mono_ns', 0)");
         for (int i = 0; i < gpus; ++i) {
             const std::string gpu = std::to_string(i), id = std::to_string(i + 1);
-            run("INSERT INTO device VALUES (" + gpu + ", 'GPU-" + gpu + "', 'Made', 1, '')");
+            run("INSERT INTO device VALUES (" + gpu + ", 'GPU-" + gpu + "', 'Made', 1, '', 132, '9.0')");
             run("INSERT INTO handle VALUES (" + id + ", 'context', 1, 0, NULL, NULL, " + gpu + ", NULL)");
             run("INSERT INTO context VALUES (" + id + ", " + id + ", " + gpu + ")");
         }
@@ -63,7 +64,8 @@ struct MadeFacts {
                                   "GPU-" + std::to_string(gpu),
                                   "Made",
                                   false,
-                                  {kLatency, 2 * kLatency, 3000}});
+                                  {kLatency, 2 * kLatency, 3000},
+                                  kMultiprocessors});
         for (int lane = 0; lane < gpus * streams; ++lane) {
             facts.lanes.push_back({lane + 1, lane / streams, lane / streams + 1, 900, false, false});
             facts.streams.push_back("0x" + std::to_string(lane + 1));
@@ -71,10 +73,10 @@ struct MadeFacts {
         }
     }
     // A kernel and a shape of it with the same number, from 0.
-    int64_t kernel(const std::string& name) {
+    int64_t kernel(const std::string& name, int64_t blocks = 1) {
         const auto index = static_cast<int32_t>(facts.kernels.size());
         facts.kernels.push_back({name, classify(name)});
-        facts.shapes[index] = {index, 1, 32};
+        facts.shapes[index] = {index, blocks, 32};
         return index;
     }
     void step(int64_t begin_ns, int64_t end_ns, bool is_warm_up = false) {

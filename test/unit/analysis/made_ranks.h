@@ -43,7 +43,8 @@ class Rank {
                 ""} {
         for (const char* part : gpushim_schema) run(part);
         run("INSERT INTO meta VALUES ('boot_id', '" + host + "')");
-        run("INSERT INTO device VALUES (0, '" + uuid(rank_id) + "', 'Made', 1, '')");
+        run("INSERT INTO device (id, uuid, name, memory_bytes) VALUES (0, '" + uuid(rank_id) +
+            "', 'Made', 1)");
         run("INSERT INTO context VALUES (1, 1, 0)");
         run("INSERT INTO stream VALUES (1, NULL, 1, 'made', NULL, 1, 0), (2, NULL, 1, 'made', NULL, 1, 0)");
         run("INSERT INTO handle VALUES (50, 'communicator', 1, 0, NULL, NULL, 0, NULL)");

@@ -225,7 +225,7 @@ class MadeRun {
 
     void add_kernels(RunDb& run, int64_t gpu) {
         const auto kernel = [&](const char* name, int64_t launches, int64_t share, const char* family,
-                                bool eligible, const char* tensor) {
+                                bool eligible, const char* tensor, bool small_grid) {
             const int64_t ns = share * 1'000'000;
             run.add("kernel", {gpu,
                                text(name),
@@ -237,7 +237,8 @@ class MadeRun {
                                timed(int64_t{1}),
                                timed(int64_t{1}),
                                number(0),
-                               nullptr,
+                               shape_.device_times ? Value(small_grid ? launches : 0) : Value(nullptr),
+                               timed(small_grid ? ns : 0),
                                number(0),
                                number(0),
                                number(0),
@@ -257,9 +258,9 @@ class MadeRun {
                                nullptr,
                                nullptr});
         };
-        kernel(kGemm, 100 * kSteps, 67, "gemm", true, "no");
-        kernel("secret_gemm", 6 * kSteps, 4, "gemm", true, "unknown");
-        kernel("secret_add", 306 * kSteps, 29, "elementwise", false, "no");
+        kernel(kGemm, 100 * kSteps, 67, "gemm", true, "no", false);
+        kernel("secret_gemm", 6 * kSteps, 4, "gemm", true, "unknown", false);
+        kernel("secret_add", 306 * kSteps, 29, "elementwise", false, "no", true);
     }
 
     void add_collectives(RunDb& run) {

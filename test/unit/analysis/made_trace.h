@@ -21,7 +21,7 @@ class Made {
         inputs_.traces.push_back({"made.db", Database::in_memory(), 1, {}, {}, "", "", "", 0, ""});
         for (const char* part : gpushim_schema) run(part);
         run("INSERT INTO meta VALUES ('started_mono_ns', 0)");
-        run("INSERT INTO device VALUES (0, 'GPU-0', 'Made', 1, '')");
+        run("INSERT INTO device (id, uuid, name, memory_bytes) VALUES (0, 'GPU-0', 'Made', 1)");
         run("INSERT INTO handle VALUES (1, 'context', 1, 0, NULL, NULL, 0, NULL)");
         run("INSERT INTO context VALUES (1, 1, 0)");
         run("INSERT INTO api VALUES (1, 'cuCtxSynchronize', 'cuCtxSynchronize', 'sync')");

@@ -152,7 +152,8 @@ TEST_CASE("a communicator over a slow link, while others are joined better", "[r
         box.run("DELETE FROM device");
         for (int gpu = 0; gpu < 4; ++gpu) {
             const std::string id = std::to_string(gpu);
-            box.run("INSERT INTO device VALUES (" + id + ", 'GPU-" + id + "', 'Made', 1, '')");
+            box.run("INSERT INTO device (id, uuid, name, memory_bytes) VALUES (" + id + ", 'GPU-" + id +
+                    "', 'Made', 1)");
             box.run("INSERT INTO topology VALUES (" + id + ", NULL, 'pcie 4', 16, 31500000000)");
             for (int peer = 0; peer < 4; ++peer) {
                 const bool joined = gpu / 2 == peer / 2;

@@ -106,7 +106,7 @@ TEST_CASE("calls of a group are one instance, with their bytes together", "[run_
 TEST_CASE("one process can be all ranks of a communicator", "[run_collectives]") {
     Ranks ranks(0);
     Rank& both = ranks.add("host");
-    both.run("INSERT INTO device VALUES (1, 'GPU-b', 'Made', 1, '')");
+    both.run("INSERT INTO device (id, uuid, name, memory_bytes) VALUES (1, 'GPU-b', 'Made', 1)");
     both.run("INSERT INTO context VALUES (2, 1, 1)");
     both.run("INSERT INTO stream VALUES (3, NULL, 2, 'made', NULL, 1, 0)");
     both.facts.lanes.push_back({3, 1, 2, 1, false, false});

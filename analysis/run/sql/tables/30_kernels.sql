@@ -5,7 +5,9 @@ CREATE TABLE kernel (
   launches INTEGER, graph_launches INTEGER,    -- all of the run; executed as part of graphs
   timed INTEGER, sum_ns INTEGER, union_ns INTEGER, min_ns INTEGER, max_ns INTEGER,   -- those in pieces
   small INTEGER,                               -- of them, below twice the launch latency; 0 of collectives
-  small_grid INTEGER,                          -- of all: fewer blocks than the GPU has units; NULL: not known
+  -- of timed: with fewer blocks than the GPU has multiprocessors; 0 of collectives; NULL: a grid or how many
+  -- it has is not recorded
+  small_grid INTEGER, small_grid_ns INTEGER,
   overlapped INTEGER, overlapped_ns INTEGER,   -- of timed: ran beside communication
   alone INTEGER, alone_ns INTEGER,             -- … did not
   family TEXT, precision TEXT, mixed TEXT, tensor_core TEXT, eligible INTEGER, alignment TEXT, library TEXT,

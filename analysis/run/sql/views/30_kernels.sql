@@ -8,6 +8,7 @@ SELECT r.rank, g.uuid AS gpu, k.gpu_id, k.name,
   k.p50_ns, k.min_ns, k.max_ns,
   k.sum_ns * 1.0 / nullif(sum(k.sum_ns) OVER (PARTITION BY k.gpu_id), 0) AS share,  -- of kernel time
   CASE WHEN k.timed > 0 THEN k.small * 1.0 / k.timed END AS small_share,
+  k.small_grid, k.small_grid_ns,                    -- with fewer blocks than the GPU has multiprocessors
   k.overlapped, k.alone_p50_ns,
   k.tax_ns,                                         -- what running beside collectives cost it
   k.family, k.precision, k.mixed, k.tensor_core, k.eligible, k.alignment, k.library, k.comm_operation,
