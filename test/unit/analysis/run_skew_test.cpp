@@ -94,21 +94,14 @@ TEST_CASE("only ranks that run the same kernels are compared", "[run_skew]") {
     const auto kernels = [](int64_t own_of_rank_3_ns) {
         return [own_of_rank_3_ns](Job& made) {
             const auto kernel = [&](int64_t rank, const char* name, int64_t ns) {
-                made.ranks.run().add("kernel", {10 + rank,  std::string(name),
-                                                int64_t{1}, int64_t{0},
-                                                int64_t{1}, ns,
-                                                ns,         ns,
-                                                ns,         int64_t{0},
-                                                nullptr,    int64_t{0},
-                                                int64_t{0}, int64_t{1},
-                                                ns,         nullptr,
-                                                nullptr,    nullptr,
-                                                nullptr,    nullptr,
-                                                nullptr,    nullptr,
-                                                nullptr,    std::string("none"),
-                                                nullptr,    nullptr,
-                                                nullptr,    nullptr,
-                                                nullptr});
+                Query insert(made.ranks.run().raw(), "run",
+                             "INSERT INTO kernel (gpu_id, name, launches, graph_launches, timed, sum_ns,"
+                             " union_ns, small, overlapped, overlapped_ns, alone, alone_ns, comm_source)"
+                             " VALUES (?1, ?2, 1, 0, 1, ?3, ?3, 0, 0, 0, 1, ?3, 'none')");
+                insert.bind(1, 10 + rank);
+                insert.bind(2, std::string(name));
+                insert.bind(3, ns);
+                insert.step();
             };
             for (int rank = 0; rank < Job::kCount; ++rank) kernel(rank, "gemm", 1000);
             kernel(3, "embedding", own_of_rank_3_ns);
