@@ -1,5 +1,5 @@
-"""Grids with fewer blocks than the GPU has multiprocessors: how many it has, from each source, and what is said
-where a source does not tell."""
+"""Grids with fewer blocks than the GPU has multiprocessors: how many it has, from each source, and what is
+said where a source does not tell."""
 import json
 import sqlite3
 import unittest

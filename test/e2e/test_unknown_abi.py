@@ -1,5 +1,5 @@
-"""A driver that is newer than the hook tables: calls that are asked for in a version that nobody here knows are
-handed out as they are, counted, and told."""
+"""A driver that is newer than the hook tables: calls that are asked for in a version that nobody here knows
+are handed out as they are, counted, and told."""
 import json
 import signal
 import subprocess
@@ -15,8 +15,9 @@ TOMORROW = r"""
 #include <dlfcn.h>
 #include <string.h>
 static int newest(void) { return 0; }
+typedef int Ask(const char*, void**, int, unsigned long long, int*);
 int cuGetProcAddress_v2(const char* name, void** found, int version, unsigned long long flags, int* status) {
-    int (*driver)(const char*, void**, int, unsigned long long, int*) = dlsym(RTLD_NEXT, "cuGetProcAddress_v2");
+    Ask* driver = (Ask*)dlsym(RTLD_NEXT, "cuGetProcAddress_v2");
     if (version < 14000) return driver(name, found, version, flags, status);
     *found = (void*)newest;
     if (status != 0) *status = 0;

@@ -2,8 +2,9 @@
 -- not recorded, or refused (a column `why` says so). Sums add up over runs, GPUs and steps; medians do not,
 -- and stand only in what is derived from sums and histograms.
 
--- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, unknown_abi, run_key, tag, simulated, params,
--- bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto, nsys), analysed_by.
+-- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, unknown_abi, run_key, tag,
+-- simulated, params, bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto, nsys),
+-- analysed_by.
 CREATE TABLE run (key TEXT PRIMARY KEY, value);
 
 -- The fixed list of performance variables, as the ranks had them.
