@@ -2,10 +2,10 @@
 
 #include "../failure.h"
 #include "../run/run_db.h"
+#include "../text/tell.h"
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"
-#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -42,8 +42,7 @@ int run(const Arguments& arguments) {
     if (!source.traces)
         throw Failure(source.place.string() + ": is a run database already; `gpushim report` reads it");
     for (const std::string& note : source.traces->notes) tell(note);
-    for (const std::string& refused : source.traces->refused)
-        tell("left out " + refused);
+    for (const std::string& refused : source.traces->refused) tell("left out " + refused);
     std::printf("%s\n", source.place.c_str());
     return source.complete() ? kFine : kIncomplete;
 }

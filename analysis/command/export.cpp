@@ -9,6 +9,7 @@
 #include "../process/recovery.h"
 #include "../run/make_facts.h"
 #include "../run/run_db.h"
+#include "../text/tell.h"
 #include "../trace/gone.h"
 #include "command.h"
 
@@ -60,15 +61,12 @@ class Places {
 
 void say(const fs::path& place, const std::string& what, const ChromeCounts& counts) {
     std::printf("%s\n", place.c_str());
-    std::fprintf(stderr, "gpushim: %s: %s, %lld operations\n", place.c_str(), what.c_str(),
-                 static_cast<long long>(counts.operations));
+    tell(place.string() + ": " + what + ", " + std::to_string(counts.operations) + " operations");
     if (counts.untimed > 0)
-        std::fprintf(stderr,
-                     "gpushim: of %lld operations only the calls are there: they have no device times\n",
-                     static_cast<long long>(counts.untimed));
+        tell("of " + std::to_string(counts.untimed) +
+             " operations only the calls are there: they have no device times");
     if (counts.too_many > 0)
-        std::fprintf(stderr, "gpushim: %lld operations overlap more than can be drawn\n",
-                     static_cast<long long>(counts.too_many));
+        tell(std::to_string(counts.too_many) + " operations overlap more than can be drawn");
 }
 
 bool has_own_steps(const Trace& trace) {
@@ -125,7 +123,7 @@ void export_trace(const Trace& trace, const RunOptions& options, const fs::path&
     file.finish();
     say(place, what, counts);
     if (!gone_spans(trace).empty())
-        std::fprintf(stderr, "gpushim: %s: of some of its time only totals are left\n", trace.path.c_str());
+        tell(trace.path.string() + ": of some of its time only totals are left");
 }
 
 int export_traces(const Arguments& arguments, std::span<const std::string> words, const std::string& output) {
@@ -133,9 +131,8 @@ int export_traces(const Arguments& arguments, std::span<const std::string> words
     options.step_marker = arguments.value("step-marker").value_or("");
     const Recovery recovery(words);
     const Inputs inputs = open_traces(words, recovery);
-    for (const std::string& note : inputs.notes) std::fprintf(stderr, "gpushim: %s\n", note.c_str());
-    for (const std::string& refused : inputs.refused)
-        std::fprintf(stderr, "gpushim: left out %s\n", refused.c_str());
+    for (const std::string& note : inputs.notes) tell(note);
+    for (const std::string& refused : inputs.refused) tell("left out " + refused);
     Places places(output, inputs.traces.size());
     for (const Trace& trace : inputs.traces) export_trace(trace, options, places.next(trace.rank, trace.pid));
     return inputs.refused.empty() && recovery.complete() ? kFine : kIncomplete;
@@ -161,8 +158,7 @@ int export_run(const Database& run, const std::string& word, const std::string& 
         file.finish();
         say(place, what, counts);
         if (rank.left_out > 0)
-            std::fprintf(stderr, "gpushim: %lld rows of these steps were not kept\n",
-                         static_cast<long long>(rank.left_out));
+            tell(std::to_string(rank.left_out) + " rows of these steps were not kept");
     }
     return kFine;
 }

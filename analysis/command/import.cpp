@@ -9,8 +9,8 @@
 #include "../process/recovery.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
-#include "command.h"
 #include "../text/tell.h"
+#include "command.h"
 
 namespace gpushim::analysis {
 

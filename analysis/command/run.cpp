@@ -57,8 +57,7 @@ int run(const Arguments& arguments) {
 
     const fs::path library = library_path();
     if (const std::string why = why_not_loaded(library); !why.empty())
-        throw Failure(library.string() + " cannot be preloaded here, so the program was not started: " +
-                      why);
+        throw Failure(library.string() + " cannot be preloaded here, so the program was not started: " + why);
     variables["LD_PRELOAD"] = preload_with(library);
     const int status = run_child(arguments.command_, variables);
 

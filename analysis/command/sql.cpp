@@ -124,8 +124,7 @@ int run(const Arguments& arguments) {
                                                   : Format::table;
     const Source source = open_source(arguments.words_[0]);
     for (const std::string& note : source.inputs.notes) tell(note);
-    for (const std::string& refused : source.inputs.refused)
-        tell("left out " + refused);
+    for (const std::string& refused : source.inputs.refused) tell("left out " + refused);
     int code = kFine;
     if (arguments.words_.size() == 2)
         run_all(source.base, text_of(arguments.words_[1]), format);

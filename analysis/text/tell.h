@@ -1,4 +1,5 @@
-// What is not the answer: lines on stderr, that begin with our name and are safe to print whatever is in them.
+// What is not the answer: lines on stderr, that begin with our name and are safe to print whatever is in
+// them.
 #pragma once
 
 #include <string>

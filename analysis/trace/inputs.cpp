@@ -15,6 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr size_t kMostRefused = 4;  // that an error names
+
 constexpr int kSchemaVersion = 2;
 
 // A trace at rest has no log beside it.
@@ -137,7 +139,10 @@ Inputs open_traces(std::span<const std::string> words, const Recovery& recovery)
     drop_repeated(inputs);
     if (inputs.traces.empty()) {
         std::string what = "no trace to read";
-        for (const std::string& refused : inputs.refused) what += "\n  " + refused;
+        for (size_t i = 0; i < inputs.refused.size() && i < kMostRefused; ++i)
+            what += (i == 0 ? ": " : "; ") + inputs.refused[i];
+        if (inputs.refused.size() > kMostRefused)
+            what += "; and " + std::to_string(inputs.refused.size() - kMostRefused) + " more";
         if (inputs.refused.empty())
             what += " in " + (words.empty() ? "" : words[0]) + "; `gpushim run -- PROGRAM` makes one, " +
                     "`gpushim doctor -- PROGRAM` says why there is none";
