@@ -47,7 +47,8 @@ class Case(unittest.TestCase):
     def trace(cls, folder, *words):
         folder.mkdir()
         knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": recipe.RANKS, "LD_PRELOAD": cli.LIBRARY,
-                 "GPUSIM_TRUTH": folder / "truth.%r", "GPUSHIM_OUT": folder / "%r.db", "GPUSHIM_BUDGET": "100%"}
+                 "GPUSIM_TRUTH": folder / "truth.%r", "GPUSHIM_OUT": folder / "%r.db",
+                 "GPUSHIM_BUDGET": "100%"}
         report = [cli.GPUSHIM, "report", folder, "--price", recipe.PRICE, "--params", recipe.FLOATS]
         for done in (box.run(["python3", JOB, *words], knobs), box.run(report, sim=False)):
             if done.returncode or done.stderr:

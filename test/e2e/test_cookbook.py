@@ -22,8 +22,8 @@ NEWER = re.compile(r"->|\b(returning|materialized|full (outer )?join|right (oute
 
 def as_shown(rows):
     """Numbers with the digits that our JSON has."""
-    return [{name: float(f"{value:.14g}") if isinstance(value, float) else value for name, value in row.items()}
-            for row in rows]
+    return [{name: float(f"{value:.14g}") if isinstance(value, float) else value
+             for name, value in row.items()} for row in rows]
 
 
 class Questions(cookbook_run.Case):

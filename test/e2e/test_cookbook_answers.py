@@ -1,4 +1,5 @@
 """What the answers of examples/sql say of a run, against what was put into it and what the box knows."""
+import sqlite3
 import unittest
 
 import box
@@ -58,7 +59,8 @@ class Answers(cookbook_run.Case):
 
     def test_graphs(self):
         graph, = self.ask("graph_launches")
-        self.assertEqual((graph["launches"], graph["kernels"], graph["copies"]), (recipe.STEPS, recipe.NODES, 0))
+        self.assertEqual((graph["launches"], graph["kernels"], graph["copies"]),
+                         (recipe.STEPS, recipe.NODES, 0))
         self.assertAlmostEqual(graph["on_gpu_us"], recipe.NODES * 10, delta=1)
         inside = self.by("kernel", "kernels_in_graphs", launched=0)
         self.assertEqual({name: row["in_graphs"] for name, row in inside.items()},
@@ -78,7 +80,8 @@ class Answers(cookbook_run.Case):
             repeated = [(row["kind"], row["position"], row["bytes_each"], row["steps"])
                         for row in self.ask("repeated_copies") if row["rank"] == rank]
             self.assertEqual(repeated, [("h2d", 0, recipe.PINNED, recipe.STEPS),
-                                        ("h2d", 1, recipe.PAGEABLE, recipe.STEPS), ("d2h", 0, 4, recipe.STEPS)])
+                                        ("h2d", 1, recipe.PAGEABLE, recipe.STEPS),
+                                        ("d2h", 0, 4, recipe.STEPS)])
             patterns = self.by("pattern", "copies_back_and_forth", rank=rank)
             self.assertEqual(patterns["small_d2h_sync"]["count"], recipe.STEPS)
             waits = self.by("api", "syncs_per_step", rank=rank)
@@ -91,8 +94,8 @@ class Answers(cookbook_run.Case):
             shares = [whole[rank][f"{what}_share"] for what in ("productive", "waiting_for_peer", "idle")]
             self.assertAlmostEqual(sum(shares), 1, delta=0.0002)
             causes = self.by("cause", "idle_by_cause", rank=rank)
-            self.assertAlmostEqual(sum(row["share_of_time"] for row in causes.values()), whole[rank]["idle_share"],
-                                   delta=0.0005)
+            self.assertAlmostEqual(sum(row["share_of_time"] for row in causes.values()),
+                                   whole[rank]["idle_share"], delta=0.0005)
             slow = [row for row in self.ask("slowest_steps") if row["rank"] == rank]
             late = set(range(recipe.SLOW_INPUT_EVERY - 1, recipe.STEPS, recipe.SLOW_INPUT_EVERY))
             self.assertEqual({row["step"] for row in slow[:len(late)]}, late)
@@ -175,7 +178,31 @@ class Answers(cookbook_run.Case):
         figures = self.by("name", "compare_figures")
         median = figures["step_median_ns"]
         self.assertAlmostEqual(median["change"], median["new"] / median["base"] - 1, delta=0.0001)
-        self.assertAlmostEqual((median["base"] - median["new"]) / 1000, recipe.LAYERS * recipe.KERNEL_US, delta=20)
+        self.assertAlmostEqual((median["base"] - median["new"]) / 1000, recipe.LAYERS * recipe.KERNEL_US,
+                               delta=20)
+
+
+class Gaps(unittest.TestCase):
+    def test_streams_that_overlap(self):
+        """
+        stream 1   aaaa······cc············       a 0-4, c 10-12
+        stream 2   ··bbbbb·······dd········       b 2-7, d 14-16
+        window     |───────────────────────|      idle: 7-10, b to c; 12-14, c to d
+        other GPU  e·f                            e 0-1, f 2-3, no window
+        """
+        base = sqlite3.connect(":memory:")
+        base.executescript("""
+            CREATE TABLE v_operation (device_id, kind, name, enter_ns, device_start_ns, device_end_ns);
+            CREATE TABLE meta (key, value);
+            CREATE TABLE "window" (device_id, enter_ns, dur_ns);
+            INSERT INTO meta VALUES ('started_mono_ns', 0);
+            INSERT INTO "window" VALUES (0, 0, 24000);
+            INSERT INTO v_operation VALUES (0, 'launch', 'a', 0, 0, 4000), (0, 'launch', 'b', 0, 2000, 7000),
+              (0, 'launch', 'c', 9000, 10000, 12000), (0, 'copy', NULL, 1000, 14000, 16000),
+              (1, 'launch', 'e', 0, 0, 1000), (1, 'launch', 'f', 0, 2000, 3000);""")
+        rows = base.execute(cookbook_run.source("longest_gaps")).fetchall()
+        base.close()
+        self.assertEqual(rows, [(0, 7e-6, 3.0, "b", "c", 1.0), (0, 12e-6, 2.0, "c", "copy", 13.0)])
 
 
 if __name__ == "__main__":

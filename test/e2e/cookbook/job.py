@@ -2,8 +2,8 @@
 
     job.py STEPS [KERNEL_US]
 
-What is in it stands in recipe.py. Before the steps the host is busy for LOADING_MS; rank 1 has a kernel of its
-own in all steps and is late in LATE of them.
+What is in it stands in recipe.py. Before the steps the host is busy for LOADING_MS; rank 1 has a kernel of
+its own in all steps and is late in LATE of them.
 """
 import ctypes
 import os
