@@ -1,12 +1,12 @@
-#include "../report/section.h"
+#include "../report/printed.h"
 
 #include <cstdio>
 
 #include "../failure.h"
+#include "../text/tell.h"
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"
-#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -31,9 +31,8 @@ void print(const Report& report, const Arguments& arguments) {
         std::printf("%s\n", report.json.text().c_str());
         return;
     }
-    if (arguments.has("markdown")) std::puts("```");
-    for (const std::string& line : report.lines) std::puts(line.c_str());
-    if (arguments.has("markdown")) std::puts("```");
+    for (const std::string& line : arguments.has("markdown") ? as_markdown(report) : as_text(report))
+        std::puts(line.c_str());
 }
 
 int run(const Arguments& arguments) {
@@ -45,8 +44,7 @@ int run(const Arguments& arguments) {
     const Inputs* const traces = source.traces ? &*source.traces : nullptr;
     print(write_report({source.run, traces, asked}), arguments);
     if (traces != nullptr)
-        for (const std::string& refused : traces->refused)
-            tell("left out " + refused);
+        for (const std::string& refused : traces->refused) tell("left out " + refused);
     return source.complete() ? kFine : kIncomplete;
 }
 

@@ -1,7 +1,7 @@
 #include "topology.h"
 
 #include "../process/library.h"
-#include "../report/section.h"
+#include "../report/printed.h"
 #include "../text/escape.h"
 #include "../text/units.h"
 
@@ -60,7 +60,7 @@ std::vector<std::string> lines_of(const Topology& topology) {
     for (int i = 0; i < devices; ++i)
         report.line("GPU " + std::to_string(i) + "  " + for_terminal(topology.names[static_cast<size_t>(i)]) +
                     "; to the host: " + all_of(topology, i, std::nullopt));
-    return report.lines;
+    return as_text(report);
 }
 
 Json json_of(const Topology& topology) {

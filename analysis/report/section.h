@@ -1,9 +1,10 @@
 // A section of the report is one file that registers itself: one question, answered from the run database as
 // lines for people and as members of the JSON object. Those that read traces say nothing where there are
-// none.
+// none. How lines look is for printed.h.
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "../text/json.h"
@@ -11,15 +12,25 @@
 
 namespace gpushim::analysis {
 
+// Begins with a word in capitals, or with spaces where it goes on with what the line before began.
+struct Line {
+    std::string text;
+    size_t indent =
+        0;  // in as many lines as it takes; all but the first begin with so many spaces. 0: in one
+};
+
+struct Table {
+    std::string alignment;
+    std::vector<std::vector<std::string>> rows;  // the first has the headings
+    size_t left_out;                             // rows that were too many
+};
+
 struct Report {
-    std::vector<std::string> lines;
+    std::vector<std::variant<Line, Table>> blocks;
     Json json = Json::object();
 
-    // Whatever is in it is safe to print then.
-    void line(const std::string& text);
-
-    // The same in as many lines as it takes; all but the first begin with so many spaces.
-    void paragraph(const std::string& text, size_t indent);
+    void line(const std::string& text) { blocks.push_back(Line{text}); }
+    void paragraph(const std::string& text, size_t indent) { blocks.push_back(Line{text, indent}); }
 
     // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
     // it at the right. Of more than `most` rows the rest is counted in a line of its own.

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import subprocess
 import unittest
@@ -17,6 +18,11 @@ from hostile_names import NAMES, NO_UTF8
 WORKLOADS = pathlib.Path(__file__).parent / "answer" / "workloads.py"
 WIDEST = 400  # of a line of the report
 IMPORTED = 16_384  # of a name, no more is read from other tools
+# What is left of Markdown without code spans (as many backticks behind as before): our own bold and lists.
+CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
+LETTERS = r"[^<>\[\]&@`|*_~#$!\\{}^]"
+ROW = re.compile(rf"^\|({LETTERS}*\|)+$")
+TEXT = re.compile(rf"^(- )?(\*\*{LETTERS}*\*\*)?{LETTERS}*$")
 TURNING = set("\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 EVERYWHERE = ("UPDATE meta SET value = :name WHERE key = 'host'",
               "UPDATE process SET executable = :name, tag = :name, run_key = :name",
@@ -82,6 +88,18 @@ class Names(cli.Case):
             self.assertEqual(report["run"]["tag"], name)
         self.for_each(look)
 
+    def test_the_report_as_markdown(self):
+        def look(_, trace):
+            shown = self.printed("report", trace, "--markdown", "--all")
+            self.assertIn("| :-- |", shown)
+            for line in shown.splitlines():
+                is_row = line.startswith("|")
+                bare = CODE.sub("", line)
+                self.assertRegex(bare, ROW if is_row else TEXT, line)
+                self.assertNotRegex(bare, r"www\.|://", line)
+                self.assertLessEqual(len(line), 3 * WIDEST)
+        self.for_each(look)
+
     def test_sql_as_a_table(self):
         def look(name, trace):
             shown = self.printed("sql", trace, "SELECT text FROM name WHERE id = 1")
@@ -131,7 +149,8 @@ class Names(cli.Case):
         trace = self.make("plain")
         base = sqlite3.connect(trace)
         base.execute("UPDATE name SET text = CAST(? AS TEXT) WHERE id = 1", (NO_UTF8,))
-        base.execute("UPDATE process SET executable = CAST(? AS TEXT), tag = CAST(? AS TEXT)", (NO_UTF8, NO_UTF8))
+        base.execute("UPDATE process SET executable = CAST(? AS TEXT), tag = CAST(? AS TEXT)",
+                     (NO_UTF8, NO_UTF8))
         base.commit()
         base.close()
         self.assertIn(r"\xff\xfe\xc0\xaf\xed\xa0\x80 half \xe2\x82", self.printed("report", trace))

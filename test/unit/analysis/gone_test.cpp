@@ -2,7 +2,7 @@
 #include "analysis/trace/gone.h"
 
 #include "analysis/process/temporary.h"
-#include "analysis/report/section.h"
+#include "analysis/report/printed.h"
 #include "analysis/run/run_db.h"
 #include "made_trace.h"
 
@@ -16,10 +16,11 @@ namespace {
 constexpr int64_t kMs = 1'000'000;
 
 std::string line_of(const Report& report, const std::string& part) {
-    const auto found = std::find_if(report.lines.begin(), report.lines.end(), [&](const std::string& line) {
+    const std::vector<std::string> lines = as_text(report);
+    const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
         return line.find(part) != std::string::npos;
     });
-    return found != report.lines.end() ? *found : "";
+    return found != lines.end() ? *found : "";
 }
 
 // With a run database that says nothing: what only traces say.

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analysis/process/temporary.h"
-#include "analysis/report/section.h"
+#include "analysis/report/printed.h"
 #include "analysis/run/run_db.h"
 
 namespace made {
@@ -311,7 +311,7 @@ class MadeRun {
 
 inline std::string text_of(const Report& report) {
     std::string text;
-    for (const std::string& line : report.lines) text += line + "\n";
+    for (const std::string& line : as_text(report)) text += line + "\n";
     return text;
 }
 

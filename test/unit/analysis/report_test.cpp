@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/idle/cause.h"
+#include "analysis/report/printed.h"
 #include "made_run.h"
 
 using namespace made;
@@ -56,7 +57,7 @@ TEST_CASE("GPUs are shown with what is lost, the worst first", "[report]") {
     const MadeRun made;
     const Report report = report_of(made);
     std::vector<std::string> rows;
-    for (const std::string& line : report.lines)
+    for (const std::string& line : as_text(report))
         if (line.starts_with("  rank ")) rows.push_back(line);
     REQUIRE(rows.size() >= 2);
     CHECK_THAT(rows[0], Contains("rank 0  12.0 ms  60.0 %    1.20 ms  6.0 %  6.80 ms  34.0 % ±0.6"));
@@ -336,7 +337,7 @@ TEST_CASE("64 ranks fit on a screen or two, the worst first", "[report]") {
         shape.ranks = ranks;
         const MadeRun made(shape);
         const Report report = report_of(made);
-        CHECK(report.lines.size() <= 45);  // and some for what only traces say
+        CHECK(as_text(report).size() <= 45);  // and some for what only traces say
         if (ranks == 64) CHECK_THAT(text_of(report), Contains("… and 56 more: --json has them all"));
         CHECK(asked(report, "SELECT json_array_length(?1, '$.gpus')") == std::to_string(ranks));
     }

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "../text/escape.h"
+#include "printed.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kWidestLine = 110;
+
+std::string padded(const std::string& text, size_t width, bool right) {
+    const std::string fill(width - width_of(text), ' ');
+    return right ? fill + text : text + fill;
+}
+
+struct Writer {
+    std::vector<std::string> lines;
+
+    void operator()(const Line& line) {
+        std::string rest = shortened(for_terminal(line.text), kLongestText);
+        while (line.indent > 0 && width_of(rest) > kWidestLine) {
+            size_t end = 0, width = 0;  // one byte behind kWidestLine characters
+            for (; end < rest.size() && width <= kWidestLine; ++end) width += (rest[end] & 0xC0) != 0x80;
+            const size_t space = rest.rfind(' ', end - 1);
+            if (space == std::string::npos || space <= line.indent) break;  // one long word
+            lines.push_back(rest.substr(0, space));
+            rest = std::string(line.indent, ' ') + rest.substr(space + 1);
+        }
+        lines.push_back(rest);
+    }
+
+    void operator()(const Table& table) {
+        std::vector<std::vector<std::string>> rows = table.rows;
+        std::vector<size_t> widths(rows[0].size());
+        for (auto& row : rows) {
+            for (size_t i = 0; i < row.size(); ++i) {
+                row[i] = shortened(for_terminal(row[i]), kWidestName);
+                widths[i] = std::max(widths[i], width_of(row[i]) + (&row != &rows[0] && i == 0 ? 2 : 0));
+            }
+        }
+        for (const auto& row : rows) {
+            std::string text;
+            for (size_t i = 0; i < row.size(); ++i) {
+                const std::string margin = i == 0 && &row != &rows[0] ? "  " : "";
+                text += (i == 0 ? "" : "  ") + padded(margin + row[i], widths[i], table.alignment[i] == 'r');
+            }
+            text.erase(text.find_last_not_of(' ') + 1);
+            lines.push_back(text);
+        }
+        if (const std::string rest = rest_of(table); !rest.empty()) lines.push_back("  " + rest);
+    }
+};
+
+}  // namespace
+
+std::string rest_of(const Table& table) {
+    return table.left_out == 0 ? ""
+                               : "… and " + std::to_string(table.left_out) + " more: --json has them all";
+}
+
+std::vector<std::string> as_text(const Report& report) {
+    Writer writer;
+    for (const auto& block : report.blocks) std::visit(writer, block);
+    return std::move(writer.lines);
+}
+
+}  // namespace gpushim::analysis
