@@ -110,8 +110,9 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
         if (found == idle.by_group.end() || found->second * each < 0.005) continue;
         text += (text.empty() ? "" : " + ") + std::string(group) + " " + figure("%.2f", found->second * each);
     }
+    const std::string nothing = idle.sum > 0 ? std::string("below 0.01") + unit : "never";
     report.line(
-        "IDLE       " + (text.empty() ? "never" : text + " = " + figure("%.2f", idle.sum * each) + unit) +
+        "IDLE       " + (text.empty() ? nothing : text + " = " + figure("%.2f", idle.sum * each) + unit) +
         (idle.gpus > 1 ? ", mean of " + std::to_string(idle.gpus) + (by_process ? " processes" : " GPUs")
                        : ""));
     std::string largest;

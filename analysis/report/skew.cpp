@@ -147,9 +147,19 @@ void write_across(const Skew& skew, Report& report) {
     if (!text.empty()) report.line((skew.straggler ? "           " : "SKEW       ") + text);
 }
 
+// Of a communicator that only some ranks were seen of: the shortest of a kind has to stand for its transfer.
+void write_missing(const Database& run, Report& report) {
+    Query query = run.prepare("SELECT seen, ranks FROM communicator WHERE seen < ranks ORDER BY ranks DESC");
+    if (query.step())
+        report.line("SKEW       not known, and transfers and waits are estimates: of " +
+                    count_text(query.number(1)) + " ranks " + count_text(query.number(0)) +
+                    (query.number(0) == 1 ? " was" : " were") + " seen");
+}
+
 void write(const ReportSource& source, Report& report) {
     const Skew skew = skew_of(source);
     report.json.set("skew", json_of(skew, source.run));
+    if (!skew.straggler) write_missing(source.run, report);
     if (skew.straggler) write_straggler(skew, report);
     write_across(skew, report);
 }

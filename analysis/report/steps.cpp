@@ -97,7 +97,12 @@ std::string basis_text(const Steps& steps, const ReportSource& source) {
 void write_text(const Steps& steps, const ReportSource& source, Report& report) {
     report.line("");
     if (!steps.median_ns) {
-        report.line("STEP       no steps found; all that follows is of the run");
+        const int64_t left_out = steps.left_out.value_or(0);
+        report.line("STEP       " +
+                    (left_out == 0
+                         ? "no steps found"
+                         : "none counts: " + count_text(left_out) + " left out (warm-up, or no end)") +
+                    "; all that follows is of the run");
         if (!steps.why.empty() && !source.options.redact) report.line("           " + steps.why);
         return;
     }

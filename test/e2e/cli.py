@@ -27,3 +27,15 @@ class Case(unittest.TestCase):
     def traced(self, *command, pattern="%r.%p.db", **knobs):
         """The program's outcome; its traces are in self.folder."""
         return box.run([GPUSHIM, "run", "-o", self.folder / pattern, "--", *command], knobs)
+
+
+def without_reason(value, path=""):
+    """Where a key is null and nothing beside it says why."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if inner is None and not value.get("why"):
+                yield f"{path}.{key}"
+            yield from without_reason(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from without_reason(inner, f"{path}[{number}]")

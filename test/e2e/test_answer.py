@@ -8,6 +8,7 @@ import time
 import unittest
 
 import box
+import cli
 
 WORKLOADS = pathlib.Path(__file__).parent / "answer/workloads.py"
 STEPS = 40
@@ -186,23 +187,11 @@ class Ranks(unittest.TestCase):
         for key in ("ledger", "trust", "steps", "phases", "gpus", "streams", "launch", "copies", "kernels",
                     "collectives", "allreduce_check", "skew"):
             self.assertIn(key, report)
-        self.assertEqual(list(without_reason(report)), [])
+        self.assertEqual(list(cli.without_reason(report)), [])
 
     def test_bytes_fit_the_parameters(self):
         found = self.ask("SELECT params_implied, bytes_per_step, calls_per_step FROM allreduce_check")
         self.assertEqual(found, [(self.FLOATS, 4 * self.FLOATS, 1)])
-
-
-def without_reason(value, path=""):
-    """Where a key is null and nothing beside it says why."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if inner is None and not value.get("why"):
-                yield f"{path}.{key}"
-            yield from without_reason(inner, f"{path}.{key}")
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield from without_reason(inner, f"{path}[{number}]")
 
 
 class Graphs(Program):
