@@ -122,8 +122,7 @@ void export_trace(const Trace& trace, const RunOptions& options, const fs::path&
     const ChromeCounts counts = chrome.finish();
     file.finish();
     say(place, what, counts);
-    if (!gone_spans(trace).empty())
-        tell(trace.path.string() + ": of some of its time only totals are left");
+    if (!gone_spans(trace).empty()) tell(trace.path.string() + ": of some of its time only totals are left");
 }
 
 int export_traces(const Arguments& arguments, std::span<const std::string> words, const std::string& output) {
@@ -157,8 +156,7 @@ int export_run(const Database& run, const std::string& word, const std::string& 
         const ChromeCounts counts = chrome.finish();
         file.finish();
         say(place, what, counts);
-        if (rank.left_out > 0)
-            tell(std::to_string(rank.left_out) + " rows of these steps were not kept");
+        if (rank.left_out > 0) tell(std::to_string(rank.left_out) + " rows of these steps were not kept");
     }
     return kFine;
 }
