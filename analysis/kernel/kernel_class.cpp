@@ -156,10 +156,11 @@ KernelClass classify(std::string_view name) {
 
 std::string_view name_of(KernelFamily family) {
     constexpr std::string_view kNames[] = {
-        "other",   "gemm",        "convolution", "attention", "normalisation",
-        "softmax", "elementwise", "reduction",   "optimizer", "layout_conversion",
-        "fill",    "copy",        "embedding",   "random",    "sort",
-        "pooling", "rnn",         "sparse",      "comm",      "loss"};
+        "other",       "gemm",        "convolution", "attention", "normalisation",
+        "softmax",     "elementwise", "reduction",   "optimizer", "layout_conversion",
+        "fill",        "copy",        "embedding",   "random",    "sort",
+        "pooling",     "rnn",         "sparse",      "comm",      "loss",
+        "concatenate", "split"};
     return kNames[static_cast<size_t>(family)];
 }
 

@@ -24,7 +24,7 @@ enum class KernelFamily : uint8_t {
     optimizer,
     layout_conversion,  // transpose, permute, NCHW to NHWC and back
     fill,
-    copy,       // also what concatenates and splits
+    copy,
     embedding,  // also gather, scatter and indexing
     random,
     sort,
@@ -33,6 +33,8 @@ enum class KernelFamily : uint8_t {
     sparse,
     comm,
     loss,
+    concatenate,
+    split,
 };
 enum class CommOperation : uint8_t {
     none,  // not a kernel that communicates

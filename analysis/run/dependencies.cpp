@@ -81,6 +81,7 @@ Dependency Dependencies::operation(const Call& call) {
     if (stream.waits.gpu != gpu && stream.waits.until_ns > call.exit_ns)
         result.other_gpu_until_ns = stream.waits.until_ns;
     result.host_callback = stream.waits.callback_until_ns > call.exit_ns;
+    result.ready_ns = std::max(stream.last.until_ns, stream.waits.until_ns);
     if (call.timed && call.times.end_ns >= stream.last.until_ns) stream.last = {call.times.end_ns, gpu};
     stream.waits = {};
     stream.callback_enter_ns = kNever;

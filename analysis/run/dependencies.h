@@ -21,6 +21,7 @@ namespace gpushim::analysis {
 struct Dependency {
     int64_t other_gpu_until_ns = INT64_MIN;  // an event of another GPU was not there before
     bool host_callback = false;              // a function of the host was before it, not known to be over
+    int64_t ready_ns = INT64_MIN;            // what was before it, as far as it is known, was over then
 
     bool any() const { return other_gpu_until_ns != INT64_MIN || host_callback; }
 };

@@ -18,8 +18,8 @@ constexpr double kAlike = 0.90;
 // Of `activity.classes`.
 constexpr int64_t kCompute = 1 | 256, kComm = 2 | 4;
 
-enum Component : size_t { kInput, kHost, kCopy, kComputing, kWait, kClocks, kComponents };
-constexpr std::string_view kNames[] = {"input", "host", "copy", "compute", "wait", "clocks"};
+enum Component : size_t { kInput, kHost, kCopy, kComputing, kStartDelay, kWait, kClocks, kComponents };
+constexpr std::string_view kNames[] = {"input", "host", "copy", "compute", "start_delay", "wait", "clocks"};
 static_assert(std::size(kNames) == kComponents);
 
 std::optional<Component> component_of(std::string_view cause) {
@@ -73,7 +73,8 @@ std::set<int32_t> steps_of(const RunDb& run, const RankSteps& rank) {
 }
 
 struct RankSums {
-    int64_t own_ns = 0;
+    int64_t own_ns = 0, start_delay_ns = 0;
+    bool knows_delay = true;
     std::array<int64_t, kComponents> ns{};
 };
 
@@ -92,7 +93,20 @@ RankSums sums_of(const RunDb& run, const RankSteps& rank, const std::set<int32_t
     each("SELECT step, cause, ns FROM gap WHERE gpu_id = ?1 AND step >= 0", [&](const Query& row) {
         if (const auto component = component_of(row.text(1))) sums.ns[*component] += row.number(2);
     });
+    each("SELECT step, start_delay_ns FROM comm_step WHERE gpu_id = ?1", [&](const Query& row) {
+        sums.knows_delay &= !row.is_null(1);
+        sums.start_delay_ns += row.number(1);
+    });
     return sums;
+}
+
+// The GPU computed while a collective could have started: that is not what made the collective late.
+void split_off_start_delay(std::vector<RankSums>& sums) {
+    if (!std::all_of(sums.begin(), sums.end(), [](const RankSums& one) { return one.knows_delay; })) return;
+    for (RankSums& one : sums) {
+        one.ns[kStartDelay] = std::min(one.start_delay_ns, one.ns[kComputing]);
+        one.ns[kComputing] -= one.ns[kStartDelay];
+    }
 }
 
 std::optional<double> mean_clock_mhz(const CommSeat& seat, const RankSteps& rank,
@@ -182,6 +196,7 @@ RankParts rank_parts(const CollectiveRun& all, const RunCommunicator& comm, cons
         sums.push_back(sums_of(run, ranks[i], steps));
         mhz.push_back(mean_clock_mhz(comm.seats[i], ranks[i], steps));
     }
+    split_off_start_delay(sums);
     split_off_clocks(mhz, sums);
     for (const RankSums& rank : sums) result.own_ns.push_back(rank.own_ns);
     for (size_t component = 0; component < kComponents; ++component) {

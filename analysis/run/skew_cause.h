@@ -10,7 +10,9 @@
 namespace gpushim::analysis {
 
 // By rank of the communicator, over the steps that all of them have whole. Empty: there is none.
-//   input, host, copy, compute, wait, clocks      (clocks: of compute, what a slower clock makes it longer)
+//   input, host, copy, compute, start_delay, wait, clocks
+// Of compute: start_delay, what ran while a collective could have started; clocks, what a slower clock makes
+// the rest longer.
 struct RankParts {
     std::vector<int64_t> own_ns;
     std::vector<WorkPart> parts;

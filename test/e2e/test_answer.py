@@ -7,6 +7,7 @@ import tempfile
 import time
 import unittest
 
+import answered
 import box
 import cli
 
@@ -124,19 +125,9 @@ class Ranks(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.database = pathlib.Path(cls.folder.name, "run.db")
-        knobs = {**STEPPED, "GPUSIM_DEVICES": cls.RANKS, "GPUSIM_SLOW": f"{cls.SLOW}:1.3",
-                 "LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_OUT": f"{cls.folder.name}/%r.db",
-                 "GPUSHIM_BUDGET": "100%"}
-        ranks = WORKLOADS.parent / "ranks.py"
-        done = box.run(["python3", ranks, cls.RANKS, STEPS, "AllReduce", cls.FLOATS], knobs)
-        if done.returncode or done.stderr:
-            raise RuntimeError(done.stderr)
-        analyze = [box.BUILD / "gpushim", "analyze", cls.folder.name, "-o", cls.database]
-        done = box.run(analyze, sim=False)
-        if done.returncode or done.stderr:
-            raise RuntimeError(done.stderr)
-        cls.base = sqlite3.connect(cls.database)
+        answered.run_ranks(cls.folder.name, cls.RANKS, STEPS, "AllReduce", cls.FLOATS,
+                           {"GPUSIM_SLOW": f"{cls.SLOW}:1.3"})
+        cls.base = answered.analysed(cls.folder.name)
         cls.addClassCleanup(cls.base.close)
 
     def ask(self, sql):

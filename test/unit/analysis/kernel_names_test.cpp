@@ -213,7 +213,7 @@ constexpr Said kOthers[] = {
      "random bf16 unknown"},
     {"void at::native::bfloat16_copy_kernel_cuda_instance", "copy bf16 unknown"},
     {"void at::native::detail::split_with_sizes_copy_out_contiguous_no_cast_kernel(char **, char **)",
-     "copy unknown unknown"},
+     "split unknown unknown"},
     {"void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float, (bool)0, (bool)1, "
      "(cudnnKernelDataType_t)0>(cudnn::ops::nchw2nhwc_params_t<float>, T1 const*, T2*)",
      "layout_conversion fp16 unknown"},
@@ -354,7 +354,7 @@ TEST_CASE("a recommender's names", "[kernel]") {
          "reduction fp32 unknown"},
         {"void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 64, "
          "64>(float*)",
-         "copy fp32 unknown"},
+         "concatenate fp32 unknown"},
         {"void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernel<float, float>(long, long)",
          "normalisation fp32 unknown"},
         {"void cub::DeviceRadixSortOnesweepKernel<cub::DeviceRadixSortPolicy<long, int, int>::Policy800, "

@@ -75,6 +75,25 @@ TEST_CASE("compute that takes longer by a slower clock is the clock's", "[run_sk
     CHECK(job.ranks.ask("SELECT cause, cause_share > 0.99 FROM skew") == "clocks 1");
 }
 
+// Rank 3's AllReduce could have started 3 ms before: another kernel had its GPU.
+TEST_CASE("compute beside a collective that could start is its delay", "[run_skew]") {
+    const auto delayed = [](bool is_recorded_of_all) {
+        return Job(3,
+                   [&](Job& made) {
+                       for (int64_t rank = 0; rank < Job::kCount; ++rank)
+                           for (int64_t step = 0; step < Job::kSteps; ++step)
+                               made.ranks.run().add("comm_step",
+                                                    {10 + rank, step, int64_t{0}, int64_t{0},
+                                                     rank == 0 && !is_recorded_of_all
+                                                         ? Value(nullptr)
+                                                         : Value(rank == 3 ? 3 * kMs : int64_t{0})});
+                   })
+            .ranks.ask("SELECT cause, cause_share FROM skew");
+    };
+    CHECK(delayed(true) == "start_delay 1.0");
+    CHECK(delayed(false) == "compute 1.0");
+}
+
 // 2 of its 3 ms longer it waits for input, 1 it computes: no part is 80 %.
 TEST_CASE("a cause that explains less than four fifths is not named", "[run_skew]") {
     Job job(3, [](Job& made) {

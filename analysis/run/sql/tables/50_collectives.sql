@@ -50,6 +50,17 @@ CREATE TABLE communicator (
   best_bytes_per_s REAL                        -- the same of as many GPUs, chosen as well as they can be
 );
 
+-- Around the collectives of a step that was timed from begin to end; a row where something was reduced before
+-- the optimizer. What packs, unpacks, works on gradients or is the optimizer is told by kernels' names.
+CREATE TABLE comm_step (
+  gpu_id INTEGER, step INTEGER,
+  pack_ns INTEGER,                             -- behind the last kernel of the backward pass: a union
+  unpack_ns INTEGER,                           -- before the first kernel of the optimizer: a union
+  start_delay_ns INTEGER,                      -- collectives could have started, and their GPU computed; NULL:
+                                               -- the source does not say what waits for what
+  PRIMARY KEY (gpu_id, step)
+) WITHOUT ROWID;
+
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.
 CREATE TABLE allreduce_check (
   params INTEGER,                              -- given
@@ -75,7 +86,8 @@ CREATE TABLE skew (
   mirror_disagreement REAL,                    -- of lateness and waits; above 0.2 something else decides
   straggler_rank INTEGER,                      -- of the communicator
   time_saved_per_step_ns INTEGER, p_value REAL,
-  cause TEXT,                                  -- input, host, copy, compute, wait, clocks, unattributed
+  cause TEXT,                                  -- input, host, copy, compute, start_delay, wait, clocks,
+                                               -- unattributed
   cause_share REAL,                            -- of its lateness
   why TEXT                                     -- something of this is NULL
 );
