@@ -15,6 +15,8 @@ constexpr double kMostSpread = 0.30;
 constexpr double kNearlyOnce = 0.10;  // small buffers and the loss are reduced, too
 constexpr double kNearlyTwice = 1.8;
 
+constexpr std::string_view kModels[] = {"ring", "tree", "nvls", "two_level"};  // as ExpectedModel
+
 // Per link or lane and direction, with the line code taken off: 128b/130b from PCIe 3 on, flits in PCIe 6.
 struct LineRate {
     int generation;
@@ -102,6 +104,28 @@ int64_t expected_two_level_ns(int64_t bytes, const TwoLevels& levels) {
     const int64_t rail_ns = time_ns(2 * share_moved(levels.nodes) * all / static_cast<double>(levels.rails),
                                     levels.rail_gb_per_s);
     return std::max(node_ns, rail_ns);
+}
+
+std::string_view name_of(ExpectedModel model) { return kModels[static_cast<size_t>(model)]; }
+
+std::optional<ExpectedModel> expected_model(std::string_view name) {
+    for (size_t i = 0; i < std::size(kModels); ++i)
+        if (kModels[i] == name) return static_cast<ExpectedModel>(i);
+    return {};
+}
+
+int64_t expected_ns(CollectiveOp op, int64_t whole_bytes, int64_t ranks, const ExpectedBy& by) {
+    switch (by.model) {
+        case ExpectedModel::tree:
+            return expected_tree_ns(whole_bytes, ranks, by.gb_per_s);
+        case ExpectedModel::nvls:
+            return expected_nvls_ns(whole_bytes, ranks, by.gb_per_s);
+        case ExpectedModel::two_level:
+            return expected_two_level_ns(whole_bytes,
+                                         {by.hosts, ranks / by.hosts, 1, by.gb_per_s, by.between_gb_per_s});
+        default:
+            return expected_ring_ns(op, whole_bytes, ranks, by.gb_per_s, by.latency_ns);
+    }
 }
 
 std::optional<Rates> rates(CollectiveOp op, int64_t whole_bytes, int64_t ranks, int64_t transfer_ns,

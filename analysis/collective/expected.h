@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "operation.h"
 
@@ -41,6 +42,19 @@ struct TwoLevels {
     double node_gb_per_s, rail_gb_per_s;
 };
 int64_t expected_two_level_ns(int64_t bytes, const TwoLevels& levels);
+
+enum class ExpectedModel : uint8_t { ring, tree, nvls, two_level };
+std::string_view name_of(ExpectedModel model);
+std::optional<ExpectedModel> expected_model(std::string_view name);
+// Two levels: the ranks lie on `hosts` hosts, as many on each, and `between` is what the links of one of them
+// carry together.
+struct ExpectedBy {
+    ExpectedModel model = ExpectedModel::ring;
+    double gb_per_s = 0, latency_ns = 0;
+    int64_t hosts = 1;
+    double between_gb_per_s = 0;
+};
+int64_t expected_ns(CollectiveOp op, int64_t whole_bytes, int64_t ranks, const ExpectedBy& by);
 
 struct Rates {
     double algbw_gb_per_s, busbw_gb_per_s;

@@ -23,7 +23,9 @@ enum class CollectiveOp : uint8_t {
     scatter,
     send,
     recv,
-    mixed  // several operations in one kernel
+    send_recv,  // by its kernel's name: who sends what to whom is not told
+    unnamed,    // … which does not say what it does, either
+    mixed       // several operations in one kernel
 };
 
 // Who cannot end before who has begun: everybody before everybody, or along edges only.
@@ -49,6 +51,8 @@ inline constexpr CollectiveFacts kOperations[] = {
     {"ncclScatter", "scatter", 1, 1, true, WaitDirection::from_root},
     {"ncclSend", "send", 0, 1, false, WaitDirection::pair},
     {"ncclRecv", "recv", 0, 1, false, WaitDirection::pair},
+    {"SendRecv", "sendrecv", 0, 0, false, WaitDirection::unknown},
+    {"nccl", "unnamed", 0, 0, false, WaitDirection::unknown},
     {"", "mixed", 0, 0, false, WaitDirection::unknown},
 };
 static_assert(std::size(kOperations) == static_cast<size_t>(CollectiveOp::mixed) + 1);

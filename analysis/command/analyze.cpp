@@ -15,6 +15,7 @@ constexpr Option kOptions[] = {
     {"output", "FILE", "the run database to make; without it, gpushim.run.db beside the traces", 'o'},
     {"params", "N", "parameters of the model"},
     {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+    {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one of them"},
     {"samples-per-step", "N", "of all ranks together"},
     {"price", "2.50", "of an hour of one GPU"},
     {"step-marker", "NAME", "ranges of this name are the steps"},

@@ -18,6 +18,7 @@ constexpr Option kOptions[] = {
     {"markdown", nullptr, "to paste where Markdown is read"},
     {"params", "N", "parameters of the model: are they reduced once in a step?"},
     {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+    {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one of them"},
     {"samples-per-step", "N", "of all ranks together: for samples per second"},
     {"price", "2.50", "of an hour of one GPU: what idle time costs"},
     {"from", "STEP", "only steps from this number on"},

@@ -75,6 +75,8 @@ ReportOptions report_options(const Arguments& arguments) {
         options.samples_per_step = count_from("samples-per-step", *text);
     if (const auto text = arguments.value("bandwidth"))
         options.bandwidth_bytes_per_s = bandwidth_from("bandwidth", *text);
+    if (const auto text = arguments.value("bandwidth-between"))
+        options.between_bytes_per_s = bandwidth_from("bandwidth-between", *text);
     if (const auto text = arguments.value("price")) options.price_per_gpu_hour = price_from("price", *text);
     options.from_step = step_from(arguments, "from");
     options.to_step = step_from(arguments, "to");
@@ -91,6 +93,7 @@ RunOptions run_options(const Arguments& arguments) {
     options.params = asked.params;
     options.samples_per_step = asked.samples_per_step;
     options.bandwidth_bytes_per_s = asked.bandwidth_bytes_per_s;
+    options.between_bytes_per_s = asked.between_bytes_per_s;
     options.price_per_gpu_hour = asked.price_per_gpu_hour;
     options.step_marker = arguments.value("step-marker").value_or("");
     return options;

@@ -49,6 +49,15 @@ constexpr TypeWord kTypes[] = {
     {"uint64", {5, 8}},
 };
 
+struct TypeOfPrecision {
+    Precision precision;
+    std::string_view type;
+};
+constexpr TypeOfPrecision kTypesOfPrecision[] = {
+    {Precision::fp64, "float64"},  {Precision::fp32, "float32"}, {Precision::fp16, "float16"},
+    {Precision::bf16, "bfloat16"}, {Precision::int8, "int8"},
+};
+
 std::string lower(std::string_view text, bool keeps_bars) {
     std::string made;
     for (const char c : text) {
@@ -75,6 +84,17 @@ std::string_view api_of_kernel(std::string_view kernel) {
     for (const OperationApi& row : kOperationApis)
         if (row.operation == facts.comm_operation) return row.api;
     return kSomeCollective;
+}
+
+std::optional<DataType> type_of_kernel(std::string_view kernel) {
+    const KernelClass facts = classify(kernel);
+    const bool reduces = facts.comm_operation == CommOperation::all_reduce ||
+                         facts.comm_operation == CommOperation::reduce_scatter ||
+                         facts.comm_operation == CommOperation::reduce;
+    for (const TypeOfPrecision& row : kTypesOfPrecision)
+        if (reduces && facts.comm_source == CommSource::nccl && row.precision == facts.precision)
+            return data_type(row.type);
+    return {};
 }
 
 std::optional<DataType> data_type(std::string_view word) {

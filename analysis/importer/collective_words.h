@@ -17,6 +17,8 @@ struct DataType {
     int64_t nccl;  // ncclDataType_t
     int64_t bytes;
 };
+// Of the same: what its name says; only those that reduce say it.
+std::optional<DataType> type_of_kernel(std::string_view kernel);
 std::optional<DataType> data_type(std::string_view word);  // "BFloat16"
 
 // "[0, 1, 2]"; empty where some are left out ("...") or it is no such list.

@@ -97,9 +97,10 @@ int32_t TraceWriter::Impl::communicator(const ImportedArguments& arguments) {
 int32_t TraceWriter::Impl::collective_by_name(int32_t name, std::string_view text) {
     const auto [found, is_new] = collectives_by_name.try_emplace(name, ImportedRow::kNobody);
     const std::string_view api = is_new ? api_of_kernel(text) : std::string_view();
-    if (!api.empty())
-        found->second =
-            names.collectives.id({names.apis.id(api), -1, kUnsaid, kUnsaid, kUnsaid, kUnsaid, kUnsaid});
+    if (api.empty()) return found->second;
+    const auto type = type_of_kernel(text);
+    found->second = names.collectives.id(
+        {names.apis.id(api), -1, kUnsaid, type ? type->nccl : kUnsaid, kUnsaid, kUnsaid, kUnsaid});
     return found->second;
 }
 

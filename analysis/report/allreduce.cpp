@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../collective/expected.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "section.h"
@@ -19,9 +20,10 @@ struct Around {  // the collectives of a step
 struct Check {
     bool is_there = false;
     std::optional<int64_t> params, expected_ns, measured_ns;
-    std::optional<double> implied, bytes, calls, ratio, tiny, bandwidth;
+    std::optional<double> implied, bytes, calls, ratio, tiny, bandwidth, between;
+    std::optional<int64_t> ranks, hosts;  // of what was expected by two levels
     bool sharded = false;
-    std::string why, bandwidth_source;
+    std::string why, bandwidth_source, between_source, levels_why;
     Around pack, unpack;
 };
 
@@ -36,11 +38,27 @@ Around around(const Database& run, const char* metric) {
 // What expectations of the collectives that took longest were made with.
 void read_bandwidth(const Database& run, Check& check) {
     Query row = run.prepare(
-        "SELECT bandwidth_bytes_per_s, coalesce(bandwidth_source, '') FROM collective_stat"
-        " WHERE bandwidth_bytes_per_s IS NOT NULL ORDER BY coalesce(transfer_sum_ns, 0) DESC LIMIT 1");
+        "SELECT bandwidth_bytes_per_s, coalesce(bandwidth_source, ''), coalesce(expected_why, ''),"
+        " coalesce(expected_by, ''), between_bytes_per_s, coalesce(between_source, ''), ranks, hosts"
+        " FROM collective_stat WHERE bandwidth_bytes_per_s IS NOT NULL OR expected_why IS NOT NULL"
+        " ORDER BY coalesce(transfer_sum_ns, 0) DESC LIMIT 1");
     if (!row.step()) return;
     check.bandwidth = maybe_real(row, 0);
     check.bandwidth_source = row.text(1);
+    check.levels_why = row.text(2);
+    if (row.text(3) != name_of(ExpectedModel::two_level)) return;
+    check.between = maybe_real(row, 4);
+    check.between_source = row.text(5);
+    check.ranks = row.maybe(6);
+    check.hosts = row.maybe(7);
+}
+
+// The bytes that are expected: of the parameters, where they are known.
+int64_t expected_again_ns(const Check& check) {
+    const double bytes = *check.bytes / (check.ratio && *check.ratio > 0 ? *check.ratio : 1);
+    return expected_ns(
+        CollectiveOp::all_reduce, std::llround(bytes), *check.ranks,
+        {ExpectedModel::two_level, *check.bandwidth / 1e9, 0, *check.hosts, *check.between / 1e9});
 }
 
 // What the person says now wins: the ratio follows from what the bytes imply, time from bandwidth.
@@ -50,6 +68,7 @@ void apply(const ReportOptions& options, Check& check) {
         check.ratio =
             check.implied ? share_of(*check.implied, static_cast<double>(*options.params)) : std::nullopt;
     }
+    const bool is_two_level = check.between && check.bytes && check.expected_ns;
     if (options.bandwidth_bytes_per_s && check.bandwidth && check.expected_ns)
         check.expected_ns = std::llround(static_cast<double>(*check.expected_ns) * *check.bandwidth /
                                          *options.bandwidth_bytes_per_s);
@@ -57,6 +76,13 @@ void apply(const ReportOptions& options, Check& check) {
         check.bandwidth = options.bandwidth_bytes_per_s;
         check.bandwidth_source = "given";
     }
+    if (!is_two_level) return;
+    if (options.between_bytes_per_s) {
+        check.between = options.between_bytes_per_s;
+        check.between_source = "given";
+    }
+    if (options.bandwidth_bytes_per_s || options.between_bytes_per_s)
+        check.expected_ns = expected_again_ns(check);
 }
 
 Check check_of(const ReportSource& source) {
@@ -128,12 +154,20 @@ std::string volume_text(const Check& check) {
     return text;
 }
 
+// "at 300 GB/s (measured) within hosts, 50.0 GB/s (given) between 2".
+std::string bandwidth_text(const Check& check) {
+    std::string text = " at " + rate_text(*check.bandwidth) + " (" + check.bandwidth_source + ")";
+    if (check.between)
+        text += " within hosts, " + rate_text(*check.between) + " (" + check.between_source + ") between " +
+                count_text(*check.hosts);
+    return text;
+}
+
 std::string time_line(const Check& check) {
     std::string text;
     if (check.expected_ns)
         text = "expected " + duration_text(static_cast<double>(*check.expected_ns)) +
-               (check.bandwidth ? " at " + rate_text(*check.bandwidth) + " (" + check.bandwidth_source + ")"
-                                : "");
+               (check.bandwidth ? bandwidth_text(check) : "");
     if (check.measured_ns) {
         text += (text.empty() ? "" : ", ") + std::string("measured ") +
                 duration_text(static_cast<double>(*check.measured_ns));
@@ -166,6 +200,7 @@ void write(const ReportSource& source, Report& report) {
     if (!check.bytes || *check.bytes <= 0) return;
     report.line("ALLREDUCE  " + volume_text(check));
     if (const std::string times = time_line(check); !times.empty()) report.line("           " + times);
+    if (!check.levels_why.empty()) report.line("           " + check.levels_why);
     if (const std::string pack = pack_text(check, source); !pack.empty()) report.line("           " + pack);
 }
 

@@ -22,6 +22,7 @@ struct StatRow {
     std::string comm, op, dtype;
     int64_t bytes, ranks, in_steps, timed, transfer_sum_ns;
     std::optional<double> gb_per_s;
+    ExpectedBy by;
 
     double volume() const { return static_cast<double>(bytes) * static_cast<double>(in_steps); }
 };
@@ -34,12 +35,23 @@ std::vector<StatRow> read_stats(const RunDb& run, const std::set<std::string>& c
     std::vector<StatRow> rows;
     Query query(run.raw(), "run",
                 "SELECT comm, op, dtype, whole_bytes, ranks, in_steps, timed, transfer_sum_ns,"
-                " bandwidth_bytes_per_s FROM collective_stat WHERE ranks > 1 AND whole_bytes IS NOT NULL");
+                " bandwidth_bytes_per_s, expected_by, hosts, between_bytes_per_s FROM collective_stat WHERE "
+                "ranks > 1 AND whole_bytes IS NOT NULL");
     while (query.step())
-        if (comms.contains(query.text(0)))
-            rows.push_back({query.text(0), query.text(1), query.text(2), query.number(3), query.number(4),
-                            query.number(5), query.number(6), query.number(7),
-                            query.is_null(8) ? std::nullopt : std::optional(query.real(8) / 1e9)});
+        if (comms.contains(query.text(0))) {
+            const auto gb_per_s = [&](int column) { return query.real(column) / 1e9; };
+            rows.push_back({query.text(0),
+                            query.text(1),
+                            query.text(2),
+                            query.number(3),
+                            query.number(4),
+                            query.number(5),
+                            query.number(6),
+                            query.number(7),
+                            query.is_null(8) ? std::nullopt : std::optional(gb_per_s(8)),
+                            {expected_model(query.text(9)).value_or(ExpectedModel::ring), gb_per_s(8), 0,
+                             query.number(10), gb_per_s(11)}});
+        }
     return rows;
 }
 
@@ -91,6 +103,17 @@ int64_t bytes_per_parameter(const std::vector<StatRow>& rows) {
     for (int dtype = 0; most != moved.end() && dtype_bytes(dtype) > 0; ++dtype)
         if (dtype_name(dtype) == most->first) return dtype_bytes(dtype);
     return 0;
+}
+
+// Of two levels, if the AllReduces that move most are; else by a ring.
+int64_t expected_step_ns(const std::vector<StatRow>& rows, double wire_bytes, double gb_per_s) {
+    const StatRow* most = nullptr;
+    for (const StatRow& row : rows)
+        if (row.op == "allreduce" && (most == nullptr || row.volume() > most->volume())) most = &row;
+    if (most == nullptr || most->by.model != ExpectedModel::two_level)
+        return std::llround(wire_bytes / gb_per_s);
+    const double bytes = wire_bytes / bus_factor(CollectiveOp::all_reduce, most->ranks);
+    return expected_ns(CollectiveOp::all_reduce, std::llround(bytes), most->ranks, most->by);
 }
 
 double volume_of(const std::vector<StatRow>& rows, std::string_view op) {
@@ -154,7 +177,7 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
             {maybe(params), check.implied_parameters, int64_t{check.sharded}, per_step(bytes),
              per_step(calls), maybe(check.ratio),
              check.sync ? Value(std::string(kSync[static_cast<size_t>(*check.sync)])) : Value(nullptr),
-             gb_per_s ? Value(int64_t{std::llround(wire_bytes / *gb_per_s)}) : Value(nullptr),
+             gb_per_s ? Value(expected_step_ns(rows, wire_bytes, *gb_per_s)) : Value(nullptr),
              measured ? Value(int64_t{std::llround(per_step(*measured))}) : Value(nullptr), per_step(tiny),
              why.empty() ? Value(nullptr) : Value(why)});
 }

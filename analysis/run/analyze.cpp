@@ -75,6 +75,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("params", maybe(options.params));
     fact("samples_per_step", maybe(samples));
     fact("bandwidth_bytes_per_s", maybe(options.bandwidth_bytes_per_s));
+    fact("between_bytes_per_s", maybe(options.between_bytes_per_s));
     fact("price_per_gpu_hour", maybe(options.price_per_gpu_hour));
     if (inputs.traces.empty()) return;
     const Trace& first = inputs.traces.front();

@@ -21,10 +21,11 @@ struct CollectiveRun {
 
 // What is known of a communicator beside its instances.
 struct CommLink {
-    std::optional<std::string> link;         // the weakest between two of its GPUs
-    std::optional<double> bytes_per_s;       // of that
-    std::optional<double> best_bytes_per_s;  // of as many GPUs of these hosts as well joined as can be
-    std::optional<bool> is_slow;             // its GPUs could be chosen so that it were faster
+    std::optional<std::string> link;           // the weakest between two of its GPUs
+    std::optional<double> bytes_per_s;         // of that
+    std::optional<double> within_bytes_per_s;  // of the weakest between two of its GPUs on one host
+    std::optional<double> best_bytes_per_s;    // of as many GPUs of these hosts as well joined as can be
+    std::optional<bool> is_slow;               // its GPUs could be chosen so that it were faster
 };
 std::vector<CommLink> communicator_links(const CollectiveRun& all);  // by communicator
 

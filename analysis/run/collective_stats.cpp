@@ -3,8 +3,7 @@
 #include <numeric>
 #include <string>
 
-#include "../collective/expected.h"
-#include "collective_run.h"
+#include "comm_bandwidth.h"
 #include "run_db.h"
 
 namespace gpushim::analysis {
@@ -25,6 +24,7 @@ struct KindKey {
 
 struct KindSums {
     int64_t ranks = 0, count = 0, in_steps = 0, complete = 0, whole_bytes = 0, own_sum_ns = 0;
+    int64_t by_last_start = 0;
     bool estimated = false, own_known = false;
     int32_t kernel = -1;
     const TraceFacts* facts = nullptr;
@@ -45,6 +45,7 @@ void take_times(const CollectiveInstance& instance, const InstanceTimes& times, 
         if (wait_ns) kind.waits.push_back(*wait_ns);
     if (!times.transfer_ns) return;
     kind.estimated |= times.by == TransferBy::estimate;
+    kind.by_last_start += times.by == TransferBy::last_start;
     kind.transfers.push_back(*times.transfer_ns);
     kind.longest.push_back(longest_ns);
 }
@@ -92,27 +93,44 @@ double latency_of(const Kinds& kinds) {
     return latency_ns;
 }
 
-struct Expected {
-    int64_t simple_ns, ring_ns, by_model_ns, by_latency_ns;
-    const char* model;
+struct OfCommunicator {
+    std::string uid;
+    CommBandwidth by;
+    double latency_ns;
+    std::optional<int64_t> clock_error_ns;
 };
 
 // The algorithm is a part of the kernel's name.
-const char* model_of(const KindKey& key, const KindSums& kind) {
-    if (key.op != CollectiveOp::all_reduce || kind.kernel < 0) return "ring";
-    const std::string& name = kind.facts->kernels[static_cast<size_t>(kind.kernel)].name;
-    if (name.find("NVLS") != std::string::npos) return "nvls";
-    return name.find("TREE") != std::string::npos ? "tree" : "ring";
+ExpectedModel model_of(const KindKey& key, const KindSums& kind, const CommBandwidth& by) {
+    if (key.op != CollectiveOp::all_reduce) return ExpectedModel::ring;
+    const std::string name =
+        kind.kernel < 0 ? "" : kind.facts->kernels[static_cast<size_t>(kind.kernel)].name;
+    if (name.find("NVLS") != std::string::npos) return ExpectedModel::nvls;
+    if (name.find("TREE") != std::string::npos) return ExpectedModel::tree;
+    return by.levels ? ExpectedModel::two_level : ExpectedModel::ring;
 }
 
-Expected expected_of(const KindKey& key, const KindSums& kind, double gb_per_s, double latency_ns) {
-    Expected expected = {expected_simple_ns(kind.whole_bytes, kind.ranks, gb_per_s),
-                         expected_ring_ns(key.op, kind.whole_bytes, kind.ranks, gb_per_s, latency_ns), 0,
-                         expected_ring_ns(key.op, 0, kind.ranks, gb_per_s, latency_ns), model_of(key, kind)};
-    const std::string_view model = expected.model;
-    expected.by_model_ns = model == "nvls"   ? expected_nvls_ns(kind.whole_bytes, kind.ranks, gb_per_s)
-                           : model == "tree" ? expected_tree_ns(kind.whole_bytes, kind.ranks, gb_per_s)
-                                             : expected.ring_ns;
+struct Expected {
+    ExpectedModel model;
+    std::optional<Bandwidth> bandwidth, between;  // by which; between: of two levels
+    std::optional<int64_t> simple_ns, ring_ns, by_model_ns, by_latency_ns;
+};
+
+Expected expected_of(const KindKey& key, const KindSums& kind, const OfCommunicator& comm) {
+    Expected expected = {model_of(key, kind, comm.by), comm.by.own, {}, {}, {}, {}, {}};
+    if (expected.model == ExpectedModel::two_level) {
+        expected.bandwidth = comm.by.levels->within;
+        expected.between = comm.by.levels->between;
+    }
+    if (!expected.bandwidth || facts_of(key.op).direction == WaitDirection::unknown || key.bytes < 0)
+        return expected;
+    const double gb_per_s = expected.bandwidth->gb_per_s;
+    const ExpectedBy by = {expected.model, gb_per_s, comm.latency_ns, comm.by.hosts.value_or(1),
+                           expected.between ? expected.between->gb_per_s : 0};
+    expected.simple_ns = expected_simple_ns(kind.whole_bytes, kind.ranks, gb_per_s);
+    expected.ring_ns = expected_ring_ns(key.op, kind.whole_bytes, kind.ranks, gb_per_s, comm.latency_ns);
+    expected.by_model_ns = expected_ns(key.op, kind.whole_bytes, kind.ranks, by);
+    expected.by_latency_ns = expected_ring_ns(key.op, 0, kind.ranks, gb_per_s, comm.latency_ns);
     return expected;
 }
 
@@ -126,12 +144,17 @@ Value bytes_per_s(const std::optional<Rates>& rates, double Rates::*which) {
     return rates ? Value(*rates.*which * 1e9) : Value(nullptr);
 }
 
-struct OfCommunicator {
-    std::string uid;
-    std::optional<Bandwidth> bandwidth;
-    double latency_ns;
-    std::optional<int64_t> clock_error_ns;
-};
+Value transfer_by(const KindSums& kind) {
+    if (kind.transfers.empty()) return nullptr;
+    const bool by_clocks = 2 * kind.by_last_start > static_cast<int64_t>(kind.transfers.size());
+    return std::string(kind.estimated ? "estimate" : by_clocks ? "last_start" : "shortest");
+}
+Value bytes_per_s(const std::optional<Bandwidth>& bandwidth) {
+    return bandwidth ? Value(bandwidth->gb_per_s * 1e9) : Value(nullptr);
+}
+Value source_of(const std::optional<Bandwidth>& bandwidth) {
+    return bandwidth ? Value(std::string(kSources[static_cast<size_t>(bandwidth->source)])) : Value(nullptr);
+}
 
 Value spread_of(KindSums& kind, const OfCommunicator& comm) {
     const auto spread = percentile(kind.spreads, 50);
@@ -144,15 +167,10 @@ void write_kind(const OfCommunicator& comm, const KindKey& key, KindSums& kind, 
     const auto longest_ns = percentile(kind.longest, 50);
     std::optional<Rates> rate;
     if (transfer_ns) rate = rates(key.op, kind.whole_bytes, kind.ranks, *transfer_ns, *longest_ns);
-    std::optional<Expected> expected;
-    if (comm.bandwidth && key.op != CollectiveOp::mixed && key.bytes >= 0)
-        expected = expected_of(key, kind, comm.bandwidth->gb_per_s, comm.latency_ns);
-    const CollectiveEfficiency reached = efficiency(
-        kind.whole_bytes, {expected ? expected->by_model_ns : 0, expected ? expected->by_latency_ns : 0},
-        kind.transfers);
-    const auto expected_value = [&](int64_t Expected::*which) {
-        return expected ? Value(*expected.*which) : Value(nullptr);
-    };
+    const Expected expected = expected_of(key, kind, comm);
+    const CollectiveEfficiency reached =
+        efficiency(kind.whole_bytes, {expected.by_model_ns.value_or(0), expected.by_latency_ns.value_or(0)},
+                   kind.transfers);
     run.add("collective_stat",
             {comm.uid.empty() ? Value(nullptr) : Value(comm.uid),
              std::string(facts_of(key.op).word),
@@ -170,23 +188,22 @@ void write_kind(const OfCommunicator& comm, const KindKey& key, KindSums& kind, 
              maybe(transfer_ns),
              maybe(percentile(kind.waits, 50)),
              spread_of(kind, comm),
-             transfer_ns ? Value(std::string(kind.estimated ? "estimate" : "shortest")) : Value(nullptr),
+             transfer_by(kind),
              bytes_per_s(rate, &Rates::algbw_gb_per_s),
              bytes_per_s(rate, &Rates::busbw_gb_per_s),
              bytes_per_s(rate, &Rates::busbw_incl_wait_gb_per_s),
-             expected_value(&Expected::simple_ns),
-             expected_value(&Expected::ring_ns),
-             expected_value(&Expected::by_model_ns),
-             expected ? Value(std::string(expected->model)) : Value(nullptr),
-             comm.bandwidth ? Value(comm.bandwidth->gb_per_s * 1e9) : Value(nullptr),
-             comm.bandwidth ? Value(std::string(kSources[static_cast<size_t>(comm.bandwidth->source)]))
-                            : Value(nullptr),
+             maybe(expected.simple_ns),
+             maybe(expected.ring_ns),
+             maybe(expected.by_model_ns),
+             expected.by_model_ns ? Value(std::string(name_of(expected.model))) : Value(nullptr),
+             bytes_per_s(expected.bandwidth),
+             source_of(expected.bandwidth),
              maybe(reached.share),
-             std::string(kEfficiencyBy[static_cast<size_t>(reached.by)])});
-}
-
-std::optional<double> gb_per_s(const std::optional<double>& bytes_per_s) {
-    return bytes_per_s ? std::optional(*bytes_per_s / 1e9) : std::nullopt;
+             std::string(kEfficiencyBy[static_cast<size_t>(reached.by)]),
+             maybe(comm.by.hosts),
+             bytes_per_s(expected.between),
+             source_of(expected.between),
+             comm.by.why.empty() ? Value(nullptr) : Value(comm.by.why)});
 }
 
 }  // namespace
@@ -199,18 +216,21 @@ std::optional<int64_t> percentile(std::vector<int64_t>& values, int hundredths) 
 }
 
 void write_stats(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run) {
-    for (size_t i = 0; i < all.communicators.size(); ++i) {
+    std::vector<Kinds> kinds(all.communicators.size());
+    std::vector<std::optional<double>> measured;
+    for (size_t i = 0; i < kinds.size(); ++i) {
         const RunCommunicator& comm = all.communicators[i];
         const auto error_ns = clock_error_ns(comm, all.clocks);
-        Kinds kinds;
         for (const CollectiveInstance& instance : comm.instances)
-            take(comm, all.clocks, error_ns, instance, kinds);
-        const OfCommunicator facts = {
-            comm.uid,
-            choose_bandwidth(gb_per_s(all.traces.front()->options.bandwidth_bytes_per_s), measured_of(kinds),
-                             gb_per_s(links[i].bytes_per_s)),
-            latency_of(kinds), error_ns};
-        for (auto& [key, kind] : kinds) write_kind(facts, key, kind, run);
+            take(comm, all.clocks, error_ns, instance, kinds[i]);
+        measured.push_back(measured_of(kinds[i]));
+    }
+    const std::vector<CommBandwidth> by = comm_bandwidths(all, links, measured);
+    for (size_t i = 0; i < kinds.size(); ++i) {
+        const RunCommunicator& comm = all.communicators[i];
+        const OfCommunicator facts = {comm.uid, by[i], latency_of(kinds[i]),
+                                      clock_error_ns(comm, all.clocks)};
+        for (auto& [key, kind] : kinds[i]) write_kind(facts, key, kind, run);
     }
 }
 

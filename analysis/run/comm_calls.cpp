@@ -109,8 +109,7 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
         if (!seat_of_row.contains(row)) row = kNowhere;
         CommSeat& seat = seats[seat_of_row.at(row)];
         CommCall call = {};
-        // Of some kernels only the name is known, and not what was asked for.
-        call.call.op = operation_of(query.text(1)).value_or(CollectiveOp::mixed);
+        call.call.op = operation_of(query.text(1)).value_or(CollectiveOp::unnamed);
         call.call.sequence = row == kNowhere ? static_cast<int64_t>(seat.calls.size()) + 1 : query.number(3);
         call.call.bytes = query.maybe(4).value_or(kUnknownBytes);
         call.call.group = query.maybe(5).value_or(--no_group);

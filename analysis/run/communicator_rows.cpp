@@ -107,12 +107,32 @@ CommLink link_of(const RunCommunicator& comm, const Box& box) {
     return link;
 }
 
+std::optional<double> within_hosts(const RunCommunicator& comm, const Box& box) {
+    std::optional<double> weakest;
+    for (const CommSeat& one : comm.seats)
+        for (const CommSeat& other : comm.seats) {
+            const auto host = [&](const CommSeat& seat) {
+                return comm.clock_of_rank[static_cast<size_t>(seat.rank)];
+            };
+            if (one.rank >= other.rank || host(one) != host(other)) continue;
+            const Gpu *gpu = one.gpu(), *peer = other.gpu();
+            if (gpu == nullptr || peer == nullptr || gpu->uuid == peer->uuid) return {};
+            const auto rate = box.rate(gpu->uuid, peer->uuid);
+            if (!rate) return {};
+            weakest = std::min(weakest.value_or(*rate), *rate);
+        }
+    return weakest;
+}
+
 }  // namespace
 
 std::vector<CommLink> communicator_links(const CollectiveRun& all) {
     const Box box = read_box(all);
     std::vector<CommLink> links;
-    for (const RunCommunicator& comm : all.communicators) links.push_back(link_of(comm, box));
+    for (const RunCommunicator& comm : all.communicators) {
+        links.push_back(link_of(comm, box));
+        links.back().within_bytes_per_s = within_hosts(comm, box);
+    }
     return links;
 }
 

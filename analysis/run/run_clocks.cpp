@@ -23,11 +23,13 @@ void RunClocks::add(const TraceFacts& facts) {
     const Trace& trace = *facts.trace;
     std::string key = boot_of(trace);
     if (key.empty()) key = trace.host;
-    if (key.empty()) key = trace.path.string();
+    const bool is_named = !key.empty();
+    if (!is_named) key = trace.path.string();
     const auto found = std::find(keys_.begin(), keys_.end(), key);
     clock_of_rank_[facts.rank_id] = static_cast<int>(found - keys_.begin());
     if (found != keys_.end()) return;
     keys_.push_back(key);
+    named_.push_back(is_named);
     std::string label = trace.host.empty() ? trace.path.filename().string() : trace.host;
     if (std::find(labels_.begin(), labels_.end(), label) != labels_.end()) label += " " + key;
     labels_.push_back(label);

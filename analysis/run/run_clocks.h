@@ -18,6 +18,8 @@ class RunClocks {
     void add(const TraceFacts& facts);
     size_t count() const { return labels_.size(); }
     int clock_of(int64_t rank_id) const { return clock_of_rank_.at(rank_id); }
+    // Whose clock it is was recorded: two of these are two hosts.
+    bool is_named(int clock) const { return named_[static_cast<size_t>(clock)]; }
     const std::string& label(int clock) const { return labels_[static_cast<size_t>(clock)]; }
 
     // An instance of a communicator, with the clock of each of its ranks.
@@ -38,6 +40,7 @@ class RunClocks {
     int64_t middle_ns(int clock) const;
 
     std::vector<std::string> labels_, keys_;
+    std::vector<bool> named_;
     std::map<int64_t, int> clock_of_rank_;
     std::map<std::pair<int, int>, std::vector<SharedBarrier>> met_;  // a < b
     std::vector<std::optional<Way>> ways_;                           // by clock

@@ -1,13 +1,17 @@
 """What is spent around collectives, and clocks of several hosts, against what the box knows of them."""
 import json
+import pathlib
+import sqlite3
 import tempfile
 import unittest
 
 import answered
 import box
+import kineto_made
 
 STEPS, FLOATS = 40, 2_000_000
 US = 1_000
+SUM_OF_FLOATS = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)"
 
 
 class Ran(unittest.TestCase):
@@ -57,7 +61,7 @@ class Packed(Ran):
         self.assertGreater(longest[1], STEPS)
 
     def test_the_report_has_it(self):
-        self.assertRegex(self.report(), r"packed in 300\.?0* us, unpacked in 200\.?0* us \(4\.\d* % of the step")
+        self.assertRegex(self.report(), r"packed in 300 us, unpacked in 200 us \(4\.\d* % of the step\)")
         check = json.loads(self.report("--json"))["allreduce_check"]
         self.assertAlmostEqual(check["pack_ns"] / (300 * US), 1, delta=0.02)
         self.assertAlmostEqual(check["unpack_ns"] / (200 * US), 1, delta=0.02)
@@ -67,6 +71,78 @@ class Unpacked(Ran):
     def test_nothing_is_packed(self):
         self.assertEqual(self.ask("SELECT max(pack_ns), max(unpack_ns) FROM comm_step"), [(0, 0)])
         self.assertNotIn("packed", self.report())
+
+
+class TwoHosts(Ran):
+    """The second rank's trace as another host would have left it: its clock began 1000 s before, and it has a
+    boot and a name of its own."""
+
+    AHEAD_S = 1000
+    ABSOLUTE = ("enter_ns", "mono_ns", "born_ns", "died_ns", "first_ns", "reached_ns", "allocated_ns",
+                "seen_ns", "watermark_ns", "from_ns", "until_ns")
+
+    @classmethod
+    def change(cls):
+        with sqlite3.connect(f"{cls.folder}/1.db") as base:
+            for table, in base.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+                for _, column, *_ in base.execute(f'PRAGMA table_info("{table}")').fetchall():
+                    by = cls.AHEAD_S if (table, column) == ("rollup", "second") else cls.AHEAD_S * 10**9
+                    if column in cls.ABSOLUTE or by == cls.AHEAD_S:
+                        base.execute(f'UPDATE "{table}" SET {column} = {column} + {by}')
+            base.execute("UPDATE meta SET value = value + ? WHERE key = 'started_mono_ns'",
+                         (cls.AHEAD_S * 10**9,))
+            base.execute("UPDATE meta SET value = 'another' WHERE key IN ('boot_id', 'host')")
+        base.close()
+
+    def test_clocks_are_bounded_by_what_both_took_part_in(self):
+        (low, point, high), = self.ask("SELECT low_ns, point_ns, high_ns FROM clock_offset"
+                                       " WHERE host = 'another'")
+        transfer_ns = self.ask("SELECT transfer_p50_ns FROM collective_stat")[0][0]
+        truth = -self.AHEAD_S * 10**9
+        self.assertLessEqual(low, truth)
+        self.assertGreaterEqual(high, truth)
+        self.assertAlmostEqual(point, truth, delta=(high - low) / 2)
+        self.assertLess(high - low, 2.1 * transfer_ns)
+
+    def test_collectives_are_matched_over_both(self):
+        (timed, *found), = self.ask("SELECT timed, ranks, hosts, count, transfer_by FROM collective_stat")
+        self.assertEqual(found, [2, 2, STEPS, "shortest"])
+        self.assertGreaterEqual(timed, STEPS - 2)  # but for those at the run's ends
+
+    def test_ranks_that_start_together_have_no_spread_that_could_be_told(self):
+        (spread, why), = self.ask("SELECT spread_p50_ns, why FROM skew")
+        self.assertIsNone(spread)
+        self.assertIn("the spread of starts is below the clock error", why)
+
+
+class ByName(unittest.TestCase):
+    """Traces of older profilers: of NCCL only the kernels' names."""
+
+    def test_what_is_not_recorded_says_so(self):
+        trace = kineto_made.Trace()
+        for number in range(4):
+            at = number * 1000 * US
+            trace.step(number, at, 900 * US)
+            trace.kernel("ampere_sgemm_128x64_tn", at + 1 * US, at + 10 * US, 50 * US)
+            trace.kernel(kineto_made.OLD_COLLECTIVE, at + 20 * US, at + 60 * US, 40 * US, 20)
+            trace.kernel(SUM_OF_FLOATS, at + 30 * US, at + 100 * US, 70 * US, 20)
+        with tempfile.TemporaryDirectory() as folder:
+            path, run = pathlib.Path(folder, "rank-0.json.gz"), pathlib.Path(folder, "run.db")
+            trace.write(path)
+            for command in (["import", "kineto", path, "-o", run], ["report", "--json", run]):
+                done = box.run([answered.GPUSHIM, *command], sim=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            text = box.run([answered.GPUSHIM, "report", run], sim=False).stdout
+        found = {row["op"]: row for row in json.loads(done.stdout)["collectives"]}
+        self.assertEqual({op: (row["dtype"], row["count"]) for op, row in found.items()},
+                         {"sendrecv": (None, 4), "allreduce": ("float32", 4)})
+        for row in found.values():
+            for key in ("comm", "bytes", "ranks", "transfer_p50_ns", "expected_ns", "hosts"):
+                self.assertIsNone(row[key], key)
+                self.assertIn(key, row["why"])
+            self.assertIn("not recorded: only the kernel's name is known", row["why"])
+        self.assertRegex(text, r"sendrecv +- +- +- +4 +- +- +- +-\n")
+        self.assertRegex(text, r"allreduce +float32 +- +- +4 +- +- +- +-\n")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,18 @@ TEST_CASE("each way of reducing has its own time", "[collective]") {
     CHECK(expected_two_level_ns(8000, {2, 4, 8, 100, 10}) == 120);
 }
 
+TEST_CASE("a model is asked by its name", "[collective]") {
+    for (const auto& [name, ns] :
+         {std::pair("ring", 135), {"tree", 160}, {"nvls", 100}, {"two_level", 800}}) {
+        const auto model = expected_model(name);
+        REQUIRE(model);
+        CHECK(name_of(*model) == name);
+        const int64_t ranks = *model == ExpectedModel::two_level ? 8 : 4;
+        CHECK(expected_ns(CollectiveOp::all_reduce, 8000, ranks, {*model, 100, 2.5, 2, 10}) == ns);
+    }
+    CHECK(!expected_model("star"));
+}
+
 TEST_CASE("one rank moves nothing", "[collective]") {
     CHECK(expected_simple_ns(8000, 1, 100) == 0);
     CHECK(expected_ring_ns(CollectiveOp::all_reduce, 8000, 1, 100, 5) == 0);

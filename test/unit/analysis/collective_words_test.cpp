@@ -27,6 +27,18 @@ TEST_CASE("kernels of NCCL old and new are told by name, others are none", "[col
     CHECK(api_of_kernel("void vllm::cross_device_reduce_1stage<float, 2>(x)") == "");
 }
 
+TEST_CASE("the type is told by names of kernels that reduce", "[collective_words]") {
+    const auto type = [](const char* kernel) {
+        return type_of_kernel(kernel).value_or(DataType{-1, 0}).nccl;
+    };
+    CHECK(type("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)") == 7);
+    CHECK(type("ncclAllReduceRingLLKernel_sum_f16(ncclColl)") == 6);
+    CHECK(type("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)") == 9);
+    CHECK(type("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long)") == -1);
+    CHECK(type("ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)") == -1);
+    CHECK(type("ampere_sgemm_128x64_tn") == -1);
+}
+
 TEST_CASE("types are those that NCCL knows, with their sizes", "[collective_words]") {
     REQUIRE(data_type("BFloat16"));
     CHECK(data_type("BFloat16")->nccl == 9);

@@ -68,6 +68,79 @@ TEST_CASE("a bandwidth that is given comes first", "[run_collective_stats]") {
           "40000000000.0 given 1000000 2000000 tree");
 }
 
+// Hosts a (ranks 0, 1) and b (2, 3); 40 MB over all four in 20 ms. Over two of one host they take 1 ms, 40
+// GB/s, and, if there are such communicators, over two of different hosts 8 ms, 5 GB/s.
+//
+//   a   0 ═ 1       within: 2 * 1/2 * 40 MB / 40 GB/s = 1 ms
+//       │   │       between: 2 * 1/2 * 40 MB / (2 * 5 GB/s) = 4 ms
+//   b   2 ═ 3
+struct Hosts {
+    Ranks ranks{0};
+
+    explicit Hosts(bool has_between, RunOptions options = {}, int shape = kAllReduceShape) {
+        for (int rank = 0; rank < 4; ++rank) {
+            Rank& made = ranks.add(rank < 2 ? "a" : "b");
+            made.facts.options = options;
+            made.steps(1, 0, 100 * kMs);
+            made.communicator("all", rank, 4, 1);
+            made.communicator(rank < 2 ? "a" : "b", rank % 2, 2, 2);
+            made.communicator(rank % 2 == 0 ? "even" : "odd", rank / 2, 2, 3);
+            NcclCall call;
+            call.bytes = 80'000'000;
+            call.shape = shape;
+            made.nccl(10, kMs, 21 * kMs, call);
+            call.bytes = 40'000'000;
+            call.communicator = 2;
+            made.nccl(30, 30 * kMs, 31 * kMs, call);
+            call.communicator = 3;
+            if (has_between) made.nccl(50, 40 * kMs, 48 * kMs, call);
+        }
+        ranks.write();
+    }
+    std::string expected() {
+        return ranks.ask(
+            "SELECT expected_by, expected_ns, bandwidth_bytes_per_s / 1e9, bandwidth_source,"
+            " hosts, between_bytes_per_s / 1e9, between_source, expected_why FROM collective_stat"
+            " WHERE comm = 'all'");
+    }
+};
+
+TEST_CASE("over several hosts two levels are expected", "[run_collective_stats]") {
+    CHECK(Hosts(true).expected() == "two_level 8000000 40.0 measured 2 10.0 measured -");
+    RunOptions options;
+    options.between_bytes_per_s = 20e9;
+    Hosts given(false, options);
+    CHECK(given.expected() == "two_level 4000000 40.0 measured 2 20.0 given -");
+    // Of the step: what goes over all four, and over two, by the two levels of the former.
+    CHECK(given.ranks.ask("SELECT expected_ns FROM allreduce_check") == "4000000");
+    // Of two ranks on two hosts there is one level: what is given between hosts is theirs.
+    CHECK(Hosts(true, options)
+              .ranks.ask("SELECT expected_by, expected_simple_ns, bandwidth_source FROM collective_stat"
+                         " WHERE comm = 'odd'") == "ring 2000000 given");
+    CHECK(given.ranks.ask("SELECT expected_by, hosts FROM collective_stat WHERE comm = 'b'") == "ring 1");
+}
+
+TEST_CASE("without a bandwidth between hosts it says so", "[run_collective_stats]") {
+    // Its own 80 MB in 20 ms, of four ranks: 6 GB/s.
+    CHECK(Hosts(false).expected() ==
+          "ring 20000000 6.0 measured 2 - - on 2 hosts; the bandwidth between them is not known:"
+          " --bandwidth-between gives it");
+    // A tree is one by its own bandwidth.
+    CHECK(Hosts(true, {}, kTreeShape)
+              .ranks.ask("SELECT expected_by, expected_ns FROM collective_stat"
+                         " WHERE comm = 'all'") == "tree 26666667");
+}
+
+// Rank 1 says neither its host nor when that was started.
+TEST_CASE("ranks that do not say where they are leave the hosts unknown", "[run_collective_stats]") {
+    Ranks ranks(2);
+    ranks[1].trace.host.clear();
+    ranks[1].run("DELETE FROM meta WHERE key = 'boot_id'");
+    for (int rank : {0, 1}) ranks[rank].nccl(50, 100, 160);
+    ranks.write();
+    CHECK(ranks.ask("SELECT hosts, expected_why FROM collective_stat") == "- -");
+}
+
 // 40,004,096 bytes of float32 a step are 10,001,024 parameters.
 TEST_CASE("bytes of a step against the parameters", "[run_collective_stats]") {
     Job job;

@@ -27,6 +27,26 @@ TEST_CASE("two ranks: the shortest is the transfer, the rest is waiting", "[run_
                     " FROM collective_instance WHERE rank_id = 1") == "c float32 11 2 0 0 1 -");
 }
 
+//  rank 0   100[██████████████]160    from the last start to the last end 20; the shortest is 10, for rank 1
+//  rank 1              140[█]150      was done before
+TEST_CASE("where ranks end apart the transfer is from the last start on", "[run_collectives]") {
+    const auto made = [](int64_t clock_error_ns) {
+        Ranks ranks(2);
+        ranks[0].nccl(50, 100, 160);
+        ranks[1].nccl(90, 140, 150);
+        for (int rank : {0, 1}) ranks[rank].facts.clock_error_ns = clock_error_ns;
+        ranks.write();
+        return ranks.ask(
+                   "SELECT wait_ns, transfer_ns, transfer_by FROM collective_instance"
+                   " ORDER BY rank_id") +
+               " | " + ranks.ask("SELECT transfer_p50_ns, transfer_by FROM collective_stat");
+    };
+    CHECK(made(0) == "40 20 last_start | 0 20 last_start | 20 last_start");
+    CHECK(made(4) == "40 20 last_start | 0 20 last_start | 20 last_start");
+    // The clocks may be off by as much as the two differ.
+    CHECK(made(5) == "50 10 shortest | 0 10 shortest | 10 shortest");
+}
+
 TEST_CASE("a launch is asked for by rank and enter", "[run_collectives]") {
     Ranks ranks(2);
     ranks[0].nccl(50, 100, 160);
@@ -286,13 +306,13 @@ TEST_CASE("calls that tell no communicator are instances of their own", "[run_co
     ranks.write();
     CHECK(ranks.ask("SELECT rank_id, comm, seq, op, bytes, ranks, comm_rank, own_ns, wait_ns, gpu_id, custom"
                     " FROM collective_instance ORDER BY instance") ==
-          "0 - 1 allreduce - - - 60 - 10 1 | 0 - 2 mixed - - - 90 - 10 1 | "
-          "1 - 1 allreduce - - - 61 - 11 1 | 1 - 2 mixed - - - 90 - 11 1");
+          "0 - 1 allreduce - - - 60 - 10 1 | 0 - 2 sendrecv - - - 90 - 10 1 | "
+          "1 - 1 allreduce - - - 61 - 11 1 | 1 - 2 sendrecv - - - 90 - 11 1");
     CHECK(ranks.ask("SELECT count(*) FROM communicator") == "0");
-    CHECK(
-        ranks.ask("SELECT op, count, own_sum_ns, efficiency_by FROM collective_stat ORDER BY own_sum_ns") ==
-        "allreduce 1 60 few_instances | allreduce 1 61 few_instances | mixed 1 90 few_instances | mixed 1 90 "
-        "few_instances");
+    CHECK(ranks.ask("SELECT op, count, own_sum_ns, efficiency_by FROM collective_stat ORDER BY own_sum_ns") ==
+          "allreduce 1 60 few_instances | allreduce 1 61 few_instances | sendrecv 1 90 few_instances | "
+          "sendrecv 1 90 "
+          "few_instances");
 }
 
 // Two ranks' traces of one communicator, and neither says which rank it is: each is estimated by itself.

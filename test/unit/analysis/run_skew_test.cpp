@@ -9,6 +9,14 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
+struct StepRow {
+    int64_t window_ns, busy_ns, first_launch_ns, own_work_ns;
+};
+void add_step(RunDb& run, int64_t rank, int64_t step, const StepRow& row) {
+    run.add("gpu_step", {10 + rank, step, row.window_ns, row.busy_ns, row.busy_ns, int64_t{1}, int64_t{1},
+                         row.first_launch_ns, int64_t{0}, int64_t{0}, row.own_work_ns});
+}
+
 // Eight ranks of 10 ms of compute a step, rank `slow` of 13; an AllReduce of 40 MB that takes 1 ms ends each.
 //
 //   rank 0   ──10──[███ waits 3 █]   ──10──[███ waits 3 █]
@@ -36,8 +44,7 @@ struct Job {
             made.nccl(begin_ns + 5, begin_ns + compute_ns, begin_ns + kStep, call);
             const int64_t gpu = 10 + rank;
             RunDb& run = ranks.run();
-            run.add("gpu_step", {gpu, int64_t{step}, kStep, kStep, kStep, int64_t{2}, int64_t{2},
-                                 int64_t{100}, int64_t{0}, int64_t{0}, compute_ns + kTransfer});
+            add_step(run, rank, step, {kStep, kStep, 100, compute_ns + kTransfer});
             run.add("activity", {gpu, int64_t{step}, int64_t{1}, compute_ns});
             run.add("activity", {gpu, int64_t{step}, int64_t{2}, kTransfer});
             if (compute_ns < kSlow) run.add("activity", {gpu, int64_t{step}, int64_t{4}, kSlow - compute_ns});
@@ -179,14 +186,12 @@ TEST_CASE("GPUs of two processes beside each other", "[run_skew]") {
         ranks[rank].launch(first_ns, kGemmShape, 1);
         ranks[rank].device(first_ns, rank == 0 ? 110 : 400, rank == 0 ? 400 : 600);
         RunDb& run = ranks.run();
-        run.add("gpu_step", {gpu, int64_t{0}, int64_t{1000}, busy_ns, busy_ns, int64_t{1}, int64_t{1},
-                             first_ns, int64_t{0}, int64_t{0}, int64_t{900 + 100 * rank}});
+        add_step(run, rank, 0, {1000, busy_ns, first_ns, 900 + 100 * rank});
         run.add("activity", {gpu, int64_t{0}, int64_t{1}, busy_ns});
         run.add("activity", {gpu, int64_t{0}, int64_t{0}, 1000 - busy_ns});
     }
     // Only one of them knows step 1.
-    ranks.run().add("gpu_step", {int64_t{10}, int64_t{1}, int64_t{1000}, int64_t{0}, int64_t{0}, int64_t{1},
-                                 int64_t{1}, int64_t{0}, int64_t{0}, int64_t{0}, int64_t{1000}});
+    add_step(ranks.run(), 0, 1, {1000, 0, 0, 1000});
     ranks.write();
     // imbalance 290 / 245 - 1, skew (1000 - 950) / 950
     CHECK(ranks.ask("SELECT step, gpus, stagger_ns, stagger_idle_ns, first_order, round(imbalance, 4),"
@@ -201,9 +206,7 @@ TEST_CASE("the sequential index needs all of both GPUs' work", "[run_skew]") {
         ranks[rank].steps(1, 0, 1000);
         ranks[rank].launch(100, kGemmShape, 1);
         if (rank == 0) ranks[rank].device(100, 110, 400);
-        ranks.run().add("gpu_step",
-                        {int64_t{10 + rank}, int64_t{0}, int64_t{1000}, int64_t{0}, int64_t{0}, int64_t{1},
-                         int64_t{1}, int64_t{100}, int64_t{0}, int64_t{0}, int64_t{900}});
+        add_step(ranks.run(), rank, 0, {1000, 0, 100, 900});
     }
     ranks[1].launch(200, kGemmShape, 1);
     ranks[1].device(200, 410, 500);
@@ -223,8 +226,7 @@ TEST_CASE("steps of ranks are put beside each other by their collectives", "[run
     ranks[1].steps(2, 1000, 1000);
     for (int64_t rank = 0; rank < 2; ++rank)
         for (int64_t step = 0; step < (rank == 0 ? 3 : 2); ++step)
-            ranks.run().add("gpu_step", {10 + rank, step, int64_t{1000}, int64_t{0}, int64_t{0}, int64_t{1},
-                                         int64_t{1}, 100 + 10 * rank, int64_t{0}, int64_t{0}, int64_t{900}});
+            add_step(ranks.run(), rank, step, {1000, 0, 100 + 10 * rank, 900});
     ranks.write();
     CHECK(ranks.ask("SELECT step, stagger_ns FROM across ORDER BY step") == "1 10 | 2 10");
 }

@@ -1,6 +1,6 @@
 -- Metrics of all ranks together: AllReduce, waits for each other, GPUs beside each other. Of several
--- communicators the one at which most time was lost. Of steps the value in the middle; of what is spent around
--- collectives the mean over steps that count and GPUs.
+-- communicators the one at which most time was lost. Of steps the value in the middle; of what is spent
+-- around collectives the mean over steps that count and GPUs.
 INSERT INTO metric
 WITH lost AS (
   SELECT s.lost_gpu_ns, s.time_saved_per_step_ns, s.straggler_rank, s.why, s.clock_error_ns,

@@ -31,14 +31,18 @@ CREATE TABLE collective_stat (
   transfer_sum_ns INTEGER, wait_sum_ns INTEGER, own_sum_ns INTEGER,  -- waits and own times: of all ranks
   transfer_p50_ns INTEGER, wait_p50_ns INTEGER,
   spread_p50_ns INTEGER,                       -- NULL also where it is below what the clocks may be off
-  transfer_by TEXT,                            -- shortest, estimate
+  transfer_by TEXT,                            -- of most: shortest, last_start, estimate
   algbw_bytes_per_s REAL, busbw_bytes_per_s REAL, busbw_incl_wait_bytes_per_s REAL,
   expected_simple_ns INTEGER, expected_ring_ns INTEGER,
-  expected_ns INTEGER, expected_by TEXT,       -- by the model that its kernel's name says: ring, tree, nvls
+  expected_ns INTEGER, expected_by TEXT,       -- ring, tree, nvls by its kernel's name; two_level
   bandwidth_bytes_per_s REAL, bandwidth_source TEXT,
   efficiency REAL,                             -- expected_ns of the median transfer
   efficiency_by TEXT,                          -- bandwidth, latency; why there is none: few_instances,
                                                -- spread, nothing_expected
+  hosts INTEGER,                               -- that its ranks lie on; NULL: not known
+  between_bytes_per_s REAL,                    -- of all links of one host; there: expected by two levels, and
+  between_source TEXT,                         -- bandwidth_bytes_per_s is within a host
+  expected_why TEXT,                           -- on several hosts, and two levels are not known
   UNIQUE (comm, op, dtype, bytes)
 );
 
@@ -56,8 +60,8 @@ CREATE TABLE comm_step (
   gpu_id INTEGER, step INTEGER,
   pack_ns INTEGER,                             -- behind the last kernel of the backward pass: a union
   unpack_ns INTEGER,                           -- before the first kernel of the optimizer: a union
-  start_delay_ns INTEGER,                      -- collectives could have started, and their GPU computed; NULL:
-                                               -- the source does not say what waits for what
+  start_delay_ns INTEGER,                      -- collectives could have started, and their GPU computed;
+                                               -- NULL: the source does not say what waits for what
   PRIMARY KEY (gpu_id, step)
 ) WITHOUT ROWID;
 
@@ -69,7 +73,8 @@ CREATE TABLE allreduce_check (
   bytes_per_step REAL, calls_per_step REAL,    -- of AllReduce, ReduceScatter and AllGather; S
   ratio_to_params REAL,
   sync TEXT,                                   -- none, less, once, more, redundant
-  expected_ns INTEGER,                         -- of a step: by a ring, of the parameters or else the bytes
+  expected_ns INTEGER,                         -- of a step, of the parameters or else the bytes: by a
+                                               -- ring, or two levels where collective_stat says so
   measured_ns INTEGER,                         -- transfers
   tiny_calls_per_step REAL,                    -- below 256 KiB
   why TEXT                                     -- something of this is NULL
