@@ -7,17 +7,14 @@
 #include "../compare/summary.h"
 #include "../failure.h"
 #include "../report/facts.h"
-#include "../report/section.h"
+#include "../report/printed.h"
 #include "../text/units.h"
 #include "command.h"
-#include "report_options.h"
-#include "run_source.h"
+#include "run_summaries.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr size_t kAllRows = 10'000;
 constexpr Option kOptions[] = {
@@ -26,27 +23,6 @@ constexpr Option kOptions[] = {
     {"params", "N", "parameters of the model"},
     {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
 };
-
-std::string name_of(const fs::path& word) {
-    const fs::path path = fs::absolute(word).lexically_normal();
-    return path.filename().empty() ? path.parent_path().filename().string() : path.filename().string();
-}
-
-// By when they began; complete: of no run something could not be read.
-std::vector<RunSummary> summaries_of(const Arguments& arguments, bool& complete) {
-    const ReportOptions asked = report_options(arguments);
-    std::vector<RunSummary> runs;
-    for (const std::string& word : arguments.words_) {
-        const RunSource source = open_run({word}, run_options(arguments), {});
-        complete = complete && source.complete();
-        runs.push_back(summarise(source.run, name_of(word),
-                                 {asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s}));
-    }
-    std::stable_sort(runs.begin(), runs.end(), [](const RunSummary& a, const RunSummary& b) {
-        return a.started_real_ns < b.started_real_ns;
-    });
-    return runs;
-}
 
 std::string ms_text(double ns) {
     char text[32];
@@ -111,7 +87,10 @@ Json json_of(const RunSummary& run, const RunSummary* before) {
 int run(const Arguments& arguments) {
     if (arguments.words_.empty()) throw Failure("which runs? gpushim ledger RUN_OR_FOLDER…");
     bool complete = true;
-    const std::vector<RunSummary> runs = summaries_of(arguments, complete);
+    std::vector<RunSummary> runs = open_summaries(arguments, complete);
+    std::stable_sort(runs.begin(), runs.end(), [](const RunSummary& a, const RunSummary& b) {
+        return a.started_real_ns < b.started_real_ns;
+    });
     Json list = Json::array();
     std::vector<std::vector<std::string>> rows = {
         {"run", "busy", "step", "samples/s", "changed", "top finding", "predicted", "gained"}};
@@ -129,7 +108,7 @@ int run(const Arguments& arguments) {
     report.line(
         "predicted: of a step, if the top finding is done; gained: what a step became shorter by, at the"
         " samples of the run before");
-    for (const std::string& line : report.lines) std::puts(line.c_str());
+    for (const std::string& line : as_text(report)) std::puts(line.c_str());
     return complete ? kFine : kIncomplete;
 }
 

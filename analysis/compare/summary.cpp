@@ -64,6 +64,26 @@ void read_figures(const Database& run, RunSummary& summary) {
         summary.samples_per_step = *summary.samples_per_s * *summary.step_ns / 1e9;
 }
 
+std::optional<StepParts> parts_of(const Database& run) {
+    Query row = run.prepare(
+        "SELECT avg(c.window_ns), avg(c.idle_ns), avg(c.exposed_comm_ns - c.waiting_for_peer_ns),"
+        " avg(c.waiting_for_peer_ns), avg(coalesce(s.pack_ns + s.unpack_ns, 0)), avg(coalesce("
+        "  (SELECT sum(p.ns) FROM gap p JOIN idle_cause i ON i.cause = p.cause"
+        "   WHERE p.gpu_id = c.gpu_id AND p.step = c.step AND i.cause_group = 'input'), 0))"
+        " FROM v_gpu_counted c LEFT JOIN comm_step s ON s.gpu_id = c.gpu_id AND s.step = c.step"
+        " WHERE c.basis = 'steps'");
+    if (!row.step() || row.is_null(0)) return {};
+    StepParts parts;
+    parts.whole_ns = row.real(0);
+    parts.input_ns = row.real(5);
+    parts.host_ns = row.real(1) - parts.input_ns;
+    parts.transfer_ns = row.real(2);
+    parts.wait_ns = row.real(3);
+    parts.pack_ns = row.real(4);
+    parts.work_ns = parts.whole_ns - row.real(1) - parts.transfer_ns - parts.wait_ns - parts.pack_ns;
+    return parts;
+}
+
 }  // namespace
 
 const Advice* RunSummary::top() const {
@@ -90,6 +110,7 @@ RunSummary summarise(const Database& run, std::string name, const Given& given) 
     summary.gpus = situation.gpus();
     summary.advice = advise(situation);
     read_figures(run, summary);
+    summary.parts = parts_of(run);
     if (given.samples_per_step && summary.step_ns) {
         summary.samples_per_step = static_cast<double>(*given.samples_per_step);
         summary.samples_per_s = *summary.samples_per_step * 1e9 / *summary.step_ns;

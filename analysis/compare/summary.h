@@ -12,6 +12,17 @@
 
 namespace gpushim::analysis {
 
+// A mean step of a mean GPU, from whole timed steps, in parts that add up to it.
+struct StepParts {
+    double whole_ns = 0;
+    double input_ns = 0;     // idle while the next batch is loaded
+    double host_ns = 0;      // idle for anything else
+    double transfer_ns = 0;  // of collectives, while nothing else ran
+    double wait_ns = 0;      // for peers, likewise
+    double pack_ns = 0;      // copies and kernels around collectives
+    double work_ns = 0;      // the rest
+};
+
 struct RunSummary {
     std::string name;  // of its folder or file
     int64_t started_real_ns = 0;
@@ -21,6 +32,7 @@ struct RunSummary {
     std::optional<double> busy_share, productive_share;  // means over its GPUs
     std::optional<double> step_ns;                       // median
     std::optional<double> samples_per_step, samples_per_s;
+    std::optional<StepParts> parts;  // none: no whole step was timed
     std::vector<Advice> advice;
 
     const Advice* top() const;  // none: nothing is worth doing

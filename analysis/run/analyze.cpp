@@ -85,6 +85,12 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     if (tag.step() && !tag.is_null(0)) fact("tag", tag.text(0));
 }
 
+struct TurnEnd {
+    RunDb& run;
+    int64_t rank_id;
+    ~TurnEnd() { run.end_turn(rank_id); }
+};
+
 }  // namespace
 
 std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
@@ -101,6 +107,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     collectives.match();
     std::vector<std::vector<DeviceBusy>> busy(all.size());
     in_parallel(all.size(), [&](size_t i) {
+        const TurnEnd end{run, all[i].rank_id};
         busy[i] = pass_over(all[i], collectives, run);
         write_rank(all[i], busy[i], run);
     });

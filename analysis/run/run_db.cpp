@@ -36,6 +36,18 @@ RunDb::RunDb(std::filesystem::path place) : made_(std::move(place)) {
         if (std::string_view(kRunSql[i].name).starts_with("tables/")) made_.run(kRunSql[i].text);
 }
 
+void RunDb::wait_for_turn(int64_t rank_id) {
+    std::unique_lock guard(lock_);
+    turn_ended_.wait(guard, [&] { return turn_ >= rank_id; });
+}
+
+void RunDb::end_turn(int64_t rank_id) {
+    const std::lock_guard guard(lock_);
+    ended_.insert(rank_id);
+    while (ended_.erase(turn_) != 0) ++turn_;
+    turn_ended_.notify_all();
+}
+
 void RunDb::add(const char* table, std::initializer_list<Value> row) {
     const std::lock_guard guard(lock_);
     sqlite3_stmt* statement = made_.row_of(table, row.size());

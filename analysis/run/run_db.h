@@ -2,10 +2,12 @@
 // them and its views are the files of sql/. add() from any thread, the rest from one.
 #pragma once
 
+#include <condition_variable>
 #include <filesystem>
 #include <initializer_list>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "../trace/database.h"
@@ -19,6 +21,11 @@ class RunDb {
   public:
     explicit RunDb(std::filesystem::path place);
 
+    // Ranks write one after the other, by number, so that analysing again gives each row the number it had.
+    // wait_for_turn returns when all ranks before have ended theirs; who fails ends its turn, too.
+    void wait_for_turn(int64_t rank_id);
+    void end_turn(int64_t rank_id);
+
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
     void derive();  // what follows from the rows; then their views can be read
@@ -29,6 +36,9 @@ class RunDb {
   private:
     NewDatabase made_;
     std::mutex lock_;
+    std::condition_variable turn_ended_;
+    std::set<int64_t> ended_;  // turns, ahead of turn_
+    int64_t turn_ = 0;
     bool derived_ = false;
 };
 

@@ -100,6 +100,7 @@ class TracePass : public CallWatch {
 std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const Collectives& collectives, RunDb& run) {
     TracePass pass(facts, collectives);
     std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
+    run.wait_for_turn(facts.rank_id);
     pass.finish(run);
     return busy;
 }

@@ -63,7 +63,7 @@ CREATE TABLE comm_step (
   start_delay_ns INTEGER,                      -- collectives could have started, and their GPU computed;
                                                -- NULL: the source does not say what waits for what
   PRIMARY KEY (gpu_id, step)
-) WITHOUT ROWID;
+);
 
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.
 CREATE TABLE allreduce_check (

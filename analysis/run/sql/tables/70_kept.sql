@@ -6,7 +6,7 @@ CREATE TABLE kept_step (
   rows INTEGER, left_out INTEGER, -- that are kept, and for which there was no room
   real_minus_mono_ns INTEGER,    -- to add to the times below for CLOCK_REALTIME
   PRIMARY KEY (rank_id, step)
-) WITHOUT ROWID;
+);
 
 -- Threads and streams of these rows.
 CREATE TABLE kept_track (
@@ -17,7 +17,7 @@ CREATE TABLE kept_track (
 );
 
 -- Texts of these rows, each once, of at most 1 KiB; number 0: there was no room for it.
-CREATE TABLE kept_text (rank_id INTEGER, id INTEGER, text TEXT, PRIMARY KEY (rank_id, id)) WITHOUT ROWID;
+CREATE TABLE kept_text (rank_id INTEGER, id INTEGER, text TEXT, PRIMARY KEY (rank_id, id));
 
 -- Calls, ranges and what threads did between calls, in order of their begin.
 CREATE TABLE kept_call (
@@ -38,4 +38,4 @@ CREATE TABLE kept_call (
   -- communicator, ranks, rank; memory: bytes, kind, address, held; gap: running_ns, runqueue_ns, samples
   n0 INTEGER, n1 INTEGER, n2 INTEGER, n3 INTEGER, n4 INTEGER, n5 INTEGER, n6 INTEGER,
   PRIMARY KEY (rank_id, step, nth)
-) WITHOUT ROWID;
+);

@@ -1,0 +1,157 @@
+// Rules about idle time of one GPU: what the host does while it waits.
+#include <catch2/catch.hpp>
+
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kStepNs = 20 * kMs;
+
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+
+// One rank, steps of 20 ms, idle for so much by that cause.
+RunRows idle_run(const char* cause, int64_t ns) {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - ns}}, .idle = {{cause, ns}}});
+    return run;
+}
+
+RunRows idle_share(const char* cause, double share) { return idle_run(cause, of_step(share)); }
+
+// Waits of the host in every step, after it had read a number or not.
+RunRows& add_waits(RunRows& run, bool reads) {
+    run.add("sync_stat", {{"rank_id", int64_t{0}},
+                          {"api", "cuStreamSynchronize"},
+                          {"target_kind", "stream"},
+                          {"calls", RunRows::kSteps},
+                          {"in_steps", RunRows::kSteps},
+                          {"steps", RunRows::kSteps}});
+    if (reads)
+        run.add("transfer_pattern", {{"gpu_id", int64_t{0}},
+                                     {"pattern", "small_d2h_sync"},
+                                     {"count", RunRows::kSteps},
+                                     {"bytes", 4 * RunRows::kSteps},
+                                     {"ns", kMs},
+                                     {"steps", RunRows::kSteps}});
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is said of a healthy GPU", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, 19'900 * kUs}, {kCompute | kH2d, 80 * kUs}},
+                          .idle = {{"launch_latency", 20 * kUs}}});
+    CHECK(run.said() == "");
+}
+
+TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
+    CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
+    CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
+    CHECK(is_ramped("launch_bound", [](double share) { return idle_share("launch_bound", share); }));
+    CHECK(is_ramped("step_gap", [](double share) { return idle_share("host_cpu", share); }));
+    CHECK(is_ramped("allocations", [](double share) { return idle_share("alloc_or_load", share); }));
+    CHECK(is_ramped("sync_every_step", [](double share) {
+        RunRows run = idle_share("sync", share);
+        add_waits(run, false);
+        return run;
+    }));
+    CHECK(is_ramped("host_contention", [](double share) {
+        RunRows run = idle_share("host_blocked", share);
+        for (int64_t step = 0; step < RunRows::kSteps; ++step)
+            run.add("cpu_contention", {{"gpu_id", int64_t{0}}, {"step", step}, {"ns", of_step(share)}});
+        return run;
+    }));
+}
+
+TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][rule_one_gpu]") {
+    RunRows run = idle_run("input_cpu", 3 * kMs);
+    CHECK(run.said() == "input_bound");
+    const Finding found = *run.look("input_bound");
+    CHECK(found.gain.high_ns == Approx(3 * kMs));
+    CHECK(found.gain.low_ns == Approx(3 * kMs - 8 * kUs));  // a launch's latency stays
+    REQUIRE(found.evidence.size() == 3);
+    CHECK(found.evidence[0].table == "gap");
+    CHECK(found.title.find("loads the batch itself") != std::string::npos);
+    CHECK(idle_run("input_wait", 3 * kMs).look("input_bound")->title.find("from its loaders") !=
+          std::string::npos);
+}
+
+//  19 steps load for 100 us, one for 40 ms
+TEST_CASE("a step that loads for very long does something else", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.step(0, step,
+                 {.ran = {{kCompute, 19 * kMs}}, .idle = {{"input_cpu", step == 8 ? 40 * kMs : 100 * kUs}}});
+    CHECK(run.said() == "step_gap");
+    const Finding found = *run.look("step_gap");
+    CHECK(found.gain.high_ns == Approx((40 * kMs - 400 * kUs) / 20.0));
+    CHECK(found.title.find("in 1 of 20 steps; the longest, 39.6 ms, in step 8") != std::string::npos);
+}
+
+TEST_CASE("what the host does after reading a number is the reading's", "[rule][rule_one_gpu]") {
+    RunRows run = idle_run("host_cpu", 2 * kMs);
+    run.change("UPDATE gap SET drained_by_sync_ns = ns");
+    add_waits(run, true);
+    CHECK(run.said() == "sync_every_step");
+    CHECK(run.look("sync_every_step")->title.find("a copy of 4 B") != std::string::npos);
+    CHECK(run.look("sync_every_step")->gain.high_ns == Approx(2 * kMs));
+    RunRows other = idle_run("host_cpu", 2 * kMs);  // waits, but reads nothing
+    other.change("UPDATE gap SET drained_by_sync_ns = ns");
+    add_waits(other, false);
+    CHECK(other.said() == "step_gap");
+}
+
+TEST_CASE("waits in few steps are not said", "[rule][rule_one_gpu]") {
+    RunRows run = idle_run("sync", 2 * kMs);
+    add_waits(run, false).change("UPDATE sync_stat SET in_steps = 5");
+    CHECK_FALSE(run.says("sync_every_step"));
+}
+
+TEST_CASE("loading code after warm-up is told from allocating", "[rule][rule_one_gpu]") {
+    const auto with_loads = [](int64_t steps_with_load) {
+        RunRows run;
+        run.rank(0);
+        for (int64_t step = 0; step < RunRows::kSteps; ++step)
+            run.step(0, step,
+                     {.ran = {{kCompute, 19 * kMs}},
+                      .idle = {{"host_cpu", step < steps_with_load ? 10 * kMs : 0},
+                               {"alloc_or_load", step < steps_with_load ? 2 * kMs : 0}}});
+        run.change("UPDATE step SET has_load = 1 WHERE step < " + std::to_string(steps_with_load));
+        run.add("load_stat", {{"rank_id", int64_t{0}},
+                              {"loads", 100 + steps_with_load},
+                              {"load_ns", kMs},
+                              {"after_warm_up", steps_with_load},
+                              {"after_warm_up_ns", 2 * kMs * steps_with_load}});
+        return run;
+    };
+    RunRows run = with_loads(4);
+    CHECK(run.said() == "recompilation");
+    CHECK(run.look("recompilation")->gain.low_ns == Approx(4 * 2 * kMs / 20.0));
+    CHECK(run.look("recompilation")->gain.high_ns == Approx(4 * 12 * kMs / 20.0));
+    CHECK(with_loads(0).said() == "");
+}
+
+TEST_CASE("a rank that waits for another gains nothing by itself", "[rule][rule_one_gpu]") {
+    RunRows run;
+    run.rank(0).rank(1);
+    run.steps(0, {.ran = {{kCompute, 14 * kMs}, {kWaiting, 3 * kMs}}, .idle = {{"input_cpu", 3 * kMs}}});
+    run.steps(1, {.ran = {{kCompute, 20 * kMs}}});
+    CHECK_FALSE(run.says("input_bound"));
+}
+
+TEST_CASE("room in memory is worth what comes once in a step", "[rule][rule_one_gpu]") {
+    const auto with_peak = [](int64_t gigabytes, double share) {
+        RunRows run = idle_share("launch_bound", share);
+        run.change("UPDATE gpu SET memory_peak_bytes = " + std::to_string(gigabytes << 30));
+        return run;
+    };
+    CHECK(is_ramped("larger_batch", [&](double share) { return with_peak(1, share * 8 / 7); }));
+    // 16 GB of which 1 are used: 12.8 times, so 8; of 2 ms an eighth stays.
+    CHECK(with_peak(1, 0.1).look("larger_batch")->gain.high_ns == Approx(2 * kMs * 7 / 8.0));
+    CHECK(with_peak(1, 0.1).look("larger_batch")->title.find("room for 8 times") != std::string::npos);
+    CHECK_FALSE(with_peak(12, 0.3).says("larger_batch"));
+}

@@ -1,0 +1,201 @@
+// Rules about what one GPU does: copies and kernels.
+#include <catch2/catch.hpp>
+
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kStepNs = 20 * kMs;
+constexpr int64_t kSteps = RunRows::kSteps;
+
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+
+RunRows busy_run(int64_t only_copies_ns = 0, int64_t staging_ns = 0) {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - only_copies_ns - staging_ns}, {kH2d, only_copies_ns}},
+                          .idle = {{"copy_staging", staging_ns}}});
+    return run;
+}
+
+struct Kernels {
+    const char* name;
+    const char* family;
+    int64_t in_a_step, ns_in_a_step;
+    const char* tensor_core = "unknown";
+    const char* precision = "fp32";
+    const char* alignment = "unknown";
+};
+
+RunRows& add(RunRows& run, const Kernels& is) {
+    const bool is_product = std::string(is.family) == "gemm" || std::string(is.family) == "convolution";
+    return run.add("kernel", {{"gpu_id", int64_t{0}},
+                              {"name", is.name},
+                              {"launches", is.in_a_step * kSteps},
+                              {"graph_launches", int64_t{0}},
+                              {"timed", is.in_a_step * kSteps},
+                              {"sum_ns", is.ns_in_a_step * kSteps},
+                              {"family", is.family},
+                              {"precision", is.precision},
+                              {"tensor_core", is.tensor_core},
+                              {"alignment", is.alignment},
+                              {"eligible", int64_t{is_product}}});
+}
+
+RunRows with(const Kernels& is) {
+    RunRows run = busy_run();
+    add(run, is);
+    return run;
+}
+
+struct Copies {
+    const char* kind = "h2d";
+    const char* source = "pinned";
+    int64_t bytes = 10'000'000, blocks_ns = 0, position = 0;
+    int64_t timed = kSteps, steps = kSteps;
+};
+
+RunRows& add(RunRows& run, const Copies& is) {
+    return run.add("copy_stat", {{"gpu_id", int64_t{0}},
+                                 {"stream_id", int64_t{1}},
+                                 {"kind", is.kind},
+                                 {"source", is.source},
+                                 {"target", "device"},
+                                 {"blocking", int64_t{0}},
+                                 {"position", is.position},
+                                 {"bytes_each", int64_t{16'777'216}},
+                                 {"count", is.steps},
+                                 {"bytes", is.bytes * is.steps},
+                                 {"steps", is.steps},
+                                 {"timed", is.timed},
+                                 {"sum_ns", is.blocks_ns * is.timed},
+                                 {"timed_bytes", is.bytes * is.timed},
+                                 {"blocks_kernels_ns", is.blocks_ns * is.timed},
+                                 {"best_bytes_per_s", 25e9},
+                                 {"max_bytes", is.bytes}});
+}
+
+}  // namespace
+
+TEST_CASE("rules of kernels by name come on with their time", "[rule][rule_work]") {
+    // At 0.75, 0.5, 1 and 0.7 of their time.
+    CHECK(is_ramped("no_tensor_cores", [](double share) {
+        return with({"sgemm", "gemm", 10, of_step(share / 0.75), "no"});
+    }));
+    CHECK(is_ramped("unaligned_shapes", [](double share) {
+        return with({"gemm_align1", "gemm", 10, of_step(share / 0.5), "yes", "fp16", "unaligned"});
+    }));
+    CHECK(is_ramped("layout_conversions", [](double share) {
+        return with({"nchwToNhwc", "layout_conversion", 4, of_step(share)});
+    }));
+    CHECK(is_ramped("small_kernels", [](double share) {
+        return with({"add", "elementwise", 400, of_step(share / 0.7)});
+    }));
+}
+
+TEST_CASE("kernels that are as they should be are not named", "[rule][rule_work]") {
+    CHECK(with({"hgemm", "gemm", 10, 15 * kMs, "yes", "fp16", "aligned"}).said() == "");
+    CHECK(with({"gemm", "gemm", 10, 15 * kMs, "unknown"}).said() == "");           // its name does not tell
+    CHECK(with({"add", "elementwise", 19, 900 * kUs}).said() == "");               // few
+    CHECK(with({"multi_tensor_apply", "optimizer", 100, 15 * kMs}).said() == "");  // long ones
+}
+
+TEST_CASE("tf32 is said, with less to gain", "[rule][rule_work]") {
+    const Finding found = *with({"tf32gemm", "gemm", 10, 10 * kMs, "yes", "tf32"}).look("no_tensor_cores");
+    CHECK(found.title.find("in tf32") != std::string::npos);
+    CHECK(found.gain.low_ns == Approx(0.15 * 10 * kMs));
+    CHECK(found.gain.high_ns == Approx(0.5 * 10 * kMs));
+}
+
+TEST_CASE("the variable that forbids tf32 is named where it is set", "[rule][rule_work]") {
+    RunRows run = with({"sgemm", "gemm", 10, 10 * kMs, "no"});
+    CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE") == std::string::npos);
+    run.add("environment", {{"rank_id", int64_t{0}}, {"name", "NVIDIA_TF32_OVERRIDE"}, {"value", "0"}});
+    CHECK(run.look("no_tensor_cores")->try_it.find("NVIDIA_TF32_OVERRIDE=0 is set") == 0);
+}
+
+TEST_CASE("zeroing is a gain only where it takes long", "[rule][rule_work]") {
+    RunRows little = with({"fill_kernel", "fill", 10, of_step(0.01)});
+    CHECK(little.said() == "memset");
+    CHECK(little.look("memset")->kind == Kind::kNoGain);
+    CHECK(with({"fill_kernel", "fill", 10, of_step(0.1)}).look("memset")->kind == Kind::kGain);
+    RunRows sets = busy_run();
+    sets.add("memset_stat", {{"gpu_id", int64_t{0}},
+                             {"stream_id", int64_t{1}},
+                             {"count", kSteps},
+                             {"timed", kSteps},
+                             {"sum_ns", 100 * kUs * kSteps}});
+    CHECK(sets.look("memset")->gain.high_ns == Approx(100 * kUs));
+    CHECK_FALSE(busy_run().look("memset"));
+}
+
+TEST_CASE("pageable copies cost what pinned ones would not", "[rule][rule_work]") {
+    const auto with_staging = [](int64_t staging_ns) {
+        RunRows run = busy_run(0, staging_ns);
+        add(run, Copies{.source = "pageable", .bytes = 10'000'000, .timed = 0});
+        return run;
+    };
+    // Nothing pinned was seen: three quarters at most.
+    CHECK(is_ramped("pageable_copies", [&](double share) { return with_staging(of_step(share / 0.75)); }));
+    RunRows seen = with_staging(2 * kMs);
+    add(seen, Copies{.bytes = 5'000'000, .blocks_ns = 0, .position = -1});
+    // 10 MB at 25 GB/s are 0.4 ms.
+    CHECK(seen.look("pageable_copies")->gain.high_ns == Approx(1.6 * kMs));
+    RunRows pinned = busy_run(2 * kMs);
+    add(pinned, Copies{.blocks_ns = 2 * kMs});
+    CHECK_FALSE(pinned.look("pageable_copies"));
+}
+
+TEST_CASE("the batch on its way is worth a smaller type", "[rule][rule_work]") {
+    const auto with_batch = [](int64_t alone_ns) {
+        RunRows run = busy_run(alone_ns);
+        add(run, Copies{.blocks_ns = alone_ns});
+        return run;
+    };
+    CHECK(is_ramped("copy_volume", [&](double share) { return with_batch(of_step(share / 0.75)); }));
+    CHECK(with_batch(2 * kMs).said() == "copy_volume");  // it recurs, but it is the batch
+}
+
+TEST_CASE("copies besides the batch that recur are named", "[rule][rule_work]") {
+    const auto with_others = [](int64_t alone_ns, int64_t steps) {
+        RunRows run = busy_run(alone_ns);
+        add(run, Copies{.blocks_ns = 0});
+        for (int64_t position = 1; position <= 4; ++position)
+            add(run, Copies{.bytes = 1'000'000,
+                            .blocks_ns = alone_ns / 4,
+                            .position = position,
+                            .timed = steps,
+                            .steps = steps});
+        return run;
+    };
+    CHECK(is_ramped("repeated_copies", [&](double share) { return with_others(of_step(share), kSteps); }));
+    CHECK(with_others(2 * kMs, kSteps).look("repeated_copies")->title.find("h2d 4.00 MB in 4") !=
+          std::string::npos);
+    CHECK_FALSE(with_others(2 * kMs, 5).says("repeated_copies"));
+}
+
+TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule][rule_work]") {
+    const auto with_trips = [](double share) {
+        RunRows run;
+        run.rank(0).steps(
+            0, {.ran = {{kCompute, kStepNs - of_step(share)}}, .idle = {{"sync", of_step(share)}}});
+        if (share > 0)
+            run.add("transfer_pattern", {{"gpu_id", int64_t{0}},
+                                         {"pattern", "round_trip"},
+                                         {"count", kSteps},
+                                         {"bytes", kSteps * 1'000'000},
+                                         {"ns", of_step(share) * kSteps},
+                                         {"steps", kSteps}});
+        return run;
+    };
+    CHECK(is_ramped("round_trips", with_trips));
+    RunRows busy = busy_run();  // the calls take long, and the GPU is never idle
+    busy.add("transfer_pattern", {{"gpu_id", int64_t{0}},
+                                  {"pattern", "round_trip"},
+                                  {"count", kSteps},
+                                  {"bytes", kSteps},
+                                  {"ns", 5 * kMs * kSteps},
+                                  {"steps", kSteps}});
+    CHECK_FALSE(busy.says("round_trips"));
+}
