@@ -117,7 +117,7 @@ TEST_CASE("a straggler is worth it by what it costs", "[rule][rule_ranks]") {
 
 //  GPU 0   ████████████████████ 20, 4 of it alone
 //  GPU 1   ████████████████····
-TEST_CASE("the first GPU does more than the others", "[rule][rule_ranks]") {
+TEST_CASE("the first GPU does more than the others: what that costs", "[rule][rule_ranks]") {
     const auto found = loaded_first(4 * kMs).look("first_gpu");
     REQUIRE(found);
     CHECK(found->title ==
