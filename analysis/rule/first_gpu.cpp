@@ -18,9 +18,9 @@ bool is_one_process(const Situation& run) {
     return run.number("SELECT count(DISTINCT rank_id) FROM gpu").value_or(0) <= 1;
 }
 
-std::string what_only_it_does(const Query& row) {
+std::string what_only_it_does(const Situation& run, const Query& row) {
     const int64_t kernels = row.number(3);
-    const double bytes = row.real(4);
+    const double bytes = run.counted(row.real(4));
     std::string words;
     if (kernels > 0)
         words =
@@ -44,7 +44,7 @@ std::optional<Finding> look(const Situation& run) {
     std::snprintf(percent, sizeof percent, "%.0f %%", excess * 100);
     Finding found;
     found.title = "the first GPU computes " + std::string(percent) + " longer than the others, " +
-                  duration_text(more_ns) + " of a " + run.per() + what_only_it_does(row);
+                  duration_text(more_ns) + " of a " + run.per() + what_only_it_does(run, row);
     found.try_it =
         is_one_process(run)
             ? "a process for each GPU: torch.nn.parallel.DistributedDataParallel (torchrun "

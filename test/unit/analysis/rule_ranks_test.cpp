@@ -44,7 +44,7 @@ RunRows loaded_first(int64_t more_ns, int64_t processes = 1) {
                           {"excess", static_cast<double>(more_ns) / static_cast<double>(alike_ns)},
                           {"only_kernels", int64_t{1}},
                           {"names", "softmax_loss"},
-                          {"p2p_bytes", int64_t{60'000'000}}});
+                          {"p2p_bytes", RunRows::kSteps * 60'000'000}});
     return run;
 }
 
