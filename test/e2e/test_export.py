@@ -345,6 +345,13 @@ class Recorded(Export):
                          {"a\ufffdb\ufffd"})
         self.assertIn("cu\ufffd", {event["name"] for event in chrome_rules.events(data, "X", "cuda_driver")})
 
+    def test_a_trace_of_the_first_schema_has_its_calls(self):
+        trace = self.folder / "old.db"
+        made_traces.make(trace, schema=[box.ROOT / "test" / "golden" / "schema_1.sql"])
+        data = self.exported(trace)
+        self.assertEqual((data["operations"], data["operations_without_times"]), (0, 104))
+        self.assertEqual(len(chrome_rules.events(data, "X", "cuda_driver", "nccl")), 108)
+
     def test_a_process_whose_number_is_a_gpus_is_told_apart(self):
         data = self.exported(self.made("UPDATE process SET pid = 0"))
         rows_of = {category: {event["pid"] for event in chrome_rules.events(data, "X", category)}
