@@ -192,8 +192,7 @@ class Names(cli.Case):
 import sys
 sys.path.insert(0, {str(WORKLOADS.parent)!r})
 import workloads
-workloads.call("cuInit", 0)
-gpu = workloads.Gpu(0)
+gpu, = workloads.open_gpus(only=0)
 for _ in range(20):
     workloads.mark()
     for name in {names!r}:

@@ -5,26 +5,27 @@
 import sys
 from ctypes import byref, c_void_p
 
-from workloads import Gpu, call, mark, step
+from workloads import call, mark, open_gpus, step
 
 STEPS = 20
 
 
 def context():
+    call("cuInit", 0)
     made = c_void_p()
     call("cuDevicePrimaryCtxRetain", byref(made), 0)
     call("cuCtxSetCurrent", made)
 
 
 def one_step():
-    gpu = Gpu(0)
+    gpu, = open_gpus(only=0)
     mark()
     step(gpu)
     mark()
 
 
 def copies():
-    gpu = Gpu(0)
+    gpu, = open_gpus(only=0)
     for _ in range(STEPS):
         mark()
         gpu.copy_in()
@@ -33,15 +34,15 @@ def copies():
 
 
 def kernel():
-    Gpu(0).launch("only__10us")
+    gpu, = open_gpus(only=0)
+    gpu.launch("only__10us")
 
 
 def marks():
-    Gpu(0)
+    open_gpus(only=0)
     for _ in range(STEPS):
         mark()
 
 
 if __name__ == "__main__":
-    call("cuInit", 0)
     globals()[sys.argv[1]]()
