@@ -6,7 +6,7 @@ import unittest
 import cli
 
 ANSWER = pathlib.Path(__file__).parent / "answer"
-MOST_LINES = 30
+MOST_LINES = 60
 STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
 
 
