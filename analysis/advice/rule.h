@@ -10,7 +10,9 @@
 
 namespace gpushim::analysis {
 
-enum class Scope { kOneGpu, kManyGpus, kOurselves };  // printed in this order
+// Printed in this order, which is the order in which to do it: what the GPU waits for, what it is given to
+// do, what its kernels do; only then several GPUs.
+enum class Scope { kInput, kOneGpu, kKernels, kManyGpus, kOurselves };
 
 struct Rule {
     const char* id;  // a promise

@@ -27,7 +27,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"copy_volume", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"copy_volume", Scope::kInput, look});
 
 }  // namespace
 

@@ -37,7 +37,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"input_bound", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"input_bound", Scope::kInput, look});
 
 }  // namespace
 

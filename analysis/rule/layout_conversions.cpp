@@ -23,7 +23,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"layout_conversions", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"layout_conversions", Scope::kKernels, look});
 
 }  // namespace
 

@@ -36,7 +36,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"memset", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"memset", Scope::kKernels, look});
 
 }  // namespace
 

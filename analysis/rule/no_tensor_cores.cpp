@@ -33,7 +33,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"no_tensor_cores", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"no_tensor_cores", Scope::kKernels, look});
 
 }  // namespace
 

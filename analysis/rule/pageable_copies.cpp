@@ -56,7 +56,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"pageable_copies", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"pageable_copies", Scope::kInput, look});
 
 }  // namespace
 

@@ -41,7 +41,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"round_trips", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"round_trips", Scope::kInput, look});
 
 }  // namespace
 

@@ -22,7 +22,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"unaligned_shapes", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"unaligned_shapes", Scope::kKernels, look});
 
 }  // namespace
 
