@@ -52,7 +52,7 @@ def main():
     if hasattr(case, "setup"):
         case.setup(job)
     job.take_memory()
-    for job.number in range(1, steps + 1):
+    for job.number in range(steps):
         mark(job.samples)
         case.step(job)
     mark()

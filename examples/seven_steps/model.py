@@ -22,7 +22,7 @@ class Group(NamedTuple):
     share: float
 
 
-GROUPS = (Group(10, 32, 0.45), Group(26, 8, 0.45), Group(18, 1, 0.10))
+GROUPS = (Group(10, 32, 0.44), Group(26, 8, 0.44), Group(18, 1, 0.12))
 
 
 class Arithmetic(NamedTuple):
@@ -37,10 +37,10 @@ class Arithmetic(NamedTuple):
 
 FP32 = Arithmetic(
     ("ampere_scudnn_128x64_relu_medium_nn_v1", "ampere_scudnn_128x128_stridedB_small_nn_v1",
-     "ampere_scudnn_128x64_stridedB_splitK_medium_nn_v1"), 276_000,
+     "ampere_scudnn_128x64_stridedB_splitK_medium_nn_v1"), 295_000,
     ("cudnn_bn_fw_tr_1C11_kernel_NCHW", "vectorized_elementwise_kernel_clamp_relu",
      "vectorized_elementwise_kernel_add", "vectorized_elementwise_kernel_threshold_backward",
-     "cudnn_bn_bw_1C11_kernel_new", "vectorized_elementwise_kernel_add_backward"), 294_000, 10_000_000)
+     "cudnn_bn_bw_1C11_kernel_new", "vectorized_elementwise_kernel_add_backward"), 272_000, 10_000_000)
 HALF_CONVOLUTIONS = tuple(f"sm80_xmma_{way}_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tensor16x8x16"
                           for way in ("fprop", "dgrad", "wgrad"))
 AMP = Arithmetic(

@@ -37,6 +37,9 @@ class Cases(unittest.TestCase):
             put_in = expect["gain_ms"] * MS
             self.assertLessEqual(found[0]["gain_low_ns"], (1 + WITHIN) * put_in, said)
             self.assertGreaterEqual(found[0]["gain_high_ns"], (1 - WITHIN) * put_in, said)
+        self.assertLessEqual(set(expect.get("notes", [])), {finding["id"] for finding in report["findings"]}, said)
+        if "title" in expect:
+            self.assertIn(expect["title"], found[0]["title"])
         for finding in found:
             self.assertTrue(finding["evidence"], finding["id"])
             self.assertTrue(finding["try"], finding["id"])

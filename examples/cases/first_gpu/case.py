@@ -14,7 +14,7 @@ def step(job):
     for gpu in reversed(job.gpus):
         gpu.use()
         gpu.copy_in()
-        gpu.layers()
+        gpu.layers(4, 800)
         if job.fixed:  # each computes the loss of its own part
             gpu.launch("softmax_loss__100us")
     if not job.fixed:

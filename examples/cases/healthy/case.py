@@ -14,5 +14,5 @@ def step(job):
     gpu.layers()
     gpu.update()
     gpu.record(made["over"][job.number % 2])
-    if job.number > 1:
+    if job.number > 0:
         gpu.wait_on_host(made["over"][1 - job.number % 2])  # for the step before

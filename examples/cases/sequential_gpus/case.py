@@ -17,7 +17,7 @@ def step(job):
             gpu.copy_from(job.gpus[0], ACTIVATION_BYTES)
         else:
             gpu.copy_in()
-        gpu.layers()
+        gpu.layers(5, 400)
         gpu.record(job.made["done"][number])
     for gpu in job.gpus:
         gpu.use()
