@@ -60,7 +60,7 @@ class Situation {
     WhatIf what_if_;
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;
-    int64_t all_steps_ = 0;
+    double all_steps_ = 0;  // also parts of one
 };
 
 }  // namespace gpushim::analysis
