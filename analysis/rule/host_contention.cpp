@@ -1,4 +1,5 @@
 // The thread that launches could run and has no processor: loaders and others have them all.
+#include "../advice/contention.h"
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -7,20 +8,16 @@ namespace gpushim::analysis {
 namespace {
 
 std::optional<Finding> look(const Situation& run) {
-    // Of steps that count only; samples, so at least so much.
-    const auto idle_ns = run.real(
-        "SELECT max(ns) FROM (SELECT sum(c.ns) * 1.0 / (SELECT count(*) FROM v_gpu_basis n WHERE n.gpu_id ="
-        " c.gpu_id) AS ns FROM cpu_contention c JOIN v_gpu_basis b ON b.gpu_id = c.gpu_id AND b.step = c.step"
-        " GROUP BY c.gpu_id)");
-    if (!idle_ns || *idle_ns <= 0) return {};
+    const double idle_ns = contended_ns(run);
+    if (idle_ns <= 0) return {};
     Finding found;
-    found.title = "the GPU is idle " + duration_text(*idle_ns) + " of a " + run.per() +
+    found.title = "the GPU is idle " + duration_text(idle_ns) + " of a " + run.per() +
                   " while the thread that launches waits for a processor";
     found.try_it =
         "fewer loader workers or threads in them (torch.set_num_threads(1), OMP_NUM_THREADS=1), more"
         " processors for the job, TF_GPU_THREAD_MODE=gpu_private with TF_GPU_THREAD_COUNT=2, the"
         " launching thread pinned to a processor of its own (taskset, numactl)";
-    found.gain = run.what_if().shorter([&](const GpuInStep&) { return Gain{*idle_ns / 2, *idle_ns}; });
+    found.gain = run.what_if().shorter([&](const GpuInStep&) { return Gain{idle_ns / 2, idle_ns}; });
     found.confidence = 0.7;
     found.evidence =
         run.rows("cpu_contention", "SELECT rowid FROM cpu_contention WHERE ns > 0 ORDER BY ns DESC LIMIT 3");

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "../advice/contention.h"
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -52,6 +53,9 @@ std::optional<Finding> look(const Situation& run) {
         gaps.emplace_back(ns, gpu.number);
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)), ns};
     });
+    // Without a processor the host does nothing else: that is host_contention.
+    const double own_share = 1 - std::min(1.0, contended_ns(run) / std::max(1.0, found.gain.high_ns));
+    found.gain = {found.gain.low_ns * own_share, found.gain.high_ns * own_share};
     if (found.gain.high_ns <= 0) return {};
     const Where where = where_of(gaps);
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
