@@ -64,7 +64,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"repeated_copies", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look});
 
 }  // namespace
 

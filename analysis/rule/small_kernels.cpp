@@ -10,9 +10,11 @@ namespace {
 
 constexpr double kMany = 20;  // in a step; fewer are not worth a compiler
 
-// Longer ones are bound by memory already, and matrix products are fused by nobody.
+// Long elementwise kernels, too: fused, what they read and write goes over memory once. Not what a compiler
+// made: that is fused; and not matrix products, which are fused by nobody.
 constexpr const char* kFusible =
-    "coalesce(k.comm_source, 'none') = 'none' AND k.sum_ns < k.timed * 50000 AND coalesce(k.eligible, 0) = 0"
+    "coalesce(k.comm_source, 'none') = 'none' AND coalesce(k.eligible, 0) = 0"
+    " AND coalesce(k.library, '') NOT IN ('triton', 'xla')"
     " AND k.family <> 'attention' AND (k.family IN ('elementwise', 'normalisation', 'softmax',"
     " 'reduction', 'optimizer', 'loss')"
     " OR k.sum_ns < k.timed * 2 * (SELECT coalesce(u.latency_ns, 0) FROM gpu u WHERE u.gpu_id = k.gpu_id))";
@@ -33,7 +35,7 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"small_kernels", Scope::kOneGpu, look});
+const RuleRegistration kRegistration({"small_kernels", Scope::kKernels, look});
 
 }  // namespace
 
