@@ -22,7 +22,10 @@ def check(code):
 
 
 def launch_ranks(ranks, knobs=None):
-    """This program once for each rank, as launchers do it; the worst exit code. knobs: more variables of one."""
+    """This program once for each rank, as launchers do it; the worst exit code.
+
+    knobs: more variables of one.
+    """
     with tempfile.TemporaryDirectory() as folder:
         jobs = []
         for rank in range(ranks):

@@ -1,7 +1,8 @@
 """GPUs as a training loop sees them: the driver API, and the host's time on the simulated box.
 
-A kernel takes the time that its name says (`…__100us`), and its name is what the analysis knows of it, so loops
-here use names as libraries have them. Host work is `advance` (it runs) and `block` (it waits). Lengths in ns.
+A kernel takes the time that its name says (`…__100us`), and its name is what the analysis knows of it, so
+loops here use names as libraries have them. Host work is `advance` (it runs) and `block` (it waits). Lengths
+in ns.
 """
 import ctypes
 import sys
@@ -91,7 +92,8 @@ class Gpu:
              stream or self.stream)
 
     def copy_out(self, size, target=None, stream=None):
-        call("cuMemcpyDtoHAsync_v2", target or self.pinned, self.memory, c_size_t(size), stream or self.stream)
+        call("cuMemcpyDtoHAsync_v2", target or self.pinned, self.memory, c_size_t(size),
+             stream or self.stream)
 
     def copy_within(self, size, stream=None):
         target = c_uint64(self.memory.value + size)

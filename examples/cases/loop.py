@@ -1,7 +1,8 @@
 """Runs the training loop of a case: loop.py FOLDER STEPS [fixed]
 
-`case.py` in the folder has `step(job)`, and may have `setup(job)`. Where it says `RANKS = n`, the loop runs in so many
-processes, each with its GPU and a communicator of all. `fixed` is the same loop without what is wrong.
+`case.py` in the folder has `step(job)`, and may have `setup(job)`. Where it says `RANKS = n`, the loop runs
+in so many processes, each with its GPU and a communicator of all. `fixed` is the same loop without what is
+wrong.
 """
 import importlib.util
 import os

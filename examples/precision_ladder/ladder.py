@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the four rungs on the simulated box: ladder.py FOLDER. Then: gpushim ledger FOLDER/*"""
+"""Records the four rungs on the simulated box, and says what came of each: ladder.py FOLDER"""
 import pathlib
 import sys
 
@@ -14,7 +14,8 @@ def record_all(folder):
     places = [pathlib.Path(folder) / f"{number}_{rung.name}" for number, rung in enumerate(RUNGS)]
     for place, rung in zip(places, RUNGS):
         place.mkdir(parents=True)
-        gallery.trace([FOLDER / "simulated.py", "--rung", rung.name], place, {"GPUSHIM_TAG": f"precision={rung.name}"})
+        program = [FOLDER / "simulated.py", "--rung", rung.name]
+        gallery.trace(program, place, {"GPUSHIM_TAG": f"precision={rung.name}"})
     return places
 
 
@@ -22,7 +23,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     for place in record_all(sys.argv[1]):
-        print(place)
+        print(gallery.line_of(place))
 
 
 if __name__ == "__main__":

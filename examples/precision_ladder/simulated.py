@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""One rung of the ladder on the simulated box: simulated.py --rung fp32|tf32|amp|channels_last [--steps 20]"""
+"""One rung of the ladder on the simulated box.
+
+    simulated.py --rung fp32|tf32|amp|channels_last [--steps 20]
+"""
 import argparse
 import pathlib
 import sys

@@ -1,8 +1,9 @@
-"""What one step of the network costs, as data: a ResNet-50-like net on pictures of 224 x 224, in eager mode or compiled.
+"""What one step of the network costs, as data: a ResNet-50-like net on pictures of 224 x 224, in eager mode
+or compiled.
 
-Times are settings of the simulation, chosen so that the series comes near the published one; they are no GPU's.
-A kernel needs so many blocks for a sample, and the GPU runs 132 at a time: where a batch has fewer, it is partly
-empty, and a larger batch costs no more.
+Times are settings of the simulation, chosen so that the series comes near the published one; they are no
+GPU's. A kernel needs so many blocks for a sample, and the GPU runs 132 at a time: where a batch has fewer, it
+is partly empty, and a larger batch costs no more.
 
     time = blocks of the batch / 132, rounded up, x 132 / blocks of a sample x time of a sample
 """
@@ -49,7 +50,8 @@ AMP = Arithmetic(
      "unrolled_elementwise_kernel_to_float_copy_kernel"), 254_000, 5_500_000)
 COMPILED = Arithmetic(
     HALF_CONVOLUTIONS, 127_000,
-    ("triton_poi_fused__native_batch_norm_relu_add", "triton_red_fused__native_batch_norm_backward_threshold"),
+    ("triton_poi_fused__native_batch_norm_relu_add",
+     "triton_red_fused__native_batch_norm_backward_threshold"),
     163_000, 4_500_000)
 
 

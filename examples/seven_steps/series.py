@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records the eight variants on the simulated box: series.py FOLDER [BATCH]. Then: gpushim ledger FOLDER/*"""
+"""Records the eight variants on the simulated box, and says what came of each: series.py FOLDER [BATCH]"""
 import pathlib
 import sys
 
@@ -14,17 +14,17 @@ KNOBS = {"GPUSIM_H2D_GBS": 22, "GPUSIM_PAGEABLE_GBS": 2, "GPUSIM_LAUNCH_NS": 600
 
 
 def record(variant, folder, batch=32, steps=STEPS, name=None):
-    """Leaves the trace of a variant in the folder, which is made. Each starts an hour after the one before."""
+    """Leaves the trace of a variant in the folder, which is made. Each starts an hour after the last."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True)
-    program = [FOLDER / "simulated.py", "--variant", variant, "--batch", batch, "--steps", steps, "--starts-after",
-               3600 * variant]
+    program = [FOLDER / "simulated.py", "--variant", variant, "--batch", batch, "--steps", steps,
+               "--starts-after", 3600 * variant]
     gallery.trace(program, folder, {**KNOBS, "GPUSHIM_TAG": f"variant={name or VARIANTS[variant][0]}"})
 
 
 def record_all(folder, batch=32, steps=STEPS, order=range(len(VARIANTS)), names=None):
-    """All of them, recorded in that order; returns where they are, by variant. They are called `0_baseline` and
-    so on, or by what `names` has."""
+    """All of them, recorded in that order; returns where they are, by variant. They are called `0_baseline`
+    and so on, or by what `names` has."""
     names = names or [name for name, _ in VARIANTS]
     places = [pathlib.Path(folder) / f"{number}_{name}" for number, name in enumerate(names)]
     for variant in order:
@@ -36,7 +36,7 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     for place in record_all(sys.argv[1], *map(int, sys.argv[2:])):
-        print(place)
+        print(gallery.line_of(place))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ FROM_LOADER_NS = 150 * US    # a batch that is ready is taken from the workers' 
 LAYER_CODE_NS = 4 * US       # Python before a launch
 WORKERS = 8
 CONTEXT_BYTES = 150 * MB
-UPDATE = "multi_tensor_apply_kernel_sgd"
+UPDATE, TO_FLOAT = "multi_tensor_apply_kernel_sgd", "unrolled_elementwise_kernel_byte_to_float"
 
 
 class Training:
@@ -44,7 +44,7 @@ class Training:
         self.next_batch()
         gpu.copy_in(self.batch_bytes, source=gpu.pinned if does.pinned else gpu.pageable)
         if does.bytes_on_wire:
-            gpu.launch(f"unrolled_elementwise_kernel_byte_to_float__{self.batch * 300}ns", blocks=8 * self.batch)
+            gpu.launch(f"{TO_FLOAT}__{self.batch * 300}ns", blocks=8 * self.batch)
         if not does.set_to_none:
             for _ in range(model.PARAMETER_TENSORS):
                 gpu.clear(4 * model.PARAMETERS // model.PARAMETER_TENSORS)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The eight variants as a PyTorch script: train.py --variant K [--batch 32] [--steps 100]
 
-A ResNet of 26 layers learns to tell random pictures apart; nothing is downloaded. Each variant is the one before
-it and one change more (variants.py). It needs PyTorch 2.0 or newer and a GPU:
+A ResNet of 26 layers learns to tell random pictures apart; nothing is downloaded. Each variant is the one
+before it and one change more (variants.py). It needs PyTorch 2.0 or newer and a GPU:
 
     GPUSHIM_TAG=variant=workers LD_PRELOAD=libgpushim.so python3 train.py --variant 1
 """
@@ -50,8 +50,10 @@ class Block(nn.Module):
     def __init__(self, before, after, stride):
         super().__init__()
         narrow = after // 4
-        self.through = nn.Sequential(convolution(before, narrow, 1), nn.ReLU(), convolution(narrow, narrow, 3, stride),
-                                     nn.ReLU(), convolution(narrow, after, 1))
+        self.through = nn.Sequential(
+            convolution(before, narrow, 1), nn.ReLU(),
+            convolution(narrow, narrow, 3, stride), nn.ReLU(),
+            convolution(narrow, after, 1))
         same = before == after and stride == 1
         self.around = nn.Identity() if same else convolution(before, after, 1, stride)
         self.relu = nn.ReLU()

@@ -1,4 +1,5 @@
-"""fp32, TF32, AMP, channels last: each rung's first finding is the next one, and kernel times are the published."""
+"""fp32, TF32, AMP, channels last: each rung's first finding is the next one, and kernel times are the
+published."""
 import json
 import sys
 import tempfile
@@ -6,12 +7,14 @@ import unittest
 
 import box
 
-sys.path.insert(0, str(box.ROOT / "examples" / "precision_ladder"))
+FOLDER = box.ROOT / "examples" / "precision_ladder"
+sys.path.insert(0, str(FOLDER))
 import ladder  # noqa: E402
 
 PUBLISHED_MS = (188.39, 110.25, 72.86, 45.63)
 # The first finding, and a word of what it says to try.
-SAYS = (("no_tensor_cores", "TF32"), ("no_tensor_cores", "AMP"), ("layout_conversions", "channels_last"), None)
+SAYS = (("no_tensor_cores", "TF32"), ("no_tensor_cores", "AMP"), ("layout_conversions", "channels_last"),
+        None)
 
 
 class Ladder(unittest.TestCase):

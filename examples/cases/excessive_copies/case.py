@@ -1,5 +1,5 @@
-"""In each step the same tables go to the GPU, results go back and a tensor is moved about, each on a stream of its
-own, and the kernels wait for them. The batch itself is copied beside them, as it should be."""
+"""In each step the same tables go to the GPU, results go back and a tensor is moved about, each on a stream
+of its own, and the kernels wait for them. The batch itself is copied beside them, as it should be."""
 from gpu import MB
 
 

@@ -1,4 +1,5 @@
-"""A launch takes the host 20 us. The GPU works off four of them in 72 us and waits 8 us for the next: a tenth."""
+"""A launch takes the host 20 us. The GPU works off four of them in 72 us and waits 8 us for the next: a
+tenth."""
 from gpu import HALF_GEMM
 
 ROUNDS, LONG_US, SHORT_US = 50, 54, 6  # 54 + 3 x 6 = 72 us for 4 x 20 us of launches

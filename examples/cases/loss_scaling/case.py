@@ -1,4 +1,5 @@
-"""Loss scaling that looks at each group of parameters on the host: 4 bytes and a wait, 20 times before the update."""
+"""Loss scaling that looks at each group of parameters on the host: 4 bytes and a wait, 20 times before the
+update."""
 GROUPS = 20
 
 

@@ -1,4 +1,5 @@
-"""The batch is in ordinary memory: its copy goes through the driver's staging buffer, and the host waits for it."""
+"""The batch is in ordinary memory: its copy goes through the driver's staging buffer, and the host waits for
+it."""
 BATCH = 12_000_000
 
 

@@ -1,4 +1,5 @@
-"""Every fourth batch is of a new shape, and the framework compiles and loads its code anew; `fixed` pads to one shape."""
+"""Every fourth batch is of a new shape, and the framework compiles and loads its code anew; `fixed` pads to
+one shape."""
 import ctypes
 from ctypes import byref, c_void_p
 

@@ -1,4 +1,5 @@
-"""The model is cut in two halves on two GPUs, and each half waits for the other's output: one works at a time."""
+"""The model is cut in two halves on two GPUs, and each half waits for the other's output: one works at a
+time."""
 ACTIVATION_BYTES = 4_000_000
 
 

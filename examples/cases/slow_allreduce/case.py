@@ -1,4 +1,5 @@
-"""Gradients of 11,689,512 parameters in fp32 should take parameters x 4 / bandwidth; the link gives a quarter of that."""
+"""Gradients of 11,689,512 parameters in fp32 should take parameters x 4 / bandwidth; the link gives a fifth
+of that."""
 RANKS = 2
 PARAMETERS = 11_689_512
 

@@ -1,4 +1,5 @@
-"""One thread launches for three GPUs, GPU 1 after GPU 2: it has nothing to do until all of GPU 2's work is launched."""
+"""One thread launches for three GPUs, GPU 1 after GPU 2: it has nothing to do until all of GPU 2's work is
+launched."""
 LAYERS = 80  # 5 us each, and 4 us to launch
 
 

@@ -6,7 +6,7 @@ EVALUATION_NS = 20 * MS
 
 def step(job):
     train_step(job.gpu)
-    if job.number == 8 and not job.fixed:
+    if job.number == 8 and not job.fixed:  # steps are numbered from 0
         advance(EVALUATION_NS)
         job.gpu.copy_out(4)  # what came of it
         job.gpu.wait()
