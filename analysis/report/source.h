@@ -23,8 +23,8 @@ struct ReportSource {
     const Inputs* traces = nullptr;  // null: only the run database is there
     ReportOptions options = {};
 
-    // A name that came out of a trace, safe to print and not too long. Asked to redact: a hash in its place, the same for the
-    // same name in every report. kind: kernel, host, program, path, range.
+    // A name that came out of a trace, safe to print and not too long. Asked to redact: a hash in its place,
+    // the same for the same name in every report. kind: kernel, host, program, path, range.
     std::string name(std::string_view kind, const std::string& text) const;
     std::string json_name(std::string_view kind, const std::string& text) const;
 

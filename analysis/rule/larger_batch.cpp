@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "../advice/rule.h"
+#include "../advice/work.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -27,18 +28,25 @@ std::optional<Finding> look(const Situation& run) {
     const Gain idle = run.what_if().without(
         {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "host_cpu", "host_unknown"},
         WhatIf::Left::kKernelGap);
+    // With more blocks such a kernel takes no longer, until the GPU is full; low: half of them are full
+    // before.
+    const Work small =
+        kernels_where(run, "k.small_grid * 2 > k.timed AND coalesce(k.comm_source, 'none') = 'none'");
+    const Gain filled = small.shorter_by({once / 2, once}, run);
     Finding found;
-    found.gain = {idle.low_ns * once, idle.high_ns * once};
+    found.gain = {idle.low_ns * once + filled.low_ns, idle.high_ns * once + filled.high_ns};
     char text[32];
     std::snprintf(text, sizeof text, "%.0f", times);
     found.title = "memory peak is " + std::to_string(static_cast<int>(std::lround(100 * *used))) +
                   " % of the GPU's: there is room for " + text +
-                  " times the batch, and costs that come once in each step would come once in " + text;
+                  " times the batch, and costs that come once in each step would come once in " + text +
+                  (small.ns > 0 ? "; kernels that do not fill the GPU take " + duration_text(small.ns) : "");
     found.try_it =
         "a larger batch size (with the learning rate scaled to it); gains are of a step at equal"
         " samples";
     found.confidence = 0.5;
     found.evidence = run.rows("gpu", "SELECT gpu_id FROM gpu ORDER BY memory_peak_bytes DESC LIMIT 1");
+    found.evidence.insert(found.evidence.end(), small.evidence.begin(), small.evidence.end());
     return found;
 }
 

@@ -1,4 +1,4 @@
-"""Ranks that share one loader: the more there are, the longer each waits for its batch. And their gradients."""
+"""Ranks that share one loader: the more there are, the longer each waits for its batch."""
 import os
 
 from gpu import MS, block

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Records the same job on 1, 2, 4 and 8 GPUs of the simulated box: record.py FOLDER. Then: gpushim scaling FOLDER/*"""
+"""Records one job on 1, 2, 4 and 8 GPUs of the simulated box: record.py FOLDER
+
+Then: gpushim scaling FOLDER/*
+"""
 import pathlib
 import sys
 

@@ -25,7 +25,8 @@ def make(path, launches, rank=0, ranks=1):
           ('started_mono_ns', 1000000000), ('started_real_ns', 1700000000000000000), ('budget_ppm', 1000000);
         INSERT INTO process VALUES (1, 0, 0, 'made', {rank}, {rank}, {ranks}, 'made', 0, NULL);
         INSERT INTO thread VALUES (1, 1, 'main', 0);
-        INSERT INTO device VALUES (0, 'GPU-made-{rank}', 'Simulated made-up GPU', 17179869184, '0', 132, '9.0');
+        INSERT INTO device VALUES (0, 'GPU-made-{rank}', 'Simulated made-up GPU', {16 << 30}, '0', 132,
+                                   '9.0');
         INSERT INTO handle VALUES (1, 'context', 1, 0, NULL, NULL, 0, NULL);
         INSERT INTO context VALUES (1, 1, 0);
         INSERT INTO api VALUES (1, 'cuLaunchKernel', 'cuLaunchKernel', 'launch'),

@@ -1,4 +1,4 @@
-"""`gpushim scaling` on a job whose ranks share one loader: that is what does not scale, and the loss adds up."""
+"""`gpushim scaling` of a job whose ranks share one loader: that does not scale, and the loss adds up."""
 import json
 import pathlib
 import sys
@@ -44,7 +44,8 @@ class Scaling(unittest.TestCase):
                 self.assertAlmostEqual(sum(parts.values()), run["step_ns"], delta=len(parts))
                 # Each further GPU makes every rank wait for one batch more.
                 more_ns = (run["gpus"] - 1) * LOADER_NS
-                self.assertAlmostEqual((parts["input"] - base["step_parts_ns"]["input"]) / more_ns, 1, delta=0.05)
+                input_ns = parts["input"] - base["step_parts_ns"]["input"]
+                self.assertAlmostEqual(input_ns / more_ns, 1, delta=0.05)
                 self.assertGreater(parts["transfer"], 0)
         rates = [run["samples_per_s"] / run["gpus"] for run in runs]
         self.assertAlmostEqual(rates[3] / rates[0], runs[3]["efficiency"], delta=0.01)
@@ -52,7 +53,7 @@ class Scaling(unittest.TestCase):
     def test_the_table_has_a_row_for_each(self):
         lines = self.scaling().splitlines()
         self.assertRegex(lines[0], "^run +GPUs +rate +efficiency +input +host +transfer +wait +pack +work$")
-        self.assertEqual([line.split()[0] for line in lines[1:5]], [f"{ranks}_gpus" for ranks in record.RANKS])
+        self.assertEqual([line.split()[0] for line in lines[1:5]], [f"{n}_gpus" for n in record.RANKS])
 
     def test_one_run_is_no_scaling(self):
         done = box.run([box.BUILD / "gpushim", "scaling", self.folder.name + "/1_gpus"], sim=False)

@@ -57,8 +57,8 @@ class SharedGpu(unittest.TestCase):
         return together, each, ended
 
     def test_it_is_busy_when_one_of_them_is(self):
-        rows = self.ask("SELECT known_ns, union_ns, busy_ns, next_own_ns, other_process_ns, tail_ns, processes,"
-                        " shared_id FROM shared_gpu ORDER BY gpu_id")
+        rows = self.ask("SELECT known_ns, union_ns, busy_ns, next_own_ns, other_process_ns, tail_ns,"
+                        " processes, shared_id FROM shared_gpu ORDER BY gpu_id")
         self.assertEqual([row[6:] for row in rows], [(2, 0), (2, 0)])
         # The very first operations have no device times.
         end_ns, length_ns = self.ask("SELECT max(last_ns), max(last_ns) - min(first_ns) FROM rank")[0]

@@ -155,3 +155,21 @@ TEST_CASE("room in memory is worth what comes once in a step", "[rule][rule_one_
     CHECK(with_peak(1, 0.1).look("larger_batch")->title.find("room for 8 times") != std::string::npos);
     CHECK_FALSE(with_peak(12, 0.3).says("larger_batch"));
 }
+
+TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][rule_one_gpu]") {
+    const auto with_grids = [](double share, bool is_small) {
+        RunRows run = idle_run("launch_latency", 10 * kUs);
+        run.change("UPDATE gpu SET memory_peak_bytes = 1 << 30");
+        run.add("kernel", {{"gpu_id", int64_t{0}},
+                           {"name", "gemm"},
+                           {"family", "gemm"},
+                           {"launches", 10 * RunRows::kSteps},
+                           {"graph_launches", int64_t{0}},
+                           {"timed", 10 * RunRows::kSteps},
+                           {"sum_ns", of_step(share) * RunRows::kSteps},
+                           {"small_grid", is_small ? 10 * RunRows::kSteps : 0}});
+        return run;
+    };
+    CHECK(is_ramped("larger_batch", [&](double share) { return with_grids(share * 8 / 7, true); }));
+    CHECK_FALSE(with_grids(0.9, false).says("larger_batch"));
+}
