@@ -25,7 +25,7 @@ Gain idle_of(const GpuInStep& gpu, std::initializer_list<std::string_view> cause
         const auto ns = static_cast<double>(part.ns);
         const auto left = std::min(static_cast<double>(part.pieces * left_ns), ns * left_share);
         gone.high_ns += ns;
-        gone.low_ns += ns - left;
+        gone.low_ns += (ns - left) * gpu.sure_share();
     }
     return gone;
 }
@@ -42,7 +42,7 @@ using RanksOfStep = std::map<int64_t, GpuInStep>;  // by rank_id
 
 void read_steps(sqlite3* run, std::map<int64_t, RanksOfStep>& found, std::string& basis) {
     Query rows(run, "the run's database",
-               "SELECT coalesce(c.number, c.step), g.rank_id, c.gpu_id, c.step, c.window_ns, c.busy_ns,"
+               "SELECT coalesce(c.number, c.step), g.rank_id, c.gpu_id, c.step, c.window_ns, c.busy_ns, c.busy_high_ns,"
                " c.waiting_for_peer_ns, coalesce(g.latency_ns, 0), coalesce(g.kernel_gap_ns, 0),"
                " coalesce(s.has_load, 0), c.basis FROM v_gpu_counted c JOIN gpu g ON g.gpu_id = c.gpu_id"
                " LEFT JOIN step s ON s.rank_id = g.rank_id AND s.step = c.step ORDER BY c.gpu_id");
@@ -57,12 +57,13 @@ void read_steps(sqlite3* run, std::map<int64_t, RanksOfStep>& found, std::string
                          rows.number(6),
                          rows.number(7),
                          rows.number(8),
-                         rows.number(9) != 0,
+                         rows.number(9),
+                         rows.number(10) != 0,
                          {}};
         const auto [rank, is_first] = ranks.try_emplace(gpu.rank_id, gpu);
         const auto worked_ns = [](const GpuInStep& one) { return one.busy_ns - one.waiting_ns; };
         if (!is_first && worked_ns(gpu) > worked_ns(rank->second)) rank->second = gpu;
-        basis = std::max(basis, rows.text(10));  // spans or slices < steps
+        basis = std::max(basis, rows.text(11));  // spans or slices < steps
     }
 }
 
@@ -84,6 +85,12 @@ void read_gaps(sqlite3* run, std::map<int64_t, RanksOfStep>& found) {
 
 double GpuInStep::idle_ns(std::initializer_list<std::string_view> causes) const {
     return sum_of(*this, causes, [](const IdlePart& part) { return part.ns; });
+}
+
+double GpuInStep::sure_share() const {
+    const auto idle_ns = static_cast<double>(window_ns - busy_ns);
+    const auto sure_ns = static_cast<double>(window_ns - busy_high_ns);
+    return idle_ns > 0 ? std::clamp(sure_ns / idle_ns, 0.0, 1.0) : 1;
 }
 
 double GpuInStep::drained_ns(std::initializer_list<std::string_view> causes) const {
@@ -160,7 +167,7 @@ Gain WhatIf::without_drained(std::initializer_list<std::string_view> causes) con
             if (!is_among(part.cause, causes)) continue;
             const int64_t left_ns = std::min(part.drained_ns, part.pieces * gpu.latency_ns);
             gone.high_ns += static_cast<double>(part.drained_ns);
-            gone.low_ns += static_cast<double>(part.drained_ns - left_ns);
+            gone.low_ns += static_cast<double>(part.drained_ns - left_ns) * gpu.sure_share();
         }
         return gone;
     });

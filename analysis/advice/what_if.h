@@ -8,7 +8,8 @@
 // A rank with several GPUs is as quick as the busiest of them; those with nothing to do decide nothing.
 //
 // What a cause leaves behind is inherited: a launch that no longer waits for the host's work still needs the
-// latency of an empty queue, so the low end leaves one in each gap. Read-only; one thread.
+// latency of an empty queue, so the low end leaves one in each gap, and of what is left only what is idle for
+// sure. Read-only; one thread.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +35,14 @@ struct GpuInStep {
     int64_t gpu_id, rank_id;
     int64_t number;  // of the step, as the program counts
     int64_t step;  // as in the tables
-    int64_t window_ns, busy_ns, waiting_ns, latency_ns, kernel_gap_ns;
+    int64_t window_ns, busy_ns, busy_high_ns, waiting_ns, latency_ns, kernel_gap_ns;
     bool loads_code;
     std::vector<IdlePart> idle;
 
     double idle_ns(std::initializer_list<std::string_view> causes) const;
     double drained_ns(std::initializer_list<std::string_view> causes) const;
+    // What share of its idle time is sure, by the bounds of when operations ran.
+    double sure_share() const;
     double own_ns() const { return static_cast<double>(window_ns - waiting_ns); }
 };
 

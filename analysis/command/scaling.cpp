@@ -73,7 +73,7 @@ std::string rate_text_of(const RunSummary& run) {
 
 std::string points_text(double share) {
     char text[32];
-    std::snprintf(text, sizeof text, "%.1f", 100 * share);
+    std::snprintf(text, sizeof text, "%.1f", std::round(1000 * share) / 10 + 0.0);  // no "-0.0"
     return text;
 }
 

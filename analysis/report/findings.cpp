@@ -12,7 +12,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostFindings = 5, kMostNotes = 3;
+constexpr size_t kMostFindings = 5, kMostTries = 3, kMostNotes = 2;
 constexpr size_t kIndent = 7;
 constexpr const char* kOrder = "one GPU first";
 
@@ -58,7 +58,7 @@ void write_gains(const std::vector<Advice>& advice, const std::string& per, Repo
         std::snprintf(head, sizeof head, "%2zu %-21s %s  ", place, one.rule->id,
                       range_text(one.finding.gain).c_str());
         report.paragraph(head + one.finding.title, kIndent);
-        report.paragraph("   try " + one.finding.try_it, kIndent);
+        if (place <= kMostTries) report.paragraph("   try " + one.finding.try_it, kIndent);
     }
     if (place == 0) report.line("   nothing that is worth 3 % of a " + per + " was found");
     if (place > kMostFindings)

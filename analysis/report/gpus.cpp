@@ -13,7 +13,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostRows = 8;
+constexpr size_t kMostRows = 6;
 constexpr size_t kMostMarks = 3;
 constexpr double kMarkedCoverage = 0.99;  // below it a figure is marked
 

@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostRows = 5;
+constexpr size_t kMostRows = 3;
 constexpr double kWorthSaying = 0.10;  // below, larger grids would hardly be felt
 
 // Over all kernels, in ns of kernel time; eligible: matrix products and convolutions.

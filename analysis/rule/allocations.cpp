@@ -13,7 +13,7 @@ std::optional<Finding> look(const Situation& run) {
     // Steps that load code are another rule's.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         const double ns = gpu.loads_code ? 0 : gpu.idle_ns({"alloc_or_load"});
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)), ns};
+        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +

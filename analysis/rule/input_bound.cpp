@@ -30,7 +30,7 @@ std::optional<Finding> look(const Situation& run) {
     const double most_ns = kUnusualInput * run.what_if().usual_ns({"input_cpu", "input_wait"});
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = std::min(most_ns, gpu.idle_ns({"input_cpu", "input_wait"}));
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)), ns};
+        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     found.confidence = 0.9;
     found.evidence = run.gaps_of({"input_cpu", "input_wait"});

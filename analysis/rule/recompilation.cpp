@@ -21,7 +21,7 @@ std::optional<Finding> look(const Situation& run) {
     // Compiling itself is the host's work around the loads.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
-        return Gain{gpu.idle_ns({"alloc_or_load"}),
+        return Gain{gpu.idle_ns({"alloc_or_load"}) * gpu.sure_share(),
                     gpu.idle_ns({"alloc_or_load", "host_cpu", "host_blocked", "host_unknown"})};
     });
     found.confidence = 0.7;

@@ -51,7 +51,7 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = gap_ns(gpu, reads, usual_ns);
         gaps.emplace_back(ns, gpu.number);
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)), ns};
+        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     // Without a processor the host does nothing else: that is host_contention.
     const double own_share = 1 - std::min(1.0, contended_ns(run) / std::max(1.0, found.gain.high_ns));

@@ -161,14 +161,14 @@ class Stepped(Case):
 
     def test_the_report_says_which_spans_are_summarised(self):
         self.finish(self.start(300, 800, GPUSHIM_MAX_MB=2, GPUSIM_CLOCK="stepped"))
-        done = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False)
+        done = box.run([preload.ANALYZER, "report", "--all", self.the_trace()], sim=False)
         self.assertIn("in the totals only", done.stdout)
         # From a histogram, but all calls took the same.
         self.assertRegex(done.stdout, r"cuLaunchKernel .* 4\.00 us  4\.00 us")
         full = self.folder / "full"
         full.mkdir()
         self.finish(self.start(20, 100, GPUSIM_CLOCK="stepped", GPUSHIM_OUT=full / "trace.db"))
-        done = box.run([preload.ANALYZER, "report", full / "trace.db"], sim=False)
+        done = box.run([preload.ANALYZER, "report", "--all", full / "trace.db"], sim=False)
         self.assertNotIn("in the totals only", done.stdout)
 
 
@@ -214,7 +214,7 @@ class FullSpeed(Case):
         lost = preload.ledger(trace)["dropped"]
         self.assertLessEqual(total, self.true_launches())
         self.assertGreaterEqual(total + lost, self.true_launches())
-        report = box.run([preload.ANALYZER, "report", trace], sim=False).stdout
+        report = box.run([preload.ANALYZER, "report", "--all", trace], sim=False).stdout
         self.assertRegex(report, r"cuLaunchKernel .* ~", "percentiles from histograms are rough")
 
     @unittest.skipUnless(may_mount(), "no mounts of our own here")

@@ -132,7 +132,7 @@ class ByName(unittest.TestCase):
             for command in (["import", "kineto", path, "-o", run], ["report", "--json", run]):
                 done = box.run([answered.GPUSHIM, *command], sim=False)
                 self.assertEqual(done.returncode, 0, done.stderr)
-            text = box.run([answered.GPUSHIM, "report", run], sim=False).stdout
+            text = box.run([answered.GPUSHIM, "report", "--all", run], sim=False).stdout
         found = {row["op"]: row for row in json.loads(done.stdout)["collectives"]}
         self.assertEqual({op: (row["dtype"], row["count"]) for op, row in found.items()},
                          {"sendrecv": (None, 4), "allreduce": ("float32", 4)})

@@ -126,7 +126,10 @@ class Trained(unittest.TestCase):
         first, second = self.both("SELECT op, dtype, bytes, ranks, count, transfer_p50_ns, wait_p50_ns, "
                                   "busbw_bytes_per_s FROM collective_stat WHERE transfer_p50_ns IS NOT NULL "
                                   "ORDER BY 1, 2, 3")
-        self.assertEqual(first, second)
+        self.assertEqual([row[:5] for row in first], [row[:5] for row in second])
+        for one, again in zip(first, second):  # our events are out of the first: that is rounded
+            for figure, other in zip(one[5:], again[5:]):
+                self.assertAlmostEqual(figure or 0, other or 0, delta=max(5, 1e-3 * (figure or 0)))
 
     def same_steps(self):
         first, second = self.both("SELECT rank_id, number, dur_ns FROM step WHERE why IS NULL ORDER BY 1, 2")

@@ -28,7 +28,9 @@ Report report_of(const Inputs& inputs) {
     const TemporaryFolder folder;
     RunDb(folder.path() / "run.db").finish();
     const Database run(folder.path() / "run.db");
-    return write_report({run, &inputs});
+    ReportOptions all;
+    all.all = true;
+    return write_report({run, &inputs, all});
 }
 
 }  // namespace

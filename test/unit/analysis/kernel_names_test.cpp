@@ -264,7 +264,7 @@ constexpr Said kOthers[] = {
     {"void AddmmActivation<float>(int)", "elementwise fp32 unknown"},
     {"void cuComputeGradInput<float, float, c10::Half>(int)", "normalisation fp16 unknown"},
     {"void at::native::sbtopk::gatherTopK<float, unsigned int, 1, false>(int)", "sort fp32 unknown"},
-    {"Mul_GPU_DT_FLOAT_DT_FLOAT_kernel", "elementwise unknown unknown"},
+    {"Mul_GPU_DT_FLOAT_DT_FLOAT_kernel", "elementwise fp32 unknown"},
     {"void tensorflow::functor::UnsortedSegmentCustomKernel<float, int>(int)", "reduction fp32 unknown"},
     {"void tensorflow::functor::FillPhiloxRandomKernelLaunch<tensorflow::random::UniformDistribution<float>>",
      "random fp32 unknown"},
