@@ -42,24 +42,16 @@ using RanksOfStep = std::map<int64_t, GpuInStep>;  // by rank_id
 
 void read_steps(sqlite3* run, std::map<int64_t, RanksOfStep>& found, std::string& basis) {
     Query rows(run, "the run's database",
-               "SELECT coalesce(c.number, c.step), g.rank_id, c.gpu_id, c.step, c.window_ns, c.busy_ns, c.busy_high_ns,"
+               "SELECT coalesce(c.number, c.step), g.rank_id, c.gpu_id, c.step, c.window_ns, c.busy_ns,"
+               " c.busy_high_ns,"
                " c.waiting_for_peer_ns, coalesce(g.latency_ns, 0), coalesce(g.kernel_gap_ns, 0),"
                " coalesce(s.has_load, 0), c.basis FROM v_gpu_counted c JOIN gpu g ON g.gpu_id = c.gpu_id"
                " LEFT JOIN step s ON s.rank_id = g.rank_id AND s.step = c.step ORDER BY c.gpu_id");
     while (rows.step()) {
         RanksOfStep& ranks = found[rows.number(0)];
-        GpuInStep gpu = {rows.number(2),
-                         rows.number(1),
-                         rows.number(0),
-                         rows.number(3),
-                         rows.number(4),
-                         rows.number(5),
-                         rows.number(6),
-                         rows.number(7),
-                         rows.number(8),
-                         rows.number(9),
-                         rows.number(10) != 0,
-                         {}};
+        GpuInStep gpu = {rows.number(2), rows.number(1), rows.number(0),       rows.number(3),
+                         rows.number(4), rows.number(5), rows.number(6),       rows.number(7),
+                         rows.number(8), rows.number(9), rows.number(10) != 0, {}};
         const auto [rank, is_first] = ranks.try_emplace(gpu.rank_id, gpu);
         const auto worked_ns = [](const GpuInStep& one) { return one.busy_ns - one.waiting_ns; };
         if (!is_first && worked_ns(gpu) > worked_ns(rank->second)) rank->second = gpu;
