@@ -34,7 +34,7 @@ struct IdlePart {
 struct GpuInStep {
     int64_t gpu_id, rank_id;
     int64_t number;  // of the step, as the program counts
-    int64_t step;  // as in the tables
+    int64_t step;    // as in the tables
     int64_t window_ns, busy_ns, busy_high_ns, waiting_ns, latency_ns, kernel_gap_ns;
     bool loads_code;
     std::vector<IdlePart> idle;

@@ -106,8 +106,7 @@ void TraceTables::write_trace() {
     // A time that was cut off is that much later; one that was rounded, half of that either way.
     const int64_t low = trace_.fraction_ns / 2, high = std::max<int64_t>(trace_.fraction_ns - 1, 0);
     rows_.add("level_error", {1, std::string_view(trace_.source), 1, low, high, low, high, low, 0});
-    rows_.add("process", {trace_.pid.value_or(0), kNone, kNone,
-                          text_or_none(trace_.executable), trace_.rank,
+    rows_.add("process", {trace_.pid.value_or(0), kNone, kNone, text_or_none(trace_.executable), trace_.rank,
                           kNone, trace_.world_size, "imported", kNone, kNone});
     if (counts_.rows == 0) first_ns_ = last_ns_ = trace_.base_ns;
     rows_.add("clock", {first_ns_, first_ns_, first_ns_});

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
+#include "../text/tell.h"
 #include "../trace/inputs.h"
 #include "library.h"
-#include "../text/tell.h"
 
 namespace gpushim::analysis {
 
@@ -16,9 +16,7 @@ using RecoverIn = int(const char*);
 using RecoverCopy = int(const char*, const char*);
 using WhyNot = const char*();
 
-void complain(const std::string& why) {
-    tell("not all is recovered: " + why);
-}
+void complain(const std::string& why) { tell("not all is recovered: " + why); }
 
 }  // namespace
 
