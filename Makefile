@@ -200,9 +200,10 @@ LTTNG          := $(firstword $(wildcard $(addsuffix /lttng/tracepoint.h,/usr/in
 BENCH_PROGRAMS := call_cost load start $(if $(LTTNG),lttng_pair)
 BENCH_FILES    := $(addprefix $(BENCH)/,null/libcuda.so.1 idle_preload.so $(BENCH_PROGRAMS))
 OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver idle_preload $(BENCH_PROGRAMS))
-BENCH_FILES    += $(BENCH)/sweep
-OBJECTS        += $(OBJ)/test/bench/sweep.o
-$(BENCH)/sweep: $(OBJ)/test/bench/sweep.o $(UNIT_ANALYZER) $(BUILD)/link.flags
+ANALYZER_BENCH := $(addprefix $(BENCH)/,sweep rows_read)
+BENCH_FILES    += $(ANALYZER_BENCH)
+OBJECTS        += $(ANALYZER_BENCH:$(BENCH)/%=$(OBJ)/test/bench/%.o)
+$(ANALYZER_BENCH): $(BENCH)/%: $(OBJ)/test/bench/%.o $(UNIT_ANALYZER) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
 $(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o $(BUILD)/link.flags

@@ -1,28 +1,40 @@
 #include "interval.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace gpushim::analysis {
 
+namespace {
+
+bool is_before(const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; }
+
+Intervals united(std::vector<Interval> by_start) {
+    size_t count = 0;
+    for (const Interval& span : by_start) {
+        if (count != 0 && span.start_ns <= by_start[count - 1].end_ns)
+            by_start[count - 1].end_ns = std::max(by_start[count - 1].end_ns, span.end_ns);
+        else
+            by_start[count++] = span;
+    }
+    by_start.resize(count);
+    return by_start;
+}
+
+}  // namespace
+
 Intervals unite(std::vector<Interval> any) {
     std::erase_if(any, [](const Interval& span) { return span.end_ns <= span.start_ns; });
-    std::sort(any.begin(), any.end(),
-              [](const Interval& a, const Interval& b) { return a.start_ns < b.start_ns; });
-    size_t count = 0;
-    for (const Interval& span : any) {
-        if (count != 0 && span.start_ns <= any[count - 1].end_ns)
-            any[count - 1].end_ns = std::max(any[count - 1].end_ns, span.end_ns);
-        else
-            any[count++] = span;
-    }
-    any.resize(count);
-    return any;
+    if (!std::is_sorted(any.begin(), any.end(), is_before)) std::sort(any.begin(), any.end(), is_before);
+    return united(std::move(any));
 }
 
 Intervals unite(const Intervals& a, const Intervals& b) {
-    std::vector<Interval> both = a;
-    both.insert(both.end(), b.begin(), b.end());
-    return unite(std::move(both));
+    std::vector<Interval> both;
+    both.reserve(a.size() + b.size());
+    std::merge(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both), is_before);
+    return united(std::move(both));
 }
 
 Intervals intersect(const Intervals& a, const Intervals& b) {
@@ -66,26 +78,39 @@ int64_t length_ns(const Intervals& intervals) {
 }
 
 void GrowingUnion::add(Interval span) {
+    constexpr size_t kNear = 32;  // spans that one is looked for among, from the last one on
     if (span.end_ns <= span.start_ns) return;
-    // Most come in order and continue the last.
-    if (!spans_.empty() && span.start_ns >= spans_.back().start_ns && span.start_ns <= spans_.back().end_ns) {
-        spans_.back().end_ns = std::max(spans_.back().end_ns, span.end_ns);
-        return;
+    size_t at = spans_.size();
+    const size_t first = at > kNear ? at - kNear : 0;
+    while (at > first && is_before(span, spans_[at - 1])) --at;
+    if (at == first && first != 0 && is_before(span, spans_[first - 1])) return add_late(span);
+    if (at != 0 && span.start_ns <= spans_[at - 1].end_ns) {
+        --at;
+        spans_[at].end_ns = std::max(spans_[at].end_ns, span.end_ns);
+    } else {
+        spans_.insert(spans_.begin() + static_cast<std::ptrdiff_t>(at), span);
     }
-    spans_.push_back(span);
-    if (spans_.size() >= 2 * united_ + 4096) shrink();
+    size_t after = at + 1;
+    for (; after < spans_.size() && spans_[after].start_ns <= spans_[at].end_ns; ++after)
+        spans_[at].end_ns = std::max(spans_[at].end_ns, spans_[after].end_ns);
+    if (after != at + 1)
+        spans_.erase(spans_.begin() + static_cast<std::ptrdiff_t>(at + 1),
+                     spans_.begin() + static_cast<std::ptrdiff_t>(after));
+}
+
+void GrowingUnion::add_late(Interval span) {
+    late_.push_back(span);
+    if (late_.size() >= spans_.size() + 4096) shrink();
 }
 
 void GrowingUnion::shrink() {
-    spans_ = unite(std::move(spans_));
-    united_ = spans_.size();
+    spans_ = unite(spans_, unite(std::move(late_)));
+    late_ = {};
 }
 
 Intervals GrowingUnion::take() {
-    Intervals all = unite(std::move(spans_));
-    spans_ = {};
-    united_ = 0;
-    return all;
+    if (!late_.empty()) shrink();
+    return std::exchange(spans_, {});
 }
 
 }  // namespace gpushim::analysis

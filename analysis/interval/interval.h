@@ -32,15 +32,17 @@ Intervals gaps(const Intervals& intervals, Interval within);  // the rest of `wi
 int64_t length_ns(const Intervals& intervals);
 
 // The union of spans that come in any order and are too many to keep: their memory is that of the union.
+// Quick where they come nearly by start.
 class GrowingUnion {
   public:
     void add(Interval span);
     Intervals take();  // and begins anew
 
   private:
+    void add_late(Interval span);
     void shrink();
-    std::vector<Interval> spans_;
-    size_t united_ = 0;  // how many there were after the last shrink
+    Intervals spans_;             // united
+    std::vector<Interval> late_;  // those that started long before the last ones
 };
 
 }  // namespace gpushim::analysis

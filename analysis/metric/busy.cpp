@@ -4,8 +4,10 @@
 #include <cmath>
 #include <list>
 #include <set>
+#include <utility>
 
 #include "ahead.h"
+#include "long_union.h"
 #include "pieces.h"
 #include "sampled.h"
 
@@ -99,7 +101,7 @@ class Pass {
         std::vector<DeviceBusy> all;
         for (const int64_t device : devices_) {
             const Intervals open = bounds_.open(device, run_.end_ns);
-            const int64_t may_ns = length_ns(clip(unite(whole_[device].take(), open), run_));
+            const int64_t may_ns = whole_[device].take_ns(open, run_);
             all.push_back({device, run_, may_ns, std::move(busy_[device]), timeline_.windows_left_out()});
         }
         return all;
@@ -112,6 +114,8 @@ class Pass {
         now_ns_ = call.enter_ns;
         run_.end_ns = std::max({run_.end_ns, call.exit_ns, call.timed ? call.times.end_ns : call.exit_ns});
         bounds_.take(call);
+        for (auto& [device, whole] : whole_)
+            if (whole.is_long()) whole.settle(bounds_.open(device, INT64_MAX), now_ns_, run_);
         for (TimedSpan& span : spans_) span.take(call);
         // Only what lasts into a piece to come.
         if (call.kind != CallKind::gone && next_ < pieces_.size() &&
@@ -133,6 +137,7 @@ class Pass {
                                 before_.at(from_ns, [](const Call& call) { return end_of(call); }),
                                 recent_.at(from_ns, [](const MayBeBusy& said) { return end_of(said); }));
             if (watch_ != nullptr) spans_.back().look_ahead(kLookAhead);
+            if (spans_.size() == 1) spans_.back().use(std::exchange(spare_, {}));
         }
     }
 
@@ -146,9 +151,10 @@ class Pass {
             for (SpanBusy& busy : span->finish(cost)) busy_[busy.window.device_id].push_back(busy);
             if (watch_ != nullptr) {
                 if (next != nullptr) look_further(*span, next->enter_ns);
-                watch_->piece(std::move(*span).contents(cost));
+                spare_ = watch_->piece(std::move(*span).contents(cost));
             }
             span = spans_.erase(span);
+            if (!spans_.empty()) spans_.back().use(std::exchange(spare_, {}));
         }
     }
 
@@ -166,9 +172,10 @@ class Pass {
     std::vector<PlannedPiece> pieces_;
     size_t next_ = 0;
     std::list<TimedSpan> spans_;
+    std::vector<Call> spare_;  // the memory of the last one's calls
     Recent<Call> before_;
     Recent<MayBeBusy> recent_;
-    std::map<int64_t, GrowingUnion> whole_;
+    std::map<int64_t, LongUnion> whole_;
     std::map<int64_t, std::vector<SpanBusy>> busy_;
     Interval run_ = {0, 0};
     int64_t now_ns_ = 0;

@@ -45,7 +45,8 @@ class CallWatch {
   public:
     virtual ~CallWatch() = default;
     virtual void see(Call& call) = 0;  // in order of enter; what it adds to the call, others are given
-    virtual void piece(TimedSpan::Contents contents) = 0;
+    // Gives back the calls' vector, whatever is in it: its memory is the next piece's.
+    virtual std::vector<Call> piece(TimedSpan::Contents contents) = 0;
     virtual const std::vector<int64_t>& cuts() const = 0;  // where pieces may begin, by time; empty: anywhere
 };
 

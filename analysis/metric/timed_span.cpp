@@ -4,6 +4,22 @@
 
 namespace gpushim::analysis {
 
+namespace {
+
+// As many as the windows say were launched in it, and some of the host's other calls: growing step by step
+// would take twice the room.
+size_t expected_calls(std::span<const Window> windows, Interval host) {
+    constexpr double kMost = 500'000, kOthers = 1.1;
+    double operations = 0;
+    for (const Window& window : windows)
+        if (window.dur_ns > 0 && window.operations > 0)
+            operations += static_cast<double>(window.operations) * static_cast<double>(host.length_ns()) /
+                          static_cast<double>(window.dur_ns);
+    return static_cast<size_t>(std::min(kMost, kOthers * operations));
+}
+
+}  // namespace
+
 TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes,
                      const Bounds& bounds, std::span<const Call> before, std::span<const MayBeBusy> said)
     : host_(host),
@@ -21,6 +37,13 @@ TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const
         state.end_low_ns = std::max(state.end_low_ns, call.times.end_low_ns);
     }
     for (const MayBeBusy& one : said) may_be_busy(one);
+}
+
+void TimedSpan::use(std::vector<Call> memory) {
+    memory.clear();
+    memory.reserve(before_ + expected_calls(windows_, host_));
+    memory.insert(memory.end(), calls_.begin(), calls_.end());
+    calls_ = std::move(memory);
 }
 
 void TimedSpan::may_be_busy(const MayBeBusy& said) {
@@ -120,7 +143,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     SpanBusy result = {};
     result.window = window;
     result.span = span;
-    std::vector<Interval> likely, certain;
+    GrowingUnion likely, certain;
     for (size_t i = 0; i < calls_.size(); ++i) {
         const Call& call = calls_[i];
         if (call.kind != CallKind::operation || call.lane == kNoLane ||
@@ -129,16 +152,16 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         if (i >= before_) ++result.operations;
         if (!call.timed) continue;
         if (i >= before_) ++(call.times.queued ? result.queued : result.unqueued);
-        likely.push_back({call.times.start_ns, call.times.end_ns});
-        certain.push_back({call.times.start_high_ns, call.times.end_low_ns});
+        likely.add({call.times.start_ns, call.times.end_ns});
+        certain.add({call.times.start_high_ns, call.times.end_low_ns});
     }
     DeviceState& device = devices_[window.device_id];
     const Intervals open = bounds_.open(window.device_id, span.end_ns);
     const Intervals may = clip(unite(device.may_be_busy.take(), open), span);
-    const Intervals ran = clip(unite(std::move(likely)), span);
+    const Intervals ran = clip(likely.take(), span);
     // Nothing is assumed of what has no device times, but it may have run.
     const int64_t untimed_ns = length_ns(subtract(clip(unite(device.untimed.take(), open), span), ran));
-    result.low_ns = length_ns(clip(unite(std::move(certain)), span));
+    result.low_ns = length_ns(clip(certain.take(), span));
     result.high_ns = std::max(result.low_ns, length_ns(may));
     result.busy_ns = std::clamp(length_ns(ran), result.low_ns, result.high_ns);
 

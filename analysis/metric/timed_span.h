@@ -53,6 +53,7 @@ class TimedSpan {
     // said.
     TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes, const Bounds& bounds,
               std::span<const Call> before, std::span<const MayBeBusy> said);
+    void use(std::vector<Call> memory);  // for its calls: that of a span that is over
 
     void take(const Call& call);              // in order, from the first that enters the span
     void may_be_busy(const MayBeBusy& said);  // what Bounds says meanwhile

@@ -4,20 +4,13 @@
 
 namespace gpushim::analysis {
 
-void Beside::add(int64_t enter_ns, const Ran& ran) {
-    if (waiting_.empty() || waiting_.back().start_ns <= ran.start_ns)
-        waiting_.push_back(ran);
-    else
-        waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), ran,
-                                         [](const Ran& a, const Ran& b) { return a.start_ns < b.start_ns; }),
-                        ran);
-    for (; !waiting_.empty() && waiting_.front().start_ns <= enter_ns; waiting_.pop_front())
-        start(waiting_.front());
+void Beside::add(int64_t enter_ns, const Ran& ran, size_t stream) {
+    waiting_.add(stream, ran.start_ns) = ran;
+    while (const Ran* next = waiting_.next(enter_ns + 1)) start(*next);
 }
 
 void Beside::finish() {
-    for (const Ran& ran : waiting_) start(ran);
-    waiting_.clear();
+    while (const Ran* next = waiting_.next(INT64_MAX)) start(*next);
     advance(INT64_MAX);
     now_ns_ = INT64_MIN;
 }

@@ -10,9 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <vector>
+
+#include "start_order.h"
 
 namespace gpushim::analysis {
 
@@ -28,10 +29,11 @@ class Beside {
   public:
     using Take = std::function<void(const Ran&)>;
     // `started` gets them in order of start, `ended` in order of end.
-    Beside(Take started, Take ended) : started_(std::move(started)), ended_(std::move(ended)) {}
+    Beside(Take started, Take ended, size_t streams = 1)
+        : started_(std::move(started)), ended_(std::move(ended)), waiting_(streams) {}
 
     // Launched then; whatever comes later was launched later.
-    void add(int64_t enter_ns, const Ran& ran);
+    void add(int64_t enter_ns, const Ran& ran, size_t stream = 0);
     void finish();  // nothing comes any more; a new time may begin
 
   private:
@@ -40,7 +42,7 @@ class Beside {
     void pass(int64_t t_ns);
 
     Take started_, ended_;
-    std::deque<Ran> waiting_;  // by start: mostly that is the order in which they come
+    StartOrder<Ran> waiting_;
     std::vector<Ran> active_;
     int64_t now_ns_ = INT64_MIN;
     size_t active_comm_ = 0;

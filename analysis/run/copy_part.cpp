@@ -56,7 +56,8 @@ class CopyPart : public Part {
     explicit CopyPart(const TraceFacts& facts)
         : facts_(facts), places_(facts), positions_(facts.gpus.size() + 1), memsets_(places_.size()) {
         for (size_t gpu = 0; gpu <= facts.gpus.size(); ++gpu)
-            beside_.emplace_back(nullptr, [this](const Ran& ran) { ended(ran); });
+            beside_.emplace_back(
+                nullptr, [this](const Ran& ran) { ended(ran); }, places_.size());
     }
 
     void see(const Call& call) override {
@@ -88,7 +89,8 @@ class CopyPart : public Part {
             ++memsets_[places_.of(call)].timed;
             memsets_[places_.of(call)].sum_ns += ran_ns;
         }
-        beside_[gpu_of(call)].add(call.enter_ns, {call.times.start_ns, call.times.end_ns, who});
+        beside_[gpu_of(call)].add(call.enter_ns, {call.times.start_ns, call.times.end_ns, who},
+                                  places_.of(call));
     }
 
     void end() override {

@@ -1,10 +1,10 @@
 #include "hta_part.h"
 
-#include <queue>
-
 #include "../trace/inputs.h"
 #include "hta.h"
+#include "kernel_index.h"
 #include "run_db.h"
+#include "start_order.h"
 
 namespace gpushim::analysis {
 
@@ -14,13 +14,10 @@ namespace {
 // before its launch, but for what clocks are apart.
 constexpr int64_t kClocksApartNs = 10'000'000;
 
-struct Later {
-    bool operator()(const HtaOperation& a, const HtaOperation& b) const { return a.start_ns > b.start_ns; }
-};
-
 class HtaPart : public Part {
   public:
-    explicit HtaPart(const TraceFacts& facts) : facts_(facts) {
+    explicit HtaPart(const TraceFacts& facts)
+        : facts_(facts), index_(facts), waiting_(facts.lanes.size() + 1) {
         read_streams();
         read_last_step();
         for (const Kernel& kernel : facts.kernels) kinds_.push_back(hta_kind(kernel.name));
@@ -32,8 +29,10 @@ class HtaPart : public Part {
         const bool has_call = call.thread_id > 0;
         if (last_step_ns_ && (!has_call || call.enter_ns >= *last_step_ns_)) return void(++left_out_);
         if (!call.timed) return void(++untimed_);
-        waiting_.push({call.times.start_ns, call.times.end_ns, has_call ? call.enter_ns : kNotRecorded,
-                       stream_of(call), kind_of(call)});
+        const size_t stream = call.lane == kNoLane ? facts_.lanes.size() : static_cast<size_t>(call.lane);
+        waiting_.add(stream, call.times.start_ns) = {call.times.start_ns, call.times.end_ns,
+                                                     has_call ? call.enter_ns : kNotRecorded, stream_of(call),
+                                                     kind_of(call)};
     }
 
     void finish(RunDb& run) override {
@@ -68,24 +67,22 @@ class HtaPart : public Part {
     HtaKind kind_of(const Call& call) const {
         if (call.type == OperationClass::graph) return HtaKind::compute;
         if (call.type != OperationClass::compute && call.type != OperationClass::comm) return HtaKind::other;
-        const Kernel* kernel = facts_.kernel_of(call);
-        if (kernel != nullptr) return kinds_[static_cast<size_t>(kernel - facts_.kernels.data())];
+        const size_t kernel = index_.of(call);
+        if (kernel != index_.not_known()) return kinds_[kernel];
         return call.type == OperationClass::comm ? HtaKind::comm : HtaKind::compute;
     }
 
     void count_until(int64_t now_ns) {
-        while (!waiting_.empty() && waiting_.top().start_ns < now_ns) {
-            sums_.add(waiting_.top());
-            waiting_.pop();
-        }
+        while (const HtaOperation* next = waiting_.next(now_ns)) sums_.add(*next);
     }
 
     const TraceFacts& facts_;
+    const KernelIndex index_;
     std::vector<int64_t> stream_numbers_;  // by lane
     std::vector<HtaKind> kinds_;           // by kernel
     std::optional<int64_t> last_step_ns_;  // what is launched from then on does not count
     // Launched and not yet run, as many as a queue holds, and those of the last 10 ms.
-    std::priority_queue<HtaOperation, std::vector<HtaOperation>, Later> waiting_;
+    StartOrder<HtaOperation> waiting_;
     HtaSums sums_;
     int64_t left_out_ = 0, untimed_ = 0;
 };

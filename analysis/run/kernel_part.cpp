@@ -44,7 +44,7 @@ class KernelPart : public Part {
         sums_.assign(facts.gpus.size() + 1, std::vector<Sums>(names_.size()));
         for (size_t gpu = 0; gpu < sums_.size(); ++gpu)
             beside_.emplace_back([this, gpu](const Ran& ran) { started(gpu, ran); },
-                                 [this, gpu](const Ran& ran) { ended(gpu, ran); });
+                                 [this, gpu](const Ran& ran) { ended(gpu, ran); }, places_.size());
     }
 
     void see(const Call& call) override {
@@ -62,8 +62,9 @@ class KernelPart : public Part {
             return;
         }
         if (counts) note_grid(gpu, call);
-        beside_[gpu].add(call.enter_ns, {call.times.start_ns, call.times.end_ns,
-                                         counts ? kernel_of(call) : kUncounted, is_comm(call)});
+        const uint64_t who = counts ? kernel_of(call) : kUncounted;
+        beside_[gpu].add(call.enter_ns, {call.times.start_ns, call.times.end_ns, who, is_comm(call)},
+                         places_.of(call));
     }
 
     void end() override {

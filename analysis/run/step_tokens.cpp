@@ -3,6 +3,7 @@
 #include <charconv>
 #include <functional>
 
+#include "../trace/by_number.h"
 #include "../trace/timeline.h"
 
 namespace gpushim::analysis {
@@ -49,23 +50,34 @@ class Tokens {
     }
 
   private:
-    void kernel(const Call& call, Token& token) const {
-        const auto shape = facts_.shapes.find(call.detail);
-        if (call.type == OperationClass::comm) token.kind = TokenKind::collective;
-        if (shape == facts_.shapes.end() || shape->second.kernel < 0) {
-            token.hash = mixed(3, call.detail);
-            return;
-        }
+    struct OfShape {
+        bool is_known = false;
+        int64_t hash = 0, name = 0;
+        bool is_optimizer = false, is_collective = false;
+    };
+
+    void kernel(const Call& call, Token& token) {
+        OfShape& shape = of_shape_[call.detail];
+        if (!shape.is_known) shape = of_shape(call.detail);
+        token.hash = shape.hash;
+        token.name = shape.name;
+        token.is_optimizer = shape.is_optimizer;
+        if (call.type == OperationClass::comm || shape.is_collective) token.kind = TokenKind::collective;
+    }
+
+    OfShape of_shape(int64_t id) const {
+        const auto shape = facts_.shapes.find(id);
+        if (shape == facts_.shapes.end() || shape->second.kernel < 0) return {true, mixed(3, id)};
         const auto index = static_cast<size_t>(shape->second.kernel);
-        token.name = names_[index];
-        token.hash = mixed(mixed(token.name, shape->second.blocks), shape->second.threads_per_block);
         const KernelFamily family = facts_.kernels[index].facts.family;
-        token.is_optimizer = family == KernelFamily::optimizer;
-        if (family == KernelFamily::comm) token.kind = TokenKind::collective;
+        const int64_t name = names_[index];
+        return {true, mixed(mixed(name, shape->second.blocks), shape->second.threads_per_block), name,
+                family == KernelFamily::optimizer, family == KernelFamily::comm};
     }
 
     const TraceFacts& facts_;
     std::vector<int64_t> names_;  // by kernel
+    ByNumber<OfShape> of_shape_;  // those met so far
     bool is_loading_ = false;
 };
 

@@ -1,7 +1,7 @@
 // The host's waits by API and by what was waited for: calls and times of the whole run.
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+#include <unordered_set>
 
 #include "copies.h"
 #include "own_parts.h"
@@ -26,10 +26,12 @@ class SyncPart : public Part {
     void see(const Call& call) override {
         if (call.kind == CallKind::sync) see_sync(call);
         // What a copy is followed by may be told in between: events, attributes.
-        if (call.kind == CallKind::operation)
-            after_small_[call.thread_id] =
-                call.type == OperationClass::d2h && call.bytes >= 0 && call.bytes <= kSmallCopyBytes;
-        if (call.kind == CallKind::sync) after_small_[call.thread_id] = false;
+        if (call.kind == CallKind::sync) after_small_.erase(call.thread_id);
+        if (call.kind != CallKind::operation) return;
+        if (call.type == OperationClass::d2h && call.bytes >= 0 && call.bytes <= kSmallCopyBytes)
+            after_small_.insert(call.thread_id);
+        else if (!after_small_.empty())
+            after_small_.erase(call.thread_id);
     }
 
     void finish(RunDb& run) override {
@@ -79,8 +81,7 @@ class SyncPart : public Part {
         waits.calls += calls;
         waits.sum_ns += took_ns;
         waits.max_ns = std::max(waits.max_ns, took_ns);
-        if (const auto small = after_small_.find(call.thread_id); small != after_small_.end())
-            waits.after_small_d2h += small->second;
+        waits.after_small_d2h += after_small_.contains(call.thread_id);
         if (call.step == kNoStep || facts_.are_slices) return;
         waits.in_steps += calls;
         waits.steps += call.step != waits.last_step;
@@ -107,7 +108,7 @@ class SyncPart : public Part {
     std::vector<uint8_t> targets_;  // by handle
     std::map<Key, Waits> all_;
     std::map<std::pair<int64_t, const char*>, Waits*> known_;
-    std::unordered_map<int64_t, bool> after_small_;  // by thread
+    std::unordered_set<int64_t> after_small_;  // threads whose last operation was a small copy to the host
 };
 
 const PartRegistration kRegistration(make_sync_part);

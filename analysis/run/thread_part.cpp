@@ -29,7 +29,7 @@ class ThreadPart : public Part {
 
     void see(const Call& call) override {
         if (call.kind == CallKind::gone) return;
-        Thread& thread = all_[call.thread_id];
+        Thread& thread = thread_of(call.thread_id);
         if (call.kind == CallKind::host_gap) return add_gap(thread, call);
         const int64_t from_ns = std::max(call.enter_ns, thread.covered_ns);
         thread.api_ns += std::max<int64_t>(0, call.exit_ns - from_ns);
@@ -49,6 +49,14 @@ class ThreadPart : public Part {
     }
 
   private:
+    // Most calls are of the thread of the one before.
+    Thread& thread_of(int64_t id) {
+        if (last_ == nullptr || last_id_ != id) {
+            last_ = &all_[id];  // its place stays the same when others are added
+            last_id_ = id;
+        }
+        return *last_;
+    }
     static void add_launch(Thread& thread, int32_t gpu) {
         ++thread.launches;
         if (gpu < 0) return;
@@ -69,6 +77,8 @@ class ThreadPart : public Part {
     const TraceFacts& facts_;
     const Places places_;
     std::unordered_map<int64_t, Thread> all_;
+    Thread* last_ = nullptr;
+    int64_t last_id_ = 0;
 };
 
 const PartRegistration kRegistration(make_thread_part);

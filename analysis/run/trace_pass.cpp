@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernel_index.h"
 #include "run_db.h"
 
 namespace gpushim::analysis {
@@ -11,7 +12,10 @@ namespace {
 class TracePass : public CallWatch {
   public:
     TracePass(const TraceFacts& facts, const Collectives& collectives)
-        : facts_(facts), collectives_(collectives), parts_(make_parts(facts)) {
+        : facts_(facts), collectives_(collectives), index_(facts), parts_(make_parts(facts)) {
+        for (const Kernel& kernel : facts.kernels)
+            is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
+        is_comm_.push_back(false);  // the one that is not known
         for (const Step& step : facts.steps) cuts_.push_back(step.begin_ns);
     }
 
@@ -24,14 +28,13 @@ class TracePass : public CallWatch {
             call.step = static_cast<int32_t>(step_);
         if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
             call.wait_ns = collectives_.wait_of(facts_.rank_id, call.enter_ns);
-        if (const Kernel* kernel = facts_.kernel_of(call);
-            kernel != nullptr && call.type == OperationClass::compute &&
-            kernel->facts.comm_operation != CommOperation::none)
+        if (call.kind == CallKind::operation && call.type == OperationClass::compute &&
+            is_comm_[index_.of(call)])
             call.type = OperationClass::comm;
         for (const auto& part : parts_) part->see(call);
     }
 
-    void piece(TimedSpan::Contents contents) override {
+    std::vector<Call> piece(TimedSpan::Contents contents) override {
         Undisturbed would;
         if (contents.cost)
             would = undisturb(std::move(contents.calls), contents.before, contents.behind, facts_.lanes,
@@ -51,12 +54,9 @@ class TracePass : public CallWatch {
                 }
         piece.steps = whole_steps(contents.host, would, piece.known);
         for (const auto& part : parts_) part->begin(piece);
-        const size_t end = would.calls.size() - would.behind;
-        for (size_t i = 0; i < end; ++i)
-            for (const auto& part : parts_) part->take(would.calls[i], i < would.before);
-        for (size_t i = end; i < would.calls.size(); ++i)
-            for (const auto& part : parts_) part->behind(would.calls[i]);
+        give_to_parts(would);
         for (const auto& part : parts_) part->end();
+        return std::move(would.calls);
     }
 
     void finish(RunDb& run) {
@@ -64,6 +64,19 @@ class TracePass : public CallWatch {
     }
 
   private:
+    // Some at a time, while they and the part's tables are near.
+    void give_to_parts(const Undisturbed& would) {
+        constexpr size_t kAtOnce = 256;
+        const size_t end = would.calls.size() - would.behind;
+        for (size_t from = 0; from < end; from += kAtOnce) {
+            const size_t until = std::min(from + kAtOnce, end);
+            for (const auto& part : parts_)
+                for (size_t i = from; i < until; ++i) part->take(would.calls[i], i < would.before);
+        }
+        for (size_t i = end; i < would.calls.size(); ++i)
+            for (const auto& part : parts_) part->behind(would.calls[i]);
+    }
+
     static Undisturbed as_it_was(TimedSpan::Contents&& contents) {
         Undisturbed same = {std::move(contents.calls), contents.before, contents.behind, {}, {}};
         for (const DeviceSpan& known : contents.known) same.spans.push_back(known.span);
@@ -90,6 +103,8 @@ class TracePass : public CallWatch {
 
     const TraceFacts& facts_;
     const Collectives& collectives_;
+    const KernelIndex index_;
+    std::vector<bool> is_comm_;  // by kernel
     std::vector<std::unique_ptr<Part>> parts_;
     std::vector<int64_t> cuts_;
     size_t step_ = 0;

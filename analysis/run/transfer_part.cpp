@@ -57,7 +57,7 @@ class TransferPart : public Part {
         if (call.kind == CallKind::sync) end_small(call);
         if (call.kind != CallKind::operation) return;
         if (call.step != step_) begin_step(call.step);
-        small_.erase(call.thread_id);
+        if (!small_.empty()) small_.erase(call.thread_id);
         if (is_copy(call) && call.bytes >= 0) see_copy(call);
     }
 

@@ -1,134 +1,193 @@
 #include "call_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace gpushim::analysis {
 
-// Columns 0 to 4 are the same of all: enter, dur, thread, stream, group.
+// The columns that all have come first; "": this table has none.
+enum Column : size_t { kDur, kThread, kStream, kGroup, kFlags, kFirst, kSecond, kThird, kFourth };
+constexpr const char* kNone = "";
+
 struct CallTable {
     const char* name;
     CallKind kind;
-    const char* columns;  // from column 5 on
-    const char* where;
-    bool has_times;  // and a table of device times beside it
+    std::array<const char*, 9> columns;
+    int64_t skipped;  // rows with one of these flags; 0: it has no flags
+    bool has_times;   // and a table of device times beside it
     bool of_devices;
-    void (*fill)(const Query& row, const TraceWords& words, Call& call);
+    bool (*tells)(CallKind kind);  // of devices: calls of that kind, by API; nullptr: all of them
+    void (*fill)(const NumberRow& row, const TraceWords& words, Call& call);
 };
 
 namespace {
 
 CallKind kind_of(const TraceWords& words, int64_t api_id) {
-    const auto found = words.kind_of_api.find(api_id);
-    return found == words.kind_of_api.end() ? CallKind::other : found->second;
+    return words.kind_of_api.get_or(api_id, CallKind::other);
 }
 
-void fill_launch(const Query& row, const TraceWords&, Call& call) {
-    call.type = row.is_null(4) ? OperationClass::compute : OperationClass::comm;
-    call.detail = row.maybe(5).value_or(kNotRecorded);
+void fill_launch(const NumberRow& row, const TraceWords&, Call& call) {
+    call.type = row.is_null(kGroup) ? OperationClass::compute : OperationClass::comm;
+    call.detail = row.number_or(kFirst, kNotRecorded);
 }
 
-void fill_copy(const Query& row, const TraceWords&, Call& call) {
+constexpr int64_t kMayBlock = 32;  // of flags
+
+void fill_copy(const NumberRow& row, const TraceWords&, Call& call) {
     constexpr OperationClass kCopies[] = {OperationClass::copy, OperationClass::h2d, OperationClass::d2h,
                                           OperationClass::d2d, OperationClass::p2p};
     constexpr int64_t kOnTheHost = 5, kPageable = 1;
-    const int64_t direction = row.number(7), sides = row.number(8);
+    const int64_t direction = row.number(kThird), sides = row.number(kFourth);
     if (direction == kOnTheHost) call.kind = CallKind::other;
     call.type = direction >= 0 && direction < 5 ? kCopies[direction] : OperationClass::copy;
-    call.api_id = row.number(5);
-    call.bytes = row.maybe(6).value_or(kNotRecorded);
-    call.detail = row.maybe(8).value_or(kNotRecorded);
-    call.blocking = row.number(9) != 0;
+    call.api_id = row.number(kFirst);
+    call.bytes = row.number_or(kSecond, kNotRecorded);
+    call.detail = row.number_or(kFourth, kNotRecorded);
+    call.blocking = (row.number(kFlags) & kMayBlock) != 0;
     // Only from a device to the host do calls return when the bytes are there, and then always.
     call.completes = call.type == OperationClass::d2h && (call.blocking || sides >> 3 == kPageable);
 }
 
-void fill_memset(const Query& row, const TraceWords&, Call& call) {
+void fill_memset(const NumberRow& row, const TraceWords&, Call& call) {
     call.type = OperationClass::memset;
-    call.api_id = row.number(5);
-    call.bytes = row.maybe(6).value_or(kNotRecorded);
-    call.blocking = row.number(7) != 0;
+    call.api_id = row.number(kFirst);
+    call.bytes = row.number_or(kSecond, kNotRecorded);
+    call.blocking = (row.number(kFlags) & kMayBlock) != 0;
 }
 
-void fill_graph(const Query& row, const TraceWords&, Call& call) {
+void fill_graph(const NumberRow& row, const TraceWords&, Call& call) {
     call.type = OperationClass::graph;
-    call.api_id = row.number(5);
-    call.detail = row.maybe(6).value_or(kNotRecorded);
+    call.api_id = row.number(kFirst);
+    call.detail = row.number_or(kSecond, kNotRecorded);
 }
 
-void fill_sync(const Query& row, const TraceWords& words, Call& call) {
-    call.api_id = row.number(5);
+void fill_sync(const NumberRow& row, const TraceWords& words, Call& call) {
+    call.api_id = row.number(kFirst);
     call.kind = kind_of(words, call.api_id);
-    call.target_id = row.maybe(6).value_or(kNoTarget);
-    call.detail = row.maybe(7).value_or(1);
+    call.target_id = row.number_or(kSecond, kNoTarget);
+    call.detail = row.number_or(kThird, 1);
 }
 
 // Looking a function up is quick, unless its code is loaded for that.
 constexpr int64_t kLookUpNs = 20'000;
 
-void fill_call(const Query& row, const TraceWords& words, Call& call) {
-    call.api_id = row.number(5);
+void fill_call(const NumberRow& row, const TraceWords& words, Call& call) {
+    call.api_id = row.number(kFirst);
     call.kind = kind_of(words, call.api_id);
     if (call.kind == CallKind::other && call.exit_ns - call.enter_ns >= kLookUpNs &&
         words.lookups.contains(call.api_id))
         call.kind = CallKind::load;
-    call.target_id = row.maybe(6).value_or(kNoTarget);
+    call.target_id = row.number_or(kSecond, kNoTarget);
 }
 
-void fill_memory(const Query& row, const TraceWords&, Call& call) {
-    call.api_id = row.number(5);
-    call.bytes = row.maybe(6).value_or(kNotRecorded);
+void fill_memory(const NumberRow& row, const TraceWords&, Call& call) {
+    call.api_id = row.number(kFirst);
+    call.bytes = row.number_or(kSecond, kNotRecorded);
 }
 
-void fill_collective(const Query& row, const TraceWords&, Call& call) {
-    call.api_id = row.number(5);
-    call.target_id = row.maybe(6).value_or(kNoTarget);
-    call.bytes = row.maybe(7).value_or(kNotRecorded);
-    call.detail = row.maybe(8).value_or(kNotRecorded);
+void fill_collective(const NumberRow& row, const TraceWords&, Call& call) {
+    call.api_id = row.number(kFirst);
+    call.target_id = row.number_or(kSecond, kNoTarget);
+    call.bytes = row.number_or(kThird, kNotRecorded);
+    call.detail = row.number_or(kFourth, kNotRecorded);
 }
 
-void fill_gap(const Query& row, const TraceWords& words, Call& call) {
-    call.detail = row.maybe(5).value_or(kNotRecorded);
-    call.runqueue_ns = row.number(6);
-    if (row.is_null(7)) return;
-    const auto found = std::find(words.host_classes.begin(), words.host_classes.end(), row.text(7));
+void fill_gap(const NumberRow& row, const TraceWords& words, Call& call) {
+    call.detail = row.number_or(kFirst, kNotRecorded);
+    call.runqueue_ns = row.number(kSecond);
+    if (row.is_null(kThird)) return;
+    const auto found = std::find(words.host_classes.begin(), words.host_classes.end(), row.text);
     if (found != words.host_classes.end())
         call.blocked_on = static_cast<int32_t>(found - words.host_classes.begin());
 }
 
-#define WAITS "api_id IN (SELECT id FROM api WHERE kind = 'sync')"
-#define ORDERS "api_id IN (SELECT id FROM api WHERE kind IN ('record', 'wait'))"
+bool is_wait(CallKind kind) { return kind == CallKind::sync; }
+bool is_order(CallKind kind) { return kind == CallKind::record || kind == CallKind::wait; }
+
 // What captured, failed and unfinished calls did is not in the order of a device.
-#define RAN "flags & 7 = 0"
+constexpr int64_t kDidNotRun = 7, kNotDone = 6;
+
+#define HEAD "dur_ns", "thread_id", "stream_id", "group_id", "flags"
+#define NO_GROUP "dur_ns", "thread_id", "stream_id", kNone, "flags"
 
 constexpr CallTable kTables[] = {
-    {"launch", CallKind::operation, "group_id, shape_id", RAN, true, true, fill_launch},
-    {"copy", CallKind::operation, "group_id, api_id, bytes, direction, sides, flags & 32", RAN, true, true,
+    {"launch",
+     CallKind::operation,
+     {HEAD, "shape_id", kNone, kNone, kNone},
+     kDidNotRun,
+     true,
+     true,
+     nullptr,
+     fill_launch},
+    {"copy",
+     CallKind::operation,
+     {HEAD, "api_id", "bytes", "direction", "sides"},
+     kDidNotRun,
+     true,
+     true,
+     nullptr,
      fill_copy},
-    {"memset", CallKind::operation, "group_id, api_id, bytes, flags & 32", RAN, true, true, fill_memset},
-    {"graph_launch", CallKind::operation, "NULL, api_id, graph_id", RAN, true, true, fill_graph},
-    {"sync", CallKind::sync, "group_id, api_id, target_id, calls", RAN " AND " WAITS, false, true, fill_sync},
-    {"call", CallKind::other, "group_id, api_id, target_id", RAN " AND " ORDERS, false, true, fill_call},
-    {"sync", CallKind::sync, "group_id, api_id, target_id, calls", RAN " AND NOT " WAITS, false, false,
+    {"memset",
+     CallKind::operation,
+     {HEAD, "api_id", "bytes", kNone, kNone},
+     kDidNotRun,
+     true,
+     true,
+     nullptr,
+     fill_memset},
+    {"graph_launch",
+     CallKind::operation,
+     {NO_GROUP, "api_id", "graph_id", kNone, kNone},
+     kDidNotRun,
+     true,
+     true,
+     nullptr,
+     fill_graph},
+    {"sync",
+     CallKind::sync,
+     {HEAD, "api_id", "target_id", "calls", kNone},
+     kDidNotRun,
+     false,
+     true,
+     is_wait,
      fill_sync},
-    {"call", CallKind::other, "group_id, api_id, target_id", "flags & 6 = 0 AND NOT " ORDERS, false, false,
+    {"call",
+     CallKind::other,
+     {HEAD, "api_id", "target_id", kNone, kNone},
+     kNotDone,
+     false,
+     true,
+     is_order,
      fill_call},
-    {"memory", CallKind::memory, "NULL, api_id, bytes", "flags & 6 = 0", false, false, fill_memory},
-    {"collective", CallKind::collective, "group_id, api_id, communicator_id, bytes, seq", RAN, false, false,
+    {"memory",
+     CallKind::memory,
+     {"dur_ns", "thread_id", kNone, kNone, "flags", "api_id", "bytes", kNone, kNone},
+     kNotDone,
+     false,
+     false,
+     nullptr,
+     fill_memory},
+    {"collective",
+     CallKind::collective,
+     {HEAD, "api_id", "communicator_id", "bytes", "seq"},
+     kDidNotRun,
+     false,
+     false,
+     nullptr,
      fill_collective},
-    {"host_gap", CallKind::host_gap, "NULL, running_ns, runqueue_ns, class", "1", false, false, fill_gap},
+    {"host_gap",
+     CallKind::host_gap,
+     {"dur_ns", "thread_id", kNone, kNone, kNone, "running_ns", "runqueue_ns", "class", kNone},
+     0,
+     false,
+     false,
+     nullptr,
+     fill_gap},
 };
 
-std::string sql_of(const CallTable& table, bool first_schema) {
-    constexpr std::string_view kWithoutStream[] = {"memory", "host_gap"};
-    const std::string name = table.name;
-    const bool has_stream =
-        std::find(std::begin(kWithoutStream), std::end(kWithoutStream), name) == std::end(kWithoutStream);
-    // The first schema did not have runqueue_ns yet.
-    const std::string columns =
-        first_schema && name == "host_gap" ? "NULL, running_ns, NULL, class" : table.columns;
-    return "SELECT enter_ns, dur_ns, thread_id, " + std::string(has_stream ? "stream_id" : "NULL") + ", " +
-           columns + " FROM \"" + name + "\" WHERE " + table.where;
+std::vector<std::string> columns_of(const CallTable& table) {
+    return {table.columns.begin(), table.columns.end()};
 }
 
 bool begins_with_any(std::string_view base, std::initializer_list<std::string_view> begins) {
@@ -156,10 +215,7 @@ CallKind kind_of(const std::string& kind, const std::string& base) {
 TraceWords words_of(const Database& base) {
     TraceWords words;
     Query streams = base.prepare("SELECT id FROM stream ORDER BY id");
-    while (streams.step()) {
-        const auto lane = static_cast<int32_t>(words.lane_of_stream.size());
-        words.lane_of_stream[streams.number(0)] = lane;
-    }
+    for (int32_t lane = 0; streams.step(); ++lane) words.lane_of_stream[streams.number(0)] = lane;
     Query apis = base.prepare("SELECT id, kind, base FROM api");
     while (apis.step()) {
         words.kind_of_api[apis.number(0)] = kind_of(apis.text(1), apis.text(2));
@@ -190,63 +246,68 @@ CallRows::CallRows(const Database& base, const CallTable& table, const TraceWord
                    Interval entered)
     : table_(&table),
       words_(&words),
-      rows_(base.prepare(sql_of(table, base.is_of_first_schema()) +
-                         " AND enter_ns < ?1 AND enter_ns >= ?2 ORDER BY enter_ns")) {
-    rows_.bind(1, entered.end_ns);
-    rows_.bind(2, entered.start_ns);
+      only_devices_(which == CallsOf::devices),
+      until_ns_(entered.end_ns),
+      rows_(base, table.name, "enter_ns", columns_of(table), entered.start_ns) {
     if (table.has_times && which != CallsOf::host_times && !base.is_of_first_schema()) {
-        times_.emplace(base.prepare("SELECT enter_ns, start_offset_ns, dur_ns, level_error_id FROM " +
-                                    std::string(table.name) +
-                                    "_device WHERE enter_ns >= ?1 ORDER BY enter_ns"));
-        times_->bind(1, entered.start_ns);
-        has_times_ = times_->step();
-        if (has_times_) times_enter_ns_ = times_->number(0);
+        times_.emplace(base, std::string(table.name) + "_device", "enter_ns",
+                       std::vector<std::string>{"start_offset_ns", "dur_ns", "level_error_id"},
+                       entered.start_ns);
+        has_times_ = times_->next(times_row_);
     }
     step();
 }
 
 void CallRows::step() {
-    has_row_ = rows_.step();
-    if (has_row_) enter_ns_ = rows_.number(0);
+    do has_row_ = rows_.next(row_) && row_.key < until_ns_;
+    while (has_row_ && !is_wanted());
+}
+
+bool CallRows::is_wanted() const {
+    const int64_t skipped = table_->skipped;
+    if (skipped != 0 && (row_.is_null(kFlags) || (row_.number(kFlags) & skipped) != 0)) return false;
+    if (table_->tells == nullptr) return true;
+    if (row_.is_null(kFirst)) return false;
+    const CallKind kind = kind_of(*words_, row_.number(kFirst));
+    // An event that is recorded into a graph orders nothing, but was called.
+    if (table_->tells(kind) && (row_.number(kFlags) & kDidNotRun) != 0) return false;
+    return !only_devices_ || table_->tells(kind);
 }
 
 void CallRows::read(Call& call) {
     call = {};
     call.kind = table_->kind;
-    call.enter_ns = enter_ns_;
-    call.exit_ns = enter_ns_ + rows_.number(1);
-    call.thread_id = rows_.number(2);
-    const auto lane =
-        rows_.is_null(3) ? words_->lane_of_stream.end() : words_->lane_of_stream.find(rows_.number(3));
-    call.lane = lane == words_->lane_of_stream.end() ? kNoLane : lane->second;
+    call.enter_ns = row_.key;
+    call.exit_ns = row_.key + row_.number(kDur);
+    call.thread_id = row_.number(kThread);
+    call.lane =
+        row_.is_null(kStream) ? kNoLane : words_->lane_of_stream.get_or(row_.number(kStream), kNoLane);
     call.target_id = kNoTarget;
-    call.group_id = rows_.maybe(4).value_or(kNotRecorded);
-    table_->fill(rows_, *words_, call);
+    call.group_id = row_.number_or(kGroup, kNotRecorded);
+    table_->fill(row_, *words_, call);
     if (times_) read_times(call);
     step();
 }
 
 void CallRows::read_times(Call& call) {
-    while (has_times_ && times_enter_ns_ < call.enter_ns) {
-        has_times_ = times_->step();
-        if (has_times_) times_enter_ns_ = times_->number(0);
-    }
-    if (!has_times_ || times_enter_ns_ != call.enter_ns || times_->is_null(1) || times_->is_null(2)) return;
-    const auto found = words_->errors.find(times_->number(3));
-    const int64_t dur_ns = times_->number(2);
-    if (found == words_->errors.end() || dur_ns < 0) return;
-    const TraceWords::Error& error = found->second;
-    const int64_t start_ns = call.enter_ns + times_->number(1), end_ns = start_ns + dur_ns;
+    constexpr size_t kStartOffset = 0, kLasted = 1, kError = 2;
+    while (has_times_ && times_row_.key < call.enter_ns) has_times_ = times_->next(times_row_);
+    if (!has_times_ || times_row_.key != call.enter_ns) return;
+    if (times_row_.is_null(kStartOffset) || times_row_.is_null(kLasted)) return;
+    const TraceWords::Error* error = words_->errors.find(times_row_.number(kError));
+    const int64_t dur_ns = times_row_.number(kLasted);
+    if (error == nullptr || dur_ns < 0) return;
+    const int64_t start_ns = call.enter_ns + times_row_.number(kStartOffset), end_ns = start_ns + dur_ns;
     call.timed = true;
     call.times = {start_ns,
-                  start_ns - error.start_low_ns,
-                  start_ns + error.start_high_ns,
+                  start_ns - error->start_low_ns,
+                  start_ns + error->start_high_ns,
                   end_ns,
-                  end_ns - error.end_low_ns,
-                  end_ns + error.end_high_ns,
-                  error.likely_ns,
-                  error.events,
-                  error.queued};
+                  end_ns - error->end_low_ns,
+                  end_ns + error->end_high_ns,
+                  error->likely_ns,
+                  error->events,
+                  error->queued};
 }
 
 }  // namespace gpushim::analysis

@@ -4,13 +4,13 @@
 
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "../interval/interval.h"
+#include "by_number.h"
 #include "call.h"
-#include "database.h"
+#include "number_rows.h"
 
 namespace gpushim::analysis {
 
@@ -21,9 +21,9 @@ struct TraceWords {
         int32_t events;
         bool queued;
     };
-    std::unordered_map<int64_t, int32_t> lane_of_stream;
-    std::unordered_map<int64_t, Error> errors;
-    std::unordered_map<int64_t, CallKind> kind_of_api;
+    ByNumber<int32_t> lane_of_stream;
+    ByNumber<Error> errors;
+    ByNumber<CallKind> kind_of_api;
     std::unordered_set<int64_t> lookups;    // APIs that look functions up
     std::vector<std::string> host_classes;  // what samples said a thread was blocked on
 };
@@ -41,19 +41,22 @@ class CallRows {
              Interval entered);
 
     bool has_row() const { return has_row_; }
-    int64_t enter_ns() const { return enter_ns_; }  // of the row that it stands at
-    void read(Call& call);                          // that row; then it stands at the next one
+    int64_t enter_ns() const { return row_.key; }  // of the row that it stands at
+    void read(Call& call);                         // that row; then it stands at the next one
 
   private:
     void step();
+    bool is_wanted() const;
     void read_times(Call& call);
 
     const CallTable* table_;
     const TraceWords* words_;
-    Query rows_;
-    std::optional<Query> times_;
+    bool only_devices_;
+    int64_t until_ns_;
+    NumberRows rows_;
+    std::optional<NumberRows> times_;
+    NumberRow row_, times_row_;
     bool has_row_ = false, has_times_ = false;
-    int64_t enter_ns_ = 0, times_enter_ns_ = 0;
 };
 
 }  // namespace gpushim::analysis

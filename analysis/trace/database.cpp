@@ -112,12 +112,14 @@ Database::Database(const fs::path& path) : where_(path.string()) {
         // Nobody writes it, and nothing of ours shall lie beside it: a reader of a -wal makes one, and leaves
         // it.
         open(uri_of(path, "immutable=1"), SQLITE_OPEN_READONLY);
+        is_one_file_ = true;
     } else if (by_wal && access(path.parent_path().empty() ? "." : path.parent_path().c_str(), W_OK) != 0) {
         // SQLite may not make its -shm there.
         copy_ = private_copy(path);
         open(uri_of(copy_->path() / "copy.db", "mode=rw"), SQLITE_OPEN_READWRITE);
     } else {
         open(uri_of(path, "mode=ro"), SQLITE_OPEN_READONLY);
+        is_one_file_ = !by_wal;
     }
     prepare("SELECT count(*) FROM sqlite_schema").step();
     run("PRAGMA query_only = ON");

@@ -69,6 +69,9 @@ class Database {
     bool is_of_first_schema() const { return schema_version() < 2; }
     bool has(std::string_view table_or_view) const;
     std::set<std::string, std::less<>> columns_of(std::string_view table_or_view) const;
+    // Nothing of it lies beside the file (a -wal), so its pages are as they are there.
+    bool is_one_file() const { return is_one_file_; }
+    const std::string& where() const { return where_; }
     sqlite3* raw() const { return base_.get(); }
 
   private:
@@ -81,6 +84,7 @@ class Database {
         void operator()(sqlite3* base) const;
     };
     std::string where_;
+    bool is_one_file_ = false;
     // A copy, where the file cannot be read in place; removed with this object. Behind the connection that
     // uses it.
     std::shared_ptr<const TemporaryFolder> copy_;

@@ -58,10 +58,9 @@ void Timeline::read_gone(const Database& base) {
         " WHERE s.kind IN ('launch', 'copy', 'memset', 'graph_launch') AND s.flags & 7 = 0"
         " AND s.direction IS NOT 5");
     while (query.step()) {
-        const auto lane =
-            query.is_null(2) ? words_.lane_of_stream.end() : words_.lane_of_stream.find(query.number(2));
+        const int32_t* lane = query.is_null(2) ? nullptr : words_.lane_of_stream.find(query.number(2));
         for (size_t i = 0; i < asked.size(); ++i)
-            if (lane == words_.lane_of_stream.end() || lane->second == static_cast<int32_t>(i))
+            if (lane == nullptr || *lane == static_cast<int32_t>(i))
                 asked[i].push_back({query.number(0), query.number(1)});
     }
     for (const Interval& span : gone_) gone_calls_.push_back({span, kNoLane});

@@ -1,5 +1,7 @@
 """How fast traces are analysed: operations a second and core, growth with size, memory, beside the floor of
-reading the file at all and the same union of spans in SQL alone."""
+reading the file at all and the same union of spans in SQL alone; and its parts by themselves: rows read, and
+the sweep over one GPU's operations."""
+import math
 import mmap
 import os
 import pathlib
@@ -11,7 +13,7 @@ import tempfile
 import time
 
 import big_trace
-from measure import BUILD, QUICK, Figure
+from measure import BENCH, BUILD, QUICK, Figure
 
 SIZES = (20_000, 200_000) if QUICK else (100_000, 1_000_000, 10_000_000)
 SQL_ROWS = 20_000 if QUICK else 1_000_000
@@ -47,7 +49,32 @@ def in_sql(path):
     return time.monotonic() - began
 
 
+def growth(seconds):
+    """The exponent of time by size, between all sizes at once: the slope of the line through their logarithms."""
+    points = [(math.log(size), math.log(took)) for size, took in seconds.items()]
+    middle_x, middle_y = (sum(axis) / len(points) for axis in zip(*points))
+    return (sum((x - middle_x) * (y - middle_y) for x, y in points) /
+            sum((x - middle_x) ** 2 for x, _ in points))
+
+
+def rows_read(path):
+    text = subprocess.run([BENCH / "rows_read", path], check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = dict(line.split() for line in text.splitlines())
+    yield Figure("rows read", float(found["pages"]), "M/s a core", at_least=8,
+                 why=f"from pages; by a statement {found['statement']}; as calls with their times"
+                     f" {found['calls']} M/s")
+
+
+def swept():
+    text = subprocess.run([BENCH / "sweep"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    for line in text.splitlines():
+        what, rest = line.rsplit(": ", 1)
+        is_usual = "back to back" in what
+        yield Figure(what, float(rest.split()[0]), rest.split(" ", 1)[1], at_least=40 if is_usual else None)
+
+
 def measure():
+    yield from swept()
     with tempfile.TemporaryDirectory(prefix="gpushim-bench-") as folder:
         seconds = {}
         for launches in SIZES:
@@ -58,10 +85,11 @@ def measure():
             why = (f"{wall:.2f} s, {cpu:.2f} s of CPU, at most {memory / 2**20:.0f} MiB; reading the file"
                    f" takes {floor(path):.3f} s; the run has {os.path.getsize(run) / 1e6:.1f} MB")
             yield Figure(f"analysed, {launches:,} launches", operations / cpu / 1e6, "M/s a core", why=why)
-        small, large = SIZES[-2], SIZES[-1]
-        tenfold = seconds[large] / seconds[small] * small * 10 / large
-        yield Figure("time for ten times as much", tenfold, "times", at_most=12,
-                     why=f"{small:,} and {large:,} launches")
+        yield from rows_read(path)
+        large = SIZES[-1]
+        slope = growth(seconds)
+        yield Figure("time for ten times as much", 10 ** slope, "times", at_most=12,
+                     why=f"grows as size to the power of {slope:.3f}, from {SIZES[0]:,} to {large:,} launches")
         yield Figure("100 M operations by two cores", seconds[large] * 100e6 / large / 2, "s", at_most=60,
                      aim=15, why="from the largest; two traces of the same size beside each other")
         rows = min(SQL_ROWS, large)

@@ -1,0 +1,108 @@
+// Operations in the order in which they started, from calls in the order in which they were entered. In a
+// stream both orders are nearly always the same, so each has a queue, and a small heap says whose first one
+// is next. Memory is that of what was launched and has not started. One thread.
+//
+//   calls      A1 B1 A2 A3 B2 …                 entered up to here: what starts before it is certain
+//   stream A      ██A1██  ███A2███              A3 waits in its queue
+//   stream B            ██B1██
+//   order      A1, A2, B1
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "min_heap.h"
+
+namespace gpushim::analysis {
+
+template <class Op>  // has a start_ns
+class StartOrder {
+  public:
+    explicit StartOrder(size_t streams = 0) : queues_(streams) {}
+
+    // One that starts then: the caller fills in the rest before anything else is asked or added.
+    Op& add(size_t stream, int64_t start_ns) {
+        Queue& queue = queues_[stream];
+        if (queue.count == 0)
+            heads_.push({start_ns, static_cast<uint32_t>(stream)});
+        else if (start_ns < queue.last_start_ns)
+            return add_late(start_ns);
+        queue.last_start_ns = start_ns;
+        return queue.push();
+    }
+    // The next one that starts before then, to be looked at before anything is added; nullptr: there is none.
+    const Op* next(int64_t until_ns) {
+        const int64_t head_ns = heads_.empty() ? INT64_MAX : heads_.first().at_ns;
+        if (!late_.empty() && late_.first().at_ns < head_ns) return next_late(until_ns);
+        if (head_ns >= until_ns) return nullptr;
+        const uint32_t stream = heads_.first().stream;
+        Queue& queue = queues_[stream];
+        const Op* op = &queue.front();
+        queue.pop();
+        if (queue.count != 0)
+            heads_.replace_first({queue.front().start_ns, stream});
+        else
+            heads_.pop();
+        return op;
+    }
+
+  private:
+    struct Queue {  // a ring whose room is a power of two
+        std::unique_ptr<Op[]> ops;
+        size_t room = 0, first = 0, count = 0;
+        int64_t last_start_ns = 0;
+
+        const Op& front() const { return ops[first]; }
+        Op& push() {
+            if (count == room) grow();
+            return ops[(first + count++) & (room - 1)];
+        }
+        void pop() {
+            first = (first + 1) & (room - 1);
+            --count;
+        }
+        void grow() {
+            const size_t more = room == 0 ? 16 : 2 * room;
+            auto moved = std::make_unique<Op[]>(more);
+            for (size_t i = 0; i < count; ++i) moved[i] = ops[(first + i) & (room - 1)];
+            ops = std::move(moved);
+            room = more;
+            first = 0;
+        }
+    };
+    struct Head {
+        int64_t at_ns;
+        uint32_t stream;
+    };
+    struct Late {
+        int64_t at_ns;
+        uint32_t index;  // in late_ops_
+    };
+    Op& add_late(int64_t start_ns) {
+        if (late_free_.empty()) {
+            late_free_.push_back(static_cast<uint32_t>(late_ops_.size()));
+            late_ops_.emplace_back();
+        }
+        const uint32_t index = late_free_.back();
+        late_free_.pop_back();
+        late_.push({start_ns, index});
+        return late_ops_[index];
+    }
+    const Op* next_late(int64_t until_ns) {
+        if (late_.first().at_ns >= until_ns) return nullptr;
+        const uint32_t index = late_.first().index;
+        late_.pop();
+        late_free_.push_back(index);
+        return &late_ops_[index];
+    }
+
+    std::vector<Queue> queues_;  // by stream
+    MinHeap<Head> heads_;        // the start of the first one of each queue that is not empty
+    // Those that started before one launched before them in their stream.
+    MinHeap<Late> late_;
+    std::vector<Op> late_ops_;
+    std::vector<uint32_t> late_free_;  // places in it
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,45 @@
+// Values by numbers that were given out in order, as rows' ids are: a place in a vector, so nothing is
+// searched. Numbers that are none of those (a damaged or strange file) are in a map. Read-only: any thread.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace gpushim::analysis {
+
+template <class Value>
+class ByNumber {
+  public:
+    Value& operator[](int64_t number) {
+        if (number < 0 || number >= kMost) return others_[number];
+        const auto place = static_cast<size_t>(number);
+        if (place >= places_.size()) places_.resize(place + 1, kNone);
+        if (places_[place] == kNone) {
+            places_[place] = static_cast<uint32_t>(values_.size());
+            values_.emplace_back();
+        }
+        return values_[places_[place]];
+    }
+    const Value* find(int64_t number) const {
+        if (static_cast<uint64_t>(number) < places_.size()) {
+            const uint32_t place = places_[static_cast<size_t>(number)];
+            return place == kNone ? nullptr : &values_[place];
+        }
+        const auto found = others_.find(number);
+        return found == others_.end() ? nullptr : &found->second;
+    }
+    Value get_or(int64_t number, Value other) const {
+        const Value* found = find(number);
+        return found == nullptr ? other : *found;
+    }
+
+  private:
+    static constexpr int64_t kMost = 1 << 22;
+    static constexpr uint32_t kNone = UINT32_MAX;
+    std::vector<uint32_t> places_;  // by number: in values_
+    std::vector<Value> values_;
+    std::unordered_map<int64_t, Value> others_;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,121 @@
+#include "number_rows.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace gpushim::analysis {
+
+namespace {
+
+// What a number in a record's header says of a value (https://www.sqlite.org/fileformat2.html).
+enum Serial : uint64_t { null = 0, eight_bytes = 6, real = 7, one = 9, words = 12 };
+constexpr uint8_t kBytes[words] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+
+uint64_t bytes_of(uint64_t serial) { return serial < words ? kBytes[serial] : (serial - words) / 2; }
+
+int64_t whole_number(const uint8_t* at, uint64_t bytes) {
+    auto value = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(at[0])));
+    for (uint64_t i = 1; i < bytes; ++i) value = value << 8 | at[i];
+    return static_cast<int64_t>(value);
+}
+
+// As SQLite casts them.
+int64_t number_of_real(const uint8_t* at) {
+    constexpr double kMost = 9223372036854774784.0;
+    const auto value = std::bit_cast<double>(whole_number(at, 8));
+    if (!(value >= -kMost)) return value < 0 ? INT64_MIN : 0;
+    return value > kMost ? INT64_MAX : static_cast<int64_t>(value);
+}
+
+std::string sql_of(const Database& base, const std::string& table, const std::string& key,
+                   const std::vector<std::string>& columns) {
+    std::string sql = "SELECT \"" + key + "\"";
+    for (const std::string& column : columns) {
+        Query one = base.prepare("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2");
+        one.bind(1, table);
+        one.bind(2, column);
+        sql += one.step() ? ", \"" + column + "\"" : ", NULL";
+    }
+    return sql + " FROM \"" + table + "\" WHERE \"" + key + "\" >= ?1 ORDER BY 1";
+}
+
+}  // namespace
+
+NumberRows::NumberRows(const Database& base, const std::string& table, const std::string& key,
+                       const std::vector<std::string>& columns, int64_t first_key)
+    : pages_(TablePages::open(base, table, key, first_key)), columns_(columns.size()) {
+    if (!pages_) {
+        query_.emplace(base.prepare(sql_of(base, table, key, columns)));
+        query_->bind(1, first_key);
+        return;
+    }
+    Query places = base.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid");
+    places.bind(1, table);
+    while (places.step()) {
+        const auto found = std::find(columns.begin(), columns.end(), places.text(0));
+        asked_.push_back(found == columns.end() ? kUnasked : static_cast<uint8_t>(found - columns.begin()));
+    }
+    while (!asked_.empty() && asked_.back() == kUnasked) asked_.pop_back();
+}
+
+bool NumberRows::next_record(NumberRow& row) {
+    Record record;
+    if (!pages_->next(record)) return false;
+    row = {};
+    row.key = record.key;
+    read(record, row);
+    return true;
+}
+
+void NumberRows::read(const Record& record, NumberRow& row) const {
+    uint64_t header_bytes = 0, serial = 0;
+    const uint8_t* header = read_varint(record.begin, record.end, header_bytes);
+    if (header == nullptr || header_bytes > static_cast<uint64_t>(record.end - record.begin))
+        pages_->damaged();
+    const uint8_t* const values = record.begin + header_bytes;
+    const uint8_t* at = values;
+    for (size_t place = 0; place < asked_.size() && header < values; ++place) {
+        serial = *header;
+        if (serial < 0x80)
+            ++header;
+        else if ((header = read_varint(header, values, serial)) == nullptr)
+            pages_->damaged();
+        const uint64_t bytes = bytes_of(serial);
+        if (bytes > static_cast<uint64_t>(record.end - at)) pages_->damaged();
+        const uint8_t* const value = at;
+        at += bytes;
+        const size_t column = asked_[place];
+        if (column == kUnasked || serial == null) continue;
+        row.present |= 1U << column;
+        if (serial <= eight_bytes)
+            row.numbers[column] = whole_number(value, bytes);
+        else if (serial == one)
+            row.numbers[column] = 1;
+        else if (serial == real)
+            row.numbers[column] = number_of_real(value);
+        else if (serial > words && serial % 2 == 1)
+            row.text = {reinterpret_cast<const char*>(value), static_cast<size_t>(bytes)};
+    }
+}
+
+bool NumberRows::next_of_query(NumberRow& row) {
+    if (!query_->step()) return false;
+    sqlite3_stmt* statement = query_->raw();
+    row = {};
+    row.key = query_->number(0);
+    for (size_t i = 0; i < columns_; ++i) {
+        const int column = static_cast<int>(i) + 1;
+        const int type = sqlite3_column_type(statement, column);
+        if (type == SQLITE_NULL) continue;
+        const bool is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        row.set(i, is_number ? sqlite3_column_int64(statement, column) : 0);
+        if (type == SQLITE_TEXT)
+            row.text = {reinterpret_cast<const char*>(sqlite3_column_text(statement, column)),
+                        static_cast<size_t>(sqlite3_column_bytes(statement, column))};
+    }
+    return true;
+}
+
+}  // namespace gpushim::analysis

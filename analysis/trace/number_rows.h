@@ -1,0 +1,56 @@
+// The rows of a table in order of its key, some of its columns as numbers: from the file's pages where that
+// can be, else by a statement; who reads them sees no difference. A column that the table lacks is NULL, and
+// of what is no number only that it is there counts, except for one text in a row. One thread.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "database.h"
+#include "table_pages.h"
+
+namespace gpushim::analysis {
+
+constexpr size_t kMostColumns = 10;
+
+struct NumberRow {
+    int64_t key = 0;
+    std::array<int64_t, kMostColumns> numbers{};  // NULL: 0
+    uint32_t present = 0;                         // a bit for each that is not NULL
+    std::string_view text;  // of the last column that is one, until the next row is read
+
+    int64_t number(size_t column) const { return numbers[column]; }
+    bool is_null(size_t column) const { return (present >> column & 1) == 0; }
+    int64_t number_or(size_t column, int64_t if_null) const {
+        return is_null(column) ? if_null : numbers[column];
+    }
+    void set(size_t column, int64_t number) {
+        numbers[column] = number;
+        present |= 1U << column;
+    }
+};
+
+class NumberRows {
+  public:
+    // `columns` without the key, at most kMostColumns; rows from that key on.
+    NumberRows(const Database& base, const std::string& table, const std::string& key,
+               const std::vector<std::string>& columns, int64_t first_key = INT64_MIN);
+    bool next(NumberRow& row) { return pages_ ? next_record(row) : next_of_query(row); }
+    bool is_from_pages() const { return pages_.has_value(); }
+
+  private:
+    static constexpr uint8_t kUnasked = 255;
+    bool next_record(NumberRow& row);
+    bool next_of_query(NumberRow& row);
+    void read(const Record& record, NumberRow& row) const;
+
+    std::optional<TablePages> pages_;
+    std::vector<uint8_t> asked_;  // by place in the record: the column that it is of; up to the last one
+    std::optional<Query> query_;
+    size_t columns_;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,69 @@
+// The rows of a table, one after the other in order of their key, straight from the pages of its file:
+// whoever reads a whole table is through in a fifth of the time that a statement takes. For tables whose key
+// is a declared INTEGER PRIMARY KEY and whose rows fit on a page, as all of ours that are long; where the
+// newest pages may lie beside the file (a -wal), or the table is made another way, they are to be asked for
+// in SQL.
+//
+//   root   [ 2 | 5 | 3 ]          pages to visit: 2, then 5, then 3
+//   leaves   2: rows 1..90   5: rows 91..180   3: rows 181..        from row 100 on: 5, then 3
+//
+// Every number in the file is checked before it is used: a damaged file ends in a Failure. The statement that
+// found the root stays open, so nobody changes the file meanwhile. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "database.h"
+
+struct sqlite3_file;
+
+namespace gpushim::analysis {
+
+struct Record {
+    int64_t key = 0;
+    const uint8_t *begin = nullptr, *end = nullptr;  // until the next one is asked for
+};
+
+// A number of 1 to 9 bytes, as SQLite writes it; nullptr: the file ends in it.
+const uint8_t* read_varint(const uint8_t* at, const uint8_t* end, uint64_t& value);
+
+class TablePages {
+  public:
+    // Rows from that key on; pages that only lead to earlier ones are not read.
+    static std::optional<TablePages> open(const Database& base, const std::string& table,
+                                          const std::string& key, int64_t first_key);
+    bool next(Record& record) {
+        do {
+            while (cell_ == cells_)
+                if (!next_leaf()) return false;
+            read_cell(record);
+        } while (record.key < first_key_);
+        return true;
+    }
+    [[noreturn]] void damaged() const;
+
+  private:
+    TablePages(Query root, sqlite3_file* file, std::string where);
+    bool read_header();
+    bool next_leaf();
+    void read_cell(Record& record);
+    const uint8_t* load(uint32_t page);
+    void visit_children(const uint8_t* page, const uint8_t* header, uint32_t cells);
+
+    Query root_;
+    sqlite3_file* file_;
+    std::string where_;
+    int64_t first_key_ = INT64_MIN;
+    uint32_t page_bytes_ = 0, usable_bytes_ = 0;
+    uint64_t pages_ = 0, visited_ = 0;  // a tree that comes back to a page of its own has no end
+    std::vector<uint32_t> to_visit_;    // the next one last
+    std::vector<uint8_t> chunk_;        // some pages that follow each other
+    uint64_t chunk_number_ = UINT64_MAX;
+    const uint8_t *page_ = nullptr, *cell_places_ = nullptr;
+    uint32_t cell_ = 0, cells_ = 0;
+};
+
+}  // namespace gpushim::analysis

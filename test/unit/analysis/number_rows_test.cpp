@@ -1,0 +1,161 @@
+// Rows from a file's pages are those that a statement gives; and no file, however damaged, does more than
+// fail.
+#include "analysis/trace/number_rows.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <random>
+
+#include <sqlite3.h>
+#include "analysis/failure.h"
+#include "analysis/process/temporary.h"
+
+using namespace gpushim::analysis;
+
+namespace {
+
+class File {
+  public:
+    explicit File(const std::string& sql) {
+        sqlite3* base = nullptr;
+        REQUIRE(sqlite3_open(path().c_str(), &base) == SQLITE_OK);
+        REQUIRE(sqlite3_exec(base, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(base);
+    }
+    std::string path() const { return (folder_.path() / "file.db").string(); }
+    std::string bytes() const {
+        std::ifstream file(path(), std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
+
+  private:
+    TemporaryFolder folder_;
+};
+
+using Rows = std::vector<std::string>;
+
+Rows all(NumberRows&& rows, size_t columns) {
+    Rows all;
+    NumberRow row;
+    while (rows.next(row)) {
+        std::string text = std::to_string(row.key);
+        for (size_t i = 0; i < columns; ++i)
+            text += row.is_null(i) ? "|" : "|" + std::to_string(row.number(i));
+        all.push_back(text + " " + std::string(row.text));
+    }
+    return all;
+}
+
+Rows by_sql(const Database& base, const std::string& sql) {
+    Rows all;
+    Query query = base.prepare(sql);
+    while (query.step()) {
+        std::string text = query.text(0);
+        for (int i = 1; i + 1 < query.columns(); ++i) text += query.is_null(i) ? "|" : "|" + query.text(i);
+        all.push_back(text + " " + query.text(query.columns() - 1));
+    }
+    return all;
+}
+
+// Numbers of every length that the format has, in more pages than one level of the tree can name.
+constexpr const char* kNumbers =
+    "PRAGMA page_size = 512; CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER, skipped TEXT, b INTEGER, w "
+    "TEXT);"
+    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+    " INSERT INTO t SELECT i * i - 5000000, CASE i % 9 WHEN 0 THEN NULL WHEN 1 THEN 0 WHEN 2 THEN 1 WHEN 3 "
+    "THEN"
+    " -i % 100 WHEN 4 THEN i * 7 WHEN 5 THEN -i * 1000 WHEN 6 THEN i * 1000000 WHEN 7 THEN i * 100000000000"
+    " ELSE -i * 100000000000000 END, 'text ' || i, CASE WHEN i % 5 = 0 THEN 9223372036854775807 - i END,"
+    " CASE WHEN i % 3 = 0 THEN 'word ' || i % 7 END FROM n";
+
+const std::vector<std::string> kColumns = {"b", "none", "a", "w"};
+
+}  // namespace
+
+TEST_CASE("rows of pages are those of a statement", "[number_rows]") {
+    const File file(kNumbers);
+    const Database base(file.path());
+    NumberRows rows(base, "t", "k", kColumns);
+    REQUIRE(rows.is_from_pages());
+    const Rows expected = by_sql(base, "SELECT k, b, NULL, a, coalesce(w, '') FROM t ORDER BY k");
+    REQUIRE(expected.size() == 20001);
+    CHECK(all(std::move(rows), 3) == expected);
+}
+
+TEST_CASE("where the file does not say all, a statement does", "[number_rows]") {
+    const std::string key =
+        GENERATE("k INTEGER PRIMARY KEY DESC", "k INT PRIMARY KEY", "k BIGINT", "x, k INTEGER");
+    const File file("CREATE TABLE t (" + key + ", a INTEGER); INSERT INTO t (k, a) VALUES (1, 2), (3, NULL)");
+    const Database base(file.path());
+    NumberRows rows(base, "t", "k", {"a"});
+    CHECK(!rows.is_from_pages());
+    CHECK(all(std::move(rows), 1) == Rows{"1|2 ", "3| "});
+}
+
+TEST_CASE("rows that are still beside the file are read by a statement", "[number_rows]") {
+    const File file("PRAGMA journal_mode = WAL; CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)");
+    {
+        const Database alone(file.path());
+        CHECK(NumberRows(alone, "t", "k", {"a"}).is_from_pages());
+    }
+    sqlite3* writer = nullptr;
+    REQUIRE(sqlite3_open(file.path().c_str(), &writer) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(writer, "INSERT INTO t VALUES (1, 2)", nullptr, nullptr, nullptr) == SQLITE_OK);
+    {
+        const Database beside(file.path());
+        NumberRows rows(beside, "t", "k", {"a"});
+        CHECK(!rows.is_from_pages());
+        CHECK(all(std::move(rows), 1) == Rows{"1|2 "});
+    }
+    sqlite3_close(writer);
+}
+
+TEST_CASE("nobody changes a file while its pages are read", "[number_rows]") {
+    const File file("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER); INSERT INTO t VALUES (1, 2)");
+    sqlite3* writer = nullptr;
+    REQUIRE(sqlite3_open(file.path().c_str(), &writer) == SQLITE_OK);
+    const char* const change = "INSERT INTO t VALUES (2, 2)";
+    {
+        const Database base(file.path());
+        NumberRows rows(base, "t", "k", {"a"});
+        REQUIRE(rows.is_from_pages());
+        CHECK(sqlite3_exec(writer, change, nullptr, nullptr, nullptr) == SQLITE_BUSY);
+    }
+    CHECK(sqlite3_exec(writer, change, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(writer);
+}
+
+TEST_CASE("a damaged page ends in a failure, and never elsewhere", "[number_rows][random]") {
+    const File file(kNumbers);
+    const std::string whole = file.bytes();
+    std::mt19937_64 random(4);
+    int failed = 0;
+    for (int round = 0; round < 150; ++round) {
+        std::string bytes = whole;
+        // Behind the first page, which SQLite itself reads.
+        for (int i = 0; i < 400; ++i)
+            bytes[512 + random() % (bytes.size() - 512)] = static_cast<char>(random());
+        if (round % 3 == 0) bytes.resize(512 * (1 + random() % (bytes.size() / 512)));
+        file.write(bytes);
+        try {
+            const Database base(file.path());
+            all(NumberRows(base, "t", "k", kColumns), 3);
+        } catch (const Failure&) {
+            ++failed;
+        }
+    }
+    CHECK(failed > 50);
+}
+
+TEST_CASE("a tree that leads back to itself ends", "[number_rows]") {
+    const File file(kNumbers);
+    std::string bytes = file.bytes();
+    constexpr size_t kRoot = 512;  // the second page
+    REQUIRE(bytes[kRoot] == 5);
+    for (int i = 0; i < 3; ++i) bytes[kRoot + 8 + static_cast<size_t>(i)] = 0;
+    bytes[kRoot + 11] = 2;  // the right-most child is the root
+    file.write(bytes);
+    const Database base(file.path());
+    CHECK_THROWS_AS(all(NumberRows(base, "t", "k", kColumns), 3), Failure);
+}
