@@ -50,7 +50,7 @@ def in_sql(path):
 
 
 def growth(seconds):
-    """The exponent of time by size, between all sizes at once: the slope of the line through their logarithms."""
+    """The exponent of time by size: the slope of the line through the logarithms of all sizes."""
     points = [(math.log(size), math.log(took)) for size, took in seconds.items()]
     middle_x, middle_y = (sum(axis) / len(points) for axis in zip(*points))
     return (sum((x - middle_x) * (y - middle_y) for x, y in points) /
@@ -89,7 +89,8 @@ def measure():
         large = SIZES[-1]
         slope = growth(seconds)
         yield Figure("time for ten times as much", 10 ** slope, "times", at_most=12,
-                     why=f"grows as size to the power of {slope:.3f}, from {SIZES[0]:,} to {large:,} launches")
+                     why=f"grows as size to the power of {slope:.3f}, from {SIZES[0]:,} to {large:,}"
+                         " launches")
         yield Figure("100 M operations by two cores", seconds[large] * 100e6 / large / 2, "s", at_most=60,
                      aim=15, why="from the largest; two traces of the same size beside each other")
         rows = min(SQL_ROWS, large)

@@ -83,6 +83,41 @@ TEST_CASE("rows of pages are those of a statement", "[number_rows]") {
     CHECK(all(std::move(rows), 3) == expected);
 }
 
+TEST_CASE("rows of pages are read from a key on", "[number_rows]") {
+    const File file(kNumbers);
+    const Database base(file.path());
+    // Before all, the first, between two, one that is there, the last, behind all.
+    const int64_t first = GENERATE(INT64_MIN, -5000000, -4999999, 59995000, 395000000, 395000001, INT64_MAX);
+    NumberRows rows(base, "t", "k", kColumns, first);
+    REQUIRE(rows.is_from_pages());
+    const Rows expected =
+        by_sql(base, "SELECT k, b, NULL, a, coalesce(w, '') FROM t WHERE k >= " + std::to_string(first) +
+                         " ORDER BY k");
+    CHECK(all(std::move(rows), 3) == expected);
+}
+
+TEST_CASE("a statement reads from a key on too", "[number_rows]") {
+    const File file("CREATE TABLE t (x, k INTEGER, a INTEGER); INSERT INTO t (k, a) VALUES (3, 4), (1, 2)");
+    const Database base(file.path());
+    NumberRows rows(base, "t", "k", {"a"}, 2);
+    REQUIRE(!rows.is_from_pages());
+    CHECK(all(std::move(rows), 1) == Rows{"3|4 "});
+}
+
+TEST_CASE("pages of earlier rows are not read", "[number_rows]") {
+    const File file(kNumbers);
+    std::string bytes = file.bytes();
+    constexpr size_t kPage = 512;
+    int leaves = 0;
+    for (size_t page = kPage; page < bytes.size() / 2; page += kPage)
+        if (bytes[page] == 13 && ++leaves) bytes[page] = 0;  // no kind of page
+    REQUIRE(leaves > 100);
+    file.write(bytes);
+    const Database base(file.path());
+    CHECK(all(NumberRows(base, "t", "k", kColumns, 394960001), 3).size() == 2);
+    CHECK_THROWS_AS(all(NumberRows(base, "t", "k", kColumns), 3), Failure);
+}
+
 TEST_CASE("where the file does not say all, a statement does", "[number_rows]") {
     const std::string key =
         GENERATE("k INTEGER PRIMARY KEY DESC", "k INT PRIMARY KEY", "k BIGINT", "x, k INTEGER");
@@ -140,7 +175,8 @@ TEST_CASE("a damaged page ends in a failure, and never elsewhere", "[number_rows
         file.write(bytes);
         try {
             const Database base(file.path());
-            all(NumberRows(base, "t", "k", kColumns), 3);
+            const auto first = static_cast<int64_t>(random() % 100'000'000);
+            all(NumberRows(base, "t", "k", kColumns, round % 2 == 0 ? INT64_MIN : first), 3);
         } catch (const Failure&) {
             ++failed;
         }
@@ -157,5 +193,6 @@ TEST_CASE("a tree that leads back to itself ends", "[number_rows]") {
     bytes[kRoot + 11] = 2;  // the right-most child is the root
     file.write(bytes);
     const Database base(file.path());
-    CHECK_THROWS_AS(all(NumberRows(base, "t", "k", kColumns), 3), Failure);
+    const int64_t first = GENERATE(INT64_MIN, INT64_MAX);
+    CHECK_THROWS_AS(all(NumberRows(base, "t", "k", kColumns, first), 3), Failure);
 }
