@@ -56,7 +56,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.thread = thread;
     op.type = call.type;
     op.waits = dependency.any();
-    if (op.waits) dependencies_[op.enter_ns] = dependency;
+    if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
 }
 
 void GpuSweep::settle(int64_t until_ns, std::span<const int64_t> threads) {

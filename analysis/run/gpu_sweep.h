@@ -70,8 +70,8 @@ class GpuSweep {
     ActivitySweep activity_;
     UnionBySegment certain_, possible_;
     std::optional<Gaps> gaps_;
-    std::optional<DeviceOperation> behind_;                 // the first that starts behind what is known
-    std::unordered_map<int64_t, Dependency> dependencies_;  // by enter
+    std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
+    std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several
     LaunchFigures launches_;
     IdleSums idle_;
     int64_t known_until_ns_ = 0, busy_until_ns_ = 0, settled_ns_ = 0;

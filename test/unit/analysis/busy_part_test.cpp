@@ -169,6 +169,17 @@ TEST_CASE("an operation that waited for another GPU", "[busy_part]") {
     CHECK(scene.ask(kGaps) == "-1|wait_other_gpu||22");
 }
 
+//  GPU 1   10███████████40|r
+//  GPU 0   10█20|                  |w, N from 42, w, N from 46     both submitted at 4: two threads may do so
+TEST_CASE("two operations that waited and were launched at the same time", "[busy_part]") {
+    Scene scene = {facts_of(2, 1), piece_of({{10, 50}, {10, 50}}), {}, {}};
+    scene.calls = {ran(launch(1, 0, 1), 10, 40), other(CallKind::record, 1, 77, 1, 2),
+                   ran(launch(0, 2, 3), 10, 20), other(CallKind::wait, 0, 77, 3, 4),
+                   ran(launch(0, 4, 5), 42, 46), other(CallKind::wait, 0, 77, 4, 4),
+                   ran(launch(0, 4, 5), 46, 50)};
+    CHECK(scene.ask(kGaps) == "-1|wait_other_gpu||22");
+}
+
 //  GPU 1   10█15|r
 //  GPU 0   10███20|                |w, N from 42     the event was there before GPU 0 ran empty
 TEST_CASE("an event that was there in time is not what was waited for", "[busy_part]") {
