@@ -96,6 +96,16 @@ TEST_CASE("rows of pages are read from a key on", "[number_rows]") {
     CHECK(all(std::move(rows), 3) == expected);
 }
 
+TEST_CASE("a row is found wherever it lies in its page", "[number_rows]") {
+    const File file(kNumbers);
+    const Database base(file.path());
+    for (int64_t i = 9000; i < 9200; ++i) {  // in some ten pages
+        NumberRow row;
+        REQUIRE(NumberRows(base, "t", "k", kColumns, i * i - 5000000).next(row));
+        REQUIRE(row.key == i * i - 5000000);
+    }
+}
+
 TEST_CASE("a statement reads from a key on too", "[number_rows]") {
     const File file("CREATE TABLE t (x, k INTEGER, a INTEGER); INSERT INTO t (k, a) VALUES (3, 4), (1, 2)");
     const Database base(file.path());
