@@ -42,12 +42,12 @@ std::optional<Finding> look(const Situation& run) {
     if (copies.count < kFew) return {};
     std::map<int64_t, Gain> less;
     double most_ns = 0;
+    const auto of = [](const Work& work, int64_t gpu) {
+        const auto found = work.ns_by_gpu.find(gpu);
+        return found == work.ns_by_gpu.end() ? 0 : found->second;
+    };
     for (const auto& [gpu, only_ns] : run.only_copies_ns()) {
-        const auto of = [&](const Work& work) {
-            const auto found = work.ns_by_gpu.find(gpu);
-            return found == work.ns_by_gpu.end() ? 0 : found->second;
-        };
-        const double its_ns = std::max(0.0, only_ns - (of(all) - of(copies)));
+        const double its_ns = std::max(0.0, only_ns - (of(all, gpu) - of(copies, gpu)));
         less[gpu] = {its_ns / 2, its_ns};
         most_ns = std::max(most_ns, its_ns);
     }

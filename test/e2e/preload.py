@@ -91,7 +91,7 @@ class PreloadCase(unittest.TestCase):
 
     def recover(self):
         """What was still in rings when processes ended without saying so goes into their traces."""
-        done = box.run([ANALYZER, "report", *self.traces()], sim=False)
+        done = box.run([ANALYZER, "report", "--all", *self.traces()], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def the_trace(self):

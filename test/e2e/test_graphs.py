@@ -106,7 +106,7 @@ class Graphs(preload.PreloadCase):
 
     @staticmethod
     def report(trace, *options):
-        return box.run([preload.ANALYZER, "report", trace, *options], sim=False).stdout
+        return box.run([preload.ANALYZER, "report", "--all", trace, *options], sim=False).stdout
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class NvmlTraced(preload.PreloadCase):
         return f"{folder}:{box.SIM}"
 
     def report(self):
-        done = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False)
+        done = box.run([preload.ANALYZER, "report", "--all", self.the_trace()], sim=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

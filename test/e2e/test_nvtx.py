@@ -125,7 +125,7 @@ class Steps(NvtxCase):
 class Reported(NvtxCase):
     def test_the_report_lists_them_by_time(self):
         self.ranges("all")
-        shown = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        shown = box.run([preload.ANALYZER, "report", "--all", self.the_trace()], sim=False).stdout
         listed = shown[shown.index("RANGES"):].splitlines()[:6]
         self.assertEqual([" ".join(line.split()) for line in listed], [
             "RANGES domain count threads total (host) mean longest",
@@ -141,7 +141,7 @@ class Reported(NvtxCase):
 
     def test_no_ranges_no_section(self):
         self.traced([box.BUILD / "examples" / "linked"], stderr=None)
-        shown = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        shown = box.run([preload.ANALYZER, "report", "--all", self.the_trace()], sim=False).stdout
         self.assertIn("WAITS", shown)
         self.assertNotIn("RANGES", shown)
 

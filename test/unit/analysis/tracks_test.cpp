@@ -72,8 +72,8 @@ TEST_CASE("whatever comes, nothing crosses on a row", "[tracks]") {
     for (int round = 0; round < 200; ++round) {
         std::vector<std::pair<int64_t, int64_t>> spans;
         for (int i = 0; i < 60; ++i) {
-            const int64_t start = dice() % 200;
-            spans.emplace_back(start, start + dice() % 60);
+            const auto start = static_cast<int64_t>(dice() % 200);
+            spans.emplace_back(start, start + static_cast<int64_t>(dice() % 60));
         }
         std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) {
             return std::pair(a.first, -a.second) < std::pair(b.first, -b.second);
