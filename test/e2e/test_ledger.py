@@ -1,5 +1,5 @@
-"""`gpushim ledger` tells the published series unaided: what each run reached, what had changed, what the run before
-predicted of it and what it gained. Runs are given in any order and under any name."""
+"""`gpushim ledger` tells the published series unaided: what each run reached, what had changed, what the run
+before predicted of it and what it gained. Runs are given in any order and under any name."""
 import json
 import pathlib
 import sys
@@ -23,7 +23,8 @@ class Ledger(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        cls.places = series.record_all(cls.folder.name, order=(5, 2, 7, 0, 3, 6, 1, 4), names=list("hqzxkbwa"))
+        cls.places = series.record_all(cls.folder.name, order=(5, 2, 7, 0, 3, 6, 1, 4),
+                                       names=list("hqzxkbwa"))
 
     def ledger(self, *words, runs=None):
         shuffled = runs or [self.places[number] for number in (3, 0, 7, 4, 1, 6, 2, 5)]
