@@ -24,9 +24,10 @@ ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
 
-OPT      ?= $(if $(SAN),-O1,-O2) -g
+# What sanitizers add takes the optimiser three times as long as the rest of a compilation.
+OPT      ?= $(if $(SAN),-O0,-O2) -g
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
-ifneq ($(SAN),)
+ifneq ($(and $(SAN),$(filter g++,$(notdir $(CXX)))),)
 WARNINGS += -Wno-maybe-uninitialized # g++ 12 sees some in the standard library once it is instrumented
 endif
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -57,7 +58,26 @@ $(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
 	@echo "  CXX    $<"
-	@$(COMPILE) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+
+# A build that nothing optimises spends its time on reading headers: there the most common ones are read once. It
+# does not show an include that is missing; the ordinary build does.
+COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map memory \
+                  optional set span string string_view thread unordered_map vector sqlite3.h
+ifneq ($(filter -O0,$(OPT)),)
+$(OBJ)/analysis/%.o $(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
+$(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
+PRECOMPILED_HEADERS := $(OBJ)/common-hidden.h.gch $(OBJ)/common-default.h.gch $(OBJ)/common-test.h.gch
+define precompiled
+$(OBJ)/common-$(1).h.gch: $(BUILD)/compile.flags
+	@mkdir -p $$(@D)
+	@printf '#include <%s>\n' $(COMMON_HEADERS) $(3) > $$(@:.gch=)
+	@$(COMPILE) -fvisibility=$(2) -x c++-header $$(@:.gch=) -o $$@
+endef
+$(eval $(call precompiled,hidden,hidden))
+$(eval $(call precompiled,default,default))
+$(eval $(call precompiled,test,hidden,catch2/catch.hpp))
+endif
 
 # The engine is what the box's other libraries stand on: its names are visible to them.
 $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
@@ -247,6 +267,7 @@ $(BUILD)/examples/$(1): $(call objects,$(call sources,examples/$(1))) $(SIM)/lib
 endef
 $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval $(call example,$(name)))))
 
+$(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
