@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := faults mutants fuzz wheel deb
+NOT_YET      := mutants fuzz wheel deb
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -247,6 +247,17 @@ $(ACCURACY): $(ACCURACY_OBJECTS) $(SIM)/libcuda.so.1 $(SIM)/libnccl.so.2 $(BUILD
 	@echo "  LINK   $@"
 	@$(LINK) -o $@ $(ACCURACY_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -l:libnccl.so.2 -ldl
 
+# --- faults: the C host, which goes the way it is told; test/faults/run runs the catalogue ------------------
+FAULTS_HOST    := $(BUILD)/faults/host
+FAULTS_OBJECTS := $(call objects,$(call sources,test/faults/hosts))
+OBJECTS        += $(FAULTS_OBJECTS)
+$(eval $(call stamp,$(OBJ)/test/faults.list,$(call sources,test/faults/hosts)))
+all: $(FAULTS_HOST)
+$(FAULTS_HOST): $(FAULTS_OBJECTS) $(SIM)/libcuda.so.1 $(OBJ)/test/faults.list $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(LINK) -o $@ $(FAULTS_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
+
 # --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
 GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,launch_cost pace)
 OBJECTS      += $(GPU_PROGRAMS:$(BUILD)/%=$(OBJ)/test/%.o)
@@ -271,7 +282,7 @@ $(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy soak gpu-check $(NOT_YET)
+.PHONY: help deps test check clean bench accuracy soak faults gpu-check $(NOT_YET)
 deps:
 	@scripts/deps
 
@@ -297,6 +308,11 @@ accuracy:
 	@scripts/deps
 	@$(MAKE) --no-print-directory product $(ACCURACY)
 	@GPUSHIM_BUILD=$(BUILD) test/accuracy/run "$(ONLY)"
+
+faults:
+	@scripts/deps
+	@$(MAKE) --no-print-directory all
+	@GPUSHIM_BUILD=$(BUILD) FULL=$(FULL) test/faults/run $(ONLY)
 
 soak:
 	@scripts/deps
@@ -341,5 +357,5 @@ $(NOT_YET):
 
 help:
 	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | gpu-check | deps | clean"
-	@echo "     | install PREFIX=… DESTDIR=… | uninstall"
+	@echo "     | faults [ONLY=row] [FULL=1] | install PREFIX=… DESTDIR=… | uninstall"
 	@echo "not yet: $(NOT_YET)"

@@ -1,0 +1,73 @@
+"""The catalogue of faults (test/faults): each function of it on each kind of host as a test of its own, in its
+quick form, and the catalogue as a whole."""
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import box
+
+FOLDER = box.ROOT / "test" / "faults"
+sys.path.insert(0, str(FOLDER))
+import catalogue  # noqa: E402
+from oracle import Scene  # noqa: E402
+from row import HOSTS, ROWS, NotTried  # noqa: E402
+
+
+class Faults(Scene):
+    pass
+
+
+def method_of(proof):
+    def method(scene):
+        scene.host = proof.host
+        try:
+            proof.function(scene)
+        except NotTried as reason:
+            scene.skipTest(f"not tried: {reason}")
+    method.__doc__ = f"{proof.key} on {proof.host}: {ROWS[proof.key].fault}"
+    return method
+
+
+for _row in ROWS.values():
+    for _proof in _row.functions:
+        setattr(Faults, _proof.method, method_of(_proof))
+
+
+class Catalogue(unittest.TestCase):
+    def test_every_row_is_there(self):
+        self.assertEqual(catalogue.missing(), ([], []))
+
+    def test_every_row_has_a_proof_or_a_reason(self):
+        self.assertEqual([key for key, row in ROWS.items() if not any(row.cells.values())], [])
+
+    def test_what_is_named_is_there(self):
+        """A test that is renamed would leave a row with nothing behind it."""
+        there = set(self.end_to_end()) | set(self.unit()) | set(self.checks())
+        named = {proof for row in ROWS.values() for host in HOSTS for proof in row.cells[host]
+                 if not isinstance(proof, NotTried)}
+        self.assertEqual(sorted(named - there), [])
+
+    @staticmethod
+    def end_to_end():
+        def flat(suite):
+            for entry in suite:
+                yield from flat(entry) if isinstance(entry, unittest.TestSuite) else [entry.id()]
+        folder = str(pathlib.Path(__file__).parent)
+        return flat(unittest.TestLoader().discover(folder, top_level_dir=folder))
+
+    @staticmethod
+    def unit():
+        listing = subprocess.run([box.BUILD / "test" / "unit", "--list-test-names-only"], text=True,
+                                 env=box.environment(), stdout=subprocess.PIPE, check=False).stdout
+        return [f"unit: {case}" for case in filter(None, listing.splitlines())]
+
+    @staticmethod
+    def checks():
+        return [f"check: {path.name}" for path in (box.ROOT / "test" / "check").iterdir()
+                if os.access(path, os.X_OK)]
+
+
+if __name__ == "__main__":
+    unittest.main()
