@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := mutants fuzz wheel deb
+NOT_YET      := fuzz wheel deb
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -135,12 +135,17 @@ HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics
 # Calls nothing: a sanitizer's start-up comes through here before its own hooks work.
 BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
                 $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
+# WITHOUT=name compiles a protection of shim/protections.def away; test/faults/mutants says which files.
+WITHOUT      ?=
+SHIM_FLAGS   += $(if $(WITHOUT),-DGPUSHIM_WITHOUT=$(WITHOUT))
 $(OBJ)/shim/%.o: FILE_FLAGS := $(SHIM_FLAGS)
 $(call objects,$(SHIM_HOT)): FILE_FLAGS := $(SHIM_FLAGS) $(HOT_FLAGS)
 $(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS := \
     $(SHIM_FLAGS) $(HOT_FLAGS) $(BARE_FLAGS)
 $(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
+
+SHIM_LINK    := -Wl,-z,now,-z,relro $(if $(filter nodelete,$(WITHOUT)),,-Wl$(comma)-z$(comma)nodelete)
 
 # The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
 HOOKED := $(OBJ)/shim/hooked.names
@@ -156,7 +161,7 @@ $(eval $(call stamp,$(OBJ)/shim.list,$(SHIM_SOURCES)))
 all: $(SHIM)
 $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
-	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so -Wl,-z,now,-z,relro,-z,nodelete \
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so $(SHIM_LINK) \
 	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc \
 	    -o $@.new $(SHIM_OBJECTS) -l:libsqlite3.a
 	@mv -f $@.new $@ # programs that run with the old one keep it
@@ -282,7 +287,7 @@ $(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy soak faults gpu-check $(NOT_YET)
+.PHONY: help deps test check clean bench accuracy soak faults mutants gpu-check $(NOT_YET)
 deps:
 	@scripts/deps
 
@@ -313,6 +318,11 @@ faults:
 	@scripts/deps
 	@$(MAKE) --no-print-directory all
 	@GPUSHIM_BUILD=$(BUILD) FULL=$(FULL) test/faults/run $(ONLY)
+
+mutants:
+	@scripts/deps
+	@$(MAKE) --no-print-directory all
+	@GPUSHIM_BUILD=$(BUILD) test/faults/mutants $(ONLY)
 
 soak:
 	@scripts/deps
@@ -357,5 +367,5 @@ $(NOT_YET):
 
 help:
 	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | gpu-check | deps | clean"
-	@echo "     | faults [ONLY=row] [FULL=1] | install PREFIX=… DESTDIR=… | uninstall"
+	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | install PREFIX=… DESTDIR=… | uninstall"
 	@echo "not yet: $(NOT_YET)"

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "histogram.h"
+#include "protection.h"
 
 namespace gpushim::shim {
 namespace {
@@ -282,6 +283,7 @@ std::vector<uint64_t> Statement::blob(int column) const {
 }
 
 bool is_network_file_system(const char* path) {
+    if (!kept(Protection::no_log_on_network)) return false;
     std::string folder(path);
     const size_t slash = folder.rfind('/');
     folder = slash == std::string::npos ? "." : folder.substr(0, slash + 1);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "protection.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -43,6 +44,7 @@ bool has_own_descriptors() { return own_descriptors; }
 
 // Containers often forbid unshare, but not the same done by close_range.
 bool leave_descriptors() {
+    if (!kept(Protection::own_descriptors)) return false;
     own_descriptors = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
     if (own_descriptors) return true;
     own_descriptors = unshare(CLONE_FILES) == 0;
@@ -61,6 +63,7 @@ void WatchedFiles::watch(const char* path) {
 }
 
 bool WatchedFiles::are_intact() const {
+    if (!kept(Protection::identity_of_files)) return true;
     for (const File& file : files_) {
         struct stat facts;
         if (fstat(file.descriptor, &facts) != 0) return false;

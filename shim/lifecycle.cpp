@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,6 +17,7 @@
 #include "nvml_sampler.h"
 #include "nvtx.h"
 #include "output.h"
+#include "protection.h"
 #include "system.h"
 #include "writer.h"
 
@@ -38,7 +40,8 @@ constinit Device devices[kMostDevices] = {};
 
 bool is_switched_off() {
     const char* text = getenv("GPUSHIM_DISABLE");
-    return (text != nullptr && *text != '\0' && strcmp(text, "0") != 0) || getauxval(AT_SECURE) != 0;
+    return (text != nullptr && *text != '\0' && strcmp(text, "0") != 0) ||
+           (kept(Protection::at_secure) && getauxval(AT_SECURE) != 0);
 }
 
 // --- fork -----------------------------------------------------------------------------------------------
@@ -76,7 +79,9 @@ void after_fork_in_child() {
 [[gnu::constructor(101)]] void begin() {
     power.store(is_switched_off() ? Switch::off : Switch::on, std::memory_order_relaxed);
     if (disabled()) return;
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (kept(Protection::fork_handling))
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    if (!kept(Protection::silence)) puts("gpushim");
     offer_to_nvtx();
 }
 
@@ -89,7 +94,8 @@ bool have_page() {
     void* memory = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return false;
     // Where the kernel does not know it (before 4.14) the handler above does what it can.
-    madvise(memory, kPageBytes, MADV_WIPEONFORK);
+    if (kept(Protection::wipe_on_fork) && kept(Protection::fork_handling))
+        madvise(memory, kPageBytes, MADV_WIPEONFORK);
     Live* none = nullptr;
     if (page.compare_exchange_strong(none, static_cast<Live*>(memory), std::memory_order_acq_rel))
         live = static_cast<Live*>(memory);

@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "descriptors.h"
+#include "protection.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -49,6 +50,7 @@ class HoldBackPipeSignal {
         sigset_t pending;
         sigpending(&pending);
         was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+        if (!kept(Protection::held_back_sigpipe)) sigemptyset(&pipe_);
         pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
     }
     ~HoldBackPipeSignal() {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <set>
 
+#include "protection.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -161,6 +162,7 @@ void OpenTrace::write_drop(int64_t ring, Drop why, int64_t seen_ns, uint64_t eve
 
 void OpenTrace::write_rings(const Batch& batch) {
     for (const RingProgress& ring : batch.rings) {
+        if (!kept(Protection::committed_positions)) break;
         const Counts& count = counts_[ring.ring_id];
         ring_row_.bind(1, static_cast<int64_t>(ring.ring_id)).bind(2, static_cast<int64_t>(ring.next));
         ring.open.empty() ? ring_row_.bind(3, kNull) : ring_row_.bind(3, ring.open);

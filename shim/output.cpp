@@ -1,4 +1,5 @@
 #include "output.h"
+#include "protection.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -89,10 +90,12 @@ bool add_field(char field, const TraceIdentity& identity, Text& to) {
 }
 
 int create(const char* path) {
-    const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    constexpr int kAlone = kept(Protection::exclusive_creation) ? O_EXCL | O_NOFOLLOW : 0;
+    constexpr mode_t kMode = kept(Protection::private_files) ? 0600 : 0666;
+    const int file = open(path, O_RDWR | O_CREAT | kAlone | O_CLOEXEC, kMode);
     if (file < 0) return errno;
     // The umask may have taken away more than was wanted.
-    fchmod(file, 0600);
+    fchmod(file, kMode);
     close(file);
     return 0;
 }

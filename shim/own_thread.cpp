@@ -1,4 +1,5 @@
 #include "own_thread.h"
+#include "protection.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ int create(void* (*main)(void*), void* argument, size_t stack_bytes) {
 int start_own_thread(void* (*main)(void*), void* argument) {
     sigset_t all;
     sigset_t before;
-    sigfillset(&all);
+    kept(Protection::blocked_signals) ? sigfillset(&all) : sigemptyset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = create(main, argument, kStackBytes);
     // Thread-local storage counts as stack, and some hosts have a lot of it.

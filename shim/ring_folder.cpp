@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "protection.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -18,6 +19,7 @@ constexpr time_t kOldSeconds = 24 * 60 * 60;
 constexpr char kLockName[] = "lock";
 
 bool is_ours_alone(int folder) {
+    if (!kept(Protection::own_folder)) return true;
     struct stat facts;
     return fstat(folder, &facts) == 0 && facts.st_uid == geteuid() && (facts.st_mode & 077) == 0;
 }

@@ -8,6 +8,7 @@
 
 #include "host_gap.h"
 #include "pacing.h"
+#include "protection.h"
 #include "recorder.h"
 #include "ring_folder.h"
 #include "system.h"
@@ -75,7 +76,7 @@ bool file_may_have(size_t bytes) {
 
 // Raw system calls: the C library's are cancellation points, and a launch is none.
 void* file_memory(uint64_t id, size_t bytes) {
-    if (!file_may_have(bytes)) return nullptr;
+    if (kept(Protection::file_size_limit) && !file_may_have(bytes)) return nullptr;
     char path[kPathBytes + kRingNameBytes];
     ring_path(path, id);
     const long file =
@@ -84,8 +85,10 @@ void* file_memory(uint64_t id, size_t bytes) {
     const int descriptor = static_cast<int>(file);
     // Allocated, not sparse: a full tmpfs is an error here instead of a SIGBUS in the program's thread.
     void* memory = MAP_FAILED;
-    if (syscall(SYS_fallocate, descriptor, 0, 0L, static_cast<long>(bytes)) == 0)
-        memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    const long made_large = kept(Protection::allocated_rings)
+                                ? syscall(SYS_fallocate, descriptor, 0, 0L, static_cast<long>(bytes))
+                                : syscall(SYS_ftruncate, descriptor, static_cast<long>(bytes));
+    if (made_large == 0) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     syscall(SYS_close, descriptor);
     if (memory == MAP_FAILED) syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     return prefaulted(memory, bytes);
@@ -315,6 +318,8 @@ bool take_ring(ThreadState& thread) {
 bool chain_ring(ThreadState& thread) {
     const KeepErrno keep;
     call_writer();
+    while (!kept(Protection::drop_when_full) && is_full(thread, 1)) {
+    }
     if (registry.starved.load(std::memory_order_relaxed)) return false;
     close_poll(thread);
     Ring* old = ring_of(thread.ring);

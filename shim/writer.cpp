@@ -14,6 +14,7 @@
 #include "nvml_sampler.h"
 #include "own_thread.h"
 #include "pacing.h"
+#include "protection.h"
 #include "system.h"
 #include "writer_folder.h"
 #include "writer_loop.h"
@@ -119,7 +120,8 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
         const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
         if (live->progress.load() != progress) moved_ns = now_ns;
         progress = live->progress.load();
-        if (now_ns >= until_ns || now_ns - moved_ns >= standstill_ns) return false;
+        const bool too_long = now_ns >= until_ns || now_ns - moved_ns >= standstill_ns;
+        if (kept(Protection::bounded_exit) && too_long) return false;
         wait_while(live->progress, progress, std::min(until_ns, moved_ns + standstill_ns) - now_ns);
     }
     return true;

@@ -9,6 +9,7 @@
 
 #include "device_time.h"
 #include "names.h"
+#include "protection.h"
 #include "ring_folder.h"
 #include "rings.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 size_t tmpfs_budget() {
     struct statfs facts;
+    if (!kept(Protection::rings_in_tmpfs)) return 0;
     if (statfs(kRingRoot, &facts) != 0 || facts.f_type != 0x01021994) return 0;
     return ring_budget(static_cast<uint64_t>(facts.f_blocks) * static_cast<uint64_t>(facts.f_bsize));
 }

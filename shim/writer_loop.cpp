@@ -10,6 +10,7 @@
 #include "log.h"
 #include "names.h"
 #include "pacing.h"
+#include "protection.h"
 #include "rings.h"
 #include "system.h"
 
@@ -141,6 +142,7 @@ bool WriterLoop::commit() {
     batch.observed = observers_.rows();
     batch.samples_left_out = observers_.left_out();
     begin_transaction();
+    if (!kept(Protection::slots_until_commit)) drain_.committed();
     const bool written = store_->write(batch);
     const Drop why_not = written ? Drop::full : store_->why_not();
     live->not_emptied.store(static_cast<uint32_t>(why_not));

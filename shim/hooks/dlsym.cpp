@@ -5,6 +5,7 @@
 // with.
 #include <dlfcn.h>
 
+#include "../protection.h"
 #include "doors.h"
 #include "elf.h"
 
@@ -31,6 +32,8 @@ void* door_itself(const char* name, const void* caller) {
 
 Way way(void* next, void* handle, const char* name, const char* version, const void* caller) {
     if (name == nullptr) return {nullptr, next};
+    if (!kept(Protection::tail_jump) && version == nullptr && is_pseudo(handle))
+        return {reinterpret_cast<void* (*)(void*, const char*)>(next)(handle, name), nullptr};
     if (handle != RTLD_DEFAULT)
         if (void* ours = door_itself(name, caller)) return {ours, nullptr};
     if (is_pseudo(handle)) return {nullptr, next};

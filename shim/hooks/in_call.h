@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../guard.h"
+#include "../protection.h"
 
 namespace gpushim::shim {
 
@@ -16,6 +17,7 @@ constexpr uintptr_t kAlive = 0x67707573;
 constexpr intptr_t kNearBytes = 1 << 20;
 
 inline bool inside_live(const void* outer, const void* frame) {
+    if (!kept(Protection::frame_guard)) return outer != nullptr;
     return inside(outer, frame) &&
            static_cast<const char*>(outer) - static_cast<const char*>(frame) < kNearBytes &&
            static_cast<const InCall*>(outer)->alive == (reinterpret_cast<uintptr_t>(outer) ^ kAlive);

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "../protection.h"
 #include "doors.h"
 #include "elf.h"
 
@@ -239,7 +240,7 @@ bool second_copy() {
         known = second ? kSecond : kFirst;
         answer.store(known, std::memory_order_relaxed);
     }
-    return known == kSecond;
+    return kept(Protection::one_copy) && known == kSecond;
 }
 
 }  // namespace gpushim::shim

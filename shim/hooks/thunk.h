@@ -13,6 +13,7 @@
 #include "../lifecycle.h"
 #include "../names.h"
 #include "../pacing.h"
+#include "../protection.h"
 #include "../recorder.h"
 #include "../writer.h"
 #include "api.h"
@@ -55,7 +56,7 @@ struct Thunk<Row, R(A...)> {
 
   private:
     static const void*& outer(ThreadState& thread) {
-        return is_nccl<Row> ? thread.nccl_frame : thread.cuda_frame;
+        return is_nccl<Row> && kept(Protection::two_guards) ? thread.nccl_frame : thread.cuda_frame;
     }
 
     [[gnu::always_inline]] static inline R recorded(Real real, InCall& here, const A&... a) {

@@ -1,0 +1,102 @@
+// Ways of ending, and what runs late.
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "way.h"
+
+struct Late {
+    ~Late() {
+        if (host_context == nullptr) return;
+        CUcontext current;
+        printf("late %d\n", static_cast<int>(cuCtxGetCurrent(&current)));
+        printf("late %d\n", static_cast<int>(cuMemFree_v2(0)));
+    }
+};
+static Late late;  // made before main, so destroyed after what main registers
+
+WAY(destructors) {
+    open_gpu();
+    copy(100);
+}
+
+// --- threads that end -------------------------------------------------------------------------------------
+
+struct CopiesAtTheEnd {
+    int times = 0;
+    ~CopiesAtTheEnd() { copy(times); }
+};
+static thread_local CopiesAtTheEnd at_the_end;
+static pthread_key_t key;
+
+static void copy_by_key(void* rounds) {
+    copy(3);
+    const long left = reinterpret_cast<long>(rounds) - 1;
+    if (left > 0) pthread_setspecific(key, reinterpret_cast<void*>(left));
+}
+
+static void* leaves_work_behind(void*) {
+    copy_seven(nullptr);
+    at_the_end.times = 2;
+    pthread_setspecific(key, reinterpret_cast<void*>(2L));
+    return nullptr;
+}
+
+// Of each thread: 7 copies, 2 in a C++ destructor, 3 in each of two rounds of key destructors.
+WAY(thread_destructors) {
+    open_gpu();
+    pthread_key_create(&key, copy_by_key);
+    for (int i = 0; i < host_number; ++i) {
+        pthread_t thread;
+        must(pthread_create(&thread, nullptr, leaves_work_behind, nullptr) == 0, "thread");
+        pthread_join(thread, nullptr);
+    }
+    printf("%d threads\n", host_number);
+}
+
+// --- signals ----------------------------------------------------------------------------------------------
+
+// A program that takes its signals by sigwait: no other thread may.
+WAY(sigwait) {
+    sigset_t mine;
+    sigemptyset(&mine);
+    sigaddset(&mine, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &mine, nullptr);
+    open_gpu();
+    pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
+    usleep(1000 * host_number);  // threads that come later are there
+    pthread_sigmask(SIG_BLOCK, &mine, nullptr);
+    for (int i = 0; i < 100; ++i) {
+        int number = 0;
+        copy(10);
+        must(kill(getpid(), SIGUSR1) == 0 && sigwait(&mine, &number) == 0 && number == SIGUSR1, "sigwait");
+    }
+    printf("100 signals\n");
+}
+
+// All that there is, until the kernel ends it.
+WAY(eats_memory) {
+    open_gpu();
+    copy(100);
+    printf("copied\n");
+    fflush(stdout);
+    for (;;) {
+        constexpr size_t kSome = 1 << 20;
+        memset(malloc(kSome), 1, kSome);
+    }
+}
+
+// Waits for a line on its input between two pieces of work.
+WAY(pauses) {
+    open_gpu();
+    copy(100);
+    printf("copied\n");
+    fflush(stdout);
+    getchar();
+    copy(100);
+    printf("copied again\n");
+}
