@@ -158,8 +158,26 @@ class Uncancelled {
     int before_;
 };
 
+// Starting calculates; whether the program's own arithmetic was exact is not ours to say.
+class KeepFloatingPoint {
+  public:
+#if defined(__x86_64__)
+    KeepFloatingPoint() : status_(__builtin_ia32_stmxcsr()) {}
+    ~KeepFloatingPoint() { __builtin_ia32_ldmxcsr(status_); }
+#elif defined(__aarch64__)
+    KeepFloatingPoint() : status_(__builtin_aarch64_get_fpsr()) {}
+    ~KeepFloatingPoint() { __builtin_aarch64_set_fpsr(status_); }
+#endif
+    KeepFloatingPoint(const KeepFloatingPoint&) = delete;
+    KeepFloatingPoint& operator=(const KeepFloatingPoint&) = delete;
+
+  private:
+    unsigned status_;
+};
+
 void start_once() {
     const KeepErrno keep;
+    const KeepFloatingPoint exact;
     const Uncancelled uncancelled;
     live->doing.store(start() ? open_range(identity.started_mono_ns) : kOff);
     wake_all(live->doing);

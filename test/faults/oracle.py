@@ -5,16 +5,19 @@ import os
 import re
 import shutil
 import sqlite3
+import subprocess
 import sys
 from typing import NamedTuple
 
 import box
 import preload
 from row import C, FORK, SPAWN
+from shim_host import include_flags
 from test_unrelated import tree
 
 C_HOST = box.BUILD / "faults" / "host"
-PYTHON_HOST = box.ROOT / "test" / "faults" / "hosts" / "host.py"
+HOSTS = box.ROOT / "test" / "faults" / "hosts"
+PYTHON_HOST = HOSTS / "host.py"
 START_METHOD = {FORK: "fork", SPAWN: "spawn"}
 FULL = bool(os.environ.get("FAULTS_FULL"))
 
@@ -59,6 +62,13 @@ class Scene(preload.PreloadCase):
         if self.host == C:
             return [C_HOST, *words]
         return [sys.executable, "-B", PYTHON_HOST, START_METHOD[self.host], *words]
+
+    def small(self, source, *flags):
+        """A program of hosts/ in C that is not linked to the driver; it is compiled for this scene."""
+        program = self.folder / source.partition(".")[0]
+        subprocess.run(["gcc", "-Wall", "-Werror", *include_flags(), HOSTS / source, "-o", program, *flags,
+                        "-ldl", "-pthread"], check=True)
+        return program
 
     def seen(self, command, knobs, timeout=120, **options):
         shutil.rmtree(self.here, ignore_errors=True)

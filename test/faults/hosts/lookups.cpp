@@ -36,19 +36,6 @@ static std::string changed(std::string name) {
 static uint64_t digest = 1469598103934665603u;
 static void add(uint64_t number) { digest = (digest ^ number) * 1099511628211u; }
 
-// What nobody hooks is the driver's own, whoever answers.
-static void add_address(const char* name, void* address) {
-    add(address != nullptr);
-    Dl_info where = {};
-    if (address == nullptr || dladdr(address, &where) == 0) return;
-    bool is_real = false;
-    for (const char* real : kReal) is_real = is_real || strstr(name, real) != nullptr;
-    if (is_real) return;
-    const char* slash = strrchr(where.dli_fname, '/');
-    for (const char* c = slash != nullptr ? slash : where.dli_fname; *c != '\0'; ++c)
-        add(static_cast<uint64_t>(*c));
-}
-
 WAY(names) {
     constexpr int kVersions[] = {0, 1, 2000, 6050, 11040, 12000, 13000, 14000, -1, 2147483647};
     constexpr cuuint64_t kFlags[] = {0, 1, 2, 4, 1ull << 63};
@@ -56,15 +43,18 @@ WAY(names) {
     must(driver != nullptr && cuInit(0) == CUDA_SUCCESS, "driver");
     for (int i = 0; i < host_number; ++i) {
         const std::string name = changed(kReal[below(std::size(kReal))]);
+        // By RTLD_DEFAULT a name of NCCL is found wherever the shim is: that handle is left alone.
+        const bool is_nccl = name.compare(0, 4, "nccl") == 0;
+        void* handle = is_nccl || below(2) == 0 ? driver : RTLD_DEFAULT;
         dlerror();
-        add_address(name.c_str(), dlsym(below(2) == 0 ? driver : RTLD_DEFAULT, name.c_str()));
+        add(dlsym(handle, name.c_str()) != nullptr);
         add(dlerror() != nullptr);
         void* found = nullptr;
         CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-        add(static_cast<uint64_t>(cuGetProcAddress_v2(name.c_str(), &found, kVersions[below(10)],
-                                                      kFlags[below(5)], &status)));
+        add(static_cast<uint64_t>(
+            cuGetProcAddress_v2(name.c_str(), &found, kVersions[below(10)], kFlags[below(5)], &status)));
         add(static_cast<uint64_t>(status));
-        add_address(name.c_str(), found);
+        add(found != nullptr);
     }
     printf("%d names: %016llx\n", host_number, static_cast<unsigned long long>(digest));
 }

@@ -1,5 +1,5 @@
-// What a thread has beside its memory, before and after hooked calls: errno, the floating point unit, the signal
-// mask, cancellation.
+// What a thread has beside its memory, before and after hooked calls: errno, the floating point unit, the
+// signal mask, cancellation.
 #include <pthread.h>
 #include <signal.h>
 
@@ -11,12 +11,12 @@
 #include "way.h"
 
 struct State {
-    int error = 0;
+    int error;
     fenv_t floating;
-    unsigned control = 0;
+    unsigned control;
     sigset_t mask;
-    int cancel_state = 0;
-    int cancel_type = 0;
+    int cancel_state;
+    int cancel_type;
 };
 
 static void read_state(State& state) {
@@ -46,7 +46,7 @@ static void set_state(int n) {
 }
 
 static void compare(const char* what, int n, const State& before) {
-    State after;
+    State after = {};
     read_state(after);
     printf("%s %d:%s%s%s%s%s%s\n", what, n, after.error != before.error ? " errno" : "",
            memcmp(&after.floating, &before.floating, sizeof after.floating) != 0 ? " floating" : "",
@@ -58,7 +58,7 @@ static void compare(const char* what, int n, const State& before) {
 
 template <class Call>
 static void kept_by(const char* what, int n, Call call) {
-    State before;
+    State before = {};
     set_state(n);
     read_state(before);
     errno = 1000 + n;
@@ -73,6 +73,11 @@ WAY(state) {
     for (int n = 0; n < 4; ++n) kept_by("a look", n, [&] { cuDeviceGet(&device, 0); });
     kept_by("the first context", 1, [] { cuCtxCreate_v4(&host_context, nullptr, 0, 0); });
     kept_by("memory", 2, [] { open_gpu(); });
-    for (int n = 0; n < 4; ++n) kept_by("copies", n, [] { copy(20000); });  // more than a ring holds
-    for (int n = 0; n < 4; ++n) kept_by("an error", n, [] { cuMemFree_v2(1); });
+    for (int n = 0; n < 4; ++n) kept_by("copies", n, [] { copy(100); });
+    // More than a ring holds, of a call in which the driver itself does not calculate.
+    constexpr int kMany = 20000;
+    for (int n = 0; n < 4; ++n)
+        kept_by("errors", n, [] {
+            for (int i = 0; i < kMany; ++i) cuMemFree_v2(1);
+        });
 }

@@ -1,6 +1,6 @@
-// A way in which the C host goes: host WAY [NUMBER [TEXT]]. A file declares its own with WAY(name) { … }; each
-// prints what it has done, so that runs with and without the shim can be compared. Plain C style: the fault is
-// in the program, and what it does is to be seen.
+// A way in which the C host goes: host WAY [NUMBER [TEXT]]. A file declares its own with WAY(name) { … };
+// each prints what it has done, so that runs with and without the shim can be compared. Plain C style: the
+// fault is in the program, and what it does is to be seen.
 #pragma once
 
 #include <cuda.h>
@@ -12,8 +12,8 @@ struct Way {
     Way(const char* called, void (*does)());
 };
 
-#define WAY(name)                                   \
-    static void way_##name();                       \
+#define WAY(name)                                    \
+    static void way_##name();                        \
     static Way registered_##name(#name, way_##name); \
     static void way_##name()
 
