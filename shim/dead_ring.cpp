@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <system_error>
 
 #include "rings.h"
 
@@ -28,14 +30,16 @@ bool is(const Slot& slot, EventKind kind) { return slot.kind == static_cast<uint
 
 std::unique_ptr<DeadRing> DeadRing::open(int folder, const char* name, const uint8_t (&trace_uuid)[16]) {
     const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (file < 0) return nullptr;
+    if (file < 0) throw std::system_error(errno, std::generic_category(), name);
     struct stat facts;
     const bool fits = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
                       facts.st_size >= static_cast<off_t>(kSlotsOffset);
     const auto size_bytes = static_cast<size_t>(fits ? facts.st_size : 0);
     void* memory = fits ? mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, file, 0) : MAP_FAILED;
+    const int error = errno;
     close(file);
-    if (memory == MAP_FAILED) return nullptr;
+    if (!fits) return nullptr;
+    if (memory == MAP_FAILED) throw std::system_error(error, std::generic_category(), name);
     const auto* header = static_cast<const RingHeader*>(memory);
     if (is_ring(*header, size_bytes, trace_uuid))
         return std::unique_ptr<DeadRing>(new DeadRing(header, size_bytes));

@@ -35,7 +35,7 @@ class EventList {
 
 class DeadRing {
   public:
-    // Null: no ring, or not of that trace, or not whole.
+    // Null: no ring, or not of that trace, or not whole. Throws where it cannot be read.
     static std::unique_ptr<DeadRing> open(int folder, const char* name, const uint8_t (&trace_uuid)[16]);
     ~DeadRing();
     DeadRing(const DeadRing&) = delete;

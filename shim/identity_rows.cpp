@@ -36,6 +36,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     number("rings_survive", who.rings_survive ? 1 : 0);
     number("budget_ppm", who.budget_ppm);
     number("unknown_abi", 0);  // till it is known better
+    text("ended", "no");
     if (who.max_bytes != 0) number("max_bytes", who.max_bytes);
     if (who.min_free_bytes != 0) number("min_free_bytes", who.min_free_bytes);
     if (who.samples_per_step != 0) number("samples_per_step", who.samples_per_step);

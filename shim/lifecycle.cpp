@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -87,12 +88,22 @@ void after_fork_in_child() {
 
 // --- start ----------------------------------------------------------------------------------------------
 
+// The next context may find one.
+bool have_no_page(int error) {
+    static constinit std::atomic<bool> said = false;
+    if (said.exchange(true)) return false;
+    read_config();
+    log_line(LogLevel::warn, "cannot have a page of memory (%s); not tracing", strerror(error));
+    return false;
+}
+
 // The page that forks wipe; made once, then every process that is forked has its own, of zeros.
 bool have_page() {
     static constinit std::atomic<Live*> page = nullptr;
     if (page.load(std::memory_order_acquire) != nullptr) return true;
+    const KeepErrno keep;
     void* memory = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return false;
+    if (memory == MAP_FAILED) return have_no_page(errno);
     // Where the kernel does not know it (before 4.14) the handler above does what it can.
     if (kept(Protection::wipe_on_fork) && kept(Protection::fork_handling))
         madvise(memory, kPageBytes, MADV_WIPEONFORK);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kStderr = 2;
 constexpr size_t kLongestLine = 1024;
+constexpr int kLongestPlain = 1000;
 
 // The writer closed the program's stderr for itself, so that whoever waits for its end does not wait for us;
 // it borrows it for one line. From the main thread's table: shared with it (the same file position), else
@@ -123,7 +124,10 @@ void log_line(LogLevel level, const char* format, ...) {
     try {
         log_text(level, line);
     } catch (...) {
-        // Out of memory, most likely: a line less.
+        // Out of memory, most likely: the same without it.
+        char plain[kLongestLine];
+        const int length = snprintf(plain, sizeof plain, "gpushim: %.*s\n", kLongestPlain, line);
+        write_line(plain, static_cast<size_t>(length));
     }
 }
 

@@ -181,6 +181,10 @@ void OpenTrace::write_counts(const Batch& batch) {
     write_count("unknown_abi", batch.unknown_abi);
 }
 
+void OpenTrace::note_end(const char* how) {
+    fact_row_.bind(1, std::string_view("ended")).bind(2, std::string_view(how)).step();
+}
+
 void OpenTrace::write_count(const char* key, uint64_t since_opened) {
     if (since_opened == 0) return;
     const uint64_t all = facts_before_[key] + since_opened;

@@ -34,6 +34,8 @@ class OpenTrace {
     // `keep`: its rows are worth more than others. Throws NoRoom for `size` where less would fit.
     void write(const Batch& batch, bool keep, Share share);
 
+    void note_end(const char* how);  // apart, after the last batch
+
     const FileSize& size() { return room_.size(); }
     std::vector<uint64_t>& unnamed() { return translator_.unnamed(); }
 

@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "clock.h"
@@ -29,11 +32,8 @@ namespace {
 
 constexpr char kSqliteMagic[] = "SQLite format 3";
 
-// Not destroyed when the process ends.
-std::string& failure() {
-    static auto* const text = new std::string;
-    return *text;
-}
+// No string: what has failed may be an allocation.
+constinit char failure_text[512] = {};
 
 class File {
   public:
@@ -45,19 +45,21 @@ class File {
     File& operator=(const File&) = delete;
     explicit operator bool() const { return descriptor_ >= 0; }
     operator int() const { return descriptor_; }
+    void give_away() { descriptor_ = -1; }
 
   private:
     int descriptor_;
 };
 
+// Throws where it cannot be read: an empty folder of rings would be removed.
 std::vector<std::string> names_in(int folder) {
+    File copy(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy ? fdopendir(copy) : nullptr, closedir);
+    if (entries == nullptr) throw std::system_error(errno, std::generic_category(), "a folder");
+    copy.give_away();
     std::vector<std::string> names;
-    const int copy = folder < 0 ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* entries = copy < 0 ? nullptr : fdopendir(copy);
-    if (entries == nullptr) return names;
-    while (const dirent* entry = readdir(entries))
+    while (const dirent* entry = readdir(entries.get()))
         if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-    closedir(entries);
     std::sort(names.begin(), names.end());
     return names;
 }
@@ -150,6 +152,7 @@ void recover_rings(const std::string& path, const Rings& rings) {
         // What does not fit as rows is tried as totals, then counted.
         if (!store->write(batch) && !store->write(batch) && !store->write(batch))
             throw std::runtime_error(path + ": " + Store::failure());
+    store->note_end("recovered");
 }
 
 // The folder of the trace's rings, locked: its process is dead, and nobody else recovers it.
@@ -244,7 +247,7 @@ bool attempt(F&& work) noexcept {
         work();
         return true;
     } catch (const std::exception& e) {
-        failure() = e.what();
+        std::snprintf(failure_text, sizeof failure_text, "%s", e.what());
     }
     return false;
 }
@@ -255,17 +258,19 @@ bool attempt(F&& work) noexcept {
 using namespace gpushim::shim;
 
 EXPORTED int gpushim_recover(const char* trace_or_folder) {
-    failure().clear();
-    if (!anything_is_left()) return 0;
+    failure_text[0] = '\0';
     bool all = true;
-    for (const std::string& trace : traces_in(trace_or_folder))
-        if (is_database(trace)) all = attempt([&] { recover_trace(trace); }) && all;
-    return all ? 0 : 1;
+    const bool looked = attempt([&] {
+        if (!anything_is_left()) return;
+        for (const std::string& trace : traces_in(trace_or_folder))
+            if (is_database(trace)) all = attempt([&] { recover_trace(trace); }) && all;
+    });
+    return looked && all ? 0 : 1;
 }
 
 EXPORTED int gpushim_recover_copy(const char* trace, const char* copy) {
-    failure().clear();
+    failure_text[0] = '\0';
     return attempt([&] { recover_into_copy(trace, copy); }) ? 0 : 1;
 }
 
-EXPORTED const char* gpushim_recovery_failure() { return failure().c_str(); }
+EXPORTED const char* gpushim_recovery_failure() { return failure_text; }

@@ -132,6 +132,10 @@ Drop Store::why_not() const noexcept { return why_not_; }
 
 size_t Store::most_slots() const noexcept { return trace_ == nullptr ? 1024 : trace_->size().most_slots(); }
 
+void Store::note_end(const char* how) noexcept {
+    if (trace_ != nullptr) without_throwing([&] { trace_->note_end(how); });
+}
+
 void Store::keep_rows(bool keep) noexcept { keeps_rows_ = keep; }
 
 size_t Store::take_unnamed(std::span<uint64_t> functions) noexcept {

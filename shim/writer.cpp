@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "descriptors.h"
@@ -58,18 +59,32 @@ void give_up() {
     reach(Stage::failed);
 }
 
+void complain_of_memory() {
+    log_line(LogLevel::warn, "out of memory for %s; not tracing", start.trace_path);
+}
+
+// Null: there is none, which has been said.
+WriterLoop* make_loop(WriterFolder& folder) {
+    try {
+        make_rings(folder, *start.identity, start.trace_path);
+        if (std::unique_ptr<Store> store = make_store(); store != nullptr)
+            // On the heap: it is large, and nothing destroys it while threads may still look.
+            return new WriterLoop(start, std::move(store), folder);
+        log_line(LogLevel::warn, "cannot write %s (%s); not tracing", start.trace_path, Store::failure());
+    } catch (const std::bad_alloc&) {
+        complain_of_memory();
+    }
+    return nullptr;
+}
+
 void write_until_the_end() {
     WriterFolder folder;
-    make_rings(folder, *start.identity, start.trace_path);
-    std::unique_ptr<Store> store = make_store();
-    if (store == nullptr) {
-        log_line(LogLevel::warn, "cannot write %s (%s); not tracing", start.trace_path, Store::failure());
+    WriterLoop* loop = make_loop(folder);
+    if (loop == nullptr) {
         remove_folder(folder, *start.identity);
         close_folder(folder);
         return reach(Stage::failed);
     }
-    // On the heap: it is large, and nothing destroys it while threads may still look.
-    auto* loop = new WriterLoop(start, std::move(store), folder);
     reach(Stage::running);
     switch (loop->run()) {
         case Ended::finished:
@@ -96,8 +111,9 @@ void* main_of_writer(void*) {
             reach(Stage::finished);
         }
     } catch (...) {
-        // Out of memory.
+        // Before the line: whoever waits for the start takes the trace away.
         give_up();
+        complain_of_memory();
     }
     // Nobody asks it any more, and it would keep a process whose own threads have ended.
     stop_nvml_sampler();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "capture_range.h"
@@ -78,6 +79,15 @@ WriterLoop::WriterLoop(const WriterStart& start, std::unique_ptr<Store> store, W
 }
 
 Ended WriterLoop::run() {
+    try {
+        return write_until_the_end();
+    } catch (const std::bad_alloc&) {
+        complain_once("out of memory; not tracing any more");
+        return Ended::lost;
+    }
+}
+
+Ended WriterLoop::write_until_the_end() {
     while (!is_ending()) {
         const bool was_called = live->awake.exchange(0) != 0;
         if (live->last_look.load() == kLookWanted) look_last();
@@ -156,7 +166,7 @@ bool WriterLoop::commit() {
         show_progress();
         wish_for_names();
     }
-    complain_once(written);
+    if (!written) complain_once("events are kept while there is room, then counted as lost");
     return written;
 }
 
@@ -189,6 +199,7 @@ void WriterLoop::finish() {
     if (written && live->last_look.load() != kLooked) observers_.look(now(true));
     if (written) observers_.look(now(true));
     if (written && observers_.have_rows()) written = commit();
+    if (written) store_->note_end("exit");
     store_.reset();
     // What could not be written stays, for recovery.
     if (written) remove_folder(folder_, *start_.identity);
@@ -224,12 +235,10 @@ bool WriterLoop::lose_files() {
     return false;
 }
 
-void WriterLoop::complain_once(bool written) {
-    if (written || complained_) return;
-    complained_ = true;
-    log_line(LogLevel::warn,
-             "cannot write %s (%s); events are kept while there is room, then counted as lost",
-             start_.trace_path, Store::failure());
+void WriterLoop::complain_once(const char* what_now) {
+    if (std::exchange(complained_, true)) return;
+    const char* why = Store::failure();
+    log_line(LogLevel::warn, "cannot write %s (%s); %s", start_.trace_path, why, what_now);
 }
 
 void WriterLoop::wish_for_names() {

@@ -46,6 +46,7 @@ class WriterLoop {
     void resume();
 
   private:
+    Ended write_until_the_end();
     void pass();
     int64_t sleep_after_scan();
     int64_t obey_switches(int64_t now_ns);
@@ -59,7 +60,7 @@ class WriterLoop {
     void finish();
     void watch_files();
     bool lose_files();
-    void complain_once(bool written);
+    void complain_once(const char* what_now);
     void wish_for_names();
 
     WriterStart start_;

@@ -1,5 +1,6 @@
 // Where every event went, before anything is said about any of them.
 #include "../text/units.h"
+#include "../trace/ended.h"
 #include "../trace/unknown_abi.h"
 #include "facts.h"
 #include "section.h"
@@ -37,6 +38,9 @@ void write(const ReportSource& source, Report& report) {
     const auto unknown_abi = source.number("unknown_abi");
     if (unknown_abi.value_or(0) > 0) report.line("        " + unknown_abi_text(*unknown_abi));
 
+    const auto not_ended = source.number("not_ended");
+    if (not_ended.value_or(0) > 0) report.line("        " + not_ended_text(*not_ended));
+
     const char* const none = "the traces do not say";
     const auto expected = sums.is_null(8) ? source.number("ranks_expected") : sums.maybe(8);
     report.json.set("ledger", Facts()
@@ -47,6 +51,7 @@ void write(const ReportSource& source, Report& report) {
                                   .maybe("unfinished", sums.maybe(4), none)
                                   .maybe("unknown", sums.maybe(5), none)
                                   .maybe("unknown_abi", unknown_abi, "not all traces say")
+                                  .maybe("not_ended", not_ended, "not all traces say")
                                   .known("traces", source.number("traces").value_or(sums.number(6)))
                                   .known("ranks_seen", sums.number(7))
                                   .maybe("ranks_expected", expected, "no trace knows how many there are")

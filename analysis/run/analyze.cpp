@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "../advice/advise.h"
+#include "../trace/ended.h"
 #include "../trace/unknown_abi.h"
 #include "make_facts.h"
 #include "rank_rows.h"
@@ -48,7 +49,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
         if (!std::holds_alternative<std::nullptr_t>(value)) run.add("run", {std::string(key), value});
     };
     std::optional<int64_t> expected, started_ns, samples = options.samples_per_step;
-    std::optional<int64_t> unknown_abi = 0;
+    std::optional<int64_t> unknown_abi = 0, not_ended = 0;
     std::set<std::string> sources;
     for (const Trace& trace : inputs.traces) {
         expected = std::max(expected, trace.world_size);
@@ -63,6 +64,8 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
         sources.insert(source);
         const std::optional<int64_t> unseen = unknown_abi_of(trace.base);
         unknown_abi = unknown_abi && unseen ? std::optional(*unknown_abi + *unseen) : std::nullopt;
+        const std::optional<bool> ended = has_ended(trace.base);
+        not_ended = not_ended && ended ? std::optional(*not_ended + (*ended ? 0 : 1)) : std::nullopt;
     }
     std::string source;
     for (const std::string& one : sources) source += (source.empty() ? "" : ",") + one;
@@ -70,6 +73,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("refused", static_cast<int64_t>(inputs.refused.size()));
     fact("ranks_expected", maybe(expected));
     fact("unknown_abi", maybe(unknown_abi));
+    fact("not_ended", maybe(not_ended));
     fact("started_real_ns", maybe(started_ns));
     fact("sources", source);
     fact("params", maybe(options.params));

@@ -15,7 +15,8 @@ PRAGMA user_version = 2;
 -- row), series_left_out (how often a series was not told apart from others), samples_left_out (rows that say
 -- how things were, for which there was no room), unknown_abi (calls whose address was asked for in a version
 -- of CUDA that is newer than what is known here, and was handed out as it is: what goes through it is not
--- seen; none: not counted).
+-- seen; none: not counted), ended (exit: the process has, and its rings are empty; recovered: from its rings,
+-- after it was killed; no: it still runs, or what came last is lost; none: not told).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.

@@ -1,7 +1,8 @@
 // Fails the nth call of one kind that libgpushim.so makes, and only that: preloaded behind it, these stand
 // before the C library's. A call is the shim's when it returns into libgpushim.so (SQLite and libstdc++ are
 // part of it), or into the C library or the loader on a thread that the shim has made (fopen's malloc).
-// Not reached: what the C library does by system calls of its own (opendir's open, a thread's stack).
+// Not reached: what the C library does by system calls of its own (opendir's open, a thread's stack), and the
+// line on stderr, which says what has failed.
 //
 //   FAIL_KIND   open, write, sync, fallocate, mmap, malloc or thread
 //   FAIL_AT     the nth call fails; 0: none, they are only counted
@@ -168,10 +169,6 @@ int openat(int folder, const char* path, int flags, ...) {
 // With no error half of it is written: a short write.
 static size_t of_failed_write(size_t size) { return error_number == 0 ? size / 2 : 0; }
 
-ssize_t write(int file, const void* bytes, size_t size) {
-    if (FAILS(kWrite) && (size = of_failed_write(size)) == 0) return -1;
-    return CALL3(SYS_write, file, bytes, size);
-}
 ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t at) {
     if (FAILS(kWrite) && (size = of_failed_write(size)) == 0) return -1;
     return CALL6(SYS_pwrite64, file, bytes, size, at, 0, 0);

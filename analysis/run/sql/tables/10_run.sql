@@ -3,7 +3,7 @@
 -- and stand only in what is derived from sums and histograms.
 
 -- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, unknown_abi, run_key, tag,
--- simulated, params, bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto,
+-- not_ended (traces), simulated, params, bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto,
 -- nsys), analysed_by.
 CREATE TABLE run (key TEXT PRIMARY KEY, value);
 
