@@ -3,10 +3,12 @@
 // recovery's).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "ring_format.h"
 #include "rows.h"
@@ -41,6 +43,16 @@ inline void copy_slot(Slot& to, const Slot& from, bool finished) {
 
 // Positions below `next` are in the database with this transaction, except those in `open`, which were still
 // being written by a thread inside a call.
+// Up to where the database already has a ring.
+struct Committed {
+    uint64_t next = 0;
+    std::vector<uint64_t> open;
+
+    bool has(uint64_t position) const {
+        return position < next && std::find(open.begin(), open.end(), position) == open.end();
+    }
+};
+
 struct RingProgress {
     uint64_t ring_id;
     uint64_t next;

@@ -15,12 +15,6 @@
 
 namespace gpushim::shim {
 
-// Up to where the database already has a ring.
-struct Committed {
-    uint64_t next = 0;
-    std::vector<uint64_t> open;
-};
-
 // Events cannot be moved: room for all is made at once.
 class EventList {
   public:

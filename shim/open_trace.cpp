@@ -92,10 +92,12 @@ OpenTrace::OpenTrace(const std::string& path, bool recovering, TimedOperations& 
 }
 
 void OpenTrace::load_rings() {
-    Statement rows = base_.prepare("SELECT ring_id, annex, polls FROM ring_commit");
-    while (rows.step())
-        counts_[static_cast<uint64_t>(rows.number(0))] = {static_cast<uint64_t>(rows.number(1)),
-                                                          static_cast<uint64_t>(rows.number(2))};
+    Statement rows = base_.prepare("SELECT ring_id, annex, polls, seq, open FROM ring_commit");
+    while (rows.step()) {
+        const auto ring = static_cast<uint64_t>(rows.number(0));
+        counts_[ring] = {static_cast<uint64_t>(rows.number(1)), static_cast<uint64_t>(rows.number(2))};
+        committed_[ring] = {static_cast<uint64_t>(rows.number(3)), rows.blob(4)};
+    }
     Statement lost = base_.prepare("SELECT coalesce(max(events), 0) FROM \"drop\" WHERE ring_id = ?");
     lost.bind(1, kNoRing).step();
     left_out_ = static_cast<uint64_t>(lost.number(0));
@@ -105,12 +107,19 @@ void OpenTrace::load_rings() {
     facts_written_ = facts_before_;
 }
 
+// A commit that could not be synced was called failed, and yet may be in the log that was opened anew.
+bool OpenTrace::is_in_already(const Event& event) const {
+    const auto ring = committed_.find(event.ring_id);
+    return ring != committed_.end() && ring->second.has(event.position);
+}
+
 // By time over all threads: so what made a handle comes before what uses it.
 void OpenTrace::translate(const Batch& batch) {
     const auto events = batch.events;
     order_.clear();
     timed_.start_batch();
-    for (size_t i = 0; i < events.size(); ++i) order_.emplace_back(events[i].enter_ns, i);
+    for (size_t i = 0; i < events.size(); ++i)
+        if (committed_.empty() || !is_in_already(events[i])) order_.emplace_back(events[i].enter_ns, i);
     if (!std::is_sorted(order_.begin(), order_.end())) std::sort(order_.begin(), order_.end());
     for (const auto& [enter_ns, index] : order_) take(events, index);
     translator_.end_of_batch(batch.watermark_ns);
@@ -312,6 +321,7 @@ void OpenTrace::count_only(const Batch& batch) {
     base_.begin(false);
     timed_.start_batch();
     for (const Event& event : batch.events) {
+        if (is_in_already(event)) continue;
         Counts& count = counts_[event.ring_id];
         count.annex += annex_of(event) + (is_of_program(event) ? 1 : 0);
         if (is_of_program(event)) left_out_ += 1 + further_polls_of(event);
@@ -324,6 +334,7 @@ void OpenTrace::count_only(const Batch& batch) {
     write_left_out();
     write_counts(batch);
     base_.commit();
+    committed_.clear();
 }
 
 void OpenTrace::write_left_out() {
@@ -354,6 +365,7 @@ void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
         throw NoRoom(Drop::size, "the trace is as large as it may be");
     base_.commit();
     if (durable) synced_ns_ = now_ns;
+    committed_.clear();
     tables_.clear();
     rollups_.clear();
 }

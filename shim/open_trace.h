@@ -51,6 +51,7 @@ class OpenTrace {
     using Place = std::pair<uint64_t, uint64_t>;  // ring, position
 
     void load_rings();
+    bool is_in_already(const Event& event) const;
     void translate(const Batch& batch);
     void take(std::span<const Event> events, size_t index);
     void insert(const Batch& batch, bool keep, Share share);
@@ -78,6 +79,7 @@ class OpenTrace {
     std::map<std::string, Observed> observed_;  // by table
     std::vector<Starts> starts_;
     std::map<uint64_t, Counts> counts_;
+    std::map<uint64_t, Committed> committed_;  // before the first batch; empty from then on
     std::map<uint64_t, std::array<uint64_t, kDrops>> drops_;
     uint64_t left_out_ = 0;  // events that are not even in the totals
     uint64_t samples_left_out_ = 0;

@@ -22,6 +22,10 @@ THREADS = 3
 COUNTED = ("cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuEventRecord", "cuEventQuery", "cuStreamSynchronize",
            "cuModuleLoadData", "cuModuleGetFunction", "cuModuleUnload", "cuMemAlloc_v2", "cuStreamCreate",
            "cuEventCreate", "cuCtxSetCurrent")
+# make faults FULL=1 takes the long numbers.
+FULL = bool(os.environ.get("FAULTS_FULL"))
+# How a process ends without a word: signals, and what recovery/busy.c does when it is told so.
+ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGSEGV, signal.SIGBUS, b"e", b"q", b"a")
 # Those that the shim makes, too, where it takes device times: the box does not tell whose calls they are.
 OURS_TOO = ("cuEventRecord", "cuEventQuery", "cuEventCreate", "cuStreamCreate", "cuCtxSetCurrent")
 RECOVER = """
@@ -68,8 +72,15 @@ class Busy:
         assert self.process.stdout.readline() == b"ready\n"
 
     def kill(self):
-        self.process.kill()
-        self.process.wait()
+        self.end_by(signal.SIGKILL)
+
+    def end_by(self, way):
+        if isinstance(way, bytes):
+            self.process.stdin.write(way)
+            self.process.stdin.flush()
+        else:
+            self.process.send_signal(way)
+        self.process.wait(60)
 
     def end(self):
         """Lets it end by itself; its exit status and what it said."""
@@ -118,19 +129,21 @@ class RecoveryCase(preload.PreloadCase):
 
 
 class Kills(RecoveryCase):
-    """SIGKILL at random instants, 200 in all."""
+    """SIGKILL at random instants, 200 in all (2,000), and other ends that nobody is told of."""
 
-    ROUNDS = 50
+    ROUNDS = 500 if FULL else 50
 
-    def rounds(self, seed, rounds=ROUNDS, **how):
+    def rounds(self, seed, rounds=ROUNDS, ways=(signal.SIGKILL,), **how):
         chance = random.Random(seed)
         recovered = 0
-        for _ in range(rounds):
+        for number in range(rounds):
             run = Busy(self, **how)
-            if chance.random() < 0.8:
+            way = ways[number % len(ways)]
+            if isinstance(way, bytes) or chance.random() < 0.8:
                 run.ready()
+            resource.prlimit(run.process.pid, resource.RLIMIT_CORE, (0, 0))
             time.sleep(chance.random() * 0.15)
-            run.kill()
+            run.end_by(way)
             trace = run.trace()
             if trace is not None and trace.stat().st_size > 0:
                 recovered += self.recovered_once(run, trace)
@@ -161,6 +174,9 @@ class Kills(RecoveryCase):
     def test_at_random_instants_4(self):
         self.rounds(4)
 
+    def test_ends_that_nobody_is_told_of(self):
+        self.rounds(6, rounds=1600 if FULL else 16, ways=ENDS)
+
     def test_while_device_times_are_taken(self):
         """Slowly, so that nothing is dropped: of what is dropped the kind is not known."""
         self.rounds(5, rounds=15, pause_us=50, device_times=True)
@@ -187,7 +203,7 @@ class Recovery(RecoveryCase):
     def test_a_kill_of_the_recovery_changes_nothing(self):
         chance = random.Random(5)
         cut_short = 0
-        for _ in range(8):
+        for _ in range(100 if FULL else 8):
             run = self.killed()
             folder = ring_folder(run.trace())
             for _ in range(6):

@@ -1,6 +1,9 @@
 """Error simulation: the nth call of a kind that the shim makes fails, for n = 1 until a run is clean, once and
-from then on. Whatever fails, the program is what it is without the shim, and says at most one line more; the
-trace opens and its ledger holds, or there is none and one line says why."""
+from then on; in a traced program's whole life, and in the recovery of a trace.
+
+    test/faults/errors.py [MOST [PART]]     MOST: so many of each kind, error and way, evenly over the run (all;
+                                            of allocations never more than 1,500); those with PART in their name
+"""
 import ctypes
 import os
 import pathlib
@@ -11,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
@@ -21,7 +25,8 @@ import preload  # noqa: E402
 from oracle import C_HOST  # noqa: E402
 
 MEMORY = pathlib.Path("/dev/shm")  # traces on a disk that costs nothing: thousands are made
-ENOMEM, EAGAIN, EMFILE, EIO, ENOSPC, EINTR, SHORT = 12, 11, 24, 5, 28, 4, 0
+RINGS = MEMORY / f"gpushim-{os.geteuid()}"
+ENOMEM, EAGAIN, EMFILE, EIO, ENOSPC, SHORT = 12, 11, 24, 5, 28, 0
 KINDS = {
     "open": (EMFILE, ENOSPC),
     "write": (ENOSPC, EIO, SHORT),
@@ -31,50 +36,20 @@ KINDS = {
     "malloc": (ENOMEM,),
     "thread": (EAGAIN,),
 }
+MOST_ALLOCATIONS = 1500  # of about 150,000 in a short life: SQLite reads its schema
 JOBS = 2
 LIMIT_S = 60
 
 
 class Injection(NamedTuple):
     kind: str
-    at: int
-    on: str
+    at: int  # 0: none, calls are counted only
+    on: str  # once, ever
     error: int
 
     def __str__(self):
         how = "short" if self.error == SHORT else os.strerror(self.error)
         return f"{self.kind} {self.at} {self.on} ({how})"
-
-
-class Bench:
-    """The programs, built once."""
-
-    def __init__(self, folder):
-        self.library = preload.compiled((HERE / "interposers/fails.c").read_text(encoding="utf-8"),
-                                        folder / "fails.so", "-shared", "-fPIC")
-        self.alone = self.run(folder, None)
-        self.usual = {kind: self.try_one(Injection(kind, 0, "once", 0)) for kind in KINDS}
-
-    def run(self, folder, injection):
-        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_MIN_FREE_MB": 0}
-        if injection is not None:
-            knobs.update({"LD_PRELOAD": f"{preload.SHIM}:{self.library}", "FAIL_KIND": injection.kind,
-                          "GPUSHIM_OUT": f"{folder}/trace.db", "FAIL_AT": injection.at,
-                          "FAIL_ON": injection.on, "FAIL_ERRNO": injection.error,
-                          "FAIL_COUNTS": folder / "counts"})
-            (folder / "counts").write_bytes(bytes(16))
-        knobs["GPUSIM_BOX"] = f"{os.environ.get('GPUSIM_BOX', 'errors')}-{os.getpid()}"
-        return box.run([C_HOST, "brief"], knobs, timeout=LIMIT_S, cwd=folder)
-
-    def try_one(self, injection):
-        """What came of it."""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-errors-", dir=MEMORY))
-        try:
-            return judged(folder, injection, self.run(folder, injection), self.alone)
-        except subprocess.TimeoutExpired:
-            return Outcome(injection, 0, 0, {}, ["it hung"])
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Outcome(NamedTuple):
@@ -83,7 +58,116 @@ class Outcome(NamedTuple):
     failed: int
     terms: dict  # of the ledger; none: there is no trace
     complaints: list
-    said: str = ""
+
+
+class Bench:
+    """One subject of the injections; its programs are built, and how it goes without any is known."""
+
+    def __init__(self, folder):
+        self.library = preload.compiled((HERE / "interposers/fails.c").read_text(encoding="utf-8"),
+                                        folder / "fails.so", "-shared", "-fPIC")
+        self.prepare(folder)
+        self.usual = {kind: self.inject(Injection(kind, 0, "once", 0)) for kind in KINDS}
+
+    def run(self, folder, injection, *words):
+        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_MIN_FREE_MB": 0, "GPUSHIM_OUT": f"{folder}/trace.db",
+                 "GPUSIM_BOX": f"{os.environ.get('GPUSIM_BOX', 'errors')}-{os.getpid()}"}
+        if injection is not None:
+            knobs.update({"LD_PRELOAD": f"{preload.SHIM}:{self.library}", "FAIL_KIND": injection.kind,
+                          "FAIL_AT": injection.at, "FAIL_ON": injection.on, "FAIL_ERRNO": injection.error,
+                          "FAIL_COUNTS": folder / "counts"})
+            (folder / "counts").write_bytes(bytes(16))
+        return box.run([C_HOST, *words], knobs, timeout=LIMIT_S, cwd=folder)
+
+    def inject(self, injection):
+        """What came of it."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-errors-", dir=MEMORY))
+        try:
+            terms, complaints = self.judged(folder, injection)
+            seen, failed = struct.unpack("<QQ", (folder / "counts").read_bytes())
+            return Outcome(injection, seen, failed, terms, complaints)
+        except subprocess.TimeoutExpired:
+            return Outcome(injection, 0, 0, {}, ["it hung"])
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def plan(self, most, chance):
+        """All of them, or so many of each kind, error and way, evenly over the run."""
+        for kind, errors in KINDS.items():
+            seen = self.usual[kind].seen
+            limit = min(most or seen, MOST_ALLOCATIONS if kind == "malloc" else seen, seen)
+            for error in errors:
+                for on in ("once", "ever"):
+                    places = [1 + int((i + chance.random() * (limit < seen)) * seen / limit)
+                              for i in range(limit)]
+                    yield from (Injection(kind, at, on, error) for at in places)
+
+    def complaints_of(self, injections):
+        """{injection: complaints} of those that had any."""
+        with ProcessPoolExecutor(JOBS) as pool:
+            outcomes = pool.map(self.inject, injections, chunksize=4)
+            return {str(outcome.injection): outcome.complaints for outcome in outcomes if outcome.complaints}
+
+
+class Life(Bench):
+    """A traced program. Whatever fails, it is what it is without the shim, and one line more is said at most;
+    the trace opens and its ledger holds, or there is none and the line says why."""
+
+    def prepare(self, folder):
+        self.alone = self.run(folder, None, "brief")
+
+    def judged(self, folder, injection):
+        done, complaints = self.run(folder, injection, "brief"), []
+        if (done.returncode, done.stdout) != (self.alone.returncode, self.alone.stdout):
+            complaints.append(f"the program: {done.returncode} {done.stdout!r} {done.stderr!r}")
+        if done.stderr.count("\n") > 1 or (done.stderr and not done.stderr.startswith("gpushim")):
+            complaints.append(f"it said {done.stderr!r}")
+        trace, terms = folder / "trace.db", {}
+        if trace.exists():
+            complaints += recover(trace)
+            terms, more = opened(trace)
+            complaints += more
+        elif not done.stderr:
+            complaints.append("no trace, and no word of it")
+        # Where opening fails for ever, so does tidying up.
+        if forget_rings(folder) and injection.on == "once":
+            complaints.append("rings are left")
+        return terms, complaints
+
+
+class Recovery(Bench):
+    """The recovery of a killed program's trace. Whatever fails in it, the next one makes the trace that it is
+    without: everything there, once."""
+
+    def prepare(self, folder):
+        self.killed = folder / "killed"
+        self.killed.mkdir()
+        self.run(self.killed, Injection("open", 0, "once", 0), "brief", 400)
+        self.uuid, = preload.query(self.killed / "trace.db", "SELECT value FROM meta WHERE key = 'uuid'")[0]
+        shutil.move(RINGS / self.uuid, folder / "rings")
+        self.rings, self.terms = folder / "rings", None
+
+    def judged(self, folder, injection):
+        """One at a time in all processes: the rings have but one place."""
+        trace = folder / "trace.db"
+        shutil.copytree(self.killed, folder, dirs_exist_ok=True)
+        shutil.copytree(self.rings, RINGS / self.uuid)
+        os.chmod(RINGS / self.uuid, 0o700)
+        try:
+            done = self.run(folder, injection, "recover", 0, trace)
+            wrong = [] if done.returncode in (0, 1) and not done.stdout + done.stderr else [str(done)]
+            wrong += recover(trace)
+        finally:
+            shutil.rmtree(RINGS / self.uuid, ignore_errors=True)
+        terms, more = opened(trace)
+        self.terms = self.terms or terms
+        if terms != self.terms or not terms.get("recovered"):
+            more.append(f"{terms} instead of {self.terms}")
+        return terms, wrong + more
+
+    def complaints_of(self, injections):
+        outcomes = map(self.inject, injections)
+        return {str(outcome.injection): outcome.complaints for outcome in outcomes if outcome.complaints}
 
 
 def recover(path):
@@ -94,32 +178,10 @@ def recover(path):
     return [f"recovery: {shim.gpushim_recovery_failure().decode()}"]
 
 
-def judged(folder, injection, done, alone):
-    complaints = []
-    if (done.returncode, done.stdout) != (alone.returncode, alone.stdout):
-        complaints.append(f"the program: {done.returncode} {done.stdout!r} {done.stderr!r}")
-    if done.stderr.count("\n") > 1 or (done.stderr and not done.stderr.startswith("gpushim")):
-        complaints.append(f"it said {done.stderr!r}")
-    seen, failed = struct.unpack("<QQ", (folder / "counts").read_bytes())
-    trace, terms = folder / "trace.db", {}
-    if trace.exists():
-        complaints += recover(trace)
-        terms, more = opened(trace)
-        complaints += more
-    elif not done.stderr:
-        complaints.append("no trace, and no word of it")
-    if forget_rings(folder) and injection.on == "once":
-        complaints.append("rings are left")
-    return Outcome(injection, seen, failed, terms, complaints, done.stderr)
-
-
 def opened(trace):
+    """(the ledger's terms, what is wrong)"""
     try:
-        base = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
-        try:
-            whole = base.execute("PRAGMA integrity_check").fetchone()[0]
-        finally:
-            base.close()
+        whole = preload.query(trace, "PRAGMA integrity_check")[0][0]
         terms = preload.ledger(trace)
     except sqlite3.Error as error:
         return {}, [f"the trace does not open: {error}"]
@@ -130,9 +192,9 @@ def opened(trace):
 
 
 def forget_rings(folder):
-    """Of traces in that folder: where opening fails for ever, so does tidying up. How many there were."""
+    """Of traces in that folder. How many there were."""
     found = 0
-    for ring in MEMORY.glob(f"gpushim-{os.geteuid()}/*/ring-0"):
+    for ring in RINGS.glob("*/ring-0"):
         try:
             with ring.open("rb") as file:
                 ours = str(folder).encode() in file.read(4096)
@@ -144,36 +206,24 @@ def forget_rings(folder):
     return found
 
 
-def plan(bench, most, chance):
-    """All of them, or so many of each kind, error and way, evenly over the shim's life."""
-    for kind, errors in KINDS.items():
-        seen = bench.usual[kind].seen
-        for error in errors:
-            for on in ("once", "ever"):
-                if most is None or seen <= most:
-                    places = range(1, seen + 1)
-                else:
-                    every = seen / most
-                    places = [1 + int((i + chance.random()) * every) for i in range(most)]
-                yield from (Injection(kind, at, on, error) for at in places)
-
-
 def main():
-    most = int(sys.argv[1])
-    only = sys.argv[2] if len(sys.argv) > 2 else ""
-    with tempfile.TemporaryDirectory(prefix="gpushim-errors-") as name:
-        bench = Bench(pathlib.Path(name))
-        for outcome in bench.usual.values():
-            print(outcome)
-        todo = [each for each in plan(bench, most, random.Random(1)) if only in str(each)]
-        with ProcessPoolExecutor(JOBS) as pool:
-            bad = 0
-            for outcome in pool.map(bench.try_one, todo, chunksize=4):
-                if outcome.complaints:
-                    bad += 1
-                    print(outcome.injection, outcome.failed, outcome.complaints, outcome.terms, flush=True)
-        print(f"{len(todo)} injections, {bad} bad")
+    most = int(sys.argv[1]) if len(sys.argv) > 1 else None
+    part = sys.argv[2] if len(sys.argv) > 2 else ""
+    all_bad = 0
+    for subject in (Life, Recovery):
+        with tempfile.TemporaryDirectory(prefix="gpushim-errors-", dir=MEMORY) as name:
+            bench = subject(pathlib.Path(name))
+            began = time.monotonic()
+            seen = ", ".join(f"{outcome.seen:,} {kind}" for kind, outcome in bench.usual.items())
+            print(f"{subject.__name__}: {seen}; undisturbed: {bench.usual['open'].terms}", flush=True)
+            todo = [each for each in bench.plan(most, random.Random(1)) if part in str(each)]
+            bad = bench.complaints_of(todo)
+            for injection, complaints in bad.items():
+                print("FAILED ", injection, *complaints)
+            print(f"{len(todo):,} injections in {time.monotonic() - began:.0f} s, {len(bad)} with a complaint")
+            all_bad += len(bad)
+    return 1 if all_bad else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,5 +1,6 @@
 // Threads that keep the driver busy in many ways until stdin ends, or for as long as nobody kills them:
-// busy THREADS [PAUSE_US]. Says "ready" once all of them are under way.
+// busy THREADS [PAUSE_US]. Says "ready" once all of them are under way. What stdin says then is how it ends at
+// once, while they go on: e(xit without handlers), q(uick_exit), a(bort).
 #include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -50,6 +51,12 @@ static void* work(void* nothing) {
     return nothing;
 }
 
+static void end_by(char way) {
+    if (way == 'e') _exit(5);
+    if (way == 'q') quick_exit(6);
+    if (way == 'a') abort();
+}
+
 int main(int count, char** words) {
     const int threads = count > 1 ? atoi(words[1]) : 1;
     pause_us = count > 2 ? atoi(words[2]) : 0;
@@ -60,7 +67,7 @@ int main(int count, char** words) {
     while (running < threads) usleep(1000);
     puts("ready");
     fflush(stdout);
-    for (char byte; read(0, &byte, 1) > 0;) continue;
+    for (char byte; read(0, &byte, 1) > 0;) end_by(byte);
     ending = 1;
     for (int i = 0; i < threads; ++i) pthread_join(ids[i], 0);
     return 0;

@@ -1,8 +1,10 @@
 // A short life that asks of the shim all that it does: two threads, one after the other, so that on the stepped
 // clock every run is the same; modules, events, launches, copies, waits and steps, and three tenths of a second
-// of virtual time between rounds.
+// of virtual time between rounds. After so many launches, if that is told, it ends without a
+// word, and leaves in its rings what it has done since the last pass.
 #include <dlfcn.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -53,6 +55,7 @@ void* rounds(void*) {
     for (int i = 0; i < kRounds; ++i) {
         if (step != nullptr) step();
         round(stream, memory);
+        if (host_number != 0 && launched >= static_cast<unsigned long>(host_number)) _exit(0);
         if (advance != nullptr) advance(kBetweenRoundsNs);
     }
     done(cuMemFree(memory));

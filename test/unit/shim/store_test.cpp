@@ -243,6 +243,23 @@ TEST_CASE("a batch that could not be written goes in later, once", "[store]") {
     CHECK(trace.ledger() == "604|604|0|0|0|0");
 }
 
+// What a disk does that writes and fails to sync: the log has the commit, which was called failed.
+TEST_CASE("a batch that is in although its commit failed comes again, and is in once", "[store]") {
+    Trace trace;
+    Events events, again;
+    for (Events* each : {&events, &again}) {
+        each->call("cuLaunchKernel", 10, 20, {0xf00, 0x5000, 1, 1});
+        each->call("cuModuleGetFunction", 30, 40, {0xf00, 0x700, 4}, {.text = std::string(100, 'a')});
+    }
+    again.call("cuLaunchKernel", 50, 60, {0xf00, 0x5000, 1, 1});
+    trace.write(events);
+    trace.open();
+    trace.write(again);
+    CHECK(trace.ask("SELECT enter_ns FROM launch") == "10 ; 50");
+    CHECK(trace.ask("SELECT sum(launches) FROM v_kernel_total") == "2");
+    CHECK(trace.ledger() == "3|3|0|0|0|0");
+}
+
 TEST_CASE("what an observer says twice keeps nothing out", "[store]") {
     Trace trace;
     RowsOf<4> times{"launch_device"};
