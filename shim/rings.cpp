@@ -58,9 +58,12 @@ bool ring_path(char (&path)[kPathBytes + kRingNameBytes], uint64_t id) {
 
 void* prefaulted(void* memory, size_t bytes) {
     if (memory == MAP_FAILED) return nullptr;
-    // Without MADV_POPULATE_WRITE (Linux before 5.14) the first calls take the faults.
-    madvise(memory, bytes, MADV_POPULATE_WRITE);
-    return memory;
+    // Without MADV_POPULATE_WRITE (Linux before 5.14) the first calls take the faults. EFAULT: there is nothing
+    // behind a page after all, and a store into it would be a SIGBUS.
+    const bool is_empty = madvise(memory, bytes, MADV_POPULATE_WRITE) != 0 && errno == EFAULT;
+    if (!is_empty || !kept(Protection::allocated_rings)) return memory;
+    munmap(memory, bytes);
+    return nullptr;
 }
 
 void* private_memory(size_t bytes) {
@@ -90,8 +93,9 @@ void* file_memory(uint64_t id, size_t bytes) {
                                 : syscall(SYS_ftruncate, descriptor, static_cast<long>(bytes));
     if (made_large == 0) memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     syscall(SYS_close, descriptor);
-    if (memory == MAP_FAILED) syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-    return prefaulted(memory, bytes);
+    memory = prefaulted(memory, bytes);
+    if (memory == nullptr) syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    return memory;
 }
 
 RingHeader* make_header(uint64_t id, uint32_t slot_count) {

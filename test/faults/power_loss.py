@@ -112,32 +112,52 @@ class Disk:
 
 class Losses(NamedTuple):
     operations: int
-    disks: int
-    empty: int  # the trace was not on the disk yet, or had no tables
-    most_ns: int  # lost before the power went
+    disks: int  # that were left, each in one of the three ways
+    unmade: int  # the trace was not on the disk yet, or had no tables
+    reports: int
+    most_lost_ns: int  # before the power went
     complaints: list
 
 
-def events_of(path):
-    """Times of its events, in order; None: it has no tables yet. Opened like anybody's file, to write."""
+class Left(NamedTuple):
+    """What a trace holds: times of its events, in order, and whether it says that these are all."""
+
+    events: list
+    ended: bool
+
+
+NOT_MADE = Left([], False)
+
+
+def read(path):
+    """Opened like anybody's file, to write."""
     base = sqlite3.connect(path)
     try:
         whole = base.execute("PRAGMA integrity_check").fetchone()[0]
         if whole != "ok":
             raise sqlite3.DatabaseError(whole)
         if not base.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
-            return None
-        return sorted(row[0] for row in base.execute(EVENTS))
+            return NOT_MADE
+        ended = base.execute("SELECT value <> 'no' FROM meta WHERE key = 'ended'").fetchone()[0]
+        return Left(sorted(row[0] for row in base.execute(EVENTS)), bool(ended))
     finally:
         base.close()
 
 
-def replay(folder, milliseconds, every, seed=1):
-    """Every so many operations the power goes, in three ways."""
+def report_of(path):
+    """What is wrong with what the analyzer says of it."""
+    done = box.run([preload.ANALYZER, "report", path], sim=False)
+    if done.returncode == 0 and "has no end" in done.stdout:
+        return []
+    return [f"the report: {done.returncode} {done.stdout[:200]} {done.stderr}"]
+
+
+def replay(folder, milliseconds, every, report_every, seed=1):
+    """Every so many operations the power goes, in three ways; every so many of these the analyzer is asked."""
     trace, operations = record(folder, milliseconds)
-    truth = events_of(trace)
+    truth = read(trace).events
     chance, disk, path = random.Random(seed), Disk(), folder / "left.db"
-    complaints, disks, empty, most_ns = [], 0, 0, 0
+    complaints, disks, unmade, reports, most_ns = [], 0, 0, 0, 0
     for number, operation in enumerate(operations, 1):
         disk.do(operation)
         if number % every:
@@ -145,38 +165,35 @@ def replay(folder, milliseconds, every, seed=1):
         for subset in SUBSETS:
             disks += 1
             disk.leave(path, subset, chance)
-            where = f"after {number} of {len(operations)} operations, {subset} of what was not synced"
             try:
-                there = events_of(path)
+                left = read(path)
             except sqlite3.Error as error:
-                if disk.files[0].synced is not None:
-                    complaints.append(f"{where}: {error}")
-                    continue
-                there = None  # never synced: a file that is being made may be anything
-            empty += there is None
-            lost = lost_ns(truth, there or [], operation.mono_ns)
-            most_ns = max(most_ns, lost)
-            if lost > LOSS_NS:
-                complaints.append(f"{where}: what was {lost / 1e9:.3f} s old is lost")
-            if there and there != truth[:len(there)]:
-                complaints.append(f"{where}: not a beginning of the trace")
-    return Losses(len(operations), disks, empty, most_ns, complaints)
+                # Never synced: a file that is being made may be anything.
+                left, wrong = NOT_MADE, [] if disk.files[0].synced is None else [str(error)]
+            else:
+                wrong = judged(left, truth, operation.mono_ns)
+            unmade += left is NOT_MADE
+            most_ns = max(most_ns, lost_ns(truth, left.events, operation.mono_ns))
+            if disks % report_every == 0 and left is not NOT_MADE and not left.ended:
+                reports += 1
+                wrong += report_of(path)
+            complaints += [f"after {number} of {len(operations)} operations, {subset} of what was not synced: "
+                           f"{what}" for what in wrong]
+    return Losses(len(operations), disks, unmade, reports, most_ns, complaints)
+
+
+def judged(left, truth, now_ns):
+    wrong, lost = [], lost_ns(truth, left.events, now_ns)
+    if lost > LOSS_NS:
+        wrong.append(f"what was {lost / 1e9:.3f} s old is lost")
+    if left.events != truth[:len(left.events)]:
+        wrong.append("not a beginning of the trace")
+    if left.ended and left.events != truth:
+        wrong.append("it says that it is whole")
+    return wrong
 
 
 def lost_ns(truth, there, now_ns):
     """How long before the power went the first event was that is not there."""
     first = truth[len(there)] if len(there) < len(truth) else now_ns
     return max(0, now_ns - first)
-
-
-def main():
-    import tempfile
-    with tempfile.TemporaryDirectory(prefix="gpushim-power-", dir="/dev/shm") as name:
-        result = replay(pathlib.Path(name), int(sys.argv[1]), int(sys.argv[2]))
-    for complaint in result.complaints[:int(sys.argv[3])]:
-        print(complaint)
-    print(result._replace(complaints=len(result.complaints)))
-
-
-if __name__ == "__main__":
-    main()

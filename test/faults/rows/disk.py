@@ -1,19 +1,126 @@
 """Disk and files."""
-from row import C, Row
+import os
+import pathlib
+import random
+import subprocess
+import tempfile
+
+import box
+import errors
+import power_loss
+import preload
+from odd_places import interposed, mounted, usual
+from row import C, FORK, SPAWN, NotTried, Row
+
+def injected(scene, subject, most):
+    with tempfile.TemporaryDirectory(prefix="gpushim-errors-", dir=errors.MEMORY) as folder:
+        bench = subject(pathlib.Path(folder))
+        injections = list(bench.plan(most, random.Random(1)))
+        scene.assertEqual(bench.complaints_of(injections), {})
+
 
 D1 = Row("D1", "no space, errors and short writes at the n-th call")
-D1.proven_by([C], "test_disk.Disk.test_full_after_a_while", "test_lifecycle.Tmpfs.test_full")
+D1.proven_by([C], "test_disk.Disk.test_full_after_a_while", "test_lifecycle.Tmpfs.test_full",
+             "unit: a batch that is in although its commit failed comes again, and is in once")
+
+
+@D1.tried_on(C)
+def every_call_fails_once_and_for_ever(scene):
+    injected(scene, errors.Life, scene.pick(5, None))
+
+
+@D1.tried_on(C)
+def every_call_of_a_recovery_fails(scene):
+    injected(scene, errors.Recovery, scene.pick(3, None))
+
+
 D2 = Row("D2", "sparse pages, truncated files: SIGBUS")
 D2.proven_by([C], "test_lifecycle.Tmpfs.test_full")
+
+
+@D2.tried_on(C, FORK, SPAWN)
+def no_room_behind_the_pages(scene):
+    """Stores into them would be SIGBUS."""
+    folder = f"/dev/shm/gpushim-{os.geteuid()}"
+    mounts = (f"mount -t tmpfs none /dev/shm && mkdir -m 700 {folder} && "
+              f"mount -t tmpfs -o size=40k,mode=700 none {folder}")
+    _, ledger = mounted(scene, mounts, *usual(scene), LD_PRELOAD=interposed(scene, "sparse"))
+    scene.assertGreater(ledger.dropped, 0)
+
+
 D3 = Row("D3", "a folder that is read-only, absent or unwritable")
 D3.proven_by([C], "test_disk.Disk.test_read_only", "test_lifecycle.Output.test_a_folder_that_is_not_there")
+
+
+@D3.tried_on(C, FORK)
+def no_home_and_no_folder(scene):
+    scene.same(*usual(scene), GPUSHIM_OUT="/proc/nowhere/%p.db", HOME="", says="not tracing", traces=0)
+
+
 D4 = Row("D4", "network file systems")
+
+
+@D4.tried_on(C, FORK, SPAWN)
+def no_shared_memory_and_no_locks(scene):
+    """By a rollback journal: no memory shared through files, no lock of their bytes, nothing beside the trace."""
+    _, ledger = scene.same(*usual(scene), LD_PRELOAD=interposed(scene, "network"))
+    scene.assertGreater(ledger.recorded, 0)
+    scene.assertEqual(ledger.dropped, 0)
+    scene.assertEqual([file.name for file in scene.out.iterdir() if file.suffix != ".db"], [])
+
+
 D5 = Row("D5", "the output exists, process ids come again")
 D5.proven_by([C], "test_lifecycle.Output.test_taken_names")
+
+
+@D5.tried_on(C, FORK, SPAWN)
+def every_rank_is_process_1(scene):
+    if subprocess.run(["unshare", "-p", "-f", "true"], check=False, capture_output=True).returncode != 0:
+        raise NotTried("no process namespace of our own here")
+    for traces in range(1, 4):
+        made = 2 if scene.host == SPAWN else 1
+        scene.same_command(["unshare", "-p", "-f", *scene.command(*usual(scene))], traces=made)
+        scene.assertEqual(len(scene.traces()), traces * made)
+
+
 D6 = Row("D6", "eight ranks at once")
+
+
+@D6.tried_on(C)
+def eight_of_them(scene):
+    milliseconds = scene.pick(1500, 60_000)
+    scene.out.mkdir()
+    ranks = [subprocess.Popen(scene.command("beats", str(milliseconds)), cwd=scene.folder, text=True,
+                              env=box.environment({**preload.variables(scene.out), "RANK": rank,
+                                                   "WORLD_SIZE": 8}),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for rank in range(8)]
+    scene.assertEqual([rank.communicate()[0] for rank in ranks], ["over\n"] * 8)
+    ledger = scene.ledger()
+    scene.assertEqual((len(scene.traces()), ledger.dropped), (8, 0))
+    scene.assertEqual(scene.count("SELECT count(DISTINCT rank) FROM process"), 8)
+
+
 D7 = Row("D7", "power loss")
+
+
+@D7.tried_on(C)
+def the_power_goes_after_any_operation(scene):
+    losses = power_loss.replay(scene.folder, scene.pick(2500, 12_000), every=scene.pick(25, 1),
+                               report_every=scene.pick(20, 100))
+    scene.assertEqual(losses.complaints, [])
+    scene.assertGreater(losses.disks, scene.pick(30, 6000))
+    print(losses)
+
+
 D8 = Row("D8", "the program closes our descriptors")
 D8.proven_by([C], "test_lifecycle.Descriptors.test_a_program_that_closes_everything",
              "test_lifecycle.SharedDescriptors.test_not_a_byte_in_the_programs_files")
+
 D9 = Row("D9", "a small /dev/shm")
 D9.proven_by([C], "test_lifecycle.Tmpfs.test_small", "test_lifecycle.Tmpfs.test_none")
+
+
+@D9.tried_on(C, FORK, SPAWN)
+def one_mebibyte_of_it(scene):
+    _, ledger = mounted(scene, "mount -t tmpfs -o size=1m none /dev/shm", *usual(scene))
+    scene.assertEqual(ledger.dropped, 0)
