@@ -192,8 +192,19 @@ $(TRACE_SCHEMA_SOURCE): $(TRACE_SCHEMA)
 	   echo '; }'; } > $@
 $(OBJ)/analysis/trace_schema.o: $(TRACE_SCHEMA_SOURCE) $(BUILD)/compile.flags
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
+# What stands in every page: a style sheet and a script.
+PAGE_TEXTS       := $(addprefix analysis/chart/page.,css js)
+PAGE_TEXT_SOURCE := $(OBJ)/analysis/page_texts.cpp
+$(PAGE_TEXT_SOURCE): $(PAGE_TEXTS)
+	@mkdir -p $(@D)
+	@{ echo 'namespace gpushim::analysis { extern const char kPageStyle[], kPageScript[];'; \
+	   echo 'const char kPageStyle[] = R"text('; cat $(filter %.css,$^); echo ')text";'; \
+	   echo 'const char kPageScript[] = R"text('; cat $(filter %.js,$^); echo ')text"; }'; } > $@
+$(OBJ)/analysis/page_texts.o: $(PAGE_TEXT_SOURCE) $(BUILD)/compile.flags
+	@$(COMPILE) -fvisibility=hidden -c $< -o $@
+ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o
 ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES)) \
-                    $(if $(ANALYZER_SOURCES),$(addprefix $(OBJ)/analysis/,run_sql.o trace_schema.o))
+                    $(if $(ANALYZER_SOURCES),$(addprefix $(OBJ)/analysis/,$(ANALYZER_TEXTS)))
 OBJECTS          += $(ANALYZER_OBJECTS)
 $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))

@@ -100,6 +100,32 @@ std::string for_json(std::string_view text) {
     return safe + "\"";
 }
 
+std::string for_html(std::string_view text) {
+    std::string safe;
+    for (const char c : for_terminal(text)) {
+        switch (c) {
+            case '<':
+                safe += "&lt;";
+                break;
+            case '>':
+                safe += "&gt;";
+                break;
+            case '&':
+                safe += "&amp;";
+                break;
+            case '"':
+                safe += "&quot;";
+                break;
+            case '\'':
+                safe += "&#39;";
+                break;
+            default:
+                safe += c;
+        }
+    }
+    return safe;
+}
+
 std::string hex(std::string_view bytes) {
     std::string text;
     for (const char byte : bytes) text += formatted("%02x", static_cast<uint8_t>(byte));

@@ -11,6 +11,8 @@ std::string for_terminal(std::string_view text);  // control characters and what
 // and tabs.
 std::string for_csv(std::string_view text);
 std::string for_json(std::string_view text);  // with its quotes
+// Between tags, and within quotes as the value of an attribute. Control characters as for a terminal.
+std::string for_html(std::string_view text);
 std::string hex(std::string_view bytes);
 
 // Of text that is safe already: how many characters it has, and at most so many of them, with … at the end.

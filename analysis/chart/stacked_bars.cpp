@@ -1,0 +1,82 @@
+#include "stacked_bars.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "../text/escape.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kLeft = 116, kRight = 16, kTop = 6, kRow = 26, kBar = 18, kBottom = 40;
+constexpr double kLetter = 6.6;  // about as wide as a letter is
+constexpr size_t kLongestLabel = 17;
+
+double sum_of(const StackedBars::Bar& bar) {
+    return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
+}
+
+double room_for_notes(const StackedBars& chart) {
+    size_t most = 0;
+    for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.note));
+    return most == 0 ? 0 : 8 + kLetter * static_cast<double>(most);
+}
+
+Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {
+    Markup all = label(kLeft - 8, top + 13, "end", shortened(bar.label, kLongestLabel), "name");
+    double sum = 0;
+    for (size_t i = 0; i < bar.values.size() && i < chart.parts.size(); ++i) {
+        if (!(bar.values[i] > 0)) continue;
+        const double from = x.place(sum), to = x.place(sum += bar.values[i]);
+        const std::string amount = chart.x.text(bar.values[i]);
+        all += element("rect",
+                       {{"x", coordinate(from)},
+                        {"y", coordinate(top)},
+                        {"width", coordinate(to - from)},
+                        {"height", coordinate(kBar)},
+                        {"class", "part " + fill_class(chart.parts[i].colour)}},
+                       hint(bar.label + ": " + chart.parts[i].name + " " + amount));
+        const std::string words = chart.parts[i].name + " " + amount;
+        const auto fits = [&](const std::string& text) {
+            return kLetter * static_cast<double>(width_of(text)) + 8 < to - from;
+        };
+        if (fits(words) || fits(amount))
+            all += label((from + to) / 2, top + 13, "middle", fits(words) ? words : amount, "inside");
+    }
+    if (!bar.note.empty()) all += label(x.place(sum) + 6, top + 13, "start", bar.note, "note");
+    return all;
+}
+
+}  // namespace
+
+Markup stacked_bars(const StackedBars& chart) {
+    Extent sums;
+    for (const StackedBars::Bar& bar : chart.bars) sums.take(sum_of(bar));
+    const double bottom = kTop + kRow * static_cast<double>(chart.bars.size());
+    const Scale x = scale_of(sums, kLeft, kChartWidth - kRight - room_for_notes(chart), true, false);
+    Markup all;
+    for (const double value : x.marks(6)) {
+        const double at = x.place(value);
+        all += element("line", {{"x1", coordinate(at)},
+                                {"x2", coordinate(at)},
+                                {"y1", coordinate(kTop)},
+                                {"y2", coordinate(bottom)},
+                                {"class", "grid"}});
+        all += label(at, bottom + 14, "middle", chart.x.text(value));
+    }
+    for (size_t i = 0; i < chart.bars.size(); ++i)
+        all += bar_of(chart, chart.bars[i], x, kTop + kRow * static_cast<double>(i));
+    all += label((kLeft + x.end) / 2, bottom + kBottom - 8, "middle", chart.x.label, "axis-label");
+    Markup made = drawing(chart.words, bottom + kBottom, all);
+    std::vector<LegendEntry> there;
+    for (size_t i = 0; i < chart.parts.size(); ++i)
+        if (std::any_of(chart.bars.begin(), chart.bars.end(), [&](const StackedBars::Bar& bar) {
+                return i < bar.values.size() && bar.values[i] > 0;
+            }))
+            there.push_back(chart.parts[i]);
+    made += legend(there);
+    return made;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,128 @@
+#include "analysis/chart/line_chart.h"
+#include "analysis/chart/page.h"
+#include "analysis/chart/stacked_bars.h"
+#include "analysis/chart/table.h"
+#include "analysis/text/escape.h"
+#include "analysis/text/sha256.h"
+#include "analysis/text/units.h"
+#include "box.h"
+
+using namespace gpushim::analysis;
+
+namespace {
+
+const char* const kNasty = "<img src=x onerror='alert(1)'>&\"\x1b[2J";
+const char* const kHarmless = "&lt;img src=x onerror=&#39;alert(1)&#39;&gt;&amp;&quot;\\x1b[2J";
+
+size_t count_of(const std::string& text, const std::string& part) {
+    size_t count = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+Axis axis(const char* words) { return {words, duration_text}; }
+
+}  // namespace
+
+TEST_CASE("a text in markup is text, between tags and in attributes", "[chart]") {
+    CHECK(for_html(kNasty) == kHarmless);
+    CHECK(Markup(kNasty).html() == kHarmless);
+    CHECK(element("p", {{"title", kNasty}}, kNasty).html() ==
+          std::string("<p title=\"") + kHarmless + "\">" + kHarmless + "</p>");
+    CHECK(element("td").html() == "<td></td>");
+    CHECK(element("rect", {{"x", "1"}}).html() == "<rect x=\"1\"/>");
+    CHECK(element("rect", {}, hint("a")).html() == "<rect><title>a</title></rect>");
+}
+
+TEST_CASE("coordinates are short and have no minus zero", "[chart]") {
+    CHECK(coordinate(12) == "12");
+    CHECK(coordinate(0.254) == "0.25");
+    CHECK(coordinate(1.5) == "1.5");
+    CHECK(coordinate(-0.001) == "0");
+}
+
+// values  0 ─── 10    0.1 ── 1 ── 10 ── 100
+// places  0 ── 100
+TEST_CASE("a scale places values and has round marks", "[chart]") {
+    const Scale plain = {0, 10, 0, 100};
+    CHECK(plain.place(5) == Approx(50));
+    CHECK(plain.place(-3) == Approx(0));
+    CHECK(plain.marks(5) == std::vector<double>{0, 2, 4, 6, 8, 10});
+    const Scale powers = {0.1, 100, 0, 90, true};
+    CHECK(powers.place(1) == Approx(30));
+    const auto marks = powers.marks(6);
+    REQUIRE(marks.size() == 4);
+    CHECK(marks[2] == Approx(10));
+    CHECK(scale_of({}, 0, 1, true, false).marks(4).size() >= 2);
+    CHECK(scale_of({7, 7}, 0, 1, false, false).place(7) == Approx(0.5));
+    CHECK(scale_of({0, 0}, 0, 1, false, true).high > 0);
+    Extent extent;
+    extent.take(kUnknown);
+    CHECK(extent.is_empty());
+}
+
+TEST_CASE("a line is interrupted where a value is unknown, and what is marked has a shape", "[chart]") {
+    LineChart chart = {{"c", kNasty, "d"}, axis("step"), axis("ns"), {{kNasty, 0, {}}}, {}};
+    for (int i = 0; i < 6; ++i)
+        chart.series[0].points.push_back(
+            {double(i), i == 3 ? kUnknown : 10.0 * i, kUnknown, kUnknown, i == 5 ? kNasty : "", i == 5});
+    const std::string drawn = line_chart(chart).html();
+    CHECK(count_of(drawn, "<path") == 2);
+    const std::string path =
+        drawn.substr(drawn.find("d=\"M"), drawn.find("\" class=\"line") - drawn.find("d=\"M"));
+    CHECK(count_of(path, "M") == 2);
+    CHECK(count_of(path, "L") == 3);
+    CHECK(count_of(drawn, "class=\"mark\"") == 1);
+    CHECK(count_of(drawn, "<img") == 0);
+    CHECK(drawn.find("<desc id=\"c-desc\">d</desc>") != std::string::npos);
+}
+
+TEST_CASE("bars are as long as their parts, and parts nobody has are in no legend", "[chart]") {
+    const StackedBars chart = {{"b", "t", "d"},
+                               axis("ns"),
+                               {{"one", 0}, {"none", 1}, {"three", 2}},
+                               {{"rank 0", {1e6, 0, 3e6}}, {kNasty, {2e6, 0, 0}}}};
+    const std::string drawn = stacked_bars(chart).html();
+    CHECK(count_of(drawn, "class=\"part f0\"") == 2);
+    CHECK(count_of(drawn, "class=\"part f2\"") == 1);
+    CHECK(count_of(drawn, "<li>") == 2);
+    CHECK(drawn.find("rank 0: three 3.00 ms") != std::string::npos);
+    CHECK(count_of(drawn, "<img") == 0);
+}
+
+TEST_CASE("a table says what it is sorted by", "[chart]") {
+    const std::string shown =
+        table({kNasty, "lr", {"name", "time"}, {{kNasty, {"1.00 ms", 1e6}}}, "and 3 more"}).html();
+    CHECK(count_of(shown, "data-by=\"1000000\"") == 1);
+    CHECK(count_of(shown, "class=\"number\"") == 2);
+    CHECK(count_of(shown, "<img") == 0);
+    CHECK(shown.find("and 3 more") != std::string::npos);
+}
+
+// The vectors of FIPS 180-2 and RFC 4648.
+TEST_CASE("digests are those of the standard", "[chart]") {
+    CHECK(hex(sha256("")) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    CHECK(hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    CHECK(hex(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
+          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+    CHECK(hex(sha256(std::string(1'000'000, 'a'))) ==
+          "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    CHECK(base64("") == "");
+    CHECK(base64("f") == "Zg==");
+    CHECK(base64("fo") == "Zm8=");
+    CHECK(base64("foobar") == "Zm9vYmFy");
+    CHECK(base64("\xff\xff\xff") == "////");
+}
+
+TEST_CASE("a page allows its own script and style by their digests, and nothing else", "[chart]") {
+    const std::string page = page_text({kNasty, cards({{kNasty, kNasty, kNasty}}), {{"a", kNasty, kNasty}}});
+    CHECK(count_of(page, "<img") == 0);
+    CHECK(count_of(page, "default-src &#39;none&#39;") == 1);
+    for (const std::string tag : {"style", "script"}) {
+        const size_t begin = page.find("<" + tag + ">") + tag.size() + 2, end = page.find("</" + tag + ">");
+        REQUIRE(begin < end);
+        const std::string digest = base64(sha256(page.substr(begin, end - begin)));
+        CHECK(page.find(tag + "-src &#39;sha256-" + digest + "&#39;") != std::string::npos);
+        CHECK(count_of(page, "<" + tag) == 1);
+    }
+}
