@@ -9,9 +9,9 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kLeft = 116, kRight = 16, kTop = 6, kRow = 26, kBar = 18, kBottom = 40;
+constexpr double kRight = 16, kTop = 6, kRow = 26, kBar = 18, kBottom = 40;
 constexpr double kLetter = 6.6;  // about as wide as a letter is
-constexpr size_t kLongestLabel = 17;
+constexpr size_t kShortestLabel = 15, kLongestLabel = 34;
 
 double sum_of(const StackedBars::Bar& bar) {
     return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
@@ -23,8 +23,14 @@ double room_for_notes(const StackedBars& chart) {
     return most == 0 ? 0 : 8 + kLetter * static_cast<double>(most);
 }
 
+double room_for_labels(const StackedBars& chart) {
+    size_t most = kShortestLabel;
+    for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.label));
+    return 12 + kLetter * static_cast<double>(std::min(most, kLongestLabel));
+}
+
 Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {
-    Markup all = label(kLeft - 8, top + 13, "end", shortened(bar.label, kLongestLabel), "name");
+    Markup all = label(x.begin - 8, top + 13, "end", shortened(bar.label, kLongestLabel), "name");
     double sum = 0;
     for (size_t i = 0; i < bar.values.size() && i < chart.parts.size(); ++i) {
         if (!(bar.values[i] > 0)) continue;
@@ -54,7 +60,8 @@ Markup stacked_bars(const StackedBars& chart) {
     Extent sums;
     for (const StackedBars::Bar& bar : chart.bars) sums.take(sum_of(bar));
     const double bottom = kTop + kRow * static_cast<double>(chart.bars.size());
-    const Scale x = scale_of(sums, kLeft, kChartWidth - kRight - room_for_notes(chart), true, false);
+    const Scale x =
+        scale_of(sums, room_for_labels(chart), kChartWidth - kRight - room_for_notes(chart), true, false);
     Markup all;
     for (const double value : x.marks(6)) {
         const double at = x.place(value);
@@ -67,7 +74,7 @@ Markup stacked_bars(const StackedBars& chart) {
     }
     for (size_t i = 0; i < chart.bars.size(); ++i)
         all += bar_of(chart, chart.bars[i], x, kTop + kRow * static_cast<double>(i));
-    all += label((kLeft + x.end) / 2, bottom + kBottom - 8, "middle", chart.x.label, "axis-label");
+    all += label((x.begin + x.end) / 2, bottom + kBottom - 8, "middle", chart.x.label, "axis-label");
     Markup made = drawing(chart.words, bottom + kBottom, all);
     std::vector<LegendEntry> there;
     for (size_t i = 0; i < chart.parts.size(); ++i)

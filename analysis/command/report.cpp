@@ -2,7 +2,9 @@
 
 #include <cstdio>
 
+#include "../exporter/text_file.h"
 #include "../failure.h"
+#include "../page/part.h"
 #include "../text/tell.h"
 #include "command.h"
 #include "report_options.h"
@@ -16,6 +18,7 @@ constexpr Option kOptions[] = {
     {"all", nullptr, "also what is left out to fit a screen: waits, calls, collectives, memory, devices"},
     {"json", nullptr, "one JSON object; its keys stay"},
     {"markdown", nullptr, "to paste where Markdown is read"},
+    {"html", "FILE", "also a page with drawings: one file that needs no network"},
     {"params", "N", "parameters of the model: are they reduced once in a step?"},
     {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
     {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one of them"},
@@ -36,21 +39,34 @@ void print(const Report& report, const Arguments& arguments) {
         std::puts(line.c_str());
 }
 
+void write_page(const std::string& place, const ReportSource& source, const Report& report) {
+    TextFile file(place);
+    file.write(report_page(source, report));
+    file.finish();
+}
+
 int run(const Arguments& arguments) {
+    const auto page = arguments.value("html");
+    // Nothing that is there, a trace say, is replaced by mistake.
+    if (page && !page->ends_with(".html"))
+        throw Failure("--html " + *page + ": give it a name that ends in .html");
     if (arguments.has("json") && arguments.has("markdown")) throw Failure("--json or --markdown, not both");
     const std::vector<std::string> words =
         arguments.words_.empty() ? std::vector<std::string>{"."} : arguments.words_;
     const ReportOptions asked = report_options(arguments);
     const RunSource source = open_run(words, run_options(arguments), {});
     const Inputs* const traces = source.traces ? &*source.traces : nullptr;
-    print(write_report({source.run, traces, asked}), arguments);
+    const ReportSource asked_of = {source.run, traces, asked};
+    const Report report = write_report(asked_of);
+    print(report, arguments);
+    if (page) write_page(*page, asked_of, report);
     if (traces != nullptr)
         for (const std::string& refused : traces->refused) tell("left out " + refused);
     return source.complete() ? kFine : kIncomplete;
 }
 
-constexpr Command kReport = {"report", "[RUN_OR_TRACES…] [--json|--markdown]", "the answer", 1, kOptions,
-                             run};
+constexpr Command kReport = {
+    "report", "[RUN_OR_TRACES…] [--json|--markdown] [--html FILE]", "the answer", 1, kOptions, run};
 const Registration kRegistration(kReport);
 
 }  // namespace

@@ -109,6 +109,7 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
     const std::string why = why_of(gpu, source);
     Facts facts;
     facts.maybe("rank", figures.label.rank, "no rank is known")
+        .known("gpu_id", figures.gpu_id)
         .known("gpu", gpu.uuid)
         .known("name", gpu.name)
         .known("simulated", gpu.simulated)

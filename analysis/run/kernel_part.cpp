@@ -77,6 +77,7 @@ class KernelPart : public Part {
         for (size_t gpu = 0; gpu < sums_.size(); ++gpu)
             for (size_t i = 0; i < sums_[gpu].size(); ++i)
                 if (!sums_[gpu][i].empty()) write(run, gpu, names_[i], sums_[gpu][i]);
+        for (size_t gpu = 0; gpu < sums_.size(); ++gpu) write_durations(run, gpu);
     }
 
   private:
@@ -187,6 +188,17 @@ class KernelPart : public Part {
             sums_[gpu][not_known()].graph_launches += launches * (graph->second.kernels - named);
     }
 
+    int64_t gpu_id_of(size_t gpu) const {
+        return gpu < facts_.gpus.size() ? facts_.gpus[gpu].gpu_id : kNotTold;
+    }
+
+    // Of all kernels of a GPU together; a stream is none of theirs.
+    void write_durations(RunDb& run, size_t gpu) const {
+        Histogram all;
+        for (const Sums& sums : sums_[gpu]) all.add(sums.all);
+        all.write(run, "kernel", gpu_id_of(gpu), kNotTold);
+    }
+
     void write(RunDb& run, size_t gpu, const Kernel& kernel, const Sums& s) const {
         const KernelClass& facts = kernel.facts;
         const bool ran = s.times.count > 0;
@@ -194,7 +206,7 @@ class KernelPart : public Part {
         const auto text = [](std::string_view word) { return std::string(word); };
         const std::optional<int64_t> alone_ns = s.alone.value(0.5);
         const bool grids_known = ran && s.unknown_grid == 0;
-        run.add("kernel", {gpu < facts_.gpus.size() ? facts_.gpus[gpu].gpu_id : kNotTold,
+        run.add("kernel", {gpu_id_of(gpu),
                            kernel.name,
                            s.launches,
                            s.graph_launches,

@@ -1,6 +1,6 @@
 // The parts that sum up launches, streams, copies, waits, kernels, threads and loads, and say of steps what
-// their phases are and what they spend around collectives; what NVML showed. Each registers itself; by these
-// they are made alone.
+// their phases are and what they spend around collectives; what NVML showed, and curves. Each registers
+// itself; by these they are made alone.
 #pragma once
 
 #include "part.h"
@@ -10,7 +10,8 @@ namespace gpushim::analysis {
 std::unique_ptr<Part> make_api_part(const TraceFacts& facts);        // api_stat
 std::unique_ptr<Part> make_comm_step_part(const TraceFacts& facts);  // comm_step
 std::unique_ptr<Part> make_copy_part(const TraceFacts& facts);       // copy_stat, memset_stat
-std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);     // kernel
+std::unique_ptr<Part> make_curve_part(const TraceFacts& facts);      // gpu_curve
+std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);     // kernel, histogram
 std::unique_ptr<Part> make_launch_part(const TraceFacts& facts);     // launch_stat, histogram
 std::unique_ptr<Part> make_load_part(const TraceFacts& facts);       // load_stat
 std::unique_ptr<Part> make_nvml_part(const TraceFacts& facts);       // nvml_stat, throttle

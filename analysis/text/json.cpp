@@ -67,6 +67,20 @@ void Json::set(std::string key, Json value) {
 
 void Json::push(Json value) { items_.push_back(std::move(value)); }
 
+const Json& Json::operator[](std::string_view key) const {
+    static const Json kNothing;
+    for (size_t i = 0; i < keys_.size(); ++i)
+        if (keys_[i] == key) return items_[i];
+    return kNothing;
+}
+
+std::optional<double> Json::amount() const {
+    if (kind_ == Kind::number) return static_cast<double>(number_);
+    return kind_ == Kind::real && std::isfinite(real_) ? std::optional(real_) : std::nullopt;
+}
+
+std::string Json::words() const { return kind_ == Kind::text ? text_ : ""; }
+
 std::vector<std::string> Json::parts(int indent) const {
     std::vector<std::string> texts;
     for (size_t i = 0; i < items_.size(); ++i)

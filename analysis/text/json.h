@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,15 @@ class Json {
     void set(std::string key, Json value);
     void push(Json value);
     std::string text(int indent = 0) const;
+
+    // What was built, read again. Of what is not an object, or has no such key: null.
+    const Json& operator[](std::string_view key) const;
+    const std::vector<Json>& items() const { return items_; }  // of an array
+    const std::vector<std::string>& keys() const { return keys_; }
+    std::optional<double> amount() const;  // of a number
+    std::string words() const;             // of a text; else empty
+    bool is_null() const { return kind_ == Kind::null; }
+    bool is_true() const { return kind_ == Kind::truth && number_ != 0; }
 
   private:
     enum class Kind { null, truth, number, real, text, array, object };

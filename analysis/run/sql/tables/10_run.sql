@@ -63,7 +63,8 @@ CREATE TABLE phase (
   PRIMARY KEY (rank_id, step, name, begin_ns)
 );
 
--- How often each duration came, in buckets of a 16th of a power of two; adds up. `what`: see the parts.
+-- How often each duration came, in buckets of a 16th of a power of two; adds up. `what`: kernel (how long
+-- they took, stream_id -1); of launches see launch_stat.
 CREATE TABLE histogram (
   what TEXT, gpu_id INTEGER, stream_id INTEGER, bucket INTEGER, count INTEGER, sum_ns INTEGER,
   PRIMARY KEY (what, gpu_id, stream_id, bucket)

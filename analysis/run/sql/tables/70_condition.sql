@@ -17,3 +17,14 @@ CREATE TABLE throttle (
   samples INTEGER, sm_mhz REAL,
   PRIMARY KEY (gpu_id, reason)
 );
+
+-- What changed over time, for drawing: of each GPU and `what` at most 120 parts of the same length.
+CREATE TABLE gpu_curve (
+  gpu_id INTEGER,
+  what TEXT,                     -- allocated_bytes (device memory, by the program; of the rows that are
+                                 -- there); as NVML has them: gpu_busy_percent, memory_used_bytes, power_mw,
+                                 -- sm_mhz, temperature_c
+  from_ns INTEGER,               -- where the part begins
+  mean REAL, most REAL,          -- of NVML's samples in it; of bytes that were held, by time
+  PRIMARY KEY (gpu_id, what, from_ns)
+);

@@ -1,0 +1,124 @@
+#include "timeline_chart.h"
+
+#include <algorithm>
+#include <set>
+
+#include "../text/escape.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kLeft = 116, kRight = 14, kTop = 20, kRow = 24, kBar = 17, kBottom = 40;
+constexpr double kLetter = 6.6;
+constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer is one
+constexpr size_t kMostSpans = 1500;
+constexpr size_t kLongestLabel = 17;
+
+struct Merged {
+    TimelineSpan span;
+    size_t count = 1;
+    double sum_ns = 0;
+};
+
+std::vector<Merged> merged(const TimelineRow& row, double near_ns) {
+    std::vector<Merged> all;
+    for (const TimelineSpan& span : row.spans) {
+        const double ns = span.until_ns - span.from_ns;
+        Merged* const last = all.empty() ? nullptr : &all.back();
+        if (last != nullptr && last->span.colour == span.colour &&
+            span.from_ns - last->span.until_ns < near_ns &&
+            (ns < 3 * near_ns || last->span.until_ns - last->span.from_ns < 3 * near_ns)) {
+            last->span.until_ns = std::max(last->span.until_ns, span.until_ns);
+            ++last->count;
+            last->sum_ns += ns;
+        } else {
+            all.push_back({span, 1, ns});
+        }
+    }
+    return all;
+}
+
+// As near as can be seen, or as near as it takes for a drawing of bearable size.
+std::vector<std::vector<Merged>> merged_rows(const Timeline& timeline, double unit_ns) {
+    for (double near_ns = kNearest * unit_ns;; near_ns *= 2) {
+        std::vector<std::vector<Merged>> rows;
+        size_t spans = 0;
+        for (const TimelineRow& row : timeline.rows) spans += rows.emplace_back(merged(row, near_ns)).size();
+        if (spans <= kMostSpans || near_ns > timeline.until_ns - timeline.from_ns) return rows;
+    }
+}
+
+std::string words_of(const Merged& one, double from_ns) {
+    const std::string when = ", from " + duration_text(std::max(0.0, one.span.from_ns - from_ns)) + " on";
+    if (one.count == 1) return one.span.name + ": " + duration_text(one.sum_ns) + when;
+    return count_text(static_cast<int64_t>(one.count)) + " beside each other, " + one.span.name +
+           " first: " + duration_text(one.sum_ns) + " in all" + when;
+}
+
+Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double top, double from_ns) {
+    const double begin = x.place(one.span.from_ns), end = x.place(one.span.until_ns);
+    Markup all = element("rect",
+                         {{"x", coordinate(begin)},
+                          {"y", coordinate(top)},
+                          {"width", coordinate(std::max(end - begin, 0.6))},
+                          {"height", coordinate(kBar)},
+                          {"class", row.is_outlined ? "idle" : fill_class(one.span.colour)}},
+                         hint(words_of(one, from_ns)));
+    const double letters = (end - begin - 6) / kLetter;
+    if (one.count == 1 && letters >= 4) {
+        const std::string name = shortened(one.span.name, static_cast<size_t>(letters));
+        all += label((begin + end) / 2, top + 13, "middle", name, row.is_outlined ? "note" : "inside");
+    }
+    return all;
+}
+
+}  // namespace
+
+Markup timeline_chart(const Timeline& timeline) {
+    const double bottom = kTop + kRow * static_cast<double>(timeline.rows.size());
+    const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
+    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLeft, kChartWidth - kRight};
+    const Scale since = {0, length_ns, x.begin, x.end};
+    Markup all;
+    for (const double ns : since.marks(7)) {
+        const double at = since.place(ns);
+        all += element("line", {{"x1", coordinate(at)},
+                                {"x2", coordinate(at)},
+                                {"y1", coordinate(kTop)},
+                                {"y2", coordinate(bottom)},
+                                {"class", "grid"}});
+        all += label(at, bottom + 15, "middle", duration_text(ns));
+    }
+    const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin));
+    std::set<size_t> used;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const double top = kTop + kRow * static_cast<double>(i);
+        all += label(kLeft - 8, top + 13, "end", shortened(timeline.rows[i].label, kLongestLabel), "name");
+        for (const Merged& one : rows[i]) {
+            all += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
+            if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
+        }
+    }
+    for (const Timeline::Rule& rule : timeline.rules) {
+        const double at = x.place(rule.at_ns);
+        all += element("line", {{"x1", coordinate(at)},
+                                {"x2", coordinate(at)},
+                                {"y1", coordinate(kTop - 6)},
+                                {"y2", coordinate(bottom)},
+                                {"class", "rule"}});
+        all += label(at + (at > kChartWidth / 2 ? -4 : 4), kTop - 8, at > kChartWidth / 2 ? "end" : "start",
+                     rule.text, "note");
+    }
+    all += label((kLeft + kChartWidth) / 2, bottom + kBottom - 7, "middle", "since the step began",
+                 "axis-label");
+    Markup made = drawing(timeline.words, bottom + kBottom, all);
+    std::vector<LegendEntry> there;
+    for (const LegendEntry& entry : timeline.colours)
+        if (used.contains(entry.colour)) there.push_back(entry);
+    made += legend(there);
+    return made;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,55 @@
+#include "figures.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "../report/facts.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+std::string why_of(const Json& object) {
+    const std::string why = object["why"].words();
+    return why.empty() ? "the run does not have it" : why;
+}
+
+std::string shown_by(std::string (*text)(double), const Json& amount) {
+    const auto value = amount.amount();
+    return value ? text(*value) : kNotThere;
+}
+
+TableCell cell_by(std::string (*text)(double), const std::optional<double>& amount) {
+    if (!amount) return {kNotThere};
+    return {text(*amount), *amount};
+}
+
+TableCell cell_by(std::string (*text)(double), const Json& amount) { return cell_by(text, amount.amount()); }
+
+std::string duration_of(const Json& ns) { return shown_by(duration_text, ns); }
+std::string share_of_json(const Json& share) { return shown_by(percent_text, share); }
+std::string count_axis(double count) { return count_text(std::llround(count)); }
+std::string count_of_json(const Json& count) { return shown_by(count_axis, count); }
+
+std::optional<double> times_of(const Json& amount, const Json& other) {
+    const auto part = amount.amount();
+    return part ? share_of(*part, other.amount().value_or(0)) : std::nullopt;
+}
+
+std::string times_text(double times) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2fx", times);
+    return text;
+}
+
+std::string share_axis(double share) {
+    const std::string text = percent_text(share);
+    const size_t dot = text.find(".0 ");
+    return dot == std::string::npos ? text : text.substr(0, dot) + text.substr(dot + 2);
+}
+
+std::string rank_of(const Json& object) {
+    const auto rank = object["rank"].amount();
+    return rank ? "rank " + std::to_string(std::llround(*rank)) : "a process";
+}
+
+}  // namespace gpushim::analysis

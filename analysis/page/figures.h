@@ -1,0 +1,30 @@
+// Figures of the report's JSON as a page shows them.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "../chart/table.h"
+#include "../text/json.h"
+
+namespace gpushim::analysis {
+
+constexpr const char* kNotThere = "–";
+
+std::string why_of(const Json& object);  // why something in it is null
+// By one of text/units.h or the like; kNotThere: not recorded.
+std::string shown_by(std::string (*text)(double), const Json& amount);
+TableCell cell_by(std::string (*text)(double), const std::optional<double>& amount);
+TableCell cell_by(std::string (*text)(double), const Json& amount);
+std::string duration_of(const Json& ns);
+std::string share_of_json(const Json& share);
+std::string count_of_json(const Json& count);
+// "1.30x": an amount over another; none: one of them is not recorded, or 0.
+std::optional<double> times_of(const Json& amount, const Json& other);
+std::string times_text(double times);
+std::string count_axis(double count);
+std::string share_axis(double share);
+// "rank 3", of an object that has a rank; else "a process".
+std::string rank_of(const Json& object);
+
+}  // namespace gpushim::analysis

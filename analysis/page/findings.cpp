@@ -1,0 +1,88 @@
+// What to do next, with what it is predicted to save and the rows it was read from.
+#include <map>
+
+#include "../chart/frame.h"
+#include "../chart/page.h"
+#include "../text/units.h"
+#include "figures.h"
+#include "part.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostRows = 12;  // of evidence, of a table
+
+// "SELECT * FROM gap WHERE rowid IN (3, 4)", for each table.
+std::vector<std::string> evidence_of(const Json& finding) {
+    std::map<std::string, std::vector<std::string>> by_table;
+    for (const Json& row : finding["evidence"].items())
+        by_table[row["table"].words()].push_back(count_axis(row["rowid"].amount().value_or(0)));
+    std::vector<std::string> queries;
+    for (const auto& [table, rows] : by_table) {
+        std::string list;
+        for (size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
+            std::string digits;
+            for (const char c : rows[i])
+                if (c != ',') digits += c;
+            list += (list.empty() ? "" : ", ") + digits;
+        }
+        queries.push_back("SELECT * FROM " + table + " WHERE rowid IN (" + list + ")");
+    }
+    return queries;
+}
+
+Markup gain_of(const Json& finding, const std::string& per) {
+    return element(
+        "span", {{"class", "gain"}},
+        duration_of(finding["gain_low_ns"]) + " to " + duration_of(finding["gain_high_ns"]) + " of a " + per);
+}
+
+Markup finding_of(const Json& finding, const std::string& per) {
+    Markup head = finding["id"].words() + ": predicted gain ";
+    head += gain_of(finding, per);
+    Markup all = element("h3", {}, head);
+    all += paragraph(finding["title"].words());
+    all += paragraph("Try: " + finding["try"].words());
+    Markup evidence;
+    for (const std::string& query : evidence_of(finding)) evidence += paragraph(element("code", {}, query));
+    char confidence[48];
+    std::snprintf(confidence, sizeof confidence, "Evidence; confidence %.2f",
+                  finding["confidence"].amount().value_or(0));
+    if (!evidence.empty()) all += folded(confidence, evidence);
+    return element("li", {}, all);
+}
+
+Markup rest_of(const PageInput& input, const char* kind, const char* heading) {
+    Markup items;
+    for (const Json& finding : input.of("findings").items()) {
+        if (finding["kind"].words() != kind) continue;
+        const std::string advice = finding["try"].words();
+        items += element("li", {}, finding["title"].words() + (advice.empty() ? "" : ": " + advice));
+    }
+    if (items.empty()) return {};
+    Markup all = element("h3", {}, heading);
+    all += element("ul", {}, items);
+    return all;
+}
+
+Markup write(const PageInput& input) {
+    const std::string per = input.of("steps")["median_ns"].is_null() ? "second" : "step";
+    if (!input.of("findings_why").is_null())
+        return element("p", {{"class", "missing"}}, input.of("findings_why").words());
+    Markup gains;
+    for (const Json& finding : input.of("findings").items())
+        if (finding["kind"].words() == "gain") gains += finding_of(finding, per);
+    Markup all = gains.empty() ? paragraph("Nothing that is worth 3 % of a " + per + " was found.")
+                               : element("ol", {{"class", "findings"}}, gains);
+    all += rest_of(input, "no_gain", "No gain expected");
+    all += rest_of(input, "note", "Notes");
+    return all;
+}
+
+constexpr ReportPart kPart = {0, "findings", "What to do", write};
+const ReportPartRegistration kRegistration(kPart);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,152 @@
+// What each GPU did with its time, and why it was idle.
+#include <map>
+
+#include "../chart/page.h"
+#include "../chart/stacked_bars.h"
+#include "../chart/table.h"
+#include "../report/facts.h"
+#include "../report/gpu_label.h"
+#include "../text/units.h"
+#include "figures.h"
+#include "part.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostBars = 24, kMostRows = 100;
+constexpr const char* kGroups[] = {"input", "copy", "launch", "sync", "wait", "host", "other"};
+constexpr size_t kColourOfGroup[] = {0, 1, 2, 3, 4, 5, 7};
+
+struct Gpu {
+    std::string label;
+    const Json* json;
+    double steps;  // 0: shares only
+};
+
+std::vector<Gpu> gpus_of(const PageInput& input) {
+    const auto labels = gpu_labels(input.source.run);
+    std::vector<Gpu> all;
+    for (const Json& gpu : input.of("gpus").items()) {
+        const auto found = labels.find(static_cast<int64_t>(gpu["gpu_id"].amount().value_or(-1)));
+        const bool of_steps = gpu["basis"].words() == "steps";
+        all.push_back({found == labels.end() ? rank_of(gpu) : found->second.text, &gpu,
+                       of_steps ? gpu["steps"].amount().value_or(0) : 0});
+    }
+    return all;
+}
+
+std::string rest_text(size_t shown, size_t all, const char* what) {
+    if (shown == all) return "";
+    return "Those " + std::to_string(shown) + " GPUs of " + std::to_string(all) + " on which most is lost; " +
+           what;
+}
+
+Markup shares_of(const std::vector<Gpu>& gpus) {
+    StackedBars chart;
+    chart.words = {"gpu-time", "What each GPU did with its time",
+                   "A bar for each GPU: productive, waiting for other ranks inside a collective, idle."};
+    chart.x = {"of whole timed steps", share_axis};
+    chart.parts = {{"productive", 2}, {"waiting for peers", 4}, {"idle", 7}};
+    for (const Gpu& gpu : gpus) {
+        const auto productive = (*gpu.json)["productive_share"].amount();
+        if (!productive || chart.bars.size() == kMostBars) continue;
+        chart.bars.push_back({gpu.label,
+                              {*productive, (*gpu.json)["waiting_for_peer_share"].amount().value_or(0),
+                               (*gpu.json)["idle_share"].amount().value_or(0)}});
+    }
+    return chart.bars.empty() ? Markup() : figure(chart.words, stacked_bars(chart));
+}
+
+std::map<std::string, double> idle_by_group(const Json& gpu,
+                                            const std::map<std::string, std::string>& groups) {
+    std::map<std::string, double> sums;
+    const Json& causes = gpu["idle_by_cause_ns"];
+    for (const std::string& cause : causes.keys()) {
+        const auto group = groups.find(cause);
+        sums[group == groups.end() ? "other" : group->second] += causes[cause].amount().value_or(0);
+    }
+    return sums;
+}
+
+std::map<std::string, std::string> cause_groups(const Database& run) {
+    std::map<std::string, std::string> groups;
+    Query rows = run.prepare("SELECT cause, cause_group FROM idle_cause");
+    while (rows.step()) groups[rows.text(0)] = rows.text(1);
+    return groups;
+}
+
+Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
+    const auto groups = cause_groups(run);
+    const bool of_steps = !gpus.empty() && gpus[0].steps > 0;
+    StackedBars chart;
+    chart.words = {"gpu-idle", of_steps ? "Idle time of a step, by cause" : "Idle time, by cause",
+                   "A bar for each GPU: its idle time by what it waited for. The causes add up to it."};
+    chart.x = {of_steps ? "of a step, mean" : "of all that was timed", of_steps ? duration_text : share_axis};
+    for (size_t i = 0; i < std::size(kGroups); ++i) chart.parts.push_back({kGroups[i], kColourOfGroup[i]});
+    for (const Gpu& gpu : gpus) {
+        const double whole = of_steps ? gpu.steps : (*gpu.json)["window_ns"].amount().value_or(0);
+        if ((*gpu.json)["idle_by_cause_ns"].is_null() || whole <= 0 || chart.bars.size() == kMostBars)
+            continue;
+        StackedBars::Bar bar = {gpu.label, {}};
+        const auto sums = idle_by_group(*gpu.json, groups);
+        for (const char* group : kGroups) {
+            const auto sum = sums.find(group);
+            bar.values.push_back(sum == sums.end() ? 0 : sum->second / whole);
+        }
+        chart.bars.push_back(bar);
+    }
+    return chart.bars.empty() ? Markup() : figure(chart.words, stacked_bars(chart));
+}
+
+TableCell share_cell(const Json& gpu, const std::string& key) {
+    const auto share = gpu[key].amount(), low = gpu[key + "_low"].amount(),
+               high = gpu[key + "_high"].amount();
+    if (!share) return {kNotThere};
+    std::string text = percent_text(*share);
+    if (low && high && *high - *low >= 0.001)
+        text += " (" + percent_text(*low) + " to " + percent_text(*high) + ")";
+    return {text, *share};
+}
+
+Markup table_of(const std::vector<Gpu>& gpus) {
+    PageTable rows = {
+        "GPUs",
+        "lrrrrrrl",
+        {"GPU", "productive", "waiting for peers", "idle", "busy, whole run", "communication exposed",
+         "steps", "known by"},
+        {},
+        rest_text(std::min(gpus.size(), kMostRows), gpus.size(), "report --json has all of them.")};
+    for (const Gpu& gpu : gpus) {
+        if (rows.rows.size() == kMostRows) break;
+        const Json& json = *gpu.json;
+        const double steps = json["steps"].amount().value_or(0);
+        const auto exposed = json["exposed_comm_ns"].amount();
+        rows.rows.push_back(
+            {gpu.label, share_cell(json, "productive_share"), share_cell(json, "waiting_for_peer_share"),
+             share_cell(json, "idle_share"), share_cell(json, "run_busy_share"),
+             exposed && gpu.steps > 0 ? TableCell(duration_text(*exposed / steps), *exposed / steps)
+                                      : TableCell(kNotThere),
+             TableCell(count_axis(steps), steps), json["level"].words()});
+    }
+    return table(rows);
+}
+
+Markup write(const PageInput& input) {
+    const std::vector<Gpu> gpus = gpus_of(input);
+    if (gpus.empty()) return missing("no GPU was used");
+    Markup all = shares_of(gpus);
+    if (all.empty()) all += missing(why_of(*gpus[0].json));
+    all += idle_of(gpus, input.source.run);
+    const std::string rest = rest_text(std::min(gpus.size(), kMostBars), gpus.size(), "the table has more.");
+    if (!rest.empty()) all += paragraph(rest, "rest");
+    all += folded("As a table, with the ranges of the shares", table_of(gpus));
+    return all;
+}
+
+constexpr ReportPart kPart = {20, "gpus", "GPUs", write};
+const ReportPartRegistration kRegistration(kPart);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,117 @@
+#include "headline.h"
+
+#include <cmath>
+#include <map>
+
+#include "../chart/page.h"
+#include "../report/facts.h"
+#include "../text/units.h"
+#include "figures.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kGood = 0.8, kBad = 0.5;  // of a GPU's time, productive
+
+Card step_card(const PageInput& input) {
+    const Json& steps = input.of("steps");
+    if (steps["median_ns"].is_null()) return {"Step", "not recorded", why_of(steps)};
+    return {"Step, median", duration_of(steps["median_ns"]),
+            "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " + count_of_json(steps["count"]) +
+                " steps"};
+}
+
+Card samples_card(const PageInput& input) {
+    const auto rate = input.of("steps")["samples_per_s"].amount();
+    if (!rate) return {"Samples per second", "not recorded", "--samples-per-step N says how many a step has"};
+    return {"Samples per second", count_text(std::llround(*rate)), "all ranks together"};
+}
+
+// The first GPU of the report is the one that most is lost on.
+Card productive_card(const PageInput& input) {
+    const std::vector<Json>& gpus = input.of("gpus").items();
+    const std::string name = gpus.size() == 1 ? "Productive" : "Productive, worst GPU";
+    if (gpus.empty()) return {name, "not recorded", "no GPU was used"};
+    const auto share = gpus[0]["productive_share"].amount();
+    if (!share) return {name, "not recorded", why_of(gpus[0])};
+    return {name, percent_text(*share),
+            rank_of(gpus[0]) + "; waiting for peers " + share_of_json(gpus[0]["waiting_for_peer_share"]) +
+                ", idle " + share_of_json(gpus[0]["idle_share"]),
+            *share >= kGood  ? "good"
+            : *share >= kBad ? "warn"
+                             : "bad"};
+}
+
+Card idle_card(const PageInput& input) {
+    const Json& cost = input.of("cost");
+    const auto idle = cost["idle_gpu_ns"].amount(), all = cost["gpu_ns"].amount();
+    if (!idle || !all || *all <= 0) return {"Idle", "not recorded", why_of(cost)};
+    std::map<std::string, double> by_cause;
+    for (const Json& gpu : input.of("gpus").items()) {
+        const Json& causes = gpu["idle_by_cause_ns"];
+        for (const std::string& cause : causes.keys()) by_cause[cause] += causes[cause].amount().value_or(0);
+    }
+    std::string largest;
+    for (const auto& [cause, ns] : by_cause)
+        if (ns > 0 && (largest.empty() || ns > by_cause[largest])) largest = cause;
+    return {"Idle, all GPUs", percent_text(*idle / *all),
+            (largest.empty() ? "" : "largest cause " + largest + "; ") +
+                shown_by([](double hours) { return coordinate(std::round(hours * 10) / 10); },
+                         cost["idle_gpu_hours_per_day"]) +
+                " GPU-hours a day at this rate"};
+}
+
+Card allreduce_card(const PageInput& input) {
+    const Json& check = input.of("allreduce_check");
+    const auto measured = check["measured_ns"].amount();
+    if (!measured) return {"AllReduce per step", "not recorded", why_of(check)};
+    const auto times = times_of(check["measured_ns"], check["expected_ns"]);
+    const std::string words =
+        times ? "measured; expected " + duration_of(check["expected_ns"]) + " (" + times_text(*times) + ")"
+              : "expected: not known; --bandwidth 300GB/s";
+    return {"AllReduce per step", duration_text(*measured), words};
+}
+
+Card straggler_card(const PageInput& input) {
+    const Json& skew = input.of("skew");
+    const Json& straggler = skew["straggler"];
+    if (straggler.is_null()) return {"Straggler", "none found", why_of(skew)};
+    const std::string cause = straggler["cause"].words();
+    return {"Straggler", rank_of(straggler),
+            duration_of(straggler["time_saved_per_step_ns"]) + " of a step; cause " +
+                (cause.empty() ? "unattributed" : cause),
+            "bad"};
+}
+
+bool is_simulated(const PageInput& input) {
+    for (const Json& gpu : input.of("gpus").items())
+        if (gpu["simulated"].is_true()) return true;
+    return false;
+}
+
+// The first lines of the report: what ran and when, and what could not be read.
+Markup what_ran(const PageInput& input) {
+    Markup all;
+    for (const auto& block : input.report.blocks) {
+        const Line* const line = std::get_if<Line>(&block);
+        if (line == nullptr || line->text.empty()) break;
+        const std::string_view text = line->text;
+        if (text.starts_with("ran ") || text.starts_with("when ")) all += paragraph(text.substr(8), "soft");
+        if (text.starts_with("MISSING ")) all += banner(line->text);
+    }
+    return all;
+}
+
+}  // namespace
+
+Markup headline(const PageInput& input) {
+    Markup all = what_ran(input);
+    if (is_simulated(input))
+        all += banner("SIMULATED: made by gpushim's simulated box. These are not GPU times.");
+    all += cards({step_card(input), samples_card(input), productive_card(input), idle_card(input),
+                  allreduce_card(input), straggler_card(input)});
+    return all;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,86 @@
+// Which kernels take the time, and which of them run on tensor cores, as far as their names tell.
+#include <algorithm>
+
+#include "../chart/page.h"
+#include "../chart/stacked_bars.h"
+#include "../chart/table.h"
+#include "../report/facts.h"
+#include "../text/units.h"
+#include "figures.h"
+#include "part.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostBars = 15, kMostRows = 200;
+
+StackedBars chart_of(const PageInput& input) {
+    StackedBars chart;
+    chart.words = {
+        "kernel-time", "Kernels that take the most time",
+        "A bar for each kernel: its share of all kernel time, by whether it runs on tensor cores."};
+    chart.x = {"of kernel time", share_axis};
+    chart.parts = {{"tensor cores", 2}, {"name does not tell", 7}, {"no tensor cores", 1}};
+    for (const Json& kernel : input.of("kernels").items()) {
+        const auto share = kernel["share"].amount();
+        if (!share || chart.bars.size() == kMostBars) continue;
+        const std::string cores = kernel["tensor_core"].words();
+        const size_t part = cores == "yes" ? 0 : cores == "no" ? 2 : 1;
+        StackedBars::Bar bar = {shown(kernel["name"].words()), {0, 0, 0}};
+        bar.values[part] = *share;
+        chart.bars.push_back(bar);
+    }
+    return chart;
+}
+
+Markup classes_of(const Json& classes) {
+    if (classes["eligible_share"].is_null()) return missing("how long kernels ran: " + why_of(classes));
+    return paragraph(
+        "Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
+        " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
+        " of that is on tensor cores by name, and of " + share_of_json(classes["tensor_core_unknown_share"]) +
+        " the name does not tell. fp16 and bf16: " + share_of_json(classes["half_precision_share"]) +
+        ". Inferred from names.");
+}
+
+Markup table_of(const PageInput& input) {
+    const std::vector<Json>& kernels = input.of("kernels").items();
+    PageTable rows = {"Kernels",
+                      "lrrrlll",
+                      {"kernel", "ran", "total", "share", "family", "precision", "tensor cores"},
+                      {},
+                      ""};
+    if (kernels.size() > kMostRows)
+        rows.rest = "Those " + std::to_string(kMostRows) + " of " +
+                    count_axis(static_cast<double>(kernels.size())) +
+                    " that take the most time; report --json has all of them.";
+    for (const Json& kernel : kernels) {
+        if (rows.rows.size() == kMostRows) break;
+        const auto sum = kernel["sum_ns"].amount(), share = kernel["share"].amount(),
+                   count = kernel["count"].amount();
+        rows.rows.push_back({element("code", {}, shown(kernel["name"].words())),
+                             TableCell(count_of_json(kernel["count"]), count.value_or(0)),
+                             sum ? TableCell(duration_text(*sum), *sum) : TableCell(kNotThere),
+                             share ? TableCell(percent_text(*share), *share) : TableCell(kNotThere),
+                             kernel["family"].words(), kernel["precision"].words(),
+                             kernel["tensor_core"].words()});
+    }
+    return table(rows);
+}
+
+Markup write(const PageInput& input) {
+    if (input.of("kernels").items().empty()) return missing("no kernel was launched");
+    Markup all = classes_of(input.of("kernel_classes"));
+    const StackedBars chart = chart_of(input);
+    if (!chart.bars.empty()) all += figure(chart.words, stacked_bars(chart));
+    all += folded("As a table", table_of(input));
+    return all;
+}
+
+constexpr ReportPart kPart = {70, "kernels", "Kernels", write};
+const ReportPartRegistration kRegistration(kPart);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,48 @@
+// How much device memory the program held, and how much there is.
+#include "../chart/page.h"
+#include "../chart/table.h"
+#include "../report/facts.h"
+#include "../report/gpu_label.h"
+#include "../text/units.h"
+#include "figures.h"
+#include "over_time.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostRows = 100;
+
+Markup table_of(const PageInput& input) {
+    PageTable rows = {"Peak of device memory", "lrrr", {"rank", "peak", "of", "share"}, {}, ""};
+    size_t known = 0;
+    for (const Json& gpu : input.of("gpus").items()) {
+        const Json &peak = gpu["memory_peak_bytes"], &total = gpu["memory_total_bytes"];
+        if (peak.is_null() || ++known > kMostRows) continue;
+        rows.rows.push_back({rank_of(gpu), cell_by(memory_text, peak), cell_by(memory_text, total),
+                             cell_by(percent_text, share_of(*peak.amount(), total.amount().value_or(0)))});
+    }
+    if (known > kMostRows)
+        rows.rest = "The first " + std::to_string(kMostRows) + " of " + std::to_string(known) + ".";
+    return rows.rows.empty() ? missing("peaks: no allocation was recorded") : table(rows);
+}
+
+Markup write(const PageInput& input) {
+    Markup all = curve_of(
+        input, {"allocated_bytes", "memory", "Device memory the program held", memory_text, 1, true});
+    if (all.empty())
+        all += missing(
+            "memory over time: no allocation was recorded, or the run was analysed by an older "
+            "gpushim");
+    all += table_of(input);
+    all += paragraph(
+        "As allocated from the driver: what a framework's own allocator does with it is not seen.", "rest");
+    return all;
+}
+
+constexpr ReportPart kPart = {90, "memory", "Memory", write};
+const ReportPartRegistration kRegistration(kPart);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

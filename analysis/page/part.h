@@ -1,0 +1,33 @@
+// A part of a run's page is one file that registers itself: a question, answered by a drawing with the same
+// as a table, or by why there is none. Figures are those of the report, read from its JSON, so they are the
+// same everywhere; only what a drawing needs beyond, row by row, is asked of the run's database.
+#pragma once
+
+#include <string>
+
+#include "../chart/markup.h"
+#include "../report/section.h"
+
+namespace gpushim::analysis {
+
+struct PageInput {
+    const ReportSource& source;
+    const Report& report;
+
+    const Json& of(const char* key) const { return report.json[key]; }
+};
+
+struct ReportPart {
+    int place;  // on the page
+    const char* id;
+    const char* heading;
+    Markup (*write)(const PageInput&);
+};
+
+struct ReportPartRegistration {
+    explicit ReportPartRegistration(const ReportPart& part);
+};
+
+std::string report_page(const ReportSource& source, const Report& report);
+
+}  // namespace gpushim::analysis

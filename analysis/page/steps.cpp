@@ -1,0 +1,104 @@
+// How long each step took, and which took far longer than the others.
+#include <algorithm>
+#include <cmath>
+
+#include "../chart/line_chart.h"
+#include "../chart/table.h"
+#include "../text/units.h"
+#include "figures.h"
+#include "part.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kMostPoints = 300;
+constexpr size_t kMostMarks = 12;
+constexpr double kFarLonger = 1.2;  // than the median, and longer than 95 of 100
+
+struct Point {
+    int64_t first, last;  // numbers of steps
+    double least, mean, most;
+
+    std::string words() const {
+        return first == last ? "step " + std::to_string(first)
+                             : "steps " + std::to_string(first) + "-" + std::to_string(last);
+    }
+};
+
+std::vector<Point> points_of(const ReportSource& source, int64_t first, int64_t width) {
+    Query rows = source.of_steps(
+        "SELECT min(number), max(number), min(dur_ns), avg(dur_ns), max(dur_ns) FROM v_counted_step"
+        " WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2 GROUP BY (number - ?3) / ?4 ORDER BY 1");
+    rows.bind(3, first);
+    rows.bind(4, width);
+    std::vector<Point> all;
+    while (rows.step())
+        all.push_back({rows.number(0), rows.number(1), rows.real(2), rows.real(3), rows.real(4)});
+    return all;
+}
+
+// Those to be marked: the longest, if they are far longer than the others.
+std::vector<Point> outliers_of(std::vector<Point> points, double median, double p95) {
+    std::erase_if(points,
+                  [&](const Point& point) { return point.most <= std::max(kFarLonger * median, p95); });
+    std::stable_sort(points.begin(), points.end(),
+                     [](const Point& a, const Point& b) { return a.most > b.most; });
+    points.resize(std::min(points.size(), kMostMarks));
+    return points;
+}
+
+LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& outliers, const Json& steps) {
+    LineChart chart;
+    chart.words = {"step-time", "Step time",
+                   "Of " + count_of_json(steps["count"]) + " steps the median took " +
+                       duration_of(steps["median_ns"]) + ", 95 of 100 at most " +
+                       duration_of(steps["p95_ns"]) + "; " +
+                       count_axis(static_cast<double>(outliers.size())) + " are marked as far longer."};
+    chart.x = {"step", count_axis};
+    chart.y = {"", duration_text, false, true};
+    LineSeries mean = {"mean of the ranks; shaded from the quickest to the slowest", 0, {}};
+    LineSeries marked = {"far longer", 3, {}, false};
+    for (const Point& point : points) {
+        const double x = static_cast<double>(point.first + point.last) / 2;
+        mean.points.push_back({x, point.mean, point.least, point.most});
+    }
+    for (const Point& point : outliers)
+        marked.points.push_back({static_cast<double>(point.first + point.last) / 2, point.most, kUnknown,
+                                 kUnknown, point.words() + ": " + duration_text(point.most), true});
+    chart.series = {mean};
+    if (!outliers.empty()) chart.series.push_back(marked);
+    return chart;
+}
+
+Markup write(const PageInput& input) {
+    const Json& steps = input.of("steps");
+    const auto first = steps["first"].amount(), last = steps["last"].amount(),
+               median = steps["median_ns"].amount();
+    if (!first || !last || !median) return missing(why_of(steps));
+    const int64_t from = std::llround(*first), count = std::llround(*last) - from + 1;
+    const int64_t width = (count + kMostPoints - 1) / kMostPoints;
+    const std::vector<Point> points = points_of(input.source, from, width);
+    const std::vector<Point> outliers = outliers_of(points, *median, steps["p95_ns"].amount().value_or(0));
+    const LineChart chart = chart_of(points, outliers, steps);
+    PageTable longest = {"The longest steps", "lrr", {"step", "longest", "of the median"}, {}};
+    for (const Point& point : outliers) {
+        longest.rows.push_back({TableCell(point.words(), static_cast<double>(point.first)),
+                                TableCell(duration_text(point.most), point.most),
+                                TableCell(times_text(point.most / *median), point.most)});
+    }
+    Markup below =
+        element("p", {{"class", "rest"}},
+                std::string("Marked: at least 1.2 times the median and longer than 95 of 100, at most ") +
+                    std::to_string(kMostMarks) + "." +
+                    (width > 1 ? " Each point is " + std::to_string(width) + " steps." : ""));
+    if (!longest.rows.empty()) below += folded("The longest steps as a table", table(longest));
+    return figure(chart.words, line_chart(chart), below);
+}
+
+constexpr ReportPart kPart = {10, "steps", "Steps", write};
+const ReportPartRegistration kRegistration(kPart);
+
+}  // namespace
+
+}  // namespace gpushim::analysis
