@@ -5,27 +5,42 @@
 
 namespace gpushim::analysis {
 
+namespace fs = std::filesystem;
+
 namespace {
 
-namespace fs = std::filesystem;
+// use(source, its name, what was given with the command)
+template <class Use>
+void for_each_run(const Arguments& arguments, Use use) {
+    const ReportOptions asked = report_options(arguments);
+    for (const std::string& word : arguments.words_)
+        use(open_run({word}, run_options(arguments), {}), name_of(word),
+            Given{asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s});
+}
+
+}  // namespace
 
 std::string name_of(const fs::path& word) {
     const fs::path path = fs::absolute(word).lexically_normal();
     return path.filename().empty() ? path.parent_path().filename().string() : path.filename().string();
 }
 
-}  // namespace
-
 std::vector<RunSummary> open_summaries(const Arguments& arguments, bool& complete) {
-    const ReportOptions asked = report_options(arguments);
     std::vector<RunSummary> runs;
-    for (const std::string& word : arguments.words_) {
-        const RunSource source = open_run({word}, run_options(arguments), {});
+    for_each_run(arguments, [&](const RunSource& source, const std::string& name, const Given& given) {
         complete = complete && source.complete();
-        runs.push_back(summarise(source.run, name_of(word),
-                                 {asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s}));
-    }
+        runs.push_back(summarise(source.run, name, given));
+    });
     return runs;
+}
+
+std::vector<Side> open_sides(const Arguments& arguments) {
+    std::vector<Side> sides;
+    for_each_run(arguments, [&](const RunSource& source, const std::string& name, const Given& given) {
+        sides.push_back(read_side(source.run, name, given));
+        sides.back().is_whole = sides.back().is_whole && source.complete();
+    });
+    return sides;
 }
 
 }  // namespace gpushim::analysis

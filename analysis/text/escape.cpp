@@ -66,6 +66,16 @@ std::string without_controls(std::string_view text, std::string_view but_for) {
     return safe;
 }
 
+std::string with_entities(std::string_view text) {
+    constexpr const char* kEntities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    std::string safe;
+    for (const char c : text) {
+        const size_t which = std::string_view("&<>\"'").find(c);
+        which == std::string_view::npos ? safe += c : safe += kEntities[which];
+    }
+    return safe;
+}
+
 }  // namespace
 
 std::string for_terminal(std::string_view text) { return without_controls(text, ""); }
@@ -100,29 +110,13 @@ std::string for_json(std::string_view text) {
     return safe + "\"";
 }
 
-std::string for_html(std::string_view text) {
-    std::string safe;
-    for (const char c : for_terminal(text)) {
-        switch (c) {
-            case '<':
-                safe += "&lt;";
-                break;
-            case '>':
-                safe += "&gt;";
-                break;
-            case '&':
-                safe += "&amp;";
-                break;
-            case '"':
-                safe += "&quot;";
-                break;
-            case '\'':
-                safe += "&#39;";
-                break;
-            default:
-                safe += c;
-        }
-    }
+std::string for_html(std::string_view text) { return with_entities(for_terminal(text)); }
+
+std::string for_xml(std::string_view text) {
+    std::string safe = with_entities(without_controls(text, "\n\t"));
+    // No characters, and the only ones left that XML does not allow: U+FFFE and U+FFFF.
+    for (const char* none : {"\xef\xbf\xbe", "\xef\xbf\xbf"})
+        for (size_t at; (at = safe.find(none)) != std::string::npos;) safe.replace(at, 3, "\xef\xbf\xbd");
     return safe;
 }
 

@@ -13,6 +13,8 @@ std::string for_csv(std::string_view text);
 std::string for_json(std::string_view text);  // with its quotes
 // Between tags, and within quotes as the value of an attribute. Control characters as for a terminal.
 std::string for_html(std::string_view text);
+// Between tags and in a quoted attribute; line feeds and tabs stay, what XML forbids is shown as \xNN.
+std::string for_xml(std::string_view text);
 std::string hex(std::string_view bytes);
 
 // Of text that is safe already: how many characters it has, and at most so many of them, with … at the end.

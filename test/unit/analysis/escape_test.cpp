@@ -32,6 +32,12 @@ TEST_CASE("JSON stays JSON", "[escape]") {
     CHECK(hex(std::string("\0\xff", 2)) == "00ff");
 }
 
+TEST_CASE("XML stays XML", "[escape]") {
+    CHECK(for_xml("<a b=\"c\">&'") == "&lt;a b=&quot;c&quot;&gt;&amp;&#39;");
+    CHECK(for_xml("]]>\x1b\n\t\x01") == "]]&gt;\\x1b\n\t\\x01");
+    CHECK(for_xml("\xef\xbf\xbf.\xef\xbf\xbe.\xff") == "\xef\xbf\xbd.\xef\xbf\xbd.\\xff");
+}
+
 TEST_CASE("a text is shortened by characters", "[escape]") {
     CHECK(width_of("\xc2\xb5s \xe2\x86\x92") == 4);
     CHECK(shortened("four", 4) == "four");

@@ -1,0 +1,68 @@
+// `gpushim compare BASE NEW`: the same, better or slower, and why.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "../compare/comparison_report.h"
+#include "../exporter/text_file.h"
+#include "../failure.h"
+#include "../report/printed.h"
+#include "../text/junit.h"
+#include "../text/tell.h"
+#include "command.h"
+#include "run_summaries.h"
+#include "threshold.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr Option kOptions[] = {
+    {"threshold", "3%", "a smaller change is no change"},
+    {"json", nullptr, "one JSON object; its keys stay"},
+    {"markdown", nullptr, "to paste where Markdown is read"},
+    {"junit", "FILE", "the verdict as a build server reads it"},
+    {"samples-per-step", "N", "of all ranks together, in both runs"},
+    {"params", "N", "parameters of the model"},
+    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+};
+
+std::string lines_of(const Report& report, bool markdown) {
+    std::string text;
+    for (const std::string& line : markdown ? as_markdown(report) : as_text(report)) text += line + "\n";
+    return text;
+}
+
+void write_junit(const std::string& file, const Side& base, const Side& now, const Comparison& is,
+                 const Report& report) {
+    const JunitCase one = {now.name + " against " + base.name, exit_code_of(is.verdict), verdict_words(is),
+                           lines_of(report, false)};
+    TextFile out(file);
+    out.write(junit_text("gpushim compare", {&one, 1}));
+    out.finish();
+}
+
+int run(const Arguments& arguments) {
+    if (arguments.words_.size() != 2) throw Failure("which runs? gpushim compare BASE NEW");
+    if (arguments.has("json") && arguments.has("markdown")) throw Failure("--json or --markdown, not both");
+    const double threshold = threshold_from(arguments);
+    const std::vector<Side> sides = open_sides(arguments);
+    const Comparison is = compare(sides[0], sides[1], threshold);
+    Report report;
+    write_comparison(sides[0], sides[1], is, report);
+    if (const auto file = arguments.value("junit")) write_junit(*file, sides[0], sides[1], is, report);
+    if (arguments.has("json"))
+        std::printf("%s\n", report.json.text().c_str());
+    else
+        std::fputs(lines_of(report, arguments.has("markdown")).c_str(), stdout);
+    if (is.verdict == Verdict::kInconclusive) tell("inconclusive: " + is.why);
+    return exit_code_of(is.verdict);
+}
+
+constexpr Command kCompare = {
+    "compare", "BASE NEW [--threshold 3%] [--json]", "same, better or slower, and why", 2, kOptions, run};
+const Registration kRegistration(kCompare);
+
+}  // namespace
+
+}  // namespace gpushim::analysis

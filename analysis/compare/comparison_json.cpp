@@ -1,0 +1,123 @@
+#include "comparison_json.h"
+
+#include <cmath>
+
+#include "../report/facts.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+int64_t whole(double ns) { return std::llround(ns); }
+
+Json side_json(const Side& side) {
+    return Facts()
+        .known("run", side.name)
+        .known("started_real_ns", side.started_real_ns)
+        .known("gpus", side.gpus)
+        .known("ranks_seen", side.ranks_seen)
+        .maybe("ranks_expected", side.ranks_expected, "the launcher did not say")
+        .maybe("samples_per_step", side.samples_per_step, "samples per step are not known")
+        .maybe("launches_per_step", side.launches_per_step, "no steps")
+        .maybe("busy_share", side.busy_share, "nothing was timed")
+        .maybe("productive_share", side.productive_share, "nothing was timed")
+        .json();
+}
+
+Json changes_json(const Comparison& is) {
+    Json list = Json::array();
+    for (const Change& change : is.changes) {
+        const auto text = [](const std::string& value) {
+            return value.empty() ? std::nullopt : std::optional(value);
+        };
+        list.push(Facts()
+                      .known("what", change.what)
+                      .maybe("before", text(change.before), "not recorded")
+                      .maybe("after", text(change.after), "not recorded")
+                      .known("forbids", change.forbids)
+                      .json());
+    }
+    return list;
+}
+
+// The parts' shifts are rounded so that they add up to the step's to the nanosecond: the rest takes what
+// rounding leaves.
+Json parts_json(const Comparison& is) {
+    Json list = Json::array();
+    int64_t left_ns = is.shift ? whole(is.shift->shift_ns()) : 0;
+    for (const PartShift& part : is.parts)
+        if (part.name != kRest) left_ns -= whole(part.shift_ns());
+    for (const PartShift& part : is.parts)
+        list.push(Json::object({{"part", part.name},
+                                {"base_ns", whole(part.base_ns)},
+                                {"new_ns", whole(part.new_ns)},
+                                {"shift_ns", part.name == kRest ? left_ns : whole(part.shift_ns())}}));
+    return list;
+}
+
+Json kernels_json(const Comparison& is) {
+    Json list = Json::array();
+    for (const KernelShift& kernel : is.kernels) {
+        const auto ns = [](const std::optional<KernelUse>& use) {
+            return use && use->ns ? std::optional(whole(*use->ns)) : std::nullopt;
+        };
+        const auto launches = [](const std::optional<KernelUse>& use) { return use ? use->launches : 0.0; };
+        list.push(Facts()
+                      .known("name", kernel.name)
+                      .known("change", !kernel.base ? "new" : !kernel.now ? "gone" : "other")
+                      .known("base_launches", launches(kernel.base))
+                      .known("new_launches", launches(kernel.now))
+                      .maybe("base_ns", ns(kernel.base), kernel.base ? "not timed" : "not launched in BASE")
+                      .maybe("new_ns", ns(kernel.now), kernel.now ? "not timed" : "not launched in NEW")
+                      .json());
+    }
+    return list;
+}
+
+Json shift_json(const Comparison& is) {
+    const MedianShift& shift = *is.shift;
+    return Json::object({{"base_median_ns", whole(shift.base_ns)},
+                         {"new_median_ns", whole(shift.new_ns)},
+                         {"shift_ns", whole(shift.shift_ns())},
+                         {"shift_low_ns", whole(shift.low_ns)},
+                         {"shift_high_ns", whole(shift.high_ns)},
+                         {"shift_share", shift.shift_ns() / shift.base_ns},
+                         {"blocks", shift.blocks},
+                         {"block_steps", shift.block},
+                         {"same_samples", is.same_samples},
+                         {"matched", is.matched}});
+}
+
+Json predicted_json(const Side& side) {
+    Json list = Json::array();
+    for (const Predicted& one : side.predicted)
+        list.push(Json::object(
+            {{"id", one.finding}, {"gain_low_ns", whole(one.low_ns)}, {"gain_high_ns", whole(one.high_ns)}}));
+    return list;
+}
+
+}  // namespace
+
+Json json_of(const Side& base, const Side& now, const Comparison& is) {
+    const PartShift* const cause = is.cause();
+    const bool moved = is.verdict == Verdict::kSlower || is.verdict == Verdict::kFaster;
+    Facts facts;
+    facts.known("schema", 1).known("changes", changes_json(is)).known("verdict", name_of(is.verdict));
+    if (is.verdict == Verdict::kInconclusive) facts.known("inconclusive_because", is.why);
+    facts.known("threshold", is.threshold)
+        .maybe("cause", moved && cause ? std::optional(cause->name) : std::nullopt,
+               moved ? is.why_no_parts : "no shift is claimed")
+        .known("base", side_json(base))
+        .known("new", side_json(now));
+    if (is.shift)
+        facts.known("step", shift_json(is));
+    else
+        facts.maybe("step", std::optional<std::string>(), is.why);
+    facts.known("parts", parts_json(is))
+        .known("kernels", kernels_json(is))
+        .known("base_predicted", predicted_json(base))
+        .known("new_predicted", predicted_json(now));
+    return facts.json();
+}
+
+}  // namespace gpushim::analysis
