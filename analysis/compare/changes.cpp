@@ -30,18 +30,26 @@ std::vector<Key> keys_of(const Side& base, const Side& now) {
     return keys;
 }
 
-void add_ranks(const Side& side, const char* which, std::vector<Change>& changes) {
+// What is missing of a run: expected, there.
+std::vector<std::pair<std::string, std::string>> missing_of(const Side& side) {
+    std::vector<std::pair<std::string, std::string>> missing;
     if (side.ranks_expected && *side.ranks_expected > side.ranks_seen)
-        changes.push_back({"ranks of " + std::string(which), std::to_string(*side.ranks_expected) + " expected",
-                           std::to_string(side.ranks_seen) + " seen", true});
-    if (!side.is_whole)
-        changes.push_back({"files of " + std::string(which), "all", "some could not be read", true});
+        missing.emplace_back(std::to_string(*side.ranks_expected) + " ranks",
+                             std::to_string(side.ranks_seen) + " seen");
+    if (!side.is_whole) missing.emplace_back("all files", "some could not be read");
+    return missing;
+}
+
+void add_missing(const Side& side, const char* which, std::vector<Change>& changes) {
+    for (const auto& [expected, there] : missing_of(side)) changes.push_back({which, expected, there, true});
 }
 
 }  // namespace
 
 std::string Change::words() const {
     const auto shown = [](const std::string& text) { return text.empty() ? "not recorded" : text; };
+    if (forbids && (what == "BASE" || what == "NEW"))
+        return what + ": " + before + " expected, " + after;
     return what + " " + shown(after) + " (was " + shown(before) + ")";
 }
 
@@ -56,11 +64,20 @@ std::vector<Change> changes_of(const Side& base, const Side& now) {
                            before.value_or(is_named ? "unset" : ""), after.value_or(is_named ? "unset" : ""),
                            forbids && before && after});
     }
-    add_ranks(base, "BASE", changes);
-    add_ranks(now, "NEW", changes);
+    add_missing(base, "BASE", changes);
+    add_missing(now, "NEW", changes);
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& a, const Change& b) { return a.forbids > b.forbids; });
     return changes;
+}
+
+std::optional<std::string> unusable(const Side& side) {
+    for (const auto& [expected, there] : missing_of(side)) return expected + " expected, " + there;
+    if (!side.has_steps()) return "no steps: " + side.why_no_steps;
+    const size_t count = side.typical().lengths_ns.size(), least = kFewestBlocks * kShortestBlock;
+    if (count < least)
+        return std::to_string(count) + " steps that count, at least " + std::to_string(least) + " are needed";
+    return {};
 }
 
 }  // namespace gpushim::analysis

@@ -89,11 +89,6 @@ void compare_kernels(const Side& base, const Side& now, Comparison& result) {
     });
 }
 
-std::string too_few_words(const Matched& matched) {
-    return "at least " + count_text(kFewestBlocks * kShortestBlock) + " steps of each run are needed, " +
-           count_text(std::min(matched.base.count, matched.now.count)) + " are there";
-}
-
 // A shift is claimed where its bounds exclude none and it is as large as asked; "same" where one that large
 // would have been found.
 void judge(Comparison& result) {
@@ -125,7 +120,8 @@ void compare_steps(const Side& base, const Side& now, Comparison& result) {
         for (int64_t& ns : lengths_ns) ns = std::llround(static_cast<double>(ns) * result.same_samples);
     result.shift = shift_of(matched.base.lengths_ns, lengths_ns);
     if (!result.shift) {
-        result.why = too_few_words(matched);
+        result.why = "too few steps: " + count_text(std::min(matched.base.count, matched.now.count)) +
+                     ", at least " + count_text(kFewestBlocks * kShortestBlock) + " are needed";
         return;
     }
     split_shift(matched, result);

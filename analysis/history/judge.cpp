@@ -119,9 +119,8 @@ void judge(Night& night, const Side& side, std::span<const Night> before, const 
            const JudgeOptions& options) {
     night.result = NightResult::kInconclusive;
     if (side.has_steps()) night.step_ns = median_of(side.typical().lengths_ns);
-    const Comparison alone = compare(side, side, options.threshold);
-    if (alone.verdict == Verdict::kInconclusive) {
-        night.why = alone.why;
+    if (const auto why = unusable(side)) {
+        night.why = *why;
         return;
     }
     night.is_base = true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../compare/side.h"
+#include "../failure.h"
 
 namespace gpushim::analysis {
 

@@ -1,0 +1,57 @@
+#include "arrival.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include "../failure.h"
+#include "../process/recovery.h"
+#include "../run/run_db.h"
+#include "../trace/inputs.h"
+
+namespace gpushim::analysis {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void look_at_run(const Database& run, Arrival& arrival) {
+    Query row = run.prepare("SELECT coalesce(uuid, file), started_real_ns FROM rank ORDER BY 2 DESC");
+    while (row.step()) {
+        arrival.traces.insert(row.text(0));
+        arrival.started_real_ns = row.number(1);
+    }
+}
+
+void look_at_traces(Arrival& arrival) {
+    const Recovery recovery({&arrival.word, 1});
+    const Inputs inputs = open_traces({&arrival.word, 1}, recovery);
+    arrival.started_real_ns = inputs.traces.front().started_real_ns;
+    for (const Trace& trace : inputs.traces) {
+        arrival.traces.insert(trace.uuid.empty() ? trace.path.string() : trace.uuid);
+        arrival.started_real_ns = std::min(arrival.started_real_ns, trace.started_real_ns);
+        if (trace.until_ns != std::numeric_limits<int64_t>::max())
+            arrival.still_writing = trace.path.filename().string();
+    }
+}
+
+}  // namespace
+
+Arrival look_at(const std::string& word) {
+    Arrival arrival;
+    arrival.word = word;
+    try {
+        if (fs::is_regular_file(word))
+            if (const Database file(word); is_run(file)) {
+                look_at_run(file, arrival);
+                return arrival;
+            }
+        look_at_traces(arrival);
+    } catch (const Failure& failure) {
+        arrival.traces.clear();
+        arrival.why_empty = failure.what();
+    }
+    return arrival;
+}
+
+}  // namespace gpushim::analysis

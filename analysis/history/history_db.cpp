@@ -1,0 +1,117 @@
+#include "history_db.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <map>
+
+#include "../failure.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int kPatienceMs = 60'000;  // while another process adds its night
+constexpr const char* kTables[] = {"night",      "night_trace", "night_around", "night_group",
+                                   "night_step", "night_part",  "night_kernel", "night_finding"};
+
+NightResult result_of(const std::string& word) {
+    for (size_t i = 0; i < std::size(kNightResults); ++i)
+        if (word == kNightResults[i]) return static_cast<NightResult>(i);
+    return NightResult::kInconclusive;
+}
+
+std::optional<double> maybe_real(const Query& row, int column) {
+    return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
+}
+
+}  // namespace
+
+void History::Close::operator()(sqlite3* base) const { sqlite3_close_v2(base); }  // cannot fail usefully
+
+History::History(const std::filesystem::path& place, Open open) : where_(place.string()) {
+    const int flags = open == Open::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    sqlite3* base = nullptr;
+    const int code = sqlite3_open_v2(place.c_str(), &base, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    base_.reset(base);
+    if (code != SQLITE_OK) throw Failure(where_ + ": " + sqlite3_errstr(code));
+    sqlite3_busy_timeout(base, kPatienceMs);
+    for (const int off : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER})
+        sqlite3_db_config(base, off, 0, nullptr);
+    make_or_check(open);
+}
+
+void History::make_or_check(Open open) {
+    if (open == Open::kWrite) begin();
+    Query tables = ask("SELECT count(*) FROM sqlite_schema");
+    tables.step();
+    if (tables.number(0) == 0 && open == Open::kWrite) {
+        const std::string head = "PRAGMA application_id = " + std::to_string(kHistoryApplication) +
+                                 "; PRAGMA user_version = " + std::to_string(kHistorySchema) + ";";
+        if (sqlite3_exec(base_.get(), (head + kHistoryTables).c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+            throw Failure(where_ + ": " + sqlite3_errmsg(base_.get()));
+    }
+    Query application = ask("PRAGMA application_id"), version = ask("PRAGMA user_version");
+    application.step();
+    version.step();
+    if (application.number(0) != kHistoryApplication) throw Failure(where_ + ": no history of gpushim");
+    if (version.number(0) > kHistorySchema)
+        throw Failure(where_ + ": written by a newer gpushim; use that one, or begin another history");
+    if (open == Open::kWrite) keep();
+}
+
+Query History::ask(std::string_view sql, std::initializer_list<Value> values) const {
+    Query query(base_.get(), where_, sql);
+    int parameter = 0;
+    for (const Value& value : values) query.bind(++parameter, value);
+    return query;
+}
+
+void History::put(std::string_view sql, std::initializer_list<Value> values) const {
+    ask(sql, values).step();
+}
+
+void History::begin() { put("BEGIN IMMEDIATE", {}); }
+void History::keep() { put("COMMIT", {}); }
+
+std::vector<Night> History::nights() const {
+    std::vector<Night> nights;
+    Query row = ask(
+        "SELECT night, name, started_real_ns, series, place, result, why, cause, is_base, is_accepted, base,"
+        " first_bad, step_ns, samples_per_step FROM night ORDER BY started_real_ns, night");
+    while (row.step())
+        nights.push_back({row.number(0), row.text(1), row.number(2), row.text(3), row.text(4),
+                          result_of(row.text(5)), row.text(6), row.text(7), row.number(8) != 0,
+                          row.number(9) != 0, row.maybe(10), row.maybe(11), maybe_real(row, 12),
+                          maybe_real(row, 13)});
+    return nights;
+}
+
+std::set<std::string> History::traces(int64_t night) const {
+    std::set<std::string> all;
+    Query row = ask("SELECT uuid FROM night_trace WHERE night = ?1", {night});
+    while (row.step()) all.insert(row.text(0));
+    return all;
+}
+
+void History::remove(int64_t night) {
+    for (const char* table : kTables)
+        put("DELETE FROM " + std::string(table) + " WHERE night = ?1", {night});
+}
+
+void History::accept(int64_t night) {
+    put("UPDATE night SET is_accepted = 1, is_base = 1 WHERE night = ?1", {night});
+}
+
+void History::prune(size_t most) {
+    const std::vector<Night> all = nights();
+    std::map<std::string, int64_t> last_base;
+    for (const Night& night : all)
+        if (night.is_base) last_base[night.series + "\n" + night.place] = night.id;
+    for (size_t i = 0; i + most < all.size(); ++i) {
+        const auto found = last_base.find(all[i].series + "\n" + all[i].place);
+        if (found == last_base.end() || found->second != all[i].id) remove(all[i].id);
+    }
+}
+
+}  // namespace gpushim::analysis

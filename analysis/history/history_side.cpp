@@ -1,0 +1,138 @@
+// A run as rows of a history, and back.
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "../failure.h"
+#include "../run/run_db.h"
+#include "history_db.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostSteps = 2000, kMostKept = 1000;
+
+std::optional<double> maybe_real(const Query& row, int column) {
+    return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
+}
+
+Value flag(bool is) { return int64_t{is}; }
+
+// The kernels in which most time goes; without times, the most launched.
+std::vector<std::pair<std::string, KernelUse>> largest(const Side& side) {
+    std::vector<std::pair<std::string, KernelUse>> all(side.kernels.begin(), side.kernels.end());
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.second.ns.value_or(0), a.second.launches) >
+               std::pair(b.second.ns.value_or(0), b.second.launches);
+    });
+    if (all.size() > kMostKept) all.resize(kMostKept);
+    return all;
+}
+
+}  // namespace
+
+int64_t History::add(const Night& night, const Side& side) {
+    put("INSERT INTO night VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        {night.name,
+         night.started_real_ns,
+         night.series,
+         night.place,
+         std::string(name_of(night.result)),
+         night.why,
+         night.cause,
+         flag(night.is_base),
+         flag(night.is_accepted),
+         maybe(night.base),
+         maybe(night.first_bad),
+         maybe(night.step_ns),
+         maybe(side.samples_per_step),
+         maybe(side.busy_share),
+         maybe(side.productive_share),
+         maybe(side.launches_per_step),
+         side.gpus,
+         side.ranks_seen,
+         maybe(side.ranks_expected),
+         flag(side.is_whole),
+         side.why_no_steps});
+    const int64_t id = sqlite3_last_insert_rowid(base_.get());
+    if (night.first_bad == night.id)
+        put("UPDATE night SET first_bad = ?1 WHERE night = ?1 AND first_bad IS NOT NULL", {id});
+    for (const std::string& uuid : side.traces) put("INSERT INTO night_trace VALUES (?, ?)", {id, uuid});
+    int64_t nth = 0;
+    for (const Surrounding& one : side.around)
+        put("INSERT INTO night_around VALUES (?, ?, ?, ?, ?)", {id, nth++, one.kind, one.name, one.value});
+    for (nth = 0; const auto& [name, use] : largest(side))
+        put("INSERT INTO night_kernel VALUES (?, ?, ?, ?)", {id, name, use.launches, maybe(use.ns)});
+    for (const Predicted& one : side.predicted)
+        put("INSERT INTO night_finding VALUES (?, ?, ?, ?, ?)",
+            {id, nth++, one.finding, one.low_ns, one.high_ns});
+    for (size_t group = 0; group < side.groups.size(); ++group)
+        add_group(id, static_cast<int64_t>(group), side.groups[group]);
+    return id;
+}
+
+void History::add_group(int64_t night, int64_t nth, const StepGroup& group) {
+    put("INSERT INTO night_group VALUES (?, ?, ?, ?, ?)",
+        {night, nth, maybe(group.signature), group.count, flag(group.split.has_value())});
+    Query step = ask("INSERT INTO night_step VALUES (?1, ?2, ?3, ?4)", {night, nth});
+    int64_t place = 0;
+    for (const int64_t ns : thinned(group.lengths_ns, kMostSteps)) {
+        sqlite3_reset(step.raw());
+        step.bind(3, place++);
+        step.bind(4, ns);
+        step.step();
+    }
+    if (!group.split) return;
+    for (const auto& [part, ns] : group.split->parts_ns)
+        put("INSERT INTO night_part VALUES (?, ?, ?, ?)", {night, nth, part, ns});
+}
+
+Side History::side(int64_t night) const {
+    Side side;
+    Query row = ask(
+        "SELECT name, started_real_ns, is_whole, ranks_seen, gpus, ranks_expected, samples_per_step,"
+        " busy_share, productive_share, launches_per_step, why_no_steps FROM night WHERE night = ?1",
+        {night});
+    if (!row.step()) throw Failure(where_ + ": has no night " + std::to_string(night));
+    side.name = row.text(0);
+    side.started_real_ns = row.number(1);
+    side.is_whole = row.number(2) != 0;
+    side.ranks_seen = row.number(3);
+    side.gpus = row.number(4);
+    side.ranks_expected = row.maybe(5);
+    side.samples_per_step = maybe_real(row, 6);
+    side.busy_share = maybe_real(row, 7);
+    side.productive_share = maybe_real(row, 8);
+    side.launches_per_step = maybe_real(row, 9);
+    side.why_no_steps = row.text(10);
+    side.traces = traces(night);
+    Query around = ask("SELECT kind, name, value FROM night_around WHERE night = ?1 ORDER BY nth", {night});
+    while (around.step()) side.around.push_back({around.text(0), around.text(1), around.text(2)});
+    Query kernel = ask("SELECT name, launches, ns FROM night_kernel WHERE night = ?1", {night});
+    while (kernel.step()) side.kernels[kernel.text(0)] = {kernel.real(1), maybe_real(kernel, 2)};
+    Query finding =
+        ask("SELECT finding, low_ns, high_ns FROM night_finding WHERE night = ?1 ORDER BY nth", {night});
+    while (finding.step()) side.predicted.push_back({finding.text(0), finding.real(1), finding.real(2)});
+    Query group =
+        ask("SELECT nth, signature, steps, is_split FROM night_group WHERE night = ?1 ORDER BY nth", {night});
+    while (group.step()) {
+        side.groups.push_back(group_of(night, group.number(0), group.number(3) != 0));
+        side.groups.back().signature = group.maybe(1);
+        side.groups.back().count = group.number(2);
+    }
+    return side;
+}
+
+StepGroup History::group_of(int64_t night, int64_t nth, bool is_split) const {
+    StepGroup group;
+    Query step = ask("SELECT ns FROM night_step WHERE night = ?1 AND nth_group = ?2 ORDER BY nth", {night, nth});
+    while (step.step()) group.lengths_ns.push_back(step.number(0));
+    if (!is_split) return group;
+    group.split.emplace();
+    Query part = ask("SELECT part, ns FROM night_part WHERE night = ?1 AND nth_group = ?2", {night, nth});
+    while (part.step()) group.split->parts_ns[part.text(0)] = part.real(1);
+    return group;
+}
+
+}  // namespace gpushim::analysis
