@@ -1,5 +1,5 @@
-// `gpushim history`: nights of a job beside each other. add judges runs that came and keeps what is asked of
-// them later; show says what there is to say tonight; accept makes a night the new normal.
+// `gpushim history`: nights of a job beside each other. add judges runs that came, keeps what is asked of them
+// later, and says what there is to say tonight; show only says it; accept makes a night the new normal.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -8,6 +8,7 @@
 #include "../failure.h"
 #include "../history/arrival.h"
 #include "../history/judge.h"
+#include "../history/nightly_page.h"
 #include "../history/nightly_report.h"
 #include "../process/temporary.h"
 #include "../report/printed.h"
@@ -22,6 +23,9 @@ namespace gpushim::analysis {
 
 namespace {
 
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kForgottenAfter = 10;  // times max-age: such a series has ended
+
 constexpr Option kOptions[] = {
     {"threshold", "3%", "a smaller change is no change"},
     {"nights", "14", "that the noise is known from, and that are shown"},
@@ -30,12 +34,10 @@ constexpr Option kOptions[] = {
     {"samples-per-step", "N", "add: of all ranks together"},
     {"params", "N", "add: parameters of the model"},
     {"bandwidth", "300GB/s", "add: what AllReduce is expected to reach"},
-    {"note", "TEXT", "show: what else happened; makes the answer inconclusive"},
-    {"max-age", "36", "show: hours; an older newest night means that one is missing"},
-    {"json", nullptr, "show: one JSON object; its keys stay"},
-    {"markdown", nullptr, "show: to paste where Markdown is read"},
-    {"html", "FILE", "show: a page to look at"},
-    {"junit", "FILE", "show: the verdict as a build server reads it"},
+    {"max-age", "36", "hours; an older newest night means that one is missing"},
+    {"output", "FOLDER", "also writes nightly.md, .json, .html and .junit.xml there"},
+    {"json", nullptr, "one JSON object; its keys stay"},
+    {"markdown", nullptr, "to paste where Markdown is read"},
 };
 
 int64_t number_of(const Arguments& arguments, const char* option, int64_t otherwise) {
@@ -99,60 +101,95 @@ Night add_night(History& history, const Arguments& arguments, const Arrival& arr
     return night;
 }
 
-// Prints a line for each night that was judged now.
-int add(const Arguments& arguments, const std::string& place) {
-    History history(place, History::Open::kWrite);
+struct Added {
+    int64_t judged = 0;
+    std::vector<std::string> notes;  // of runs that could not be judged
+};
+
+void add_one(History& history, const Arguments& arguments, const Arrival& arrival, Added& added) {
+    const std::vector<Night> nights = history.nights();
+    const Night* const night = known(history, nights, arrival);
+    if (!arrival.why_empty.empty()) {
+        added.notes.push_back(arrival.why_empty);
+    } else if (!arrival.still_writing.empty()) {
+        added.notes.push_back(name_of(arrival.word) + " is not judged yet: " + arrival.still_writing +
+                              " is still being written");
+    } else if (night == nullptr || history.traces(night->id) != arrival.traces) {
+        const Night judged = add_night(history, arguments, arrival);
+        tell(judged.name + ": " + name_of(judged.result));
+        ++added.judged;
+    }
+}
+
+// In the order of their begin, so that each is judged by those before it.
+Added add_all(History& history, const Arguments& arguments) {
     std::vector<Arrival> arrivals;
     for (size_t i = 2; i < arguments.words_.size(); ++i) arrivals.push_back(look_at(arguments.words_[i]));
     std::stable_sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
         return a.started_real_ns < b.started_real_ns;
     });
-    int outcome = kFine;
-    for (const Arrival& arrival : arrivals) {
-        const std::vector<Night> nights = history.nights();
-        const Night* const night = known(history, nights, arrival);
-        if (!arrival.why_empty.empty()) {
-            tell(arrival.why_empty);
-            outcome = kIncomplete;
-        } else if (!arrival.still_writing.empty()) {
-            tell(arrival.word + ": not judged yet, " + arrival.still_writing + " is still being written");
-            outcome = kIncomplete;
-        } else if (night == nullptr || history.traces(night->id) != arrival.traces) {
-            const Night judged = add_night(history, arguments, arrival);
-            outcome = exit_code_of(judged.result);
-            Report line;
-            line.line(std::string(name_of(judged.result)) + " " + judged.name + ": " + judged.why);
-            std::printf("%s\n", as_text(line).front().c_str());
-        } else {
-            outcome = exit_code_of(night->result);
-        }
-    }
-    return outcome;
+    Added added;
+    for (const Arrival& arrival : arrivals) add_one(history, arguments, arrival, added);
+    if (arrivals.empty()) added.notes.push_back("last night is missing: there are no traces of it");
+    return added;
 }
 
-void write_file(const std::string& place, const std::string& text) {
-    TextFile file(place);
+void write_file(const std::optional<std::string>& place, const std::string& text) {
+    if (!place) return;
+    TextFile file(*place);
     file.write(text);
     file.finish();
 }
 
-int show(const Arguments& arguments, const std::string& place) {
-    const History history(place, History::Open::kRead);
+std::string lines_of(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    return text;
+}
+
+NightlyOptions nightly_options(const Arguments& arguments) {
     const JudgeOptions asked = judge_options(arguments);
-    NightlyOptions options{asked.threshold, asked.nights, {}, {}};
-    if (const auto note = arguments.value("note"); note && !note->empty()) options.notes.push_back(*note);
-    if (const int64_t hours = number_of(arguments, "max-age", 0); hours > 0)
-        options.oldest_ns = (std::time(nullptr) - hours * 3600) * 1'000'000'000;
+    NightlyOptions options{asked.threshold, asked.nights, {}, {}, {}};
+    const int64_t now_s = std::time(nullptr), hours = number_of(arguments, "max-age", 0);
+    if (hours > 0) {
+        options.oldest_ns = (now_s - hours * 3600) * kSecond;
+        options.forgotten_ns = (now_s - kForgottenAfter * hours * 3600) * kSecond;
+    }
+    return options;
+}
+
+// Says what there is to say, and writes it to the files that were asked for.
+int tell_night(const Arguments& arguments, const History& history, const NightlyOptions& options) {
     const std::vector<Tonight> all = tonight(history, options);
     Report report;
     write_nightly(history, all, options, report);
-    if (const auto file = arguments.value("junit")) write_file(*file, nightly_junit(history, all, options));
-    if (arguments.has("json"))
-        std::printf("%s\n", report.json.text().c_str());
-    else
-        for (const std::string& line : arguments.has("markdown") ? as_markdown(report) : as_text(report))
-            std::puts(line.c_str());
+    const std::string json = report.json.text() + "\n", markdown = lines_of(as_markdown(report));
+    const auto output = arguments.value("output");
+    const auto place = [&](const char* name) {
+        return output ? std::optional(*output + "/nightly." + name) : std::nullopt;
+    };
+    write_file(place("md"), markdown);
+    write_file(place("json"), json);
+    write_file(place("html"), nightly_page(history, all, options));
+    write_file(place("junit.xml"), nightly_junit(history, all, options));
+    const std::string shown = arguments.has("json")       ? json
+                              : arguments.has("markdown") ? markdown
+                                                          : lines_of(as_text(report));
+    std::fputs(shown.c_str(), stdout);
     return outcome_of(all, options);
+}
+
+int add(const Arguments& arguments, const std::string& place) {
+    History history(place, History::Open::kWrite);
+    const Added added = add_all(history, arguments);
+    NightlyOptions options = nightly_options(arguments);
+    options.judged_now = added.judged;
+    options.notes = added.notes;
+    return tell_night(arguments, history, options);
+}
+
+int show(const Arguments& arguments, const std::string& place) {
+    return tell_night(arguments, History(place, History::Open::kRead), nightly_options(arguments));
 }
 
 int accept(const Arguments& arguments, const std::string& place) {
@@ -169,7 +206,7 @@ int accept(const Arguments& arguments, const std::string& place) {
 
 int run(const Arguments& arguments) {
     constexpr const char* kWhat =
-        "gpushim history add HISTORY RUN_OR_TRACES… | show HISTORY | accept HISTORY [NIGHT]";
+        "gpushim history add HISTORY [RUN_OR_TRACES…] | show HISTORY | accept HISTORY [NIGHT]";
     if (arguments.words_.size() < 2) throw Failure(std::string("what of which history? ") + kWhat);
     const std::string &what = arguments.words_[0], &place = arguments.words_[1];
     if (what == "add") return add(arguments, place);

@@ -105,10 +105,13 @@ void judge(Comparison& result) {
                      " would not be seen";
 }
 
+constexpr double kOtherSamples = 0.001;  // below that it is a rate's rounding
+
 // More samples a step are another step: times are for as many as BASE has.
 double same_samples(const Side& base, const Side& now) {
     if (!base.samples_per_step || !now.samples_per_step || *now.samples_per_step <= 0) return 1;
-    return *base.samples_per_step / *now.samples_per_step;
+    const double same = *base.samples_per_step / *now.samples_per_step;
+    return std::fabs(same - 1) < kOtherSamples ? 1 : same;
 }
 
 void compare_steps(const Side& base, const Side& now, Comparison& result) {

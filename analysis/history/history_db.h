@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "../trace/database.h"
+#include "../trace/history_file.h"
 #include "night.h"
 
 namespace gpushim::analysis {
 
-constexpr int64_t kHistoryApplication = 0x67707368;  // "gpsh"
 constexpr int kHistorySchema = 1;
 extern const char kHistoryTables[];
 

@@ -16,14 +16,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-const Night* find(const std::vector<Night>& nights, std::optional<int64_t> id) {
-    for (const Night& night : nights)
-        if (night.id == id) return &night;
-    return nullptr;
-}
-
-std::string label_of(const Night& night) { return time_text(night.started_real_ns) + " " + night.name; }
-
 std::string step_text(const Night& night) { return night.step_ns ? duration_text(*night.step_ns) : "-"; }
 
 std::string rate_text_of(const Night& night) {
@@ -99,7 +91,7 @@ void write_one(const History& history, const Tonight& one, const NightlyOptions&
     report.paragraph(result + std::string(14 - std::min<size_t>(13, result.size()), ' ') + one.words(), 14);
     Json nights = Json::array(), comparison;
     for (const Night& night : shown(one, options)) nights.push(night_json(night));
-    if (const Night* base = find(one.nights, one.night.base)) {
+    if (const Night* base = night_of(one.nights, one.night.base)) {
         Side before, now;
         const Comparison is = compare_again(history, one, options, before, now);
         report.line("AGAINST       the last good night, " + label_of(*base));
@@ -123,6 +115,20 @@ void write_one(const History& history, const Tonight& one, const NightlyOptions&
 
 }  // namespace
 
+std::string label_of(const Night& night) { return time_text(night.started_real_ns) + " " + night.name; }
+
+const Night* night_of(const std::vector<Night>& nights, std::optional<int64_t> id) {
+    for (const Night& night : nights)
+        if (night.id == id) return &night;
+    return nullptr;
+}
+
+const char* result_word(ExitCode outcome) {
+    return name_of(outcome == kFine     ? NightResult::kOk
+                   : outcome == kSlower ? NightResult::kRegressed
+                                        : NightResult::kInconclusive);
+}
+
 ExitCode Tonight::outcome() const { return is_late ? kIncomplete : exit_code_of(night.result); }
 
 std::string Tonight::name() const { return night.series.empty() ? "nightly run" : night.series; }
@@ -130,7 +136,7 @@ std::string Tonight::name() const { return night.series.empty() ? "nightly run" 
 std::string Tonight::words() const {
     std::string text = is_late ? "no run since then: last night is missing; it was: " : "";
     text += night.why;
-    if (const Night* first = find(nights, night.first_bad))
+    if (const Night* first = night_of(nights, night.first_bad))
         text += "; first bad night: " + label_of(*first);
     return text;
 }
@@ -144,6 +150,8 @@ std::vector<Tonight> tonight(const History& history, const NightlyOptions& optio
     }
     std::vector<Tonight> all;
     for (auto& [series, one] : by_series) {
+        const bool is_over = options.forgotten_ns && one.night.started_real_ns < *options.forgotten_ns;
+        if (is_over && by_series.size() > 1) continue;
         one.is_late = options.oldest_ns && one.night.started_real_ns < *options.oldest_ns;
         all.push_back(std::move(one));
     }
@@ -168,9 +176,9 @@ void write_nightly(const History& history, const std::vector<Tonight>& all, cons
     }
     if (all.empty()) report.line("NIGHT         none yet");
     for (const Tonight& one : all) write_one(history, one, options, report, list);
-    constexpr const char* kResults[] = {"ok", "regressed", "", "inconclusive"};
     report.json = Json::object({{"schema", 1},
-                                {"result", kResults[outcome_of(all, options)]},
+                                {"result", result_word(outcome_of(all, options))},
+                                {"judged_now", options.judged_now},
                                 {"notes", std::move(notes)},
                                 {"series", std::move(list)}});
 }

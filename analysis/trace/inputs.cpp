@@ -8,6 +8,7 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "history_file.h"
 
 namespace gpushim::analysis {
 
@@ -98,7 +99,7 @@ void drop_repeated(Inputs& inputs) {
 
 namespace {
 
-bool is_run_file(const fs::path& file) {
+bool is_no_trace(const fs::path& file) {
     constexpr std::streamoff kPlace = 68;  // of application_id in a SQLite file; big-endian
     std::error_code ignored;               // whoever opens it says what is wrong with it
     if (file.filename() == "gpushim.run.db") return true;
@@ -107,7 +108,8 @@ bool is_run_file(const fs::path& file) {
     unsigned char id[4] = {};
     bytes.seekg(kPlace);
     bytes.read(reinterpret_cast<char*>(id), sizeof id);
-    return bytes && (id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3]) == kRunApplication;
+    const int64_t application = id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3];
+    return bytes && (application == kRunApplication || application == kHistoryApplication);
 }
 
 }  // namespace
@@ -120,7 +122,7 @@ std::vector<fs::path> databases_in(const fs::path& folder) {
     std::vector<fs::path> all;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error))
-        if (entry.path().extension() == ".db" && !is_run_file(entry.path())) all.push_back(entry.path());
+        if (entry.path().extension() == ".db" && !is_no_trace(entry.path())) all.push_back(entry.path());
     if (error) throw Failure(folder.string() + ": " + error.message());
     std::sort(all.begin(), all.end());
     return all;
