@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "../text/json.h"
 
@@ -58,8 +59,8 @@ std::vector<Advice> advise(const Situation& situation) {
     return advice;
 }
 
-void write_findings(sqlite3* run) {
-    const Situation situation(run);
+void write_findings(sqlite3* run, Basis basis) {
+    const Situation situation(run, std::move(basis));
     int64_t place = 0;
     for (const auto& [rule, finding] : advise(situation)) {
         Query row = situation.ask("INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)");

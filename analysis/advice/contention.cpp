@@ -1,13 +1,20 @@
 #include "contention.h"
 
+#include <algorithm>
+#include <map>
+
 namespace gpushim::analysis {
 
 double contended_ns(const Situation& run) {
-    const auto ns = run.real(
-        "SELECT max(ns) FROM (SELECT sum(c.ns) * 1.0 / (SELECT count(*) FROM v_gpu_basis n WHERE n.gpu_id ="
-        " c.gpu_id) AS ns FROM cpu_contention c JOIN v_gpu_basis b ON b.gpu_id = c.gpu_id AND b.step = c.step"
-        " GROUP BY c.gpu_id)");
-    return ns.value_or(0);
+    std::map<int64_t, int64_t> by_gpu;
+    Query row = run.ask("SELECT gpu_id, step, ns FROM cpu_contention");
+    while (row.step())
+        if (run.basis().find(row.number(0), row.number(1)) != nullptr) by_gpu[row.number(0)] += row.number(2);
+    double most_ns = 0;
+    for (const auto& [gpu_id, ns] : by_gpu)
+        most_ns = std::max(
+            most_ns, static_cast<double>(ns) / static_cast<double>(run.basis().total_of(gpu_id)->steps));
+    return most_ns;
 }
 
 }  // namespace gpushim::analysis

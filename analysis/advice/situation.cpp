@@ -2,7 +2,8 @@
 
 namespace gpushim::analysis {
 
-Situation::Situation(sqlite3* run, const Given& given) : run_(run), given_(given), what_if_(run) {
+Situation::Situation(sqlite3* run, Basis basis, const Given& given)
+    : run_(run), given_(given), basis_(std::move(basis)), what_if_(basis_) {
     gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     run_ns_ = real("SELECT max(run_ns) FROM gpu").value_or(0);
@@ -50,24 +51,17 @@ bool Situation::reads_every_step() const {
     return count && counted(*count) >= 0.5;
 }
 
-// Classes of activity: 8 + 16 + 32 + 64 + 512 are copies.
 std::map<int64_t, double> Situation::only_copies_ns() const {
     std::map<int64_t, double> by_gpu;
-    Query row =
-        ask("SELECT b.gpu_id, sum(CASE WHEN a.classes & 632 > 0 AND a.classes & ~632 = 0 THEN a.ns"
-            " ELSE 0 END) * 1.0 / sum(a.ns) FROM v_gpu_basis b"
-            " JOIN activity a ON a.gpu_id = b.gpu_id AND a.step = b.step GROUP BY b.gpu_id");
-    while (row.step()) by_gpu[row.number(0)] = row.real(1) * step_ns();
+    for (const GpuTotal& total : basis_.totals())
+        by_gpu[total.gpu_id] = total.real(WhatRan::only_copy) / total.real(WhatRan::window) * step_ns();
     return by_gpu;
 }
 
-std::vector<Evidence> Situation::gaps_of(std::initializer_list<const char*> causes) const {
-    std::string list;
-    for (const char* cause : causes) list += std::string(list.empty() ? "'" : ", '") + cause + "'";
-    return rows("gap",
-                "SELECT p.rowid FROM gap p JOIN v_gpu_basis b ON b.gpu_id = p.gpu_id AND b.step = p.step"
-                " WHERE p.cause IN (" +
-                    list + ") ORDER BY p.ns DESC, p.rowid LIMIT 3");
+std::vector<Evidence> Situation::gaps_of(Causes causes) const {
+    std::vector<Evidence> found;
+    for (const int64_t rowid : basis_.largest_gaps(causes)) found.push_back({"gap", rowid});
+    return found;
 }
 
 }  // namespace gpushim::analysis

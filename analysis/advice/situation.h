@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../run/basis.h"
 #include "../trace/database.h"
 #include "finding.h"
 #include "what_if.h"
@@ -23,7 +24,9 @@ struct Given {
 
 class Situation {
   public:
-    explicit Situation(sqlite3* run, const Given& given = {});
+    explicit Situation(sqlite3* run, const Given& given = {}) : Situation(run, Basis(run), given) {}
+    Situation(sqlite3* run, Basis basis, const Given& given = {});
+    Situation(const Situation&) = delete;
 
     Query ask(std::string_view sql) const { return {run_, "the run's database", sql}; }
     std::optional<double> real(std::string_view sql) const;  // of the first row; none: no row, or NULL
@@ -31,6 +34,7 @@ class Situation {
     std::optional<double> metric(std::string_view name) const;  // the largest of all GPUs or ranks
     std::vector<Evidence> rows(const char* table, std::string_view sql) const;  // whose query gives rowids
 
+    const Basis& basis() const { return basis_; }
     // Its gap list: what would be left of a step without something. No steps in it: nothing was timed.
     const WhatIf& what_if() const { return what_if_; }
     bool is_known() const { return what_if_.steps() > 0; }
@@ -52,11 +56,12 @@ class Situation {
     std::map<int64_t, double> only_copies_ns() const;
 
     // The rows of `gap` of these causes in which most time went, for evidence.
-    std::vector<Evidence> gaps_of(std::initializer_list<const char*> causes) const;
+    std::vector<Evidence> gaps_of(Causes causes) const;
 
   private:
     sqlite3* run_;
     Given given_;
+    Basis basis_;
     WhatIf what_if_;
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <numeric>
+#include <string_view>
 
 namespace gpushim::analysis {
 
@@ -81,6 +83,27 @@ static_assert([] {
         if (static_cast<size_t>(row.cause) != next++) return false;
     return next == static_cast<size_t>(Cause::count);
 }());
+
+// A cause that is not known by that name cannot be told.
+constexpr Cause cause_named(std::string_view name) {
+    for (const CauseRow& row : kCauses)
+        if (name == row.name) return row.cause;
+    return Cause::unresolved;
+}
+
+// Some of them, by name.
+class Causes {
+  public:
+    constexpr Causes(std::initializer_list<std::string_view> names) {
+        for (const std::string_view name : names) bits_ |= bit(cause_named(name));
+    }
+    constexpr bool has(Cause cause) const { return (bits_ & bit(cause)) != 0; }
+
+  private:
+    static constexpr uint32_t bit(Cause cause) { return uint32_t{1} << static_cast<uint32_t>(cause); }
+    static_assert(static_cast<uint32_t>(Cause::count) <= 32);
+    uint32_t bits_ = 0;
+};
 
 // Idle time by cause; those of spans that do not overlap add up.
 struct IdleByCause {

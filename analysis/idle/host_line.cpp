@@ -63,8 +63,13 @@ void HostLine::append(const HostPiece& piece, int64_t from_ns, int64_t until_ns)
 }
 
 size_t HostLine::first_ending_after(int64_t t_ns) const {
-    const auto found = std::partition_point(pieces_.begin(), pieces_.end(),
-                                            [&](const HostPiece& piece) { return piece.until_ns <= t_ns; });
+    // Of what is not forgotten the oldest is asked for: twice as far each time, then back.
+    size_t from = 0, until = 1;
+    for (; until < pieces_.size() && pieces_[until].until_ns <= t_ns; until *= 2) from = until;
+    const auto found =
+        std::partition_point(pieces_.begin() + static_cast<std::ptrdiff_t>(from),
+                             pieces_.begin() + static_cast<std::ptrdiff_t>(std::min(until, pieces_.size())),
+                             [&](const HostPiece& piece) { return piece.until_ns <= t_ns; });
     return static_cast<size_t>(found - pieces_.begin());
 }
 

@@ -80,6 +80,11 @@ int64_t length_ns(const Intervals& intervals) {
 void GrowingUnion::add(Interval span) {
     constexpr size_t kNear = 32;  // spans that one is looked for among, from the last one on
     if (span.end_ns <= span.start_ns) return;
+    if (spans_.empty() || span.start_ns > spans_.back().end_ns) return spans_.push_back(span);
+    if (span.start_ns >= spans_.back().start_ns) {
+        spans_.back().end_ns = std::max(spans_.back().end_ns, span.end_ns);
+        return;
+    }
     size_t at = spans_.size();
     const size_t first = at > kNear ? at - kNear : 0;
     while (at > first && is_before(span, spans_[at - 1])) --at;

@@ -10,9 +10,10 @@ namespace {
 
 std::optional<Finding> look(const Situation& run) {
     Finding found;
+    static constexpr Causes kAllocations = {"alloc_or_load"};
     // Steps that load code are another rule's.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
-        const double ns = gpu.loads_code ? 0 : gpu.idle_ns({"alloc_or_load"});
+        const double ns = gpu.loads_code ? 0 : gpu.idle_ns(kAllocations);
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     if (found.gain.high_ns <= 0) return {};
@@ -23,7 +24,7 @@ std::optional<Finding> look(const Situation& run) {
         " PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), no torch.cuda.empty_cache() in the loop,"
         " XLA_PYTHON_CLIENT_PREALLOCATE=true, TF_GPU_ALLOCATOR=cuda_malloc_async; buffers made once";
     found.confidence = 0.8;
-    found.evidence = run.gaps_of({"alloc_or_load"});
+    found.evidence = run.gaps_of(kAllocations);
     return found;
 }
 

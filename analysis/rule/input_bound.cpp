@@ -27,13 +27,14 @@ std::optional<Finding> look(const Situation& run) {
               " decoding on the GPU; tf.data .cache() and .prefetch(); whether it is the input a run with one"
               " synthetic batch tells (gpushim compare)";
     // A step that takes much longer for it than is usual does something else (step_gap).
-    const double most_ns = kUnusualInput * run.what_if().usual_ns({"input_cpu", "input_wait"});
+    static constexpr Causes kInput = {"input_cpu", "input_wait"};
+    const double most_ns = kUnusualInput * run.what_if().usual_ns(kInput);
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double ns = std::min(most_ns, gpu.idle_ns({"input_cpu", "input_wait"}));
+        const double ns = std::min(most_ns, gpu.idle_ns(kInput));
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     found.confidence = 0.9;
-    found.evidence = run.gaps_of({"input_cpu", "input_wait"});
+    found.evidence = run.gaps_of(kInput);
     return found;
 }
 

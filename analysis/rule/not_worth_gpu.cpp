@@ -23,14 +23,12 @@ Effort effort_of(const Situation& run) {
     TimedGpu most = {};
     for (const TimedGpu& gpu : timed_gpus(run))
         if (most.window_ns <= 0 || gpu.compute_ns > most.compute_ns) most = gpu;
-    Query idle = run.ask(
-        "SELECT 1.0 * coalesce(sum(CASE WHEN i.cause_group = 'launch' THEN i.ns END), 0) / t.window_ns,"
-        " 1.0 * coalesce(sum(CASE WHEN i.cause_group = 'copy' THEN i.ns END), 0) / t.window_ns"
-        " FROM v_gpu_total t LEFT JOIN v_gpu_idle i ON i.gpu_id = t.gpu_id WHERE t.gpu_id = ?1"
-        " GROUP BY t.window_ns");
-    idle.bind(1, most.gpu_id);
-    if (most.window_ns <= 0 || !idle.step()) return {};
-    return {most.compute_ns, idle.real(0) * most.window_ns, most.copy_ns + idle.real(1) * most.window_ns};
+    const GpuTotal* total = run.basis().total_of(most.gpu_id);
+    if (most.window_ns <= 0 || total == nullptr) return {};
+    const auto in_a_step = [&](CauseGroup group) {
+        return static_cast<double>(total->idle_ns(group)) / total->real(WhatRan::window) * most.window_ns;
+    };
+    return {most.compute_ns, in_a_step(CauseGroup::launch), most.copy_ns + in_a_step(CauseGroup::copy)};
 }
 
 std::optional<Finding> look(const Situation& run) {

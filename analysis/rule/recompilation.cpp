@@ -21,8 +21,9 @@ std::optional<Finding> look(const Situation& run) {
     // Compiling itself is the host's work around the loads.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
-        return Gain{gpu.idle_ns({"alloc_or_load"}) * gpu.sure_share(),
-                    gpu.idle_ns({"alloc_or_load", "host_cpu", "host_blocked", "host_unknown"})};
+        static constexpr Causes kLoads = {"alloc_or_load"};
+        static constexpr Causes kCompiles = {"alloc_or_load", "host_cpu", "host_blocked", "host_unknown"};
+        return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(kCompiles)};
     });
     found.confidence = 0.7;
     found.evidence = {{"load_stat", row.number(0)}};

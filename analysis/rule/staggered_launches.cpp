@@ -21,6 +21,7 @@ struct Late {
 // First launches of the GPUs of one process are from the same begin of a step; only the latest counts.
 Late late_of(const Situation& run) {
     Late late;
+    if (run.number("SELECT 1 FROM gpu GROUP BY rank_id HAVING count(*) > 1") == std::nullopt) return late;
     Query row = run.ask(
         "WITH first AS ("
         " SELECT b.gpu_id, b.step, u.rank_id, g.first_launch_ns AS ns,"

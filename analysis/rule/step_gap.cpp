@@ -18,9 +18,9 @@ constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, the
 // what looks like loading a batch, where it is much more than is usual.
 double gap_ns(const GpuInStep& gpu, bool reads, double usual_input_ns) {
     if (gpu.loads_code) return 0;
-    const auto kHost = {std::string_view("host_cpu"), std::string_view("host_blocked"),
-                        std::string_view("host_unknown")};
-    const double input_ns = gpu.idle_ns({"input_cpu", "input_wait"});
+    static constexpr Causes kHost = {"host_cpu", "host_blocked", "host_unknown"};
+    static constexpr Causes kInput = {"input_cpu", "input_wait"};
+    const double input_ns = gpu.idle_ns(kInput);
     return gpu.idle_ns(kHost) - (reads ? gpu.drained_ns(kHost) : 0) +
            std::max(0.0, input_ns - kUnusualInput * usual_input_ns);
 }

@@ -4,14 +4,12 @@ namespace gpushim::analysis {
 
 std::vector<TimedGpu> timed_gpus(const Situation& run) {
     std::vector<TimedGpu> gpus;
-    Query row = run.ask(
-        "SELECT gpu_id, sum(window_ns), sum(busy_ns), sum(compute_ns), sum(copy_ns), count(*)"
-        " FROM v_gpu_counted GROUP BY gpu_id ORDER BY gpu_id");
-    while (row.step()) {
-        if (row.real(1) <= 0) continue;
-        const double each = run.has_steps() ? 1 / row.real(5) : 1e9 / row.real(1);
-        gpus.push_back(
-            {row.number(0), row.real(1) * each, row.real(2) * each, row.real(3) * each, row.real(4) * each});
+    for (const GpuTotal& total : run.basis().totals()) {
+        const double window_ns = total.real(WhatRan::window);
+        if (window_ns <= 0) continue;
+        const double each = run.has_steps() ? 1 / static_cast<double>(total.steps) : 1e9 / window_ns;
+        gpus.push_back({total.gpu_id, window_ns * each, total.real(WhatRan::busy) * each,
+                        total.real(WhatRan::compute) * each, total.real(WhatRan::copy) * each});
     }
     return gpus;
 }

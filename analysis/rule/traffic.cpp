@@ -1,37 +1,12 @@
 #include "traffic.h"
 
 #include <algorithm>
-#include <map>
 
 #include "../collective/expected.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-// A GPU in one step, in ns.
-struct Share {
-    double transfer_ns, exposed_ns;
-    double lonely_compute_ns;  // no transfer beside it
-};
-using Shares = std::map<std::pair<int64_t, int64_t>, Share>;  // by gpu_id, step
-
-// Classes: 1 and 256 compute, 2 a transfer, 4 a wait for other ranks.
-Shares shares_of(const Situation& run) {
-    Shares shares;
-    Query row = run.ask(
-        "SELECT gpu_id, step, sum(CASE WHEN classes & 2 > 0 THEN ns ELSE 0 END),"
-        " sum(CASE WHEN classes & 2 > 0 AND classes & ~6 = 0 THEN ns ELSE 0 END),"
-        " sum(CASE WHEN classes & 257 > 0 AND classes & 2 = 0 THEN ns ELSE 0 END)"
-        " FROM activity GROUP BY gpu_id, step");
-    while (row.step()) shares[{row.number(0), row.number(1)}] = {row.real(2), row.real(3), row.real(4)};
-    return shares;
-}
-
-Share share_of(const Shares& shares, const GpuInStep& gpu) {
-    const auto found = shares.find({gpu.gpu_id, gpu.step});
-    return found == shares.end() ? Share{} : found->second;
-}
 
 // What its calls should take by a bandwidth that was given now, else as it was analysed.
 void expect(const Situation& run, const std::optional<double>& analysed_with, CollectiveKind& kind) {
@@ -96,39 +71,37 @@ std::vector<Evidence> Traffic::evidence(const std::vector<const CollectiveKind*>
 }
 
 Exposed exposed_communication(const Situation& run) {
-    Query row = run.ask(
-        "SELECT sum(CASE WHEN a.classes & 2 > 0 AND a.classes & ~6 = 0 THEN a.ns ELSE 0 END) AS transfer_ns,"
-        " sum(CASE WHEN a.classes = 4 THEN a.ns ELSE 0 END),"
-        " sum(CASE WHEN a.classes & 257 > 0 THEN a.ns ELSE 0 END), sum(a.ns), count(DISTINCT a.step)"
-        " FROM v_gpu_basis b JOIN activity a ON a.gpu_id = b.gpu_id AND a.step = b.step"
-        " GROUP BY b.gpu_id ORDER BY transfer_ns DESC, b.gpu_id LIMIT 1");
-    if (!row.step() || row.real(3) <= 0) return {};
-    const double each = run.has_steps() ? 1 / row.real(4) : 1e9 / row.real(3);
-    return {row.real(0) * each, row.real(1) * each, row.real(2) * each};
+    const GpuTotal* most = nullptr;
+    for (const GpuTotal& total : run.basis().totals())
+        if (most == nullptr || total.ns(WhatRan::exposed_transfer) > most->ns(WhatRan::exposed_transfer))
+            most = &total;
+    if (most == nullptr || most->ns(WhatRan::window) <= 0) return {};
+    const double each =
+        run.has_steps() ? 1 / static_cast<double>(most->steps) : 1e9 / most->real(WhatRan::window);
+    return {most->real(WhatRan::exposed_transfer) * each, most->real(WhatRan::waiting_for_peer) * each,
+            most->real(WhatRan::compute) * each};
 }
 
 Gain without_transfers(const Situation& run, double low_share, double high_share) {
-    const Shares shares = shares_of(run);
     return run.what_if().shorter([&](const GpuInStep& gpu) {
-        const Share share = share_of(shares, gpu);
-        return Gain{low_share * share.exposed_ns, std::min(share.exposed_ns, high_share * share.transfer_ns)};
+        const auto exposed_ns = static_cast<double>(gpu.exposed_transfer_ns);
+        const auto transfer_ns = static_cast<double>(gpu.transfer_ns);
+        return Gain{low_share * exposed_ns, std::min(exposed_ns, high_share * transfer_ns)};
     });
 }
 
 Gain less_exposed(const Situation& run, double low_share, double high_share) {
-    const Shares shares = shares_of(run);
     return run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double exposed_ns = share_of(shares, gpu).exposed_ns;
+        const auto exposed_ns = static_cast<double>(gpu.exposed_transfer_ns);
         return Gain{low_share * exposed_ns, high_share * exposed_ns};
     });
 }
 
 Gain transfers_hidden(const Situation& run, double share, double low_compute_share, double left_share) {
-    const Shares shares = shares_of(run);
     return run.what_if().shorter([&](const GpuInStep& gpu) {
-        const Share of = share_of(shares, gpu);
-        const double exposed_ns = share * of.exposed_ns, compute_ns = of.lonely_compute_ns;
-        const double left_ns = left_share * share * of.transfer_ns;
+        const double exposed_ns = share * static_cast<double>(gpu.exposed_transfer_ns);
+        const auto compute_ns = static_cast<double>(gpu.compute_beside_no_transfer_ns);
+        const double left_ns = left_share * share * static_cast<double>(gpu.transfer_ns);
         return Gain{std::min(std::max(0.0, exposed_ns - left_ns), low_compute_share * compute_ns),
                     std::min(exposed_ns, compute_ns)};
     });

@@ -117,8 +117,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     });
     write_shared_gpus(all, busy, run);
     collectives.write(run);
-    run.derive();
-    write_findings(run.raw());
+    write_findings(run.raw(), run.derive());
     run.finish();
     return place;
 }

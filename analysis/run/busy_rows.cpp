@@ -78,7 +78,11 @@ class Writer {
     }
     void gaps(std::vector<GapRow> rows) {
         merge(
-            rows, [&](const GapRow& row) { return std::tuple(row.step, row.cause, name(row.blocked_on)); },
+            rows,
+            [&](const GapRow& row) {
+                return std::tuple<int32_t, Cause, const std::string&>(row.step, row.cause,
+                                                                      name(row.blocked_on));
+            },
             [](GapRow& row, const GapRow& other) { row += other; });
         std::map<int32_t, int64_t> caused_ns;
         for (const GapRow& row : rows) {

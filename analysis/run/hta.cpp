@@ -7,6 +7,8 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kKernelWaitNs = 30'000;
+enum Category : size_t { kHostWait, kKernelWait, kOther };
+constexpr std::string_view kCategories[] = {"host_wait", "kernel_wait", "other"};
 
 constexpr std::string_view kCommBegins[] = {"nccl", "hip", "hccl"};
 constexpr std::string_view kCommContains[] = {"ncclKernel"};
@@ -64,16 +66,26 @@ void HtaSums::add_class(const HtaOperation& operation) {
 }
 
 void HtaSums::add_gap(const HtaOperation& operation) {
-    const auto [before, is_first] = stream_end_.try_emplace(operation.stream, operation.end_ns);
-    if (is_first) return;
-    const int64_t gap_ns = operation.start_ns - before->second;
-    const bool host = operation.launched_ns != kNotRecorded && operation.launched_ns > before->second;
-    Gap& gap = gaps[{operation.stream, host                     ? "host_wait"
-                                       : gap_ns < kKernelWaitNs ? "kernel_wait"
-                                                                : "other"}];
+    if (last_stream_ == nullptr || last_stream_->first != operation.stream) {
+        const auto [stream, is_first] = streams_.try_emplace(operation.stream, Stream{operation.end_ns, {}});
+        last_stream_ = &*stream;
+        if (is_first) return;
+    }
+    Stream& stream = last_stream_->second;
+    const int64_t gap_ns = operation.start_ns - stream.end_ns;
+    const bool host = operation.launched_ns != kNotRecorded && operation.launched_ns > stream.end_ns;
+    Gap& gap = stream.gaps[host ? kHostWait : gap_ns < kKernelWaitNs ? kKernelWait : kOther];
     gap.ns += gap_ns;
     ++gap.gaps;
-    before->second = operation.end_ns;
+    stream.end_ns = operation.end_ns;
+}
+
+std::map<std::pair<int64_t, std::string_view>, HtaSums::Gap> HtaSums::gaps() const {
+    std::map<std::pair<int64_t, std::string_view>, Gap> all;
+    for (const auto& [number, stream] : streams_)
+        for (size_t i = 0; i < stream.gaps.size(); ++i)
+            if (stream.gaps[i].gaps != 0) all[{number, kCategories[i]}] = stream.gaps[i];
+    return all;
 }
 
 }  // namespace gpushim::analysis

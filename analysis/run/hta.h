@@ -41,7 +41,8 @@ class HtaSums {
     int64_t operations = 0, first_start_ns = 0, last_end_ns = 0;
     int64_t busy_ns = 0, compute_ns = 0, comm_ns = 0, overlap_ns = 0;
     int64_t out_of_order = 0;
-    std::map<std::pair<int64_t, std::string_view>, Gap> gaps;  // by stream and category
+    // By category of each stream; those that did not come are left out.
+    std::map<std::pair<int64_t, std::string_view>, Gap> gaps() const;
 
   private:
     struct Union {  // of operations so far: where its last piece lies
@@ -52,8 +53,13 @@ class HtaSums {
     void add_gap(const HtaOperation& operation);
 
     Union all_;
-    std::array<Union, 2> of_;                // compute, comm
-    std::map<int64_t, int64_t> stream_end_;  // of the last operation
+    std::array<Union, 2> of_;  // compute, comm
+    struct Stream {
+        int64_t end_ns;  // of the last operation
+        std::array<Gap, 3> gaps;
+    };
+    std::map<int64_t, Stream> streams_;
+    std::pair<const int64_t, Stream>* last_stream_ = nullptr;
     int64_t last_start_ns_ = INT64_MIN;
 };
 

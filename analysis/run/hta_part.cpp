@@ -40,7 +40,7 @@ class HtaPart : public Part {
         run.add("hta_time",
                 {facts_.rank_id, sums_.window_ns(), sums_.busy_ns, sums_.compute_ns, sums_.comm_ns,
                  sums_.overlap_ns, sums_.operations, left_out_, untimed_, sums_.out_of_order});
-        for (const auto& [key, gap] : sums_.gaps)
+        for (const auto& [key, gap] : sums_.gaps())
             run.add("hta_gap", {facts_.rank_id, key.first, std::string(key.second), gap.ns, gap.gaps});
     }
 

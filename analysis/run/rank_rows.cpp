@@ -1,5 +1,6 @@
 #include "rank_rows.h"
 
+#include "../trace/ledger.h"
 #include "run_db.h"
 
 namespace gpushim::analysis {
@@ -35,8 +36,7 @@ std::string level_of(const Trace& trace) {
 
 void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
     const Trace& trace = *facts.trace;
-    const FirstRow ledger(trace,
-                          "SELECT produced, recorded, recovered, unfinished, dropped, unknown FROM v_ledger");
+    const Ledger ledger = ledger_of(trace.base);
     const bool has_cost = !trace.base.is_of_first_schema();
     const FirstRow cost(trace, has_cost ? "SELECT sum(busiest_ns) * 1.0 / nullif(sum(span_ns), 0),"
                                           " sum(writer_cpu_ns) * 1.0 / nullif(sum(span_ns), 0) FROM cost"
@@ -54,12 +54,12 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
                      trace.started_real_ns,
                      span.start_ns,
                      span.end_ns,
-                     ledger[0],
-                     ledger[1],
-                     ledger[2],
-                     ledger[3],
-                     ledger[4],
-                     ledger[5],
+                     ledger.produced,
+                     ledger.recorded,
+                     ledger.recovered,
+                     ledger.unfinished,
+                     ledger.dropped,
+                     ledger.unknown,
                      level_of(trace),
                      facts.clock_error_ns,
                      cost[0],

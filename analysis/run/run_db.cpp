@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "basis.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -32,8 +34,7 @@ void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
 RunDb::RunDb(std::filesystem::path place) : made_(std::move(place)) {
     made_.run("PRAGMA cache_size = -65536; PRAGMA user_version = " + std::to_string(kRunSchema));
     made_.run("BEGIN");
-    for (size_t i = 0; i < kRunSqlFiles; ++i)
-        if (std::string_view(kRunSql[i].name).starts_with("tables/")) made_.run(kRunSql[i].text);
+    run_files("tables/");
 }
 
 void RunDb::wait_for_turn(int64_t rank_id) {
@@ -56,10 +57,19 @@ void RunDb::add(const char* table, std::initializer_list<Value> row) {
     made_.put_row(statement);
 }
 
-void RunDb::derive() {
+void RunDb::run_files(std::string_view folder) {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
-        if (!std::string_view(kRunSql[i].name).starts_with("tables/")) made_.run(kRunSql[i].text);
+        if (std::string_view(kRunSql[i].name).starts_with(folder)) made_.run(kRunSql[i].text);
+}
+
+Basis RunDb::derive() {
+    run_files("views/");
+    Basis basis(raw());
+    basis.stand_before_views(made_);
+    run_files("derive/");
+    Basis::leave_to_views(made_);
     derived_ = true;
+    return basis;
 }
 
 void RunDb::finish() {

@@ -9,11 +9,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "../trace/database.h"
 #include "../trace/new_database.h"
 
 namespace gpushim::analysis {
+
+class Basis;
 
 constexpr int kRunSchema = 1;
 
@@ -28,12 +31,14 @@ class RunDb {
 
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
-    void derive();  // what follows from the rows; then their views can be read
+    // What follows from the rows; then their views can be read.
+    Basis derive();
     void finish();  // derives where that was not done, and moves it into its place
 
     sqlite3* raw() const { return made_.raw(); }
 
   private:
+    void run_files(std::string_view folder);
     NewDatabase made_;
     std::mutex lock_;
     std::condition_variable turn_ended_;

@@ -16,7 +16,10 @@ constexpr uint8_t kBytes[words] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 uint64_t bytes_of(uint64_t serial) { return serial < words ? kBytes[serial] : (serial - words) / 2; }
 
 int64_t whole_number(const uint8_t* at, uint64_t bytes) {
-    auto value = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int8_t>(at[0])));
+    const auto first = static_cast<int64_t>(static_cast<int8_t>(at[0]));
+    if (bytes == 1) return first;
+    if (bytes == 2) return first * 256 + at[1];
+    auto value = static_cast<uint64_t>(first);
     for (uint64_t i = 1; i < bytes; ++i) value = value << 8 | at[i];
     return static_cast<int64_t>(value);
 }
@@ -63,8 +66,10 @@ NumberRows::NumberRows(const Database& base, const std::string& table, const std
 bool NumberRows::next_record(NumberRow& row) {
     Record record;
     if (!pages_->next(record)) return false;
-    row = {};
     row.key = record.key;
+    row.present = 0;
+    row.text = {};
+    std::fill_n(row.numbers.begin(), columns_, 0);
     read(record, row);
     return true;
 }

@@ -26,6 +26,21 @@ constexpr const char* kPlainTable =
     "  OR c.pk > 0 AND c.cid <> 0) AND NOT EXISTS"
     " (SELECT 1 FROM pragma_index_list(?1) i WHERE i.origin = 'pk')";
 
+// As read_varint, at once where it is one byte or lies wholly within.
+const uint8_t* read_near(const uint8_t* at, const uint8_t* end, uint64_t& value) {
+    constexpr std::ptrdiff_t kLongest = 9;
+    if (end - at < kLongest) return read_varint(at, end, value);
+    value = *at & 0x7f;
+    for (int i = 1; (*at++ & 0x80) != 0; ++i) {
+        if (i == kLongest - 1) {
+            value = value << 8 | *at++;
+            break;
+        }
+        value = value << 7 | (*at & 0x7f);
+    }
+    return at;
+}
+
 }  // namespace
 
 const uint8_t* read_varint(const uint8_t* at, const uint8_t* end, uint64_t& value) {
@@ -138,8 +153,8 @@ void TablePages::read_cell(Record& record) {
     const uint32_t place = two_bytes(cell_places_ + size_t{2} * cell_++);
     if (place >= usable_bytes_) damaged();
     uint64_t bytes = 0, key = 0;
-    const uint8_t* at = read_varint(page_ + place, end, bytes);
-    if (at != nullptr) at = read_varint(at, end, key);
+    const uint8_t* at = read_near(page_ + place, end, bytes);
+    if (at != nullptr) at = read_near(at, end, key);
     // Longer ones go on elsewhere; ours are numbers and a word.
     if (at == nullptr || bytes > static_cast<uint64_t>(end - at)) damaged();
     record = {static_cast<int64_t>(key), at, at + bytes};

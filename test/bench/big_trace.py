@@ -1,7 +1,9 @@
 """Traces of any size for measuring the analyzer: a training loop with three streams, every operation timed.
 What is in them is made up; nothing ran. Rows come from SQL, since Python would
 take longer than what is measured."""
+import contextlib
 import pathlib
+import shutil
 import sqlite3
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "shim/schema"
@@ -23,7 +25,7 @@ def make(path, launches, rank=0, ranks=1):
         BEGIN;
         INSERT INTO meta VALUES ('uuid', 'made-{rank}-{launches}'), ('host', 'made'), ('clock', 'test'),
           ('started_mono_ns', 1000000000), ('started_real_ns', 1700000000000000000), ('budget_ppm', 1000000);
-        INSERT INTO process VALUES (1, 0, 0, 'made', {rank}, {rank}, {ranks}, 'made', 0, NULL);
+        INSERT INTO process VALUES ({1 + rank}, 0, 0, 'made', {rank}, {rank}, {ranks}, 'made', 0, NULL);
         INSERT INTO thread VALUES (1, 1, 'main', 0);
         INSERT INTO device VALUES (0, 'GPU-made-{rank}', 'Simulated made-up GPU', {16 << 30}, '0', 132,
                                    '9.0');
@@ -61,3 +63,17 @@ def make(path, launches, rank=0, ranks=1):
         COMMIT;""")
     base.close()
     return steps * (2 + PER_STEP)
+
+
+def made_ranks(paths, launches):
+    """A trace of so many launches for each rank of one run. What is in them but who they are is the same, so it
+    is copied, which is quicker."""
+    operations = make(paths[0], launches, 0, len(paths))
+    for rank, path in enumerate(paths[1:], 1):
+        shutil.copyfile(paths[0], path)
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
+            base.executescript(f"""
+                UPDATE meta SET value = 'made-{rank}-{launches}' WHERE key = 'uuid';
+                UPDATE process SET pid = {1 + rank}, rank = {rank}, local_rank = {rank};
+                UPDATE device SET uuid = 'GPU-made-{rank}';""")
+    return operations * len(paths)

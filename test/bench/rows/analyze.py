@@ -1,11 +1,9 @@
 """How fast traces are analysed: operations a second and core, growth with size, memory, beside the floor of
-reading the file at all and the same union of spans in SQL alone; and its parts by themselves: rows read, and
-the sweep over one GPU's operations."""
+reading the file at all and the same union of spans in SQL alone; and ten ranks together, which share the processors."""
 import math
 import mmap
 import os
 import pathlib
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -13,9 +11,10 @@ import tempfile
 import time
 
 import big_trace
-from measure import BENCH, BUILD, QUICK, Figure
+from measure import BUILD, QUICK, Figure
 
 SIZES = (20_000, 200_000) if QUICK else (100_000, 1_000_000, 10_000_000)
+RANKS = 10
 SQL_ROWS = 20_000 if QUICK else 1_000_000
 BUSY_IN_SQL = """SELECT sum(end_ns - max(start_ns, coalesce(before_ns, start_ns))) FROM (
   SELECT start_ns, end_ns, max(end_ns) OVER (
@@ -25,13 +24,15 @@ BUSY_IN_SQL = """SELECT sum(end_ns - max(start_ns, coalesce(before_ns, start_ns)
 WHERE end_ns > coalesce(before_ns, start_ns)"""
 
 
-def analysed(path, run):
+def analysed(paths, run):
     """Wall and CPU seconds, and the most memory it had, in bytes."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run([BUILD / "gpushim", "analyze", path, "-o", run], check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return time.monotonic() - began, cpu, after.ru_maxrss * 1024
+    began = time.monotonic()
+    child = subprocess.Popen([BUILD / "gpushim", "analyze", *paths, "-o", run], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise RuntimeError(f"gpushim analyze ended with {child.returncode}")
+    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def floor(path):
@@ -57,44 +58,36 @@ def growth(seconds):
             sum((x - middle_x) ** 2 for x, _ in points))
 
 
-def rows_read(path):
-    text = subprocess.run([BENCH / "rows_read", path], check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = dict(line.split() for line in text.splitlines())
-    yield Figure("rows read", float(found["pages"]), "M/s a core", at_least=8,
-                 why=f"from pages; by a statement {found['statement']}; as calls with their times"
-                     f" {found['calls']} M/s")
-
-
-def swept():
-    text = subprocess.run([BENCH / "sweep"], check=True, stdout=subprocess.PIPE, text=True).stdout
-    for line in text.splitlines():
-        what, rest = line.rsplit(": ", 1)
-        is_usual = "back to back" in what
-        yield Figure(what, float(rest.split()[0]), rest.split(" ", 1)[1], at_least=40 if is_usual else None)
-
-
 def measure():
-    yield from swept()
     with tempfile.TemporaryDirectory(prefix="gpushim-bench-") as folder:
         seconds = {}
         for launches in SIZES:
             path, run = pathlib.Path(folder, f"{launches}.db"), pathlib.Path(folder, "run.db")
             operations = big_trace.make(path, launches)
-            wall, cpu, memory = min(analysed(path, run) for _ in range(1 if launches > 2_000_000 else 3))
+            wall, cpu, memory = min(analysed([path], run) for _ in range(1 if launches > 2_000_000 else 3))
             seconds[launches] = cpu
             why = (f"{wall:.2f} s, {cpu:.2f} s of CPU, at most {memory / 2**20:.0f} MiB; reading the file"
                    f" takes {floor(path):.3f} s; the run has {os.path.getsize(run) / 1e6:.1f} MB")
             yield Figure(f"analysed, {launches:,} launches", operations / cpu / 1e6, "M/s a core", why=why)
-        yield from rows_read(path)
         large = SIZES[-1]
         slope = growth(seconds)
         yield Figure("time for ten times as much", 10 ** slope, "times", at_most=12,
                      why=f"grows as size to the power of {slope:.3f}, from {SIZES[0]:,} to {large:,}"
                          " launches")
-        yield Figure("100 M operations by two cores", seconds[large] * 100e6 / large / 2, "s", at_most=60,
-                     aim=15, why="from the largest; two traces of the same size beside each other")
         rows = min(SQL_ROWS, large)
         yield Figure("busy alone in SQL", rows / in_sql(path) / 1e6, "M/s a core", why=f"{rows:,} operations")
+        yield from ranks_together(pathlib.Path(folder), path)
+
+
+def ranks_together(folder, first):
+    """As many operations in each as in the largest."""
+    paths = [first] + [folder / f"rank{rank}.db" for rank in range(1, RANKS)]
+    operations = big_trace.made_ranks(paths, SIZES[-1])
+    wall, cpu, memory = analysed(paths, folder / "run.db")
+    where = f"{RANKS} traces of {SIZES[-1]:,} launches, {os.cpu_count()} processors"
+    yield Figure("100 M operations together", wall * 100e6 / operations, "s", at_most=60, aim=15,
+                 why=f"{where}: {wall:.1f} s, {cpu:.1f} s of CPU; load {os.getloadavg()[0]:.1f}")
+    yield Figure("memory for all of them", memory / 2**20, "MiB", at_most=1024, why=where)
 
 
 if __name__ == "__main__":

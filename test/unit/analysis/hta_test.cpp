@@ -55,20 +55,20 @@ TEST_CASE("a gap belongs to the host if the call came after the operation before
                             ran(HtaKind::compute, 200, 210, 7, 61),
                             ran(HtaKind::compute, 210 + 30 * kUs, 40 * kUs, 7, 210),
                             ran(HtaKind::compute, 40 * kUs + 30 * kUs - 1, 70 * kUs, 7)});
-    REQUIRE(sums.gaps.size() == 3);
-    CHECK(sums.gaps[{7, "kernel_wait"}].ns == 40 + 30 * kUs - 1);  // a call that is not known is no host's
-    CHECK(sums.gaps[{7, "host_wait"}].ns == 140);
-    CHECK(sums.gaps[{7, "other"}].ns ==
+    REQUIRE(sums.gaps().size() == 3);
+    CHECK(sums.gaps()[{7, "kernel_wait"}].ns == 40 + 30 * kUs - 1);  // a call that is not known is no host's
+    CHECK(sums.gaps()[{7, "host_wait"}].ns == 140);
+    CHECK(sums.gaps()[{7, "other"}].ns ==
           30 * kUs);  // launched when the one before ended, and just long enough
-    CHECK(sums.gaps[{7, "other"}].gaps == 1);
+    CHECK(sums.gaps()[{7, "other"}].gaps == 1);
 }
 
 TEST_CASE("streams have gaps of their own, and what overlaps makes them shorter", "[hta]") {
     HtaSums sums = sums_of({ran(HtaKind::compute, 0, 100, 7), ran(HtaKind::compute, 0, 10, 8),
                             ran(HtaKind::compute, 40, 50, 7), ran(HtaKind::compute, 60, 70, 7),
                             ran(HtaKind::compute, 20, 30, 8)});
-    CHECK(sums.gaps[{7, "kernel_wait"}].ns == -60 + 10);
-    CHECK(sums.gaps[{8, "kernel_wait"}].ns == 10);
+    CHECK(sums.gaps()[{7, "kernel_wait"}].ns == -60 + 10);
+    CHECK(sums.gaps()[{8, "kernel_wait"}].ns == 10);
     CHECK(sums.out_of_order == 1);
 }
 

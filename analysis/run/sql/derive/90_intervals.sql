@@ -2,10 +2,8 @@
 -- those of whole steps have the bounds of operations that did not wait in a queue.
 INSERT INTO metric_interval
 WITH total AS (
-  SELECT c.gpu_id, CAST(sum(c.window_ns) AS DOUBLE) AS window_ns, sum(c.busy_ns) AS busy_ns,
-    sum(CASE WHEN c.busy_low_ns < c.busy_ns THEN c.busy_low_ns ELSE c.busy_ns END) AS low_ns,
-    sum(CASE WHEN c.busy_high_ns > c.busy_ns THEN c.busy_high_ns ELSE c.busy_ns END) AS high_ns
-  FROM v_gpu_counted c GROUP BY c.gpu_id
+  SELECT t.gpu_id, CAST(t.window_ns AS DOUBLE) AS window_ns, t.busy_low_ns AS low_ns, t.busy_high_ns AS high_ns
+  FROM v_gpu_total t
 )
 SELECT 'busy_share', 'gpu', t.gpu_id, CAST(t.low_ns AS DOUBLE) / t.window_ns,
   CAST(t.high_ns AS DOUBLE) / t.window_ns

@@ -54,14 +54,14 @@ CREATE TABLE step (
   samples INTEGER,
   warm_up INTEGER, left_out INTEGER, why TEXT, has_load INTEGER,
   PRIMARY KEY (rank_id, step)
-);
+) WITHOUT ROWID;
 
 -- Phases of steps, by when their operations were submitted.
 CREATE TABLE phase (
   rank_id INTEGER, step INTEGER, name TEXT,  -- input, forward, backward, communication, optimizer
   begin_ns INTEGER, dur_ns INTEGER, confidence REAL,
   PRIMARY KEY (rank_id, step, name, begin_ns)
-);
+) WITHOUT ROWID;
 
 -- How often each duration came, in buckets of a 16th of a power of two; adds up. `what`: kernel (how long
 -- they took, stream_id -1); of launches see launch_stat.

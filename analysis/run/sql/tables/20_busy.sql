@@ -4,7 +4,7 @@
 -- 0: idle. step: kNoStep (-1) is what lies in no whole step.
 CREATE TABLE activity (
   gpu_id INTEGER, step INTEGER, classes INTEGER, ns INTEGER, PRIMARY KEY (gpu_id, step, classes)
-);
+) WITHOUT ROWID;
 
 -- Steps that were timed from begin to end on this GPU (and -1: the rest of the known spans).
 CREATE TABLE gpu_step (
@@ -17,7 +17,7 @@ CREATE TABLE gpu_step (
   between_ns INTEGER,                          -- the host between two of them, if below 20 us
   own_work_ns INTEGER,                         -- window without the wait for peers
   PRIMARY KEY (gpu_id, step)
-);
+) WITHOUT ROWID;
 
 -- Why it was idle: sums by cause; they are the `activity` of classes 0, to the nanosecond.
 CREATE TABLE gap (
@@ -33,7 +33,7 @@ CREATE TABLE together (
   gpus INTEGER,                                -- how many were active at some time
   union_ns INTEGER, sum_ns INTEGER, longest_ns INTEGER,
   PRIMARY KEY (rank_id, step)
-);
+) WITHOUT ROWID;
 
 -- Of idle time: the thread that launched what came next could have run and had no CPU. Lies within the
 -- causes; at least so much (samples); counted where its gap began.

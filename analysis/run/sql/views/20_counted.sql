@@ -32,7 +32,10 @@ CREATE VIEW v_gpu_total AS
 SELECT gpu_id, min(basis) AS basis, count(*) AS steps, sum(window_ns) AS window_ns, sum(busy_ns) AS busy_ns,
   sum(idle_ns) AS idle_ns, sum(waiting_for_peer_ns) AS waiting_for_peer_ns,
   sum(productive_ns) AS productive_ns, sum(compute_ns) AS compute_ns, sum(copy_ns) AS copy_ns,
-  sum(comm_ns) AS comm_ns, sum(exposed_comm_ns) AS exposed_comm_ns
+  sum(comm_ns) AS comm_ns, sum(exposed_comm_ns) AS exposed_comm_ns,
+  -- bounds, of each step no further in than its busy time
+  sum(CASE WHEN busy_low_ns < busy_ns THEN busy_low_ns ELSE busy_ns END) AS busy_low_ns,
+  sum(CASE WHEN busy_high_ns > busy_ns THEN busy_high_ns ELSE busy_ns END) AS busy_high_ns
 FROM v_gpu_counted GROUP BY gpu_id;
 
 -- Why a GPU was idle in these, by cause and by group of causes, in ns.

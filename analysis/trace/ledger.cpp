@@ -1,0 +1,63 @@
+#include "ledger.h"
+
+#include "number_rows.h"
+
+namespace gpushim::analysis {
+
+extern const char kTraceSchema[];  // what is written today
+
+namespace {
+
+bool has_todays_view(const Database& base) {
+    Query view = base.prepare("SELECT sql FROM sqlite_schema WHERE name = 'v_ledger'");
+    return view.step() && std::string_view(kTraceSchema).find(view.text(0)) != std::string_view::npos;
+}
+
+void count_rows(const Database& base, const char* table, Ledger& ledger) {
+    constexpr size_t kFlags = 0, kCalls = 1;
+    constexpr int64_t kUnfinished = 4, kRecovered = 8;
+    const bool is_many = std::string_view(table) == "sync";  // a row may stand for several calls
+    NumberRows rows(base, table, "enter_ns",
+                    is_many ? std::vector<std::string>{"flags", "calls"} : std::vector<std::string>{"flags"});
+    for (NumberRow row; rows.next(row);) {
+        if (row.is_null(kFlags)) continue;
+        const int64_t flags = row.number(kFlags), calls = is_many ? row.number(kCalls) : 1;
+        if ((flags & (kUnfinished | kRecovered)) == 0) ledger.recorded += calls;
+        if ((flags & (kUnfinished | kRecovered)) == kRecovered) ledger.recovered += calls;
+        if ((flags & kUnfinished) != 0) ledger.unfinished += calls;
+    }
+}
+
+}  // namespace
+
+Ledger ledger_in_sql(const Database& base) {
+    Query row =
+        base.prepare("SELECT produced, recorded, recovered, unfinished, dropped, unknown FROM v_ledger");
+    if (!row.step()) return {};
+    return {row.number(0), row.number(1), row.number(2), row.number(3), row.number(4), row.number(5)};
+}
+
+Ledger ledger_of(const Database& base) {
+    if (!has_todays_view(base)) return ledger_in_sql(base);
+    Ledger ledger;
+    for (const char* table : {"launch", "copy", "memset", "sync", "collective", "graph_launch", "memory",
+                              "call", "marker"})
+        count_rows(base, table, ledger);
+    Query gone = base.prepare("SELECT sum(recorded), sum(recovered), sum(unfinished) FROM summarised");
+    if (gone.step()) {
+        ledger.recorded += gone.number(0);
+        ledger.recovered += gone.number(1);
+        ledger.unfinished += gone.number(2);
+    }
+    Query rings = base.prepare("SELECT sum(seq - annex + polls), sum(length(open) / 8) FROM ring_commit");
+    const bool has_rings = rings.step();
+    const int64_t passed = has_rings ? rings.number(0) : 0, in_progress = has_rings ? rings.number(1) : 0;
+    Query lost = base.prepare("SELECT sum(events) FROM v_drop");
+    ledger.dropped = lost.step() ? lost.number(0) : 0;
+    ledger.unknown = passed - ledger.recorded - ledger.recovered - ledger.unfinished - in_progress;
+    ledger.unfinished += in_progress;
+    ledger.produced = passed + ledger.dropped;
+    return ledger;
+}
+
+}  // namespace gpushim::analysis
