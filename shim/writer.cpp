@@ -51,10 +51,17 @@ std::unique_ptr<Store> make_store() {
     return store;
 }
 
-// Nothing more is recorded: what is in the rings stays there for recovery.
+void turn_off() {
+    if (!become(kRecording, kOff)) become(kResting, kOff);
+}
+
+// Nothing more is written. Rings that outlive the process take what they can hold, for recovery, and count
+// what they cannot, with the reason; others would only cost time.
 void give_up() {
     live->timing.store(0);
-    if (!become(kRecording, kOff)) become(kResting, kOff);
+    live->writing.store(0);  // an exception may have come from within a transaction
+    live->not_emptied.store(static_cast<uint32_t>(Drop::writer_down));
+    if (!start.identity->rings_survive) turn_off();
     pass_is_done(kNoMorePasses);
     reach(Stage::failed);
 }

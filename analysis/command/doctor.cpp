@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "../doctor/check.h"
 #include "../doctor/topology.h"
@@ -16,6 +17,7 @@
 #include "../report/section.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../trace/losses.h"
 #include "../trace/unknown_abi.h"
 #include "command.h"
 
@@ -38,6 +40,8 @@ struct Tried {
     int exit_code = 0;
     size_t traces = 0;
     int64_t unknown_abi = 0;
+    Losses losses;
+    std::set<std::string> refusals;        // why device times were given up
     std::map<std::string, int64_t> calls;  // by exported name
 };
 
@@ -53,6 +57,13 @@ struct StdoutToStderr {
     int before;
 };
 
+std::string refusal_text(const Query& refusal) {
+    std::string text = "given up in a context: " + refusal.text(0);
+    if (!refusal.is_null(1)) text += ", " + refusal.text(1);
+    if (!refusal.is_null(2)) text += " returned " + std::to_string(refusal.number(2));
+    return text + "; what came after it has host times";
+}
+
 Tried try_program(std::span<char* const> command) {
     const TemporaryFolder folder;
     const StdoutToStderr elsewhere;
@@ -67,6 +78,9 @@ Tried try_program(std::span<char* const> command) {
         if (base.schema_version() == 0) continue;
         ++tried.traces;
         tried.unknown_abi += unknown_abi_of(base).value_or(0);
+        add_losses(base, tried.losses);
+        Query refusals = base.prepare("SELECT why, api, error FROM refusal");
+        while (refusals.step()) tried.refusals.insert(refusal_text(refusals));
         Query query = base.prepare("SELECT api, calls FROM v_api_total");
         while (query.step()) tried.calls[query.text(0)] += query.number(1);
     }
@@ -79,7 +93,9 @@ Finding verdict_of(const Tried& tried) {
     const std::string ended = "ended with " + std::to_string(tried.exit_code);
     if (tried.traces == 0)
         return {Verdict::blind, "tried",
-                ended + " and left no trace: it made no CUDA context and no NCCL communicator that was seen"};
+                ended +
+                    " and left no trace: it made no CUDA context and no NCCL communicator that was seen, "
+                    "or a line above says why (gpushim: …; not tracing)"};
     return {Verdict::fine, "tried",
             ended + "; " + count_text(calls) + " calls of " +
                 count_text(static_cast<int64_t>(tried.calls.size())) + " functions in " +
@@ -117,6 +133,15 @@ void print(const std::vector<Finding>& findings, const Arguments& arguments, con
     std::printf("%s\n", answer.text().c_str());
 }
 
+// Each state in which the library has recorded less than it would.
+void explain(const Tried& tried, std::vector<Finding>& findings) {
+    if (tried.unknown_abi > 0)
+        findings.push_back({Verdict::limited, "versions", unknown_abi_text(tried.unknown_abi)});
+    for (const auto& [reason, events] : tried.losses)
+        findings.push_back({Verdict::limited, "lost", loss_text(reason, events)});
+    for (const std::string& why : tried.refusals) findings.push_back({Verdict::limited, "times", why});
+}
+
 int run(const Arguments& arguments) {
     if (!arguments.words_.empty())
         throw Failure("write the program after `--`: gpushim doctor -- " + arguments.words_[0] + " …");
@@ -128,8 +153,7 @@ int run(const Arguments& arguments) {
     if (!examined.program.empty() && std::none_of(findings.begin(), findings.end(), is_blind)) {
         tried = try_program(arguments.command_);
         findings.push_back(verdict_of(tried));
-        if (tried.unknown_abi > 0)
-            findings.push_back({Verdict::limited, "versions", unknown_abi_text(tried.unknown_abi)});
+        explain(tried, findings);
     }
     print(findings, arguments, tried);
     return std::any_of(findings.begin(), findings.end(), is_blind) ? kIncomplete : kFine;

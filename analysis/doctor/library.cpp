@@ -23,8 +23,6 @@ void look(const Examined&, std::vector<Finding>& findings) {
     } catch (const Failure& failure) {
         findings.push_back({Verdict::blind, "library", failure.what()});
     }
-    if (const char* disabled = std::getenv("GPUSHIM_DISABLE"); disabled != nullptr && *disabled == '1')
-        findings.push_back({Verdict::blind, "switch", "GPUSHIM_DISABLE=1: nothing is traced; unset it"});
     if (const char* preload = std::getenv("LD_PRELOAD"); preload != nullptr && *preload != 0)
         findings.push_back({Verdict::fine, "preload",
                             "LD_PRELOAD is " + std::string(preload) + "; gpushim goes in front of that"});

@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -56,6 +57,9 @@ Finding judged(const std::string& path) {
         return {Verdict::blind, "program", path + ": " + strerror(errno)};
     if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
         return {Verdict::blind, "program", path + " is setuid or setgid: the loader ignores a preload"};
+    if (fgetxattr(file.descriptor, "security.capability", nullptr, 0) > 0)
+        return {Verdict::blind, "program",
+                path + " has capabilities of its own: the loader ignores a preload"};
     if (!file.read_at(header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
         return {Verdict::fine, "program", path + " (a script: its interpreter is traced)"};
     if (header.e_ident[EI_CLASS] != ELFCLASS64)

@@ -13,6 +13,7 @@ namespace gpushim::analysis {
 
 namespace {
 
+constexpr double kMinFree = 256.0 * 1024 * 1024;     // what GPUSHIM_MIN_FREE_MB is by default
 constexpr double kSmallTmpfs = 256.0 * 1024 * 1024;  // below this rings are private memory
 
 struct Space {
@@ -26,6 +27,11 @@ Space space_of(const std::string& folder) {
     return {block * static_cast<double>(status.f_blocks), block * static_cast<double>(status.f_bavail)};
 }
 
+double least_free() {
+    const char* text = std::getenv("GPUSHIM_MIN_FREE_MB");
+    return text != nullptr ? std::atof(text) * 1024 * 1024 : kMinFree;
+}
+
 void look_at_output(std::vector<Finding>& findings) {
     const char* pattern = std::getenv("GPUSHIM_OUT");
     std::string folder = pattern != nullptr ? std::filesystem::path(pattern).parent_path().string() : ".";
@@ -34,9 +40,12 @@ void look_at_output(std::vector<Finding>& findings) {
         findings.push_back({Verdict::fine, "output", std::string(pattern) + " (made for each process)"});
     else if (access(folder.c_str(), W_OK) != 0)
         findings.push_back({Verdict::blind, "output", folder + " is not writable: set GPUSHIM_OUT"});
+    else if (const double free = space_of(folder).free; free < least_free())
+        findings.push_back({Verdict::limited, "output",
+                            folder + " has only " + bytes_text(free) +
+                                " free: nothing is written until there is more (GPUSHIM_MIN_FREE_MB)"});
     else
-        findings.push_back(
-            {Verdict::fine, "output", folder + ", " + bytes_text(space_of(folder).free) + " free"});
+        findings.push_back({Verdict::fine, "output", folder + ", " + bytes_text(free) + " free"});
 }
 
 void look(const Examined&, std::vector<Finding>& findings) {

@@ -17,6 +17,20 @@ ANALYZER = box.BUILD / "gpushim"
 QUICK = {name: 0 for name in ("GPUSIM_LAUNCH_NS", "GPUSIM_EVENT_NS", "GPUSIM_CALL_NS")}
 
 
+# A library behind the shim that tells it of a small tmpfs: all rings together hold some 65,000 events.
+SMALL_TMPFS = """
+#include <dlfcn.h>
+#include <sys/statfs.h>
+int statfs(const char* path, struct statfs* facts) {
+    int (*next)(const char*, struct statfs*) = (int (*)(const char*, struct statfs*))dlsym(RTLD_NEXT, "statfs");
+    const int failed = next(path, facts);
+    if (!failed && facts->f_type == 0x01021994) facts->f_blocks = (256 << 20) / facts->f_bsize;
+    return failed;
+}
+"""
+MORE_THAN_RINGS_HOLD = 80_000  # there
+
+
 def variables(folder, **more):
     """What puts the shim into a program and its traces into the folder."""
     return {"LD_PRELOAD": SHIM, "GPUSHIM_OUT": f"{folder}/trace.%p.db", **more}

@@ -1,5 +1,6 @@
 """gpushim doctor: what would be seen, what not, and what was."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import unittest
 
 import box
 import cli
+import preload
 
 
 class Doctor(cli.Case):
@@ -34,6 +36,38 @@ class Doctor(cli.Case):
         self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": 1}, expect=3)["switch"][0], "BLIND")
         nowhere = self.findings(knobs={"GPUSHIM_OUT": "/nowhere/x.db"}, expect=3)["output"]
         self.assertEqual(nowhere, ("BLIND", "/nowhere is not writable: set GPUSHIM_OUT"))
+
+    @unittest.skipUnless(shutil.which("setcap") and os.geteuid() == 0, "needs setcap, and root to use it")
+    def test_a_program_with_capabilities(self):
+        raised = self.folder / "raised"
+        shutil.copy("/bin/true", raised)
+        subprocess.run(["setcap", "cap_net_raw+ep", raised], check=True)
+        self.assertIn("has capabilities", self.findings("--", str(raised), expect=3)["program"][1])
+
+    def test_what_was_asked_to_be_left_out(self):
+        for variable, value in (("GPUSHIM_RANKS", "0,8-15"), ("GPUSHIM_STEPS", "20:40"),
+                                ("GPUSHIM_SCHEDULE", "1:1:3:2"), ("GPUSHIM_DELAY", "5"),
+                                ("GPUSHIM_DURATION", "9")):
+            verdict, text = self.findings(knobs={variable: value})["asked"]
+            self.assertEqual(verdict, "LIMITED")
+            self.assertIn(f"{variable}={value}", text)
+        self.assertNotIn("asked", self.findings())
+        self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": "yes"}, expect=3)["switch"][0], "BLIND")
+        self.assertNotIn("switch", self.findings(knobs={"GPUSHIM_DISABLE": "0"}))
+        (self.folder / "gpushim.off").touch()
+        off = self.findings(knobs={"GPUSHIM_OUT": self.folder / "%p.db"})["switch"]
+        self.assertEqual(off[0], "LIMITED")
+        self.assertIn("gpushim.off is there", off[1])
+
+    def test_too_little_room(self):
+        knobs = {"GPUSHIM_OUT": self.folder / "%p.db", "GPUSHIM_MIN_FREE_MB": 10**9}
+        self.assertEqual(self.findings(knobs=knobs)["output"][0], "LIMITED")
+        # Then the rings hold what they can; more of it is lost.
+        small = preload.compiled(preload.SMALL_TMPFS, self.folder / "small.so", "-shared", "-fPIC")
+        copies = (str(box.BUILD / "faults" / "host"), "copies", str(preload.MORE_THAN_RINGS_HOLD))
+        found = self.findings("--", *copies, knobs={**knobs, **preload.QUICK, "LD_PRELOAD": small})
+        self.assertEqual((found["tried"][0], found["lost"][0]), ("ok", "LIMITED"))
+        self.assertRegex(found["lost"][1], r"^[0-9,]+ events were lost \(disk\): less than GPUSHIM_MIN_FREE_MB")
 
     def test_the_level_of_device_times(self):
         times = self.findings()["times"]

@@ -2,6 +2,7 @@
 quick form, and the catalogue as a whole."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -49,6 +50,12 @@ class Catalogue(unittest.TestCase):
                  if not isinstance(proof, NotTried)}
         self.assertEqual(sorted(named - there), [])
 
+    def test_every_protection_names_a_row(self):
+        text = (box.ROOT / "shim" / "protections.def").read_text(encoding="utf-8")
+        rows = re.findall(r"^PROTECTION\(\w+, (\w+), ", text, re.MULTILINE)
+        self.assertGreaterEqual(len(rows), 20)
+        self.assertEqual([row for row in rows if row not in ROWS], [])
+
     @staticmethod
     def end_to_end():
         def flat(suite):
@@ -67,6 +74,24 @@ class Catalogue(unittest.TestCase):
     def checks():
         return [f"check: {path.name}" for path in (box.ROOT / "test" / "check").iterdir()
                 if os.access(path, os.X_OK)]
+
+
+@unittest.skipUnless(box.BUILD == box.ROOT / "build", "a mutant is built beside the ordinary build")
+class Mutants(unittest.TestCase):
+    """That a protection is missed where it is missing; `make mutants` tries all of them."""
+
+    def mutants(self, *names):
+        return subprocess.run([FOLDER / "mutants", *names], env=box.environment(), text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def test_one_is_caught(self):
+        done = self.mutants("private_files")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout, r"private_files +S2 .* test_lifecycle.Output.test_the_file_is_the_users_alone")
+        self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 0 failed")
+
+    def test_an_unknown_one_fails(self):
+        self.assertNotEqual(self.mutants("no_such_thing").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -207,12 +207,14 @@ class SharedDescriptors(LifecycleCase):
     }
     """
 
+    def refusing(self, more=""):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-host-"))
+        self.addCleanup(shutil.rmtree, folder)
+        library = preload.compiled(self.REFUSING + more, folder / "refusing.so", "-shared", "-fPIC")
+        return {"LD_PRELOAD": f"{preload.SHIM}:{library}", "GPUSHIM_OUT": f"{self.folder}/trace.%p.db"}
+
     def refused(self, *words):
-        refusing = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-host-"))
-        self.addCleanup(shutil.rmtree, refusing)
-        library = preload.compiled(self.REFUSING, refusing / "refusing.so", "-shared", "-fPIC")
-        preloaded = f"{preload.SHIM}:{library}"
-        return self.same(*words, LD_PRELOAD=preloaded, GPUSHIM_OUT=f"{self.folder}/trace.%p.db")
+        return self.same(*words, **self.refusing())
 
     def test_all_is_well_while_nobody_closes_them(self):
         self.refused("return")
@@ -225,6 +227,21 @@ class SharedDescriptors(LifecycleCase):
             self.assertEqual(path.read_bytes(), b"mine")
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertIn("has closed the files", done.stderr)
+        self.recover()
+        self.assertEqual(self.copies(), 21 * COPIES, "the rings had room for what came afterwards")
+        self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
+
+
+    def test_what_the_rings_cannot_hold_then_is_counted_with_its_reason(self):
+        copies = preload.MORE_THAN_RINGS_HOLD
+        done = box.run([box.BUILD / "faults" / "host", "closes", copies],
+                       {**preload.QUICK, **self.refusing(preload.SMALL_TMPFS)}, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{copies} copies\n"), done.stderr)
+        self.recover()
+        lost = dict(preload.query(self.the_trace(), "SELECT reason, events FROM v_drop"))
+        self.assertEqual(list(lost), ["writer_down"])
+        self.assertEqual(self.copies() + lost["writer_down"], 100 + 10 + copies)
+        self.assertEqual(preload.ledger(self.the_trace())["unknown"], 0)
 
 
 class Results(LifecycleCase):

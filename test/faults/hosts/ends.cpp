@@ -1,6 +1,8 @@
 // Ways of ending, and what runs late.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,6 +21,25 @@ struct Late {
     }
 };
 static Late late;  // made before main, so destroyed after what main registers
+
+WAY(copies) {
+    open_gpu();
+    copy(host_number);
+    printf("%d copies\n", host_number);
+}
+
+// Closes what it has not opened, 400 ms after all of that is there, and goes on.
+WAY(closes) {
+    open_gpu();
+    copy(100);
+    usleep(400000);
+    syscall(SYS_close_range, 3, ~0U, 0);
+    for (int i = 0; i < 60; ++i) must(open("mine", O_RDWR | O_CREAT, 0600) >= 0, "file");
+    copy(10);
+    usleep(400000);
+    copy(host_number);
+    printf("%d copies\n", host_number);
+}
 
 WAY(destructors) {
     late.is_wanted = true;
@@ -90,13 +111,13 @@ WAY(eats_memory) {
     for (int i = 0; i < host_number; ++i) memset(malloc(kSome), 1, kSome);
 }
 
-// Waits for a line on its input between two pieces of work.
+// Waits for a line on its input between two pieces of work, of which the second is NUMBER copies.
 WAY(pauses) {
     open_gpu();
     copy(100);
     printf("copied\n");
     fflush(stdout);
     getchar();
-    copy(100);
+    copy(host_number);
     printf("copied again\n");
 }

@@ -2,10 +2,12 @@
 import os
 import pathlib
 import resource
+import subprocess
 
 import box
 import preload
 from row import C, FORK, SPAWN, NotTried, Row
+from test_lifecycle import StuckDisk
 
 COPIES = 100  # of the hosts' ways of ending
 
@@ -89,8 +91,31 @@ def teardown_first_and_last(scene):
 
 X6 = Row("X6", "a disk that hangs at the end")
 X6.proven_by([C], "test_lifecycle.StuckDisk.test_the_exit_does_not_wait_for_it")
+
+
+@X6.tried_on(C)
+def a_disk_that_hangs_meanwhile(scene):
+    """The program goes on: the rings take what they hold, and what they do not is counted."""
+    sleepy = preload.compiled(StuckDisk.SLEEPY + preload.SMALL_TMPFS, scene.folder / "sleepy.so", "-shared", "-fPIC")
+    scene.out.mkdir()
+    knobs = {**preload.variables(scene.out), **preload.QUICK, "LD_PRELOAD": f"{preload.SHIM}:{sleepy}"}
+    command = list(map(str, scene.command("pauses", preload.MORE_THAN_RINGS_HOLD)))
+    with subprocess.Popen(command, env=box.environment(knobs), cwd=scene.folder, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        try:
+            scene.assertEqual(running.stdout.readline(), "copied\n")
+            (scene.folder / "stuck").touch()
+            scene.assertEqual(running.communicate("\n", timeout=60)[0], "copied again\n")
+            scene.assertEqual(running.returncode, 0)
+        finally:
+            running.kill()
+    (scene.folder / "stuck").unlink()
+    ledger = scene.ledger()
+    scene.assertGreater(ledger.dropped, 0)
+    scene.assertEqual(scene.copies() + ledger.dropped, COPIES + preload.MORE_THAN_RINGS_HOLD)
+
+
 X7 = Row("X7", "dlclose of our library")
-X7.proven_by([C], "check: shim_library")
 
 
 @X7.tried_on(C)
@@ -103,6 +128,8 @@ def closed_while_it_records(scene):
     scene.ledger()
     scene.assertEqual((len(scene.traces()), scene.copies()), (1, COPIES))
 
+
+X7.proven_by([C], "check: shim_library")
 
 X8 = Row("X8", "out of memory: the kernel's killer")
 MEMORY_LIMITS = {  # of version 2 and 1 of control groups: where they are, and what limits there

@@ -28,7 +28,7 @@ def replaced_by_rename(scene):
     library = shutil.copy(preload.SHIM, scene.folder / "libgpushim.so")
     scene.out.mkdir()
     env = box.environment({**preload.variables(scene.out), **preload.QUICK, "LD_PRELOAD": library})
-    with subprocess.Popen(scene.command("pauses"), env=env, text=True, stdin=subprocess.PIPE,
+    with subprocess.Popen(scene.command("pauses", "100"), env=env, text=True, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as running:
         scene.assertEqual(running.stdout.readline(), "copied\n")
         pathlib.Path(f"{library}.new").write_bytes(b"another one")

@@ -1,0 +1,56 @@
+// What the environment asks to be left out, and the file that switches a running process off.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "check.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Part {
+    const char* variable;
+    const char* what;
+};
+constexpr Part kParts[] = {
+    {"GPUSHIM_RANKS", "only these ranks are traced"},
+    {"GPUSHIM_STEPS", "only these steps are recorded"},
+    {"GPUSHIM_SCHEDULE", "only steps of this schedule are recorded"},
+    {"GPUSHIM_DELAY", "recording begins after so many seconds"},
+    {"GPUSHIM_DURATION", "recording ends after so many seconds"},
+};
+
+std::string value_of(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value != nullptr ? value : "";
+}
+
+void look_at_switches(std::vector<Finding>& findings) {
+    // As the library reads it.
+    const std::string disabled = value_of("GPUSHIM_DISABLE");
+    if (!disabled.empty() && disabled != "0")
+        findings.push_back(
+            {Verdict::blind, "switch", "GPUSHIM_DISABLE=" + disabled + ": nothing is traced; unset it"});
+    const auto off = std::filesystem::path(value_of("GPUSHIM_OUT")).parent_path() / "gpushim.off";
+    if (access(off.c_str(), F_OK) == 0)
+        findings.push_back({Verdict::limited, "switch",
+                            off.string() + " is there: only the lives of objects are recorded; remove it"});
+}
+
+void look(const Examined&, std::vector<Finding>& findings) {
+    look_at_switches(findings);
+    for (const Part& part : kParts)
+        if (const std::string value = value_of(part.variable); !value.empty())
+            findings.push_back(
+                {Verdict::limited, "asked", std::string(part.what) + ": " + part.variable + "=" + value});
+}
+
+constexpr Check kCheck = {5, look};
+const CheckRegistration kRegistration(kCheck);
+
+}  // namespace
+
+}  // namespace gpushim::analysis
