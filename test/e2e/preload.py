@@ -22,8 +22,8 @@ SMALL_TMPFS = """
 #include <dlfcn.h>
 #include <sys/statfs.h>
 int statfs(const char* path, struct statfs* facts) {
-    int (*next)(const char*, struct statfs*) = (int (*)(const char*, struct statfs*))dlsym(RTLD_NEXT, "statfs");
-    const int failed = next(path, facts);
+    typedef int (*Next)(const char*, struct statfs*);
+    const int failed = ((Next)dlsym(RTLD_NEXT, "statfs"))(path, facts);
     if (!failed && facts->f_type == 0x01021994) facts->f_blocks = (256 << 20) / facts->f_bsize;
     return failed;
 }

@@ -67,7 +67,7 @@ class Doctor(cli.Case):
         copies = (str(box.BUILD / "faults" / "host"), "copies", str(preload.MORE_THAN_RINGS_HOLD))
         found = self.findings("--", *copies, knobs={**knobs, **preload.QUICK, "LD_PRELOAD": small})
         self.assertEqual((found["tried"][0], found["lost"][0]), ("ok", "LIMITED"))
-        self.assertRegex(found["lost"][1], r"^[0-9,]+ events were lost \(disk\): less than GPUSHIM_MIN_FREE_MB")
+        self.assertRegex(found["lost"][1], r"^[0-9,]+ events were lost \(disk\): less than GPUSHIM_MIN")
 
     def test_the_level_of_device_times(self):
         times = self.findings()["times"]

@@ -1,5 +1,5 @@
-"""The catalogue of faults (test/faults): each function of it on each kind of host as a test of its own, in its
-quick form, and the catalogue as a whole."""
+"""The catalogue of faults (test/faults): each function of it on each kind of host as a test of its own, in
+its quick form, and the catalogue as a whole."""
 import os
 import pathlib
 import re
@@ -87,7 +87,7 @@ class Mutants(unittest.TestCase):
     def test_one_is_caught(self):
         done = self.mutants("private_files")
         self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertRegex(done.stdout, r"private_files +S2 .* test_lifecycle.Output.test_the_file_is_the_users_alone")
+        self.assertRegex(done.stdout, r"private_files +S2 .*test_the_file_is_the_users_alone\n")
         self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 0 failed")
 
     def test_an_unknown_one_fails(self):

@@ -77,8 +77,8 @@ class Scene(preload.PreloadCase):
         return Seen(done.returncode, done.stdout, done.stderr, tree(self.here))
 
     def same(self, *words, traces=None, says=None, **knobs):
-        """The host goes that way without and with the shim; what it shows is the same, but for at most one line
-        on stderr, which is the documented one that `says` describes. Returns (what was seen, ledger)."""
+        """The host goes that way without and with the shim; what it shows is the same, but for at most one
+        line on stderr, the documented one that `says` describes. Returns (what was seen, ledger)."""
         return self.same_command(self.command(*words), traces, says, **knobs)
 
     def same_command(self, command, traces=None, says=None, timeout=120, **knobs):

@@ -1,5 +1,5 @@
-"""Running what rows name: end-to-end tests, unit cases and checks, each in a process group and a box of its own
-as test/run does it."""
+"""Running what rows name: end-to-end tests, unit cases and checks, each in a process group and a box of its
+own as test/run does it."""
 import importlib.machinery
 import importlib.util
 import pathlib

@@ -1,5 +1,5 @@
-"""How a row of the catalogue says what proves it. A row is a fault; for each kind of host program it is tried on
-it has proofs: functions here, or names of tests that are there anyway.
+"""How a row of the catalogue says what proves it. A row is a fault; for each kind of host program that it is
+tried on it has proofs: functions here, or names of tests that are there anyway.
 
     F1 = Row("F1", "fork without exec: children are dark")
     F1.proven_by([C], "test_lifecycle.Children.test_fork")         a method of test/e2e
@@ -10,8 +10,8 @@ it has proofs: functions here, or names of tests that are there anyway.
     def children_under_load(scene):                                a Scene (oracle.py), which is a TestCase
         scene.same("children", scene.pick(quick=20, full=10000))
 
-A function raises NotTried("why") where this machine does not let it try. test/e2e/test_faults.py makes a test of
-each function and host kind; a host kind of which a row says nothing does not apply to it.
+A function raises NotTried("why") where this machine does not let it try. test/e2e/test_faults.py makes a test
+of each function and host kind; a host kind of which a row says nothing does not apply to it.
 """
 from typing import Callable, List, NamedTuple, Union
 

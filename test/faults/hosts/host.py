@@ -1,5 +1,5 @@
-"""A Python program with workers: host.py START_METHOD WAY [NUMBER or WORD]. Forked workers do what workers of a
-data loader do, without the GPU; spawned ones use it themselves. It prints what it has done."""
+"""A Python program with workers: host.py START_METHOD WAY [NUMBER or WORD]. Forked workers do what workers of
+a data loader do, without the GPU; spawned ones use it themselves. It prints what it has done."""
 import ctypes
 import faulthandler
 import multiprocessing

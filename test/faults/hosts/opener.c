@@ -1,4 +1,5 @@
-// Gets at the driver by dlopen in one of many ways, works, and prints what came of it: opener WAY [NUMBER or FILE].
+// Gets at the driver by dlopen in one of many ways, works, and prints what came of it: opener WAY [NUMBER or
+// FILE].
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>

@@ -96,7 +96,8 @@ X6.proven_by([C], "test_lifecycle.StuckDisk.test_the_exit_does_not_wait_for_it")
 @X6.tried_on(C)
 def a_disk_that_hangs_meanwhile(scene):
     """The program goes on: the rings take what they hold, and what they do not is counted."""
-    sleepy = preload.compiled(StuckDisk.SLEEPY + preload.SMALL_TMPFS, scene.folder / "sleepy.so", "-shared", "-fPIC")
+    source, sleepy = StuckDisk.SLEEPY + preload.SMALL_TMPFS, scene.folder / "sleepy.so"
+    preload.compiled(source, sleepy, "-shared", "-fPIC")
     scene.out.mkdir()
     knobs = {**preload.variables(scene.out), **preload.QUICK, "LD_PRELOAD": f"{preload.SHIM}:{sleepy}"}
     command = list(map(str, scene.command("pauses", preload.MORE_THAN_RINGS_HOLD)))

@@ -38,7 +38,7 @@ F2 = Row("F2", "fork while a lock is held")
 
 @F2.tried_on(C)
 def children_that_take_every_lock(scene):
-    """Those of the allocator, the loader, the environment, of files and of exit handlers; a child has 20 s."""
+    """Of the allocator, the loader, the environment, of files and exit handlers; a child has 20 s."""
     while_a_thread_copies(scene, "children_that_lock", scene.pick(200, 5000))
 
 
@@ -112,7 +112,7 @@ def again_and_again(scene):
 @F6.tried_on(FORK, SPAWN)
 def workers_that_become_other_programs(scene):
     scene.same("replaced", 1, GPUSHIM_DEVICE_TIME="off")
-    # Twice: 10 of the program, 100 of what the worker became, and 10 and 3 of workers with a GPU of their own.
+    # Twice: 10 of the program, 100 of what the worker became; 10 and 3 of workers with a GPU of their own.
     scene.assertEqual(scene.copies(), 2 * (10 + 100 + (13 if scene.host == SPAWN else 0)))
 
 

@@ -93,7 +93,7 @@ def a_static_program(scene):
 
 @L6.tried_on(C)
 def a_setuid_program_that_is_linked_to_us(scene):
-    """ld.so takes no preload then; what a program is linked to it takes, and AT_SECURE says what that means."""
+    """ld.so takes no preload then, but what a program is linked to; AT_SECURE says what that means."""
     if os.geteuid() != 0:
         raise NotTried("only root can make a program setuid of another user")
     program = scene.small("opener.c", f"-L{box.BUILD}", "-Wl,--no-as-needed", "-l:libgpushim.so",
@@ -169,8 +169,8 @@ def under_faketime(scene):
 L12 = Row("L12", "a huge or hostile environment")
 L12.proven_by([C], "test_lifecycle.Output.test_a_value_that_means_nothing",
               "test_lifecycle.Output.test_a_pattern_that_means_nothing")
-SIGNS = ["", "%n%n%s", "../../..", "/", "-1", "1e999", "nan", "0x10", "\x01\x7f", "\xff\xfe", "999999999999999999999",
-         "1,2-", "%q{", "%q{PATH}", " 1", "1 ", "x" * 2000, "%p" * 5000, "9" * 100_000, "a=b," * 20_000]
+SIGNS = ["", "%n%n%s", "../../..", "/", "-1", "1e999", "nan", "0x10", "\x01\x7f", "\xff\xfe",
+         "999999999999999999999", "1,2-", "%q{", "%q{PATH}", " 1", "1 ", "x" * 2000, "%p" * 5000, "9" * 100_000, "a=b," * 20_000]
 
 
 def variables():
