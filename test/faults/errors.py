@@ -2,7 +2,7 @@
 from then on; in a traced program's whole life, and in the recovery of a trace.
 
     test/faults/errors.py [MOST [PART]]     MOST: so many of each kind, error and way, evenly over the run (all;
-                                            of allocations never more than 1,500); those with PART in their name
+                                            of allocations never more than 500); those with PART in their name
 """
 import ctypes
 import os
@@ -36,8 +36,8 @@ KINDS = {
     "malloc": (ENOMEM,),
     "thread": (EAGAIN,),
 }
-MOST_ALLOCATIONS = 1500  # of about 150,000 in a short life: SQLite reads its schema
-JOBS = 2
+MOST_ALLOCATIONS = 500  # of about 150,000 in a short life: SQLite reads its schema
+JOBS = int(os.environ.get("JOBS", "2"))
 LIMIT_S = 60
 
 

@@ -1,19 +1,21 @@
 // A short life that asks of the shim all that it does: two threads, one after the other, so that on the stepped
 // clock every run is the same; modules, events, launches, copies, waits and steps, and three tenths of a second
-// of virtual time between rounds. After so many launches, if that is told, it ends without a
+// of virtual time between rounds (3 ms of real time). After so many launches, if that is told, it ends without a
 // word, and leaves in its rings what it has done since the last pass.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 #include "way.h"
 
 namespace {
 
 constexpr int kRounds = 8, kLaunches = 40;
-constexpr unsigned long kBetweenRoundsNs = 300'000'000;
+constexpr unsigned long kBetweenRoundsNs = 300'000'000, kOnARealClockNs = 3'000'000;
 constexpr char kPtx[] = ".version 7.0\n.target sm_70\n.visible .entry work() { ret; }\n";
 unsigned long launched = 0;
 
@@ -52,11 +54,13 @@ void* rounds(void*) {
     done(cuCtxSetCurrent(host_context));
     done(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     done(cuMemAlloc(&memory, 4096));
+    const char* clock = getenv("GPUSIM_CLOCK");
+    const bool stepped = clock != nullptr && strcmp(clock, "stepped") == 0;
     for (int i = 0; i < kRounds; ++i) {
         if (step != nullptr) step();
         round(stream, memory);
         if (host_number != 0 && launched >= static_cast<unsigned long>(host_number)) _exit(0);
-        if (advance != nullptr) advance(kBetweenRoundsNs);
+        if (advance != nullptr) advance(stepped ? kBetweenRoundsNs : kOnARealClockNs);
     }
     done(cuMemFree(memory));
     done(cuStreamDestroy(stream));

