@@ -42,7 +42,8 @@ constexpr Option kOptions[] = {
 
 int64_t number_of(const Arguments& arguments, const char* option, int64_t otherwise) {
     const auto text = arguments.value(option);
-    return text ? count_from(std::string("--") + option, *text) : otherwise;
+    if (text == "0") return 0;
+    return text ? count_from(option, *text) : otherwise;
 }
 
 std::vector<std::string> tags_asked(const Arguments& arguments) {
@@ -57,7 +58,7 @@ std::vector<std::string> tags_asked(const Arguments& arguments) {
 }
 
 JudgeOptions judge_options(const Arguments& arguments) {
-    return {threshold_from(arguments), static_cast<size_t>(number_of(arguments, "nights", 14))};
+    return {threshold_from(arguments), static_cast<size_t>(std::max<int64_t>(1, number_of(arguments, "nights", 14)))};
 }
 
 // The night that has any of these traces; null: they are new.
@@ -96,7 +97,7 @@ Night add_night(History& history, const Arguments& arguments, const Arrival& arr
     });
     judge(night, side, before, [&](int64_t id) { return history.side(id); }, judge_options(arguments));
     night.id = history.add(night, side);
-    history.prune(static_cast<size_t>(number_of(arguments, "keep", 400)));
+    history.prune(static_cast<size_t>(std::max<int64_t>(1, number_of(arguments, "keep", 400))));
     history.keep();
     return night;
 }
@@ -180,9 +181,9 @@ int tell_night(const Arguments& arguments, const History& history, const Nightly
 }
 
 int add(const Arguments& arguments, const std::string& place) {
+    NightlyOptions options = nightly_options(arguments);  // first: what is wrong in it changes nothing
     History history(place, History::Open::kWrite);
     const Added added = add_all(history, arguments);
-    NightlyOptions options = nightly_options(arguments);
     options.judged_now = added.judged;
     options.notes = added.notes;
     return tell_night(arguments, history, options);

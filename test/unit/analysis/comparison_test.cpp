@@ -15,10 +15,15 @@ Comparison compared(double noise, double slower, uint64_t seed, double threshold
                    made::side("b", made::waves(1e6 * (1 + slower), noise, seed + 1000)), threshold);
 }
 
-int of_a_hundred(double noise, double slower, Verdict verdict) {
-    int found = 0;
-    for (uint64_t seed = 1; seed <= 100; ++seed) found += compared(noise, slower, seed).verdict == verdict;
-    return found;
+// Of a hundred pairs, how many are said to be slower, or anything but the same.
+int of_a_hundred(double noise, double slower, bool only_slower) {
+    int said = 0;
+    for (uint64_t seed = 1; seed <= 100; ++seed) {
+        const Verdict verdict = compared(noise, slower, seed).verdict;
+        said += only_slower ? verdict == Verdict::kSlower
+                            : verdict == Verdict::kSlower || verdict == Verdict::kFaster;
+    }
+    return said;
 }
 
 }  // namespace
@@ -47,8 +52,8 @@ TEST_CASE("a shift has bounds that hold it, and needs enough steps", "[compare]"
 
 // Neighbouring steps with a correlation of 0.9: 400 of them say what 21 would, were they independent.
 TEST_CASE("waves are no change, and a change is found in them", "[compare]") {
-    CHECK(of_a_hundred(0.01, 0, Verdict::kSlower) + of_a_hundred(0.01, 0, Verdict::kFaster) <= 1);
-    CHECK(of_a_hundred(0.01, 0.03, Verdict::kSlower) >= 95);
+    CHECK(of_a_hundred(0.01, 0, false) <= 1);
+    CHECK(of_a_hundred(0.01, 0.03, true) >= 95);
 }
 
 TEST_CASE("where steps vary too much nobody can tell", "[compare]") {
