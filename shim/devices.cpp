@@ -1,5 +1,9 @@
 #include "devices.h"
 
+#include <fcntl.h>
+#include <nccl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 
@@ -53,7 +57,33 @@ void describe(CUdevice device, Device& to) {
     to.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
 }
 
+// The kernel's part, in the line "NVRM version: …": its first word that is only digits and dots.
+void read_driver_version(char* to, size_t size) {
+    char text[512];
+    const int file = open("/proc/driver/nvidia/version", O_RDONLY | O_CLOEXEC);
+    const ssize_t length = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0) close(file);
+    text[length > 0 ? length : 0] = '\0';
+    for (const char* word = text; *word != '\0' && *word != '\n'; word += strcspn(word, " \n")) {
+        word += strspn(word, " ");
+        const size_t digits = strspn(word, "0123456789.");
+        if (digits < 3 || digits >= size || strcspn(word, " \n") != digits) continue;
+        memcpy(to, word, digits);
+        to[digits] = '\0';
+        return;
+    }
+}
+
 }  // namespace
+
+void describe_versions(TraceIdentity& identity) {
+    int version = 0;
+    auto* of_driver = driver<decltype(cuDriverGetVersion)>("cuDriverGetVersion");
+    if (of_driver != nullptr && worked(of_driver(&version))) identity.cuda_version = version;
+    auto* of_nccl = reinterpret_cast<decltype(ncclGetVersion)*>(nccl_function("ncclGetVersion"));
+    if (of_nccl != nullptr && of_nccl(&version) == ncclSuccess) identity.nccl_version = version;
+    read_driver_version(identity.driver_version, sizeof identity.driver_version);
+}
 
 size_t describe_devices(std::span<Device> to) {
     auto* count_devices = driver<decltype(cuDeviceGetCount)>("cuDeviceGetCount");

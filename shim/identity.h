@@ -35,6 +35,9 @@ struct TraceIdentity {
     int64_t max_bytes;  // 0: no limit
     int64_t min_free_bytes;
     int64_t samples_per_step;  // 0: not told
+    int32_t cuda_version;      // that the driver is made for, 13000; 0: not known, or not there yet
+    int32_t nccl_version;      // 22803; likewise
+    char driver_version[64];   // 580.65.06
     uint32_t clock_kind;
     int64_t started_mono_ns;
     int64_t started_real_ns;

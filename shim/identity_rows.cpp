@@ -40,6 +40,9 @@ void write_facts(Database& base, const TraceIdentity& who) {
     if (who.max_bytes != 0) number("max_bytes", who.max_bytes);
     if (who.min_free_bytes != 0) number("min_free_bytes", who.min_free_bytes);
     if (who.samples_per_step != 0) number("samples_per_step", who.samples_per_step);
+    if (who.cuda_version != 0) number("cuda_version", who.cuda_version);
+    if (who.nccl_version != 0) number("nccl_version", who.nccl_version);
+    text("driver_version", who.driver_version);
 }
 
 void write_process(Database& base, const TraceIdentity& who) {

@@ -145,6 +145,7 @@ bool start() {
     if (!make_output()) return false;
     const ClockPair first = note_clock();
     const size_t count = describe_devices(devices);
+    describe_versions(identity);
     live->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
     live->pid = identity.pid;
     if (!start_writer(trace_path, identity, {devices, count})) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -42,6 +43,27 @@ void in_parallel(size_t count, Work work) {
     run();
     for (std::thread& thread : threads) thread.join();
     if (failure) std::rethrow_exception(failure);
+}
+
+// "580.65.06, CUDA 13.0" and "2.28.3", of those that are recorded.
+std::map<const char*, std::string> versions_of(const Trace& trace) {
+    std::string driver, nccl;
+    Query fact = trace.base.prepare(
+        "SELECT key, value FROM meta WHERE key IN ('cuda_version', 'driver_version', 'nccl_version') ORDER BY 1 DESC");
+    while (fact.step()) {
+        const int64_t number = fact.number(1);
+        if (fact.text(0) == "driver_version") driver = fact.text(1);
+        if (fact.text(0) == "nccl_version")
+            nccl = std::to_string(number / 10'000) + "." + std::to_string(number / 100 % 100) + "." +
+                   std::to_string(number % 100);
+        if (fact.text(0) == "cuda_version")
+            driver += (driver.empty() ? "CUDA " : ", CUDA ") + std::to_string(number / 1000) + "." +
+                      std::to_string(number % 1000 / 10);
+    }
+    std::map<const char*, std::string> versions;
+    if (!driver.empty()) versions["driver_version"] = driver;
+    if (!nccl.empty()) versions["nccl_version"] = nccl;
+    return versions;
 }
 
 void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
@@ -87,6 +109,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("run_key", first.run_key);
     Query tag = first.base.prepare("SELECT tag FROM process");
     if (tag.step() && !tag.is_null(0)) fact("tag", tag.text(0));
+    for (const auto& [key, words] : versions_of(first)) fact(key, words);
 }
 
 struct TurnEnd {

@@ -5,7 +5,6 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-import box
 import cli
 import nightly
 
@@ -79,8 +78,12 @@ class Compare(cli.Case):
         self.assertIn("too few steps", self.gpushim("compare", self.runs / "base", self.folder / "short",
                                                     expect=3).stderr)
 
+    def test_another_driver_is_named_and_forbids_nothing(self):
+        nightly.record(self.folder / "newer", 4, GPUSIM_VERSION=13010)
+        said = self.gpushim("compare", self.runs / "base", self.folder / "newer")
+        self.assertRegex(said.stdout.splitlines()[0], r"^CHANGED +driver CUDA 13\.1 \(was CUDA 13\.0\)$")
+
     def test_runs_without_steps_say_so(self):
-        box.run([cli.GPUSHIM, "run", "-o", self.folder / "linked" / "%p.db", "--", cli.LINKED])
         (self.folder / "linked").mkdir()
         done = self.traced(cli.LINKED, pattern="linked/%p.db")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -3,8 +3,8 @@
 -- and stand only in what is derived from sums and histograms.
 
 -- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, unknown_abi, run_key, tag,
--- not_ended (traces), simulated, params, bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour, sources (own, kineto,
--- nsys), analysed_by.
+-- not_ended (traces), simulated, params, bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour,
+-- driver_version ("580.65.06, CUDA 13.0"), nccl_version, sources (own, kineto, nsys), analysed_by.
 CREATE TABLE run (key TEXT PRIMARY KEY, value);
 
 -- The fixed list of performance variables, as the ranks had them.
