@@ -324,6 +324,7 @@ accuracy:
 	@scripts/deps
 	@$(MAKE) --no-print-directory product $(ACCURACY)
 	@GPUSHIM_BUILD=$(BUILD) test/accuracy/run "$(ONLY)"
+	@$(if $(ONLY),,GPUSHIM_BUILD=$(BUILD) test/accuracy/pairs.py)
 
 faults:
 	@scripts/deps

@@ -1,5 +1,5 @@
-// The devices of this process, as the driver describes them, and which driver and NCCL that is. Asks the driver: only on a thread of the
-// program, after a call of its own has succeeded.
+// The devices of this process, as the driver describes them, and which driver and NCCL that is. Asks the
+// driver: only on a thread of the program, after a call of its own has succeeded.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// `gpushim history`: nights of a job beside each other. add judges runs that came, keeps what is asked of them
-// later, and says what there is to say tonight; show only says it; accept makes a night the new normal.
+// `gpushim history`: nights of a job beside each other. add judges runs that came, keeps what is asked of
+// them later, and says what there is to say tonight; show only says it; accept makes a night the new normal.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -58,7 +58,8 @@ std::vector<std::string> tags_asked(const Arguments& arguments) {
 }
 
 JudgeOptions judge_options(const Arguments& arguments) {
-    return {threshold_from(arguments), static_cast<size_t>(std::max<int64_t>(1, number_of(arguments, "nights", 14)))};
+    return {threshold_from(arguments),
+            static_cast<size_t>(std::max<int64_t>(1, number_of(arguments, "nights", 14)))};
 }
 
 // The night that has any of these traces; null: they are new.
@@ -95,7 +96,8 @@ Night add_night(History& history, const Arguments& arguments, const Arrival& arr
     std::erase_if(before, [&](const Night& one) {
         return one.series != night.series || one.started_real_ns >= night.started_real_ns;
     });
-    judge(night, side, before, [&](int64_t id) { return history.side(id); }, judge_options(arguments));
+    judge(
+        night, side, before, [&](int64_t id) { return history.side(id); }, judge_options(arguments));
     night.id = history.add(night, side);
     history.prune(static_cast<size_t>(std::max<int64_t>(1, number_of(arguments, "keep", 400))));
     history.keep();
@@ -200,7 +202,8 @@ int accept(const Arguments& arguments, const std::string& place) {
     int64_t id = nights.back().id;
     if (arguments.words_.size() > 2) id = count_from("NIGHT", arguments.words_[2]);
     if (std::none_of(nights.begin(), nights.end(), [&](const Night& night) { return night.id == id; }))
-        throw Failure(place + ": no night " + std::to_string(id) + "; `gpushim history show` has them in --json");
+        throw Failure(place + ": no night " + std::to_string(id) +
+                      "; `gpushim history show` has them in --json");
     history.accept(id);
     return kFine;
 }
@@ -216,9 +219,12 @@ int run(const Arguments& arguments) {
     throw Failure("history " + what + "? " + kWhat);
 }
 
-constexpr Command kHistory = {
-    "history", "add|show|accept HISTORY [RUN_OR_TRACES…]", "nights of a job: good, or since when not",
-    -1,        kOptions,                                   run};
+constexpr Command kHistory = {"history",
+                              "add|show|accept HISTORY [RUN_OR_TRACES…]",
+                              "nights of a job: good, or since when not",
+                              -1,
+                              kOptions,
+                              run};
 const Registration kRegistration(kHistory);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The runs that a command is given, each as one line or as what is compared. Options that are asked for: samples-per-step, params,
-// bandwidth.
+// The runs that a command is given, each as one line or as what is compared. Options that are asked for:
+// samples-per-step, params, bandwidth.
 #pragma once
 
 #include <filesystem>

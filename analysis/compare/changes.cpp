@@ -48,8 +48,7 @@ void add_missing(const Side& side, const char* which, std::vector<Change>& chang
 
 std::string Change::words() const {
     const auto shown = [](const std::string& text) { return text.empty() ? "not recorded" : text; };
-    if (forbids && (what == "BASE" || what == "NEW"))
-        return what + ": " + before + " expected, " + after;
+    if (forbids && (what == "BASE" || what == "NEW")) return what + ": " + before + " expected, " + after;
     return what + " " + shown(after) + " (was " + shown(before) + ")";
 }
 

@@ -39,8 +39,8 @@ std::string words_of(const Matched& matched, const Side& base, const Side& now) 
     };
     if (matched.base.signature)
         return "steps of the same operations: " + of(matched.base, base) + " and " + of(matched.now, now);
-    return "all steps that count, " + count_text(matched.base.count) + " and " + count_text(matched.now.count) +
-           ": they launch different operations";
+    return "all steps that count, " + count_text(matched.base.count) + " and " +
+           count_text(matched.now.count) + ": they launch different operations";
 }
 
 void split_shift(const Matched& matched, Comparison& result) {
@@ -101,8 +101,8 @@ void judge(Comparison& result) {
     else if ((shift.high_ns - shift.low_ns) / 2 <= least_ns)
         result.verdict = Verdict::kSame;
     else
-        result.why = "steps vary too much: a change of " + percent_text(result.threshold) +
-                     " would not be seen";
+        result.why =
+            "steps vary too much: a change of " + percent_text(result.threshold) + " would not be seen";
 }
 
 constexpr double kOtherSamples = 0.001;  // below that it is a rate's rounding
@@ -172,9 +172,7 @@ const char* name_of(Verdict verdict) {
 }
 
 ExitCode exit_code_of(Verdict verdict) {
-    return verdict == Verdict::kSlower         ? kSlower
-           : verdict == Verdict::kInconclusive ? kIncomplete
-                                               : kFine;
+    return verdict == Verdict::kSlower ? kSlower : verdict == Verdict::kInconclusive ? kIncomplete : kFine;
 }
 
 }  // namespace gpushim::analysis

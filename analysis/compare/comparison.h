@@ -1,13 +1,13 @@
-// Two runs beside each other: whether a step takes longer than it did, by how much and why. What differs about
-// where they ran comes first, and can forbid the question. Pure; one thread.
+// Two runs beside each other: whether a step takes longer than it did, by how much and why. What differs
+// about where they ran comes first, and can forbid the question. Pure; one thread.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "median_shift.h"
 #include "../failure.h"
+#include "median_shift.h"
 #include "side.h"
 
 namespace gpushim::analysis {
@@ -15,7 +15,7 @@ namespace gpushim::analysis {
 enum class Verdict { kSame, kFaster, kSlower, kInconclusive };
 
 struct Change {
-    std::string what;  // "GPU", "tag commit"
+    std::string what;           // "GPU", "tag commit"
     std::string before, after;  // empty: not recorded, or not set
     bool forbids = false;       // the runs cannot be compared
 

@@ -64,7 +64,9 @@ Json kernels_json(const Comparison& is) {
         const auto launches = [](const std::optional<KernelUse>& use) { return use ? use->launches : 0.0; };
         list.push(Facts()
                       .known("name", kernel.name)
-                      .known("change", !kernel.base ? "new" : !kernel.now ? "gone" : "other")
+                      .known("change", !kernel.base  ? "new"
+                                       : !kernel.now ? "gone"
+                                                     : "other")
                       .known("base_launches", launches(kernel.base))
                       .known("new_launches", launches(kernel.now))
                       .maybe("base_ns", ns(kernel.base), kernel.base ? "not timed" : "not launched in BASE")

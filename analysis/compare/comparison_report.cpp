@@ -45,8 +45,8 @@ void write_changes(const Comparison& is, Report& report) {
     for (size_t i = 0; i < std::min(is.changes.size(), kMostChanges); ++i)
         report.line((i == 0 ? "CHANGED       " : "              ") + is.changes[i].words());
     if (is.changes.size() > kMostChanges)
-        report.line("              and " + count_text(static_cast<int64_t>(is.changes.size() - kMostChanges)) +
-                    " more");
+        report.line("              and " +
+                    count_text(static_cast<int64_t>(is.changes.size() - kMostChanges)) + " more");
     if (is.changes.empty()) report.line("CHANGED       nothing that is known of where they ran");
 }
 
@@ -74,8 +74,9 @@ void write_parts(const Comparison& is, Report& report) {
             rows.push_back({part.name, duration_text(std::round(part.base_ns)),
                             duration_text(std::round(part.new_ns)), signed_duration(part.shift_ns())});
     if (rows.size() == 1) return;
-    report.line("WHY           parts of a step, mean of the middle half with device times; with what is not shown"
-                " they add up");
+    report.line(
+        "WHY           parts of a step, mean of the middle half with device times; with what is not shown"
+        " they add up");
     report.table("lrrr", std::move(rows), kMostParts);
 }
 
@@ -86,8 +87,8 @@ std::vector<std::string> row_of(const KernelShift& kernel) {
     const auto ns = [](const std::optional<KernelUse>& use) {
         return use ? known(use->ns, duration_text) : std::string("-");
     };
-    return {kernel.name,           launches(kernel.base), launches(kernel.now), ns(kernel.base), ns(kernel.now),
-            known(kernel.shift_ns(), signed_duration)};
+    return {kernel.name,     launches(kernel.base), launches(kernel.now),
+            ns(kernel.base), ns(kernel.now),        known(kernel.shift_ns(), signed_duration)};
 }
 
 void write_kernels(const Side& base, const Side& now, const Comparison& is, Report& report) {
@@ -108,8 +109,9 @@ void write_kernels(const Side& base, const Side& now, const Comparison& is, Repo
     report.line(text);
     if (rows.empty()) return;
     rows.insert(rows.begin(),
-                by_step ? std::vector<std::string>{"kernel, of a step", "launches", "now", "was", "is", "change"}
-                        : std::vector<std::string>{"kernel, of a launch", "", "", "was", "is", "change"});
+                by_step
+                    ? std::vector<std::string>{"kernel, of a step", "launches", "now", "was", "is", "change"}
+                    : std::vector<std::string>{"kernel, of a launch", "", "", "was", "is", "change"});
     report.table("lrrrrr", std::move(rows), kMostKernels);
 }
 
@@ -140,8 +142,8 @@ std::string verdict_words(const Comparison& is) {
     if (!is.shift) return is.why;
     const MedianShift& shift = *is.shift;
     const auto of_base = [&](double ns) { return signed_percent(ns / shift.base_ns); };
-    std::string text = "step " + duration_text(shift.new_ns) + ", was " + duration_text(shift.base_ns) + ": " +
-                       of_base(shift.shift_ns()) + " (99 %: " + of_base(shift.low_ns) + " to " +
+    std::string text = "step " + duration_text(shift.new_ns) + ", was " + duration_text(shift.base_ns) +
+                       ": " + of_base(shift.shift_ns()) + " (99 %: " + of_base(shift.low_ns) + " to " +
                        of_base(shift.high_ns) + ")";
     if (is.verdict == Verdict::kInconclusive) return is.why + "; " + text;
     if (const PartShift* cause = is.cause(); cause && is.verdict != Verdict::kSame)
@@ -152,7 +154,8 @@ std::string verdict_words(const Comparison& is) {
 void write_comparison(const Side& base, const Side& now, const Comparison& is, Report& report) {
     write_changes(is, report);
     const std::string title = title_of(is.verdict);
-    report.paragraph(title + std::string(14 - std::min<size_t>(13, title.size()), ' ') + verdict_words(is), 14);
+    report.paragraph(title + std::string(14 - std::min<size_t>(13, title.size()), ' ') + verdict_words(is),
+                     14);
     write_rate(base, is, report);
     write_parts(is, report);
     write_kernels(base, now, is, report);

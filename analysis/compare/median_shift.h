@@ -1,9 +1,10 @@
-// How far the median of one series of steps lies from another's, and within which bounds, by drawing blocks of
-// neighbouring steps again and again (a block bootstrap with a fixed seed: the same steps give the same
+// How far the median of one series of steps lies from another's, and within which bounds, by drawing blocks
+// of neighbouring steps again and again (a block bootstrap with a fixed seed: the same steps give the same
 // answer). Neighbours are alike, so single steps would promise more than they know. Pure.
 //
 //   steps    5 5 6 6 7 6 5 5 4 4 5 5 6 7 7 6     waves: 16 steps, but not 16 independent ones
-//   blocks   |─────────|  |─────────|            drawn with whatever lies in them, from anywhere, round the end
+//   blocks   |─────────|  |─────────|            drawn with whatever lies in them, from anywhere, round the
+//   end
 #pragma once
 
 #include <cstdint>

@@ -25,8 +25,8 @@ struct StepSplit {
 struct StepGroup {
     std::optional<int64_t> signature;  // none: all that count, whatever is in them
     int64_t count = 0;
-    std::vector<int64_t> lengths_ns;   // in their order; at most kMostLengths, evenly taken
-    std::optional<StepSplit> split;    // of the middle half by length; none: none of it was timed whole
+    std::vector<int64_t> lengths_ns;  // in their order; at most kMostLengths, evenly taken
+    std::optional<StepSplit> split;   // of the middle half by length; none: none of it was timed whole
 };
 
 // Of where and how a run ran, in the order in which it is told.

@@ -40,8 +40,10 @@ struct PartOfClasses {
     int64_t classes;
     const char* name;
 };
-constexpr PartOfClasses kParts[] = {
-    {1 | 256, "compute"}, {8 | 16 | 32 | 64 | 128 | 512, "copies"}, {2, "collectives"}, {4, "waiting for peers"}};
+constexpr PartOfClasses kParts[] = {{1 | 256, "compute"},
+                                    {8 | 16 | 32 | 64 | 128 | 512, "copies"},
+                                    {2, "collectives"},
+                                    {4, "waiting for peers"}};
 
 const char* part_of(int64_t classes) {
     for (const PartOfClasses& part : kParts)
@@ -62,9 +64,8 @@ struct Timed {
 
     void add(const Query& row, const std::string& name) {
         const auto found = std::find(names.begin(), names.end(), name);
-        rows.push_back({{row.number(0), row.number(1)},
-                        static_cast<size_t>(found - names.begin()),
-                        row.number(2)});
+        rows.push_back(
+            {{row.number(0), row.number(1)}, static_cast<size_t>(found - names.begin()), row.number(2)});
         if (found == names.end()) names.push_back(name);
     }
 };

@@ -30,7 +30,8 @@ std::optional<double> maybe_real(const Query& row, int column) {
 void History::Close::operator()(sqlite3* base) const { sqlite3_close_v2(base); }  // cannot fail usefully
 
 History::History(const std::filesystem::path& place, Open open) : where_(place.string()) {
-    const int flags = open == Open::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    const int flags =
+        open == Open::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     sqlite3* base = nullptr;
     const int code = sqlite3_open_v2(place.c_str(), &base, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     base_.reset(base);
@@ -48,7 +49,8 @@ void History::make_or_check(Open open) {
     if (tables.number(0) == 0 && open == Open::kWrite) {
         const std::string head = "PRAGMA application_id = " + std::to_string(kHistoryApplication) +
                                  "; PRAGMA user_version = " + std::to_string(kHistorySchema) + ";";
-        if (sqlite3_exec(base_.get(), (head + kHistoryTables).c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        if (sqlite3_exec(base_.get(), (head + kHistoryTables).c_str(), nullptr, nullptr, nullptr) !=
+            SQLITE_OK)
             throw Failure(where_ + ": " + sqlite3_errmsg(base_.get()));
     }
     Query application = ask("PRAGMA application_id"), version = ask("PRAGMA user_version");
@@ -95,8 +97,7 @@ std::set<std::string> History::traces(int64_t night) const {
 }
 
 void History::remove(int64_t night) {
-    for (const char* table : kTables)
-        put("DELETE FROM " + std::string(table) + " WHERE night = ?1", {night});
+    for (const char* table : kTables) put("DELETE FROM " + std::string(table) + " WHERE night = ?1", {night});
 }
 
 void History::accept(int64_t night) {

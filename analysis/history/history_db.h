@@ -1,7 +1,7 @@
 // The history of a job that runs again and again: a SQLite file with a row for each night and what a
 // comparison asks of it. It is one file, made when it is first written to; what is in it is described where
-// its tables are (history_tables.cpp). One thread; other processes wait while one writes. Throws Failure, also
-// for a file that a newer gpushim wrote.
+// its tables are (history_tables.cpp). One thread; other processes wait while one writes. Throws Failure,
+// also for a file that a newer gpushim wrote.
 #pragma once
 
 #include <filesystem>

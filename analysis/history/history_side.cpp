@@ -90,10 +90,10 @@ void History::add_group(int64_t night, int64_t nth, const StepGroup& group) {
 
 Side History::side(int64_t night) const {
     Side side;
-    Query row = ask(
-        "SELECT name, started_real_ns, is_whole, ranks_seen, gpus, ranks_expected, samples_per_step,"
-        " busy_share, productive_share, launches_per_step, why_no_steps FROM night WHERE night = ?1",
-        {night});
+    Query row =
+        ask("SELECT name, started_real_ns, is_whole, ranks_seen, gpus, ranks_expected, samples_per_step,"
+            " busy_share, productive_share, launches_per_step, why_no_steps FROM night WHERE night = ?1",
+            {night});
     if (!row.step()) throw Failure(where_ + ": has no night " + std::to_string(night));
     side.name = row.text(0);
     side.started_real_ns = row.number(1);
@@ -126,7 +126,8 @@ Side History::side(int64_t night) const {
 
 StepGroup History::group_of(int64_t night, int64_t nth, bool is_split) const {
     StepGroup group;
-    Query step = ask("SELECT ns FROM night_step WHERE night = ?1 AND nth_group = ?2 ORDER BY nth", {night, nth});
+    Query step =
+        ask("SELECT ns FROM night_step WHERE night = ?1 AND nth_group = ?2 ORDER BY nth", {night, nth});
     while (step.step()) group.lengths_ns.push_back(step.number(0));
     if (!is_split) return group;
     group.split.emplace();

@@ -27,10 +27,10 @@ struct Night {
     std::string place;   // GPU, GPUs, driver, NCCL: another one begins anew
     NightResult result = NightResult::kInconclusive;
     std::string why;
-    std::string cause;             // the part of a step that grew; empty: none was found
-    bool is_base = false;          // later nights may be compared with it
-    bool is_accepted = false;      // a person said that this is how it is now
-    std::optional<int64_t> base;   // the night that it was compared with
+    std::string cause;            // the part of a step that grew; empty: none was found
+    bool is_base = false;         // later nights may be compared with it
+    bool is_accepted = false;     // a person said that this is how it is now
+    std::optional<int64_t> base;  // the night that it was compared with
     std::optional<int64_t> first_bad;
     std::optional<double> step_ns;  // the typical step's median
     std::optional<double> samples_per_step;

@@ -37,7 +37,8 @@ std::vector<Card> cards_of(const Tonight& one) {
     if (!one.night.step_ns) return all;
     all.push_back({"step", duration_text(*one.night.step_ns), "median of the typical step"});
     if (one.night.samples_per_step)
-        all.push_back({"rate", count_text(std::llround(*one.night.samples_per_step * 1e9 / *one.night.step_ns)),
+        all.push_back({"rate",
+                       count_text(std::llround(*one.night.samples_per_step * 1e9 / *one.night.step_ns)),
                        "samples per second"});
     if (const Night* first = night_of(one.nights, one.night.first_bad))
         all.push_back({"first bad night", day_of(*first), first->name, "bad"});
@@ -78,14 +79,15 @@ LineChart trend_chart(const std::string& id, const Tonight& one, const std::vect
 }
 
 Markup nights_table(const Tonight& one, const std::vector<Night>& nights) {
-    PageTable all{"nights of " + one.name(), "lllrll", {"night", "run", "result", "step", "cause", "said"}, {}};
+    PageTable all{
+        "nights of " + one.name(), "lllrll", {"night", "run", "result", "step", "cause", "said"}, {}};
     for (auto night = nights.rbegin(); night != nights.rend(); ++night)
-        all.rows.push_back({TableCell(time_text(night->started_real_ns),
-                                      static_cast<double>(night->started_real_ns)),
-                            night->name, name_of(night->result),
-                            night->step_ns ? TableCell(duration_text(*night->step_ns), *night->step_ns)
-                                           : TableCell("not recorded"),
-                            night->cause, shortened_text(night->why)});
+        all.rows.push_back(
+            {TableCell(time_text(night->started_real_ns), static_cast<double>(night->started_real_ns)),
+             night->name, name_of(night->result),
+             night->step_ns ? TableCell(duration_text(*night->step_ns), *night->step_ns)
+                            : TableCell("not recorded"),
+             night->cause, shortened_text(night->why)});
     if (nights.size() < one.nights.size()) all.rest = "the newest of " + std::to_string(one.nights.size());
     return table(all);
 }
@@ -162,7 +164,8 @@ std::string nightly_page(const History& history, const std::vector<Tonight>& all
     for (const std::string& note : options.notes) page.lead += banner(note);
     if (all.empty()) page.lead += paragraph("No night yet.");
     if (all.size() > 1) page.lead += cards(verdicts);
-    for (size_t i = 0; i < all.size(); ++i) page.sections.push_back(section_of(history, all[i], i + 1, options));
+    for (size_t i = 0; i < all.size(); ++i)
+        page.sections.push_back(section_of(history, all[i], i + 1, options));
     return page_text(page);
 }
 

@@ -13,16 +13,16 @@ namespace gpushim::analysis {
 
 struct NightlyOptions {
     double threshold = kDefaultThreshold;
-    size_t nights = 14;                // that are shown of each series
-    std::vector<std::string> notes;    // why the answer is inconclusive whatever the nights say
-    std::optional<int64_t> oldest_ns;  // a series whose newest night began before has missed one
+    size_t nights = 14;                   // that are shown of each series
+    std::vector<std::string> notes;       // why the answer is inconclusive whatever the nights say
+    std::optional<int64_t> oldest_ns;     // a series whose newest night began before has missed one
     std::optional<int64_t> forgotten_ns;  // … and before that is not looked for any more, if others are there
-    int64_t judged_now = 0;            // so many nights are new
+    int64_t judged_now = 0;               // so many nights are new
 };
 
 std::string label_of(const Night& night);  // when, and the run's name
 const Night* night_of(const std::vector<Night>& nights, std::optional<int64_t> id);  // null: none of them
-const char* result_word(ExitCode outcome);                                          // ok, regressed, inconclusive
+const char* result_word(ExitCode outcome);  // ok, regressed, inconclusive
 
 // The newest night of a series.
 struct Tonight {

@@ -49,7 +49,8 @@ void in_parallel(size_t count, Work work) {
 std::map<const char*, std::string> versions_of(const Trace& trace) {
     std::string driver, nccl;
     Query fact = trace.base.prepare(
-        "SELECT key, value FROM meta WHERE key IN ('cuda_version', 'driver_version', 'nccl_version') ORDER BY 1 DESC");
+        "SELECT key, value FROM meta WHERE key IN ('cuda_version', 'driver_version', 'nccl_version') ORDER "
+        "BY 1 DESC");
     while (fact.step()) {
         const int64_t number = fact.number(1);
         if (fact.text(0) == "driver_version") driver = fact.text(1);

@@ -11,9 +11,9 @@ namespace gpushim::analysis {
 
 struct JunitCase {
     std::string name;
-    ExitCode outcome;      // kSlower fails; kIncomplete is an error: nobody can tell
-    std::string message;   // in a line, why
-    std::string output;    // all there is to read
+    ExitCode outcome;     // kSlower fails; kIncomplete is an error: nobody can tell
+    std::string message;  // in a line, why
+    std::string output;   // all there is to read
 };
 
 std::string junit_text(const std::string& suite, std::span<const JunitCase> cases);

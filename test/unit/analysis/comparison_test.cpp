@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "analysis/report/printed.h"
 #include "analysis/compare/comparison_report.h"
+#include "analysis/report/printed.h"
 #include "made_side.h"
 
 using namespace gpushim::analysis;
@@ -69,7 +69,8 @@ TEST_CASE("a change below the threshold is none, whatever the bounds say", "[com
 }
 
 TEST_CASE("the parts of a shift add up to it, and the largest is its cause", "[compare]") {
-    const auto base = made::side("a", std::vector<int64_t>(40, 1000), {{"compute", 700}, {"idle: sync", 280}});
+    const auto base =
+        made::side("a", std::vector<int64_t>(40, 1000), {{"compute", 700}, {"idle: sync", 280}});
     const auto now = made::side("b", std::vector<int64_t>(40, 1100),
                                 {{"compute", 660}, {"idle: sync", 300}, {"copies", 110}});
     const Comparison is = compare(base, now);
@@ -117,7 +118,8 @@ TEST_CASE("the steps that both runs have most of are compared", "[compare]") {
 }
 
 TEST_CASE("a step of more samples is compared at as many", "[compare]") {
-    Side base = made::side("a", std::vector<int64_t>(40, 1000)), now = made::side("b", std::vector<int64_t>(40, 1900));
+    Side base = made::side("a", std::vector<int64_t>(40, 1000)),
+         now = made::side("b", std::vector<int64_t>(40, 1900));
     base.samples_per_step = 32;
     now.samples_per_step = 64;
     const Comparison is = compare(base, now);

@@ -15,8 +15,9 @@ class Nights {
   public:
     const Night& add(double step_ns, const std::string& gpu = "H100", int64_t ranks_expected = 1) {
         const auto id = static_cast<int64_t>(nights_.size() + 1);
-        Side side = made::side("n" + std::to_string(id), made::waves(step_ns, 0.001, static_cast<uint64_t>(id)),
-                               {{"compute", step_ns}}, gpu);
+        Side side =
+            made::side("n" + std::to_string(id), made::waves(step_ns, 0.001, static_cast<uint64_t>(id)),
+                       {{"compute", step_ns}}, gpu);
         side.ranks_expected = ranks_expected;
         sides_[id] = side;
         Night night;
@@ -54,7 +55,8 @@ TEST_CASE("what nights vary by, whether they creep, and where they rise", "[hist
     CHECK(rise_in(levels) == 6);
     CHECK_FALSE(rise_in(std::vector<double>{5, 5, 5}));
     CHECK_FALSE(rise_in(std::vector<double>{9, 5, 5}));
-    CHECK(creep_of(std::vector<double>{100, 101, 102, 103, 104, 105, 106, 107}) == Approx(0.07).margin(0.001));
+    CHECK(creep_of(std::vector<double>{100, 101, 102, 103, 104, 105, 106, 107}) ==
+          Approx(0.07).margin(0.001));
     CHECK_FALSE(creep_of(std::vector<double>{100, 101, 102, 103, 104, 105, 106}));
     CHECK_FALSE(creep_of(std::vector<double>{100, 102, 99, 101, 100, 102, 99, 101}));
 }

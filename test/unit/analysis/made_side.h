@@ -1,4 +1,5 @@
-// Runs as they are compared, made by hand: steps of so many ns that wave around it, and what they are made of.
+// Runs as they are compared, made by hand: steps of so many ns that wave around it, and what they are made
+// of.
 #pragma once
 
 #include <cmath>
