@@ -71,7 +71,10 @@ Markup hint(const std::string& text) { return element("title", {}, text); }
 Frame::Frame(const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y, double of_height)
     : x(scale_of(values_x, kLeft, kChartWidth - kRight, of_x.with_zero, of_x.logarithmic)),
       y(scale_of(values_y, of_height - kBottom, kTop, of_y.with_zero, of_y.logarithmic)),
-      height(of_height) {}
+      height(of_height) {
+    x.binary = of_x.binary;
+    y.binary = of_y.binary;
+}
 
 Markup Frame::axes(const Axis& of_x, const Axis& of_y) const {
     Markup all;

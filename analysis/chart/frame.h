@@ -25,6 +25,7 @@ struct Axis {
     std::function<std::string(double)> text;  // of a mark
     bool logarithmic = false;
     bool with_zero = false;
+    bool binary = false;  // marks are multiples of powers of two
 };
 
 struct LegendEntry {

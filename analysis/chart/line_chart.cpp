@@ -35,7 +35,16 @@ Markup area_of(const Frame& frame, const LineSeries& series) {
                                             {"class", "range " + fill_class(series.colour)}});
 }
 
-Markup dot_of(const Frame& frame, const LineSeries& series, const LinePoint& point) {
+// With no neighbour that is known a point is in no line.
+bool is_alone(const LineSeries& series, size_t nth) {
+    const auto known = [&](size_t i) {
+        return i < series.points.size() && std::isfinite(series.points[i].y);
+    };
+    return !known(nth + 1) && (nth == 0 || !known(nth - 1));
+}
+
+Markup dot_of(const Frame& frame, const LineSeries& series, size_t nth) {
+    const LinePoint& point = series.points[nth];
     if (!std::isfinite(point.y)) return {};
     const double x = frame.x.place(point.x), y = frame.y.place(point.y);
     const Markup words = point.hint.empty() ? Markup() : hint(point.hint);
@@ -44,7 +53,7 @@ Markup dot_of(const Frame& frame, const LineSeries& series, const LinePoint& poi
             "path",
             {{"d", "M" + coordinate(x) + " " + coordinate(y - 6) + "l6 6l-6 6l-6 -6z"}, {"class", "mark"}},
             words);
-    if (series.has_line && point.hint.empty()) return {};
+    if (series.has_line && point.hint.empty() && !is_alone(series, nth)) return {};
     return element("circle",
                    {{"cx", coordinate(x)},
                     {"cy", coordinate(y)},
@@ -81,7 +90,7 @@ Markup line_chart(const LineChart& chart) {
     for (const LineChart::Rule& rule : chart.rules) all += rule_of(frame, rule);
     for (const LineSeries& series : chart.series) {
         if (series.has_line) all += line_of(frame, series);
-        for (const LinePoint& point : series.points) all += dot_of(frame, series, point);
+        for (size_t i = 0; i < series.points.size(); ++i) all += dot_of(frame, series, i);
     }
     Markup made = drawing(chart.words, chart.height, all);
     if (chart.series.size() > 1) {

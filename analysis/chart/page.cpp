@@ -71,6 +71,15 @@ Markup paragraph(const Markup& content, const char* style) {
     return element("p", *style == 0 ? Attributes{} : Attributes{{"class", style}}, content);
 }
 
+Markup preformatted(const std::vector<std::string>& lines) {
+    Markup all;
+    for (const std::string& line : lines) {
+        all += line;
+        all += Markup::verbatim("\n");
+    }
+    return element("pre", {{"tabindex", "0"}}, all);
+}
+
 Markup banner(const std::string& text) { return element("p", {{"class", "banner"}, {"role", "note"}}, text); }
 
 }  // namespace gpushim::analysis

@@ -33,6 +33,7 @@ struct Card {
 Markup cards(const std::vector<Card>& all);
 
 Markup paragraph(const Markup& content, const char* style = "");
+Markup preformatted(const std::vector<std::string>& lines);
 // A line above everything, for what nobody may miss.
 Markup banner(const std::string& text);
 

@@ -13,21 +13,29 @@ double position(double value, bool logarithmic) {
     return logarithmic ? std::log10(std::max(value, 1e-300)) : value;
 }
 
-// 1, 2 or 5 times a power of ten, so that there are about so many.
-double round_step(double range, size_t about) {
+// 1, 2 or 5 times a power of ten, or a power of two, so that there are about so many.
+double round_step(double range, size_t about, bool binary) {
     const double least = range / static_cast<double>(std::max<size_t>(about, 1));
+    if (binary) return std::exp2(std::ceil(std::log2(least) - 1e-9));
     const double power = std::pow(10, std::floor(std::log10(least)));
     for (const double factor : {1.0, 2.0, 5.0})
         if (factor * power >= least * 0.999) return factor * power;
     return 10 * power;
 }
 
+// Powers of ten, and between few of them 2 and 5 times these.
 std::vector<double> decades(double low, double high, size_t about) {
+    const int first = static_cast<int>(std::floor(std::log10(low)));
+    const int last = static_cast<int>(std::floor(std::log10(high)));
+    const auto powers = static_cast<size_t>(last - first + 1);
+    const bool is_short = 3 * powers <= 2 * about;
+    const int every = std::max(1, static_cast<int>(powers / std::max<size_t>(about, 1)));
     std::vector<double> all;
-    const int first = static_cast<int>(std::ceil(std::log10(low) - 1e-9));
-    const int last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
-    const int every = std::max(1, (last - first + 1) / static_cast<int>(std::max<size_t>(about, 1)));
-    for (int power = first; power <= last; power += every) all.push_back(std::pow(10, power));
+    for (int power = first; power <= last; power += every)
+        for (const double factor : {1.0, 2.0, 5.0}) {
+            const double value = factor * std::pow(10, power);
+            if ((factor == 1 || is_short) && value >= low && value <= high) all.push_back(value);
+        }
     return all;
 }
 
@@ -47,11 +55,11 @@ double Scale::place(double value) const {
 
 std::vector<double> Scale::marks(size_t about) const {
     if (logarithmic)
-        if (std::vector<double> all = decades(low, high, about); all.size() >= 2) return all;
+        if (std::vector<double> all = decades(low, high, about); all.size() >= 3) return all;
     std::vector<double> all;
-    const double step = round_step(high - low, about);
+    const double step = round_step(high - low, about, binary);
     for (double nth = std::ceil(low / step - 1e-9); nth * step <= high + step * 1e-9; ++nth)
-        all.push_back(nth * step);
+        all.push_back(nth * step + 0.0);  // no -0
     return all;
 }
 

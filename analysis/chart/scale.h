@@ -25,6 +25,7 @@ struct Scale {
     double low, high;   // values
     double begin, end;  // their places
     bool logarithmic = false;
+    bool binary = false;  // round are powers of two
 
     double place(double value) const;  // of those beyond: that of low or high
     std::vector<double> marks(size_t about) const;

@@ -10,7 +10,8 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kRight = 16, kTop = 6, kRow = 26, kBar = 18, kBottom = 40;
-constexpr double kLetter = 6.6;  // about as wide as a letter is
+constexpr double kLabelLetter = 7.2;  // of names, which are in all kinds of letters
+constexpr double kLetter = 6.6;       // about as wide as a letter is
 constexpr size_t kShortestLabel = 15, kLongestLabel = 34;
 
 double sum_of(const StackedBars::Bar& bar) {
@@ -26,7 +27,7 @@ double room_for_notes(const StackedBars& chart) {
 double room_for_labels(const StackedBars& chart) {
     size_t most = kShortestLabel;
     for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.label));
-    return 12 + kLetter * static_cast<double>(std::min(most, kLongestLabel));
+    return 12 + kLabelLetter * static_cast<double>(std::min(most, kLongestLabel));
 }
 
 Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {

@@ -1,5 +1,6 @@
 // The report as it is printed, to copy from.
 #include "../chart/frame.h"
+#include "../chart/page.h"
 #include "../report/printed.h"
 #include "part.h"
 
@@ -8,9 +9,7 @@ namespace gpushim::analysis {
 namespace {
 
 Markup write(const PageInput& input) {
-    std::string text;
-    for (const std::string& line : as_text(input.report)) text += line + "\n";
-    return folded("The report as it is printed", element("pre", {{"tabindex", "0"}}, text));
+    return folded("The report as it is printed", preformatted(as_text(input.report)));
 }
 
 constexpr ReportPart kPart = {120, "text", "As text", write};

@@ -21,7 +21,7 @@ constexpr CurveWords kCurves[] = {
      false},
     {"power_mw", "nvml-power", "Power", [](double v) { return with_unit(v, " W"); }, 1e-3, true},
     {"temperature_c", "nvml-heat", "Temperature", [](double v) { return with_unit(v, " °C"); }, 1, false},
-    {"memory_used_bytes", "nvml-memory", "Memory in use, of all processes", memory_text, 1, true},
+    {"memory_used_bytes", "nvml-memory", "Memory in use, of all processes", memory_text, 1, true, true},
 };
 
 Markup held_back(const PageInput& input) {

@@ -65,7 +65,7 @@ Markup table_of(const std::vector<const Json*>& by_bytes) {
 Markup write(const PageInput& input) {
     std::vector<const Json*> by_bytes;
     for (const Json& copies : input.of("copies").items()) by_bytes.push_back(&copies);
-    if (by_bytes.empty()) return missing("nothing was copied");
+    if (by_bytes.empty()) return paragraph("Nothing was copied.", "soft");
     std::stable_sort(by_bytes.begin(), by_bytes.end(), [](const Json* a, const Json* b) {
         return (*a)["bytes"].amount().value_or(0) > (*b)["bytes"].amount().value_or(0);
     });

@@ -33,9 +33,8 @@ std::vector<std::string> evidence_of(const Json& finding) {
 }
 
 Markup gain_of(const Json& finding, const std::string& per) {
-    return element(
-        "span", {{"class", "gain"}},
-        duration_of(finding["gain_low_ns"]) + " to " + duration_of(finding["gain_high_ns"]) + " of a " + per);
+    const std::string low = duration_of(finding["gain_low_ns"]), high = duration_of(finding["gain_high_ns"]);
+    return element("span", {{"class", "gain"}}, (low == high ? low : low + " to " + high) + " of a " + per);
 }
 
 Markup finding_of(const Json& finding, const std::string& per) {

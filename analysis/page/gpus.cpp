@@ -1,4 +1,5 @@
 // What each GPU did with its time, and why it was idle.
+#include <algorithm>
 #include <map>
 
 #include "../chart/page.h"
@@ -36,6 +37,19 @@ std::vector<Gpu> gpus_of(const PageInput& input) {
     return all;
 }
 
+// All of them in their order; of too many those on which most is lost.
+std::vector<Gpu> drawn_of(const std::vector<Gpu>& gpus) {
+    if (gpus.size() <= kMostBars) return gpus;
+    const auto productive = [](const Gpu& gpu) {
+        return (*gpu.json)["productive_share"].amount().value_or(2);
+    };
+    std::vector<Gpu> all = gpus;
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const Gpu& a, const Gpu& b) { return productive(a) < productive(b); });
+    all.resize(kMostBars);
+    return all;
+}
+
 std::string rest_text(size_t shown, size_t all, const char* what) {
     if (shown == all) return "";
     return "Those " + std::to_string(shown) + " GPUs of " + std::to_string(all) + " on which most is lost; " +
@@ -50,7 +64,7 @@ Markup shares_of(const std::vector<Gpu>& gpus) {
     chart.parts = {{"productive", 2}, {"waiting for peers", 4}, {"idle", 7}};
     for (const Gpu& gpu : gpus) {
         const auto productive = (*gpu.json)["productive_share"].amount();
-        if (!productive || chart.bars.size() == kMostBars) continue;
+        if (!productive) continue;
         chart.bars.push_back({gpu.label,
                               {*productive, (*gpu.json)["waiting_for_peer_share"].amount().value_or(0),
                                (*gpu.json)["idle_share"].amount().value_or(0)}});
@@ -86,8 +100,7 @@ Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
     for (size_t i = 0; i < std::size(kGroups); ++i) chart.parts.push_back({kGroups[i], kColourOfGroup[i]});
     for (const Gpu& gpu : gpus) {
         const double whole = of_steps ? gpu.steps : (*gpu.json)["window_ns"].amount().value_or(0);
-        if ((*gpu.json)["idle_by_cause_ns"].is_null() || whole <= 0 || chart.bars.size() == kMostBars)
-            continue;
+        if ((*gpu.json)["idle_by_cause_ns"].is_null() || whole <= 0) continue;
         StackedBars::Bar bar = {gpu.label, {}};
         const auto sums = idle_by_group(*gpu.json, groups);
         for (const char* group : kGroups) {
@@ -110,13 +123,15 @@ TableCell share_cell(const Json& gpu, const std::string& key) {
 }
 
 Markup table_of(const std::vector<Gpu>& gpus) {
-    PageTable rows = {
-        "GPUs",
-        "lrrrrrrl",
-        {"GPU", "productive", "waiting for peers", "idle", "busy, whole run", "communication exposed",
-         "steps", "known by"},
-        {},
-        rest_text(std::min(gpus.size(), kMostRows), gpus.size(), "report --json has all of them.")};
+    PageTable rows = {"GPUs",
+                      "lrrrrrrl",
+                      {"GPU", "productive", "waiting for peers", "idle", "busy, whole run",
+                       "communication exposed", "steps", "known by"},
+                      {},
+                      ""};
+    if (gpus.size() > kMostRows)
+        rows.rest = "The first " + std::to_string(kMostRows) + " of " + std::to_string(gpus.size()) +
+                    " GPUs; report --json has all of them.";
     for (const Gpu& gpu : gpus) {
         if (rows.rows.size() == kMostRows) break;
         const Json& json = *gpu.json;
@@ -135,10 +150,11 @@ Markup table_of(const std::vector<Gpu>& gpus) {
 Markup write(const PageInput& input) {
     const std::vector<Gpu> gpus = gpus_of(input);
     if (gpus.empty()) return missing("no GPU was used");
-    Markup all = shares_of(gpus);
+    const std::vector<Gpu> drawn = drawn_of(gpus);
+    Markup all = shares_of(drawn);
     if (all.empty()) all += missing(why_of(*gpus[0].json));
-    all += idle_of(gpus, input.source.run);
-    const std::string rest = rest_text(std::min(gpus.size(), kMostBars), gpus.size(), "the table has more.");
+    all += idle_of(drawn, input.source.run);
+    const std::string rest = rest_text(drawn.size(), gpus.size(), "the table has more.");
     if (!rest.empty()) all += paragraph(rest, "rest");
     all += folded("As a table, with the ranges of the shares", table_of(gpus));
     return all;

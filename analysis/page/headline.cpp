@@ -28,16 +28,25 @@ Card samples_card(const PageInput& input) {
     return {"Samples per second", count_text(std::llround(*rate)), "all ranks together"};
 }
 
-// The first GPU of the report is the one that most is lost on.
+const Json* least_productive(const std::vector<Json>& gpus) {
+    const Json* least = &gpus.front();
+    for (const Json& gpu : gpus) {
+        const auto share = gpu["productive_share"].amount();
+        if (share && *share < (*least)["productive_share"].amount().value_or(2)) least = &gpu;
+    }
+    return least;
+}
+
 Card productive_card(const PageInput& input) {
     const std::vector<Json>& gpus = input.of("gpus").items();
     const std::string name = gpus.size() == 1 ? "Productive" : "Productive, worst GPU";
     if (gpus.empty()) return {name, "not recorded", "no GPU was used"};
-    const auto share = gpus[0]["productive_share"].amount();
-    if (!share) return {name, "not recorded", why_of(gpus[0])};
+    const Json& worst = *least_productive(gpus);
+    const auto share = worst["productive_share"].amount();
+    if (!share) return {name, "not recorded", why_of(worst)};
     return {name, percent_text(*share),
-            rank_of(gpus[0]) + "; waiting for peers " + share_of_json(gpus[0]["waiting_for_peer_share"]) +
-                ", idle " + share_of_json(gpus[0]["idle_share"]),
+            rank_of(worst) + "; waiting for peers " + share_of_json(worst["waiting_for_peer_share"]) +
+                ", idle " + share_of_json(worst["idle_share"]),
             *share >= kGood  ? "good"
             : *share >= kBad ? "warn"
                              : "bad"};

@@ -11,7 +11,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kMostStreams = 10, kMostThreads = 4;
-enum Colour : size_t { kKernel, kH2d, kCollective, kWait, kMemory, kD2h, kOtherCopy, kOther };
+enum Colour : size_t { kKernel, kH2d, kCollective, kWait, kPeer, kD2h, kOtherCopy, kOther };
 
 constexpr int64_t kToDevice = 1, kToHost = 2;  // copy: its direction
 
@@ -33,7 +33,6 @@ size_t colour_of_call(const std::string& kind) {
     if (kind == "launch" || kind == "graph") return kKernel;
     if (kind == "sync") return kWait;
     if (kind == "collective") return kCollective;
-    if (kind == "memory") return kMemory;
     return kind == "copy" ? kH2d : kOther;
 }
 
@@ -90,11 +89,26 @@ std::vector<KeptStep> kept_steps(const ReportSource& source) {
 }
 
 std::vector<LegendEntry> timeline_colours() {
-    return {{"kernel, launch", kKernel}, {"copy to the device", kH2d},
-            {"collective", kCollective}, {"wait of a thread", kWait},
-            {"memory", kMemory},         {"copy to the host", kD2h},
-            {"other copy", kOtherCopy},  {"other", kOther}};
+    return {{"kernel, launch", kKernel},     {"copy to the device", kH2d},
+            {"collective", kCollective},     {"wait of a thread", kWait},
+            {"wait for other ranks", kPeer}, {"copy to the host", kD2h},
+            {"other copy", kOtherCopy},      {"other", kOther}};
 }
+
+namespace {
+
+// By when its kernel began: for how long the rank waited in a collective for others.
+std::map<int64_t, double> waits_of(const ReportSource& source, const KeptStep& step) {
+    std::map<int64_t, double> waits;
+    Query rows = of_step(source,
+                         "SELECT start_ns, wait_ns FROM collective_instance WHERE rank_id = ?1 AND step = ?2"
+                         " AND start_ns IS NOT NULL AND wait_ns > 0",
+                         step);
+    while (rows.step()) waits[rows.number(0)] = rows.real(1);
+    return waits;
+}
+
+}  // namespace
 
 std::vector<TimelineRow> stream_rows(const ReportSource& source, const KeptStep& step) {
     Query rows =
@@ -107,13 +121,20 @@ std::vector<TimelineRow> stream_rows(const ReportSource& source, const KeptStep&
                 step);
     std::map<std::pair<int64_t, int64_t>, Track> tracks;
     bool several_devices = false;
+    const std::map<int64_t, double> waits = waits_of(source, step);
     while (rows.step()) {
         const std::pair<int64_t, int64_t> key = {rows.number(1), rows.number(2)};
         Track& track = tracks[key];
         several_devices |= key.first != tracks.begin()->first.first;
         const Looks looks = looks_of(rows.text(0), rows.number(5) != 0, rows.number(7));
         const std::string kernel = rows.text(0) == "launch" ? source.name("kernel", rows.text(6)) : "";
-        track.add(rows.real(3), rows.real(4), looks.colour, kernel.empty() ? looks.name : kernel);
+        double from_ns = rows.real(3), ns = rows.real(4);
+        if (const auto wait = waits.find(rows.number(3)); wait != waits.end() && wait->second <= ns) {
+            track.add(from_ns, wait->second, kPeer, "waits for other ranks");
+            from_ns += wait->second;
+            ns -= wait->second;
+        }
+        track.add(from_ns, ns, looks.colour, kernel.empty() ? looks.name : kernel);
     }
     for (auto& [key, track] : tracks)
         track.row.label = (several_devices ? "GPU " + std::to_string(key.first) + " " : "") + "stream " +

@@ -36,6 +36,8 @@ StackedBars chart_of(const PageInput& input) {
 
 Markup classes_of(const Json& classes) {
     if (classes["eligible_share"].is_null()) return missing("how long kernels ran: " + why_of(classes));
+    if (classes["tensor_core_share"].is_null())
+        return paragraph("By their names no kernel is a matrix product or a convolution.");
     return paragraph(
         "Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
         " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
@@ -70,7 +72,7 @@ Markup table_of(const PageInput& input) {
 }
 
 Markup write(const PageInput& input) {
-    if (input.of("kernels").items().empty()) return missing("no kernel was launched");
+    if (input.of("kernels").items().empty()) return paragraph("No kernel was launched.", "soft");
     Markup all = classes_of(input.of("kernel_classes"));
     const StackedBars chart = chart_of(input);
     if (!chart.bars.empty()) all += figure(chart.words, stacked_bars(chart));

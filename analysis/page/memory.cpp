@@ -28,8 +28,8 @@ Markup table_of(const PageInput& input) {
 }
 
 Markup write(const PageInput& input) {
-    Markup all = curve_of(
-        input, {"allocated_bytes", "memory", "Device memory the program held", memory_text, 1, true});
+    Markup all = curve_of(input, {"allocated_bytes", "memory-held", "Device memory the program held",
+                                  memory_text, 1, true, true});
     if (all.empty())
         all += missing(
             "memory over time: no allocation was recorded, or the run was analysed by an older "

@@ -48,7 +48,7 @@ Markup curve_of(const PageInput& input, const CurveWords& words) {
         words.id, words.title,
         std::string(words.title) + " over time: a line for the mean of each GPU, shaded up to the highest."};
     chart.x = {"since the first call", seconds_text};
-    chart.y = {"", words.text, false, words.with_zero};
+    chart.y = {"", words.text, false, words.with_zero, words.binary};
     chart.height = 190;
     for (auto& [gpu_id, series] : by_gpu) {
         series.name = labels.at(gpu_id).text;

@@ -14,6 +14,7 @@ struct CurveWords {
     std::string (*text)(double);
     double scale;  // of the values: 1e-3 where they are in thousandths
     bool with_zero;
+    bool binary = false;  // bytes of memory
 };
 
 // Empty: the run has no such values.

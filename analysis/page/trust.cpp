@@ -19,12 +19,12 @@ constexpr size_t kMostRows = 100;
 // The lines above the report's first empty one say where events went, what ran and what device times are
 // worth.
 Markup first_lines(const PageInput& input) {
-    std::string text;
+    std::vector<std::string> lines;
     for (const std::string& line : as_text(input.report)) {
         if (line.empty()) break;
-        text += line + "\n";
+        lines.push_back(line);
     }
-    return element("pre", {{"tabindex", "0"}}, text);
+    return preformatted(lines);
 }
 
 Markup ledger_of(const Json& ledger) {

@@ -31,13 +31,13 @@ class Page:
         self.changed = threading.Condition()
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="gpushim-browser-")
+        self.folder = tempfile.mkdtemp(prefix="gpushim-browser-")
         to_read, self.to = os.pipe()
         self.answers_from, to_write = os.pipe()
         # It reads what to do from 3 and answers on 4.
         words = [program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                  "--no-first-run", "--disable-background-networking", "--disable-component-update",
-                 "--hide-scrollbars", f"--user-data-dir={self.folder.name}", "--remote-debugging-pipe", "about:blank"]
+                 "--hide-scrollbars", f"--user-data-dir={self.folder}", "--remote-debugging-pipe", "about:blank"]
         shell = 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'
         self.process = subprocess.Popen(["bash", "-c", shell, str(to_read), str(to_write), *words],
                                         pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL,
@@ -60,10 +60,14 @@ class Page:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        os.close(self.to)
-        self.folder.cleanup()
+        try:
+            self.do("Browser.close", session=None)
+            self.process.wait(WAIT_S)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            os.close(self.to)
+            shutil.rmtree(self.folder, ignore_errors=True)  # what it began still ends
 
     def listen(self):
         with os.fdopen(self.answers_from, "rb") as stream:

@@ -4,7 +4,6 @@ import hashlib
 import html.parser
 import re
 
-EMPTY = {"meta", "br", "input", "rect", "path", "line", "circle"}
 # What our pages are made of. A name that became a tag or an attribute would be none of these, or bring one of
 # those that are checked by value.
 TAGS = set("""a body caption circle code dd desc details div dl dt figcaption figure h1 h2 h3 head header html li line
@@ -24,8 +23,7 @@ class Reader(html.parser.HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
-        if tag not in EMPTY:
-            self.open.append(tag)
+        self.open.append(tag)
         if tag not in TAGS:
             self.faults.append(f"<{tag}>")
         for name, value in attrs:
@@ -36,8 +34,7 @@ class Reader(html.parser.HTMLParser):
 
     def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
-        if tag not in EMPTY:
-            self.open.pop()
+        self.open.pop()
 
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:

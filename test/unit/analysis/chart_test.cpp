@@ -1,7 +1,10 @@
+#include "analysis/chart/bar_chart.h"
+#include "analysis/chart/heat_map.h"
 #include "analysis/chart/line_chart.h"
 #include "analysis/chart/page.h"
 #include "analysis/chart/stacked_bars.h"
 #include "analysis/chart/table.h"
+#include "analysis/chart/timeline_chart.h"
 #include "analysis/text/escape.h"
 #include "analysis/text/sha256.h"
 #include "analysis/text/units.h"
@@ -125,4 +128,55 @@ TEST_CASE("a page allows its own script and style by their digests, and nothing 
         CHECK(page.find(tag + "-src &#39;sha256-" + digest + "&#39;") != std::string::npos);
         CHECK(count_of(page, "<" + tag) == 1);
     }
+}
+
+// level        0   1   …   7        cells of a level beside each other are one rectangle
+TEST_CASE("cells of a heat map are as dark as they are large", "[chart]") {
+    const HeatMap map = {{"h", "t", "d"},
+                         "step",
+                         {"1", "2", "3", "4"},
+                         {{"rank 0", "rank 0: all", {0, 0, 8, kUnknown}}, {kNasty, kNasty, {7, 7, 7, 7}}},
+                         duration_text};
+    const std::string drawn = heat_map(map).html();
+    CHECK(count_of(drawn, "class=\"h0\"") == 2);  // a path and its entry in the legend
+    CHECK(count_of(drawn, "class=\"h7\"") == 2);
+    CHECK(count_of(drawn, "class=\"h3\"") == 1);
+    const std::string path =
+        drawn.substr(drawn.find("<path"), drawn.find("class=\"h0\"") - drawn.find("<path"));
+    CHECK(count_of(path, "z") == 1);
+    CHECK(count_of(drawn, "from 7 ns") == 1);
+    CHECK(count_of(drawn, "<img") == 0);
+}
+
+// one    |─|               one
+// many         |||||||     too near to each other to be seen apart
+TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[chart]") {
+    Timeline timeline = {{"t", "t", "d"}, 0, 1e9, {{"kernel", 0}, {"unused", 1}}, {{kNasty, {}}}, {}};
+    timeline.rows[0].spans.push_back({0, 1e8, 0, kNasty});
+    for (int i = 0; i < 1000; ++i)
+        timeline.rows[0].spans.push_back({5e8 + 10.0 * i, 5e8 + 10.0 * i + 5, 0, "k"});
+    const std::string drawn = timeline_chart(timeline).html();
+    CHECK(count_of(drawn, "class=\"f0\"") == 3);
+    CHECK(drawn.find("1,000 beside each other, k first: 5.00 us in all, from 500 ms on") !=
+          std::string::npos);
+    CHECK(count_of(drawn, "<li>") == 1);
+    CHECK(count_of(drawn, "<img") == 0);
+}
+
+TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size", "[chart]") {
+    Timeline timeline = {{"t", "t", "d"}, 0, 1e9, {}, {{"a", {}}, {"b", {}}}, {}};
+    for (int i = 0; i < 50'000; ++i)
+        for (TimelineRow& row : timeline.rows)
+            row.spans.push_back({2e4 * i, 2e4 * i + 1e4, size_t(i) % 2, "a kernel with a rather long name"});
+    CHECK(timeline_chart(timeline).html().size() < 600'000);
+}
+
+TEST_CASE("bars of a histogram stand on the axis", "[chart]") {
+    const BarChart chart = {{"h", "t", "d"},
+                            {"how long", duration_text, true},
+                            {"", duration_text, false, true},
+                            {{1000, 2000, 0.25}, {2000, 4000, 0.75}}};
+    const std::string drawn = bar_chart(chart).html();
+    CHECK(count_of(drawn, "class=\"part f0\"") == 2);
+    CHECK(drawn.find("1.00 us to 2.00 us: ") != std::string::npos);
 }

@@ -1,0 +1,98 @@
+"""`gpushim report --html`: a run as one page that needs no network and no script."""
+import json
+import sqlite3
+import unittest
+
+import cli
+import made_traces
+import page_reader
+from hostile_names import NAMES
+from test_hostile_names import EVERYWHERE
+
+PARTS = ("findings", "steps", "gpus", "timeline", "ranks", "collectives", "launches", "kernels", "copies", "memory",
+         "condition", "trust", "text")
+
+
+class Page(cli.Case):
+    def make(self, folder="run", name="gemm", timed=True):
+        path = self.folder / folder / "a.db"
+        path.parent.mkdir()
+        made_traces.make(path, kernel=name)
+        if timed:
+            made_traces.add_device_times(path)
+        return path
+
+    def page(self, *words):
+        place = self.folder / "page.html"
+        self.gpushim("report", *words, "--html", place)
+        return place.read_text(encoding="utf-8")
+
+    def test_it_asks_for_nothing_and_is_all_there_without_scripts(self):
+        text = self.page(self.make())
+        self.assertEqual(page_reader.faults(text), [])
+        page = page_reader.Reader(text)
+        self.assertEqual(tuple(section["id"] for section in page.of("section")), PARTS)
+        self.assertEqual([], page.of("button"))
+        report = json.loads(self.gpushim("report", self.folder / "run", "--json").stdout)
+        self.assertIn(f"{report['ledger']['produced']:,}", page.text())
+        self.assertIn("gemm", page.text())
+        self.assertIn("SIMULATED" if report["gpus"][0]["simulated"] else "gpushim", page.text())
+
+    def test_drawings_have_names_and_descriptions(self):
+        page = page_reader.Reader(self.page(self.make()))
+        drawings = [svg for svg in page.of("svg") if "role" in svg]
+        self.assertTrue(drawings)
+        for svg in page.of("svg"):
+            self.assertTrue(svg.get("aria-hidden") == "true" or
+                            (svg["role"] == "img" and len(svg["aria-labelledby"].split()) == 2), svg)
+
+    def test_the_same_run_makes_the_same_page(self):
+        self.make()
+        first = self.page(self.folder / "run")
+        self.assertEqual(first, self.page(self.folder / "run"))
+        self.assertEqual(first.count("Content-Security-Policy"), 1)
+
+    def test_what_is_not_recorded_is_said(self):
+        page = page_reader.Reader(self.page(self.make(timed=False)))
+        missing = [attributes for attributes in page.of("p") if attributes.get("class") == "missing"]
+        self.assertGreaterEqual(len(missing), 4)
+        self.assertIn("not recorded", page.text())
+
+    def test_a_page_takes_no_other_files_place(self):
+        trace = self.make()
+        before = trace.read_bytes()
+        self.gpushim("report", trace, "--html", trace, expect=2)
+        self.assertEqual(trace.read_bytes(), before)
+        done = self.gpushim("report", trace, "--html", self.folder / "none" / "page.html", expect=2)
+        self.assertIn("page.html", done.stderr)
+
+    def test_redacted_it_names_nobody(self):
+        trace = self.make(name="secret_kernel")
+        base = sqlite3.connect(trace)
+        base.execute("UPDATE process SET executable = 'secret_program'")
+        base.execute("UPDATE meta SET value = 'secret_host' WHERE key = 'host'")
+        base.execute("UPDATE thread SET name = 'secret_thread'")
+        base.commit()
+        base.close()
+        self.assertIn("secret_kernel", self.page(trace))
+        hidden = self.page(trace, "--redact")
+        self.assertNotIn("secret", hidden)
+        self.assertIn("kernel-", hidden)
+
+    def test_names_are_text(self):
+        """Whatever things are called: no element and no attribute that is not ours, and none that refers."""
+        for kind, name in NAMES.items():
+            with self.subTest(kind):
+                trace = self.make(kind, name)
+                base = sqlite3.connect(trace)
+                for statement in EVERYWHERE:
+                    base.execute(statement, {"name": name})
+                base.commit()
+                base.close()
+                text = self.page(trace)
+                self.assertEqual(page_reader.faults(text), [])
+                self.assertLess(len(text), 400_000)
+
+
+if __name__ == "__main__":
+    unittest.main()

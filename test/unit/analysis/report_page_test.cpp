@@ -1,0 +1,67 @@
+#include "analysis/page/part.h"
+#include "box.h"
+#include "made_run.h"
+
+using namespace gpushim::analysis;
+
+namespace {
+
+std::string page_of(const made::MadeRun& made, const ReportOptions& options = {}) {
+    const Database run = made.open();
+    const ReportSource source = {run, nullptr, options};
+    return report_page(source, write_report(source));
+}
+
+bool has(const std::string& page, const std::string& words) { return page.find(words) != std::string::npos; }
+
+size_t count_of(const std::string& text, const std::string& part) {
+    size_t count = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+}  // namespace
+
+TEST_CASE("a page has the report's figures first", "[report_page]") {
+    const std::string page = page_of(made::MadeRun());
+    CHECK(has(page, "SIMULATED"));
+    CHECK(has(page, "<dt>Step, median</dt><dd class=\"figure\">20.0 ms</dd>"));
+    CHECK(has(page, "<dt>AllReduce per step</dt><dd class=\"figure\">254 us</dd>"));
+    CHECK(has(page, "expected 234 us (1.09x)"));
+    CHECK(has(page, "<dt>Straggler</dt><dd class=\"figure\">rank 1</dd>"));
+    // Every 18th step takes 21.3 ms, which is less than 1.2 times the median.
+    CHECK(count_of(page, "class=\"mark\"") == 0);
+    CHECK(has(page, "rank 0: idle 34 %"));
+    CHECK(has(page, "rank 0: input 4.80 ms"));
+    CHECK(has(page, "id=\"own-work\""));
+}
+
+TEST_CASE("without steps and device times a page says what is not recorded", "[report_page]") {
+    made::RunShape shape;
+    shape.steps = false;
+    shape.device_times = false;
+    const std::string page = page_of(made::MadeRun(shape));
+    CHECK(has(page, "<dt>Step</dt><dd class=\"figure\">not recorded</dd>"));
+    CHECK(has(page, "<p class=\"missing\">nothing recurs</p>"));
+    CHECK(count_of(page, "class=\"missing\"") >= 5);
+    CHECK_FALSE(has(page, "id=\"own-work\""));
+    CHECK_FALSE(has(page, "id=\"gpu-idle\""));
+}
+
+TEST_CASE("a page that is redacted names nobody", "[report_page]") {
+    ReportOptions options;
+    CHECK(has(page_of(made::MadeRun(), options), "secret"));
+    options.redact = true;
+    CHECK_FALSE(has(page_of(made::MadeRun(), options), "secret"));
+}
+
+TEST_CASE("a page of a thousand ranks is below 2 MB and says what it leaves out", "[report_page]") {
+    made::RunShape shape;
+    shape.ranks = 1000;
+    const std::string page = page_of(made::MadeRun(shape));
+    CHECK(page.size() > 100'000);
+    CHECK(page.size() < 2'000'000);
+    CHECK(has(page, "Those 24 GPUs of 1000 on which most is lost"));
+    CHECK(has(page, "A row is several ranks"));
+    CHECK(has(page, "rank 0 to 15"));
+}
