@@ -37,7 +37,7 @@ void HostLine::add(const HostGap& gap) {
 // What overlaps it is taken off the end and comes back in order, cut where one of the two gives way.
 void HostLine::put(const HostPiece& piece) {
     std::vector<HostPiece> over;  // the last one first
-    for (; !pieces_.empty() && pieces_.back().until_ns > piece.from_ns; pieces_.pop_back())
+    for (; size() != 0 && pieces_.back().until_ns > piece.from_ns; pieces_.pop_back())
         over.push_back(pieces_.back());
     int64_t at_ns = piece.from_ns;
     for (auto old = over.rbegin(); old != over.rend(); ++old) {
@@ -53,7 +53,7 @@ void HostLine::put(const HostPiece& piece) {
 
 void HostLine::append(const HostPiece& piece, int64_t from_ns, int64_t until_ns) {
     if (until_ns <= from_ns) return;
-    if (!pieces_.empty() && continues(pieces_.back(), piece, from_ns)) {
+    if (size() != 0 && continues(pieces_.back(), piece, from_ns)) {
         pieces_.back().until_ns = until_ns;
         return;
     }
@@ -63,12 +63,8 @@ void HostLine::append(const HostPiece& piece, int64_t from_ns, int64_t until_ns)
 }
 
 size_t HostLine::first_ending_after(int64_t t_ns) const {
-    // Of what is not forgotten the oldest is asked for: twice as far each time, then back.
-    size_t from = 0, until = 1;
-    for (; until < pieces_.size() && pieces_[until].until_ns <= t_ns; until *= 2) from = until;
     const auto found =
-        std::partition_point(pieces_.begin() + static_cast<std::ptrdiff_t>(from),
-                             pieces_.begin() + static_cast<std::ptrdiff_t>(std::min(until, pieces_.size())),
+        std::partition_point(pieces_.begin() + static_cast<std::ptrdiff_t>(first_), pieces_.end(),
                              [&](const HostPiece& piece) { return piece.until_ns <= t_ns; });
     return static_cast<size_t>(found - pieces_.begin());
 }
@@ -93,7 +89,7 @@ std::vector<HostPiece> HostLine::pieces(int64_t from_ns, int64_t until_ns) const
 Stretch HostLine::around(int64_t t_ns) const {
     const size_t here = first_ending_after(t_ns);
     Stretch stretch;
-    for (size_t i = here; i-- > 0 && t_ns - pieces_[i].until_ns <= kLaunchLoopGapNs;)
+    for (size_t i = here; i-- > first_ && t_ns - pieces_[i].until_ns <= kLaunchLoopGapNs;)
         if (decides(pieces_[i].what)) {
             stretch.before = pieces_[i];
             break;
@@ -117,7 +113,10 @@ std::optional<HostPiece> HostLine::sync_at(int64_t from_ns, int64_t until_ns) co
 
 void HostLine::forget_before(int64_t t_ns) {
     // Whether the time after t lies between two launches is asked of what ended shortly before.
-    while (!pieces_.empty() && pieces_.front().until_ns < t_ns - kLaunchLoopGapNs) pieces_.pop_front();
+    while (size() != 0 && pieces_[first_].until_ns < t_ns - kLaunchLoopGapNs) ++first_;
+    if (2 * first_ < pieces_.size()) return;
+    pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
 }
 
 }  // namespace gpushim::analysis

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -84,14 +83,16 @@ class HostLine {
 
     // Nothing before it will be asked for.
     void forget_before(int64_t t_ns);
-    size_t size() const { return pieces_.size(); }
+    size_t size() const { return pieces_.size() - first_; }
 
   private:
     void put(const HostPiece& piece);
     void append(const HostPiece& piece, int64_t from_ns, int64_t until_ns);
     size_t first_ending_after(int64_t t_ns) const;
 
-    std::deque<HostPiece> pieces_;  // by time, apart from each other
+    // By time, apart from each other; those before first_ are forgotten.
+    std::vector<HostPiece> pieces_;
+    size_t first_ = 0;
 };
 
 }  // namespace gpushim::analysis

@@ -32,6 +32,7 @@ TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const
       wanted_until_ns_(INT64_MAX) {
     for (size_t i = 0; i < lanes.size(); ++i) states_[i].behind = bounds.is_open(static_cast<int32_t>(i));
     for (const Call& call : before) {
+        has_events_ |= call.timed && call.times.events > 0;
         if (call.lane == kNoLane || !call.timed) continue;
         LaneState& state = states_[static_cast<size_t>(call.lane)];
         state.end_low_ns = std::max(state.end_low_ns, call.times.end_low_ns);
@@ -58,6 +59,7 @@ void TimedSpan::take(const Call& call) {
     if (call.enter_ns >= host_.end_ns && !closed_) close();
     if (closed_) return take_behind(call);
     calls_.push_back(call);
+    has_events_ |= call.timed && call.times.events > 0;
     if (call.kind != CallKind::operation || call.lane == kNoLane || !call.timed) return;
     const auto lane = static_cast<size_t>(call.lane);
     states_[lane].end_low_ns = std::max(states_[lane].end_low_ns, call.times.end_low_ns);
@@ -196,28 +198,17 @@ std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) 
         const auto found = cost.find(window.device_id);
         all.push_back(
             busy_of(window, known_span(window.device_id), found != cost.end() ? &found->second : nullptr));
+        coverage_.push_back(all.back().coverage().value_or(1));
     }
     return all;
 }
 
 TimedSpan::Contents TimedSpan::contents(const std::map<int64_t, OwnCost>& cost) && {
-    Contents result = {host_, {}, before_, behind_.size(), {}, {}, {}};
-    const bool has_events = std::any_of(calls_.begin(), calls_.end(),
-                                        [](const Call& call) { return call.timed && call.times.events > 0; });
+    Contents result = {host_, {}, before_, behind_.size(), {}, std::move(coverage_), {}};
     for (const Window& window : windows_) {
         result.known.push_back({window.device_id, known_span(window.device_id)});
-        int64_t operations = 0, timed = 0;
-        for (size_t i = before_; i < calls_.size(); ++i) {
-            const Call& call = calls_[i];
-            if (call.kind != CallKind::operation || call.lane == kNoLane ||
-                lanes_[static_cast<size_t>(call.lane)].device_id != window.device_id)
-                continue;
-            ++operations;
-            timed += call.timed ? 1 : 0;
-        }
-        result.coverage.push_back(
-            operations > 0 ? static_cast<double>(timed) / static_cast<double>(operations) : 1);
-        if (const auto found = cost.find(window.device_id); found != cost.end() && has_events && !result.cost)
+        if (const auto found = cost.find(window.device_id);
+            found != cost.end() && has_events_ && !result.cost)
             result.cost = scaled(found->second, window);
     }
     result.calls = std::move(calls_);

@@ -114,6 +114,8 @@ class TimedSpan {
     size_t before_;
     std::vector<Call> behind_;
     size_t most_behind_ = 0;
+    bool has_events_ = false;       // one of the calls has events of ours
+    std::vector<double> coverage_;  // by window; see Contents
     int64_t wanted_until_ns_;
     bool closed_ = false;
 };

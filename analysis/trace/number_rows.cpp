@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace gpushim::analysis {
 
@@ -22,6 +23,14 @@ int64_t whole_number(const uint8_t* at, uint64_t bytes) {
     auto value = static_cast<uint64_t>(first);
     for (uint64_t i = 1; i < bytes; ++i) value = value << 8 | at[i];
     return static_cast<int64_t>(value);
+}
+
+// The first so many bits of eight bytes, which may go on behind the row: pages have room behind them.
+int64_t top_bits(const uint8_t* at, uint8_t bits) {
+    static_assert(std::endian::native == std::endian::little);
+    uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return static_cast<int64_t>(__builtin_bswap64(value)) >> (64 - bits);
 }
 
 // As SQLite casts them.
@@ -67,11 +76,60 @@ bool NumberRows::next_record(NumberRow& row) {
     Record record;
     if (!pages_->next(record)) return false;
     row.key = record.key;
-    row.present = 0;
     row.text = {};
     std::fill_n(row.numbers.begin(), columns_, 0);
-    read(record, row);
+    const auto bytes = static_cast<size_t>(record.end - record.begin);
+    const size_t header_bytes = bytes == 0 ? 0 : *record.begin;
+    if (header_bytes == 0 || header_bytes > Plan::kLongest || header_bytes > bytes) {
+        row.present = 0;
+        read(record, row);
+        return true;
+    }
+    Plan& plan = plan_for(record.begin, header_bytes);
+    if (plan.header_bytes != header_bytes || std::memcmp(plan.header.data(), record.begin, header_bytes) != 0)
+        make_plan(record, header_bytes, plan);
+    if (plan.header_bytes == 0 || header_bytes + plan.value_bytes > bytes) {
+        row.present = 0;
+        read(record, row);
+        return true;
+    }
+    row.present = plan.present;
+    const uint8_t* const values = record.begin + header_bytes;
+    for (size_t i = 0; i < plan.count; ++i) {
+        const Plan::Number& number = plan.numbers[i];
+        row.numbers[number.column] =
+            number.bits <= 1 ? number.bits : top_bits(values + number.from, number.bits);
+    }
     return true;
+}
+
+NumberRows::Plan& NumberRows::plan_for(const uint8_t* header, size_t bytes) {
+    uint64_t mixed = bytes;
+    for (size_t i = 1; i < bytes; ++i) mixed = mixed * 31 + header[i];
+    return plans_[(mixed * 0x9E3779B97F4A7C15u) >> 60];
+}
+
+// None where it has more than whole numbers and NULLs, or where it is not clear what it has.
+void NumberRows::make_plan(const Record& record, size_t header_bytes, Plan& plan) const {
+    plan = {};
+    size_t from = 0;
+    for (size_t place = 0; place + 1 < header_bytes && place < asked_.size(); ++place) {
+        const uint8_t serial = record.begin[place + 1];
+        const bool is_asked = asked_[place] != kUnasked;
+        if (serial >= 0x80 || serial == 10 || serial == 11) return;
+        if (is_asked && (serial == real || serial >= words)) return;
+        if (is_asked && serial != null) {
+            const auto bits = serial == one ? 1 : 8 * bytes_of(serial);
+            plan.numbers[plan.count++] = {asked_[place], static_cast<uint8_t>(from),
+                                          static_cast<uint8_t>(bits)};
+            plan.present |= 1U << asked_[place];
+        }
+        from += bytes_of(serial);
+    }
+    if (from > UINT8_MAX) return;
+    plan.value_bytes = static_cast<uint8_t>(from);
+    std::memcpy(plan.header.data(), record.begin, header_bytes);
+    plan.header_bytes = static_cast<uint8_t>(header_bytes);
 }
 
 void NumberRows::read(const Record& record, NumberRow& row) const {

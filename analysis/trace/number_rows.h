@@ -43,7 +43,24 @@ class NumberRows {
 
   private:
     static constexpr uint8_t kUnasked = 255;
+    // Where the numbers of rows with such a header are: most rows of a table have one of a few, and what a
+    // header says is then worked out once.
+    struct Plan {
+        static constexpr size_t kLongest = 16;
+        struct Number {
+            uint8_t column, from, bits;  // bits: 0: it is 0; 1: it is 1
+        };
+        std::array<uint8_t, kLongest> header{};  // as in the record
+        uint8_t header_bytes = 0;                // 0: there is no plan
+        uint8_t value_bytes = 0;
+        uint8_t count = 0;
+        uint32_t present = 0;
+        std::array<Number, kMostColumns> numbers;
+    };
+    static constexpr size_t kPlans = 16;
     bool next_record(NumberRow& row);
+    Plan& plan_for(const uint8_t* header, size_t bytes);
+    void make_plan(const Record& record, size_t header_bytes, Plan& plan) const;
     bool next_of_query(NumberRow& row);
     void read(const Record& record, NumberRow& row) const;
 
@@ -51,6 +68,7 @@ class NumberRows {
     std::vector<uint8_t> asked_;  // by place in the record: the column that it is of; up to the last one
     std::optional<Query> query_;
     size_t columns_;
+    std::array<Plan, kPlans> plans_;  // by what headers are, mixed
 };
 
 }  // namespace gpushim::analysis

@@ -92,7 +92,7 @@ bool TablePages::read_header() {
     if (page_bytes_ < 512 || (page_bytes_ & (page_bytes_ - 1)) != 0) return false;
     usable_bytes_ = page_bytes_ - header[kReservedPlace];
     pages_ = static_cast<uint64_t>(bytes) / page_bytes_;
-    chunk_.resize(size_t{kPagesAtOnce} * page_bytes_);
+    chunk_.resize(size_t{kPagesAtOnce} * page_bytes_ + kRoomBehind);
     return true;
 }
 
@@ -100,8 +100,9 @@ const uint8_t* TablePages::load(uint32_t page) {
     if (page == 0 || page > pages_) damaged();
     const uint64_t chunk = (page - 1) / kPagesAtOnce;
     if (chunk != chunk_number_) {
-        const int code = file_->pMethods->xRead(file_, chunk_.data(), static_cast<int>(chunk_.size()),
-                                                static_cast<sqlite3_int64>(chunk * chunk_.size()));
+        const int code =
+            file_->pMethods->xRead(file_, chunk_.data(), static_cast<int>(chunk_.size() - kRoomBehind),
+                                   static_cast<sqlite3_int64>(chunk * (chunk_.size() - kRoomBehind)));
         // The file may end within the chunk; what is missing is zeros then.
         if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
             throw Failure(where_ + ": " + sqlite3_errstr(code), kUsage);

@@ -12,7 +12,7 @@ import box
 
 RUN = box.ROOT / "test" / "bench" / "run"
 MARGIN = 3  # times the budget
-NEED_NOTHING = ("device_time", "box_launch", "governor", "writer_cpu", "host_gap")  # tried everywhere
+NEED_NOTHING = ("analyze", "rows_read", "device_time", "box_launch", "governor", "writer_cpu", "host_gap")  # tried everywhere
 
 
 class Bench(unittest.TestCase):
@@ -95,6 +95,17 @@ class Bench(unittest.TestCase):
     def test_a_launch_after_a_gap(self):
         figure = self.figures("host_gap")[0]["added to a launch after a gap"]
         self.assertLess(figure["value"], 20_000)
+
+    def test_analysis_grows_as_the_trace(self):
+        # Ten times as much takes ten times as long, less what a start takes; what grows as its square 100 times.
+        figures = self.figures("analyze")[0]
+        self.assertGreater(figures["time for ten times as much"]["value"], 1.5)
+        self.assertLess(figures["time for ten times as much"]["value"], 25)
+        self.assertGreater(figures["100 M operations together"]["value"], 0)
+
+    def test_rows_are_read_quicker_from_pages(self):
+        figure = self.figures("rows_read")[0]["rows read"]
+        self.assertGreater(figure["value"], float(figure["why"].split("by a statement ")[1].split(";")[0]))
 
     def test_a_budget_that_is_exceeded_is_said(self):
         figures, done = self.figures("launch_dark", BENCH_BUDGET_SHARE="0.001")

@@ -14,7 +14,7 @@ import big_trace
 from measure import BUILD, QUICK, Figure
 
 SIZES = (20_000, 200_000) if QUICK else (100_000, 1_000_000, 10_000_000)
-RANKS = 10
+RANKS = 2 if QUICK else 10
 SQL_ROWS = 20_000 if QUICK else 1_000_000
 BUSY_IN_SQL = """SELECT sum(end_ns - max(start_ns, coalesce(before_ns, start_ns))) FROM (
   SELECT start_ns, end_ns, max(end_ns) OVER (
