@@ -88,6 +88,7 @@ void write_until_the_end() {
     WriterFolder folder;
     WriterLoop* loop = make_loop(folder);
     if (loop == nullptr) {
+        turn_off();  // where the program has not waited
         remove_folder(folder, *start.identity);
         close_folder(folder);
         return reach(Stage::failed);

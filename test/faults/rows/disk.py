@@ -21,6 +21,7 @@ def injected(scene, subject, most):
 
 D1 = Row("D1", "no space, errors and short writes at the n-th call")
 D1.proven_by([C], "test_disk.Disk.test_full_after_a_while", "test_lifecycle.Tmpfs.test_full",
+             "test_attacks.Attacks.test_a_limit_of_file_sizes_sends_no_signal",
              "unit: a batch that is in although its commit failed comes again, and is in once")
 
 
@@ -116,7 +117,9 @@ def the_power_goes_after_any_operation(scene):
 
 D8 = Row("D8", "the program closes our descriptors")
 D8.proven_by([C], "test_lifecycle.Descriptors.test_a_program_that_closes_everything",
-             "test_lifecycle.SharedDescriptors.test_not_a_byte_in_the_programs_files")
+             "test_lifecycle.SharedDescriptors.test_not_a_byte_in_the_programs_files",
+             "test_lifecycle.SharedDescriptors."
+             "test_what_the_rings_cannot_hold_then_is_counted_with_its_reason")
 
 D9 = Row("D9", "a small /dev/shm")
 D9.proven_by([C], "test_lifecycle.Tmpfs.test_small", "test_lifecycle.Tmpfs.test_none")
