@@ -116,18 +116,19 @@ Interval span_of(const Trace& trace) {
 // Whole slots of 10 s, as windows are; shorter ones where the run is short.
 std::vector<Step> slices_of(Interval span) {
     std::vector<Step> slices;
-    if (span.length_ns() == 0) return slices;
+    if (span.end_ns <= span.start_ns) return slices;
     int64_t length_ns = std::max(int64_t{1}, span.length_ns() / 10);
     if (span.length_ns() > 10 * kSlotNs)
         length_ns = (span.length_ns() / kSlotNs + kMostSlices) / kMostSlices * kSlotNs;
-    for (int64_t at_ns = span.start_ns; at_ns < span.end_ns; at_ns += length_ns) {
+    for (int64_t at_ns = span.start_ns;; at_ns = slices.back().end_ns) {
+        const bool is_last = span.end_ns - at_ns <= length_ns;  // no sum: damaged times end at the last ns
         Step slice = {};
         slice.begin_ns = at_ns;
-        slice.end_ns = std::min(at_ns + length_ns, span.end_ns);
+        slice.end_ns = is_last ? span.end_ns : at_ns + length_ns;
         slice.number = static_cast<int64_t>(slices.size()) + 1;
         slices.push_back(slice);
+        if (is_last) return slices;
     }
-    return slices;
 }
 
 }  // namespace
