@@ -19,9 +19,10 @@ void* copy_and_stay(void* nothing) {
     return nullptr;
 }
 
-bool is_long(int n) { return n % (host_number < 100'000 ? 10 : 1000) == 0; }
+bool is_long(int n) { return host_number < 100'000 ? n % 10 != 0 : n % 1000 == 0; }
 
-// Of lengths from 1 byte to 64 KiB, and of bytes that are no UTF-8. A tenth are long, of very many fewer.
+// Of lengths from 1 byte to 64 KiB, and of bytes that are no UTF-8. Most are long, of very many
+// few.
 std::string name_of(int n) {
     std::string name = std::to_string(n) + "\xff\xfe_'\"<";
     name.resize(is_long(n) ? 65535 : name.size() + static_cast<size_t>(n) % 40, 'n');
@@ -53,7 +54,7 @@ WAY(functions) {
         must(cuModuleGetFunction(&function, module, name_of(n).c_str()) == CUDA_SUCCESS, "function");
         must(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) == CUDA_SUCCESS,
              "launch");
-        if (is_long(n)) usleep(5000);  // it takes most of a ring: else all would be dropped there
+        if (is_long(n)) usleep(500);  // else most would be dropped in the ring
     }
     must(cuCtxSynchronize() == CUDA_SUCCESS, "wait");
     printf("%d functions\n", host_number);

@@ -81,7 +81,7 @@ C3 = Row("C3", "millions of names")
 @C3.tried_on(C)
 def more_names_than_are_kept(scene):
     """Of all lengths up to 64 KiB and of any bytes; the rest is "(other)", and counted."""
-    names = scene.pick(2000, 500_000)
+    names = scene.pick(3000, 500_000)
     _, ledger = scene.same("functions", names, traces=1, timeout=3600)
     launches = scene.count("SELECT sum(launches) FROM v_kernel_total")
     scene.assertIn(names, range(launches, launches + ledger.dropped + 1))

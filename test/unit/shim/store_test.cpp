@@ -254,7 +254,7 @@ TEST_CASE("a batch that is in although its commit failed comes again, and is in 
     again.call("cuLaunchKernel", 50, 60, {0xf00, 0x5000, 1, 1});
     trace.write(events);
     trace.open();
-    trace.write(again);
+    CHECK(again.write(trace.store()));
     CHECK(trace.ask("SELECT enter_ns FROM launch") == "10 ; 50");
     CHECK(trace.ask("SELECT sum(launches) FROM v_kernel_total") == "2");
     CHECK(trace.ledger() == "3|3|0|0|0|0");

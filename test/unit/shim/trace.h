@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shim/hooks/api.h"
@@ -97,6 +98,16 @@ class Events {
     uint64_t slots(uint64_t ring) { return next_[ring]; }
     void take_slot(uint64_t ring) { --next_[ring]; }
 
+    // What was written before has taken so many slots of the rings.
+    void go_on_after(const std::map<uint64_t, uint64_t>& slots) {
+        if (std::exchange(goes_on_, true)) return;
+        for (size_t i = 0; i < count_; ++i)
+            if (const auto ring = slots.find(events_[i].ring_id); ring != slots.end())
+                events_[i].position += ring->second;
+        for (const auto& [ring, taken] : slots) next_[ring] += taken;
+    }
+    const std::map<uint64_t, uint64_t>& all_slots() const { return next_; }
+
     bool write(Store& store, std::vector<uint64_t> dropped = {}) {
         std::vector<RingProgress> rings;
         for (const auto& [ring, next] : next_) rings.push_back({ring, next, {}, dropped});
@@ -111,6 +122,7 @@ class Events {
     size_t count_ = 0;
     std::map<uint64_t, uint64_t> next_;
     std::deque<std::string> texts_;
+    bool goes_on_ = false;
     int64_t last_ns_ = 0;
 };
 
@@ -146,7 +158,10 @@ class Trace {
     }
     void close() { store_.reset(); }
     Store& store() { return *store_; }
+    // Where it is not what was written last, it comes after that in the rings.
     void write(Events& events, std::vector<uint64_t> dropped = {}) {
+        events.go_on_after(slots_);
+        slots_ = events.all_slots();
         const bool written = events.write(*store_, std::move(dropped));
         INFO(Store::failure());
         REQUIRE(written);
@@ -180,6 +195,7 @@ class Trace {
   private:
     Folder folder_;
     std::unique_ptr<Store> store_;
+    std::map<uint64_t, uint64_t> slots_;
 };
 
 constexpr uint64_t grid(uint64_t x, uint64_t y = 1, uint64_t z = 1) { return x | y << 32 | z << 48; }
