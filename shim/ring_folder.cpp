@@ -27,7 +27,10 @@ bool is_ours_alone(int folder) {
 int open_own_folder(int parent, const char* name, bool create) {
     const bool made = create && mkdirat(parent, name, 0700) == 0;
     const int folder = openat(parent, name, kFolder);
-    if (folder < 0) return -1;
+    if (folder < 0) {
+        if (made) unlinkat(parent, name, AT_REMOVEDIR);
+        return -1;
+    }
     // The umask may have taken away more than was wanted.
     if (made) fchmod(folder, 0700);
     if (is_ours_alone(folder)) return folder;

@@ -1,5 +1,6 @@
 #include "writer_folder.h"
 
+#include <fcntl.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -55,9 +56,13 @@ bool open_folder(WriterFolder& folder, const TraceIdentity& identity) {
     folder.trace = open_trace_folder(folder.user, identity.trace_uuid, true);
     // The lock before the rings: from their first moment they belong to somebody who lives.
     if (folder.trace >= 0) folder.lock = lock_trace_folder(folder.trace);
-    if (folder.lock < 0) return false;
     char name[33];
     trace_folder_name(name, identity.trace_uuid);
+    if (folder.lock < 0) {
+        // Nothing is in it, unless somebody is.
+        unlinkat(folder.user, name, AT_REMOVEDIR);
+        return false;
+    }
     snprintf(folder.path, sizeof folder.path, "%s/gpushim-%u/%s", kRingRoot, geteuid(), name);
     return true;
 }
