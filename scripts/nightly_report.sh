@@ -2,8 +2,9 @@
 # What last night's run says beside those before it: scripts/nightly_report.sh DIR [options]
 #
 # DIR holds the traces of a run, or a folder of them for each run; those that are not in the history yet are
-# analysed and judged, oldest first. The answer goes to stdout and, as nightly.md, .html, .json and .junit.xml,
-# to the output folder. Exit codes: 0 ok, 1 regressed, 2 usage, 3 inconclusive (examples/nightly/README.md).
+# analysed and judged, oldest first. The answer goes to stdout and, as nightly.md, .html, .json and
+# .junit.xml, to the output folder. Exit codes: 0 ok, 1 regressed, 2 usage, 3 inconclusive
+# (examples/nightly/README.md).
 #
 #   --history FILE       where nights are kept (gpushim.history.db beside DIR)
 #   --output FOLDER      where the answer goes (nightly beside DIR)
@@ -35,7 +36,8 @@ while [ "$words" -gt 0 ]; do
     word=$1 value=
     shift
     words=$((words - 1))
-    case $word in --history | --output | --threshold | --nights | --keep | --tags | --max-age | --on-regression)
+    case $word in
+    --history | --output | --threshold | --nights | --keep | --tags | --max-age | --on-regression)
         [ "$words" -gt 0 ] || usage
         value=$1
         shift

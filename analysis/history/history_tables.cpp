@@ -39,7 +39,8 @@ CREATE TABLE night_finding (night INTEGER, nth INTEGER, finding TEXT, low_ns REA
 -- Nights as people read them.
 CREATE VIEW v_night AS
 SELECT n.night, datetime(n.started_real_ns / 1000000000, 'unixepoch') AS started, n.name, n.series, n.place,
-  n.result, round(n.step_ns / 1e6, 3) AS step_ms, round(n.samples_per_step * 1e9 / n.step_ns, 1) AS samples_per_s,
+  n.result, round(n.step_ns / 1e6, 3) AS step_ms,
+  round(n.samples_per_step * 1e9 / n.step_ns, 1) AS samples_per_s,
   n.busy_share, n.cause, n.first_bad, n.why
 FROM night n ORDER BY n.started_real_ns, n.night;
 )sql";

@@ -28,7 +28,8 @@ def record(folder, seed, **knobs):
     env.update({"GPUSIM_BOX": f"pairs.{os.getpid()}.{seed}", "LD_LIBRARY_PATH": str(BUILD / "sim"),
                 "GPUSIM_CLOCK": "stepped", "GPUSIM_JITTER": str(JITTER), "GPUSIM_SEED": str(seed),
                 "GPUSHIM_BUDGET": "100%", "GPUSHIM_OUT": f"{folder}/%r.%p.db",
-                "LD_PRELOAD": str(BUILD / "libgpushim.so"), **{key: str(value) for key, value in knobs.items()}})
+                "LD_PRELOAD": str(BUILD / "libgpushim.so")})
+    env.update({key: str(value) for key, value in knobs.items()})
     words = [sys.executable, "-B", JOB, STEPS, COPY_MB, KERNELS, KERNEL_US]
     subprocess.run([str(word) for word in words], env=env, check=True, timeout=300)
 

@@ -1,4 +1,5 @@
-"""`gpushim compare`: the same, slower or not to be told, with the cause, on runs of the box in stepped time."""
+"""`gpushim compare`: the same, slower or not to be told, with the cause, on runs of the
+box in stepped time."""
 import json
 import pathlib
 import tempfile
@@ -62,7 +63,8 @@ class Compare(cli.Case):
     def test_the_threshold_decides_what_is_worth_saying(self):
         self.compare("base", "slow", "--threshold", "8%")
         for wrong in ("3", "x%", "-3%", "0%", "101%", "3%%"):
-            self.assertIn("write it as 3%", self.compare("base", "slow", "--threshold", wrong, expect=2).stderr)
+            said = self.compare("base", "slow", "--threshold", wrong, expect=2)
+            self.assertIn("write it as 3%", said.stderr)
         self.gpushim("compare", self.runs / "base", expect=2)
         self.compare("base", "nothing", expect=2)
 

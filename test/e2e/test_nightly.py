@@ -1,5 +1,5 @@
-"""scripts/nightly_report.sh on nights of the box: good ones, a regression and since when, and what it makes of
-nights that are missing, half there, still running, or from elsewhere."""
+"""scripts/nightly_report.sh on nights of the box: good ones, a regression and since when, and what it makes
+of nights that are missing, half there, still running, or from elsewhere."""
 import sqlite3
 import subprocess
 import time
@@ -74,7 +74,8 @@ class Nightly(cli.Case):
         self.night(3, copy_mb=10, GPUSIM_H2D_GBS=20)
         night = self.judge(1)
         self.assertEqual((night["cause"], night["first_bad"]), ("copies", 3))
-        parts = {part["part"]: part for part in nightly.answer(self.output)["series"][0]["comparison"]["parts"]}
+        comparison = nightly.answer(self.output)["series"][0]["comparison"]
+        parts = {part["part"]: part for part in comparison["parts"]}
         whole_ns = sum(part["base_ns"] for part in parts.values())
         self.assertGreater(parts["copies"]["base_ns"], 0.2 * whole_ns)
 
@@ -129,13 +130,14 @@ class Nightly(cli.Case):
         self.judge(3, "--max-age", 36)
         self.assertIn("last night is missing", self.shown)
         (self.traces / "night_03").mkdir()
-        env = box.environment({"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%", "NIGHT_S": 3 * nightly.DAY_S,
+        env = box.environment({"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%",
+                               "NIGHT_S": 3 * nightly.DAY_S,
                                "GPUSHIM_OUT": self.traces / "night_03" / "%p.db",
                                "LD_PRELOAD": box.BUILD / "libgpushim.so"})
         code = f"import sys; sys.path.insert(0, {str(nightly.JOB.parent)!r}); import nightly_job; "
         code += "nightly_job.main(); print('ready', flush=True); sys.stdin.read()"
-        with subprocess.Popen(["python3", "-c", code, "120", "1", "10", "100"], env=env, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE) as program:
+        with subprocess.Popen(["python3", "-c", code, "120", "1", "10", "100"], env=env,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
             self.assertEqual(program.stdout.readline(), b"ready\n")
             for _ in range(100):  # until the writer has been there
                 if any(path.stat().st_size for path in self.traces.glob("night_03/*.db-wal")):

@@ -36,8 +36,8 @@ def call_it(run, name):
     """Everything that a stranger can name in the database of a run, or in its traces."""
     base = sqlite3.connect(run)
     as_text = "CAST(? AS TEXT)"
-    base.execute(f"UPDATE process SET executable = {as_text}, tag = 'model=' || {as_text} || ',' || {as_text}",
-                 (name,) * 3)
+    tag = f"'model=' || {as_text} || ',' || {as_text}"
+    base.execute(f"UPDATE process SET executable = {as_text}, tag = {tag}", (name,) * 3)
     base.execute(f"UPDATE device SET name = {as_text}, uuid = {as_text}", (name, name))
     base.execute(f"INSERT INTO environment VALUES ({as_text}, {as_text})", (name, name))
     base.execute(f"UPDATE name SET text = {as_text} || substr(text, -8) WHERE id <= 3", (name,))

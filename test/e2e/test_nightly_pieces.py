@@ -1,5 +1,5 @@
-"""The ready pieces of examples/nightly/ do what they say: the line of cron is run by sh, systemd reads its units,
-and the workflow's step is run as GitHub would."""
+"""The ready pieces of examples/nightly/ do what they say: the line of cron is run by sh, systemd reads its
+units, and the workflow's step is run as GitHub would."""
 import importlib.util
 import os
 import re
@@ -15,8 +15,9 @@ PIECES = box.ROOT / "examples" / "nightly"
 
 
 def sh(command, **env):
-    return subprocess.run(["sh", "-e", "-c", command], check=False, timeout=200, capture_output=True, text=True,
-                          env={**os.environ, "GPUSHIM_BUILD": str(box.BUILD), **{k: str(v) for k, v in env.items()}})
+    env = {**os.environ, "GPUSHIM_BUILD": box.BUILD, **env}
+    return subprocess.run(["sh", "-e", "-c", command], check=False, timeout=200, capture_output=True,
+                          text=True, env={name: str(value) for name, value in env.items()})
 
 
 class Pieces(cli.Case):
