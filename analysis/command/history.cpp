@@ -112,11 +112,14 @@ struct Added {
 void add_one(History& history, const Arguments& arguments, const Arrival& arrival, Added& added) {
     const std::vector<Night> nights = history.nights();
     const Night* const night = known(history, nights, arrival);
+    // What nobody has touched since the newest night is not last night's: it is told, and decides nothing.
+    const bool is_old = !nights.empty() && arrival.changed_real_ns < nights.back().started_real_ns;
+    const auto note = [&](const std::string& text) { is_old ? tell(text) : added.notes.push_back(text); };
     if (!arrival.why_empty.empty()) {
-        added.notes.push_back(arrival.why_empty);
+        note(arrival.why_empty);
     } else if (!arrival.still_writing.empty()) {
-        added.notes.push_back(name_of(arrival.word) + " is not judged yet: " + arrival.still_writing +
-                              " is still being written");
+        note(name_of(arrival.word) + " is not judged yet: " + arrival.still_writing +
+             " is still being written");
     } else if (night == nullptr || history.traces(night->id) != arrival.traces) {
         const Night judged = add_night(history, arguments, arrival);
         tell(judged.name + ": " + name_of(judged.result));

@@ -60,7 +60,7 @@ LineChart trend_chart(const std::string& id, const Tonight& one, const std::vect
                    const auto i = static_cast<size_t>(std::llround(at));
                    return i >= 1 && i <= nights.size() ? day_of(nights[i - 1]).substr(5) : std::string();
                }};
-    chart.y = {"median step", duration_text, false, true};
+    chart.y = {"median step", duration_text};  // not from 0: a few per cent are to be seen
     for (size_t i = 0; i < nights.size(); ++i) {
         const Night& night = nights[i];
         if (chart.series.empty() || nights[i - 1].place != night.place)
@@ -70,7 +70,7 @@ LineChart trend_chart(const std::string& id, const Tonight& one, const std::vect
         LinePoint point{x, level.value_or(kUnknown)};
         point.hint = label_of(night) + ": " + name_of(night.result) +
                      (level ? ", " + duration_text(*level) : std::string(", no steps"));
-        point.is_marked = night.result != NightResult::kOk;
+        point.is_marked = night.result == NightResult::kRegressed;
         chart.series.back().points.push_back(std::move(point));
         if (night.id == one.night.first_bad) chart.rules.push_back({x, "first bad night"});
         if (night.is_accepted) chart.rules.push_back({x, "accepted"});
@@ -128,27 +128,43 @@ Markup told(const Report& report) {
     return all;
 }
 
+// What differs from the night it was compared with, before anything is made of it.
+std::string changes_text(const Comparison& is) {
+    std::string text;
+    for (const Change& change : is.changes) text += (text.empty() ? "Changed: " : "; ") + change.words();
+    return text.empty() ? "Nothing that is known of where they ran has changed." : text;
+}
+
+Markup parts_of(const std::string& id, const Tonight& one, const Comparison& is) {
+    if (is.parts.empty()) return missing(is.why_no_parts.empty() ? is.why : is.why_no_parts);
+    const StackedBars parts = parts_chart(id, one, is);
+    return figure(parts.words, stacked_bars(parts));
+}
+
 PageSection section_of(const History& history, const Tonight& one, size_t number,
                        const NightlyOptions& options) {
     const std::string id = "series-" + std::to_string(number);
     const std::vector<Night> nights = drawn_of(one);
     const LineChart trend = trend_chart(id, one, nights);
-    Markup body = cards(cards_of(one));
-    body += paragraph(shortened_text(one.words()));
-    body += figure(trend.words, line_chart(trend), folded("as a table", nights_table(one, nights)));
-    if (one.night.base) {
-        const Side base = history.side(*one.night.base), now = history.side(one.night.id);
-        const Comparison is = compare(base, now, options.threshold);
-        if (!is.parts.empty()) {
-            const StackedBars parts = parts_chart(id, one, is);
-            body += figure(parts.words, stacked_bars(parts));
-        } else {
-            body += missing(is.why_no_parts.empty() ? is.why : is.why_no_parts);
-        }
-        Report report;
-        write_comparison(base, now, is, report);
-        body += folded("against the last good night", told(report));
+    const Markup row =
+        figure(trend.words, line_chart(trend), folded("as a table", nights_table(one, nights)));
+    Markup body = paragraph(shortened_text(one.night.place));
+    if (!one.night.base) {
+        body += cards(cards_of(one));
+        body += paragraph(shortened_text(one.words()));
+        body += row;
+        return {id, one.name(), std::move(body)};
     }
+    const Side base = history.side(*one.night.base), now = history.side(one.night.id);
+    const Comparison is = compare(base, now, options.threshold);
+    Report report;
+    write_comparison(base, now, is, report);
+    body += paragraph(shortened_text(changes_text(is)));
+    body += cards(cards_of(one));
+    body += paragraph(shortened_text(one.words()));
+    body += row;
+    body += parts_of(id, one, is);
+    body += folded("against the last good night", told(report));
     return {id, one.name(), std::move(body)};
 }
 

@@ -1,5 +1,6 @@
 """scripts/nightly_report.sh on nights of the box: good ones, a regression and since when, and what it makes
 of nights that are missing, half there, still running, or from elsewhere."""
+import os
 import sqlite3
 import subprocess
 import time
@@ -164,6 +165,19 @@ class Nightly(cli.Case):
             self.assertNotEqual(done.stderr, "")
         self.gpushim("history", "show", self.traces / "night_01" / "none.db", expect=2)
         self.gpushim("history", "accept", self.history, expect=2)
+
+    def test_what_is_broken_decides_only_while_it_is_new(self):
+        for number in (1, 2):
+            self.night(number)
+        self.judge(0)
+        broken = self.traces / "broken"
+        broken.mkdir()
+        (broken / "a.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+        self.judge(3)
+        for path in (broken / "a.db", broken):
+            os.utime(path, (1, 1))
+        self.judge(0)
+        self.assertIn("a.db", self.told)
 
     def test_two_jobs_are_two_series(self):
         for number in (1, 2):
