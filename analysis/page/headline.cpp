@@ -99,6 +99,13 @@ bool is_simulated(const PageInput& input) {
     return false;
 }
 
+// Parts of a line stand far apart.
+std::string with_dots(std::string text) {
+    for (size_t at = text.find("   "); at != std::string::npos; at = text.find("   ", at))
+        text.replace(at, 3, " \u00b7 ");
+    return text;
+}
+
 // The first lines of the report: what ran and when, and what could not be read.
 Markup what_ran(const PageInput& input) {
     Markup all;
@@ -106,7 +113,7 @@ Markup what_ran(const PageInput& input) {
         const Line* const line = std::get_if<Line>(&block);
         if (line == nullptr || line->text.empty()) break;
         const std::string_view text = line->text;
-        if (text.starts_with("ran ") || text.starts_with("when ")) all += paragraph(text.substr(8), "soft");
+        if (text.starts_with("ran ") || text.starts_with("when ")) all += paragraph(with_dots(std::string(text.substr(8))), "soft");
         if (text.starts_with("MISSING ")) all += banner(line->text);
     }
     return all;

@@ -63,7 +63,7 @@ class Page(cli.Case):
         before = trace.read_bytes()
         self.gpushim("report", trace, "--html", trace, expect=2)
         self.assertEqual(trace.read_bytes(), before)
-        done = self.gpushim("report", trace, "--html", self.folder / "none" / "page.html", expect=2)
+        done = self.gpushim("report", trace, "--html", self.folder / "none" / "page.html", expect=3)
         self.assertIn("page.html", done.stderr)
 
     def test_redacted_it_names_nobody(self):
