@@ -40,8 +40,8 @@ Ledger ledger_in_sql(const Database& base) {
 Ledger ledger_of(const Database& base) {
     if (!has_todays_view(base)) return ledger_in_sql(base);
     Ledger ledger;
-    for (const char* table : {"launch", "copy", "memset", "sync", "collective", "graph_launch", "memory",
-                              "call", "marker"})
+    for (const char* table :
+         {"launch", "copy", "memset", "sync", "collective", "graph_launch", "memory", "call", "marker"})
         count_rows(base, table, ledger);
     Query gone = base.prepare("SELECT sum(recorded), sum(recovered), sum(unfinished) FROM summarised");
     if (gone.step()) {

@@ -66,8 +66,8 @@ def make(path, launches, rank=0, ranks=1):
 
 
 def made_ranks(paths, launches):
-    """A trace of so many launches for each rank of one run. What is in them but who they are is the same, so it
-    is copied, which is quicker."""
+    """A trace of so many launches for each rank of one run. All that is in them but who they are is the same,
+    so it is copied, which is quicker."""
     operations = make(paths[0], launches, 0, len(paths))
     for rank, path in enumerate(paths[1:], 1):
         shutil.copyfile(paths[0], path)

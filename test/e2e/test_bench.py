@@ -12,7 +12,8 @@ import box
 
 RUN = box.ROOT / "test" / "bench" / "run"
 MARGIN = 3  # times the budget
-NEED_NOTHING = ("analyze", "rows_read", "device_time", "box_launch", "governor", "writer_cpu", "host_gap")  # tried everywhere
+NEED_NOTHING = ("analyze", "rows_read", "device_time", "box_launch", "governor", "writer_cpu",
+                "host_gap")  # tried everywhere
 
 
 class Bench(unittest.TestCase):
@@ -97,7 +98,7 @@ class Bench(unittest.TestCase):
         self.assertLess(figure["value"], 20_000)
 
     def test_analysis_grows_as_the_trace(self):
-        # Ten times as much takes ten times as long, less what a start takes; what grows as its square 100 times.
+        # Ten times as much takes ten times as long, less what a start takes; its square 100 times.
         figures = self.figures("analyze")[0]
         self.assertGreater(figures["time for ten times as much"]["value"], 1.5)
         self.assertLess(figures["time for ten times as much"]["value"], 25)

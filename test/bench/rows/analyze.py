@@ -1,5 +1,6 @@
 """How fast traces are analysed: operations a second and core, growth with size, memory, beside the floor of
-reading the file at all and the same union of spans in SQL alone; and ten ranks together, which share the processors."""
+reading the file at all and the same union of spans in SQL alone; and ten ranks together, which share the
+processors."""
 import math
 import mmap
 import os

@@ -8,7 +8,7 @@ using namespace made;
 
 namespace {
 
-constexpr const char* kCauses[] = {"input_cpu", "sync", "launch_call", "launch_latency", "host_cpu"};
+constexpr const char* kSomeCauses[] = {"input_cpu", "sync", "launch_call", "launch_latency", "host_cpu"};
 
 // GPUs of a job, in steps that differ.
 RunRows any_job(std::mt19937& random, int64_t gpus, int64_t steps) {
@@ -18,7 +18,7 @@ RunRows any_job(std::mt19937& random, int64_t gpus, int64_t steps) {
         run.rank(gpu);
         for (int64_t step = 0; step < steps; ++step) {
             StepOf is = {.ran = {{kCompute, 1 + up_to(9) * kMs}, {kWaiting, up_to(3) * kMs}}};
-            for (const char* cause : kCauses)
+            for (const char* cause : kSomeCauses)
                 if (up_to(1) == 1) is.idle[cause] = 1 + up_to(4 * kMs);
             is.pieces = 1 + up_to(40);
             run.step(gpu, step, is);
@@ -104,11 +104,11 @@ TEST_CASE("taking something out never makes a step longer, and more of it never 
         const double step_ns = what_if.step_ns();
         INFO("round " << round);
         REQUIRE(step_ns > 0);
-        for (const char* one : kCauses) {
+        for (const char* one : kSomeCauses) {
             const Gain alone = what_if.without({one});
             CHECK(is_in_order(alone, step_ns));
             CHECK(alone.high_ns <= what_if.idle_ns({one}) * (round % 4 + 1) + 1);
-            for (const char* other : kCauses) {
+            for (const char* other : kSomeCauses) {
                 const Gain both = what_if.without({one, other});
                 CHECK(is_in_order(both, step_ns));
                 CHECK(both.high_ns >= alone.high_ns - 1e-3);

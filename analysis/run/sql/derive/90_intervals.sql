@@ -2,7 +2,8 @@
 -- those of whole steps have the bounds of operations that did not wait in a queue.
 INSERT INTO metric_interval
 WITH total AS (
-  SELECT t.gpu_id, CAST(t.window_ns AS DOUBLE) AS window_ns, t.busy_low_ns AS low_ns, t.busy_high_ns AS high_ns
+  SELECT t.gpu_id, CAST(t.window_ns AS DOUBLE) AS window_ns, t.busy_low_ns AS low_ns,
+    t.busy_high_ns AS high_ns
   FROM v_gpu_total t
 )
 SELECT 'busy_share', 'gpu', t.gpu_id, CAST(t.low_ns AS DOUBLE) / t.window_ns,
