@@ -12,7 +12,8 @@ using namespace busy_scene;
 namespace {
 
 const char* const kActivity = "SELECT gpu_id, step, classes, ns FROM activity";
-const char* const kGaps = "SELECT step, cause, blocked_on, ns FROM gap WHERE gpu_id = 10";
+const char* const kGaps =
+    "SELECT step, cause, blocked_on, ns FROM gap WHERE gpu_id = 10 ORDER BY step, cause, blocked_on";
 
 struct Scene {
     TraceFacts facts;
