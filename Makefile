@@ -67,6 +67,7 @@ COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring fi
 ifneq ($(filter -O0,$(OPT)),)
 $(OBJ)/analysis/%.o $(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
 $(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
+$(OBJ)/test/unit/main.o: PRECOMPILED := # it says first what Catch2's header is to hold
 PRECOMPILED_HEADERS := $(OBJ)/common-hidden.h.gch $(OBJ)/common-default.h.gch $(OBJ)/common-test.h.gch
 define precompiled
 $(OBJ)/common-$(1).h.gch: $(BUILD)/compile.flags
