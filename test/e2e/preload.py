@@ -40,6 +40,21 @@ def ring_files():
     return sorted(str(path) for path in pathlib.Path("/dev/shm").glob("gpushim*/*"))
 
 
+def listed(folder):
+    """What is in it; nothing where it has gone, as other tests' folders do."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def content(file):
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
 def query(trace, sql):
     """All rows; the trace is opened read-only, as people do."""
     base = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)

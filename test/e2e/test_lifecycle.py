@@ -41,8 +41,9 @@ class LifecycleCase(preload.PreloadCase):
     def assert_no_rings_left(self):
         """Of processes whose traces are in this test's folder."""
         folder = str(self.folder).encode()
-        left = [ring for ring in pathlib.Path("/dev/shm").glob("gpushim-*/*/ring-*")
-                if folder in ring.read_bytes()[:4096]]
+        own = pathlib.Path("/dev/shm")
+        left = [ring for traced in own.glob("gpushim-*/*") for ring in preload.listed(traced)
+                if ring.name.startswith("ring-") and folder in preload.content(ring)[:4096]]
         self.assertEqual(left, [])
 
 
