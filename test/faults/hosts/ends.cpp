@@ -41,6 +41,15 @@ WAY(closes) {
     printf("%d copies\n", host_number);
 }
 
+// In the middle of it, with events under way, makes a file: the sign for a disk to hang.
+WAY(hangs) {
+    open_gpu();
+    copy(5000);
+    must(open("stuck", O_RDWR | O_CREAT, 0600) >= 0, "file");
+    copy(host_number);
+    printf("%d copies\n", host_number);
+}
+
 WAY(destructors) {
     late.is_wanted = true;
     open_gpu();
