@@ -40,23 +40,27 @@ class TickMap {
 
   private:
     using Place = std::vector<ClockPair>::const_iterator;
+    // The last where none is so far away.
     Place away_from_first() const {
-        const int64_t away_ns = pairs_.front().mono_ns + kAwayNs;
-        return std::find_if(pairs_.begin() + 1, pairs_.end() - 1,
-                            [=](const ClockPair& pair) { return pair.mono_ns >= away_ns; });
+        const Place far = std::find_if(pairs_.begin() + 1, pairs_.end(), [this](const ClockPair& pair) {
+            return apart(pairs_.front(), pair) >= kAwayNs;
+        });
+        return far != pairs_.end() ? far : pairs_.end() - 1;
     }
     Place away_from_last() const {
-        const int64_t away_ns = pairs_.back().mono_ns - kAwayNs;
         Place place = pairs_.end() - 2;
-        while (place != pairs_.begin() && place->mono_ns > away_ns) --place;
+        while (place != pairs_.begin() && apart(*place, pairs_.back()) < kAwayNs) --place;
         return place;
     }
 
+    // 128 bits: a damaged file may say anything, and a day of nanoseconds times a day of ticks is as long.
+    static __int128 apart(const ClockPair& a, const ClockPair& b) {
+        return static_cast<__int128>(b.mono_ns) - a.mono_ns;
+    }
     static int64_t on_line(const ClockPair& a, const ClockPair& b, uint64_t ticks) {
-        // 128 bits: a day of nanoseconds times a day of ticks.
         const auto offset = static_cast<__int128>(static_cast<int64_t>(ticks - a.ticks));
-        return a.mono_ns + static_cast<int64_t>(offset * (b.mono_ns - a.mono_ns) /
-                                                static_cast<int64_t>(b.ticks - a.ticks));
+        const __int128 after = offset * apart(a, b) / static_cast<int64_t>(b.ticks - a.ticks);
+        return static_cast<int64_t>(static_cast<uint64_t>(a.mono_ns) + static_cast<uint64_t>(after));
     }
 
     size_t most_;
