@@ -1,6 +1,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "command/command.h"
 #include "failure.h"
@@ -18,6 +19,12 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
         tell(failure.what());
         return failure.code_;
+    } catch (const std::bad_alloc&) {
+        std::fflush(stdout);
+        tell(
+            "it takes more memory than there is for it (half of the machine's): give it fewer traces at "
+            "once");
+        return kIncomplete;
     } catch (const std::exception& error) {
         std::fflush(stdout);
         tell(error.what());

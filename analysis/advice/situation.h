@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../run/basis.h"
-#include "../trace/database.h"
+#include "../trace/work_bound.h"
 #include "finding.h"
 #include "what_if.h"
 
@@ -28,7 +28,7 @@ class Situation {
     Situation(sqlite3* run, Basis basis, const Given& given = {});
     Situation(const Situation&) = delete;
 
-    Query ask(std::string_view sql) const { return {run_, "the run's database", sql}; }
+    Query ask(std::string_view sql) const { return {run_, file_of(run_), sql}; }
     std::optional<double> real(std::string_view sql) const;  // of the first row; none: no row, or NULL
     std::optional<int64_t> number(std::string_view sql) const;
     std::optional<double> metric(std::string_view name) const;  // the largest of all GPUs or ranks

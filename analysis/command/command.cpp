@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../failure.h"
+#include "../process/memory_limit.h"
 
 namespace gpushim::analysis {
 
@@ -108,6 +109,7 @@ int run_command(std::span<char* const> words) {
     }
     if (!command.takes_a_program && !arguments.command_.empty())
         throw Failure(std::string(command.name) + " runs no program; what is after `--`?");
+    if (!command.takes_a_program) limit_memory();  // a program would inherit it
     return command.run(arguments);
 }
 

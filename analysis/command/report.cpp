@@ -5,6 +5,7 @@
 #include "../exporter/text_file.h"
 #include "../failure.h"
 #include "../page/part.h"
+#include "../text/redact.h"
 #include "../text/tell.h"
 #include "command.h"
 #include "report_options.h"
@@ -53,6 +54,7 @@ int run(const Arguments& arguments) {
     if (arguments.has("json") && arguments.has("markdown")) throw Failure("--json or --markdown, not both");
     const std::vector<std::string> words =
         arguments.words_.empty() ? std::vector<std::string>{"."} : arguments.words_;
+    if (arguments.has("redact")) hide_names_of(words);
     const ReportOptions asked = report_options(arguments);
     const RunSource source = open_run(words, run_options(arguments), {});
     const Inputs* const traces = source.traces ? &*source.traces : nullptr;

@@ -9,6 +9,8 @@
 #include "../run/analyze.h"
 #include "../run/run_db.h"
 #include "../text/tell.h"
+#include "../trace/plain_tables.h"
+#include "../trace/work_bound.h"
 
 namespace gpushim::analysis {
 
@@ -49,6 +51,8 @@ Database opened(const fs::path& place) {
     version.step();
     if (version.number(0) > kRunSchema)
         throw Failure(place.string() + ": written by a newer gpushim; analyse its traces with this one");
+    require_plain_tables(run);
+    bound_work(run);
     return run;
 }
 

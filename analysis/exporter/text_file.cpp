@@ -1,12 +1,12 @@
 #include "text_file.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "../failure.h"
+#include "../process/new_file.h"
 
 namespace gpushim::analysis {
 
@@ -19,7 +19,7 @@ constexpr size_t kBlockBytes = 256 << 10;
 // T: as it is, without gzip around it.
 TextFile::TextFile(fs::path place)
     : place_(std::move(place)),
-      made_(place_.string() + "." + std::to_string(getpid()) + ".new"),
+      made_(new_file_beside(place_)),
       file_(gzopen(made_.c_str(), place_.extension() == ".gz" ? "wb3" : "wbT")) {
     if (file_ == nullptr) throw Failure(place_.string() + ": " + std::strerror(errno), kIncomplete);
 }

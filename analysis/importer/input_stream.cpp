@@ -16,6 +16,9 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kBlock = 256 << 10;
+// Traces pack to a tenth or a thirtieth; gzip can do a thousandth, of nothing but repetitions. Below the
+// least nobody is hurt.
+constexpr uint64_t kMostRatio = 200, kLeastBomb = 64 << 20;
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 constexpr unsigned char kMagic[] = {0x1f, 0x8b};
 
@@ -95,6 +98,10 @@ size_t InputStream::unpack(char* to, size_t room) {
     z_stream& z = *unpacker_;
     z.next_out = reinterpret_cast<Bytef*>(to);
     z.avail_out = static_cast<uInt>(room);
+    if (is_bomb()) {
+        stop("gzip unpacks to more than " + std::to_string(kMostRatio) + " times its size, and is not read");
+        return 0;
+    }
     while (z.avail_out == room) {
         if (begin_ == end_ && !refill()) {
             if (trouble_.empty()) stop("gzip breaks off");
@@ -115,7 +122,12 @@ size_t InputStream::unpack(char* to, size_t room) {
             break;
         }
     }
+    unpacked_bytes_ += room - z.avail_out;
     return room - z.avail_out;
+}
+
+bool InputStream::is_bomb() const {
+    return unpacked_bytes_ > kLeastBomb && unpacked_bytes_ / kMostRatio > file_bytes_;
 }
 
 // Files of several gzip members are as good as one: `cat a.gz b.gz`, and what some parallel packers write.

@@ -1,5 +1,6 @@
 // A file as a stream of bytes, unpacked if it is gzip, whatever its name says; a pipe will do, too. Memory
-// does not depend on the file's size, nor on how far gzip unpacks. Throws Failure where nothing can be read;
+// does not depend on the file's size, nor on how far gzip unpacks; what unpacks to hundreds of times its size
+// is not read to the end. Throws Failure where nothing can be read;
 // once something was, a file that breaks off or is damaged ends there, and `trouble` says how. One thread.
 #pragma once
 
@@ -31,6 +32,7 @@ class InputStream {
     size_t unpack(char* to, size_t room);
     void start_unpacking();
     bool another_member();
+    bool is_bomb() const;
     void stop(const std::string& why);
 
     std::string path_;
@@ -38,7 +40,7 @@ class InputStream {
     std::vector<char> packed_;  // also what was read to see whether it is gzip
     size_t begin_ = 0, end_ = 0;
     std::unique_ptr<z_stream_s> unpacker_;
-    uint64_t file_bytes_ = 0;
+    uint64_t file_bytes_ = 0, unpacked_bytes_ = 0;
     bool given_any_ = false, finished_ = false;
     std::string trouble_;
 };

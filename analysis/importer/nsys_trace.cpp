@@ -5,6 +5,7 @@
 
 #include "../failure.h"
 #include "../trace/database.h"
+#include "../trace/work_bound.h"
 #include "api_kinds.h"
 #include "nsys_table.h"
 #include "trace_rank.h"
@@ -18,6 +19,7 @@ constexpr int64_t kPartBits = 24, kPartMask = (int64_t{1} << kPartBits) - 1;
 constexpr int64_t kNotValid = 0xffffffff;                     // a stream or device that does not apply
 constexpr int64_t kPushPop = 59, kStartEnd = 60, kMark = 34;  // of eventType
 constexpr size_t kSortedBytes = 32 << 20;
+constexpr size_t kMostProcesses = 128;  // each has files of its own open
 
 int64_t process_of(ImportedNumber global) { return global ? (*global >> kPartBits) & kPartMask : 0; }
 
@@ -38,7 +40,9 @@ uint8_t memory(ImportedNumber kind) {
 class NsysImport {
   public:
     NsysImport(const std::string& file, std::filesystem::path place)
-        : file_(file), place_(std::move(place)), base_(file) {}
+        : file_(file), place_(std::move(place)), base_(file) {
+        bound_work(base_);
+    }
 
     ImportedFile run() {
         find_processes();
@@ -91,6 +95,8 @@ void NsysImport::find_processes() {
         NsysTable rows(base_, table, {"globalPid|globalTid"});
         while (rows.step()) places_[process_of(rows.maybe(0))];
     }
+    if (places_.size() > kMostProcesses)
+        throw Failure(file_ + ": of " + std::to_string(places_.size()) + " processes, which no host has");
     for (auto& [process, place] : places_) {
         place = place_;
         if (process != places_.begin()->first)

@@ -1,23 +1,13 @@
 #include "source.h"
 
-#include <cstdio>
-
 #include "../text/escape.h"
+#include "../text/redact.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
 constexpr size_t kLongestName = 80;
-
-// FNV-1a: the same on every machine. It hides names from a reader; who guesses a name can check the guess.
-std::string hashed(std::string_view kind, const std::string& text) {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    char digits[24];
-    std::snprintf(digits, sizeof digits, "-%012llx", static_cast<unsigned long long>(hash >> 16));
-    return std::string(kind) + digits;
-}
 
 Query value_of(const Database& run, const char* key) {
     Query query = run.prepare("SELECT value FROM run WHERE key = ?1");

@@ -5,14 +5,12 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "../trace/database.h"
 #include "../trace/new_database.h"
+#include "../trace/work_bound.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-constexpr const char* kWhere = "the run's database";
 
 // Classes of activity: see its table.
 constexpr int64_t kTransfers = 2, kPeerWaits = 4, kCollectives = 6, kKernels = 257, kCopies = 632;
@@ -128,10 +126,10 @@ void Basis::read_rows(sqlite3* run) {
         int64_t rank_id, latency_ns, kernel_gap_ns;
     };
     std::unordered_map<int64_t, OfGpu> gpus;
-    Query known(run, kWhere,
+    Query known(run, file_of(run),
                 "SELECT gpu_id, rank_id, coalesce(latency_ns, 0), coalesce(kernel_gap_ns, 0) FROM gpu");
     while (known.step()) gpus[known.number(0)] = {known.number(1), known.number(2), known.number(3)};
-    Query basis(run, kWhere, "SELECT gpu_id, step, coalesce(number, step), basis FROM v_gpu_basis");
+    Query basis(run, file_of(run), "SELECT gpu_id, step, coalesce(number, step), basis FROM v_gpu_basis");
     while (basis.step()) {
         const int64_t gpu_id = basis.number(0);
         if (totals_.empty() || totals_.back().gpu_id != gpu_id) totals_.push_back({gpu_id, basis.text(3)});
@@ -156,7 +154,7 @@ void Basis::read_rows(sqlite3* run) {
 
 void Basis::read_bounds(sqlite3* run) {
     RowFinder finder((Rows(rows_)));
-    Query bounds(run, kWhere, "SELECT gpu_id, step, busy_low_ns, busy_high_ns FROM gpu_step");
+    Query bounds(run, file_of(run), "SELECT gpu_id, step, busy_low_ns, busy_high_ns FROM gpu_step");
     while (bounds.step())
         if (GpuInStep* row = finder.find(bounds.number(0), bounds.number(1))) {
             row->busy_low_ns = bounds.number(2);
@@ -167,7 +165,7 @@ void Basis::read_bounds(sqlite3* run) {
 void Basis::read_loads(sqlite3* run) {
     RowFinder finder((Rows(rows_)));
     Query loads(
-        run, kWhere,
+        run, file_of(run),
         "SELECT u.gpu_id, s.step FROM step s JOIN gpu u ON u.rank_id = s.rank_id WHERE s.has_load = 1");
     while (loads.step())
         if (GpuInStep* row = finder.find(loads.number(0), loads.number(1))) row->loads_code = true;
@@ -176,7 +174,7 @@ void Basis::read_loads(sqlite3* run) {
 void Basis::read_activity(sqlite3* run) {
     RowFinder finder((Rows(rows_)));
     GpuTotal* total = nullptr;
-    Query activity(run, kWhere, "SELECT gpu_id, step, classes, ns FROM activity");
+    Query activity(run, file_of(run), "SELECT gpu_id, step, classes, ns FROM activity");
     while (activity.step()) {
         GpuInStep* row = finder.find(activity.number(0), activity.number(1));
         if (row == nullptr) continue;
@@ -215,7 +213,7 @@ bool Basis::read_gaps(sqlite3* run, bool in_order) {
     RowFinder finder((Rows(rows_)));
     GpuTotal* total = nullptr;
     size_t last = 0;
-    Query gaps(run, kWhere,
+    Query gaps(run, file_of(run),
                std::string("SELECT gpu_id, step, cause, ns, pieces, drained_by_sync_ns, rowid FROM gap") +
                    (in_order ? " ORDER BY gpu_id, step, cause" : ""));
     while (gaps.step()) {

@@ -67,7 +67,7 @@ class Survey {
         }
         if (is_launch && seen.calls_ns.size() < kEnough)
             seen.calls_ns.push_back(call.exit_ns - call.enter_ns);
-        const int64_t gap_ns = call.times.start_ns - lane.end_ns;
+        const int64_t gap_ns = lane.known ? call.times.start_ns - lane.end_ns : 0;
         if (is_launch && lane.known && call.times.queued && call.exit_ns < lane.end_ns && gap_ns >= 0 &&
             gap_ns <= kWidestKernelGapNs && seen.gaps.size() < kEnough)
             seen.gaps.push_back({lane.end_ns - call.enter_ns, std::max<int64_t>(0, gap_ns - 2 * own_ns)});

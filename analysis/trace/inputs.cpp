@@ -9,6 +9,8 @@
 #include "../failure.h"
 #include "../process/recovery.h"
 #include "history_file.h"
+#include "plain_tables.h"
+#include "work_bound.h"
 
 namespace gpushim::analysis {
 
@@ -35,6 +37,8 @@ Trace open_trace(const fs::path& path, const fs::path& file) {
     if (version > kSchemaVersion)
         throw Failure(path.string() + ": written by a newer gpushim (schema " + std::to_string(version) +
                       "; this one reads up to " + std::to_string(kSchemaVersion) + ")");
+    require_plain_tables(trace.base);
+    bound_work(trace.base);
     Query query = trace.base.prepare(
         "SELECT pid, rank, world_size, run_key, executable,"
         " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = "

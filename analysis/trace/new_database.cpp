@@ -1,11 +1,11 @@
 #include "new_database.h"
 
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <system_error>
 
 #include "../failure.h"
+#include "../process/new_file.h"
 
 namespace gpushim::analysis {
 
@@ -14,13 +14,10 @@ namespace fs = std::filesystem;
 void NewDatabase::Close::operator()(sqlite3* base) const { sqlite3_close(base); }
 void NewDatabase::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-NewDatabase::NewDatabase(fs::path place)
-    : place_(std::move(place)), made_(place_.string() + "." + std::to_string(getpid()) + ".new") {
-    std::error_code ignored;
-    fs::remove(made_, ignored);
+NewDatabase::NewDatabase(fs::path place) : place_(std::move(place)), made_(new_file_beside(place_)) {
     sqlite3* base = nullptr;
     const int code =
-        sqlite3_open_v2(made_.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+        sqlite3_open_v2(made_.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr);
     base_.reset(base);
     check(code);
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");

@@ -1,0 +1,42 @@
+#include "work_bound.h"
+
+#include <sqlite3.h>
+
+#include <filesystem>
+
+namespace gpushim::analysis {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Steps of SQLite's machine, a hundred million of which take a second or two: many times what the analysis
+// asks of a file of ours.
+constexpr int kWorkAtOnce = 10'000;
+constexpr int64_t kLeastWork = 100'000'000, kWorkPerByte = 100;
+constexpr int kLongestValue = 16 << 20;  // bytes; names have 64 KiB
+
+int has_worked(void* left) { return --*static_cast<int64_t*>(left) < 0 ? 1 : 0; }
+
+int64_t bytes_of(const std::string& file) {
+    std::error_code error;
+    const auto bytes = fs::file_size(file, error);
+    return error ? 0 : static_cast<int64_t>(bytes);
+}
+
+}  // namespace
+
+void bound_work(const Database& base) {
+    const int64_t bytes = bytes_of(base.where()) + bytes_of(base.where() + "-wal");
+    // Never given back: the connection counts there for as long as it is open.
+    auto* const left = new int64_t((kLeastWork + kWorkPerByte * bytes) / kWorkAtOnce);
+    sqlite3_progress_handler(base.raw(), kWorkAtOnce, has_worked, left);
+    sqlite3_limit(base.raw(), SQLITE_LIMIT_LENGTH, kLongestValue);
+}
+
+std::string file_of(sqlite3* base) {
+    const char* const name = sqlite3_db_filename(base, "main");
+    return name != nullptr && *name != '\0' ? name : "the run's database";
+}
+
+}  // namespace gpushim::analysis
