@@ -19,7 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := fuzz wheel deb
+NOT_YET      := wheel deb
 ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
@@ -211,7 +211,7 @@ $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
 $(ANALYZER): $(ANALYZER_OBJECTS) $(OBJ)/analysis.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
-	@$(LINK) -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) -l:libsqlite3.a -l:libz.a -lm -ldl
+	@$(LINK) -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) -l:libsqlite3.a -l:libz.a -lm -ldl
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.
@@ -295,11 +295,43 @@ $(BUILD)/examples/$(1): $(call objects,$(call sources,examples/$(1))) $(SIM)/lib
 endef
 $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval $(call example,$(name)))))
 
+# --- fuzzing: what reads strangers' bytes, given whatever bytes there are -----------------------------------
+FUZZ_TARGETS := $(call files,test/fuzz/target*.cpp) test/fuzz/patched.cpp
+FUZZ_OBJECTS := $(call objects,$(FUZZ_TARGETS))
+OBJECTS      += $(FUZZ_OBJECTS) $(call objects,$(addprefix test/fuzz/,damage.cpp explore.cpp))
+all: $(BUILD)/damage
+$(eval $(call stamp,$(OBJ)/fuzz.list,$(FUZZ_TARGETS)))
+$(BUILD)/damage $(BUILD)/fuzz: $(FUZZ_OBJECTS) $(UNIT_ANALYZER) $(UNIT_SHIM) $(OBJ)/fuzz.list \
+                               $(BUILD)/link.flags
+$(BUILD)/damage: $(OBJ)/test/fuzz/damage.o
+$(BUILD)/fuzz: $(OBJ)/test/fuzz/explore.o
+$(BUILD)/fuzz: FUZZ_FLAGS := -fsanitize=fuzzer
+$(BUILD)/damage $(BUILD)/fuzz:
+	@echo "  LINK   $@"
+	@$(LINK) $(FUZZ_FLAGS) -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
+FUZZED := build/clang++-14/san-fuzzer-no-link-address-undefined/fuzz
+
+# --- the ring in every order: real code, compiled so that each access is announced (test/model) -------------
+MODEL          := $(BUILD)/ring_model
+MODEL_CODE     := shim/rings shim/drain shim/dead_ring test/model/ring_model
+MODEL_TRACED   := $(MODEL_CODE:%=$(OBJ)/traced/%.o)
+MODEL_PLAIN    := $(call objects,$(addprefix test/model/,explore.cpp instrument.cpp))
+OBJECTS        += $(MODEL_TRACED) $(MODEL_PLAIN)
+$(OBJ)/traced/%.o: %.cpp $(BUILD)/compile.flags
+	@mkdir -p $(@D)
+	@echo "  CXX    $< (each access announced)"
+	@$(COMPILE) $(SHIM_FLAGS) -fsanitize=thread -fvisibility=hidden -MMD -MP -c $< -o $@
+$(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(BUILD)/link.flags $(UNIT_SHIM)
+	@echo "  LINK   $@"
+	@$(LINK) -o $@ $(filter-out $(MODEL_TRACED:$(OBJ)/traced/%=$(OBJ)/%),$(filter %.o,$^)) -l:libsqlite3.a -lm \
+	    -ldl $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
+all: $(if $(SAN),,$(MODEL))
+
 $(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy soak faults mutants gpu-check $(NOT_YET)
+.PHONY: help deps test check clean bench accuracy soak faults mutants fuzz gpu-check $(NOT_YET)
 deps:
 	@scripts/deps
 
@@ -342,6 +374,13 @@ soak:
 	@$(MAKE) --no-print-directory product
 	@GPUSHIM_BUILD=$(BUILD) test/soak/run
 
+fuzz:
+	@scripts/deps fuzz
+	@$(MAKE) --no-print-directory $(ANALYZER) $(BUILD)/damage
+	@$(MAKE) --no-print-directory CXX=clang++-14 SAN=fuzzer-no-link,address,undefined \
+	    OPT='-O1 -gline-tables-only' $(FUZZED)
+	@FUZZ_PROGRAM=$(FUZZED) test/fuzz/run "$(ONLY)"
+
 gpu-check:
 	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
 	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check "$(ONLY)"
@@ -380,5 +419,6 @@ $(NOT_YET):
 
 help:
 	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | gpu-check | deps | clean"
-	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | install PREFIX=… DESTDIR=… | uninstall"
+	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | fuzz [ONLY=target]"
+	@echo "     | install PREFIX=… DESTDIR=… | uninstall"
 	@echo "not yet: $(NOT_YET)"

@@ -1,0 +1,68 @@
+"""Seeds and bases of the fuzz targets: small files that are whole, made anew from the makers of the tests."""
+import gzip
+import pathlib
+import random
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+import box  # noqa: E402
+import hostile_names  # noqa: E402
+import kineto_made  # noqa: E402
+import made_traces  # noqa: E402
+import nsys_made  # noqa: E402
+
+KEPT = HERE / "seeds"
+SCRIPTS = 64
+
+
+def make_bases(folder):
+    """A trace, its run, an export of nsys: whole files that scripts damage. As small as one page allows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    trace, run = folder / "trace.db", folder / "run.db"
+    for old in folder.glob("*"):
+        old.unlink()
+    made_traces.make(trace)
+    made_traces.add_device_times(trace)
+    made_traces.closed(trace)
+    done = box.run([box.BUILD / "gpushim", "analyze", trace, "-o", run], sim=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    nsys_made.program(folder / "nsys.db", nsys_made.NEW)
+    return folder
+
+
+def kineto():
+    trace = kineto_made.Trace()
+    trace.step(1, 1_000_000, 900_000)
+    for i, name in enumerate(kineto_made.KERNELS):
+        trace.kernel(name, 1_000_000 + i * 9000, 1_005_000 + i * 9000, 5000, stream=7 + i % 2)
+    call = trace.call("cudaMemcpyAsync", 1_100_000, 3000)
+    trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1_110_000, 2000, 7, call, bytes=4096)
+    trace.kernel(kineto_made.COLLECTIVE, 1_200_000, 1_205_000, 9000, 20, **kineto_made.NCCL_ARGUMENTS)
+    return trace.text().encode()
+
+
+def made(target):
+    """Of targets whose seeds are not kept as files."""
+    if target in ("kineto", "import"):
+        return [kineto(), gzip.compress(kineto(), mtime=0)]
+    if target == "gzip":
+        return [gzip.compress(kineto(), mtime=0)[2:], gzip.compress(b"x" * 100_000, mtime=0)[2:]]
+    if target == "escape":
+        return [name.encode()[:5000] for name in hostile_names.NAMES.values()] + [hostile_names.NO_UTF8]
+    if target in ("trace", "run", "nsys", "pages", "ring"):
+        dice = random.Random(target)
+        return [bytes([size]) + dice.randbytes(size) + dice.randbytes(dice.randrange(40))
+                for size in (dice.choice((0, 2, 4, 9)) for _ in range(SCRIPTS))]
+    return []
+
+
+def write(target, folder):
+    """The seeds of a target as files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = sorted((KEPT / target).glob("*"))
+    for number, content in enumerate([path.read_bytes() for path in kept] + made(target)):
+        (folder / f"seed-{number}").write_bytes(content)
+    return sorted(folder.glob("seed-*"))

@@ -1,0 +1,67 @@
+// Whole commands over files that are not what they seem: traces, runs, exports of nsys, Kineto files. What
+// is read goes through all of the analysis and the report.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analysis/command/command.h"
+#include "patched.h"
+#include "target.h"
+
+namespace {
+
+using namespace gpushim::analysis;
+
+void command(std::vector<std::string> words) {
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    run_command(pointers);
+}
+
+std::string beside(const std::string& file) { return file.substr(0, file.rfind('/')) + "/made.run.db"; }
+
+void analyse(const std::string& file) { command({"analyze", file, "-o", beside(file)}); }
+
+void import_kineto(const std::string& file) { command({"import", "kineto", file, "-o", beside(file)}); }
+
+void import_nsys(const std::string& file) { command({"import", "nsys", file, "-o", beside(file)}); }
+
+void report(const std::string& file) {
+    command({"report", file});
+    command({"report", file, "--json", "--redact"});
+    command({"report", file, "--markdown", "--all"});
+}
+
+void read_trace(std::string_view script) {
+    static const std::string base = fuzz::base_file("trace.db");
+    static const fuzz::InputFile file("trace.db");
+    file.write(fuzz::patched(base, script));
+    fuzz::may_fail(file.path(), analyse);
+}
+
+void read_run(std::string_view script) {
+    static const std::string base = fuzz::base_file("run.db");
+    static const fuzz::InputFile file("gpushim.run.db");
+    file.write(fuzz::patched(base, script));
+    fuzz::may_fail(file.path(), report);
+}
+
+void read_nsys(std::string_view script) {
+    static const std::string base = fuzz::base_file("nsys.db");
+    static const fuzz::InputFile file("nsys.sqlite");
+    file.write(fuzz::patched(base, script));
+    fuzz::may_fail(file.path(), import_nsys);
+}
+
+void read_kineto_whole(std::string_view bytes) {
+    static const fuzz::InputFile file("kineto.json");
+    file.write(bytes);
+    fuzz::may_fail(file.path(), import_kineto);
+}
+
+const fuzz::Registration kTrace({"trace", "a trace, analysed", read_trace});
+const fuzz::Registration kRun({"run", "a run database, reported in every form", read_run});
+const fuzz::Registration kNsys({"nsys", "an export of nsys, imported and analysed", read_nsys});
+const fuzz::Registration kKineto({"import", "a Kineto file, imported and analysed", read_kineto_whole});
+
+}  // namespace

@@ -1,0 +1,41 @@
+// Rows that are read from pages instead of by SQLite: of a whole file they are SQLite's, of a damaged one
+// nothing is read that does not belong to it.
+#include "analysis/failure.h"
+#include "analysis/trace/number_rows.h"
+#include "patched.h"
+#include "target.h"
+
+namespace {
+
+using namespace gpushim::analysis;
+
+constexpr const char* kTables[] = {"launch", "copy", "launch_device", "sync", "host_gap"};
+
+void sum(const Database& base, const char* table) {
+    NumberRows rows(base, table, "enter_ns", {"dur_ns", "stream_id", "none", "flags", "bytes"});
+    NumberRow row;
+    uint64_t bytes = 0;
+    while (rows.next(row))
+        for (const char c : row.text) bytes += static_cast<unsigned char>(c);
+    fuzz::require(bytes < uint64_t{1} << 40, "more text than there is");
+}
+
+void read(const std::string& file) {
+    const Database base(file);
+    for (const char* table : kTables) try {
+            if (base.has(table)) sum(base, table);
+        } catch (const Failure&) {
+            // One table's pages say nothing of the others'.
+        }
+}
+
+void read_pages(std::string_view script) {
+    static const std::string base = fuzz::base_file("trace.db");
+    static const fuzz::InputFile file("pages.db");
+    file.write(fuzz::patched(base, script));
+    fuzz::may_fail(file.path(), read);
+}
+
+const fuzz::Registration kTarget({"pages", "the pages of a trace's tables", read_pages});
+
+}  // namespace
