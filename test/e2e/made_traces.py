@@ -114,6 +114,14 @@ def add_device_times(path, window_ns=2_000_000, own_ns=3_000, timed=LAUNCHES):
     base.close()
 
 
+def closed(path):
+    """One file, as a process leaves it that has ended: nothing is beside it, and it may lie anywhere."""
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA journal_mode = DELETE")
+    base.execute("VACUUM")
+    base.close()
+
+
 def make_run(folder, ranks, **options):
     """One trace per rank, as a job leaves them."""
     pathlib.Path(folder).mkdir(exist_ok=True)

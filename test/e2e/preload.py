@@ -91,12 +91,12 @@ def without_row(export, library):
     return library
 
 
-def compiled(source, program, *options, compiler="gcc"):
-    """A C program, linked against the box's driver."""
+def compiled(source, program, *options, compiler="gcc", before=()):
+    """A C program, linked against the box's driver, and against what comes before it."""
     include = re.search(r"^CUDA_INCLUDE := (.*)$", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
     language = "c++" if "++" in compiler else "c"
     subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-x", language, "-", "-o", program, "-pthread",
-                    "-I", include.group(1), "-I", box.ROOT / include.group(1), f"-L{box.SIM}", "-lcuda",
+                    "-I", include.group(1), "-I", box.ROOT / include.group(1), *before, f"-L{box.SIM}", "-lcuda",
                     f"-Wl,-rpath-link,{box.SIM}", "-ldl", *options], input=source, text=True, check=True)
     return program
 

@@ -1,12 +1,223 @@
-"""Security."""
-from row import C, Row
+"""Security: what others may plant, read or learn, and what we add to what can be attacked."""
+import os
+import re
+import shutil
+import stat
+import subprocess
+import threading
+
+import box
+import cli
+import made_traces
+import preload
+from oracle import C_HOST
+from row import ALONE, C, NotTried, Row
 
 S1 = Row("S1", "planted links and names in shared folders")
 S1.proven_by([C], "test_lifecycle.Output.test_taken_names",
              "test_lifecycle.Tmpfs.test_a_folder_that_is_not_ours_alone")
+
+
+class Planter(threading.Thread):
+    """Somebody who puts links to a victim where files are about to be made, and takes them away again."""
+
+    def __init__(self, folder, victim, names):
+        super().__init__()
+        self.folder, self.victim, self.names = folder, victim, names
+        self.over = threading.Event()
+        self.planted = 0
+
+    def run(self):
+        while not self.over.is_set():
+            for name in self.names:
+                link = self.folder / name
+                try:
+                    link.symlink_to(self.victim)
+                    self.planted += 1
+                    link.unlink()
+                except FileExistsError:
+                    pass  # theirs was there first
+
+
+@S1.tried_on(C)
+def links_that_come_and_go(scene):
+    shared, victim = scene.folder / "shared", scene.folder / "victim"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    victim.write_text("precious")
+    names = [f"trace.db{suffix}" for suffix in ("", "-wal", "-shm", "-journal")] + ["trace.2.db"]
+    planter = Planter(shared, victim, names)
+    planter.start()
+    try:
+        for _ in range(scene.pick(10, 10_000)):
+            done = box.run([C_HOST, "copies"], {**preload.QUICK, "LD_PRELOAD": preload.SHIM,
+                                                "GPUSHIM_OUT": shared / "trace.db"}, cwd=scene.folder)
+            scene.assertEqual(done.returncode, 0, done.stderr)
+            scene.assertEqual(victim.read_text(), "precious")
+            for path in shared.iterdir():
+                if not path.is_symlink():
+                    scene.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o077, 0, path)
+                    path.unlink()
+    finally:
+        planter.over.set()
+        planter.join()
+    scene.assertGreater(planter.planted, 0)
+    scene.assertEqual(victim.read_text(), "precious")
+
+
+@S1.tried_on(ALONE)
+def runs_beside_planted_links(scene):
+    """The analyzer's own file has a name that nobody knows before."""
+    victim = scene.folder / "victim"
+    victim.write_text("precious")
+    folder = scene.folder / "shared"
+    made_traces.make_run(folder, 1)
+    (folder / "gpushim.run.db").symlink_to(victim)
+    done = box.run([preload.ANALYZER, "report", folder], sim=False)
+    scene.assertEqual(done.returncode, 0, done.stderr)
+    scene.assertEqual(victim.read_text(), "precious")
+    made = re.search(r"the run is in (.*/)gpushim.run.db", done.stderr)
+    if made:
+        scene.addCleanup(shutil.rmtree, made[1])
+
+
 S2 = Row("S2", "traces that others can read")
 S2.proven_by([C], "test_lifecycle.Output.test_the_file_is_the_users_alone")
+
+
+@S2.tried_on(ALONE)
+def runs_and_exports_are_the_users_alone(scene):
+    folder = scene.folder / "traces"
+    made_traces.make_run(folder, 1)
+    before = os.umask(0)
+    try:
+        for words in (["report", folder], ["export", "chrome", folder, "-o", scene.folder / "out.json"]):
+            done = box.run([preload.ANALYZER, *words], sim=False)
+            scene.assertEqual(done.returncode, 0, done.stderr)
+    finally:
+        os.umask(before)
+    for made in (folder / "gpushim.run.db", scene.folder / "out.json"):
+        scene.assertEqual(stat.S_IMODE(made.stat().st_mode), 0o600, made)
+
+
 S3 = Row("S3", "setuid, capabilities, AT_SECURE")
+
+
+@S3.tried_on(C)
+def a_program_that_has_more_rights_than_its_user(scene):
+    """The loader drops a preload; where the program is linked to the library, that itself stays away."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        raise NotTried("only root can make a program setuid, and setpriv run it as somebody else")
+    place = scene.folder / "place"
+    place.mkdir()
+    for path in (scene.folder, place):
+        path.chmod(0o755)
+    for library in (preload.SHIM, *box.SIM.glob("lib*.so*")):
+        shutil.copy(library, place, follow_symlinks=True)
+    source = (box.ROOT / "test/e2e/lifecycle/host.c").read_text(encoding="utf-8")
+    program = preload.compiled(source, place / "host", f"-Wl,-rpath,{place}",
+                               before=("-Wl,--no-as-needed", f"-L{place}", "-l:libgpushim.so"))
+    traces = scene.folder / "out"
+    traces.mkdir()
+    traces.chmod(0o777)
+    knobs = {"GPUSHIM_OUT": traces / "trace.%p.db", **preload.QUICK}
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    done = box.run([*nobody, program, "return"], knobs, sim=False, cwd="/")
+    scene.assertEqual(done.returncode, 0, done.stderr)
+    scene.assertEqual(len(list(traces.iterdir())), 1, "linked to it, it records")
+    program.chmod(0o4755)
+    if os.statvfs(program).f_flag & os.ST_NOSUID:
+        raise NotTried(f"{program.parent} is mounted nosuid")
+    for path in traces.iterdir():
+        path.unlink()
+    done = box.run([*nobody, program, "return"], knobs, sim=False, cwd="/")
+    scene.assertEqual((done.returncode, done.stderr), (0, ""))
+    scene.assertEqual(list(traces.iterdir()), [])
+
+
 S4 = Row("S4", "new attack surface: network, signals, W^X, linking")
-S4.proven_by([C], "check: shim_library")
+S4.proven_by([C], "check: shim_library",
+             "test_lifecycle.Results.test_signal_handlers_and_mask_are_the_programs_own")
+
+# What a traced program does that it does not do alone. Files, memory, time, one thread; no more.
+SYSTEM_CALLS = set("""access clock_getres clock_gettime clock_nanosleep clone clone3 close
+    close_range copy_file_range dup dup3 execve exit exit_group faccessat faccessat2 fadvise64
+    fallocate fchmod fchown fcntl fdatasync flock fstat fstatfs fsync ftruncate futex getcwd
+    getdents64 getegid geteuid getgid getpgid getpid getppid getpriority getrandom getrlimit
+    getrusage gettid gettimeofday getuid ioctl kill lseek lstat madvise membarrier mkdir mkdirat
+    mmap mprotect mremap munmap nanosleep newfstatat open openat poll pread64 prctl prlimit64
+    pwrite64 read readlink readlinkat rename renameat rmdir rseq rt_sigprocmask sched_getaffinity
+    sched_setscheduler sched_yield set_robust_list setpriority sigaltstack stat statfs statx sysinfo
+    tgkill timer_create uname unlink unlinkat utimensat wait4 write""".split())
+
+
+def calls_of(scene, name, command, knobs):
+    """(names of system calls, lines) of a program and all of its threads."""
+    lines = scene.folder / f"{name}.strace"
+    done = box.run(["strace", "-f", "-qq", "-o", lines, *command], knobs, cwd=scene.folder)
+    if done.returncode != 0 and "ptrace" in done.stderr:
+        raise NotTried("nobody may be traced here")
+    scene.assertEqual(done.returncode, 0, done.stderr)
+    text = lines.read_text(errors="replace").splitlines()
+    return {match[1] for line in text if (match := re.match(r"\d+ +([a-z0-9_]+)\(", line))}, text
+
+
+def under_strace(scene):
+    if shutil.which("strace") is None:
+        raise NotTried("there is no strace")
+    traces = scene.folder / "traces"
+    traces.mkdir()
+    knobs = {**preload.variables(traces), **preload.QUICK}
+    preloaded = ["env", *(f"{name}={value}" for name, value in knobs.items()), C_HOST, "copies"]
+    alone, _ = calls_of(scene, "alone", [C_HOST, "copies"], preload.QUICK)
+    under, lines = calls_of(scene, "under", preloaded, preload.QUICK)
+    scene.assertEqual(len(list(traces.glob("*.db"))), 1)
+    return under - alone, lines
+
+
+@S4.tried_on(C)
+def nothing_but_files_memory_and_time(scene):
+    more, lines = under_strace(scene)
+    scene.assertEqual(more - SYSTEM_CALLS - {"rt_sigaction"}, set())
+    for line in lines:
+        scene.assertNotRegex(line, r"\b(socket|connect|bind|listen|accept4?|ptrace|process_vm_\w+)\(")
+        # The C library's own, with which threads change their user, comes with the first thread.
+        scene.assertNotRegex(line, r"\brt_sigaction\((?!SIGRT_1, |[A-Z_0-9]+, NULL)")
+        scene.assertNotRegex(line, r"\b(mmap|mprotect)\(.*PROT_WRITE\|PROT_EXEC")
+
+
+@S4.tried_on(ALONE)
+def programs_are_hardened(scene):
+    for file in (preload.SHIM, cli.GPUSHIM):
+        words = ["readelf", "-hdlW", file]
+        shown = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout
+        scene.assertIn("GNU_RELRO", shown)
+        scene.assertRegex(shown, r"FLAGS_1.*\bNOW\b")
+        scene.assertRegex(shown, r"Type: +DYN")
+        scene.assertRegex(shown, r"GNU_STACK.* RW ")
+        scene.assertNotIn("TEXTREL", shown)
+        scene.assertNotRegex(shown, r"(RPATH|RUNPATH)")
+
+
+@S4.tried_on(ALONE)
+def nothing_is_read_from_the_working_directory(scene):
+    """No settings, no libraries: what lies there with a name of ours changes nothing."""
+    here = scene.folder / "here"
+    here.mkdir()
+    for name in ("libgpushim.so", "gpushim.conf", ".gpushimrc", "gpushim.json", ".gpushim", "libsqlite3.so"):
+        (here / name).write_text("not for us")
+    trace = scene.folder / "a.db"
+    made_traces.make(trace)
+    if shutil.which("strace") is None:
+        raise NotTried("there is no strace")
+    done = box.run(["strace", "-f", "-qq", "-e", "trace=open,openat,execve", "-o", scene.folder / "opened",
+                    preload.ANALYZER, "report", trace], sim=False, cwd=here)
+    scene.assertEqual(done.returncode, 0, done.stderr)
+    scene.assertNotIn(str(here), (scene.folder / "opened").read_text())
+    relative = re.findall(r'openat\(AT_FDCWD, "(?!/)([^"]*)"', (scene.folder / "opened").read_text())
+    scene.assertEqual(relative, [])
+
+
 S5 = Row("S5", "reports that leak names")
+S5.proven_by([ALONE], "test_run_report.RunReport.test_redacted",
+             "test_hostile_files.HostileFiles.test_what_is_redacted_has_no_names_on_stderr")

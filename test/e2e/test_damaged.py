@@ -1,0 +1,66 @@
+"""Seeds that are damaged by the hundred, given to everything that reads what strangers wrote (test/fuzz): the
+short form of `make fuzz`, without a sanitizer, but within limits of time and memory."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import box
+
+sys.path.insert(0, str(box.ROOT / "test" / "fuzz"))
+import seeds  # noqa: E402
+
+DAMAGE = box.BUILD / "damage"
+QUICK = {"settings": 20_000, "pattern": 20_000, "escape": 2000, "gzip": 500, "kineto": 500, "ring": 2000,
+         "pages": 200, "import": 15, "nsys": 15, "run": 15, "trace": 15}
+FULL = {name: 20 * count if count > 100 else 800 for name, count in QUICK.items()}
+
+
+def give(target, inputs):
+    """(how many it was given, what went wrong)"""
+    with tempfile.TemporaryDirectory(prefix="gpushim-damage-") as name:
+        folder = pathlib.Path(name)
+        bases = seeds.make_bases(folder / "bases")
+        words = [DAMAGE, target, inputs, *seeds.write(target, folder / "seeds")]
+        done = subprocess.run([str(word) for word in words], cwd=folder, text=True, check=False,
+                              env={**os.environ, "FUZZ_BASES": str(bases)}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        given = re.search(r": (\d+) inputs", done.stdout)
+        return (int(given[1]) if given else 0), "" if done.returncode == 0 else done.stdout
+
+
+class Damaged(unittest.TestCase):
+    def test_every_target_is_given_some(self):
+        listed = subprocess.run([DAMAGE], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual({line.split("\t")[0] for line in listed.splitlines()}, set(QUICK))
+
+    def short(self, *targets):
+        for target in targets:
+            with self.subTest(target):
+                given, wrong = give(target, QUICK[target])
+                self.assertEqual(wrong, "")
+                self.assertGreaterEqual(given, QUICK[target])
+
+    def test_texts(self):
+        self.short("settings", "pattern", "escape")
+
+    def test_traces_of_other_tools(self):
+        self.short("kineto", "gzip", "import", "nsys")
+
+    def test_databases_and_rings(self):
+        self.short("ring", "pages", "trace", "run")
+
+
+class RingModel(unittest.TestCase):
+    def test_every_order_of_a_few_calls(self):
+        done = box.run([box.BUILD / "ring_model"], sim=False, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        found = re.findall("^broken.*(killed here|a race|at the end)", done.stdout, re.MULTILINE)
+        self.assertEqual(len(found), 5, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
