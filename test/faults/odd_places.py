@@ -14,7 +14,8 @@ def interposed(scene, name):
 
 def mounted(scene, mounts, *words, **knobs):
     """The host with file systems of its own; `mounts` is what the shell does before."""
-    allowed = subprocess.run(["unshare", "-m", "sh", "-c", mounts], check=False, capture_output=True, text=True)
+    allowed = subprocess.run(["unshare", "-m", "sh", "-c", mounts], check=False, capture_output=True,
+                             text=True)
     if allowed.returncode != 0:
         raise NotTried(f"no such mounts here: {allowed.stderr.strip()}")
     command = ["unshare", "-m", "sh", "-c", f'{mounts} && exec "$@"', "sh", *map(str, scene.command(*words))]

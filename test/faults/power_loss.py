@@ -1,6 +1,6 @@
-"""Power loss: what the shim writes to its trace's files is logged; then the files are made as a disk may leave
-them when the power goes after any of those operations. What was not synced by then is lost, or there, or some of
-it is, torn at sectors. Rings are in memory: they are gone, too."""
+"""Power loss: what the shim writes to its trace's files is logged; then the files are made as a disk may
+leave them when the power goes after any of those operations. What was not synced by then is lost, or there,
+or some of it is, torn at sectors. Rings are in memory: they are gone, too."""
 import pathlib
 import random
 import sqlite3
@@ -153,7 +153,7 @@ def report_of(path):
 
 
 def replay(folder, milliseconds, every, report_every, seed=1):
-    """Every so many operations the power goes, in three ways; every so many of these the analyzer is asked."""
+    """Every so many operations the power goes, in three ways; of some the analyzer is asked."""
     trace, operations = record(folder, milliseconds)
     truth = read(trace).events
     chance, disk, path = random.Random(seed), Disk(), folder / "left.db"
@@ -177,8 +177,8 @@ def replay(folder, milliseconds, every, report_every, seed=1):
             if disks % report_every == 0 and left is not NOT_MADE and not left.ended:
                 reports += 1
                 wrong += report_of(path)
-            complaints += [f"after {number} of {len(operations)} operations, {subset} of what was not synced: "
-                           f"{what}" for what in wrong]
+            where = f"after {number} of {len(operations)} operations, {subset} of what was not synced"
+            complaints += [f"{where}: {what}" for what in wrong]
     return Losses(len(operations), disks, unmade, reports, most_ns, complaints)
 
 

@@ -1,7 +1,7 @@
-// A short life that asks of the shim all that it does: two threads, one after the other, so that on the stepped
-// clock every run is the same; modules, events, launches, copies, waits and steps, and three tenths of a second
-// of virtual time between rounds (3 ms of real time). After so many launches, if that is told, it ends without a
-// word, and leaves in its rings what it has done since the last pass.
+// A short life that asks of the shim all that it does: two threads, one after the other, so that on the
+// stepped clock every run is the same; modules, events, launches, copies, waits and steps, and three tenths
+// of a second of virtual time between rounds (3 ms of real time). After so many launches, if that is told, it
+// ends without a word, and leaves in its rings what it has done since the last pass.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
-// Logs what libgpushim.so does to the files of its trace, so that test/faults/power_loss.py can make them anew as
-// a disk may leave them when the power goes at any moment. Preloaded behind the shim. Everything else passes.
+// Logs what libgpushim.so does to the files of its trace, so that test/faults/power_loss.py can make them
+// anew as a disk may leave them when the power goes at any moment. Preloaded behind the shim. All else
+// passes.
 //
 //   LOG_OF    the trace; its companions are PATH-wal, PATH-journal
 //   LOG_INTO  the log: records, each followed by `size` bytes where it is a write
@@ -30,9 +31,7 @@ static int which(const char* path) {
     return kNone;
 }
 
-__attribute__((constructor(101))) static void begin(void) {
-    trace = getenv("LOG_OF");
-}
+__attribute__((constructor(101))) static void begin(void) { trace = getenv("LOG_OF"); }
 
 // The writer has descriptors of its own: the log is opened anew for each record. One thread writes at a time.
 static void note(enum Op op, int file, int64_t at, int64_t size, const void* bytes) {

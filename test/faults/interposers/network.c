@@ -1,5 +1,5 @@
-// A network file system under the trace: statfs says NFS of all but /dev/shm, and what does not work there from
-// several hosts fails: memory shared through its files, and locks of their bytes. Behind libgpushim.so.
+// A network file system under the trace: statfs says NFS of all but /dev/shm, and what does not work there
+// from several hosts fails: memory shared through its files, locks of their bytes. Behind libgpushim.so.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -116,7 +116,8 @@ def the_kernel_does_not_trust_it(scene):
     (scene.folder / "hpet").write_text("hpet\n", encoding="utf-8")
     mounted(scene, f"mount --bind {scene.folder}/hpet {source}", *usual(scene))
     for trace in scene.traces():
-        scene.assertEqual(preload.query(trace, "SELECT value FROM meta WHERE key = 'clock'"), [("monotonic",)])
+        clock = preload.query(trace, "SELECT value FROM meta WHERE key = 'clock'")
+        scene.assertEqual(clock, [("monotonic",)])
 
 
 C6 = Row("C6", "negative, overflowing and zero times")
@@ -128,7 +129,7 @@ def refuse_constant(text):
 
 @C6.tried_on(ALONE)
 def extremes_in_every_column(scene):
-    """No NaN and no infinity, in text and in JSON; what is refused is refused in a line that names the file."""
+    """No NaN and no infinity, in text and in JSON; what is refused names the file in a line."""
     columns = COLUMNS if scene.pick(0, 1) else COLUMNS[::2]
     scene.out.mkdir()
     for column in columns:
