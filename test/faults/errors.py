@@ -39,7 +39,7 @@ KINDS = {
 }
 MOST_ALLOCATIONS = 500  # of about 150,000 in a short life: SQLite reads its schema
 JOBS = int(os.environ.get("JOBS", "2"))
-LIMIT_S = 60
+LIMIT_S = 200
 EMPTY_FOR_S = 10  # a folder of rings: whoever makes one locks it at once
 
 
