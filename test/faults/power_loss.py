@@ -66,6 +66,12 @@ class File:
         else:
             self.since.append(operation)
 
+    def keep_unlinks(self):
+        """A sync of another file: a file system with a journal then has what was done to the folder before."""
+        unlinks = [i for i, operation in enumerate(self.since) if operation.op == UNLINK]
+        if unlinks:
+            self.synced, self.since = None, self.since[unlinks[-1] + 1:]
+
     def left(self, subset, chance):
         content = self.synced
         for operation in self.since:
@@ -98,6 +104,8 @@ class Disk:
 
     def do(self, operation):
         self.files[operation.file].do(operation)
+        for file in self.files if operation.op == SYNC else ():
+            file.keep_unlinks()
 
     def leave(self, path, subset, chance):
         for suffix, file in zip(SUFFIXES, self.files):
