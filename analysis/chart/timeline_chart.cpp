@@ -41,7 +41,7 @@ std::vector<Merged> merged(const TimelineRow& row, double near_ns) {
 }
 
 // As near as can be seen, or as near as it takes for a drawing of bearable size.
-std::vector<std::vector<Merged>> merged_rows(const Timeline& timeline, double unit_ns) {
+std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns) {
     for (double near_ns = kNearest * unit_ns;; near_ns *= 2) {
         std::vector<std::vector<Merged>> rows;
         size_t spans = 0;
@@ -76,7 +76,7 @@ Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double
 
 }  // namespace
 
-Markup timeline_chart(const Timeline& timeline) {
+Markup timeline_chart(const TimelineChart& timeline) {
     const double bottom = kTop + kRow * static_cast<double>(timeline.rows.size());
     const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
     const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLeft, kChartWidth - kRight};
@@ -101,7 +101,7 @@ Markup timeline_chart(const Timeline& timeline) {
             if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
         }
     }
-    for (const Timeline::Rule& rule : timeline.rules) {
+    for (const TimelineChart::Rule& rule : timeline.rules) {
         const double at = x.place(rule.at_ns);
         all += element("line", {{"x1", coordinate(at)},
                                 {"x2", coordinate(at)},

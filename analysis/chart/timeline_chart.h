@@ -22,7 +22,7 @@ struct TimelineRow {
     bool is_outlined = false;         // spans in which nothing ran
 };
 
-struct Timeline {
+struct TimelineChart {
     ChartWords words;
     double from_ns, until_ns;
     std::vector<LegendEntry> colours;  // what each means
@@ -34,6 +34,6 @@ struct Timeline {
     std::vector<Rule> rules;
 };
 
-Markup timeline_chart(const Timeline& timeline);  // with its legend
+Markup timeline_chart(const TimelineChart& timeline);  // with its legend
 
 }  // namespace gpushim::analysis

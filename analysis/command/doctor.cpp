@@ -87,22 +87,22 @@ Tried try_program(std::span<char* const> command) {
     return tried;
 }
 
-Finding verdict_of(const Tried& tried) {
+CheckFinding verdict_of(const Tried& tried) {
     int64_t calls = 0;
     for (const auto& [name, count] : tried.calls) calls += count;
     const std::string ended = "ended with " + std::to_string(tried.exit_code);
     if (tried.traces == 0)
-        return {Verdict::blind, "tried",
+        return {CheckVerdict::blind, "tried",
                 ended +
                     " and left no trace: it made no CUDA context and no NCCL communicator that was seen, "
                     "or a line above says why (gpushim: …; not tracing)"};
-    return {Verdict::fine, "tried",
+    return {CheckVerdict::fine, "tried",
             ended + "; " + count_text(calls) + " calls of " +
                 count_text(static_cast<int64_t>(tried.calls.size())) + " functions in " +
                 count_text(static_cast<int64_t>(tried.traces)) + " processes"};
 }
 
-void print(const std::vector<Finding>& findings, const Arguments& arguments, const Tried& tried) {
+void print(const std::vector<CheckFinding>& findings, const Arguments& arguments, const Tried& tried) {
     const std::vector<Hook> rows = arguments.has("hooks") ? hooks() : std::vector<Hook>();
     const auto calls_of = [&](const Hook& hook) {
         const auto found = tried.calls.find(hook.name);
@@ -110,7 +110,7 @@ void print(const std::vector<Finding>& findings, const Arguments& arguments, con
                                           : std::optional(found == tried.calls.end() ? 0 : found->second);
     };
     if (!arguments.has("json")) {
-        for (const Finding& finding : findings)
+        for (const CheckFinding& finding : findings)
             std::printf("%-8s %-8s %s\n", kVerdicts[static_cast<int>(finding.verdict)], finding.what.c_str(),
                         for_terminal(finding.text).c_str());
         for (const Hook& hook : rows)
@@ -121,7 +121,7 @@ void print(const std::vector<Finding>& findings, const Arguments& arguments, con
         return;
     }
     Json answer = Json::object(), list = Json::array(), hook_list = Json::array();
-    for (const Finding& finding : findings)
+    for (const CheckFinding& finding : findings)
         list.push(Json::object({{"verdict", kVerdicts[static_cast<int>(finding.verdict)]},
                                 {"what", finding.what},
                                 {"text", finding.text}}));
@@ -134,12 +134,12 @@ void print(const std::vector<Finding>& findings, const Arguments& arguments, con
 }
 
 // Each state in which the library has recorded less than it would.
-void explain(const Tried& tried, std::vector<Finding>& findings) {
+void explain(const Tried& tried, std::vector<CheckFinding>& findings) {
     if (tried.unknown_abi > 0)
-        findings.push_back({Verdict::limited, "versions", unknown_abi_text(tried.unknown_abi)});
+        findings.push_back({CheckVerdict::limited, "versions", unknown_abi_text(tried.unknown_abi)});
     for (const auto& [reason, events] : tried.losses)
-        findings.push_back({Verdict::limited, "lost", loss_text(reason, events)});
-    for (const std::string& why : tried.refusals) findings.push_back({Verdict::limited, "times", why});
+        findings.push_back({CheckVerdict::limited, "lost", loss_text(reason, events)});
+    for (const std::string& why : tried.refusals) findings.push_back({CheckVerdict::limited, "times", why});
 }
 
 int run(const Arguments& arguments) {
@@ -147,8 +147,8 @@ int run(const Arguments& arguments) {
         throw Failure("write the program after `--`: gpushim doctor -- " + arguments.words_[0] + " …");
     Examined examined;
     examined.program.assign(arguments.command_.begin(), arguments.command_.end());
-    std::vector<Finding> findings = run_checks(examined);
-    const auto is_blind = [](const Finding& finding) { return finding.verdict == Verdict::blind; };
+    std::vector<CheckFinding> findings = run_checks(examined);
+    const auto is_blind = [](const CheckFinding& finding) { return finding.verdict == CheckVerdict::blind; };
     Tried tried;
     if (!examined.program.empty() && std::none_of(findings.begin(), findings.end(), is_blind)) {
         tried = try_program(arguments.command_);

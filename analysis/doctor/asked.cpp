@@ -28,24 +28,24 @@ std::string value_of(const char* variable) {
     return value != nullptr ? value : "";
 }
 
-void look_at_switches(std::vector<Finding>& findings) {
+void look_at_switches(std::vector<CheckFinding>& findings) {
     // As the library reads it.
     const std::string disabled = value_of("GPUSHIM_DISABLE");
     if (!disabled.empty() && disabled != "0")
         findings.push_back(
-            {Verdict::blind, "switch", "GPUSHIM_DISABLE=" + disabled + ": nothing is traced; unset it"});
+            {CheckVerdict::blind, "switch", "GPUSHIM_DISABLE=" + disabled + ": nothing is traced; unset it"});
     const auto off = std::filesystem::path(value_of("GPUSHIM_OUT")).parent_path() / "gpushim.off";
     if (access(off.c_str(), F_OK) == 0)
-        findings.push_back({Verdict::limited, "switch",
+        findings.push_back({CheckVerdict::limited, "switch",
                             off.string() + " is there: only the lives of objects are recorded; remove it"});
 }
 
-void look(const Examined&, std::vector<Finding>& findings) {
+void look(const Examined&, std::vector<CheckFinding>& findings) {
     look_at_switches(findings);
     for (const Part& part : kParts)
         if (const std::string value = value_of(part.variable); !value.empty())
-            findings.push_back(
-                {Verdict::limited, "asked", std::string(part.what) + ": " + part.variable + "=" + value});
+            findings.push_back({CheckVerdict::limited, "asked",
+                                std::string(part.what) + ": " + part.variable + "=" + value});
 }
 
 constexpr Check kCheck = {5, look};

@@ -16,9 +16,9 @@ std::vector<const Check*>& checks() {
 
 CheckRegistration::CheckRegistration(const Check& check) { checks().push_back(&check); }
 
-std::vector<Finding> run_checks(const Examined& examined) {
+std::vector<CheckFinding> run_checks(const Examined& examined) {
     std::sort(checks().begin(), checks().end(), [](auto a, auto b) { return a->place < b->place; });
-    std::vector<Finding> findings;
+    std::vector<CheckFinding> findings;
     for (const Check* check : checks()) check->look(examined, findings);
     return findings;
 }

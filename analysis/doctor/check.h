@@ -9,10 +9,10 @@
 
 namespace gpushim::analysis {
 
-enum class Verdict { fine, limited, blind };  // as wished; less than could be; nothing would be seen
+enum class CheckVerdict { fine, limited, blind };  // as wished; less than could be; nothing would be seen
 
-struct Finding {
-    Verdict verdict;
+struct CheckFinding {
+    CheckVerdict verdict;
     std::string what;  // "NCCL"
     std::string text;  // what was found, and what to do where it is not fine
 };
@@ -23,14 +23,14 @@ struct Examined {
 
 struct Check {
     int place;
-    void (*look)(const Examined&, std::vector<Finding>&);
+    void (*look)(const Examined&, std::vector<CheckFinding>&);
 };
 
 struct CheckRegistration {
     explicit CheckRegistration(const Check& check);
 };
 
-std::vector<Finding> run_checks(const Examined& examined);
+std::vector<CheckFinding> run_checks(const Examined& examined);
 
 // The first line of a small file of the kernel's; empty: cannot be read.
 std::string line_of(const char* path);

@@ -12,14 +12,14 @@ std::string version_text(int version, int major, int minor) {
     return std::to_string(version / major) + "." + std::to_string(version % major / minor);
 }
 
-void look_at_devices(const Opened& driver, std::vector<Finding>& findings) {
+void look_at_devices(const Opened& driver, std::vector<CheckFinding>& findings) {
     const auto init = driver.function<unsigned>("cuInit");
     const auto count = driver.function<int*>("cuDeviceGetCount");
     const auto name_of = driver.function<char*, int, int>("cuDeviceGetName");
     int devices = 0;
     const int error = init != nullptr && count != nullptr ? init(0) : -1;
     if (error != 0 || count(&devices) != 0 || devices == 0) {
-        findings.push_back({Verdict::blind, "GPUs", "none (cuInit: " + std::to_string(error) + ")"});
+        findings.push_back({CheckVerdict::blind, "GPUs", "none (cuInit: " + std::to_string(error) + ")"});
         return;
     }
     std::string names;
@@ -28,19 +28,19 @@ void look_at_devices(const Opened& driver, std::vector<Finding>& findings) {
         name_of(name, sizeof name, i);
         names += (i == 0 ? "" : ", ") + std::string(name);
     }
-    findings.push_back({Verdict::fine, "GPUs", std::to_string(devices) + ": " + names});
+    findings.push_back({CheckVerdict::fine, "GPUs", std::to_string(devices) + ": " + names});
 }
 
-void look(const Examined&, std::vector<Finding>& findings) {
+void look(const Examined&, std::vector<CheckFinding>& findings) {
     const Opened driver("libcuda.so.1");
     if (driver.handle == nullptr) {
-        findings.push_back({Verdict::blind, "driver", driver.why});
+        findings.push_back({CheckVerdict::blind, "driver", driver.why});
     } else {
         int version = 0;
         const auto version_of = driver.function<int*>("cuDriverGetVersion");
         const bool told = version_of != nullptr && version_of(&version) == 0;
         findings.push_back(
-            {Verdict::fine, "driver",
+            {CheckVerdict::fine, "driver",
              driver.file_with("cuInit") + (told ? ", CUDA " + version_text(version, 1000, 10) : "")});
         look_at_devices(driver, findings);
     }
@@ -50,11 +50,11 @@ void look(const Examined&, std::vector<Finding>& findings) {
         const auto version_of = nccl.function<int*>("ncclGetVersion");
         const bool told = version_of != nullptr && version_of(&version) == 0;
         findings.push_back(
-            {Verdict::fine, "NCCL",
+            {CheckVerdict::fine, "NCCL",
              nccl.file_with("ncclGetVersion") + (told ? ", " + version_text(version, 10000, 100) : "")});
     } else {
         findings.push_back(
-            {Verdict::limited, "NCCL",
+            {CheckVerdict::limited, "NCCL",
              "not on the library path; a program that brings its own is seen all the same, one that"
              " was linked to it statically is not: only its kernels are"});
     }

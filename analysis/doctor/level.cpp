@@ -20,13 +20,14 @@ std::string set_to(const char* variable) {
     return value != nullptr ? value : "";
 }
 
-Finding host_only(const std::string& why) {
-    return {Verdict::limited, "times", "level host: " + why + "; operations get bounds from their calls"};
+CheckFinding host_only(const std::string& why) {
+    return {CheckVerdict::limited, "times",
+            "level host: " + why + "; operations get bounds from their calls"};
 }
 
-Finding level() {
+CheckFinding level() {
     const Opened driver("libcuda.so.1");
-    if (driver.handle == nullptr) return {Verdict::limited, "times", "none: there is no driver"};
+    if (driver.handle == nullptr) return {CheckVerdict::limited, "times", "none: there is no driver"};
     const std::string wish = set_to("GPUSHIM_DEVICE_TIME");
     if (wish == "off") return host_only("GPUSHIM_DEVICE_TIME=off");
     if (wish == "cupti") return host_only("GPUSHIM_DEVICE_TIME=cupti is not built in");
@@ -35,7 +36,7 @@ Finding level() {
     std::string text = "level events: an event before and after each operation, in windows";
     if (set_to("GPUSHIM_LEGACY_EVENTS") == "0")
         text += "; none on the default stream (GPUSHIM_LEGACY_EVENTS=0), what runs there gets bounds";
-    return {Verdict::fine, "times", text};
+    return {CheckVerdict::fine, "times", text};
 }
 
 // "0, 2": devices that are cut into instances.
@@ -54,20 +55,20 @@ std::string with_mig(int devices) {
     return text;
 }
 
-Finding nvml() {
+CheckFinding nvml() {
     const Topology topology = look_at_topology();
     if (!topology.why.empty())
-        return {Verdict::limited, "NVML",
+        return {CheckVerdict::limited, "NVML",
                 topology.why + ": power, clocks, temperatures and links are not recorded"};
     const int devices = static_cast<int>(topology.names.size());
     std::string text = std::to_string(devices) + (devices == 1 ? " device" : " devices") +
                        ": power, clocks, temperatures, utilisation once a second";
     const std::string mig = with_mig(devices);
     if (!mig.empty()) text += "; MIG is on (GPU " + mig + "): an instance shows only its memory";
-    return {mig.empty() ? Verdict::fine : Verdict::limited, "NVML", text};
+    return {mig.empty() ? CheckVerdict::fine : CheckVerdict::limited, "NVML", text};
 }
 
-void look(const Examined&, std::vector<Finding>& findings) {
+void look(const Examined&, std::vector<CheckFinding>& findings) {
     findings.push_back(level());
     findings.push_back(nvml());
 }

@@ -9,22 +9,22 @@ namespace gpushim::analysis {
 
 namespace {
 
-void look(const Examined&, std::vector<Finding>& findings) {
+void look(const Examined&, std::vector<CheckFinding>& findings) {
     try {
         const auto library = library_path();
         const std::string why = why_not_loaded(library);
         const size_t rows = hooks().size();
         if (!why.empty())
-            findings.push_back({Verdict::blind, "library", library.string() + " is not loaded: " + why});
+            findings.push_back({CheckVerdict::blind, "library", library.string() + " is not loaded: " + why});
         else
             findings.push_back(
-                {Verdict::fine, "library",
+                {CheckVerdict::fine, "library",
                  library.string() + (rows != 0 ? ", " + std::to_string(rows) + " hooks" : "")});
     } catch (const Failure& failure) {
-        findings.push_back({Verdict::blind, "library", failure.what()});
+        findings.push_back({CheckVerdict::blind, "library", failure.what()});
     }
     if (const char* preload = std::getenv("LD_PRELOAD"); preload != nullptr && *preload != 0)
-        findings.push_back({Verdict::fine, "preload",
+        findings.push_back({CheckVerdict::fine, "preload",
                             "LD_PRELOAD is " + std::string(preload) + "; gpushim goes in front of that"});
 }
 

@@ -49,31 +49,31 @@ bool has_loader(const File& file, const Elf64_Ehdr& header) {
     return false;
 }
 
-Finding judged(const std::string& path) {
+CheckFinding judged(const std::string& path) {
     const File file(path);
     struct stat status;
     Elf64_Ehdr header;
     if (file.descriptor < 0 || fstat(file.descriptor, &status) != 0)
-        return {Verdict::blind, "program", path + ": " + strerror(errno)};
+        return {CheckVerdict::blind, "program", path + ": " + strerror(errno)};
     if ((status.st_mode & (S_ISUID | S_ISGID)) != 0)
-        return {Verdict::blind, "program", path + " is setuid or setgid: the loader ignores a preload"};
+        return {CheckVerdict::blind, "program", path + " is setuid or setgid: the loader ignores a preload"};
     if (fgetxattr(file.descriptor, "security.capability", nullptr, 0) > 0)
-        return {Verdict::blind, "program",
+        return {CheckVerdict::blind, "program",
                 path + " has capabilities of its own: the loader ignores a preload"};
     if (!file.read_at(header, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return {Verdict::fine, "program", path + " (a script: its interpreter is traced)"};
+        return {CheckVerdict::fine, "program", path + " (a script: its interpreter is traced)"};
     if (header.e_ident[EI_CLASS] != ELFCLASS64)
-        return {Verdict::blind, "program", path + " is a 32-bit program: the library is 64-bit"};
+        return {CheckVerdict::blind, "program", path + " is a 32-bit program: the library is 64-bit"};
     if (!has_loader(file, header))
-        return {Verdict::blind, "program", path + " is linked statically: no preload reaches it"};
-    return {Verdict::fine, "program", path};
+        return {CheckVerdict::blind, "program", path + " is linked statically: no preload reaches it"};
+    return {CheckVerdict::fine, "program", path};
 }
 
-void look(const Examined& examined, std::vector<Finding>& findings) {
+void look(const Examined& examined, std::vector<CheckFinding>& findings) {
     if (examined.program.empty()) return;
     const std::string path = found_on_path(examined.program[0]);
     if (path.empty())
-        findings.push_back({Verdict::blind, "program", examined.program[0] + ": not found"});
+        findings.push_back({CheckVerdict::blind, "program", examined.program[0] + ": not found"});
     else
         findings.push_back(judged(path));
 }

@@ -32,36 +32,36 @@ double least_free() {
     return text != nullptr ? std::atof(text) * 1024 * 1024 : kMinFree;
 }
 
-void look_at_output(std::vector<Finding>& findings) {
+void look_at_output(std::vector<CheckFinding>& findings) {
     const char* pattern = std::getenv("GPUSHIM_OUT");
     std::string folder = pattern != nullptr ? std::filesystem::path(pattern).parent_path().string() : ".";
     if (folder.empty()) folder = ".";
     if (folder.find('%') != std::string::npos)
-        findings.push_back({Verdict::fine, "output", std::string(pattern) + " (made for each process)"});
+        findings.push_back({CheckVerdict::fine, "output", std::string(pattern) + " (made for each process)"});
     else if (access(folder.c_str(), W_OK) != 0)
-        findings.push_back({Verdict::blind, "output", folder + " is not writable: set GPUSHIM_OUT"});
+        findings.push_back({CheckVerdict::blind, "output", folder + " is not writable: set GPUSHIM_OUT"});
     else if (const double free = space_of(folder).free; free < least_free())
-        findings.push_back({Verdict::limited, "output",
+        findings.push_back({CheckVerdict::limited, "output",
                             folder + " has only " + bytes_text(free) +
                                 " free: nothing is written until there is more (GPUSHIM_MIN_FREE_MB)"});
     else
-        findings.push_back({Verdict::fine, "output", folder + ", " + bytes_text(free) + " free"});
+        findings.push_back({CheckVerdict::fine, "output", folder + ", " + bytes_text(free) + " free"});
 }
 
-void look(const Examined&, std::vector<Finding>& findings) {
+void look(const Examined&, std::vector<CheckFinding>& findings) {
     look_at_output(findings);
     const std::string root = "/dev/shm";
     const Space space = space_of(root);
     if (access(root.c_str(), W_OK) != 0)
-        findings.push_back(
-            {Verdict::limited, "rings", root + " is not writable: a kill costs what was not yet written"});
+        findings.push_back({CheckVerdict::limited, "rings",
+                            root + " is not writable: a kill costs what was not yet written"});
     else if (space.size < kSmallTmpfs)
-        findings.push_back({Verdict::limited, "rings",
+        findings.push_back({CheckVerdict::limited, "rings",
                             root + " has only " + memory_text(space.size) +
                                 ": a kill costs what was not yet written (docker run --shm-size=1g)"});
     else
         findings.push_back(
-            {Verdict::fine, "rings",
+            {CheckVerdict::fine, "rings",
              root + ", " + memory_text(space.size) + ": nothing is lost when a program is killed"});
 }
 

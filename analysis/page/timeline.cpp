@@ -17,8 +17,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-Timeline timeline_of(const PageInput& input, const KeptStep& step) {
-    Timeline timeline;
+TimelineChart timeline_of(const PageInput& input, const KeptStep& step) {
+    TimelineChart timeline;
     const std::string which = step.why == "worst" ? "The worst step" : "A typical step";
     timeline.words = {"step-" + step.why, which + ": " + step.rank + ", step " + std::to_string(step.number),
                       which + " of " + step.rank + ", " + duration_text(static_cast<double>(step.dur_ns)) +
@@ -54,7 +54,7 @@ PageTable causes_of(const PageInput& input, const KeptStep& step) {
 }
 
 Markup drawn(const PageInput& input, const KeptStep& step) {
-    const Timeline timeline = timeline_of(input, step);
+    const TimelineChart timeline = timeline_of(input, step);
     if (timeline.rows.empty()) return missing("nothing was called in step " + std::to_string(step.number));
     Markup below;
     const PageTable causes = causes_of(input, step);

@@ -151,7 +151,7 @@ TEST_CASE("cells of a heat map are as dark as they are large", "[chart]") {
 // one    |─|               one
 // many         |||||||     too near to each other to be seen apart
 TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[chart]") {
-    Timeline timeline = {{"t", "t", "d"}, 0, 1e9, {{"kernel", 0}, {"unused", 1}}, {{kNasty, {}}}, {}};
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {{"kernel", 0}, {"unused", 1}}, {{kNasty, {}}}, {}};
     timeline.rows[0].spans.push_back({0, 1e8, 0, kNasty});
     for (int i = 0; i < 1000; ++i)
         timeline.rows[0].spans.push_back({5e8 + 10.0 * i, 5e8 + 10.0 * i + 5, 0, "k"});
@@ -164,7 +164,7 @@ TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[ch
 }
 
 TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size", "[chart]") {
-    Timeline timeline = {{"t", "t", "d"}, 0, 1e9, {}, {{"a", {}}, {"b", {}}}, {}};
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {{"a", {}}, {"b", {}}}, {}};
     for (int i = 0; i < 50'000; ++i)
         for (TimelineRow& row : timeline.rows)
             row.spans.push_back({2e4 * i, 2e4 * i + 1e4, size_t(i) % 2, "a kernel with a rather long name"});
