@@ -84,6 +84,13 @@ class Rule(unittest.TestCase):
         self.library(name)
         self.assertEqual(self.check("exports", rows), (not expected, expected))
 
+    def test_one_definition(self):
+        good = {"analysis/a.h": HEADER + "struct Row {\n", "analysis/b.h": HEADER + "struct Row;\nclass Line {\n"}
+        for other in ("struct Row {", "class Row final {", "struct Line : Row {", "enum class Row { kOne };"):
+            with self.subTest(other):
+                self.assert_finds("one_definition", good, {"analysis/c/d.h": HEADER + other + "\n"},
+                                  "analysis/c/d.h:3:" + other + " is defined twice")
+
     def test_exports(self):
         self.exports("libcuda.so.1", "void cuInit(void){}", "")
         self.exports("libcuda.so.1", "void cuInit(void){} void extra(void){}", "libcuda.so.1 exports extra\n")
