@@ -85,7 +85,8 @@ class Rule(unittest.TestCase):
         self.assertEqual(self.check("exports", rows), (not expected, expected))
 
     def test_one_definition(self):
-        good = {"analysis/a.h": HEADER + "struct Row {\n", "analysis/b.h": HEADER + "struct Row;\nclass Line {\n"}
+        good = {"analysis/a.h": HEADER + "struct Row {\n",
+                "analysis/b.h": HEADER + "struct Row;\nclass Line {\n"}
         for other in ("struct Row {", "class Row final {", "struct Line : Row {", "enum class Row { kOne };"):
             with self.subTest(other):
                 self.assert_finds("one_definition", good, {"analysis/c/d.h": HEADER + other + "\n"},
