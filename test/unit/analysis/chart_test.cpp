@@ -10,6 +10,8 @@
 #include "analysis/text/units.h"
 #include "box.h"
 
+#include <cmath>
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -53,9 +55,13 @@ TEST_CASE("a scale places values and has round marks", "[chart]") {
     CHECK(plain.marks(5) == std::vector<double>{0, 2, 4, 6, 8, 10});
     const Scale powers = {0.1, 100, 0, 90, true};
     CHECK(powers.place(1) == Approx(30));
-    const auto marks = powers.marks(6);
-    REQUIRE(marks.size() == 4);
-    CHECK(marks[2] == Approx(10));
+    const auto few = powers.marks(4), many = powers.marks(8);
+    REQUIRE(few.size() == 4);
+    CHECK(few[2] == Approx(10));
+    REQUIRE(many.size() == 10);
+    CHECK(many[1] == Approx(0.2));
+    CHECK(Scale{0, 300, 0, 1, false, true}.marks(5) == std::vector<double>{0, 64, 128, 192, 256});
+    CHECK(std::signbit(Scale{0, 7, 0, 1}.marks(4)[0]) == false);
     CHECK(scale_of({}, 0, 1, true, false).marks(4).size() >= 2);
     CHECK(scale_of({7, 7}, 0, 1, false, false).place(7) == Approx(0.5));
     CHECK(scale_of({0, 0}, 0, 1, false, true).high > 0);
@@ -148,10 +154,21 @@ TEST_CASE("cells of a heat map are as dark as they are large", "[chart]") {
     CHECK(count_of(drawn, "<img") == 0);
 }
 
+TEST_CASE("the largest map that a page has is of bearable size", "[chart]") {
+    HeatMap map = {{"h", "t", "d"}, "step", std::vector<std::string>(120, "1000"), {}, duration_text};
+    for (int row = 0; row < 64; ++row) {
+        map.rows.push_back({"rank 100 to 115", "a hint that says what there is in it", {}});
+        for (int column = 0; column < 120; ++column)
+            map.rows.back().values.push_back(double(row * 31 % 17 * column % 23));
+    }
+    CHECK(heat_map(map).html().size() < 300'000);
+}
+
 // one    |─|               one
 // many         |||||||     too near to each other to be seen apart
 TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[chart]") {
-    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {{"kernel", 0}, {"unused", 1}}, {{kNasty, {}}}, {}};
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {{"kernel", 0}, {"unused", 1}}, {}, {}};
+    timeline.rows.push_back({kNasty, {}});
     timeline.rows[0].spans.push_back({0, 1e8, 0, kNasty});
     for (int i = 0; i < 1000; ++i)
         timeline.rows[0].spans.push_back({5e8 + 10.0 * i, 5e8 + 10.0 * i + 5, 0, "k"});
@@ -164,7 +181,8 @@ TEST_CASE("a timeline draws what cannot be seen apart as one, and says so", "[ch
 }
 
 TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size", "[chart]") {
-    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {{"a", {}}, {"b", {}}}, {}};
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {}, {}};
+    timeline.rows.resize(2);
     for (int i = 0; i < 50'000; ++i)
         for (TimelineRow& row : timeline.rows)
             row.spans.push_back({2e4 * i, 2e4 * i + 1e4, size_t(i) % 2, "a kernel with a rather long name"});

@@ -24,6 +24,7 @@ struct RunShape {
     bool device_times = true;  // false: host times only
     bool collectives = true;
     bool whole_steps = true;  // false: what is timed is in no whole step
+    int64_t all_steps = kSteps, timed_steps = kTimed;
 };
 
 class MadeRun {
@@ -84,7 +85,7 @@ class MadeRun {
                          shape_.steps ? Value(nullptr) : text("nothing recurs"),
                          number(1)});
         add_gpu(run, rank);
-        const int64_t steps = shape_.steps ? kSteps : 80;
+        const int64_t steps = shape_.steps ? shape_.all_steps : 80;
         for (int64_t step = 0, begin_ns = 0; step < steps; ++step) {
             const int64_t dur_ns = shape_.steps ? length_of(step) : 100'000'000;
             const bool warm_up = shape_.steps && step < kWarmUp / 2;
@@ -153,8 +154,8 @@ class MadeRun {
     }
 
     void add_timed_steps(RunDb& run, int64_t gpu) {
-        if (!shape_.whole_steps) return add_timed(run, gpu, -1, kTimed);
-        for (int64_t i = 0; i < kTimed; ++i) add_timed(run, gpu, kWarmUp + i, 1);
+        if (!shape_.whole_steps) return add_timed(run, gpu, -1, shape_.timed_steps);
+        for (int64_t i = 0; i < shape_.timed_steps; ++i) add_timed(run, gpu, kWarmUp + i, 1);
         run.add("activity", {gpu, number(-1), number(0), number(5'000'000)});  // at the windows' edges
         run.add("gpu_step", {gpu, number(-1), number(5'000'000), number(0), number(0), number(0), number(0),
                              nullptr, number(0), number(0), number(0)});
@@ -163,32 +164,34 @@ class MadeRun {
     }
 
     void add_phases(RunDb& run, int64_t rank) {
-        for (int64_t i = 0; i < kTimed; ++i) {
+        for (int64_t i = 0; i < shape_.timed_steps; ++i) {
             run.add("phase", {rank, kWarmUp + i, text("input"), number(0), number(4'800'000), 0.8});
             run.add("phase", {rank, kWarmUp + i, text("forward"), number(1), number(6'000'000), 0.8});
         }
     }
 
     void add_work(RunDb& run, int64_t gpu) {
-        const int64_t timed_launches = shape_.device_times ? 412 * kTimed : 0;
-        run.add("stream_stat", {gpu, number(7), text("7"), text("compute"), 412 * kSteps, kSteps, number(0),
-                                number(0), number(0), 4 * kSteps, timed(8'536'000 * kTimed), number(0),
-                                number(0), number(0), number(0), number(0), number(0), nullptr, nullptr});
+        const int64_t timed_launches = shape_.device_times ? 412 * shape_.timed_steps : 0;
         run.add("stream_stat",
-                {gpu, number(14), text("14"), text("h2d"), number(0), kSteps + 1, number(0), number(0),
-                 number(0), 19'300'000 * kSteps, timed(3'210'000 * kTimed), number(0), number(0), number(0),
-                 number(0), number(0), number(0), nullptr, nullptr});
+                {gpu, number(7), text("7"), text("compute"), 412 * shape_.all_steps, shape_.all_steps,
+                 number(0), number(0), number(0), 4 * shape_.all_steps, timed(8'536'000 * shape_.timed_steps),
+                 number(0), number(0), number(0), number(0), number(0), number(0), nullptr, nullptr});
+        run.add("stream_stat",
+                {gpu, number(14), text("14"), text("h2d"), number(0), shape_.all_steps + 1, number(0),
+                 number(0), number(0), 19'300'000 * shape_.all_steps, timed(3'210'000 * shape_.timed_steps),
+                 number(0), number(0), number(0), number(0), number(0), number(0), nullptr, nullptr});
         run.add("launch_stat",
-                {gpu, number(7), 412 * kSteps, 412 * kSteps * 4100, timed_launches, timed(int64_t{1000}),
-                 timed(timed_launches - 1000), timed(int64_t{0}), timed(184 * kTimed),
-                 timed(int64_t{400'000}), number(0), number(4100), timed(int64_t{8000}), timed(int64_t{8900}),
-                 timed(int64_t{1500}), timed(int64_t{2}), timed(int64_t{9}), timed(int64_t{21'000})});
+                {gpu, number(7), 412 * shape_.all_steps, 412 * shape_.all_steps * 4100, timed_launches,
+                 timed(int64_t{1000}), timed(timed_launches - 1000), timed(int64_t{0}),
+                 timed(184 * shape_.timed_steps), timed(int64_t{400'000}), number(0), number(4100),
+                 timed(int64_t{8000}), timed(int64_t{8900}), timed(int64_t{1500}), timed(int64_t{2}),
+                 timed(int64_t{9}), timed(int64_t{21'000})});
         add_copies(run, gpu);
         add_kernels(run, gpu);
     }
 
     void add_copies(RunDb& run, int64_t gpu) {
-        const int64_t timed_steps = shape_.device_times ? kTimed : 0;
+        const int64_t timed_steps = shape_.device_times ? shape_.timed_steps : 0;
         const auto copy = [&](int64_t stream, const char* kind, const char* from, const char* to,
                               int64_t blocking, int64_t position, int64_t bytes, int64_t count, int64_t times,
                               int64_t ns) {
@@ -215,12 +218,14 @@ class MadeRun {
                      nullptr,
                      nullptr});
         };
-        copy(14, "h2d", "pageable", "device", 1, 0, 19'300'000, kSteps, timed_steps, 3'210'000);
+        copy(14, "h2d", "pageable", "device", 1, 0, 19'300'000, shape_.all_steps, timed_steps, 3'210'000);
         copy(14, "h2d", "pinned", "device", 0, -1, 4'000'000, 1, timed_steps != 0, 160'000);
-        copy(7, "d2h", "device", "pageable", 1, 0, 4, kSteps, timed_steps, 2000);
-        run.add("transfer_pattern", {gpu, text("small_d2h_sync"), kSteps, 4 * kSteps, number(2000), kSteps});
-        run.add("sync_stat", {gpu, text("cuStreamSynchronize"), text("stream"), kSteps, number(240'000'000),
-                              number(900'000), kSteps, kSteps, kSteps});
+        copy(7, "d2h", "device", "pageable", 1, 0, 4, shape_.all_steps, timed_steps, 2000);
+        run.add("transfer_pattern", {gpu, text("small_d2h_sync"), shape_.all_steps, 4 * shape_.all_steps,
+                                     number(2000), shape_.all_steps});
+        run.add("sync_stat",
+                {gpu, text("cuStreamSynchronize"), text("stream"), shape_.all_steps, number(240'000'000),
+                 number(900'000), shape_.all_steps, shape_.all_steps, shape_.all_steps});
     }
 
     void add_kernels(RunDb& run, int64_t gpu) {
@@ -258,9 +263,9 @@ class MadeRun {
                                nullptr,
                                nullptr});
         };
-        kernel(kGemm, 100 * kSteps, 67, "gemm", true, "no", false);
-        kernel("secret_gemm", 6 * kSteps, 4, "gemm", true, "unknown", false);
-        kernel("secret_add", 306 * kSteps, 29, "elementwise", false, "no", true);
+        kernel(kGemm, 100 * shape_.all_steps, 67, "gemm", true, "no", false);
+        kernel("secret_gemm", 6 * shape_.all_steps, 4, "gemm", true, "unknown", false);
+        kernel("secret_add", 306 * shape_.all_steps, 29, "elementwise", false, "no", true);
     }
 
     void add_collectives(RunDb& run) {
@@ -269,13 +274,13 @@ class MadeRun {
                                     text("float32"),
                                     number(23'379'024),
                                     number(shape_.ranks),
-                                    2 * kSteps,
-                                    2 * kTimed,
-                                    timed(2 * kTimed),
-                                    timed(2 * kTimed),
+                                    2 * shape_.all_steps,
+                                    2 * shape_.timed_steps,
+                                    timed(2 * shape_.timed_steps),
+                                    timed(2 * shape_.timed_steps),
                                     number(23'379'024),
-                                    timed(int64_t{127'000} * 2 * kTimed),
-                                    timed(int64_t{600'000} * 2 * kTimed),
+                                    timed(int64_t{127'000} * 2 * shape_.timed_steps),
+                                    timed(int64_t{600'000} * 2 * shape_.timed_steps),
                                     nullptr,
                                     timed(int64_t{127'000}),
                                     timed(int64_t{600'000}),
@@ -299,12 +304,14 @@ class MadeRun {
         run.add("allreduce_check", {number(11'689'512), 11'689'512.0, number(0), 46'758'048.0, 2.0, 1.0,
                                     text("once"), number(233'790), timed(int64_t{254'000}), 0.0, nullptr});
         if (!shape_.device_times) return;
-        run.add("skew", {text("c0ffee"), kTimed, 1'200'000 * kTimed, number(1'200'000), number(800), 0.01,
-                         number(1), number(1'200'000), 1e-17, text("compute"), 0.97, nullptr});
+        run.add("skew",
+                {text("c0ffee"), shape_.timed_steps, 1'200'000 * shape_.timed_steps, number(1'200'000),
+                 number(800), 0.01, number(1), number(1'200'000), 1e-17, text("compute"), 0.97, nullptr});
         for (int64_t rank = 0; rank < shape_.ranks; ++rank)
-            run.add("skew_rank", {text("c0ffee"), rank, rank, rank == 1 ? 1'200'000 * kTimed : number(0),
-                                  rank == 1 ? kTimed : number(0), nullptr, number(0), number(0), number(0)});
-        for (int64_t i = 0; i < kTimed; ++i)
+            run.add("skew_rank",
+                    {text("c0ffee"), rank, rank, rank == 1 ? 1'200'000 * shape_.timed_steps : number(0),
+                     rank == 1 ? shape_.timed_steps : number(0), nullptr, number(0), number(0), number(0)});
+        for (int64_t i = 0; i < shape_.timed_steps; ++i)
             run.add("across", {kWarmUp + i, number(shape_.ranks), number(30'000), number(0), text("0,1"),
                                0.05, 0.04, 0.02});
     }
