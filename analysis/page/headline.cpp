@@ -113,7 +113,8 @@ Markup what_ran(const PageInput& input) {
         const Line* const line = std::get_if<Line>(&block);
         if (line == nullptr || line->text.empty()) break;
         const std::string_view text = line->text;
-        if (text.starts_with("ran ") || text.starts_with("when ")) all += paragraph(with_dots(std::string(text.substr(8))), "soft");
+        if (text.starts_with("ran ") || text.starts_with("when "))
+            all += paragraph(with_dots(std::string(text.substr(8))), "soft");
         if (text.starts_with("MISSING ")) all += banner(line->text);
     }
     return all;

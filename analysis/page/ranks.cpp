@@ -103,8 +103,7 @@ HeatMap::Row row_of(std::span<const OfGpu> gpus, std::vector<double> OfGpu::*val
 Markup map_of(const std::vector<OfGpu>& gpus, const Columns& columns, std::vector<double> OfGpu::*values,
               const char* id, const char* title) {
     HeatMap map;
-    map.words = {id, title,
-                 std::string(title) + ": a row for each rank, a column for each step."};
+    map.words = {id, title, std::string(title) + ": a row for each rank, a column for each step."};
     map.column_label = "step";
     map.text = duration_text;
     for (size_t i = 0; i < columns.count; ++i) map.columns.push_back(columns.name(i));

@@ -27,7 +27,8 @@ class Page:
 
     def __init__(self, path, width=1200, height=900, dark=False, scripts=True):
         self.path, self.size, self.dark, self.scripts = path, (width, height), dark, scripts
-        self.requests, self.complaints, self.events, self.answers, self.number = [], [], [], {}, 0
+        self.requests, self.complaints, self.events = [], [], []
+        self.answers, self.number = {}, 0
         self.changed = threading.Condition()
 
     def __enter__(self):
