@@ -1,6 +1,6 @@
 "use strict";
-// Tables are sorted by the buttons that are put into their headings here, and long ones get a filter. Nothing is
-// made of text but text.
+// Tables are sorted by the buttons that are put into their headings here, and long ones get a filter.
+// Nothing is made of text but text.
 (() => {
   const collator = new Intl.Collator("en", { numeric: true });
   const key = (row, column) => {

@@ -4,7 +4,6 @@
         page.ask("document.title")
         page.press("Tab")
 """
-import base64
 import json
 import os
 import shutil
@@ -14,6 +13,7 @@ import threading
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WAIT_S = 120
+COMPLAINTS = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")
 KEYS = {"Tab": 9, "Enter": 13}
 
 
@@ -23,7 +23,7 @@ def program():
 
 
 class Page:
-    """A page that is open; `requests` are all addresses that it asked for, `complaints` what its console says."""
+    """A page that is open; `requests` are all addresses it asked for, `complaints` what its console says."""
 
     def __init__(self, path, width=1200, height=900, dark=False, scripts=True):
         self.path, self.size, self.dark, self.scripts = path, (width, height), dark, scripts
@@ -38,7 +38,8 @@ class Page:
         # It reads what to do from 3 and answers on 4.
         words = [program(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                  "--no-first-run", "--disable-background-networking", "--disable-component-update",
-                 "--hide-scrollbars", f"--user-data-dir={self.folder}", "--remote-debugging-pipe", "about:blank"]
+                 "--hide-scrollbars", f"--user-data-dir={self.folder}", "--remote-debugging-pipe",
+                 "about:blank"]
         shell = 'exec 3<&"$0" 4>&"$1"; shift; exec "$@"'
         self.process = subprocess.Popen(["bash", "-c", shell, str(to_read), str(to_write), *words],
                                         pass_fds=(to_read, to_write), stdin=subprocess.DEVNULL,
@@ -47,7 +48,8 @@ class Page:
         os.close(to_write)
         threading.Thread(target=self.listen, daemon=True).start()
         target = self.do("Target.createTarget", session=None, url="about:blank")["targetId"]
-        self.session = self.do("Target.attachToTarget", session=None, targetId=target, flatten=True)["sessionId"]
+        attached = self.do("Target.attachToTarget", session=None, targetId=target, flatten=True)
+        self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.do(f"{domain}.enable")
         self.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme",
@@ -86,7 +88,7 @@ class Page:
             said = message.get("params", {})
             if message.get("method") == "Network.requestWillBeSent":
                 self.requests.append(said["request"]["url"])
-            if message.get("method") in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"):
+            if message.get("method") in COMPLAINTS:
                 self.complaints.append(said)
             self.changed.notify_all()
 
@@ -112,10 +114,5 @@ class Page:
         text = {"Enter": "\r"}.get(key)
         for kind in ("keyDown", "keyUp"):
             typed = {"text": text} if text and kind == "keyDown" else {}
-            self.do("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=KEYS[key], **typed)
-
-    def picture(self, place, whole=False):
-        shot = self.do("Page.captureScreenshot", captureBeyondViewport=whole, **(
-            {"clip": {"x": 0, "y": 0, "width": self.size[0], "scale": 1,
-                      "height": min(self.ask("document.documentElement.scrollHeight"), 16000)}} if whole else {}))
-        place.write_bytes(base64.b64decode(shot["data"]))
+            self.do("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                    windowsVirtualKeyCode=KEYS[key], **typed)

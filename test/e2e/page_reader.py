@@ -6,10 +6,11 @@ import re
 
 # What our pages are made of. A name that became a tag or an attribute would be none of these, or bring one of
 # those that are checked by value.
-TAGS = set("""a body caption circle code dd desc details div dl dt figcaption figure h1 h2 h3 head header html li line
-main meta nav ol p path pre rect script section span style summary svg table tbody td text th thead title tr ul""".split())
-ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by height href http-equiv
-id lang name r role rx scope tabindex text-anchor transform viewbox width x x1 x2 y y1 y2""".split())
+TAGS = set("""a body caption circle code dd desc details div dl dt figcaption figure h1 h2 h3 head header html
+li line main meta nav ol p path pre rect script section span style summary svg table tbody td text th
+thead title tr ul""".split())
+ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by height href
+http-equiv id lang name r role rx scope tabindex text-anchor transform viewbox width x x1 x2 y y1 y2""".split())
 
 
 class Reader(html.parser.HTMLParser):
@@ -49,7 +50,8 @@ class Reader(html.parser.HTMLParser):
 
     def text(self):
         """What people read."""
-        return "\n".join("".join(texts) for tag, texts in self.texts.items() if tag not in ("script", "style"))
+        return "\n".join("".join(texts) for tag, texts in self.texts.items()
+                         if tag not in ("script", "style"))
 
     def of(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
@@ -72,7 +74,8 @@ def faults(text):
         found.append(f"policy: {policy}")
     ids = [attributes["id"] for _, attributes in reader.elements if "id" in attributes]
     found += [f"id {one} twice" for one in set(ids) if ids.count(one) > 1]
-    named = [one for _, attributes in reader.elements for one in attributes.get("aria-labelledby", "").split()]
+    named = [one for _, attributes in reader.elements
+             for one in attributes.get("aria-labelledby", "").split()]
     links = [attributes["href"][1:] for attributes in reader.of("a")]
     found += [f"no id {one}" for one in named + links if one not in ids]
     return found

@@ -33,10 +33,11 @@ class Golden(cli.Case):
         text = self.report_of("python3", cli.TRAIN, "--ranks", 2, GPUSIM_DEVICES=2)
         self.compare("train.report.txt", re.sub(r"python3\.\d+", "python3", text))
         self.assertIn("most in sgd_update__25us", " ".join(text.split()))
-        hidden = self.gpushim("report", self.folder, "--redact", "--json", "--html", self.folder / "a.html").stdout
+        page = self.folder / "a.html"
+        hidden = self.gpushim("report", self.folder, "--redact", "--json", "--html", page).stdout
         self.assertIn("most in kernel-", hidden)
         for name in ("sgd_update", "gemm_fwd"):
-            self.assertNotIn(name, hidden + (self.folder / "a.html").read_text(encoding="utf-8"))
+            self.assertNotIn(name, hidden + page.read_text(encoding="utf-8"))
 
     def test_the_readme_shows_it(self):
         shown = (GOLDEN / "train.report.txt").read_text(encoding="utf-8")

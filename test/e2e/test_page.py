@@ -9,8 +9,8 @@ import page_reader
 from hostile_names import NAMES
 from test_hostile_names import EVERYWHERE
 
-PARTS = ("findings", "steps", "gpus", "timeline", "ranks", "collectives", "launches", "kernels", "copies", "memory",
-         "condition", "trust", "text")
+PARTS = ("findings", "steps", "gpus", "timeline", "ranks", "collectives", "launches", "kernels", "copies",
+         "memory", "condition", "trust", "text")
 
 
 class Page(cli.Case):

@@ -34,7 +34,7 @@ class InABrowser(cli.Case):
                      " row => Number(row.cells[1].dataset.by))"
             for order, reverse in (("descending", True), ("ascending", False)):
                 page.press("Enter")
-                self.assertEqual(page.ask("document.activeElement.closest('th').getAttribute('aria-sort')"), order)
+                self.assertEqual(page.ask("document.activeElement.closest('th').ariaSort"), order)
                 values = page.ask(column)
                 self.assertGreater(len(values), 2)
                 self.assertEqual(values, sorted(values, reverse=reverse))
@@ -60,8 +60,8 @@ class InABrowser(cli.Case):
         """The test's own eyes: a page that does ask, and runs what it may not, is caught."""
         text = self.place.read_text(encoding="utf-8")
         self.place.write_text(text.replace("</main>", "<img src='file:///gpushim-is-not-there.png'>"
-                                           "<p onclick='1'>x</p><script>document.title = 'owned'</script></main>"),
-                              encoding="utf-8")
+                                           "<p onclick='1'>x</p><script>document.title = 'owned'</script>"
+                                           "</main>"), encoding="utf-8")
         with browser.Page(self.place) as page:
             self.assertTrue(page.complaints)
             self.assertNotEqual(page.ask("document.title"), "owned")
