@@ -10,7 +10,8 @@ TAGS = set("""a body caption circle code dd desc details div dl dt figcaption fi
 li line main meta nav ol p path pre rect script section span style summary svg table tbody td text th
 thead title tr ul""".split())
 ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by height href
-http-equiv id lang name r role rx scope tabindex text-anchor transform viewbox width x x1 x2 y y1 y2""".split())
+http-equiv id lang name r role rx scope tabindex text-anchor transform viewbox width
+x x1 x2 y y1 y2""".split())
 
 
 class Reader(html.parser.HTMLParser):
