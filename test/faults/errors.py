@@ -1,5 +1,5 @@
-"""Error simulation: the nth call of a kind that the shim makes fails, for n = 1 until a run is clean, once and
-from then on; in a traced program's whole life, and in the recovery of a trace.
+"""Error simulation: the nth call of a kind that the shim makes fails, for n = 1 until a run is clean, once
+and from then on; in a traced program's whole life, and in the recovery of a trace.
 
     test/faults/errors.py [MOST [PART]]     MOST: so many of each kind, error and way, evenly over the run (0:
                                             all; of allocations never more than 500); PART: of the name
@@ -196,7 +196,7 @@ def opened(trace):
 
 
 def forget_rings(folder):
-    """Of traces in that folder. How many there were. Where opening failed for ever, an empty folder was made."""
+    """Of traces in that folder. How many there were. Also empties left by failed ones."""
     found = 0
     for made in RINGS.glob("*"):
         with contextlib.suppress(OSError):  # it is not empty, or somebody else's and gone

@@ -67,7 +67,7 @@ class File:
             self.since.append(operation)
 
     def keep_unlinks(self):
-        """A sync of another file: a file system with a journal then has what was done to the folder before."""
+        """Another file was synced: a journaling file system then has what was done to the folder before."""
         unlinks = [i for i, operation in enumerate(self.since) if operation.op == UNLINK]
         if unlinks:
             self.synced, self.since = None, self.since[unlinks[-1] + 1:]
