@@ -60,10 +60,10 @@ $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@echo "  CXX    $<"
 	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
 
-# A build that nothing optimises spends its time on reading headers: there the most common ones are read once. It
-# does not show an include that is missing; the ordinary build does.
-COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map memory \
-                  optional set span string string_view thread unordered_map vector sqlite3.h
+# A build that nothing optimises spends its time on reading headers: there the most common ones are read once.
+# It does not show an include that is missing; the ordinary build does.
+COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
+                  memory optional set span string string_view thread unordered_map vector sqlite3.h
 ifneq ($(filter -O0,$(OPT)),)
 $(OBJ)/analysis/%.o $(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
 $(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
@@ -211,7 +211,8 @@ $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
 $(ANALYZER): $(ANALYZER_OBJECTS) $(OBJ)/analysis.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
-	@$(LINK) -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) -l:libsqlite3.a -l:libz.a -lm -ldl
+	@$(LINK) -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) \
+	    -l:libsqlite3.a -l:libz.a -lm -ldl
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.

@@ -58,8 +58,8 @@ bool ring_path(char (&path)[kPathBytes + kRingNameBytes], uint64_t id) {
 
 void* prefaulted(void* memory, size_t bytes) {
     if (memory == MAP_FAILED) return nullptr;
-    // Without MADV_POPULATE_WRITE (Linux before 5.14) the first calls take the faults. EFAULT: there is nothing
-    // behind a page after all, and a store into it would be a SIGBUS.
+    // Without MADV_POPULATE_WRITE (Linux before 5.14) the first calls take the faults. EFAULT: there is
+    // nothing behind a page after all, and a store into it would be a SIGBUS.
     const bool is_empty = madvise(memory, bytes, MADV_POPULATE_WRITE) != 0 && errno == EFAULT;
     if (!is_empty || !kept(Protection::allocated_rings)) return memory;
     munmap(memory, bytes);

@@ -66,9 +66,7 @@ void give_up() {
     reach(Stage::failed);
 }
 
-void complain_of_memory() {
-    log_line(LogLevel::warn, "out of memory for %s; not tracing", start.trace_path);
-}
+void complain_of_memory() { log_line(LogLevel::warn, "out of memory for %s; not tracing", start.trace_path); }
 
 // Null: there is none, which has been said.
 WriterLoop* make_loop(WriterFolder& folder) {

@@ -1,5 +1,5 @@
-// Whether a trace holds all that its process did: after a power loss, or a kill where rings do not outlive it,
-// what came last is missing; while the process runs, it is not there yet. Pure.
+// Whether a trace holds all that its process did: after a power loss, or a kill where rings do not outlive
+// it, what came last is missing; while the process runs, it is not there yet. Pure.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@ PRAGMA user_version = 2;
 -- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),
 -- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit), min_free_bytes,
 -- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), cuda_version (13000: that the driver is made for),
--- driver_version (580.65.06: of the kernel's part), nccl_version (22803; none: it was not loaded when recording
--- began), moved_starts (rows that began in the same ns as another of their table and stand 1 ns later),
+-- driver_version (580.65.06: of the kernel's part), nccl_version (22803; none: it was not loaded when
+-- recording began), moved_starts (rows that began in the same ns as another of their table and stand 1 ns later),
 -- names_left_out, functions_left_out (how often one had no place any more
 -- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
 -- shapes_left_out (launches whose geometry is not recorded), graphs_left_out (states of graphs without a

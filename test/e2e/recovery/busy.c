@@ -1,6 +1,6 @@
 // Threads that keep the driver busy in many ways until stdin ends, or for as long as nobody kills them:
-// busy THREADS [PAUSE_US]. Says "ready" once all of them are under way. What stdin says then is how it ends at
-// once, while they go on: e(xit without handlers), q(uick_exit), a(bort).
+// busy THREADS [PAUSE_US]. Says "ready" once all of them are under way. What stdin says then is how it ends
+// at once, while they go on: e(xit without handlers), q(uick_exit), a(bort).
 #include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>

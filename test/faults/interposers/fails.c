@@ -31,15 +31,11 @@ extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
-static struct Span {
-    uintptr_t begin, end;
-} shim, libc, loader;
+static struct Span { uintptr_t begin, end; } shim, libc, loader;
 static int kind = -1;
 static uint64_t fail_at;
 static int ever, error_number;
-static struct {
-    _Atomic uint64_t seen, failed;
-} none, *counts = &none;
+static struct { _Atomic uint64_t seen, failed; } none, *counts = &none;
 static __thread int thread_of_shim __attribute__((tls_model("initial-exec")));
 
 // The C library's syscall() is one of those that stand here.
@@ -77,11 +73,11 @@ static long raw(long number, long a, long b, long c, long d, long e, long f) {
 static int note_span(struct dl_phdr_info* info, size_t size, void* nothing) {
     (void)size, (void)nothing;
     const char* name = strrchr(info->dlpi_name, '/');
-    struct Span* span = name == NULL                             ? NULL
-                        : strcmp(name, "/libgpushim.so") == 0    ? &shim
-                        : strncmp(name, "/libc.so", 8) == 0      ? &libc
-                        : strncmp(name, "/ld-linux", 9) == 0     ? &loader
-                                                                 : NULL;
+    struct Span* span = name == NULL                          ? NULL
+                        : strcmp(name, "/libgpushim.so") == 0 ? &shim
+                        : strncmp(name, "/libc.so", 8) == 0   ? &libc
+                        : strncmp(name, "/ld-linux", 9) == 0  ? &loader
+                                                              : NULL;
     if (span == NULL) return 0;
     span->begin = UINTPTR_MAX;
     for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -111,8 +107,8 @@ __attribute__((constructor(101))) static void begin(void) {
     ever = on != NULL && strcmp(on, "ever") == 0;
     const long descriptor = file == NULL ? -1 : CALL3(SYS_openat, AT_FDCWD, file, O_RDWR);
     if (descriptor >= 0) {
-        void* memory = (void*)CALL6(SYS_mmap, 0, sizeof none, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                    descriptor, 0);
+        void* memory =
+            (void*)CALL6(SYS_mmap, 0, sizeof none, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
         if (memory != MAP_FAILED) counts = memory;
         CALL3(SYS_close, descriptor, 0, 0);
     }
@@ -120,9 +116,7 @@ __attribute__((constructor(101))) static void begin(void) {
         if (strcmp(wanted, kNames[i]) == 0) kind = i;
 }
 
-static int within(struct Span span, uintptr_t address) {
-    return address >= span.begin && address < span.end;
-}
+static int within(struct Span span, uintptr_t address) { return address >= span.begin && address < span.end; }
 
 static int is_of_shim(void* caller) {
     const uintptr_t address = (uintptr_t)caller;
@@ -145,14 +139,14 @@ static int mode_of(int flags, va_list more) {
     return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, int) : 0;
 }
 
-#define OPEN(name)                                                           \
-    int name(const char* path, int flags, ...) {                             \
-        va_list more;                                                        \
-        va_start(more, flags);                                               \
-        const int mode = mode_of(flags, more);                               \
-        va_end(more);                                                        \
-        if (FAILS(kOpen)) return -1;                                         \
-        return (int)CALL6(SYS_openat, AT_FDCWD, path, flags, mode, 0, 0);    \
+#define OPEN(name)                                                        \
+    int name(const char* path, int flags, ...) {                          \
+        va_list more;                                                     \
+        va_start(more, flags);                                            \
+        const int mode = mode_of(flags, more);                            \
+        va_end(more);                                                     \
+        if (FAILS(kOpen)) return -1;                                      \
+        return (int)CALL6(SYS_openat, AT_FDCWD, path, flags, mode, 0, 0); \
     }
 OPEN(open)
 OPEN(open64)
