@@ -22,19 +22,28 @@ struct Merged {
     double sum_ns = 0;
 };
 
-std::vector<Merged> merged(const TimelineRow& row, double near_ns) {
+struct Merging {
+    double near_ns;
+    bool over_colours;  // what is drawn as one has the colour of the longest in it
+};
+
+std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
     std::vector<Merged> all;
+    double longest_ns = 0;  // of those in the last one
     for (const TimelineSpan& span : row.spans) {
         const double ns = span.until_ns - span.from_ns;
         Merged* const last = all.empty() ? nullptr : &all.back();
-        if (last != nullptr && last->span.colour == span.colour &&
-            span.from_ns - last->span.until_ns < near_ns &&
-            (ns < 3 * near_ns || last->span.until_ns - last->span.from_ns < 3 * near_ns)) {
+        if (last != nullptr && (how.over_colours || last->span.colour == span.colour) &&
+            span.from_ns - last->span.until_ns < how.near_ns &&
+            (ns < 3 * how.near_ns || last->span.until_ns - last->span.from_ns < 3 * how.near_ns)) {
             last->span.until_ns = std::max(last->span.until_ns, span.until_ns);
+            if (ns > longest_ns) last->span.colour = span.colour;
+            longest_ns = std::max(longest_ns, ns);
             ++last->count;
             last->sum_ns += ns;
         } else {
             all.push_back({span, 1, ns});
+            longest_ns = ns;
         }
     }
     return all;
@@ -42,11 +51,11 @@ std::vector<Merged> merged(const TimelineRow& row, double near_ns) {
 
 // As near as can be seen, or as near as it takes for a drawing of bearable size.
 std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns) {
-    for (double near_ns = kNearest * unit_ns;; near_ns *= 2) {
+    for (Merging how = {kNearest * unit_ns, false};; how = {2 * how.near_ns, true}) {
         std::vector<std::vector<Merged>> rows;
         size_t spans = 0;
-        for (const TimelineRow& row : timeline.rows) spans += rows.emplace_back(merged(row, near_ns)).size();
-        if (spans <= kMostSpans || near_ns > timeline.until_ns - timeline.from_ns) return rows;
+        for (const TimelineRow& row : timeline.rows) spans += rows.emplace_back(merged(row, how)).size();
+        if (spans <= kMostSpans || how.near_ns > timeline.until_ns - timeline.from_ns) return rows;
     }
 }
 
