@@ -10,8 +10,8 @@ PRAGMA user_version = 2;
 -- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit), min_free_bytes,
 -- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), cuda_version (13000: that the driver is made for),
 -- driver_version (580.65.06: of the kernel's part), nccl_version (22803; none: it was not loaded when
--- recording began), moved_starts (rows that began in the same ns as another of their table and stand 1 ns later),
--- names_left_out, functions_left_out (how often one had no place any more
+-- recording began), moved_starts (rows that began in the same ns as another of their table and stand 1 ns
+-- later), names_left_out, functions_left_out (how often one had no place any more
 -- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
 -- shapes_left_out (launches whose geometry is not recorded), graphs_left_out (states of graphs without a
 -- row), series_left_out (how often a series was not told apart from others), samples_left_out (rows that say
