@@ -5,6 +5,7 @@
 
 #include "analysis/failure.h"
 #include "kineto_made.h"
+#include "sanitized.h"
 
 using namespace made;
 using Names = std::vector<std::string>;
@@ -189,7 +190,7 @@ TEST_CASE("of keys that come twice the last one counts", "[kineto]") {
     CHECK((got.events[1].event.start_ns == 2000 && got.events[1].event.stream == 2));
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if UNDER_ADDRESS_SANITIZER || UNDER_THREAD_SANITIZER
 constexpr int64_t kMostKb = 256'000;  // most of it is theirs
 #else
 constexpr int64_t kMostKb = 32'000;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "sanitized.h"
 #include "shim/hooks/thunk.h"
 
 using namespace gpushim;
@@ -14,7 +15,7 @@ using namespace gpushim::shim;
 
 // AddressSanitizer gives the locals of what it instruments memory of their own: there the frames of these
 // thunks do not tell who called whom. The library itself is never built so for a host.
-#if defined(__SANITIZE_ADDRESS__)
+#if UNDER_ADDRESS_SANITIZER
 #define NEEDS_FRAMES()                                                            \
     std::puts("SKIP: AddressSanitizer takes the locals of thunks off the stack"); \
     return
