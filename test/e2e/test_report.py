@@ -13,7 +13,7 @@ class Report(cli.Case):
         made_traces.make_run(self.folder / "run", 2)
         answer = json.loads(self.gpushim("report", self.folder / "run", "--json").stdout)
         self.assertEqual(answer["schema"], 1)
-        ledger = {key: value for key, value in answer["ledger"].items() if key not in ("unknown_abi", "why")}
+        ledger = {key: value for key, value in answer["ledger"].items() if key not in ("unknown_abi", "not_ended", "why")}
         self.assertEqual(ledger, {"produced": 234, "recorded": 234, "dropped": {}, "recovered": 0,
                                   "unfinished": 0, "unknown": 0, "traces": 2, "ranks_seen": 2,
                                   "ranks_expected": 2})
@@ -34,6 +34,17 @@ class Report(cli.Case):
                          " (2, 'no_ring', 7, 1)")
         self.assertIn("1,352 produced = 117 recorded + 0 recovered + 1,235 dropped (full 1,234, no_ring 1) + "
                       "0 unfinished; unknown 0", self.gpushim("report", self.folder / "run").stdout)
+
+    def test_a_trace_without_an_end_is_told(self):
+        made_traces.make_run(self.folder / "run", 2)
+        for rank, how in enumerate(("no", "exit")):
+            with sqlite3.connect(self.folder / "run" / f"gpushim.box.{rank}.{100 + rank}.db") as base:
+                base.execute("INSERT OR REPLACE INTO meta VALUES ('ended', ?)", (how,))
+            base.close()
+        answer = self.gpushim("report", self.folder / "run", "--json")
+        self.assertEqual(json.loads(answer.stdout)["ledger"]["not_ended"], 1)
+        said = self.gpushim("report", self.folder / "run").stdout.splitlines()[1]
+        self.assertIn("1 trace has no end", said)
 
     def test_only_what_is_simulated_is_called_so(self):
         made_traces.make_run(self.folder / "run", 1, device="NVIDIA H200")
