@@ -197,7 +197,7 @@ constexpr int64_t kMostKb = 32'000;
 #endif
 
 TEST_CASE("huge strings, deep nesting and gzip that unpacks far need no memory", "[kineto]") {
-    constexpr size_t kHuge = 64 << 20;
+    constexpr size_t kHuge = 48 << 20;  // from 64 MiB on, gzip that grows so much is refused
     const auto huge = [&](const std::string& open, const std::string& fill, const std::string& close) {
         return gzip(open, fill, kHuge / fill.size(), close);
     };
