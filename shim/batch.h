@@ -41,8 +41,6 @@ inline void copy_slot(Slot& to, const Slot& from, bool finished) {
     for (size_t i = 0; i < std::size(to.word); ++i) to.word[i] = finished ? from.word[i] : 0;
 }
 
-// Positions below `next` are in the database with this transaction, except those in `open`, which were still
-// being written by a thread inside a call.
 // Up to where the database already has a ring.
 struct Committed {
     uint64_t next = 0;
@@ -53,6 +51,8 @@ struct Committed {
     }
 };
 
+// Positions below `next` are in the database with this transaction, except those in `open`, which were still
+// being written by a thread inside a call.
 struct RingProgress {
     uint64_t ring_id;
     uint64_t next;
