@@ -98,8 +98,8 @@ class Events {
     uint64_t slots(uint64_t ring) { return next_[ring]; }
     void take_slot(uint64_t ring) { --next_[ring]; }
 
-    // What was written before has taken so many slots of the rings. A call that stands before the first slot of
-    // all is a test's own affair.
+    // What was written before has taken so many slots of the rings. A call that stands before the first slot
+    // of all is a test's own affair.
     void go_on_after(const std::map<uint64_t, uint64_t>& slots) {
         if (std::exchange(goes_on_, true)) return;
         for (size_t i = 0; i < count_; ++i)
