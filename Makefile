@@ -217,7 +217,9 @@ $(ANALYZER): $(ANALYZER_OBJECTS) $(OBJ)/analysis.list $(BUILD)/link.flags
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.
 $(OBJ)/test/unit/%.o: UNOPTIMISED := -O0
-UNIT_SOURCES := $(call sources,test/unit test/unit/*)
+# UNITS="shim driver": of these folders alone; without `analysis` the analyzer is not compiled for them.
+UNITS        ?= $(notdir $(patsubst %/,%,$(wildcard test/unit/*/)))
+UNIT_SOURCES := $(call sources,test/unit $(addprefix test/unit/,$(UNITS)))
 OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
@@ -225,8 +227,8 @@ all tests: $(BUILD)/test/unit
 NOT_UNIT  := shim/libc_floor.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
 UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
-$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(UNIT_ANALYZER) $(SIM_LIBRARIES) \
-                    $(OBJ)/test/unit.list $(BUILD)/link.flags
+$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) \
+                    $(if $(filter analysis,$(UNITS)),$(UNIT_ANALYZER)) $(OBJ)/test/unit.list $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
@@ -341,7 +343,7 @@ build/deps.mk: scripts/deps
 
 test:
 	@scripts/deps browser || scripts/deps # without a browser its tests are skipped
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(if $(SAN),tests,all)
 	@GPUSHIM_BUILD=$(BUILD) test/run "$(ONLY)"
 
 check:
