@@ -16,11 +16,11 @@ void NewDatabase::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_
 
 NewDatabase::NewDatabase(fs::path place) : place_(std::move(place)), made_(new_file_beside(place_)) {
     sqlite3* base = nullptr;
-    const int code =
-        sqlite3_open_v2(made_.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr);
+    const int code = sqlite3_open_v2(
+        made_.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, nullptr);
     base_.reset(base);
     check(code);
-    run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+    run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536");
 }
 
 NewDatabase::~NewDatabase() {
