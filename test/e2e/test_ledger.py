@@ -26,13 +26,23 @@ class Ledger(unittest.TestCase):
         cls.places = series.record_all(cls.folder.name, order=(5, 2, 7, 0, 3, 6, 1, 4),
                                        names=list("hqzxkbwa"))
 
+    def test_the_series(self):
+        """One method, for each runs in a process of its own, and the runs take long to record."""
+        for check in (self.check_each_run_says_what_the_next_one_does,
+                      self.check_what_changed_is_named,
+                      self.check_it_is_a_table_of_one_line_each,
+                      self.check_a_run_database_is_a_run_too,
+                      self.check_no_run_is_no_ledger):
+            with self.subTest(check.__name__):
+                check()
+
     def ledger(self, *words, runs=None):
         shuffled = runs or [self.places[number] for number in (3, 0, 7, 4, 1, 6, 2, 5)]
         done = box.run([box.BUILD / "gpushim", "ledger", *shuffled, *words], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
-    def test_each_run_says_what_the_next_one_does(self):
+    def check_each_run_says_what_the_next_one_does(self):
         runs = json.loads(self.ledger("--json"))["runs"]
         self.assertEqual([run["run"] for run in runs], [place.name for place in self.places])
         self.assertEqual(tuple(run["top_finding"] for run in runs), SAYS)
@@ -46,7 +56,7 @@ class Ledger(unittest.TestCase):
         # Setting gradients to None was not worth it, as was said.
         self.assertLess(runs[5]["gained_ns"], 0.01 * runs[4]["step_median_ns"])
 
-    def test_what_changed_is_named(self):
+    def check_what_changed_is_named(self):
         runs = json.loads(self.ledger("--json"))["runs"]
         self.assertIsNone(runs[0]["changed"])
         self.assertIn("the first run", runs[0]["why"])
@@ -55,20 +65,20 @@ class Ledger(unittest.TestCase):
         self.assertIn("512 samples a step", runs[3]["changed"])
         self.assertRegex(runs[7]["changed"], "kernels: [0-9]+ gone, [0-9]+ new")
 
-    def test_it_is_a_table_of_one_line_each(self):
+    def check_it_is_a_table_of_one_line_each(self):
         lines = self.ledger().splitlines()
         self.assertRegex(lines[0], "^run +busy +step +samples/s +changed +top finding +predicted +gained$")
         self.assertEqual([line.split()[0] for line in lines[1:9]], [place.name for place in self.places])
         self.assertRegex(lines[1], r"h +35\.\d % +82\.\d+ ms +38\d +- +input_bound +\d+\.\d+-\d+\.\d+ ms +-$")
 
-    def test_a_run_database_is_a_run_too(self):
+    def check_a_run_database_is_a_run_too(self):
         run = pathlib.Path(self.folder.name, "one.db")
         done = box.run([box.BUILD / "gpushim", "analyze", self.places[0], "-o", run], sim=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         first, = json.loads(self.ledger("--json", runs=[run]))["runs"]
         self.assertEqual((first["run"], first["top_finding"]), ("one.db", "input_bound"))
 
-    def test_no_run_is_no_ledger(self):
+    def check_no_run_is_no_ledger(self):
         for words in ((), (self.folder.name + "/nothing",)):
             done = box.run([box.BUILD / "gpushim", "ledger", *words], sim=False)
             self.assertEqual(done.returncode, 2)
