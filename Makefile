@@ -228,7 +228,8 @@ NOT_UNIT  := shim/libc_floor.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp d
 UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
 $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) \
-                    $(if $(filter analysis,$(UNITS)),$(UNIT_ANALYZER)) $(OBJ)/test/unit.list $(BUILD)/link.flags
+                    $(if $(filter analysis,$(UNITS)),$(UNIT_ANALYZER)) $(OBJ)/test/unit.list \
+                    $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \

@@ -13,7 +13,8 @@ class Report(cli.Case):
         made_traces.make_run(self.folder / "run", 2)
         answer = json.loads(self.gpushim("report", self.folder / "run", "--json").stdout)
         self.assertEqual(answer["schema"], 1)
-        ledger = {key: value for key, value in answer["ledger"].items() if key not in ("unknown_abi", "not_ended", "why")}
+        untold = ("unknown_abi", "not_ended", "why")
+        ledger = {key: value for key, value in answer["ledger"].items() if key not in untold}
         self.assertEqual(ledger, {"produced": 234, "recorded": 234, "dropped": {}, "recovered": 0,
                                   "unfinished": 0, "unknown": 0, "traces": 2, "ranks_seen": 2,
                                   "ranks_expected": 2})
