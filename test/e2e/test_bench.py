@@ -40,8 +40,8 @@ class Bench(unittest.TestCase):
         self.check_ratio("launch_hot", "hot launch / 2 stamps")
 
     def test_a_cold_launch(self):
-        # Against reads, not stamps: how far caches are from a stamp differs between machines; so does how much
-        # of them others use meanwhile.
+        # Against reads, not stamps: how far caches are from a stamp differs between machines; so does how
+        # much of them others use meanwhile.
         self.check_ratio("launch_cold", "cold launch / far read", margin=3)
 
     def test_a_dark_launch(self):
