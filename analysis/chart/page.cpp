@@ -80,6 +80,10 @@ Markup preformatted(const std::vector<std::string>& lines) {
     return element("pre", {{"tabindex", "0"}}, all);
 }
 
+Markup simulated_banner() {
+    return banner("SIMULATED: made by gpushim's simulated box. These are not GPU times.");
+}
+
 Markup banner(const std::string& text) { return element("p", {{"class", "banner"}, {"role", "note"}}, text); }
 
 }  // namespace gpushim::analysis

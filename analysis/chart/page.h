@@ -36,5 +36,6 @@ Markup paragraph(const Markup& content, const char* style = "");
 Markup preformatted(const std::vector<std::string>& lines);
 // A line above everything, for what nobody may miss.
 Markup banner(const std::string& text);
+Markup simulated_banner();  // no figure of the simulated box is ever taken for a GPU's
 
 }  // namespace gpushim::analysis

@@ -177,6 +177,10 @@ std::string nightly_page(const History& history, const std::vector<Tonight>& all
     page.title = std::string("Nightly: ") + result_word(outcome);
     std::vector<Card> verdicts;
     for (const Tonight& one : all) verdicts.push_back(verdict_card(one));
+    const auto is_simulated = [](const Tonight& one) {
+        return one.night.place.find("GPU Simulated ") != std::string::npos;
+    };
+    if (std::any_of(all.begin(), all.end(), is_simulated)) page.lead += simulated_banner();
     for (const std::string& note : options.notes) page.lead += banner(note);
     if (all.empty()) page.lead += paragraph("No night yet.");
     if (all.size() > 1) page.lead += cards(verdicts);

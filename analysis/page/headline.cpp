@@ -124,8 +124,7 @@ Markup what_ran(const PageInput& input) {
 
 Markup headline(const PageInput& input) {
     Markup all = what_ran(input);
-    if (is_simulated(input))
-        all += banner("SIMULATED: made by gpushim's simulated box. These are not GPU times.");
+    if (is_simulated(input)) all += simulated_banner();
     all += cards({step_card(input), samples_card(input), productive_card(input), idle_card(input),
                   allreduce_card(input), straggler_card(input)});
     return all;

@@ -64,6 +64,7 @@ class Nightly(cli.Case):
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("1", "1"))
         page = (self.output / "nightly.html").read_text(encoding="utf-8")
         self.assertIn("first bad night", page)
+        self.assertIn("These are not GPU times", page)
         self.gpushim("history", "accept", self.history)
         self.night(15, GPUSHIM_TAG="model=small,commit=c15", **SLOWER)
         self.judge(0)
