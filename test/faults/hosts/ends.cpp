@@ -100,7 +100,7 @@ WAY(sigwait) {
     pthread_sigmask(SIG_BLOCK, &mine, nullptr);
     open_gpu();
     pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);
-    usleep(1000 * host_number);  // threads that come later are there
+    usleep(static_cast<useconds_t>(1000 * host_number));  // threads that come later are there
     pthread_sigmask(SIG_BLOCK, &mine, nullptr);
     for (int i = 0; i < 100; ++i) {
         int number = 0;
