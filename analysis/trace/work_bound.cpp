@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Steps of SQLite's machine, a hundred million of which take a second or two: many times what the analysis
-// asks of a file of ours. The report takes up to 50 for a byte, of a run of many steps with little in them.
+// asks of a file of ours. A run of many steps with little in them takes more for a byte than others.
 constexpr int kWorkAtOnce = 10'000;
 constexpr int64_t kLeastWork = 100'000'000, kWorkPerByte = 500;
 constexpr int kLongestValue = 16 << 20;  // bytes; names have 64 KiB

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "analysis/process/temporary.h"
+#include "bare_rank.h"
 #include "run_rows.h"
 
 using namespace made;
@@ -143,33 +144,7 @@ TEST_CASE("steps of GPUs and why they were idle are those of the views", "[basis
 TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
-    run.add("rank", {int64_t{0},
-                     int64_t{0},
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     std::string("gpushim_step"),
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr});
+    add_rank(run, 0, 1);
     const auto say = [&](const std::string& sql) { Query(run.raw(), "run", sql).step(); };
     say("INSERT INTO gpu (gpu_id, rank_id, level) VALUES (0, 0, 'events')");
     say("INSERT INTO step (rank_id, step, dur_ns) VALUES (0, 0, 100)");

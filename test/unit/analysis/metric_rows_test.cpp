@@ -2,6 +2,7 @@
 // report.
 #include <catch2/catch.hpp>
 
+#include "bare_rank.h"
 #include "made_run.h"
 
 using namespace made;
@@ -73,36 +74,6 @@ TEST_CASE("every definition has its rows, and every row a value or a why", "[met
 }
 
 namespace {
-
-void add_rank(RunDb& run, int64_t rank, int64_t ranks) {
-    run.add("rank", {rank,
-                     rank,
-                     ranks,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     std::string("gpushim_step"),
-                     nullptr,
-                     1.0,
-                     nullptr,
-                     int64_t{1}});
-}
 
 void add_step(RunDb& run, int64_t rank, int64_t step, int64_t dur_ns, const Value& samples) {
     run.add("step", {rank, step, step, int64_t{0}, dur_ns, int64_t{1}, samples, int64_t{0}, int64_t{0},
