@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Error simulation: the nth call of a kind that the shim makes fails, for n = 1 until a run is clean, once
 and from then on; in a traced program's whole life, and in the recovery of a trace.
 
