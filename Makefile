@@ -19,8 +19,7 @@ OBJ     := $(BUILD)/obj
 
 # Where the CUDA, NVML and NCCL headers are: CUDA_INCLUDE, EXTRA_INCLUDE. scripts/deps finds or fetches them.
 WITHOUT_DEPS := help clean deps uninstall
-NOT_YET      := wheel deb
-ifneq ($(filter-out $(WITHOUT_DEPS) $(NOT_YET),$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out $(WITHOUT_DEPS),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
 
@@ -209,9 +208,11 @@ ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES)) \
 OBJECTS          += $(ANALYZER_OBJECTS)
 $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
-$(ANALYZER): $(ANALYZER_OBJECTS) $(OBJ)/analysis.list $(BUILD)/link.flags
+# A sanitizer's runtime has functions of its own in the place of the floor's.
+FLOOR := $(if $(SAN),,$(OBJ)/shim/libc_floor.o)
+$(ANALYZER): $(ANALYZER_OBJECTS) $(FLOOR) $(OBJ)/analysis.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
-	@$(LINK) -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) \
+	@$(LINK) -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) $(FLOOR) \
 	    -l:libsqlite3.a -l:libz.a -lm -ldl
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
@@ -224,7 +225,8 @@ OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
-NOT_UNIT  := shim/libc_floor.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
+NOT_UNIT  := $(addprefix shim/,libc_floor.cpp no_libm.cpp) \
+             $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
 UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
 $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) \
@@ -335,7 +337,7 @@ $(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy soak faults mutants fuzz gpu-check $(NOT_YET)
+.PHONY: help deps test check clean bench accuracy soak faults mutants fuzz gpu-check
 deps:
 	@scripts/deps
 
@@ -418,11 +420,11 @@ install: $(SHIM) $(ANALYZER)
 uninstall:
 	rm -f $(INSTALLED:%="$(DESTDIR)$(PREFIX)/%")
 
-$(NOT_YET):
-	@echo "not yet: make $@ comes with the shim and the analyzer" >&2; exit 2
+.PHONY: deb wheel
+deb wheel: $(SHIM) $(ANALYZER)
+	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
 
 help:
 	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | gpu-check | deps | clean"
 	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | fuzz [ONLY=target]"
-	@echo "     | install PREFIX=… DESTDIR=… | uninstall"
-	@echo "not yet: $(NOT_YET)"
+	@echo "     | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

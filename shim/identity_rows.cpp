@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "version.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -27,6 +29,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     };
     const auto number = [&](const char* key, int64_t value) { fact.bind(1, key).bind(2, value).step(); };
     text("uuid", hex(who.trace_uuid));
+    text("gpushim_version", kVersion);
     text("boot_id", hex(who.boot_id));
     text("host", who.host);
     text("job", who.job);

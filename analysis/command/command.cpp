@@ -6,6 +6,7 @@
 
 #include "../failure.h"
 #include "../process/memory_limit.h"
+#include "shim/version.h"
 
 namespace gpushim::analysis {
 
@@ -97,6 +98,10 @@ std::optional<std::string> Arguments::value(std::string_view name) const {
 Registration::Registration(const Command& command) { commands().push_back(&command); }
 
 int run_command(std::span<char* const> words) {
+    if (words.size() == 1 && words[0] == std::string_view("--version")) {
+        std::printf("gpushim %s\n", kVersion);
+        return kFine;
+    }
     if (words.empty() || asks_for_help(words[0])) {
         print_commands();
         return words.empty() ? kUsage : kFine;

@@ -15,6 +15,7 @@
 #include "rank_rows.h"
 #include "run_db.h"
 #include "shared_gpus.h"
+#include "shim/version.h"
 #include "trace_pass.h"
 
 namespace gpushim::analysis {
@@ -92,6 +93,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     }
     std::string source;
     for (const std::string& one : sources) source += (source.empty() ? "" : ",") + one;
+    fact("analysed_by", std::string("gpushim ") + kVersion);
     fact("traces", static_cast<int64_t>(inputs.traces.size()));
     fact("refused", static_cast<int64_t>(inputs.refused.size()));
     fact("ranks_expected", maybe(expected));

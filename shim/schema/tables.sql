@@ -5,20 +5,20 @@
 -- not recorded. Schema version: PRAGMA user_version; history in README.md.
 PRAGMA user_version = 2;
 
--- Facts about this trace: uuid, boot_id, host, job, clock (ticks are: tsc, monotonic, test),
--- started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a killed process),
--- budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit), min_free_bytes,
--- samples_per_step (GPUSHIM_SAMPLES_PER_STEP), cuda_version (13000: that the driver is made for),
--- driver_version (580.65.06: of the kernel's part), nccl_version (22803; none: it was not loaded when
+-- Facts about this trace: uuid, gpushim_version (of the library), boot_id, host, job, clock (ticks are: tsc,
+-- monotonic, test), started_mono_ns, started_real_ns, rings_survive (0: what was not yet here is lost with a
+-- killed process), budget_ppm (GPUSHIM_BUDGET in millionths), max_bytes (GPUSHIM_MAX_MB; none: no limit),
+-- min_free_bytes, samples_per_step (GPUSHIM_SAMPLES_PER_STEP), cuda_version (13000: that the driver is made
+-- for), driver_version (580.65.06: of the kernel's part), nccl_version (22803; none: it was not loaded when
 -- recording began), moved_starts (rows that began in the same ns as another of their table and stand 1 ns
--- later), names_left_out, functions_left_out (how often one had no place any more
--- and is called "(other)"; of a program's ranges at first only the number at their end is lost),
--- shapes_left_out (launches whose geometry is not recorded), graphs_left_out (states of graphs without a
--- row), series_left_out (how often a series was not told apart from others), samples_left_out (rows that say
--- how things were, for which there was no room), unknown_abi (calls whose address was asked for in a version
--- of CUDA that is newer than what is known here, and was handed out as it is: what goes through it is not
--- seen; none: not counted), ended (exit: the process has, and its rings are empty; recovered: from its rings,
--- after it was killed; no: it still runs, or what came last is lost; none: not told).
+-- later), names_left_out, functions_left_out (how often one had no place any more and is called "(other)"; of
+-- a program's ranges at first only the number at their end is lost), shapes_left_out (launches whose geometry
+-- is not recorded), graphs_left_out (states of graphs without a row), series_left_out (how often a series was
+-- not told apart from others), samples_left_out (rows that say how things were, for which there was no room),
+-- unknown_abi (calls whose address was asked for in a version of CUDA that is newer than what is known here,
+-- and was handed out as it is: what goes through it is not seen; none: not counted), ended (exit: the process
+-- has, and its rings are empty; recovered: from its rings, after it was killed; no: it still runs, or what
+-- came last is lost; none: not told).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.

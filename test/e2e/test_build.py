@@ -80,9 +80,6 @@ class Make(unittest.TestCase):
         self.assertIn("build/san-address-undefined/test/unit", self.make("tests", "SAN=address,undefined"))
         self.assertFalse((self.root / "build/sim").exists())
 
-    def test_targets_of_later_say_so(self):
-        self.assertIn("not yet: make wheel", self.make("wheel", passes=False))
-
     def test_clean_removes_everything(self):
         self.make("tests")
         self.make("clean")
