@@ -1,9 +1,9 @@
 // Steps of a copy, 20 launches and a wait, as many launches a second as asked for or more slowly, differently
 // so in each 10 s of CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second>
-// …]. On the stepped clock; on the real one it launches without a pause, for that long and at least so often,
-// and if there is UNTIL=<path>, until that file is there. PRINT=1: prints of each of these 10 s its number,
-// its beginning by CLOCK_MONOTONIC, how many steps began in it, how many ended, and how long those took. The
-// last line says how many launches there were, in how many steps.
+// …]. On the stepped clock; on the real one it launches without a pause, for that long and at least so often.
+// UNTIL=<path>: until that file is there, on the stepped clock by doing all of it again. PRINT=1: prints of
+// each of these 10 s its number, its beginning by CLOCK_MONOTONIC, how many steps began in it, how many ended,
+// and how long those took. The last line says how many launches there were, in how many steps.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>
@@ -40,13 +40,18 @@ static CUdeviceptr memory;
 static void (*step)(void);
 static unsigned long launches, steps;
 
+static int is_asked_for_more(void) {
+    const char* until = getenv("UNTIL");
+    return until != NULL && access(until, F_OK) != 0;
+}
+
 // It looks for the file at times only.
 static int is_over(uint64_t passed_ns, uint64_t last_ns, uint64_t at_least) {
     static unsigned long looks;
-    const char* until = getenv("UNTIL");
     if (passed_ns < last_ns) return 0;
     if (test_clock != NULL) return 1;
-    return launches >= at_least && (until == NULL || (looks++ % 256 == 0 && access(until, F_OK) == 0));
+    if (launches < at_least) return 0;
+    return getenv("UNTIL") == NULL || (looks++ % 256 == 0 && !is_asked_for_more());
 }
 
 static struct Slot {
@@ -113,8 +118,10 @@ int main(int count, char** words) {
     MUST(cuModuleGetFunction(&kernel, module, "busy__2us"));
     MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     MUST(cuMemAlloc(&memory, sizeof bytes));
-    for (int i = 1; i + 1 < count; i += 2)
-        if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10))) return 1;
+    do {
+        for (int i = 1; i + 1 < count; i += 2)
+            if (run((uint64_t)(atof(words[i]) * 1e9), strtoul(words[i + 1], NULL, 10))) return 1;
+    } while (is_asked_for_more());
     print_slot();
     printf("%lu launches in %lu steps\n", launches, steps);
     return 0;
