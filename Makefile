@@ -337,7 +337,7 @@ $(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy soak faults mutants fuzz gpu-check
+.PHONY: help deps test check clean bench accuracy soak faults mutants fuzz gpu-check gpu-bundle
 deps:
 	@scripts/deps
 
@@ -389,7 +389,18 @@ fuzz:
 
 gpu-check:
 	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
-	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check "$(ONLY)"
+	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check $(GPU_CHECK) "$(ONLY)"
+
+# What it needs of build/, small enough to be carried to a machine with a GPU: without what debuggers read.
+GPU_BUNDLE := $(BUILD)/gpu-bundle
+gpu-bundle:
+	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
+	@rm -rf $(GPU_BUNDLE) && mkdir -p $(addprefix $(GPU_BUNDLE)/,sim gpu examples)
+	@cd $(BUILD) && for file in gpushim libgpushim.so sim/*.so* gpu/* examples/linked; do \
+	    cp -P "$$file" "gpu-bundle/$$file" && { [ -L "$$file" ] || strip "gpu-bundle/$$file"; } || exit 1; \
+	done
+	@git describe --always --dirty >$(GPU_BUNDLE)/version 2>/dev/null || echo unknown >$(GPU_BUNDLE)/version
+	@du -shL $(GPU_BUNDLE)
 
 clean:
 	rm -rf build
@@ -425,6 +436,6 @@ deb wheel: $(SHIM) $(ANALYZER)
 	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | gpu-check | deps | clean"
-	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | fuzz [ONLY=target]"
+	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | deps | clean"
+	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | fuzz [ONLY=target] | gpu-check | gpu-bundle"
 	@echo "     | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

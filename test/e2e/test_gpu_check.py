@@ -1,4 +1,5 @@
 """scripts/gpu-check, rehearsed on the box: right as it is, and wrong as soon as one hook is missing."""
+import json
 import os
 import subprocess
 import sys
@@ -22,29 +23,62 @@ ROWS = (
 )
 
 
+sys.path.insert(0, str(box.ROOT / "test" / "gpu"))
+
+import machine as m  # noqa: E402
+
+# A program that is never over under the shim.
+HANGS = "import os, time; time.sleep(600 if 'LD_PRELOAD' in os.environ else 0)"
+
+
 class GpuCheck(preload.PreloadCase):
-    def check(self, part="", library=preload.SHIM):
+    def check(self, part="", *options, library=preload.SHIM):
         env = {**os.environ, "GPU_CHECK_REHEARSE": "1", "GPU_CHECK_LIBRARY": str(library)}
-        return subprocess.run([sys.executable, CHECK, part], env=env, text=True, check=False,
+        return subprocess.run([sys.executable, CHECK, *options, part], env=env, text=True, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def test_the_rehearsal_is_right_and_marked(self):
         results = set((box.ROOT / "test" / "gpu").glob("results/*"))
-        done = self.check()
+        done = self.check("", "--json", self.folder / "found.json")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        first, *rows, last = done.stdout.splitlines()
+        first, *rows, last, _ = done.stdout.splitlines()
         self.assertIn("Simulated GPU   no GPU: a rehearsal, no figure is a GPU's", first)
-        self.assertRegex(last, r"^\d+ right, 0 wrong, \d skipped, \d+ s$")
+        self.assertRegex(last, r"^\d+ right, 0 wrong, \d+ skipped, \d+ s$")
         self.assertGreaterEqual(len(rows), 20)
         self.assertEqual([row for row in rows if not row.startswith("box  ")], [])
         self.assertEqual(set((box.ROOT / "test" / "gpu").glob("results/*")), results)
+        found = json.loads((self.folder / "found.json").read_text(encoding="utf-8"))
+        self.assertEqual((found["where"], found["complete"], found["driver"]), ("box", True, "simulated"))
+        self.assertEqual([row.split()[1:3] for row in rows],
+                         [[row["verdict"], row["row"]] for row in found["rows"]])
 
     def test_without_one_hook_it_is_wrong(self):
         for export, row in ROWS:
             with self.subTest(hook=export, row=row):
-                done = self.check(row, preload.without_row(export, self.folder / "libgpushim.so"))
+                done = self.check(row, library=preload.without_row(export, self.folder / "libgpushim.so"))
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn(f"box  WRONG   {row}", done.stdout)
+
+    def test_what_has_no_time_is_skipped(self):
+        done = self.check("d", "--seconds", "0", "--json", self.folder / "found.json")
+        self.assertEqual(done.returncode, 1)  # nothing was right
+        found = json.loads((self.folder / "found.json").read_text(encoding="utf-8"))
+        self.assertEqual({(row["verdict"], row["found"]) for row in found["rows"]},
+                         {("skipped", "no time left")})
+
+    def test_a_program_that_is_not_over_under_the_shim_is_wrong_and_else_late(self):
+        machine = m.Machine(preload.SHIM, rehearse=True)
+        command = [sys.executable, "-c", HANGS]
+        machine.begin(2)
+        with self.assertRaisesRegex(m.OutOfTime, "not over after 2 s"):  # it might have been as long without
+            machine.traced(command)
+        with self.assertRaisesRegex(m.OutOfTime, "no time left"):
+            machine.plain(command)
+        machine.begin(3)
+        machine.plain(command)
+        machine.plain_s = 0.1
+        with self.assertRaisesRegex(AssertionError, "under the shim"):
+            machine.traced(command)
 
 
 if __name__ == "__main__":

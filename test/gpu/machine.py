@@ -1,42 +1,39 @@
-"""What the rows of the GPU check stand on: which machine this is, running programs with and without the shim,
-and reading traces. As a program: prints the names of the GPUs here.
+"""What the rows of the GPU check stand on: which machine this is, and running programs with and without the
+shim, within the time there is. As a program: prints the names of the GPUs here.
 
-A row is a file of test/gpu/rows with a function `check(machine)` that yields Rows; it raises Skip where the
-machine lacks what it needs, and AssertionError (as `demand` does) where the shim is wrong.
+A row is a file of test/gpu/rows: `ORDER` (what matters most comes first), `LIMIT_S` (what it may take) and
+`check(machine)`, which yields Rows. It raises Skip where the machine lacks what it needs, and AssertionError
+(as `demand` does) where the shim is wrong.
 """
 import ctypes
 import json
 import os
 import pathlib
-import sqlite3
+import signal
 import subprocess
 import sys
 import tempfile
-from typing import NamedTuple
+import time
+
+# All that a row needs has one door.
+from judging import OutOfTime, Row, Skip, demand, same  # noqa: F401
+from traces import Trace, one  # noqa: F401
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 TRAIN = ROOT / "examples" / "train"
 LIMIT_S = 150
+HANGS = 5  # times as long under the shim is no lack of time
 
 
-class Skip(Exception):
-    """The machine lacks what this row needs."""
+def _build():
+    """The folder with what was built: the one that is named, or the one that is there."""
+    named = os.environ.get("GPUSHIM_BUILD")
+    folders = [ROOT / named] if named else [ROOT / "build", ROOT / "build" / "gpu-bundle"]
+    return next((folder for folder in folders if (folder / "libgpushim.so").exists()), folders[0])
 
 
-class Row(NamedTuple):
-    what: str
-    found: str
-
-
-def demand(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
-
-
-def same(found, expected, what):
-    demand(found == expected, f"{what}: {found}, expected {expected}")
+BUILD = _build()
 
 
 def devices():
@@ -55,6 +52,10 @@ def devices():
 class Machine:
     def __init__(self, library, rehearse=False):
         self.library = pathlib.Path(library).resolve()
+        # The interpreter with PyTorch, CuPy, JAX in it, where it is not the one that runs this.
+        self.python = os.environ.get("GPU_CHECK_PYTHON", sys.executable)
+        self.until_s = float("inf")
+        self.plain_s = 0.0  # the longest run without the shim since then
         self.simulated = False
         self.gpus = [] if rehearse else self._ask()
         if not self.gpus:
@@ -68,30 +69,35 @@ class Machine:
         """For a program whose output depends on how busy this machine is."""
         return {"GPUSIM_CLOCK": "stepped"} if self.simulated else {}
 
-    def _ask(self):
-        done = self._start([sys.executable, "-B", __file__], {})
-        return json.loads(done.stdout) if done.returncode == 0 else []
+    def begin(self, seconds):
+        """What is started from now on has to be over in so many seconds."""
+        self.until_s, self.plain_s = time.monotonic() + seconds, 0.0
 
-    def _start(self, command, variables):
-        ours = ("GPUSHIM_", "GPUSIM_") if self.simulated else ("GPUSHIM_",)
-        env = {name: text for name, text in os.environ.items()
-               if not name.startswith(ours) or name in ("GPUSIM_BOX", "GPUSHIM_BUILD")}
-        if self.simulated:
-            env["LD_LIBRARY_PATH"] = f"{BUILD / 'sim'}:{env.get('LD_LIBRARY_PATH', '')}"
-            env["GPUSIM_DEVICES"] = "2"
-        env.update({name: str(text) for name, text in variables.items()})
-        return subprocess.run([str(word) for word in command], env=env, text=True, check=False,
-                              timeout=LIMIT_S, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE)
+    def left_s(self):
+        return max(self.until_s - time.monotonic(), 0.0)
 
     def plain(self, command, **variables):
-        return self._checked(command, self._start(command, variables))
+        begin_s = time.monotonic()
+        done = self.run(command, variables)
+        self.plain_s = max(self.plain_s, time.monotonic() - begin_s)
+        return self._checked(command, done)
 
     def traced(self, command, **variables):
         """The run under the shim, and its traces."""
+        done, traces = self.traced_as_it_ends(command, **variables)
+        return self._checked(command, done), traces
+
+    def traced_as_it_ends(self, command, **variables):
+        """... of a program that may end with any status."""
         with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
             more = {"LD_PRELOAD": self.library, "GPUSHIM_OUT": f"{folder}/%p.db", **variables}
-            done = self._checked(command, self._start(command, more))
+            given_s = self.left_s()
+            try:
+                done = self.run(command, more)
+            except OutOfTime as late:
+                demand(not 0 < HANGS * self.plain_s < given_s, late, "under the shim, without it",
+                       f"{self.plain_s:.0f} s")
+                raise
             traces = [Trace(path) for path in sorted(pathlib.Path(folder).glob("*.db"))]
         return done, traces
 
@@ -102,48 +108,42 @@ class Machine:
         same(under.stdout, without.stdout, "what it prints")
         return under, traces
 
+    def run(self, command, variables):
+        """Whatever it ends with. What it started goes with it when the time is over."""
+        limit_s = min(LIMIT_S, self.left_s())
+        if limit_s < 1:
+            raise OutOfTime("no time left")
+        with subprocess.Popen([str(word) for word in command], env=self._environment(variables), text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              start_new_session=True) as child:
+            try:
+                out, err = child.communicate(timeout=limit_s)
+            except BaseException as end:
+                os.killpg(child.pid, signal.SIGKILL)
+                if isinstance(end, subprocess.TimeoutExpired):
+                    what = f"{pathlib.Path(str(command[-1])).name}: not over after {limit_s:.0f} s"
+                    raise (OutOfTime if limit_s < LIMIT_S else AssertionError)(what) from end
+                raise
+        return subprocess.CompletedProcess(command, child.returncode, out, err)
+
+    def _ask(self):
+        done = self.run([sys.executable, "-B", __file__], {})
+        return json.loads(done.stdout) if done.returncode == 0 else []
+
+    def _environment(self, variables):
+        ours = ("GPUSHIM_", "GPUSIM_") if self.simulated else ("GPUSHIM_",)
+        env = {name: text for name, text in os.environ.items()
+               if not name.startswith(ours) or name in ("GPUSIM_BOX", "GPUSHIM_BUILD")}
+        if self.simulated:
+            env["LD_LIBRARY_PATH"] = f"{BUILD / 'sim'}:{env.get('LD_LIBRARY_PATH', '')}"
+            env["GPUSIM_DEVICES"] = "2"
+        env.update({name: str(text) for name, text in variables.items()})
+        return env
+
     @staticmethod
     def _checked(command, done):
         demand(done.returncode == 0, command[-1], "ended with", done.returncode, done.stderr[-500:])
         return done
-
-
-class Trace:
-    """What the check wants to know of a trace; read before its folder goes."""
-
-    def __init__(self, path):
-        base = sqlite3.connect(path)
-        rows = lambda sql: base.execute(sql).fetchall()  # noqa: E731
-        self.kernels = dict(rows("SELECT kernel, sum(launches) FROM v_kernel_total GROUP BY kernel"))
-        self.copies = {kind: (count, size) for kind, count, size in rows(
-            "SELECT kind, sum(copies), sum(bytes) FROM v_copy_total GROUP BY kind")}
-        self.calls = dict(rows("SELECT api, calls FROM v_api_total"))
-        self.memsets = rows("SELECT count(*), sum(bytes) FROM memset WHERE flags & 7 = 0")[0]
-        self.collectives = dict(rows("SELECT api, sum(calls) FROM v_collective_total GROUP BY api"))
-        self.recorded, self.dropped, self.unknown = rows("SELECT recorded, dropped, unknown FROM v_ledger")[0]
-        self.operations, self.timed = rows("SELECT total(operations), total(timed) FROM window")[0]
-        (self.timed_launches, self.queued, self.likely_ns), = rows(
-            "SELECT count(*), total(e.queued), max(e.likely_ns) FROM launch_device d "
-            "JOIN level_error e ON e.id = d.level_error_id")
-        self.timed_share = self.timed_launches / max(sum(self.kernels.values()), 1)
-        self.refusals = rows("SELECT api, error, why FROM refusal")
-        # The newest that is known of each.
-        self.clock = {name: next((value for value, in rows(
-            f"SELECT {name} FROM device_clock WHERE {name} NOT NULL ORDER BY mono_ns DESC LIMIT 1")), None)
-            for name in ("error_ns", "event_ns", "record_ns", "latency_ns", "latency_spread_ns")}
-        self.cost = dict(zip(("span_ns", "busiest_ns", "writer_cpu_ns"), rows(
-            "SELECT total(span_ns), total(busiest_ns), total(writer_cpu_ns) FROM cost")[0]))
-        base.close()
-
-    def demand_whole(self):
-        demand(self.recorded > 0, "nothing was recorded")
-        same((self.dropped, self.unknown), (0, 0), "dropped and unknown events")
-
-
-def one(traces):
-    same(len(traces), 1, "traces")
-    traces[0].demand_whole()
-    return traces[0]
 
 
 def printed_json(done):

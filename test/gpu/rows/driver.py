@@ -3,6 +3,8 @@ import sys
 
 from machine import PROGRAMS, Row, one, printed_json, same
 
+ORDER, LIMIT_S = 11, 30
+
 
 def check(machine):
     done, traces = machine.same_with_and_without([sys.executable, "-B", PROGRAMS / "driver.py"])

@@ -1,6 +1,8 @@
 """A program that is linked against the driver: its launches and copies come through the exported names."""
 from machine import BUILD, Row, Skip, one, same
 
+ORDER, LIMIT_S = 12, 30
+
 
 def check(machine):
     program = BUILD / "examples" / "linked"

@@ -3,6 +3,8 @@ import sys
 
 from machine import PROGRAMS, Row, demand, same
 
+ORDER, LIMIT_S = 10, 30
+
 
 def check(machine):
     command = [sys.executable, "-B", PROGRAMS / "lookups.py"]

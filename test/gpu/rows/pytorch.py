@@ -4,6 +4,8 @@ import sys
 
 from machine import PROGRAMS, Row, Skip, demand, one, printed_json, same
 
+ORDER, LIMIT_S = 21, 90
+
 
 def check(machine):
     if machine.simulated:

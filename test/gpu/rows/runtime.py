@@ -7,6 +7,7 @@ import tempfile
 
 from machine import PROGRAMS, Row, Skip, one, same
 
+ORDER, LIMIT_S = 13, 60
 LAUNCHES = {"first": 300, "second": 70}
 
 

@@ -1,0 +1,80 @@
+"""The check's results: a table for people and the same as JSON, whole on the disk after every row, for the
+machine may be taken away."""
+import datetime
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+
+from machine import BUILD, ROOT
+
+FOLDER = ROOT / "test" / "gpu" / "results"
+
+
+def described(machine):
+    """What this was run on, and with what."""
+    driver = pathlib.Path("/proc/driver/nvidia/version")
+    return {
+        "where": "box" if machine.simulated else "gpu",
+        "gpus": machine.gpus,
+        "driver": "simulated" if machine.simulated else
+                  driver.read_text(encoding="utf-8").splitlines()[0] if driver.exists() else "unknown",
+        "gpushim": _version(),
+        "host": f"{platform.platform()}, {os.cpu_count()} processors",
+        "date": datetime.date.today().isoformat(),
+    }
+
+
+def _version():
+    git = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty"], text=True, check=False,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
+    carried = BUILD / "version"  # a folder that was taken along has no repository
+    return git or (carried.read_text(encoding="utf-8").strip() if carried.exists() else "unknown")
+
+
+class Results:
+    def __init__(self, machine, files):
+        self.files = list(files)
+        self.facts = described(machine)
+        self.rows = []
+
+    def add(self, row, took_s, complete=False):
+        """One more of (verdict, row's file, what, found, figures); None: nothing but that it is complete."""
+        if row:
+            self.rows.append({**dict(zip(("verdict", "row", "what", "found", "figures"), row)),
+                              "at_s": round(took_s, 1)})
+        for file in self.files:
+            text = self._table if file.suffix == ".md" else self._json
+            aside = file.with_name(f".{file.name}.new")
+            aside.write_text(text(took_s, complete), encoding="utf-8")
+            aside.replace(file)
+
+    def count(self, verdict):
+        return sum(row["verdict"] == verdict for row in self.rows)
+
+    def _json(self, took_s, complete):
+        return json.dumps({**self.facts, "took_s": round(took_s, 1), "complete": complete, "rows": self.rows},
+                          indent=1) + "\n"
+
+    def _table(self, took_s, complete):
+        facts = self.facts
+        end = f"took: {took_s:.0f} s" if complete else f"**not complete**: this is what was known after {took_s:.0f} s"
+        lines = [f"# {facts['gpus'][0]}, {facts['date']}", "", f"- GPUs: {', '.join(facts['gpus'])}",
+                 *(f"- {name}: {facts[name]}" for name in ("driver", "gpushim", "host")), f"- {end}", "",
+                 "| | row | what | found |", "|---|---|---|---|"]
+        lines += ["| " + " | ".join(_cell(row[name]) for name in ("verdict", "row", "what", "found")) + " |"
+                  for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+
+def _cell(text):
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def kept(machine, folder):
+    """The files of a run on a GPU."""
+    gpu = re.sub(r"[^A-Za-z0-9]+", "-", machine.gpus[0]).strip("-").lower()
+    folder.mkdir(parents=True, exist_ok=True)
+    return [folder / f"{datetime.date.today().isoformat()}-{gpu}.{kind}" for kind in ("md", "json")]

@@ -1,0 +1,52 @@
+"""What the GPU check wants to know of a trace."""
+import sqlite3
+
+from judging import demand, same
+
+
+class Trace:
+    """Read before its folder goes."""
+
+    def __init__(self, path):
+        base = sqlite3.connect(path)
+        rows = lambda sql: base.execute(sql).fetchall()  # noqa: E731
+        self.kernels = dict(rows("SELECT kernel, sum(launches) FROM v_kernel_total GROUP BY kernel"))
+        self.copies = {kind: (count, size) for kind, count, size in rows(
+            "SELECT kind, sum(copies), sum(bytes) FROM v_copy_total GROUP BY kind")}
+        self.calls = dict(rows("SELECT api, calls FROM v_api_total"))
+        self.memsets = rows("SELECT count(*), sum(bytes) FROM memset WHERE flags & 7 = 0")[0]
+        self.collectives = dict(rows("SELECT api, sum(calls) FROM v_collective_total GROUP BY api"))
+        self.recorded, self.dropped, self.unknown = rows("SELECT recorded, dropped, unknown FROM v_ledger")[0]
+        self.operations, self.timed = rows("SELECT total(operations), total(timed) FROM window")[0]
+        (self.timed_launches, self.queued, self.likely_ns), = rows(
+            "SELECT count(*), total(e.queued), max(e.likely_ns) FROM launch_device d "
+            "JOIN level_error e ON e.id = d.level_error_id")
+        self.timed_share = self.timed_launches / max(sum(self.kernels.values()), 1)
+        self.refusals = rows("SELECT api, error, why FROM refusal")
+        # The newest that is known of each.
+        self.clock = {name: next((value for value, in rows(
+            f"SELECT {name} FROM device_clock WHERE {name} NOT NULL ORDER BY mono_ns DESC LIMIT 1")), None)
+            for name in ("error_ns", "event_ns", "record_ns", "latency_ns", "latency_spread_ns")}
+        self.cost = dict(zip(("span_ns", "busiest_ns", "writer_cpu_ns"), rows(
+            "SELECT total(span_ns), total(busiest_ns), total(writer_cpu_ns) FROM cost")[0]))
+        self._read_executed(rows)
+        base.close()
+
+    def _read_executed(self, rows):
+        """What ran, by itself and in graphs, by the names as the program gave them."""
+        self.executed = dict(rows("SELECT coalesce(symbol, kernel), sum(executed) FROM v_kernel_executed "
+                                  "GROUP BY 1"))
+        # Per launch of a graph whose contents are known. Those of others are counted only.
+        in_graphs = rows("SELECT count(*), total(copies), total(memsets), total(kernels IS NULL) "
+                         "FROM v_graph_launch WHERE captured = 0 AND failed = 0 AND unfinished = 0")[0]
+        self.graph_launches, self.graph_copies, self.graph_memsets, self.unread_graphs = map(int, in_graphs)
+
+    def demand_whole(self):
+        demand(self.recorded > 0, "nothing was recorded")
+        same((self.dropped, self.unknown), (0, 0), "dropped and unknown events")
+
+
+def one(traces):
+    same(len(traces), 1, "traces")
+    traces[0].demand_whole()
+    return traces[0]
