@@ -82,12 +82,12 @@ class Machine:
         self.plain_s = max(self.plain_s, time.monotonic() - begin_s)
         return self._checked(command, done)
 
-    def traced(self, command, **variables):
+    def traced(self, command, reader=Trace, **variables):
         """The run under the shim, and its traces."""
-        done, traces = self.traced_as_it_ends(command, **variables)
+        done, traces = self.traced_as_it_ends(command, reader, **variables)
         return self._checked(command, done), traces
 
-    def traced_as_it_ends(self, command, **variables):
+    def traced_as_it_ends(self, command, reader=Trace, **variables):
         """... of a program that may end with any status."""
         with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
             more = {"LD_PRELOAD": self.library, "GPUSHIM_OUT": f"{folder}/%p.db", **variables}
@@ -98,7 +98,7 @@ class Machine:
                 demand(not 0 < HANGS * self.plain_s < given_s, late, "under the shim, without it",
                        f"{self.plain_s:.0f} s")
                 raise
-            traces = [Trace(path) for path in sorted(pathlib.Path(folder).glob("*.db"))]
+            traces = [reader(path) for path in sorted(pathlib.Path(folder).glob("*.db"))]
         return done, traces
 
     def same_with_and_without(self, command, **variables):

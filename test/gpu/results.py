@@ -60,7 +60,7 @@ class Results:
 
     def _table(self, took_s, complete):
         facts = self.facts
-        end = f"took: {took_s:.0f} s" if complete else f"**not complete**: this is what was known after {took_s:.0f} s"
+        end = f"took: {took_s:.0f} s" if complete else f"**not complete**: all there was after {took_s:.0f} s"
         lines = [f"# {facts['gpus'][0]}, {facts['date']}", "", f"- GPUs: {', '.join(facts['gpus'])}",
                  *(f"- {name}: {facts[name]}" for name in ("driver", "gpushim", "host")), f"- {end}", "",
                  "| | row | what | found |", "|---|---|---|---|"]

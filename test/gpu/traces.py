@@ -29,17 +29,11 @@ class Trace:
             for name in ("error_ns", "event_ns", "record_ns", "latency_ns", "latency_spread_ns")}
         self.cost = dict(zip(("span_ns", "busiest_ns", "writer_cpu_ns"), rows(
             "SELECT total(span_ns), total(busiest_ns), total(writer_cpu_ns) FROM cost")[0]))
-        self._read_executed(rows)
+        self._read(rows)
         base.close()
 
-    def _read_executed(self, rows):
-        """What ran, by itself and in graphs, by the names as the program gave them."""
-        self.executed = dict(rows("SELECT coalesce(symbol, kernel), sum(executed) FROM v_kernel_executed "
-                                  "GROUP BY 1"))
-        # Per launch of a graph whose contents are known. Those of others are counted only.
-        in_graphs = rows("SELECT count(*), total(copies), total(memsets), total(kernels IS NULL) "
-                         "FROM v_graph_launch WHERE captured = 0 AND failed = 0 AND unfinished = 0")[0]
-        self.graph_launches, self.graph_copies, self.graph_memsets, self.unread_graphs = map(int, in_graphs)
+    def _read(self, rows):
+        """What a row wants besides."""
 
     def demand_whole(self):
         demand(self.recorded > 0, "nothing was recorded")
