@@ -26,6 +26,11 @@ int check(sqlite3* base, int code) {
     throw DatabaseError(base != nullptr ? sqlite3_extended_errcode(base) : code, text);
 }
 
+// A power loss amid a change of mode must leave a journal that is whole, or none: its count of pages is written
+// after these were synced, and its removal is synced, too.
+constexpr const char* kSyncedModes =
+    kept(Protection::synced_modes) ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
+
 // The one log that is written, and how long it may get.
 constinit int log_descriptor = -1;
 constinit int64_t most_log_bytes = INT64_MAX;
@@ -328,6 +333,7 @@ Database::Database(const std::string& path, Open how) {
         run("PRAGMA synchronous = OFF");
         return;
     }
+    if (!network) run(kSyncedModes);
     Statement mode = prepare(network ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
     mode.step();
     wal_ = mode.text(0) == "wal";
@@ -338,7 +344,9 @@ Database::Database(const std::string& path, Open how) {
 // A file in WAL mode gets companions whenever somebody reads it; at rest it is in none. With a reader there
 // this fails, and does no harm.
 Database::~Database() {
-    if (wal_) sqlite3_exec(base_.get(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+    if (!wal_) return;
+    sqlite3_exec(base_.get(), kSyncedModes, nullptr, nullptr, nullptr);
+    sqlite3_exec(base_.get(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
 }
 
 void Database::run(const char* sql) {

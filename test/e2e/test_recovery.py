@@ -57,8 +57,11 @@ class Busy:
 
     def __init__(self, test, threads=THREADS, pause_us=0, truth=True, device_times=False):
         self.counted = [name for name in COUNTED if not device_times or name not in OURS_TOO]
-        self.truth = test.folder / f"truth.{time.monotonic_ns()}"
-        knobs = {**preload.variables(test.folder), **preload.QUICK, "GPUSIM_KERNEL_US": 1,
+        # Process ids come again: of hundreds of runs beside others some have the same.
+        run = time.monotonic_ns()
+        self.truth = test.folder / f"truth.{run}"
+        self.out = test.folder / f"trace.{run}.db"
+        knobs = {**preload.variables(test.folder), **preload.QUICK, "GPUSIM_KERNEL_US": 1, "GPUSHIM_OUT": self.out,
                  "GPUSHIM_BUDGET": "100%", "GPUSHIM_DEVICE_TIME": "events" if device_times else "off"}
         if truth:
             knobs["GPUSIM_TRUTH"] = self.truth
@@ -94,8 +97,7 @@ class Busy:
             stream.close()
 
     def trace(self):
-        found = sorted(pathlib.Path(self.process.args[0]).parent.glob(f"trace.{self.process.pid}.db"))
-        return found[0] if found else None
+        return self.out if self.out.exists() else None
 
     def entered(self):
         counts = box.read_counts(f"{self.truth}.counts")

@@ -2,7 +2,7 @@
 // anew as a disk may leave them when the power goes at any moment. Preloaded behind the shim. All else
 // passes.
 //
-//   LOG_OF    the trace; its companions are PATH-wal, PATH-journal
+//   LOG_OF    the trace; its companions are PATH-wal, PATH-journal; its folder is synced, too
 //   LOG_INTO  the log: records, each followed by `size` bytes where it is a write
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum Op { kWrite = 1, kTruncate, kSync, kUnlink };
-enum { kFiles = 3, kNone = -1 };
+enum { kFiles = 3, kFolder = kFiles, kNone = -1 };
 static const char* const kSuffixes[kFiles] = {"", "-wal", "-journal"};
 
 struct Record {
@@ -24,8 +24,15 @@ struct Record {
 
 static const char* trace;
 
+static int is_its_folder(const char* path) {
+    const size_t length = (size_t)(strrchr(trace, '/') - trace);
+    return strlen(path) == length && strncmp(path, trace, length) == 0;
+}
+
 static int which(const char* path) {
-    if (trace == NULL || strncmp(path, trace, strlen(trace)) != 0) return kNone;
+    if (trace == NULL) return kNone;
+    if (is_its_folder(path)) return kFolder;
+    if (strncmp(path, trace, strlen(trace)) != 0) return kNone;
     for (int i = 0; i < kFiles; ++i)
         if (strcmp(path + strlen(trace), kSuffixes[i]) == 0) return i;
     return kNone;
