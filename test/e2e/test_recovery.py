@@ -61,7 +61,8 @@ class Busy:
         run = time.monotonic_ns()
         self.truth = test.folder / f"truth.{run}"
         self.out = test.folder / f"trace.{run}.db"
-        knobs = {**preload.variables(test.folder), **preload.QUICK, "GPUSIM_KERNEL_US": 1, "GPUSHIM_OUT": self.out,
+        knobs = {**preload.variables(test.folder), **preload.QUICK, "GPUSIM_KERNEL_US": 1,
+                 "GPUSHIM_OUT": self.out,
                  "GPUSHIM_BUDGET": "100%", "GPUSHIM_DEVICE_TIME": "events" if device_times else "off"}
         if truth:
             knobs["GPUSIM_TRUTH"] = self.truth
