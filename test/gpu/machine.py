@@ -113,7 +113,7 @@ class Machine:
         limit_s = min(LIMIT_S, self.left_s())
         if limit_s < 1:
             raise OutOfTime("no time left")
-        with subprocess.Popen([str(word) for word in command], env=self._environment(variables), text=True,
+        with subprocess.Popen([str(word) for word in command], env=self.environment(variables), text=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               start_new_session=True) as child:
             try:
@@ -130,7 +130,7 @@ class Machine:
         done = self.run([sys.executable, "-B", __file__], {})
         return json.loads(done.stdout) if done.returncode == 0 else []
 
-    def _environment(self, variables):
+    def environment(self, variables):
         ours = ("GPUSHIM_", "GPUSIM_") if self.simulated else ("GPUSHIM_",)
         env = {name: text for name, text in os.environ.items()
                if not name.startswith(ours) or name in ("GPUSIM_BOX", "GPUSHIM_BUILD")}

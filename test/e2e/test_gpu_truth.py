@@ -1,0 +1,146 @@
+"""What `make gpu-check` says of one run that two have recorded: on data whose truth is made here, no program runs."""
+import sys
+import unittest
+
+import box
+import kineto_made
+import preload
+
+sys.path[:0] = [str(box.ROOT / "test" / "gpu"), str(box.ROOT / "test" / "gpu" / "rows")]
+
+import beside  # noqa: E402
+import operations  # noqa: E402
+import truth  # noqa: E402
+from operations import Operation  # noqa: E402
+
+APART = 1_700_000_000_123_456_789  # their clock is so much ahead of ours
+NAMES = ("mul(float*)", "add(float*)")
+
+
+def both_sides(count=200, off_ns=0, longer_ns=0, queued=True):
+    """Ours and theirs: a launch every 10 us. Our call is inside of theirs, as a driver call is in a runtime call."""
+    ours, theirs = [], []
+    for i in range(count):
+        enter = 1_000_000 + 10_000 * i
+        start, end = enter + 8_000, enter + 13_000
+        name = NAMES[i % 2]
+        begin, over = start + off_ns, end + off_ns + longer_ns
+        bounds = begin - 500, begin + 500, over - 500, over + 500
+        ours.append(Operation("launch", name, 0, 1, enter, enter + 3_000, begin, over, queued, bounds, 400))
+        theirs.append(Operation("launch", name, 0, 7, enter - 700 + APART, enter + 3_000 + 300 + i % 3 + APART,
+                                start + APART, end + APART))
+    return ours, theirs
+
+
+class Beside(unittest.TestCase):
+    def test_clocks_are_laid_together_by_the_calls(self):
+        pairs = beside.match(*both_sides())
+        self.assertEqual((len(pairs.pairs), pairs.share), (200, 1))
+        clock = beside.clocks(pairs.pairs)
+        # Between the enters' difference (700) and the exits' (-300): all pairs agree there.
+        self.assertEqual((clock.offset_ns + APART, clock.error_ns, clock.agree), (200, 500, 1))
+
+    def test_some_calls_that_disagree_do_not_move_the_clocks(self):
+        ours, theirs = both_sides()
+        for i in range(0, 200, 20):
+            theirs[i] = theirs[i]._replace(enter_ns=theirs[i].enter_ns + 50_000, exit_ns=theirs[i].exit_ns + 50_000)
+        clock = beside.clocks(beside.match(ours, theirs).pairs)
+        self.assertEqual((clock.offset_ns + APART, clock.agree), (200, 0.95))
+
+    def test_errors_are_what_was_put_in(self):
+        ours, theirs = both_sides(off_ns=300, longer_ns=50)
+        found = beside.errors(beside.match(ours, theirs).pairs, beside.Clocks(-APART, 0, 1))
+        self.assertEqual((found.starts.count, found.starts.median_ns, found.durations.p95_ns), (200, 300, 50))
+        self.assertEqual((found.inside, found.likely), (1, 1))
+        ours, theirs = both_sides(off_ns=600)
+        found = beside.errors(beside.match(ours, theirs).pairs, beside.Clocks(-APART, 0, 1))
+        self.assertEqual((found.inside, found.likely), (0, 0))
+
+    def test_what_only_one_side_has_is_not_compared(self):
+        ours, theirs = both_sides()
+        extra = theirs[0]._replace(name="theirs alone")
+        pairs = beside.match(ours, [extra, *theirs])
+        self.assertEqual((len(pairs.pairs), pairs.ones, pairs.others), (200, 200, 201))
+        with self.assertRaisesRegex(AssertionError, "only 100 of 200"):
+            truth.laid_together(ours, theirs[1:])
+
+    def test_other_names_for_the_same_are_told_by_order(self):
+        ours, theirs = both_sides()
+        pairs = beside.match(ours, [row._replace(name=f"other {row.name}") for row in theirs])
+        self.assertEqual(len(pairs.pairs), 200)
+        self.assertEqual([one.enter_ns - other.enter_ns + APART for one, other in pairs.pairs], [700] * 200)
+
+    def test_what_is_longer_is_told_by_name(self):
+        _, before = both_sides()
+        after = [row._replace(end_ns=row.end_ns + 500 * (row.name == NAMES[1])) for row in before]
+        rows = {row.name: row.after_ns - row.before_ns for row in beside.longer(before, after)}
+        self.assertEqual(rows, {NAMES[0]: 0, NAMES[1]: 500})
+        ratio, worst = truth.lengthened(before, after)
+        self.assertAlmostEqual(ratio, 1.05)
+        self.assertIn("+500 ns of 5000 (add", worst)
+
+    def test_a_union_counts_what_overlaps_once(self):
+        #   |----|  |--|
+        #     |---|          in [10, 50)
+        self.assertEqual(beside.union_ns([(40, 60), (5, 20), (15, 30)], 10, 50), 30)
+
+
+class Judged(unittest.TestCase):
+    @staticmethod
+    def window(queued, low, high, estimate):
+        return {"from_ns": 0, "until_ns": 1000, "queued": queued, "unqueued": 100 - queued,
+                "as_it_ran_low_ns": low, "as_it_ran_high_ns": high, "as_it_ran_ns": estimate}
+
+    def test_where_most_was_queued_a_point_is_asked_for(self):
+        _, figures = truth.judged(self.window(95, 300, 700, 500), 509)
+        self.assertEqual(figures["profiler"], 0.509)
+        with self.assertRaisesRegex(AssertionError, "more than a point: 50.00% .* profiler's 51.10%"):
+            truth.judged(self.window(95, 300, 700, 500), 511)
+
+    def test_else_the_bounds_have_to_hold(self):
+        truth.judged(self.window(94, 300, 700, 500), 699)
+        for true in (299, 701):
+            with self.assertRaisesRegex(AssertionError, "out of its bounds"):
+                truth.judged(self.window(94, 300, 700, 500), true)
+
+    def test_a_window_needs_partners(self):
+        ours, theirs = both_sides()
+        window = {**self.window(100, 0, 0, 1_000_000), "from_ns": 1_000_000, "until_ns": 3_000_000, "refused": False}
+        report = {"windows": [{"device": 0, "windows": [window]}]}
+        clock = beside.Clocks(-APART, 0, 1)
+        pairs = beside.match(ours, theirs)
+        row = truth.busy_row("queued", report, ours, pairs, clock)
+        self.assertIn("the profiler's 49.85%", row.found)  # the last one's end is behind the window
+        with self.assertRaisesRegex(AssertionError, "no window"):
+            truth.busy_row("queued", report, ours, pairs._replace(pairs=pairs.pairs[:-1]), clock)
+
+    def test_bounds_are_held_to_where_the_other_side_is_the_truth(self):
+        ours, theirs = both_sides(off_ns=2_000)
+        pairs = beside.match(ours, theirs)
+        clock = beside.Clocks(-APART, 0, 1)
+        truth.times_row("queued", ours, pairs, clock, exact=False)
+        with self.assertRaisesRegex(AssertionError, "out of their bounds"):
+            truth.times_row("queued", ours, pairs, clock, exact=True)
+
+    def test_latencies_are_of_launches_that_found_an_empty_queue(self):
+        ours, theirs = both_sides(queued=False)
+        pairs = beside.match(ours, theirs)
+        row, = truth.latency_rows("unqueued", {"latency_ns": 4_900}, pairs, beside.Clocks(-APART, 0, 1))
+        self.assertEqual(row.figures, {"calibrated_ns": 4_900, "ours_ns": 5_000, "profiler_ns": 5_000})
+        self.assertEqual([*truth.latency_rows("queued", {}, beside.match(*both_sides()), beside.Clocks(0, 0, 1))],
+                         [])
+
+
+class Read(preload.PreloadCase):
+    def test_a_profile_becomes_operations(self):
+        trace = kineto_made.Trace()
+        trace.kernel(NAMES[0], 1_000_000, 1_010_000, 5_000)
+        trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 1_040_000, 900, 7,
+                        trace.call("cudaMemcpyAsync", 1_030_000, 3_000), bytes=4096)
+        first, second = operations.of_profile(trace.write(self.folder / "p.json.gz"), self.folder)
+        self.assertEqual(first[:8], ("launch", NAMES[0], 0, 1, 1_000_000, 1_002_000, 1_010_000, 1_015_000))
+        self.assertEqual((second.kind, second.name, second.duration_ns), ("copy", "h2d", 900))
+
+
+if __name__ == "__main__":
+    preload.unittest.main()

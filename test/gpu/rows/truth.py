@@ -1,0 +1,198 @@
+"""Device times of ours beside those of PyTorch's profiler, of the same run: of a loop whose launches wait in their
+queue and of one whose launches find it empty. What events of ours change, and what CUPTI says by ourselves.
+
+The box knows the truth, and stands for the profiler there.
+"""
+import json
+import pathlib
+import subprocess
+import statistics
+import tempfile
+
+import beside
+import operations
+from machine import BUILD, PROGRAMS, Row, Skip, demand, printed_json
+
+ORDER, LIMIT_S = 30, 110
+LOOPS = ("queued", "unqueued")
+PACE = {"queued": (3_000, 0, "busy__20us"), "unqueued": (3_000, 30_000)}
+STEPS = {"queued": 600, "unqueued": 1000}
+EVENTS = {"GPUSHIM_BUDGET": "100%"}
+CUPTI = {"GPUSHIM_DEVICE_TIME": "cupti"}
+MOSTLY_QUEUED = 0.95  # of a window's operations; then its busy share is within …
+POINT = 0.01          # … this, else in its bounds
+STRAY = 0.001         # of a window's operations may have no partner
+
+
+def check(machine):
+    if not machine.simulated:
+        there = machine.run([machine.python, "-B", PROGRAMS / "pytorch.py", "there"], {})
+        if there.stdout.strip() != "yes":
+            raise Skip("no PyTorch with CUDA")
+    with tempfile.TemporaryDirectory(prefix="gpushim-truth-") as folder:
+        plain = {}
+        for loop in LOOPS:
+            plain[loop] = Run(machine, loop, folder), Run(machine, loop, folder, profiler=True)
+            yield from by_events(machine, loop, folder, *plain[loop])
+        for loop in LOOPS:
+            yield by_cupti(loop, Run(machine, loop, folder, CUPTI), *plain[loop])
+
+
+class Run:
+    """One run of a loop: what a step took, our trace, and what the profiler (or the box) says."""
+
+    def __init__(self, machine, loop, folder, ours=None, profiler=False):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder))
+        self.profile = self.folder / "profile"
+        variables, command = {}, [BUILD / "gpu" / "pace", *PACE[loop]]
+        if ours is not None:
+            variables = {"LD_PRELOAD": machine.library, "GPUSHIM_OUT": self.folder / "trace.db", **ours}
+        if machine.simulated:
+            variables.update({"GPUSIM_TRUTH": self.profile, **machine.undisturbed})
+        else:
+            command = [machine.python, "-B", PROGRAMS / "loops.py", loop, "--steps", STEPS[loop]]
+            command += ["--profile", self.profile.with_suffix(".json")] if profiler else []
+        done = machine.plain(command, **variables)
+        self.step_ns = pace_step(done) if machine.simulated else statistics.median(printed_json(done)["step_ns"])
+        self.ours = operations.of_trace(self.folder / "trace.db") if ours is not None else None
+        self.theirs = self.read_profile(machine) if profiler else None
+
+    def read_profile(self, machine):
+        if machine.simulated:
+            return operations.of_truth(self.profile)
+        return operations.of_profile(self.profile.with_suffix(".json"), self.folder)
+
+    def report(self):
+        done = subprocess.run([BUILD / "gpushim", "report", "--json", self.folder / "trace.db"], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        demand(done.returncode == 0, "gpushim report:", done.stderr.strip()[-300:])
+        return json.loads(done.stdout)
+
+
+def pace_step(done):
+    words = done.stdout.split()
+    return float(words[words.index("launch_ns") + 1])
+
+
+def by_events(machine, loop, folder, bare, profiled):
+    events = Run(machine, loop, folder, EVENTS)
+    both = Run(machine, loop, folder, EVENTS, profiler=True)
+    pairs, clock = laid_together(both.ours, both.theirs)
+    yield times_row(loop, both.ours, pairs, clock, machine.simulated)
+    report = both.report()
+    yield busy_row(loop, report, both.ours, pairs, clock)
+    yield from latency_rows(loop, report["trust"], pairs, clock)
+    yield distortion_row(loop, bare, events, profiled, both)
+
+
+def laid_together(ours, theirs):
+    demand(ours and theirs, "operations: of ours", len(ours), "of the profiler's", len(theirs))
+    pairs = beside.match(ours, theirs)
+    demand(pairs.share >= beside.MATCHED, f"only {len(pairs.pairs)} of {pairs.ones} operations of ours are "
+           f"among {pairs.others} of the profiler's")
+    clock = beside.clocks(pairs.pairs)
+    demand(clock, "no call has a begin and an end on both sides")
+    return pairs, clock
+
+
+def times_row(loop, ours, pairs, clock, exact):
+    """`exact`: the other side is the truth, so that bounds have to hold."""
+    timed = beside.timed(pairs.pairs)
+    demand(timed, "no operation of ours has device times")
+    queued = [pair for pair in timed if pair[0].queued]
+    found = {"queued": beside.errors(queued, clock),
+             "unqueued": beside.errors([pair for pair in timed if not pair[0].queued], clock)}
+    text = "; ".join(f"{errors.starts.count} {kind}: starts off {errors.starts}, durations {errors.durations}, "
+                     f"{errors.inside:.1%} in their bounds, {errors.likely:.1%} within the stated error"
+                     for kind, errors in found.items() if errors.starts.count)
+    for kind, errors in found.items():
+        demand(not exact or errors.starts.count == 0 or errors.inside == 1, kind, "operations out of their "
+               "bounds:", text)
+    return Row(f"{loop}: times by events",
+               f"{len(timed)} of {len(ours)} timed; {text}; clocks within {clock.error_ns} ns by "
+               f"{clock.agree:.0%} of the calls",
+               {kind: errors._asdict() for kind, errors in found.items()} | {"clock_error_ns": clock.error_ns})
+
+
+def busy_row(loop, report, ours, pairs, clock):
+    """Every window whose operations the profiler has seen, too."""
+    partners = {one.enter_ns: other for one, other in pairs.pairs if other.is_timed}
+    spans = [(other.device, other.start_ns + clock.offset_ns, other.end_ns + clock.offset_ns)
+             for other in partners.values()]
+    said, figures = [], []
+    for gpu, window in ((gpu, window) for gpu in report["windows"] for window in gpu["windows"]):
+        begin, end = window["from_ns"], window["until_ns"]
+        enters = [one.enter_ns for one in ours if begin <= one.enter_ns < end]
+        strays = sum(enter not in partners for enter in enters)
+        if window["refused"] or not enters or strays > STRAY * len(enters):
+            continue
+        text, figure = judged(window, beside.union_ns([span for device, *span in spans if device == gpu["device"]],
+                                                      begin, end))
+        said.append(text)
+        figures.append(figure)
+    demand(said, "no window of ours whose operations the profiler has seen, too")
+    return Row(f"{loop}: busy share", "; ".join(said), {"windows": figures})
+
+
+def judged(window, true_ns):
+    """What is said of one window, by the rule: within a point where most was queued, else in the bounds."""
+    length = window["until_ns"] - window["from_ns"]
+    low, high, estimate = (window[f"as_it_ran_{end}ns"] / length for end in ("low_", "high_", ""))
+    true = true_ns / length
+    count = window["queued"] + window["unqueued"]
+    queued = window["queued"] / count if count else 0.0
+    text = (f"{estimate:.2%} [{low:.2%}, {high:.2%}], the profiler's {true:.2%}, {queued:.0%} of "
+            f"{count} operations queued")
+    if queued >= MOSTLY_QUEUED:
+        demand(abs(estimate - true) <= POINT, "busy share off by more than a point:", text)
+    else:
+        demand(low <= true <= high, "busy share out of its bounds:", text)
+    return text, {"ours": estimate, "low": low, "high": high, "profiler": true, "queued_share": queued}
+
+
+def latency_rows(loop, trust, pairs, clock):
+    """δ as it was calibrated, beside what the profiler saw of launches that found an empty queue."""
+    launches = [pair for pair in pairs.pairs if pair[0].kind == "launch"]
+    seen = beside.latencies(launches, clock)
+    if len(seen) < 20:
+        return
+    middle = statistics.median(seen)
+    ours = statistics.median(one.start_ns - one.exit_ns for one, _ in launches
+                             if one.is_timed and not one.queued and one.exit_ns is not None)
+    calibrated = trust.get("latency_ns")
+    told = "not calibrated" if calibrated is None else f"calibrated {calibrated / 1000:.2f} us"
+    yield Row(f"{loop}: from call to start, empty queue", f"{told}; of {len(seen)} launches ours {ours / 1000:.2f}, "
+              f"the profiler's {middle / 1000:.2f} us (medians; clocks within {clock.error_ns} ns)",
+              {"calibrated_ns": calibrated, "ours_ns": ours, "profiler_ns": middle})
+
+
+def distortion_row(loop, bare, events, profiled, both):
+    """A step without anything, with events of ours, under the profiler; kernels with our events around them."""
+    steps = {"events": events.step_ns, "profiler": profiled.step_ns, "both": both.step_ns}
+    ratio, worst = lengthened(profiled.theirs, both.theirs)
+    text = ", ".join(f"{name} {ns / bare.step_ns - 1:+.1%}" for name, ns in steps.items())
+    return Row(f"{loop}: what events change", f"a step of {bare.step_ns / 1000:.1f} us: {text}; operations with "
+               f"events around them take {ratio:.4f} times as long, at most {worst}",
+               {"step_ns": {"bare": bare.step_ns, **steps}, "durations": ratio})
+
+
+def lengthened(before, after):
+    """How many times as long operations take in another run of the same work, and the one that differs most."""
+    rows = beside.longer(before, after)
+    total = sum(row.count * row.before_ns for row in rows)
+    demand(total, "no operation is timed in both runs")
+    worst = max(rows, key=lambda row: abs(row.after_ns - row.before_ns))
+    return (sum(row.count * row.after_ns for row in rows) / total,
+            f"{worst.after_ns - worst.before_ns:+.0f} ns of {worst.before_ns:.0f} ({worst.name[:40]})")
+
+
+def by_cupti(loop, run, bare, profiled):
+    """Durations by CUPTI as we use it, against the profiler's of another run: only one can use it at a time."""
+    levels = sorted({one.level for one in run.ours})
+    if "cupti" not in levels:
+        raise Skip(f"GPUSHIM_DEVICE_TIME=cupti gave times of {', '.join(levels)}")
+    timed = sum(one.is_timed for one in run.ours)
+    ratio, worst = lengthened(profiled.theirs, run.ours)
+    return Row(f"{loop}: by CUPTI, ourselves", f"{timed} of {len(run.ours)} timed; {ratio:.4f} times as long as "
+               f"the profiler says of another run, at most {worst}; a step {run.step_ns / bare.step_ns - 1:+.1%}",
+               {"durations": ratio, "step_ns": run.step_ns, "timed": timed, "operations": len(run.ours)})
