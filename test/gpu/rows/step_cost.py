@@ -1,0 +1,91 @@
+"""What a step costs under each way of recording, and under PyTorch's own profiler: processes that take turns.
+
+The goals are printed as met or not, beyond the spread or within it; nothing is asserted of times.
+"""
+import contextlib
+import sqlite3
+import sys
+
+import taking_turns
+from machine import PROGRAMS, Row, Skip, demand
+from taking_turns import Mode
+
+ORDER, LIMIT_S = 31, 165
+WORKLOADS = ("resnet50", "resnet18", "transformer", "eager", "graph")  # programs/models.py
+SHIM = {
+    "host-only": Mode({"GPUSHIM_DEVICE_TIME": "off"}),
+    "default": Mode({}),
+    "events": Mode({"GPUSHIM_BUDGET": "100%"}),
+    "cupti": Mode({"GPUSHIM_DEVICE_TIME": "cupti"}),
+}
+PROFILER = {"profiler, CUDA only": Mode(None, ("--profiler", "cuda")),
+            "profiler": Mode(None, ("--profiler", "default"))}
+TRAINING = ("resnet18", "resnet50", "transformer")
+GOALS = {"host-only": 0.003, "default": 0.01}  # on real training
+
+
+def check(machine):
+    if machine.simulated:
+        yield from played(machine, [sys.executable, "-B", PROGRAMS / "turns.py", "launches"], ("launches",), SHIM,
+                          seconds=0.5)
+        return
+    if machine.run([machine.python, "-B", PROGRAMS / "pytorch.py", "there"], {}).stdout.strip() != "yes":
+        raise Skip("no PyTorch with CUDA")
+    yield from played(machine, [machine.python, "-B", PROGRAMS / "turns.py", "torch"], WORKLOADS,
+                      {**SHIM, **PROFILER})
+
+
+def played(machine, command, workloads, modes, seconds=None):
+    """`seconds`: for each workload; else what there is, when all are ready."""
+    with taking_turns.players(machine, command, {"bare": Mode(None), **modes}) as everyone:
+        for index, workload in enumerate(workloads):
+            there, missing = taking_turns.load(everyone, workload)
+            demand("bare" in there or missing, "nobody answered")
+            if "bare" not in there:
+                yield Row(workload, f"not run: {missing['bare']}")
+                continue
+            given_s = seconds or max(0.6 * machine.left_s() / (len(workloads) - index), 3)
+            rounds = taking_turns.play(there, given_s, 0.02 if machine.simulated else 0.1)
+            for player in there.values():
+                player.told("unload")
+            yield row(workload, rounds, missing, {mode: levels(there[mode]) for mode in SHIM if mode in there})
+
+
+def levels(player):
+    """Whose device times a trace has that is still being written; none: the host's times alone."""
+    try:
+        base = sqlite3.connect(f"file:{player.folder}/trace.db?mode=ro", uri=True, timeout=1)
+        with contextlib.closing(base):
+            return sorted(level for level, in base.execute("SELECT DISTINCT level FROM level_error")) or ["host"]
+    except sqlite3.Error as why:
+        return [f"not known ({why})"]
+
+
+def row(workload, rounds, missing, by):
+    bare_ns = sorted(turn["bare"] for turn in rounds)[len(rounds) // 2]
+    found = {mode: taking_turns.costs(rounds, mode) for mode in rounds[0] if mode != "bare"}
+    said = [f"a bare step {bare_ns / 1e6:.3f} ms", *(f"{mode} {cost}" + told(by.get(mode)) for mode, cost in found.items()),
+            *(f"{mode} not run: {why}" for mode, why in missing.items()), f"{len(rounds)} rounds"]
+    said += goals(workload, found)
+    return Row(f"a step of {workload}", "; ".join(said),
+               {"bare_ns": bare_ns, "rounds": rounds, **{mode: cost._asdict() for mode, cost in found.items()}})
+
+
+def told(by):
+    return f" by {' and '.join(by)}" if by else ""
+
+
+def goals(workload, found):
+    told = []
+    if workload in TRAINING:
+        told += [f"goal {mode} <= {goal:.1%}: {found[mode].against(goal)}" for mode, goal in GOALS.items()
+                 if mode in found]
+    profilers = [found[mode] for mode in PROFILER if mode in found]
+    if profilers:
+        least = min(profilers, key=lambda cost: cost.share)
+        for mode in ("host-only", "default"):
+            if mode in found:
+                below = "met" if found[mode].high < least.low else \
+                    "not met" if found[mode].low > least.high else "within the spread"
+                told.append(f"goal {mode} below the profiler: {below}")
+    return told
