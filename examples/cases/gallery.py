@@ -57,16 +57,8 @@ def report(name, folder, *options):
     return run([BUILD / "gpushim", "report", folder, *expected(name).get("options", []), *options])
 
 
-def line_of(place):
-    """What the report of a run comes down to: step, rate, utilisation, and what it says first."""
-    said = json.loads(run([BUILD / "gpushim", "report", place, "--json"]))
-    first = next((finding for finding in said["findings"] if finding["kind"] == "gain"), None)
-    does = "-"
-    if first:
-        does = f"{first['id']} {first['gain_low_ns'] / 1e6:.1f}-{first['gain_high_ns'] / 1e6:.1f} ms"
-    steps, name = said["steps"], pathlib.Path(place).name
-    return (f"{name:17} {steps['median_ns'] / 1e6:6.1f} ms {steps['samples_per_s']:5.0f}/s"
-            f"  busy {said['gpus'][0]['busy_share']:6.1%}  {does}")
+def report_of(place):
+    return json.loads(run([BUILD / "gpushim", "report", place, "--json"]))
 
 
 def main():

@@ -9,10 +9,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cases"))
 from gpu import MB, MS, advance, call, mark, open_gpus  # noqa: E402
-from rungs import CONVERSIONS, LAYERS, OTHERS, RUNGS, WAYS
+from rungs import CONVERSIONS, LAYERS, NAMES, OTHERS, RUNGS, SAMPLES, WAYS  # noqa: E402
 
 MEMORY_BYTES = 13_000 * MB
-SAMPLES = 256
 
 
 def kernels(rung):
@@ -32,10 +31,11 @@ def kernels(rung):
 
 def main():
     parser = argparse.ArgumentParser(description="a rung of the ladder on the simulated box")
-    parser.add_argument("--rung", choices=[rung.name for rung in RUNGS], required=True)
+    parser.add_argument("--rung", choices=NAMES, required=True)
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
-    number, rung = next((n, rung) for n, rung in enumerate(RUNGS) if rung.name == options.rung)
+    number = NAMES.index(options.rung)
+    rung = RUNGS[number]
     advance(3_600_000 * MS * number)  # each an hour after the one before
     gpu, = open_gpus(only=0)
     gpu.allocate(MEMORY_BYTES)

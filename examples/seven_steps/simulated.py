@@ -11,7 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cases"))
 import model
 from gpu import MB, MS, US, advance, block, call, mark, open_gpus  # noqa: E402
-from variants import VARIANTS, variant_options
+from variants import VARIANTS, variant_options  # noqa: E402
 
 BETWEEN_STEPS_NS = 400 * US  # what Python does between two steps
 FROM_LOADER_NS = 150 * US    # a batch that is ready is taken from the workers' queue

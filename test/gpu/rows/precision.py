@@ -1,0 +1,11 @@
+"""The published precision ladder (examples/precision_ladder): what each rung brings here, and does the first
+finding of each name the next?"""
+from series_rows import check_series
+
+import ladder
+
+ORDER, LIMIT_S = 61, 90
+
+
+def check(machine):
+    yield from check_series(machine, ladder, ladder.RUNGS, [])
