@@ -26,7 +26,7 @@ struct TimedOperation {
     uint32_t end;
     Operation operation;
     bool fenced;    // between it and the operation before it its stream was told to wait for something else
-    bool blocking;  // a form of the call that may wait for the operation
+    bool blocking;  // the call may have waited for the operation
     int64_t series = 0;  // series.h; 0: not known
 };
 

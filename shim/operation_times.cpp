@@ -45,7 +45,7 @@ End end_of(const Stamps& stamps, const EventFacts& event) {
 
 bool was_queued(const Stamps& stamps, const Spread& delay) {
     const Moments* since = ready(stamps);
-    if (since == nullptr || stamps.blocking) return false;
+    if (since == nullptr) return false;
     const int64_t after_ns = delay.is_known || delay.high_ns != 0 ? delay.high_ns : kSurelyQueuedNs;
     return since->likely_ns <= kStampNs && since->ns - since->likely_ns >= stamps.exit_ns + after_ns;
 }

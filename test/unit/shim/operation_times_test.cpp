@@ -191,6 +191,15 @@ TEST_CASE("a copy that the call waits for is over when it returns", "[operation_
     CHECK(times.end_high_ns == 62'600);
 }
 
+TEST_CASE("what began after its call had returned was queued, even if such a call may wait",
+          "[operation_times]") {
+    Stamps copy = with_start(stamps(10'000, 14'000, 65'000), 42'500);
+    copy.blocking = true;
+    const OperationTimes times = times_of(copy, kEvent, {kDelay, kFromEnter, kUnknown});
+    CHECK(times.queued);
+    CHECK(times.start_ns == 42'500);
+}
+
 TEST_CASE("times never lie outside their bounds", "[operation_times]") {
     for (int64_t start_ns = 0; start_ns < 60'000; start_ns += 1'700)
         for (int64_t end_ns = start_ns; end_ns < 90'000; end_ns += 2'300)
