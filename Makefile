@@ -282,7 +282,7 @@ $(FAULTS_HOST): $(FAULTS_OBJECTS) $(SIM)/libcuda.so.1 $(OBJ)/test/faults.list $(
 	@$(LINK) -o $@ $(FAULTS_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
 
 # --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
-GPU_PROGRAMS := $(addprefix $(BUILD)/gpu/,copies launch_cost pace)
+GPU_PROGRAMS := $(patsubst test/%.cpp,$(BUILD)/%,$(call files,test/gpu/*.cpp))
 OBJECTS      += $(GPU_PROGRAMS:$(BUILD)/%=$(OBJ)/test/%.o)
 all product: $(GPU_PROGRAMS)
 $(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/test/gpu/%.o $(SIM)/libcuda.so.1 $(BUILD)/link.flags

@@ -18,6 +18,7 @@ class Counts:
         self.copies = {}                      # by kind, as [how many, bytes]
         self.memsets = [0, 0]
         self.copies_in_graphs = [0, 0]        # a trace knows no kinds of these
+        self.memsets_in_graphs = 0            # nor bytes of these
         self.unknown = 0                      # launches of graphs whose contents were not recorded
 
     def kernel(self, name, times=1):
@@ -91,7 +92,7 @@ class Rows(Trace):
         for kernels, copies, size, memsets in within(self.graphs):
             counts.unknown += kernels is None
             _add(counts.copies_in_graphs, copies or 0, size or 0)
-            counts.memset(0, memsets or 0)
+            counts.memsets_in_graphs += memsets or 0
         return counts
 
 
@@ -144,10 +145,11 @@ def differences(ours, theirs):
                   for kind in sorted({*ours.copies, *theirs.copies})}
     said += [f"{kind}: {us} by us, {them} by them (copies, bytes)" for kind, (us, them) in copies.items()
              if us != them]
-    # Of memsets in graphs a trace knows how many, not their bytes.
-    us, them = (counts.memsets[:1] if ours.copies_in_graphs[0] else counts.memsets for counts in (ours, theirs))
+    us, them = ours.memsets, theirs.memsets
+    if ours.memsets_in_graphs:
+        us, them = [us[0] + ours.memsets_in_graphs], them[:1]
     if us != them:
-        said.append(f"memsets: {us} by us, {them} by them")
+        said.append(f"memsets: {us} by us, {them} by them (how many, bytes)")
     return said
 
 
@@ -162,4 +164,5 @@ def _short(name):
 
 def figures(counts):
     return {"launches": sum(counts.kernels.values()), "kernels": len(counts.kernels), "copies": counts.copies,
-            "memsets": counts.memsets, "copies_in_graphs": counts.copies_in_graphs}
+            "memsets": counts.memsets, "copies_in_graphs": counts.copies_in_graphs,
+            "memsets_in_graphs": counts.memsets_in_graphs}

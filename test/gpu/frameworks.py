@@ -1,0 +1,82 @@
+"""A framework's work, with and without the shim: the same result, and as many launches of each kernel, copies
+and bytes of each kind and memsets as PyTorch's profiler has from CUPTI. On the box: the same on the CPU, where
+the shim finds no driver and has to be as good as not there.
+"""
+import os
+import pathlib
+import tempfile
+
+from counted import Rows, differences, figures, of_kineto, told
+from machine import PROGRAMS, Row, Skip, demand, printed_json, same
+
+REPEATABLE = {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"}  # what PyTorch asks for, or results may differ by a bit
+
+
+def variables(machine, **more):
+    """On the box without its driver: NVIDIA's runtime refuses that."""
+    found = {**REPEATABLE, **more}
+    if machine.simulated:
+        found["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
+    return found
+
+
+def command(machine, name):
+    return [machine.python, "-B", PROGRAMS / "framework.py", name,
+            "--device", "cpu" if machine.simulated else "cuda"]
+
+
+def without_the_shim(machine, name):
+    said = printed_json(machine.plain(command(machine, name), **variables(machine)))
+    if "missing" in said:
+        raise Skip(said["missing"])
+    return said
+
+
+def counted(machine, name, traced=True):
+    """(what it said, what its profiler counted or None, traces)"""
+    with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
+        file = pathlib.Path(folder) / "kineto.json"
+        words = [*command(machine, name), "--count", file]
+        if traced:
+            done, traces = machine.traced(words, reader=Rows, **variables(machine))
+        else:
+            done, traces = machine.plain(words, **variables(machine)), []
+        said = printed_json(done)
+        demand("missing" not in said, "only under the shim:", said.get("missing"))
+        return said, of_kineto(file) if said["profiled"] else None, traces
+
+
+def check_work(machine, name, what):
+    """Yields what is the same of one work; `what` is where the kernels come from."""
+    without = without_the_shim(machine, name)
+    under, theirs, traces = counted(machine, name)
+    if without["repeats"]:
+        same(under["result"], without["result"], f"{what}: the result")
+    result = "the same result to the bit" if without["repeats"] else "its result differs by itself"
+    if machine.simulated:
+        demand(all(sum(trace.executed.values()) == 0 for trace in traces), "launches without a GPU")
+        yield Row(f"{what}, on the CPU", f"{result} with the shim in front and no driver")
+        return
+    said, ours = judged(under, theirs, traces)
+    yield Row(what, f"{said}; {result}", figures(ours))
+
+
+def judged(under, theirs, traces):
+    """What is the same, in words, and our counts."""
+    demand(traces, "no trace")
+    for trace in traces:
+        trace.demand_whole()
+    # Compilers that it starts make no trace, helpers of its own may make small ones.
+    ours = max(traces, key=lambda trace: trace.recorded).counts(under["span"])
+    for kernel, times in under["known"].items():
+        launched = sum(count for name, count in ours.kernels.items() if name.startswith(kernel))
+        same(launched, times, f"launches of {kernel}")
+    launches, copies = sum(ours.kernels.values()), ours.all_copies()
+    seen = f"{launches} launches of {len(ours.kernels)} kernels, {copies[0]} copies of {copies[1]} bytes"
+    if theirs is None:
+        demand(under["known"], "neither a profiler nor known launches to compare with")
+        return f"{seen}; the program's own launches all seen (no profiler here)", ours
+    said = differences(ours, theirs)
+    demand(not said, told(said))
+    demand(launches > 0, "nothing was launched, and CUPTI saw nothing either")
+    return f"{seen}, as CUPTI counts", ours

@@ -1,0 +1,8 @@
+"""CuPy: elementwise work, a RawKernel, a matrix product, copies, streams."""
+from frameworks import check_work
+
+ORDER, LIMIT_S = 22, 60
+
+
+def check(machine):
+    yield from check_work(machine, "cupy_arrays", "CuPy")

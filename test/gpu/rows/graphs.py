@@ -1,0 +1,8 @@
+"""CUDA graphs of PyTorch: torch.cuda.graph, captured before and while CUPTI looks, replayed."""
+from frameworks import check_work
+
+ORDER, LIMIT_S = 25, 60
+
+
+def check(machine):
+    yield from check_work(machine, "graphs", "torch.cuda.graph")

@@ -1,0 +1,8 @@
+"""JAX's jit, which may launch what it compiled as a graph."""
+from frameworks import check_work
+
+ORDER, LIMIT_S = 24, 90
+
+
+def check(machine):
+    yield from check_work(machine, "jax_jit", "JAX")

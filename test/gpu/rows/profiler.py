@@ -1,0 +1,22 @@
+"""Next to a profiler that the program starts itself: it counts the same with and without the shim in front."""
+from counted import differences, told
+from frameworks import counted, without_the_shim
+from machine import Row, Skip, demand
+
+ORDER, LIMIT_S = 33, 90
+
+
+def check(machine):
+    without_the_shim(machine, "matrices")
+    if machine.simulated:
+        raise Skip("no CUPTI without a GPU")
+    _, alone, _ = counted(machine, "matrices", traced=False)
+    _, beside, traces = counted(machine, "matrices")
+    if alone is None:
+        raise Skip("no profiler")
+    said = differences(beside, alone)  # in this order: "us" is under the shim
+    demand(not said, "PyTorch's profiler under the shim (us) and without (them):", told(said))
+    for trace in traces:
+        trace.demand_whole()
+    yield Row("PyTorch's profiler beside the shim", f"{sum(beside.kernels.values())} launches of "
+              f"{len(beside.kernels)} kernels, as it counts without the shim; the trace is whole")
