@@ -437,5 +437,6 @@ deb wheel: $(SHIM) $(ANALYZER)
 
 help:
 	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | deps | clean"
-	@echo "     | faults [ONLY=row] [FULL=1] | mutants [ONLY=name] | fuzz [ONLY=target] | gpu-check | gpu-bundle"
+	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
+	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target]"
 	@echo "     | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

@@ -1,6 +1,6 @@
-// Launches a kernel of its own through each way to the same function: linked, dlsym in its forms, the look-ups
-// in theirs. Each is to be counted once: neither passed by, nor seen twice where one way leads into another.
-// Prints `kernel launches` of each way that this driver has.
+// Launches a kernel of its own through each way to the same function: linked, dlsym in its forms, the
+// look-ups in theirs. Each is to be counted once: neither passed by, nor seen twice where one way leads into
+// another. Prints `kernel launches` of each way that this driver has.
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -1,6 +1,6 @@
-"""A framework's work, with and without the shim: the same result, and as many launches of each kernel, copies
-and bytes of each kind and memsets as PyTorch's profiler has from CUPTI. On the box: the same on the CPU, where
-the shim finds no driver and has to be as good as not there.
+"""A framework's work, with and without the shim: the same result, and as many launches of each kernel,
+copies and bytes of each kind and memsets as PyTorch's profiler has from CUPTI. On the box: the same on
+the CPU, where the shim finds no driver and has to be as good as not there.
 """
 import os
 import pathlib
@@ -25,31 +25,31 @@ def command(machine, name):
             "--device", "cpu" if machine.simulated else "cuda"]
 
 
-def without_the_shim(machine, name):
-    said = printed_json(machine.plain(command(machine, name), **variables(machine)))
+def without_the_shim(machine, name, **more):
+    said = printed_json(machine.plain(command(machine, name), **variables(machine, **more)))
     if "missing" in said:
         raise Skip(said["missing"])
     return said
 
 
-def counted(machine, name, traced=True):
+def counted(machine, name, traced=True, **more):
     """(what it said, what its profiler counted or None, traces)"""
     with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
         file = pathlib.Path(folder) / "kineto.json"
         words = [*command(machine, name), "--count", file]
         if traced:
-            done, traces = machine.traced(words, reader=Rows, **variables(machine))
+            done, traces = machine.traced(words, reader=Rows, **variables(machine, **more))
         else:
-            done, traces = machine.plain(words, **variables(machine)), []
+            done, traces = machine.plain(words, **variables(machine, **more)), []
         said = printed_json(done)
         demand("missing" not in said, "only under the shim:", said.get("missing"))
         return said, of_kineto(file) if said["profiled"] else None, traces
 
 
-def check_work(machine, name, what):
+def check_work(machine, name, what, **more):
     """Yields what is the same of one work; `what` is where the kernels come from."""
-    without = without_the_shim(machine, name)
-    under, theirs, traces = counted(machine, name)
+    without = without_the_shim(machine, name, **more)
+    under, theirs, traces = counted(machine, name, **more)
     if without["repeats"]:
         same(under["result"], without["result"], f"{what}: the result")
     result = "the same result to the bit" if without["repeats"] else "its result differs by itself"

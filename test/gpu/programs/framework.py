@@ -1,11 +1,11 @@
-"""Does the work of one file of work/ twice: to be ready, and again, and that result is printed. It must be the
-same each time.
+"""Does the work of one file of work/ twice: to be ready, and again, and that result is printed. It must
+be the same each time.
 
     framework.py NAME [--device cuda|cpu] [--count FILE]
 
---count: the second time next to PyTorch's profiler, which writes what CUPTI saw there to FILE; `span` is from
-when to when (CLOCK_MONOTONIC), `known` how often the work itself says that its kernels ran. The last line is
-JSON. Where something is not there, that is {"missing": why}, and no failure.
+--count: the second time next to PyTorch's profiler, which writes what CUPTI saw there to FILE; `span` is
+from when to when (CLOCK_MONOTONIC), `known` how often the work itself says that its kernels ran. The
+last line is JSON. Where something is not there, that is {"missing": why}, and no failure.
 """
 import argparse
 import contextlib

@@ -1,6 +1,6 @@
 """Looks up every export of the driver by dlsym, and every base name by both forms of cuGetProcAddress with
 several versions and flags. Prints a line each: way, name, version, flags, status, whether there is an
-address, and whose."""
+address, which export's it is (the first by name; -: none's), and whose."""
 import ctypes
 import pathlib
 import re
@@ -28,15 +28,19 @@ def main():
     rows = re.findall(r"^EXPORT\((\w+), \w+, (\w+),", EXPORTS.read_text(encoding="utf-8"), re.MULTILINE)
     code = owners()
 
-    def say(way, name, version, flags, status, address):
-        whose = next((w for first, last, w in code if address and first <= address < last), "-")
-        print(way, name, version, flags, status, bool(address), whose)
-
     libc = ctypes.CDLL(None)
     libc.dlsym.restype = ctypes.c_void_p
     libc.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-    for export, _ in rows:
-        say("dlsym", export, 0, 0, 0, libc.dlsym(driver._handle, export.encode()))
+    exported = {export: libc.dlsym(driver._handle, export.encode()) for export, _ in rows}
+    by_address = {address: export for export, address in sorted(exported.items(), reverse=True)}
+
+    def say(way, name, version, flags, status, address):
+        whose = next((w for first, last, w in code if address and first <= address < last), "-")
+        export = by_address.get(address, "-") if address else "-"
+        print(way, name, version, flags, status, bool(address), export, whose)
+
+    for export, address in exported.items():
+        say("dlsym", export, 0, 0, 0, address)
     address, outcome = ctypes.c_void_p(), ctypes.c_int()
     for name in sorted({base for _, base in rows} | {"cuNoSuchFunction"}):
         for version in VERSIONS:

@@ -13,4 +13,5 @@ def check(machine):
     did = {name: int(times) for name, times in map(str.split, done.stdout.splitlines())}
     demand(len(did) >= LEAST, "only these ways:", *did)
     same(one(traces).kernels, did, "launches by way")
-    yield Row("one launch counts once", f"by each of {len(did)} ways to cuLaunchKernel, {sum(did.values())} in all")
+    yield Row("one launch counts once",
+              f"by each of {len(did)} ways to cuLaunchKernel, {sum(did.values())} in all")

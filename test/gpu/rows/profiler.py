@@ -1,4 +1,4 @@
-"""Next to a profiler that the program starts itself: it counts the same with and without the shim in front."""
+"""Next to a profiler that the program starts: it counts the same with and without the shim in front."""
 from counted import differences, told
 from frameworks import counted, without_the_shim
 from machine import Row, Skip, demand

@@ -1,5 +1,5 @@
-"""CuPy: elementwise work, a kernel from source, a matrix product, copies, streams. On the CPU NumPy stands in,
-without the kernel."""
+"""CuPy: elementwise work, a kernel from source, a matrix product, copies, streams. On the CPU NumPy
+stands in, without the kernel."""
 from missing import Missing, imported
 
 TIMES, RAW_TIMES = 6, 30

@@ -1,4 +1,4 @@
-"""torch.cuda.graph: one that was captured before, and one captured now, replayed; on the CPU just the work."""
+"""torch.cuda.graph: one captured before and one captured now, replayed; on the CPU just the work."""
 from missing import digest, torch_on, waited
 
 REPLAYS = 20

@@ -1,5 +1,5 @@
-"""PyTorch's matrix products: cuBLAS, cuBLASLt (a product with its bias and activation in one), batched, in half
-precision; elementwise work, reductions, copies in all directions and memsets beside them."""
+"""PyTorch's matrix products: cuBLAS, cuBLASLt (a product with its bias and activation in one), batched,
+in half precision; elementwise work, reductions, copies in all directions and memsets beside them."""
 from missing import digest, torch_on, waited
 
 TIMES = 5

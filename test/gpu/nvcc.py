@@ -1,0 +1,36 @@
+"""Programs of nvcc, for the rows that need them."""
+import contextlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from machine import PROGRAMS, Skip
+
+LIMIT_S = 120
+
+
+def toolkit():
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if not nvcc:
+        raise Skip("no nvcc")
+    return pathlib.Path(nvcc).parent.parent
+
+
+def libraries():
+    """For the loader: where the toolkit's libraries are."""
+    return {"LD_LIBRARY_PATH": f"{toolkit()}/lib64:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+
+
+@contextlib.contextmanager
+def compiled(source, *options):
+    """A program, as long as it is wanted; Skip where it cannot be made here."""
+    with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
+        program = pathlib.Path(folder) / pathlib.Path(source).stem
+        words = [toolkit() / "bin" / "nvcc", "-o", program, PROGRAMS / source, *options]
+        done = subprocess.run(words, text=True, check=False, timeout=LIMIT_S, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            raise Skip(f"nvcc: {' '.join(done.stdout.split())[-200:]}")
+        yield program
