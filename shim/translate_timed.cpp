@@ -24,6 +24,15 @@ Operation operation_of(EventKind kind) {
     }
 }
 
+// An asynchronous form waits, too, where the memory is pageable: to the device until all of it is staged,
+// which of more than the staging buffer means until most of it is there; to the host until it is there.
+bool waits_for_pageable(const int64_t* copy) {
+    constexpr int64_t kStagedBytes = 64 << 10;
+    constexpr int64_t kPageable = static_cast<int64_t>(Memory::pageable);
+    const int64_t sides = copy[column::copy_sides];
+    return sides >> 3 == kPageable || ((sides & 7) == kPageable && copy[column::copy_bytes] > kStagedBytes);
+}
+
 void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index) {
     const auto take = [&](const Rows& rows, auto alike, int flags) {
         const int64_t* row = rows.row(index);
@@ -44,13 +53,15 @@ void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index
                 tables.graph_launch, [](const int64_t* row) { return row[column::graph_launch_graph]; },
                 column::graph_launch_flags);
         case Operation::copy:  // bytes, direction, kinds of memory
-            return take(
+            take(
                 tables.copy,
                 [](const int64_t* row) {
                     return (row[column::copy_bytes] << 9) + (row[column::copy_direction] << 6) +
                            row[column::copy_sides];
                 },
                 column::copy_flags);
+            operation.blocking |= waits_for_pageable(tables.copy.row(index));
+            return;
         case Operation::memset:
             return take(
                 tables.memset, [](const int64_t* row) { return row[column::memset_bytes]; },

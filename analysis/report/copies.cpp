@@ -105,7 +105,7 @@ std::string line_of(const Copies& copies, bool names_rank) {
         const double ns = stepped ? each(bytes) * 1e9 / *rate
                                   : static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed);
         text += ", " + duration_text(ns) + (stepped ? "" : " each") + " at " + rate_text(*rate);
-        if (copies.pageable > bytes / 2 && copies.best_pinned)
+        if (copies.pageable > bytes / 2 && copies.best_pinned > rate)  // else only small ones were pinned
             text += " (pinned here: " + rate_text(*copies.best_pinned) + ")";
     } else if (const auto host = copies.host_rate()) {
         text += ", at " + rate_text(*host) + " by the host's time";

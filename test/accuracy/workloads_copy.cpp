@@ -38,6 +38,19 @@ WORKLOAD(pageable_blocking, 1, 200, "blocking copies of 256 kB from pageable mem
     }
 }
 
+WORKLOAD(pageable_async, 1, 200,
+         "asynchronous copies of 256 kB and 32 kB from pageable memory, which wait, too") {
+    const CUstream stream = make_stream();
+    const CUdeviceptr memory = device_memory(kMegabyte);
+    std::vector<char> host(kMegabyte);
+    for (int64_t i = 0; i < run.steps; ++i) {
+        CU(cuMemcpyHtoDAsync(memory, host.data(), kMegabyte / 4, stream));
+        CU(cuMemcpyHtoDAsync(memory, host.data(), kMegabyte / 32, stream));
+        for (int n = 0; n < 5; ++n) launch(kernel(20 * kMicrosecond), stream);
+        CU(cuMemcpyDtoHAsync(host.data(), memory, kMegabyte / 4, stream));
+    }
+}
+
 WORKLOAD(small_readbacks, 1, 2'000, "a kernel of 10 us, then 4 bytes back and a synchronisation") {
     const CUstream stream = make_stream();
     const CUdeviceptr memory = device_memory(256);

@@ -72,6 +72,10 @@ class Accuracy(unittest.TestCase):
                 self.assertTrue(found)
                 self.assertEqual([bounds for bounds in found if not bounds.contains], [])
 
+    def test_copies_that_wait_in_their_calls_count_as_long_as_they_take(self):
+        row, = judge.without_us(WORKLOADS["pageable_async"], steps=60)
+        self.assertEqual(judge.faults_without_us(row), [])
+
     def test_the_starved_loop_does_not_read_as_busy(self):
         row, = judge.without_us(WORKLOADS["launch_starved"])
         self.assertAlmostEqual(row.true, 0.5, delta=0.05)

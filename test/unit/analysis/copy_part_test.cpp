@@ -65,6 +65,23 @@ TEST_CASE("a copy's rate, and how long nothing ran beside it", "[copy_part]") {
           "40000 40000 3200000000.0");
 }
 
+//  us        0   10   20   30   40
+//  copy           ░░░░░███░░░░░           it took 10 us, or up to 40
+TEST_CASE("a rate that is an estimate counts with the longest that the copy can have taken", "[copy_part]") {
+    MadeFacts made;
+    Written written;
+    Call copy = ran(h2d(0, 0, 40'000, kNoStep), 20'000, 30'000);
+    copy.times.start_low_ns = 0;
+    copy.times.end_high_ns = 40'000;
+    copy.times.likely_ns = 1'001;
+    all_of(make_copy_part(made.facts), made, {copy}, written);
+    CHECK(written.ask("SELECT sum_ns, best_bytes_per_s FROM copy_stat") == "10000 1000000000.0");
+    Written exact;
+    copy.times.likely_ns = 1'000;
+    all_of(make_copy_part(made.facts), made, {copy}, exact);
+    CHECK(exact.ask("SELECT sum_ns, best_bytes_per_s FROM copy_stat") == "10000 4000000000.0");
+}
+
 TEST_CASE("positions are found again in pieces", "[copy_part]") {
     MadeFacts made;
     made.step(0, 1000);

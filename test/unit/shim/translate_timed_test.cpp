@@ -116,15 +116,22 @@ TEST_CASE("copies, memsets and graphs are told apart, and which are alike", "[tr
     timed(events, 8, 500);
     events.call("cuGraphLaunch", 600, 604, {0x900, kStream});
     timed(events, 10, 600);
+    events.call("cuMemcpyHtoDAsync_v2", 700, 704, {0x1000, 0x2000, 64 << 10, kStream});
+    timed(events, 12, 700);
+    events.call("cuMemcpyHtoDAsync_v2", 800, 804, {0x1000, 0x2000, (64 << 10) + 1, kStream});
+    timed(events, 14, 800);
     trace.write(events);
     std::map<int64_t, TimedOperation> by_time;
     for (const TimedOperation& one : trace.store().timed()) by_time[one.enter_ns] = one;
-    REQUIRE(by_time.size() == 6);
+    REQUIRE(by_time.size() == 8);
     CHECK(by_time[100].operation == Operation::copy);
     CHECK(by_time[100].alike == by_time[200].alike);
     CHECK(by_time[100].alike != by_time[300].alike);
     CHECK_FALSE(by_time[100].blocking);
+    CHECK(by_time[300].blocking);  // to pageable memory: in every form
     CHECK(by_time[400].blocking);
+    CHECK_FALSE(by_time[700].blocking);
+    CHECK(by_time[800].blocking);
     CHECK(by_time[500].operation == Operation::memset);
     CHECK(by_time[500].alike == 64);
     CHECK(by_time[600].operation == Operation::graph_launch);

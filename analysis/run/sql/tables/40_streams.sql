@@ -32,7 +32,8 @@ CREATE TABLE copy_stat (
   gpu_id INTEGER, stream_id INTEGER, kind TEXT, source TEXT, target TEXT, blocking INTEGER, position INTEGER,
   bytes_each INTEGER,                          -- power of two that it is below; -1: the rows are gone
   count INTEGER, bytes INTEGER, call_sum_ns INTEGER, steps INTEGER,   -- … it came in so many steps
-  timed INTEGER, sum_ns INTEGER, timed_bytes INTEGER, best_bytes_per_s REAL,
+  timed INTEGER, sum_ns INTEGER, timed_bytes INTEGER,
+  best_bytes_per_s REAL,                       -- of one; where its duration is not known to a tenth, at least
   blocks_kernels_ns INTEGER,                   -- of sum_ns: nothing else ran on the GPU
   min_bytes INTEGER, max_bytes INTEGER, squares_bytes2 REAL,
   PRIMARY KEY (gpu_id, stream_id, kind, source, target, blocking, position, bytes_each)
