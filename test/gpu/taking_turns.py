@@ -37,8 +37,9 @@ class Player:
         self.ready.register(self.process.stdout, selectors.EVENT_READ)
 
     def ask(self, line):
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it is gone: what it last said is its answer
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
 
     def answer(self):
         limit_s = self.machine.left_s()

@@ -1,14 +1,22 @@
-"""A loop of PyTorch that its GPU bounds (`queued`: everything waits behind what was launched before), or one with
-pauses of the host (`unqueued`: every launch finds an empty queue). Prints what a step took, as JSON.
+"""A loop of PyTorch that its GPU bounds (`queued`: everything waits behind what was launched before), or one
+with pauses of the host (`unqueued`: every launch finds an empty queue). Prints what a step took, as JSON, or
+{"missing": why}.
 
     loops.py queued|unqueued [--steps N] [--profile FILE] [--device cpu]
 
---profile: under torch.profiler, from before the first use of the GPU until all is over; FILE is what it exports.
+--profile: under torch.profiler, from before the first use of the GPU until all is over; FILE is what it
+exports.
 """
 import argparse
 import contextlib
 import json
+import pathlib
+import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "work"))
+
+from missing import Missing, torch_as_it_is  # noqa: E402
 
 BLOCKS = 10  # of steps, each timed with a wait at its end
 PAUSE_NS = 150_000
@@ -33,7 +41,6 @@ def pause():
 def steps_of(torch, asked):
     """The function that is a step."""
     size = SIZES.get(asked.device, 2048) // (1 if asked.loop == "queued" else 4)
-    torch.manual_seed(0)
     weight = torch.randn(size, size, device=asked.device) / size ** 0.5
     data = torch.randn(size, size, device=asked.device)
     host = torch.randn(size, size)
@@ -69,9 +76,7 @@ def timed(step, wait, count):
     return found
 
 
-def main():
-    asked = arguments()
-    import torch  # pylint: disable=import-outside-toplevel
+def run(torch, asked):
     wait = torch.cuda.synchronize if asked.device == "cuda" else lambda: None
     activity = torch.profiler.ProfilerActivity
     wanted = [activity.CUDA] if asked.device == "cuda" else [activity.CPU]
@@ -84,7 +89,15 @@ def main():
         found = timed(step, wait, asked.steps)
     if profile:
         profile.export_chrome_trace(asked.profile)
-    print(json.dumps({"step_ns": found, "torch": torch.__version__}))
+    return {"step_ns": found, "torch": torch.__version__}
+
+
+def main():
+    asked = arguments()
+    try:
+        print(json.dumps(run(torch_as_it_is(asked.device), asked)))
+    except Missing as why:
+        print(json.dumps({"missing": str(why)}))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Runs steps of a workload when it is told to, so that processes that differ in one thing can take turns. Reads lines,
-and answers each with a line of JSON:
+"""Runs steps of a workload when it is told to, so that processes that differ in one thing can take turns. Reads
+lines, and answers each with a line of JSON:
 
     load NAME     makes it ready       {"ready": NAME}, or {"missing": why}
     go N B        B times N steps      {"step_ns": [of each of the B]}
@@ -15,6 +15,9 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent / "work"))
+
+from missing import Missing, torch_as_it_is  # noqa: E402
 
 
 class Launches:
@@ -48,7 +51,7 @@ class Launches:
 
 class Torch:
     def __init__(self, asked):
-        import torch  # pylint: disable=import-outside-toplevel
+        torch = torch_as_it_is(asked.device)
         import models  # pylint: disable=import-outside-toplevel
         self.torch, self.choices, self.device = torch, models.CHOICES, asked.device
         self.asked_profiler, self.profiler = asked.profiler, None
@@ -58,7 +61,6 @@ class Torch:
             torch.set_num_threads(1)
 
     def load(self, name):
-        self.torch.manual_seed(0)
         step = self.choices[name](self.torch, self.device)
         if self.asked_profiler:
             activity = self.torch.profiler.ProfilerActivity
@@ -103,11 +105,9 @@ def load(work, name):
     return step, {"ready": name}
 
 
-def main():
-    asked = arguments()
-    work = Torch(asked) if asked.kind == "torch" else Launches()
+def answers(work, lines):
     step = None
-    for line in sys.stdin:
+    for line in lines:
         word, *more = line.split()
         answer = {}
         if word == "load":
@@ -119,6 +119,17 @@ def main():
         else:
             step = None
             work.unload()
+        yield answer
+
+
+def main():
+    asked = arguments()
+    try:
+        work = Torch(asked) if asked.kind == "torch" else Launches()
+    except Missing as why:
+        print(json.dumps({"missing": str(why)}))
+        return
+    for answer in answers(work, sys.stdin):
         print(json.dumps(answer), flush=True)
 
 

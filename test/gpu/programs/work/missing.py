@@ -14,12 +14,18 @@ def imported(name):
         raise Missing(f"no {name}: {' '.join(str(why).split())[:160]}") from why
 
 
-def torch_on(device):
-    """PyTorch, where it has that device, and told to do everything in one way."""
+def torch_as_it_is(device):
+    """PyTorch, where it has that device."""
     torch = imported("torch")
     if device == "cuda" and not torch.cuda.is_available():
         raise Missing("PyTorch sees no GPU")
     torch.manual_seed(0)
+    return torch
+
+
+def torch_on(device):
+    """... and told to do everything in one way."""
+    torch = torch_as_it_is(device)
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.backends.cudnn.benchmark = False
     return torch
