@@ -168,8 +168,8 @@ def without_us(workload, steps=None):
 
 
 def faults_without_us(row):
-    """What is asked of the loop that the host cannot feed, and of copies that wait in their calls; the rest is
-    for reading."""
+    """What is asked of the loop that the host cannot feed, and of copies that wait in their calls; the rest
+    is for reading."""
     if row.label not in ("launch_starved", "pageable_async"):
         return []
     faults = []

@@ -1,4 +1,4 @@
-"""What `make gpu-check` says of one run that two have recorded: on data whose truth is made here, no program runs."""
+"""What `make gpu-check` says of one run that two have recorded: on data whose truth is made here."""
 import sys
 import unittest
 
@@ -18,7 +18,7 @@ NAMES = ("mul(float*)", "add(float*)")
 
 
 def both_sides(count=200, off_ns=0, longer_ns=0, queued=True):
-    """Ours and theirs: a launch every 10 us. Our call is inside of theirs, as a driver call is in a runtime call."""
+    """Ours and theirs: a launch every 10 us. Our call is inside of theirs, as a driver's in a runtime's."""
     ours, theirs = [], []
     for i in range(count):
         enter = 1_000_000 + 10_000 * i
@@ -27,7 +27,7 @@ def both_sides(count=200, off_ns=0, longer_ns=0, queued=True):
         begin, over = start + off_ns, end + off_ns + longer_ns
         bounds = begin - 500, begin + 500, over - 500, over + 500
         ours.append(Operation("launch", name, 0, 1, enter, enter + 3_000, begin, over, queued, bounds, 400))
-        theirs.append(Operation("launch", name, 0, 7, enter - 700 + APART, enter + 3_000 + 300 + i % 3 + APART,
+        theirs.append(Operation("launch", name, 0, 7, enter - 700 + APART, enter + 3_300 + i % 3 + APART,
                                 start + APART, end + APART))
     return ours, theirs
 
@@ -43,7 +43,8 @@ class Beside(unittest.TestCase):
     def test_some_calls_that_disagree_do_not_move_the_clocks(self):
         ours, theirs = both_sides()
         for i in range(0, 200, 20):
-            theirs[i] = theirs[i]._replace(enter_ns=theirs[i].enter_ns + 50_000, exit_ns=theirs[i].exit_ns + 50_000)
+            enter, left = theirs[i].enter_ns + 50_000, theirs[i].exit_ns + 50_000
+            theirs[i] = theirs[i]._replace(enter_ns=enter, exit_ns=left)
         clock = beside.clocks(beside.match(ours, theirs).pairs)
         self.assertEqual((clock.offset_ns + APART, clock.agree), (200, 0.95))
 
@@ -105,7 +106,8 @@ class Judged(unittest.TestCase):
 
     def test_a_window_needs_partners(self):
         ours, theirs = both_sides()
-        window = {**self.window(100, 0, 0, 1_000_000), "from_ns": 1_000_000, "until_ns": 3_000_000, "refused": False}
+        window = {**self.window(100, 0, 0, 1_000_000), "from_ns": 1_000_000, "until_ns": 3_000_000,
+                  "refused": False}
         report = {"windows": [{"device": 0, "windows": [window]}]}
         clock = beside.Clocks(-APART, 0, 1)
         pairs = beside.match(ours, theirs)
@@ -127,8 +129,8 @@ class Judged(unittest.TestCase):
         pairs = beside.match(ours, theirs)
         row, = truth.latency_rows("unqueued", {"latency_ns": 4_900}, pairs, beside.Clocks(-APART, 0, 1))
         self.assertEqual(row.figures, {"calibrated_ns": 4_900, "ours_ns": 5_000, "profiler_ns": 5_000})
-        self.assertEqual([*truth.latency_rows("queued", {}, beside.match(*both_sides()), beside.Clocks(0, 0, 1))],
-                         [])
+        queued = beside.match(*both_sides())
+        self.assertEqual([*truth.latency_rows("queued", {}, queued, beside.Clocks(0, 0, 1))], [])
 
 
 class Read(preload.PreloadCase):

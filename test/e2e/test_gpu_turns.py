@@ -1,5 +1,5 @@
-"""Processes that take turns, and what is said of the cost of a step: made figures, and a program that is a few lines
-of Python."""
+"""Processes that take turns, and what is said of the cost of a step: made figures, and a program that is a
+few lines of Python."""
 import sys
 import types
 import unittest
@@ -32,7 +32,7 @@ for line in sys.stdin:
 
 
 def machine(seconds=30):
-    return types.SimpleNamespace(library="", left_s=lambda: seconds, environment=lambda variables: dict(variables))
+    return types.SimpleNamespace(library="", left_s=lambda: seconds, environment=dict)
 
 
 def rounds(*shares):
@@ -76,7 +76,8 @@ class Costs(unittest.TestCase):
 
     def test_a_goal_is_met_or_not_beyond_the_spread(self):
         cost = taking_turns.Costs(0.01, 0.005, 0.015, 1.0)
-        self.assertEqual([cost.against(goal) for goal in (0.02, 0.012, 0.001)], ["met", "within the spread", "not met"])
+        self.assertEqual([cost.against(goal) for goal in (0.02, 0.012, 0.001)],
+                         ["met", "within the spread", "not met"])
 
     def test_goals_are_of_training_and_of_the_cheapest_profiler(self):
         cost = lambda share: taking_turns.Costs(share, share, share, 1.0)  # noqa: E731
@@ -84,7 +85,8 @@ class Costs(unittest.TestCase):
                  "profiler, CUDA only": cost(0.01)}
         self.assertEqual(step_cost.goals("resnet18", found),
                          ["goal host-only <= 0.3%: met", "goal default <= 1.0%: not met",
-                          "goal host-only below the profiler: met", "goal default below the profiler: not met"])
+                          "goal host-only below the profiler: met",
+                          "goal default below the profiler: not met"])
         self.assertEqual(len(step_cost.goals("eager", found)), 2)
 
 

@@ -1,12 +1,12 @@
-"""One run as two have recorded it: which operation is which, how far their clocks are apart, how far their times
-are. Pure.
+"""One run as two have recorded it: which operation is which, how far their clocks are apart, and how far
+their times. Pure.
 
 Operations are told by kind, name and order: the nth launch of a kernel in one is the nth in the other. The
-clocks are laid on each other by the calls on the host, of which one recorder sees the inside of what the other
-sees (a runtime call and the driver call in it), whichever of them is the outer one:
+clocks are laid on each other by the calls on the host, of which one recorder sees the inside of what the
+other sees (a runtime call and the driver call in it), whichever of them is the outer one:
 
-    one        enter|------------------|exit         the difference of the clocks lies between that of the
-    the other       enter|--------|exit              enters and that of the exits; of all pairs, where most agree
+    one        enter|------------------|exit      the difference of the clocks lies between that of the
+    the other       enter|--------|exit           enters and that of the exits; of all pairs, where most agree
 """
 import statistics
 from collections import defaultdict
@@ -131,7 +131,8 @@ def union_ns(spans, begin_ns, end_ns):
 
 
 def latencies(pairs, clock):
-    """From the return of the one's call to the start that the other saw, of what the one says had an empty queue."""
+    """From the return of the one's call to the start that the other saw, where the one says that the queue
+    was empty."""
     return [other.start_ns + clock.offset_ns - one.exit_ns for one, other in timed(pairs)
             if not one.queued and one.exit_ns is not None]
 

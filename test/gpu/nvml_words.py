@@ -1,10 +1,10 @@
-"""What somebody else says of a GPU beside our samples: nvidia-smi's lines, or the same asked of NVML directly (as a
-program: prints such lines, where there is no nvidia-smi). The comparison is pure."""
+"""What somebody else says of a GPU beside our samples: nvidia-smi's lines, or the same asked of NVML directly
+(as a program: prints such lines, where there is no nvidia-smi). The comparison is pure."""
 import ctypes
 from typing import NamedTuple
 
-QUERY = ("uuid", "utilization.gpu", "utilization.memory", "memory.used", "memory.total", "power.draw", "temperature.gpu",
-         "clocks.sm", "clocks.mem")
+QUERY = ("uuid", "utilization.gpu", "utilization.memory", "memory.used", "memory.total", "power.draw",
+         "temperature.gpu", "clocks.sm", "clocks.mem")
 MIB = 1 << 20
 AROUND_NS = 2_200_000_000  # samples so near are compared: one before and one after, at least
 
@@ -52,8 +52,8 @@ class Beside(NamedTuple):
 
 
 def compare(said, samples):
-    """{column: Beside}. said: [(mono_ns, {column: text})]; samples: [(mono_ns, {key: number})]. What they say has to
-    lie between the least and the most of our samples around it, give or take the tolerance."""
+    """{column: Beside}. said: [(mono_ns, {column: text})]; samples: [(mono_ns, {key: number})]. What they say
+    has to lie between the least and the most of our samples around it, give or take the tolerance."""
     return {figure.theirs: _compare(figure, said, samples) for figure in FIGURES}
 
 
@@ -78,8 +78,8 @@ class Nvml:
     """The library, by ctypes; what it has no answer for is [N/A], as nvidia-smi says."""
 
     class Memory(ctypes.Structure):
-        _fields_ = [("version", ctypes.c_uint), ("total", ctypes.c_ulonglong), ("reserved", ctypes.c_ulonglong),
-                    ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+        _fields_ = [("version", ctypes.c_uint), *((name, ctypes.c_ulonglong)
+                                                  for name in ("total", "reserved", "free", "used"))]
 
     def __init__(self):
         self.library = ctypes.CDLL("libnvidia-ml.so.1")
@@ -97,7 +97,7 @@ class Nvml:
         memory = self.Memory(version=ctypes.sizeof(self.Memory) | 2 << 24)
         has = self.library.nvmlDeviceGetMemoryInfo_v2(device, ctypes.byref(memory)) == 0
         power = self.number("nvmlDeviceGetPowerUsage", device)
-        busy = [self.number("nvmlDeviceGetUtilizationRates", device, fields=2, which=which) for which in (0, 1)]
+        busy = [self.number("nvmlDeviceGetUtilizationRates", device, fields=2, which=i) for i in (0, 1)]
         return ", ".join([uuid.value.decode(), *busy,
                           *(str(size // MIB) if has else "[N/A]" for size in (memory.used, memory.total)),
                           str(float(power) / 1000) if power.isdigit() else power,

@@ -1,5 +1,5 @@
-"""Operations of a run as somebody recorded them: by a trace of ours, by PyTorch's profiler (brought into a trace
-by `gpushim import`), or by the box, which knows the truth. Times are ns of that recorder's own host clock."""
+"""Operations of a run as somebody recorded them: by a trace of ours, by PyTorch's profiler (brought into a
+trace by `gpushim import`), or by the box, which knows the truth. Times are ns of that one's host clock."""
 import pathlib
 import sqlite3
 import subprocess
@@ -9,8 +9,8 @@ from judging import demand
 from machine import BUILD
 
 COPIES = ("h2d", "d2h", "d2d", "p2p", "h2h")
-IN_ORDER = "SELECT kind, name, device_id, stream_id, enter_ns, exit_ns, device_start_ns, device_end_ns, queued," \
-    " start_low_ns, start_high_ns, end_low_ns, end_high_ns, likely_error_ns, level FROM v_operation" \
+IN_ORDER = "SELECT kind, name, device_id, stream_id, enter_ns, exit_ns, device_start_ns, device_end_ns," \
+    " queued, start_low_ns, start_high_ns, end_low_ns, end_high_ns, likely_error_ns, level FROM v_operation" \
     " WHERE kind <> 'graph_launch' ORDER BY enter_ns"
 
 
@@ -44,6 +44,20 @@ def of_trace(path):
     finally:
         base.close()
     return [Operation(*row[:8], bool(row[8]), row[9:13], row[13] or 0, row[14]) for row in rows]
+
+
+def why_no_cupti(path):
+    """What a trace says of it where CUPTI was asked for; None: its times are CUPTI's."""
+    base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        if base.execute("SELECT count(*) FROM sqlite_master WHERE name = 'device_source'").fetchone()[0]:
+            said = base.execute("SELECT refused, error FROM device_source WHERE source = 'cupti'").fetchone()
+            if said and said[0] is not None:
+                return said[0] + ("" if said[1] is None else f" (error {said[1]})")
+        levels = [level for level, in base.execute("SELECT DISTINCT level FROM level_error")]
+    finally:
+        base.close()
+    return None if "cupti" in levels else f"its times are by {' and '.join(levels) or 'the host'}"
 
 
 def of_truth(path):

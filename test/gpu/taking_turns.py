@@ -1,5 +1,5 @@
-"""Steps of one workload in processes that differ in one thing, all of them alive, one at work: what a step costs
-with each of them, beside one that has nothing, round by round."""
+"""Steps of one workload in processes that differ in one thing, all of them alive, one at work: what a step
+costs in each of them, beside one that has nothing, round by round."""
 import contextlib
 import json
 import os
@@ -31,8 +31,9 @@ class Player:
             variables = {"LD_PRELOAD": machine.library, "GPUSHIM_OUT": f"{folder}/trace.db", **mode.variables}
         with open(f"{folder}/stderr", "wb") as errors:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-                [str(word) for word in (*command, *mode.words)], env=machine.environment(variables), text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True)
+                [str(word) for word in (*command, *mode.words)], env=machine.environment(variables),
+                text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                start_new_session=True)
         self.ready = selectors.DefaultSelector()
         self.ready.register(self.process.stdout, selectors.EVENT_READ)
 

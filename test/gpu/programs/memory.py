@@ -1,5 +1,5 @@
 """Takes memory of the device, gives some back, takes more, and says the most there was, as one line of JSON:
-allocated (in use), reserved (taken from the driver), used (total less free, by the driver, while that was so).
+allocated (in use), reserved (taken from the driver), used (total less free, by the driver, meanwhile).
 
     memory.py torch [--device cpu]      by PyTorch's own words; on the CPU there are none, null
     memory.py driver                    cuMemAlloc, counted here; the box has nothing else

@@ -1,5 +1,5 @@
-"""What training steps are timed of: each a function of (torch, device) that gives a function which is one step.
-On a CPU they are as small as they can be: to see that they run."""
+"""What steps are timed of: each a function of (torch, device) that gives a function which is one step. On
+a CPU they are as small as they can be: to see that they run."""
 from torch import nn
 
 CHOICES = {}

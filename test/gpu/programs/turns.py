@@ -1,5 +1,5 @@
-"""Runs steps of a workload when it is told to, so that processes that differ in one thing can take turns. Reads
-lines, and answers each with a line of JSON:
+"""Runs steps of a workload when it is told to, so that processes that differ in one thing can take turns.
+Reads lines, and answers each with a line of JSON:
 
     load NAME     makes it ready       {"ready": NAME}, or {"missing": why}
     go N B        B times N steps      {"step_ns": [of each of the B]}

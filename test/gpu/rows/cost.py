@@ -1,5 +1,5 @@
 """What a launch costs without the shim and with it: switched off, with host times only, between windows,
-inside one. Processes that take turns; bursts that fit in the driver's queue."""
+inside one, and what an event takes. Processes that take turns; bursts that fit in the driver's queue."""
 import statistics
 
 from machine import BUILD, Row, Skip, demand, one
@@ -27,6 +27,8 @@ def turn(machine, program, found, shares):
         found[way].append(figures(done))
         if way != "switched off":
             shares[way] = one(traces).timed_share
+        if way == "inside a window":
+            shares["clock"] = one(traces).clock
 
 
 def check(machine):
@@ -48,3 +50,13 @@ def check(machine):
         else:
             demand(under < MOST * without, "a launch,", way, "takes", said)
         yield Row(f"a launch, {way}", f"{said}; {TURNS} turns")
+    yield events(found["without"], shares["clock"])
+
+
+def events(without, clock):
+    """By a program without the shim; and what the shim has measured of its own."""
+    record, query = (statistics.median(turn[name] for turn in without) for name in ("record_ns", "query_ns"))
+    ours = ", ".join(f"{name} {clock[name]} ns" if clock[name] is not None else f"{name} not measured"
+                     for name in ("record_ns", "event_ns"))
+    return Row("an event", f"recording takes {record:.0f} ns, asking {query:.0f} ns; by the shim: {ours}",
+               {"record_ns": record, "query_ns": query, **clock})

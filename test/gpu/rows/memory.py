@@ -33,11 +33,12 @@ def peak(trace):
 
 
 def compared(ours, said, whose):
-    """We see what is taken from the driver: all that was reserved, and what libraries take by themselves; but not
-    the context, which the driver counts as used."""
+    """We see what is taken from the driver: all that was reserved, and what libraries take by themselves; but
+    not the context, which the driver counts as used."""
+    more = (ours - said["reserved"]) / MIB
     text = (f"{ours / MIB:.1f} MiB by us; {whose}: {said['allocated'] / MIB:.1f} allocated, "
-            f"{said['reserved'] / MIB:.1f} reserved ({(ours - said['reserved']) / MIB:+.1f}); used by the driver's "
-            f"words {said['used'] / MIB:.1f}")
+            f"{said['reserved'] / MIB:.1f} reserved ({more:+.1f}); used by the driver's words "
+            f"{said['used'] / MIB:.1f}")
     demand(ours >= said["reserved"], "less than was reserved:", text)
     demand(ours <= said["used"] + ROUNDING, "more than is used:", text)
     return Row("the most memory held", text, {"ours": ours, **said})

@@ -1,5 +1,5 @@
-"""Our samples of NVML beside what nvidia-smi says at the same time, while a program keeps the GPU busy. The box has
-no nvidia-smi: there NVML is asked directly."""
+"""Our samples of NVML beside what nvidia-smi says at the same time, while a program keeps the GPU busy. The
+box has no nvidia-smi: there NVML is asked directly."""
 import pathlib
 import shutil
 import sqlite3
@@ -26,9 +26,11 @@ def check(machine):
         trace = pathlib.Path(folder) / "trace.db"
         said = asked_meanwhile(machine, command, trace)
         uuid, samples = sampled(trace)
+    if uuid.startswith("MIG"):
+        raise Skip("a part of a GPU: nvidia-smi tells of the whole")
     mine = [(at, words) for at, words in said if words.get("uuid") == uuid]
     demand(mine, "no line of", pathlib.Path(str(command[-1])).name, "is of", uuid)
-    yield from rows(mine, samples, "NVML itself" if machine.simulated else "nvidia-smi")
+    yield compared(mine, samples, "NVML itself" if machine.simulated else "nvidia-smi")
 
 
 def asked_meanwhile(machine, command, trace):
@@ -65,8 +67,12 @@ def sampled(trace):
     return uuid[0] if uuid else "", sorted(found.items())
 
 
-def rows(said, samples, whose):
-    for column, beside in nvml_words.compare(said, samples).items():
+def compared(said, samples, whose):
+    found = nvml_words.compare(said, samples)
+    for column, beside in found.items():
         demand(not beside.outside, column, f"by {whose}:", "; ".join(beside.outside[:3]))
-        yield Row(f"{column} by {whose}", f"{beside.example} by us, {beside.compared} times" if beside.compared
-                  else "not told by both")
+    demand(any(beside.compared for beside in found.values()), "nothing is told by both")
+    told = ", ".join(f"{column} " + (beside.example if beside.compared else "not told by both")
+                     for column, beside in found.items())
+    return Row(f"{whose} and our samples", f"{told}; {max(one.compared for one in found.values())} times",
+               {column: beside._asdict() for column, beside in found.items()})

@@ -26,8 +26,8 @@ GOALS = {"host-only": 0.003, "default": 0.01}  # on real training
 
 def check(machine):
     if machine.simulated:
-        yield from played(machine, [sys.executable, "-B", PROGRAMS / "turns.py", "launches"], ("launches",), SHIM,
-                          seconds=0.5)
+        launches = [sys.executable, "-B", PROGRAMS / "turns.py", "launches"]
+        yield from played(machine, launches, ("launches",), SHIM, seconds=0.5)
         return
     yield from played(machine, [machine.python, "-B", PROGRAMS / "turns.py", "torch"], WORKLOADS,
                       {**SHIM, **PROFILER})
@@ -44,7 +44,8 @@ def played(machine, command, workloads, modes, seconds=None):
             rounds = taking_turns.play(there, given_s, 0.02 if machine.simulated else 0.1)
             for player in there.values():
                 player.told("unload")
-            yield row(workload, rounds, missing, {mode: levels(there[mode]) for mode in SHIM if mode in there})
+            by = {mode: levels(there[mode]) for mode in SHIM if mode in there}
+            yield row(workload, rounds, missing, by)
 
 
 def levels(player):
@@ -52,7 +53,8 @@ def levels(player):
     try:
         base = sqlite3.connect(f"file:{player.folder}/trace.db?mode=ro", uri=True, timeout=1)
         with contextlib.closing(base):
-            return sorted(level for level, in base.execute("SELECT DISTINCT level FROM level_error")) or ["host"]
+            found = base.execute("SELECT DISTINCT level FROM level_error ORDER BY level").fetchall()
+            return [level for level, in found] or ["host"]
     except sqlite3.Error as why:
         return [f"not known ({why})"]
 
@@ -60,11 +62,12 @@ def levels(player):
 def row(workload, rounds, missing, by):
     bare_ns = sorted(turn["bare"] for turn in rounds)[len(rounds) // 2]
     found = {mode: taking_turns.costs(rounds, mode) for mode in rounds[0] if mode != "bare"}
-    said = [f"a bare step {bare_ns / 1e6:.3f} ms", *(f"{mode} {cost}" + told(by.get(mode)) for mode, cost in found.items()),
+    said = [f"a bare step {bare_ns / 1e6:.3f} ms",
+            *(f"{mode} {cost}" + told(by.get(mode)) for mode, cost in found.items()),
             *(f"{mode} not run: {why}" for mode, why in missing.items()), f"{len(rounds)} rounds"]
     said += goals(workload, found)
-    return Row(f"a step of {workload}", "; ".join(said),
-               {"bare_ns": bare_ns, "rounds": rounds, **{mode: cost._asdict() for mode, cost in found.items()}})
+    figures = {mode: cost._asdict() for mode, cost in found.items()}
+    return Row(f"a step of {workload}", "; ".join(said), {"bare_ns": bare_ns, "rounds": rounds, **figures})
 
 
 def told(by):

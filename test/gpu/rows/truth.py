@@ -1,5 +1,5 @@
-"""Device times of ours beside those of PyTorch's profiler, of the same run: of a loop whose launches wait in their
-queue and of one whose launches find it empty. What events of ours change, and what CUPTI says by ourselves.
+"""Device times of ours beside those of PyTorch's profiler, of the same run: of a loop whose launches wait in
+their queue and of one whose launches find it empty. What events of ours change, and what CUPTI tells us.
 
 The box knows the truth, and stands for the profiler there.
 """
@@ -105,16 +105,17 @@ def times_row(loop, ours, pairs, clock, exact):
     queued = [pair for pair in timed if pair[0].queued]
     found = {"queued": beside.errors(queued, clock),
              "unqueued": beside.errors([pair for pair in timed if not pair[0].queued], clock)}
-    text = "; ".join(f"{errors.starts.count} {kind}: starts off {errors.starts}, durations {errors.durations}, "
-                     f"{errors.inside:.1%} in their bounds, {errors.likely:.1%} within the stated error"
+    text = "; ".join(f"{errors.starts.count} {kind}: starts off {errors.starts}, durations "
+                     f"{errors.durations}, {errors.inside:.1%} in their bounds, {errors.likely:.1%} within "
+                     "the stated error"
                      for kind, errors in found.items() if errors.starts.count)
     for kind, errors in found.items():
         demand(not exact or errors.starts.count == 0 or errors.inside == 1, kind, "operations out of their "
                "bounds:", text)
+    figures = {kind: errors._asdict() for kind, errors in found.items()}
     return Row(f"{loop}: times by events",
                f"{len(timed)} of {len(ours)} timed; {text}; clocks within {clock.error_ns} ns by "
-               f"{clock.agree:.0%} of the calls",
-               {kind: errors._asdict() for kind, errors in found.items()} | {"clock_error_ns": clock.error_ns})
+               f"{clock.agree:.0%} of the calls", {**figures, "clock_error_ns": clock.error_ns})
 
 
 def busy_row(loop, report, ours, pairs, clock):
@@ -129,8 +130,8 @@ def busy_row(loop, report, ours, pairs, clock):
         strays = sum(enter not in partners for enter in enters)
         if window["refused"] or not enters or strays > STRAY * len(enters):
             continue
-        text, figure = judged(window, beside.union_ns([span for device, *span in spans if device == gpu["device"]],
-                                                      begin, end))
+        there = [span for device, *span in spans if device == gpu["device"]]
+        text, figure = judged(window, beside.union_ns(there, begin, end))
         said.append(text)
         figures.append(figure)
     demand(said, "no window of ours whose operations the profiler has seen, too")
@@ -164,23 +165,24 @@ def latency_rows(loop, trust, pairs, clock):
                              if one.is_timed and not one.queued and one.exit_ns is not None)
     calibrated = trust.get("latency_ns")
     told = "not calibrated" if calibrated is None else f"calibrated {calibrated / 1000:.2f} us"
-    yield Row(f"{loop}: from call to start, empty queue", f"{told}; of {len(seen)} launches ours {ours / 1000:.2f}, "
-              f"the profiler's {middle / 1000:.2f} us (medians; clocks within {clock.error_ns} ns)",
+    yield Row(f"{loop}: from call to start, empty queue", f"{told}; of {len(seen)} launches ours "
+              f"{ours / 1000:.2f}, the profiler's {middle / 1000:.2f} us (medians; clocks within "
+              f"{clock.error_ns} ns)",
               {"calibrated_ns": calibrated, "ours_ns": ours, "profiler_ns": middle})
 
 
 def distortion_row(loop, bare, events, profiled, both):
-    """A step without anything, with events of ours, under the profiler; kernels with our events around them."""
+    """A step bare, with events of ours, under the profiler; kernels with our events around them."""
     steps = {"events": events.step_ns, "profiler": profiled.step_ns, "both": both.step_ns}
     ratio, worst = lengthened(profiled.theirs, both.theirs)
     text = ", ".join(f"{name} {ns / bare.step_ns - 1:+.1%}" for name, ns in steps.items())
-    return Row(f"{loop}: what events change", f"a step of {bare.step_ns / 1000:.1f} us: {text}; operations with "
-               f"events around them take {ratio:.4f} times as long, at most {worst}",
+    return Row(f"{loop}: what events change", f"a step of {bare.step_ns / 1000:.1f} us: {text}; operations "
+               f"with events around them take {ratio:.4f} times as long, at most {worst}",
                {"step_ns": {"bare": bare.step_ns, **steps}, "durations": ratio})
 
 
 def lengthened(before, after):
-    """How many times as long operations take in another run of the same work, and the one that differs most."""
+    """How many times as long operations take in another run of the same work; the one that differs most."""
     rows = beside.longer(before, after)
     total = sum(row.count * row.before_ns for row in rows)
     demand(total, "no operation is timed in both runs")
@@ -190,12 +192,13 @@ def lengthened(before, after):
 
 
 def by_cupti(loop, run, bare, profiled):
-    """Durations by CUPTI as we use it, against the profiler's of another run: only one can use it at a time."""
-    levels = sorted({one.level for one in run.ours})
-    if "cupti" not in levels:
-        raise Skip(f"GPUSHIM_DEVICE_TIME=cupti gave times of {', '.join(levels)}")
+    """Durations by CUPTI as we use it, against the profiler's of another run: one at a time can use it."""
+    refused = operations.why_no_cupti(run.folder / "trace.db")
+    if refused:
+        raise Skip(f"GPUSHIM_DEVICE_TIME=cupti: {refused}")
     timed = sum(one.is_timed for one in run.ours)
     ratio, worst = lengthened(profiled.theirs, run.ours)
-    return Row(f"{loop}: by CUPTI, ourselves", f"{timed} of {len(run.ours)} timed; {ratio:.4f} times as long as "
-               f"the profiler says of another run, at most {worst}; a step {run.step_ns / bare.step_ns - 1:+.1%}",
+    return Row(f"{loop}: by CUPTI, ourselves", f"{timed} of {len(run.ours)} timed; {ratio:.4f} times as long "
+               f"as the profiler says of another run, at most {worst}; a step "
+               f"{run.step_ns / bare.step_ns - 1:+.1%}",
                {"durations": ratio, "step_ns": run.step_ns, "timed": timed, "operations": len(run.ours)})
