@@ -73,8 +73,8 @@ class NextChange(unittest.TestCase):
     def test_the_summary_counts_by_what_was_brought(self):
         amp = finding("no_tensor_cores", "AMP")
         answers = [self.answer(0.5, amp), self.answer(0.5), self.answer(0.01, amp), self.answer(0.01)]
-        self.assertEqual(next_change.summary(answers), "2 of 4 changes brought 3 % or more; the first finding "
-                         "of the run before named 1 of them, and 1 of the others")
+        self.assertEqual(next_change.summary(answers), "2 of 4 changes brought 3 % or more; the first "
+                         "finding of the run before named 1 of them, and 1 of the others")
 
 
 class Tables(unittest.TestCase):

@@ -26,19 +26,19 @@ STEPS = 6    # of one on the box
 def check_series(machine, series, changes, options):
     """series: the module of a series; changes: what it is a series of; options: of its script."""
     demand_pytorch(machine)
-    runs, late = [], None
+    runs, ended = [], None
     with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
         for number in range(len(changes)):
             try:
                 runs.append(one_run(machine, series, number, folder, options))
-            except m.OutOfTime as end:
-                late = end
+            except (m.OutOfTime, m.Skip) as end:
+                ended = end
                 break
             yield row_of(series, changes, runs)
     if len(runs) > 1:
         yield summed_up(machine, list(runs_table.answers(runs, changes))[:-1])
-    if late:
-        raise late
+    if ended:
+        raise ended
 
 
 def demand_pytorch(machine):
