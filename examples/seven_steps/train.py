@@ -35,9 +35,11 @@ def workers_for(batch_bytes, wanted):
     workers = min(wanted, free // (batch_bytes * (AHEAD + 1)))
     if not workers:
         sys.exit(f"{SHARED_MEMORY} has {free >> 20} MiB free, a worker needs "
-                 f"{batch_bytes * (AHEAD + 1) >> 20}: a smaller --batch or --side, or docker run --shm-size=8g")
+                 f"{batch_bytes * (AHEAD + 1) >> 20}: take a smaller --batch or --side, or docker run "
+                 "--shm-size=8g")
     if workers < wanted:
-        print(f"{workers} workers instead of {wanted}: {SHARED_MEMORY} has no room for more", file=sys.stderr)
+        print(f"{workers} workers instead of {wanted}: {SHARED_MEMORY} has no room for more",
+              file=sys.stderr)
     return workers
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Does on the box what a training script in PyTorch does on a GPU, as far as `real.record` can tell: steps
-with marks, a loader that calls the driver, too, and what came of it in the last line. The clock is stepped."""
+with marks, a loader that calls the driver, too, and what came of it in the last line. Clocks are stepped."""
 import argparse
 import json
 import os

@@ -24,7 +24,10 @@ class Ladder(unittest.TestCase):
 
     def test_each_rung_names_the_next(self):
         with tempfile.TemporaryDirectory() as folder:
-            reports = [self.report(place) for place in ladder.record_all(folder)]
+            runs = [ladder.run_on_the_box(number, folder) for number in range(len(SAYS))]
+        table = "".join(f"    {line}\n" for line in ladder.lines(runs))
+        self.assertIn(f"\n\n{table}\n", (FOLDER / "README.md").read_text(encoding="utf-8"), table)
+        reports = [run.report for run in runs]
         for rung, report, says in zip(ladder.RUNGS, reports, SAYS):
             found = [finding for finding in report["findings"] if finding["kind"] == "gain"]
             first = found[0] if found else None

@@ -23,6 +23,10 @@ def ids(report, kind="gain"):
 
 
 class Series(unittest.TestCase):
+    def check_the_readme(self, runs):
+        table = "".join(f"    {line}\n" for line in series.lines(runs))
+        self.assertIn(f"\n\n{table}\n", (FOLDER / "README.md").read_text(encoding="utf-8"), table)
+
     def reports(self, **options):
         with tempfile.TemporaryDirectory() as folder:
             return [self.report(place) for place in series.record_all(folder, **options)]
@@ -41,11 +45,15 @@ class Series(unittest.TestCase):
             self.assertEqual(ids(report, "no_gain"), zeroed, f"variant {number}")
 
     def test_the_first_finding_names_the_next_change_and_rates_are_near_the_published(self):
-        reports = self.reports()
+        with tempfile.TemporaryDirectory() as folder:
+            runs = [series.run_on_the_box(variant, folder) for variant in range(len(SAYS))]
+        self.check_the_readme(runs)
+        reports = [run.report for run in runs]
         self.check_findings(reports)
         rates = [report["steps"]["samples_per_s"] for report in reports]
         for number, (rate, variant) in enumerate(zip(rates, series.VARIANTS)):
-            self.assertAlmostEqual(rate / variant.samples_per_s, 1, delta=WITHIN, msg=f"variant {number}: {rates}")
+            self.assertAlmostEqual(rate / variant.samples_per_s, 1, delta=WITHIN,
+                                   msg=f"variant {number}: {rates}")
         self.assertAlmostEqual(rates[-1] / rates[0], 8.17, delta=0.5)
         self.assertLess(reports[0]["gpus"][0]["memory_peak_bytes"], 1e9)
 
