@@ -20,7 +20,7 @@ def injected(scene, subject, most):
 
 
 D1 = Row("D1", "no space, errors and short writes at the n-th call")
-D1.proven_by([C], "test_disk.Disk.test_full_after_a_while", "test_lifecycle.Tmpfs.test_full",
+D1.proven_by([C], "test_disk.Disk.test_full_after_a_while", "test_own_files.Tmpfs.test_full",
              "test_attacks.Attacks.test_a_limit_of_file_sizes_sends_no_signal",
              "unit: a batch that is in although its commit failed comes again, and is in once")
 
@@ -36,7 +36,7 @@ def every_call_of_a_recovery_fails(scene):
 
 
 D2 = Row("D2", "sparse pages, truncated files: SIGBUS")
-D2.proven_by([C], "test_lifecycle.Tmpfs.test_full")
+D2.proven_by([C], "test_own_files.Tmpfs.test_full")
 
 
 @D2.tried_on(C, FORK, SPAWN)
@@ -50,7 +50,7 @@ def no_room_behind_the_pages(scene):
 
 
 D3 = Row("D3", "a folder that is read-only, absent or unwritable")
-D3.proven_by([C], "test_disk.Disk.test_read_only", "test_lifecycle.Output.test_a_folder_that_is_not_there")
+D3.proven_by([C], "test_disk.Disk.test_read_only", "test_own_files.Output.test_a_folder_that_is_not_there")
 
 
 @D3.tried_on(C, FORK)
@@ -73,7 +73,7 @@ def no_shared_memory_and_no_locks(scene):
 
 
 D5 = Row("D5", "the output exists, process ids come again")
-D5.proven_by([C], "test_lifecycle.Output.test_taken_names")
+D5.proven_by([C], "test_own_files.Output.test_taken_names")
 
 
 @D5.tried_on(C, FORK, SPAWN)
@@ -117,13 +117,13 @@ def the_power_goes_after_any_operation(scene):
 
 
 D8 = Row("D8", "the program closes our descriptors")
-D8.proven_by([C], "test_lifecycle.Descriptors.test_a_program_that_closes_everything",
-             "test_lifecycle.SharedDescriptors.test_not_a_byte_in_the_programs_files",
-             "test_lifecycle.SharedDescriptors."
+D8.proven_by([C], "test_own_files.Descriptors.test_a_program_that_closes_everything",
+             "test_own_files.SharedDescriptors.test_not_a_byte_in_the_programs_files",
+             "test_own_files.SharedDescriptors."
              "test_what_the_rings_cannot_hold_then_is_counted_with_its_reason")
 
 D9 = Row("D9", "a small /dev/shm")
-D9.proven_by([C], "test_lifecycle.Tmpfs.test_small", "test_lifecycle.Tmpfs.test_none")
+D9.proven_by([C], "test_own_files.Tmpfs.test_small", "test_own_files.Tmpfs.test_none")
 
 
 @D9.tried_on(C, FORK, SPAWN)

@@ -167,8 +167,8 @@ def under_faketime(scene):
 
 
 L12 = Row("L12", "a huge or hostile environment")
-L12.proven_by([C], "test_lifecycle.Output.test_a_value_that_means_nothing",
-              "test_lifecycle.Output.test_a_pattern_that_means_nothing")
+L12.proven_by([C], "test_own_files.Output.test_a_value_that_means_nothing",
+              "test_own_files.Output.test_a_pattern_that_means_nothing")
 SIGNS = ["", "%n%n%s", "../../..", "/", "-1", "1e999", "nan", "0x10", "\x01\x7f", "\xff\xfe",
          "999999999999999999999", "1,2-", "%q{", "%q{PATH}", " 1", "1 ", "x" * 2000, "%p" * 5000,
          "9" * 100_000, "a=b," * 20_000]

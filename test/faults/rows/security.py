@@ -15,8 +15,8 @@ from oracle import C_HOST
 from row import ALONE, C, NotTried, Row
 
 S1 = Row("S1", "planted links and names in shared folders")
-S1.proven_by([C], "test_lifecycle.Output.test_taken_names",
-             "test_lifecycle.Tmpfs.test_a_folder_that_is_not_ours_alone")
+S1.proven_by([C], "test_own_files.Output.test_taken_names",
+             "test_own_files.Tmpfs.test_a_folder_that_is_not_ours_alone")
 
 
 class Planter(threading.Thread):
@@ -85,7 +85,7 @@ def runs_beside_planted_links(scene):
 
 
 S2 = Row("S2", "traces that others can read")
-S2.proven_by([C], "test_lifecycle.Output.test_the_file_is_the_users_alone")
+S2.proven_by([C], "test_own_files.Output.test_the_file_is_the_users_alone")
 
 
 @S2.tried_on(ALONE)

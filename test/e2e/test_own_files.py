@@ -1,0 +1,174 @@
+"""Files of a traced program and ours: its descriptors are its own, the trace is where it was asked for, and
+rings are where there is room."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import box
+import preload
+from lifecycle_case import COPIES, LifecycleCase
+
+
+class Descriptors(LifecycleCase):
+    def test_a_program_that_closes_everything(self):
+        """D8: our descriptors are not the program's: neither closed by it nor written to as its files."""
+        self.same("closes")
+        for path in self.folder.glob("host.*"):
+            self.assertEqual(path.read_bytes(), b"mine")
+        self.assert_nothing_lost(self.the_trace())
+        self.assertEqual(self.copies(), 21 * COPIES)
+
+    def test_who_waits_for_its_output_to_end_does_not_wait_for_us(self):
+        env = box.environment({**preload.variables(self.folder), **preload.QUICK})
+        with subprocess.Popen([self.host(), "silent", "3000"], env=env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder) as program:
+            self.assertEqual(program.stdout.read(), b"copied\n")
+            self.assertIsNone(program.poll(), "its output ended only with the program")
+            self.assertEqual(program.wait(30), 0)
+        self.assertEqual(self.copies(), 2 * COPIES)
+
+
+class SharedDescriptors(LifecycleCase):
+    """Where the kernel gives the writer no table of its own."""
+    REFUSING = """
+    #include <dlfcn.h>
+    #include <errno.h>
+    #include <sys/syscall.h>
+    int unshare(int what) { return (void)what, errno = EPERM, -1; }
+    long syscall(long number, long a, long b, long c, long d, long e, long f) {
+        if (number == SYS_close_range && c != 0) return errno = EPERM, -1;
+        return ((long (*)(long, ...))dlsym(RTLD_NEXT, "syscall"))(number, a, b, c, d, e, f);
+    }
+    """
+
+    def refusing(self, more=""):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-host-"))
+        self.addCleanup(shutil.rmtree, folder)
+        library = preload.compiled(self.REFUSING + more, folder / "refusing.so", "-shared", "-fPIC")
+        return {"LD_PRELOAD": f"{preload.SHIM}:{library}", "GPUSHIM_OUT": f"{self.folder}/trace.%p.db"}
+
+    def refused(self, *words):
+        return self.same(*words, **self.refusing())
+
+    def test_all_is_well_while_nobody_closes_them(self):
+        self.refused("return")
+        self.assert_nothing_lost(self.the_trace())
+        self.assertEqual(self.copies(), COPIES)
+
+    def test_not_a_byte_in_the_programs_files(self):
+        done = self.refused("closes", "400")
+        for path in self.folder.glob("host.*"):
+            self.assertEqual(path.read_bytes(), b"mine")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("has closed the files", done.stderr)
+        self.recover()
+        self.assertEqual(self.copies(), 21 * COPIES, "the rings had room for what came afterwards")
+        self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
+
+    def test_what_the_rings_cannot_hold_then_is_counted_with_its_reason(self):
+        copies = preload.MORE_THAN_RINGS_HOLD
+        done = box.run([box.BUILD / "faults" / "host", "closes", copies],
+                       {**preload.QUICK, **self.refusing(preload.SMALL_TMPFS)}, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{copies} copies\n"), done.stderr)
+        self.recover()
+        lost = dict(preload.query(self.the_trace(), "SELECT reason, events FROM v_drop"))
+        self.assertEqual(list(lost), ["writer_down"])
+        self.assertEqual(self.copies() + lost["writer_down"], 100 + 10 + copies)
+        self.assertEqual(preload.ledger(self.the_trace())["unknown"], 0)
+
+
+class Output(LifecycleCase):
+    def one_warning(self, done, *words):
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        for word in ("gpushim", *words):
+            self.assertIn(word, lines[0])
+
+    def test_a_folder_that_is_not_there(self):
+        done = self.same("return", GPUSHIM_OUT="/nowhere/at/all.db")
+        self.one_warning(done, "/nowhere/at/all.db", "not tracing")
+        self.assert_no_rings_left()
+
+    def test_a_pattern_that_means_nothing(self):
+        self.one_warning(self.same("return", GPUSHIM_OUT=f"{self.folder}/%z.db"), "%z")
+
+    def test_a_value_that_means_nothing(self):
+        done = self.same("return", GPUSHIM_MAX_MB="plenty")
+        self.one_warning(done, "GPUSHIM_MAX_MB=plenty", "default")
+        self.assertEqual(self.copies(), COPIES)
+        self.assertEqual(self.same("return", GPUSHIM_MAX_MB="plenty", GPUSHIM_LOG="error").stderr, "")
+
+    def test_fields_of_the_name(self):
+        pattern = f"{self.folder}/%h-%r-%l-%j-%q{{WHO}}-%%.db"
+        self.same("return", GPUSHIM_OUT=pattern, RANK=7, LOCAL_RANK=3, SLURM_JOB_ID=42, WHO="../me")
+        expected = f"{os.uname().nodename}-7-3-42-.._me-%.db"
+        self.assertEqual([path.name for path in self.folder.iterdir()], [expected])
+
+    def test_the_file_is_the_users_alone(self):
+        before = os.umask(0)
+        try:
+            self.same("return")
+        finally:
+            os.umask(before)
+        self.assertEqual(self.the_trace().stat().st_mode & 0o777, 0o600)
+
+    def test_taken_names(self):
+        """Never overwritten; a link is a taken name, wherever it leads."""
+        out = self.folder / "trace.taken.db"
+        victim = self.folder / "victim"
+        out.write_text("precious")
+        victim.write_text("precious")
+        (self.folder / "trace.taken.2.db").symlink_to(victim)
+        (self.folder / "trace.taken.3.db").symlink_to("nothing")
+        self.same("return", GPUSHIM_OUT=out)
+        self.assertEqual(self.copies(self.folder / "trace.taken.4.db"), COPIES)
+        self.assertEqual([out.read_text(), victim.read_text()], ["precious"] * 2)
+        self.assertFalse((self.folder / "nothing").exists())
+        for number in range(5, 100):
+            (self.folder / f"trace.taken.{number}.db").touch()
+        self.one_warning(self.same("return", GPUSHIM_OUT=out), "not tracing")
+        self.assertFalse((self.folder / "trace.taken.100.db").exists())
+
+
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root to mount a file system")
+class Tmpfs(LifecycleCase):
+    def test_full(self):
+        """D1: no room for a ring costs events, which are counted, and nothing else."""
+        folder = f"/dev/shm/gpushim-{os.geteuid()}"
+        self.traced_on(f"mount -t tmpfs none /dev/shm && mkdir -m 700 {folder} && "
+                       f"mount -t tmpfs -o size=40k,mode=700 none {folder}")
+        terms = preload.ledger(self.the_trace())
+        self.assertEqual((terms["recorded"], terms["unknown"]), (0, 0), terms)
+        self.assertGreaterEqual(terms["dropped"], COPIES, terms)
+
+    def traced_on(self, mount):
+        command = ["unshare", "-m", "sh", "-c", f'{mount} && exec "$0" return', self.host()]
+        done = box.run(command, {**preload.variables(self.folder), **preload.QUICK}, cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "copied\n", ""))
+
+    def mounted(self, mount):
+        self.traced_on(mount)
+        self.assert_nothing_lost(self.the_trace())
+        self.assertEqual(self.copies(), COPIES)
+        return preload.query(self.the_trace(), "SELECT value FROM meta WHERE key = 'rings_survive'")[0][0]
+
+    def test_small(self):
+        self.assertEqual(self.mounted("mount -t tmpfs -o size=64m none /dev/shm"), 0)
+
+    def test_large_enough(self):
+        self.assertEqual(self.mounted("mount -t tmpfs -o size=300m none /dev/shm"), 1)
+
+    def test_a_folder_that_is_not_ours_alone(self):
+        """S1: others could put links into it."""
+        folder = f"/dev/shm/gpushim-{os.geteuid()}"
+        self.assertEqual(self.mounted(f"mount -t tmpfs none /dev/shm && mkdir -m 777 {folder}"), 0)
+
+    def test_none(self):
+        self.assertEqual(self.mounted(f"mount --bind {self.folder} /dev/shm"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
