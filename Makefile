@@ -302,7 +302,7 @@ endef
 $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval $(call example,$(name)))))
 
 # --- fuzzing: what reads strangers' bytes, given whatever bytes there are -----------------------------------
-FUZZ_TARGETS := $(call files,test/fuzz/target*.cpp) test/fuzz/patched.cpp
+FUZZ_TARGETS := $(call files,test/fuzz/target*.cpp) $(addprefix test/fuzz/,base.cpp statements.cpp)
 FUZZ_OBJECTS := $(call objects,$(FUZZ_TARGETS))
 OBJECTS      += $(FUZZ_OBJECTS) $(call objects,$(addprefix test/fuzz/,damage.cpp explore.cpp))
 all: $(BUILD)/damage

@@ -26,7 +26,8 @@ bool has_magic(const char* bytes) { return std::memcmp(bytes, kMagic, sizeof kMa
 
 }  // namespace
 
-InputStream::InputStream(std::string path) : path_(std::move(path)), packed_(kBlock) {
+InputStream::InputStream(std::string path)
+    : path_(std::move(path)), packed_(std::make_unique_for_overwrite<char[]>(kBlock)) {
     file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (file_ < 0) throw Failure(path_ + ": " + std::strerror(errno));
     try {
@@ -34,7 +35,7 @@ InputStream::InputStream(std::string path) : path_(std::move(path)), packed_(kBl
         while (end_ < sizeof kMagic && refill()) {
         }
         if (!trouble_.empty()) throw Failure(path_ + ": " + trouble_);
-        if (end_ >= sizeof kMagic && has_magic(packed_.data())) start_unpacking();
+        if (end_ >= sizeof kMagic && has_magic(packed_.get())) start_unpacking();
     } catch (...) {
         close(file_);
         throw;
@@ -53,7 +54,7 @@ size_t InputStream::read(char* to, size_t room) {
         got = unpack(to, std::min<size_t>(room, UINT_MAX));
     } else if (begin_ < end_) {
         got = std::min(room, end_ - begin_);
-        std::memcpy(to, packed_.data() + begin_, got);
+        std::memcpy(to, packed_.get() + begin_, got);
         begin_ += got;
     } else {
         got = read_file(to, room);
@@ -78,11 +79,11 @@ size_t InputStream::read_file(char* to, size_t room) {
 // Adds a block behind what is left of the last one.
 bool InputStream::refill() {
     if (begin_ > 0) {
-        std::memmove(packed_.data(), packed_.data() + begin_, end_ - begin_);
+        std::memmove(packed_.get(), packed_.get() + begin_, end_ - begin_);
         end_ -= begin_;
         begin_ = 0;
     }
-    const size_t got = read_file(packed_.data() + end_, packed_.size() - end_);
+    const size_t got = read_file(packed_.get() + end_, kBlock - end_);
     end_ += got;
     return got > 0;
 }
@@ -107,7 +108,7 @@ size_t InputStream::unpack(char* to, size_t room) {
             if (trouble_.empty()) stop("gzip breaks off");
             break;
         }
-        z.next_in = reinterpret_cast<Bytef*>(packed_.data() + begin_);
+        z.next_in = reinterpret_cast<Bytef*>(packed_.get() + begin_);
         z.avail_in = static_cast<uInt>(end_ - begin_);
         const int result = inflate(&z, Z_NO_FLUSH);
         begin_ = end_ - z.avail_in;
@@ -134,7 +135,7 @@ bool InputStream::is_bomb() const {
 bool InputStream::another_member() {
     while (end_ - begin_ < sizeof kMagic && refill()) {
     }
-    return end_ - begin_ >= sizeof kMagic && has_magic(packed_.data() + begin_) &&
+    return end_ - begin_ >= sizeof kMagic && has_magic(packed_.get() + begin_) &&
            inflateReset(unpacker_.get()) == Z_OK;
 }
 

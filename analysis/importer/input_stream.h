@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 struct z_stream_s;
 
@@ -37,7 +36,7 @@ class InputStream {
 
     std::string path_;
     int file_ = -1;
-    std::vector<char> packed_;  // also what was read to see whether it is gzip
+    std::unique_ptr<char[]> packed_;  // also what was read to see whether it is gzip
     size_t begin_ = 0, end_ = 0;
     std::unique_ptr<z_stream_s> unpacker_;
     uint64_t file_bytes_ = 0, unpacked_bytes_ = 0;

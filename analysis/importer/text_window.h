@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "input_stream.h"
 
@@ -15,7 +15,7 @@ class TextWindow {
   public:
     TextWindow(InputStream& input, size_t most);
 
-    std::string_view text() const { return {buffer_.data() + begin_, end_ - begin_}; }  // '\0' is behind it
+    std::string_view text() const { return {buffer_.get() + begin_, end_ - begin_}; }  // '\0' is behind it
     void take(size_t count) { begin_ += count; }
     bool more();  // false: the stream is at its end, or the window is full
     bool full() const { return end_ - begin_ == most_; }
@@ -23,8 +23,9 @@ class TextWindow {
 
   private:
     InputStream& input_;
-    std::vector<char> buffer_;
-    size_t most_, begin_ = 0, end_ = 0;
+    size_t most_, room_;
+    std::unique_ptr<char[]> buffer_;  // of `room_` bytes
+    size_t begin_ = 0, end_ = 0;
     uint64_t read_ = 0;
 };
 

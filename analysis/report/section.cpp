@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sections.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -21,11 +23,15 @@ void Report::table(const char* alignment, std::vector<std::vector<std::string>> 
 
 SectionRegistration::SectionRegistration(const Section& section) { sections().push_back(&section); }
 
-Report write_report(const ReportSource& source) {
+const std::vector<const Section*>& report_sections() {
     std::sort(sections().begin(), sections().end(), [](auto a, auto b) { return a->place < b->place; });
+    return sections();
+}
+
+Report write_report(const ReportSource& source) {
     Report report;
     report.json.set("schema", 1);
-    for (const Section* section : sections()) {
+    for (const Section* section : report_sections()) {
         const size_t before = report.blocks.size();
         section->write(source, report);
         if (section->is_detail && !source.options.all) report.blocks.resize(before);

@@ -43,13 +43,10 @@ int64_t number_of_real(const uint8_t* at) {
 
 std::string sql_of(const Database& base, const std::string& table, const std::string& key,
                    const std::vector<std::string>& columns) {
+    const auto there = base.columns_of(table);
     std::string sql = "SELECT \"" + key + "\"";
-    for (const std::string& column : columns) {
-        Query one = base.prepare("SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2");
-        one.bind(1, table);
-        one.bind(2, column);
-        sql += one.step() ? ", \"" + column + "\"" : ", NULL";
-    }
+    for (const std::string& column : columns)
+        sql += there.contains(column) ? ", \"" + column + "\"" : ", NULL";
     return sql + " FROM \"" + table + "\" WHERE \"" + key + "\" >= ?1 ORDER BY 1";
 }
 

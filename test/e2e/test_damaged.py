@@ -14,8 +14,10 @@ sys.path.insert(0, str(box.ROOT / "test" / "fuzz"))
 import seeds  # noqa: E402
 
 DAMAGE = box.BUILD / "damage"
+LIMIT_S = 3600
 QUICK = {"settings": 20_000, "pattern": 20_000, "escape": 2000, "gzip": 500, "kineto": 500, "ring": 2000,
-         "pages": 200, "import": 15, "nsys": 15, "run": 15, "trace": 15}
+         "pages": 200, "calls": 200, "run": 200, "trace": 100, "import": 15, "nsys": 15, "report": 15,
+         "analyze": 15}
 FULL = {name: 20 * count if count > 100 else 800 for name, count in QUICK.items()}
 
 
@@ -24,7 +26,7 @@ def give(target, inputs):
     with tempfile.TemporaryDirectory(prefix="gpushim-damage-") as name:
         folder = pathlib.Path(name)
         bases = seeds.make_bases(folder / "bases")
-        words = [DAMAGE, target, inputs, *seeds.write(target, folder / "seeds")]
+        words = [DAMAGE, target, inputs, LIMIT_S, *seeds.write(target, folder / "seeds")]
         done = subprocess.run([str(word) for word in words], cwd=folder, text=True, check=False,
                               env={**os.environ, "FUZZ_BASES": str(bases)}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -51,7 +53,10 @@ class Damaged(unittest.TestCase):
         self.short("kineto", "gzip", "import", "nsys")
 
     def test_databases_and_rings(self):
-        self.short("ring", "pages", "trace", "run")
+        self.short("ring", "pages", "analyze", "report")
+
+    def test_values(self):
+        self.short("calls", "trace", "run")
 
 
 class RingModel(unittest.TestCase):

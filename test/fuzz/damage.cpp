@@ -2,8 +2,8 @@
 // every byte, single bits turned over, bytes overwritten, pieces repeated. Whoever crashes, takes more than
 // LIMIT_S seconds of a processor or more memory than LIMIT_MB fails, and its input is kept.
 //
-//   damage                               lists the targets
-//   damage TARGET INPUTS [SEED_FILE…]    INPUTS: at most so many
+//   damage                                       lists the targets
+//   damage TARGET INPUTS SECONDS [SEED_FILE…]    at most so many, for at most so long
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,15 @@ namespace {
 
 constexpr size_t kMostBytes = 4 << 20;
 constexpr size_t kCutEverywhere = 4096;  // bytes of a seed that is cut off at every byte
-constexpr rlim_t kMostMemory = 512 << 20;
+constexpr rlimit kMostMemory = {512 << 20, 512 << 20};
+// AddressSanitizer's takes terabytes. Each compiler says in its own way that it is there.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kHasShadow = true;
+#elif defined(__has_feature)
+constexpr bool kHasShadow = __has_feature(address_sanitizer);
+#else
+constexpr bool kHasShadow = false;
+#endif
 constexpr int kLimit_s = 2;
 
 // What the child is at: the parent reads it when the child is gone.
@@ -82,14 +91,24 @@ std::string damaged(std::string bytes, std::mt19937_64& chance) {
     return bytes;
 }
 
+struct Limits {
+    size_t inputs;
+    std::chrono::steady_clock::time_point end;
+
+    // One more, of so much of all of it?
+    bool allow(size_t part) const {
+        return shared->inputs < inputs / part && std::chrono::steady_clock::now() < end;
+    }
+};
+
 // First the seeds as they are, then cut off, then damaged at random: always the same ones.
-void give_all(const fuzz::Target& target, const std::vector<std::string>& seeds, size_t most) {
+void give_all(const fuzz::Target& target, const std::vector<std::string>& seeds, const Limits& limits) {
     for (const std::string& seed : seeds) give(target, seed);
     for (const std::string& seed : seeds)
-        for (size_t at = 0; at < std::min(seed.size(), kCutEverywhere) && shared->inputs < most / 2; ++at)
+        for (size_t at = 0; at < std::min(seed.size(), kCutEverywhere) && limits.allow(2); ++at)
             give(target, std::string_view(seed).substr(0, at));
     std::mt19937_64 chance(8);
-    while (shared->inputs < most) give(target, damaged(seeds[chance() % seeds.size()], chance));
+    while (limits.allow(1)) give(target, damaged(seeds[chance() % seeds.size()], chance));
 }
 
 // stdout of commands goes nowhere; what is wrong stays on stderr.
@@ -124,22 +143,22 @@ std::vector<std::string> read_seeds(int count, char** files) {
 }  // namespace
 
 int main(int count, char** words) {
-    if (count < 3) {
-        for (const fuzz::Target& target : fuzz::targets()) std::printf("%s\t%s\n", target.name, target.what);
+    if (count < 4) {
+        for (const fuzz::Target& target : fuzz::targets())
+            std::printf("%s\t%d\t%s\n", target.name, target.dearer, target.what);
         return 0;
     }
     const fuzz::Target& target = fuzz::target_named(words[1]);
-    const std::vector<std::string> seeds = read_seeds(count - 3, words + 3);
+    const std::vector<std::string> seeds = read_seeds(count - 4, words + 4);
     shared = static_cast<Shared*>(
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     const pid_t child = fork();
     if (child == 0) {
         be_quiet();
-#ifndef __SANITIZE_ADDRESS__  // whose shadow takes terabytes
-        const rlimit most = {kMostMemory, kMostMemory};
-        setrlimit(RLIMIT_AS, &most);
-#endif
-        give_all(target, seeds, std::strtoull(words[2], nullptr, 10));
+        if (!kHasShadow) setrlimit(RLIMIT_AS, &kMostMemory);
+        const std::chrono::seconds longest(std::strtoll(words[3], nullptr, 10));
+        give_all(target, seeds,
+                 {std::strtoull(words[2], nullptr, 10), std::chrono::steady_clock::now() + longest});
         rusage used;
         getrusage(RUSAGE_SELF, &used);
         shared->peak_kb = used.ru_maxrss;

@@ -2,7 +2,7 @@
 import gzip
 import pathlib
 import random
-import subprocess
+import sqlite3
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -15,10 +15,11 @@ import nsys_made  # noqa: E402
 
 KEPT = HERE / "seeds"
 SCRIPTS = 64
+PAGED = ("launch", "launch_device", "copy", "sync", "host_gap", "name", "process")
 
 
 def make_bases(folder):
-    """A trace, its run, an export of nsys: whole files that scripts damage. As small as one page allows."""
+    """A trace, its run, an export of nsys: whole files that scripts damage, as small as can be."""
     folder.mkdir(parents=True, exist_ok=True)
     trace, run = folder / "trace.db", folder / "run.db"
     for old in folder.glob("*"):
@@ -30,7 +31,23 @@ def make_bases(folder):
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     nsys_made.program(folder / "nsys.db", nsys_made.NEW)
+    make_paged(folder / "pages.db", trace)
     return folder
+
+
+def make_paged(path, trace):
+    """The tables of a trace that are read page by page, and nothing else: opened at once. With pages of 512 bytes
+    they are trees."""
+    base = sqlite3.connect(path)
+    base.execute("PRAGMA page_size = 512")
+    base.execute("PRAGMA user_version = 2")
+    base.execute("ATTACH ? AS whole", (str(trace),))
+    for table in PAGED:
+        sql, = base.execute("SELECT sql FROM whole.sqlite_schema WHERE name = ?", (table,)).fetchone()
+        base.execute(sql)
+        base.execute(f"INSERT INTO main.{table} SELECT * FROM whole.{table}")
+    base.commit()
+    base.close()
 
 
 def kineto():
@@ -52,7 +69,7 @@ def made(target):
         return [gzip.compress(kineto(), mtime=0)[2:], gzip.compress(b"x" * 100_000, mtime=0)[2:]]
     if target == "escape":
         return [name.encode()[:5000] for name in hostile_names.NAMES.values()] + [hostile_names.NO_UTF8]
-    if target in ("trace", "run", "nsys", "pages", "ring"):
+    if target in ("calls", "trace", "run", "analyze", "report", "nsys", "pages", "ring"):
         dice = random.Random(target)
         return [bytes([size]) + dice.randbytes(size) + dice.randbytes(dice.randrange(40))
                 for size in (dice.choice((0, 2, 4, 9)) for _ in range(SCRIPTS))]

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/command/command.h"
-#include "patched.h"
+#include "base.h"
 #include "target.h"
 
 namespace {
@@ -29,39 +29,41 @@ void import_nsys(const std::string& file) { command({"import", "nsys", file, "-o
 void report(const std::string& file) {
     command({"report", file});
     command({"report", file, "--json", "--redact"});
-    command({"report", file, "--markdown", "--all"});
+    command({"report", file, "--markdown", "--all", "--html", file + ".html"});
 }
 
 void read_trace(std::string_view script) {
-    static const std::string base = fuzz::base_file("trace.db");
+    static fuzz::Base base("trace.db");
     static const fuzz::InputFile file("trace.db");
-    file.write(fuzz::patched(base, script));
+    file.write(base.patched(script));
     fuzz::may_fail(file.path(), analyse);
 }
 
 void read_run(std::string_view script) {
-    static const std::string base = fuzz::base_file("run.db");
+    static fuzz::Base base("run.db");
     static const fuzz::InputFile file("gpushim.run.db");
-    file.write(fuzz::patched(base, script));
+    file.write(base.patched(script));
     fuzz::may_fail(file.path(), report);
 }
 
 void read_nsys(std::string_view script) {
-    static const std::string base = fuzz::base_file("nsys.db");
+    static fuzz::Base base("nsys.db");
     static const fuzz::InputFile file("nsys.sqlite");
-    file.write(fuzz::patched(base, script));
+    file.write(base.patched(script));
     fuzz::may_fail(file.path(), import_nsys);
 }
 
-void read_kineto_whole(std::string_view bytes) {
+void read_kineto(std::string_view bytes) {
     static const fuzz::InputFile file("kineto.json");
     file.write(bytes);
     fuzz::may_fail(file.path(), import_kineto);
 }
 
-const fuzz::Registration kTrace({"trace", "a trace, analysed", read_trace});
-const fuzz::Registration kRun({"run", "a run database, reported in every form", read_run});
-const fuzz::Registration kNsys({"nsys", "an export of nsys, imported and analysed", read_nsys});
-const fuzz::Registration kKineto({"import", "a Kineto file, imported and analysed", read_kineto_whole});
+constexpr int kDearer = 100;  // each makes a database, or writes three reports
+
+const fuzz::Registration kTrace({"analyze", "a trace, analysed", read_trace, kDearer});
+const fuzz::Registration kRun({"report", "a run database, reported in every form", read_run, kDearer});
+const fuzz::Registration kNsys({"nsys", "an export of nsys, imported and analysed", read_nsys, kDearer});
+const fuzz::Registration kKineto({"import", "a Kineto file, imported and analysed", read_kineto, kDearer});
 
 }  // namespace

@@ -1,8 +1,11 @@
-// Rows that are read from pages instead of by SQLite: of a whole file they are SQLite's, of a damaged one
-// nothing is read that does not belong to it.
+// A file of a stranger, opened, and rows that are read from its pages instead of by SQLite: of a whole file
+// they are SQLite's, of a damaged one nothing is read that does not belong to it. Its pages are small, so
+// that a hundred rows are a tree.
 #include "analysis/failure.h"
 #include "analysis/trace/number_rows.h"
-#include "patched.h"
+#include "analysis/trace/plain_tables.h"
+#include "analysis/trace/work_bound.h"
+#include "base.h"
 #include "target.h"
 
 namespace {
@@ -22,6 +25,8 @@ void sum(const Database& base, const char* table) {
 
 void read(const std::string& file) {
     const Database base(file);
+    require_plain_tables(base);
+    bound_work(base);
     for (const char* table : kTables) try {
             if (base.has(table)) sum(base, table);
         } catch (const Failure&) {
@@ -30,12 +35,13 @@ void read(const std::string& file) {
 }
 
 void read_pages(std::string_view script) {
-    static const std::string base = fuzz::base_file("trace.db");
+    static fuzz::Base base("pages.db");
     static const fuzz::InputFile file("pages.db");
-    file.write(fuzz::patched(base, script));
+    file.write(base.patched(script));
     fuzz::may_fail(file.path(), read);
 }
 
-const fuzz::Registration kTarget({"pages", "the pages of a trace's tables", read_pages});
+const fuzz::Registration kTarget({"pages", "a stranger's database: opened, and the pages of its tables",
+                                  read_pages});
 
 }  // namespace

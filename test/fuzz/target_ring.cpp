@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "patched.h"
+#include "base.h"
 #include "shim/dead_ring.h"
 #include "shim/ring_format.h"
 #include "target.h"
@@ -68,7 +68,9 @@ void recover(const std::string& path) {
 void read_ring(std::string_view script) {
     static const std::string base = whole_ring();
     static const fuzz::InputFile file("ring-1");
-    file.write(fuzz::patched(base, std::string(1, '\0').append(script)));
+    std::string ring = base;
+    fuzz::patch(ring, fuzz::Script(script));
+    file.write(ring);
     recover(file.path());
 }
 
