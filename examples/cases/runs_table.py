@@ -16,8 +16,9 @@ class Run(NamedTuple):
     report: Optional[dict]
 
 
-def busy_text(report):
-    share = report["gpus"][0]["busy_share"] if report and report["gpus"] else None
+def kernels_text(report):
+    """The share of time in which a kernel runs: what others call utilisation. Copies do not count."""
+    share = report["gpus"][0]["compute_share"] if report and report["gpus"] else None
     return "-" if share is None else next_change.percent(share)
 
 

@@ -18,7 +18,7 @@ from variants import VARIANTS, variant_options  # noqa: E402,F401
 STEPS, BATCH = 20, 32
 # Of the box: 22 GB/s from pinned memory, 2 from ordinary one, a launch of eager code.
 KNOBS = {"GPUSIM_H2D_GBS": 22, "GPUSIM_PAGEABLE_GBS": 2, "GPUSIM_LAUNCH_NS": 6000}
-HEADER = ("run", "samples/s", "published", "busy", "published", "first finding", "the next change")
+HEADER = ("run", "samples/s", "published", "kernels", "published", "first finding", "the next change")
 
 
 def record(variant, folder, batch=BATCH, steps=STEPS, name=None, knobs=None):
@@ -64,7 +64,7 @@ def cells(variant, run, answer):
     """Of a row under HEADER."""
     published = VARIANTS[variant]
     return (run.name, f"{run.told['samples_per_s']:,.0f}", f"{published.samples_per_s:,.0f}",
-            runs_table.busy_text(run.report), published.busy or "-",
+            runs_table.kernels_text(run.report), published.busy or "-",
             *runs_table.first_and_next(run, answer, VARIANTS[variant + 1:]))
 
 

@@ -202,7 +202,7 @@ class Rows(unittest.TestCase):
 
     def test_what_is_told_of_runs_on_a_gpu(self):
         first, second, third, summary = self.check(Machine())
-        self.assertRegex(first.found, r"^samples/s 1,2\d\d, published 400, busy .* %, published 31.65 %, f")
+        self.assertRegex(first.found, r"^samples/s 1,2\d\d, published 400, kernels .* %, published 31.65 %, f")
         self.assertRegex(second.found, r"; before it: (not )?named.*, brought [+-]0\.\d %")
         self.assertEqual((third.what, third.figures["batch"]), ("2_run", 32))
         self.assertIn("0 of 2 changes brought 3 % or more", summary.found)

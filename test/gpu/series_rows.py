@@ -90,7 +90,7 @@ def row_of(series, changes, runs):
         *_, answer, _ = runs_table.answers(runs, changes)
         said += f"; before it: {answer.text}"
     first = next_change.findings(run.report)[:1]
-    return m.Row(run.name, said, {**run.told, "busy_share": run.report["gpus"][0]["busy_share"],
+    return m.Row(run.name, said, {**run.told, "compute_share": run.report["gpus"][0]["compute_share"],
                                   "first_finding": first[0]["id"] if first else None})
 
 
