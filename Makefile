@@ -115,6 +115,7 @@ map = $(or $(wildcard test/sim/$(1)/exports.map),$(OBJ)/test/sim/$(1).map)
 $(eval $(call sim_library,engine,libgpusim.so,,,$(ENGINE_NAMES)))
 $(eval $(call sim_library,driver,libcuda.so.1,libcuda.so,libgpusim.so,$(DRIVER_NAMES)))
 $(eval $(call sim_library,nccl,libnccl.so.2,libnccl.so,libgpusim.so,nccl*; pnccl*;))
+$(eval $(call sim_library,cupti,libcupti.so.13,libcupti.so,libgpusim.so,cupti*;))
 $(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so,nvml*;))
 $(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,,cuda*; __cuda*;))
 
@@ -126,9 +127,9 @@ SHIM_SOURCES := $(call sources,shim shim/hooks)
 SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
 OBJECTS      += $(SHIM_OBJECTS)
 SHIM_HOT     := $(filter shim/hooks/%,$(SHIM_SOURCES)) \
-                $(addprefix shim/,$(addsuffix .cpp,capture_range clock context_visits contexts device_time \
-                event_pool host_gap lifecycle live markers names nvtx nvtx_given nvtx_offer pacing \
-                rings stream_uses))
+                $(addprefix shim/,$(addsuffix .cpp,capture_range clock context_visits contexts \
+                cupti_callbacks device_time event_pool host_gap lifecycle live markers names nvtx \
+                nvtx_given nvtx_offer pacing rings stream_uses))
 SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
                 $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
 HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics

@@ -2,6 +2,7 @@
 
 #include "config.h"
 #include "contexts.h"
+#include "cupti_callbacks.h"
 #include "event_pool.h"
 #include "hooks/our_events.h"
 #include "hooks/questions.h"
@@ -14,6 +15,7 @@ namespace {
 // An operation's event has up to two slots, one of a gap before it, one of its own events.
 constexpr uint64_t kSlots = 4;
 
+constinit std::atomic<bool> by_records = false;
 constinit std::atomic<uint64_t> on_legacy = 0;
 constinit std::atomic<uint64_t> wished = 0;  // a first word; 0: none
 constinit std::atomic<uint32_t> wished_events = 0;
@@ -154,6 +156,7 @@ bool begin(ThreadState& thread, Timing& timing, uint64_t what) {
         fence_stream(key);
         return false;
     }
+    timing.by = Timing::By::events;
     use_stream(timing, context_of(*timing.use), key.is_legacy);
     timing.pool = pool_of(timing.context);
     if (timing.pool == nullptr || timing.pool->is_retired() || (key.is_legacy && !config.legacy_events) ||
@@ -171,15 +174,16 @@ uint64_t position_of(const ThreadState& thread, const Slot* slot) {
     return newest - ((newest - static_cast<uint64_t>(slot - thread.slots)) & thread.mask);
 }
 
-void say_timed(ThreadState& thread, const Timing& timing, const Slot& operation, uint64_t position) {
+void say_timed(ThreadState& thread, const Slot& operation, uint64_t position, uint64_t times,
+               uint64_t context, uint64_t stream) {
     Slot* slot = open_slot(thread, kNoApi, EventKind::timed, operation.flags);
     if (slot == nullptr) return;
     slot->enter = operation.enter;
     slot->exit = ticks();
-    slot->word[0] = timing.start | uint64_t{timing.end} << 32;
-    slot->word[1] = timing.context | (timing.fenced ? kFenced : 0);
+    slot->word[0] = times;
+    slot->word[1] = context;
     slot->word[2] = position;
-    slot->word[3] = number_of(timing.stream);
+    slot->word[3] = stream;
     complete_slot(slot);
 }
 
@@ -198,7 +202,18 @@ bool end(ThreadState& thread, const Timing& timing, const Slot* slot, bool succe
     use.end_lives.store(lives, std::memory_order_relaxed);
     use.end_use.store(timing.number, std::memory_order_relaxed);
     use.end.store(timing.end, std::memory_order_relaxed);
-    say_timed(thread, timing, *slot, position);
+    say_timed(thread, *slot, position, timing.start | uint64_t{timing.end} << 32,
+              timing.context | (timing.fenced ? kFenced : 0), number_of(timing.stream));
+    return true;
+}
+
+// Whether the operation can be found by its records now.
+bool end_by_records(ThreadState& thread, const Slot* slot) {
+    const uint32_t number = correlation();
+    if (slot == nullptr || number == 0 || !find_room(thread, 1)) return false;
+    const uint64_t position = position_of(thread, slot);
+    if (position == UINT64_MAX) return false;
+    say_timed(thread, *slot, position, uint64_t{number} << 32, slot->context, 0);
     return true;
 }
 
@@ -220,6 +235,10 @@ void find_context(const Timing& timing) {
 void begin_timing(ThreadState& thread, Timing& timing, uint64_t what, CUstream stream, bool per_thread) {
     const uint64_t now = ticks();
     if (!is_in_window(now) || !driver_usable()) return;
+    if (is_timed_by_records()) {
+        timing.by = Timing::By::records;
+        return forget_correlation();
+    }
     const SelfTimed timed(thread, now);
     timing.stream = stream;
     timing.per_thread = per_thread;
@@ -235,6 +254,12 @@ void begin_timing(ThreadState& thread, Timing& timing, uint64_t what, CUstream s
 
 void end_timing(ThreadState& thread, const Timing& timing, const Slot* slot, bool succeeded) {
     const SelfTimed timed(thread, ticks());
+    if (timing.by == Timing::By::records) {
+        if (!succeeded || (slot != nullptr && (slot->flags & kCaptured) != 0)) return;
+        const bool is_timed = end_by_records(thread, slot);
+        if (thread.ring != nullptr) add(is_timed ? thread.ring->timed : thread.ring->untimed, 1);
+        return;
+    }
     if (timing.pool != nullptr) {
         const bool is_timed = end(thread, timing, slot, succeeded);
         if (!is_timed) give_back(timing);
@@ -252,8 +277,13 @@ void skip_timing(ThreadState& thread, CUstream stream, bool per_thread) {
 }
 
 void fence_timing(const ThreadState& thread, CUstream stream, bool per_thread) {
+    if (is_timed_by_records()) return;
     fence_stream(key_of(thread, number_of(stream), per_thread));
 }
+
+// Relaxed: set before any window is open, and for good.
+bool is_timed_by_records() { return by_records.load(std::memory_order_relaxed); }
+void time_by_records() { by_records.store(true, std::memory_order_relaxed); }
 
 uint64_t legacy_events() { return on_legacy.load(std::memory_order_relaxed); }
 
@@ -268,6 +298,7 @@ void forget_device_times() {
     forget_streams();
     forget_context_visits();
     on_legacy.store(0, std::memory_order_relaxed);
+    by_records.store(false, std::memory_order_relaxed);
     wished.store(0, std::memory_order_relaxed);
 }
 

@@ -18,9 +18,12 @@ namespace gpushim::shim {
 
 class EventPool;
 
+// Where CUPTI tells device times (cupti_harvest.h), no events are recorded: the operation's slot is followed
+// by the number that its records will carry, and the program's thread does nothing else.
 struct Timing {
-    StreamUse* use = nullptr;  // null: nothing was begun, and nothing below is there
-    EventPool* pool;           // null: the operation is not timed
+    enum class By : uint8_t { nothing, events, records } by = By::nothing;  // only of `events` is there more
+    StreamUse* use;
+    EventPool* pool;  // null: the operation is not timed
     CUstream stream;
     uint32_t context;  // whose pool
     uint32_t start;
@@ -53,6 +56,10 @@ uint64_t legacy_events();
 // then its stamps are its times. One wish at a time; the writer's thread.
 constexpr uint64_t kAnyOperation = ~uint64_t{0};
 void wish_for_queue(uint64_t what, uint32_t events);
+
+// From now on CUPTI's records tell, in this process. The writer's thread.
+void time_by_records();
+bool is_timed_by_records();
 
 // In a process that was forked, before it has any pools of its own.
 void forget_device_times();

@@ -1,19 +1,17 @@
 #include "harvest.h"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "caps.h"
-#include "config.h"
 #include "context_harvest.h"
 #include "contexts.h"
+#include "device_rows.h"
 #include "device_time.h"
 #include "driver_thread.h"
-#include "level_errors.h"
 #include "lifecycle.h"
 #include "log.h"
 #include "own_cost.h"
@@ -36,22 +34,13 @@ constexpr int64_t kPatienceNs = 5 * kMillisecond;
 constexpr int64_t kLastPatienceNs = 200 * kMillisecond;
 constexpr int64_t kSteppedPatienceNs = 2'000 * kMillisecond;
 
-int64_t patience(const Moment& now) {
-    if (live->clock_kind == kTestClock) return kSteppedPatienceNs;
-    return now.ending || now.reading ? kLastPatienceNs : kPatienceNs;
-}
-
-bool is_operation(const Event& event) {
-    const auto kind = static_cast<EventKind>(event.slot.kind);
-    const bool runs = (event.slot.flags & (kCaptured | kFailed)) == 0 && event.exit_ns != kUnfinished;
-    return runs && (kind == EventKind::launch || kind == EventKind::graph_launch || kind == EventKind::copy ||
-                    kind == EventKind::memset);
-}
-
 class Harvest : public Observer {
   public:
     explicit Harvest(std::span<const Device> devices)
-        : only_device_(devices.size() == 1 ? devices.front().ordinal : kNull) {}
+        : only_device_(devices.size() == 1 ? devices.front().ordinal : kNull) {
+        std::ranges::copy(times_.tables(), std::back_inserter(all_rows_));
+        all_rows_.insert(all_rows_.end(), {&clock_, &refusal_, &windows_.rows});
+    }
 
     int64_t look(const Moment& now) override;
     std::span<Rows* const> rows() override { return all_rows_; }
@@ -87,22 +76,17 @@ class Harvest : public Observer {
     std::map<uint32_t, int64_t> devices_;  // of contexts
     std::vector<TimedOperation> timed_;    // not yet given to their contexts
     int64_t unknown_ns_ = INT64_MAX;       // from then on there are operations whose times may still come
-    LevelErrors errors_{caps_of(config.max_bytes).level_errors};
+    DeviceRows times_{"events"};
     WindowRows windows_;
-    RowsOf<4, 1> launch_{"launch_device"};
-    RowsOf<4, 1> copy_{"copy_device"};
-    RowsOf<4, 1> memset_{"memset_device"};
-    RowsOf<4, 1> graph_launch_{"graph_launch_device"};
     RowsOf<10> clock_{"device_clock"};
     RowsOf<5> refusal_{"refusal", 1u << 2 | 1u << 4};
-    std::array<Rows*, 8> all_rows_ = {&launch_,      &copy_,  &memset_,  &graph_launch_,
-                                      &errors_.rows, &clock_, &refusal_, &windows_.rows};
+    std::vector<Rows*> all_rows_;
 };
 
 int64_t Harvest::look(const Moment& now) {
     int64_t next_ns = kSoonNs;
     // A driver that makes us wait: the next look sees.
-    if (wait_for_driver_thread(0) || wait_for_driver_thread(patience(now))) {
+    if (wait_for_driver_thread(0) || wait_for_driver_thread(patience_with_driver(now))) {
         if (is_driven_) next_ns = collect();
         if (driver_usable()) {
             for (const TimedOperation& operation : timed_) {
@@ -113,7 +97,7 @@ int64_t Harvest::look(const Moment& now) {
             now_ = now;
             is_driven_ =
                 give_to_driver_thread([](void* self) { static_cast<Harvest*>(self)->drive(); }, this);
-            if (is_driven_ && wait_for_driver_thread(patience(now))) next_ns = collect();
+            if (is_driven_ && wait_for_driver_thread(patience_with_driver(now))) next_ns = collect();
         } else {
             give_up();
         }
@@ -215,14 +199,8 @@ void Harvest::take_rows(Context& context) {
 }
 
 void Harvest::add_row(const OperationRow& row, int64_t device) {
-    RowsOf<4, 1>* const tables[] = {&launch_, &copy_, &memset_, &graph_launch_};  // in the order of Operation
-    const OperationTimes& times = row.times;
-    const TimedOperation& operation = row.operation;
-    const int64_t error = errors_.id(times, operation.start != kNoEvent ? 2 : 1);
-    tables[static_cast<size_t>(operation.operation)]->add(
-        operation.enter_ns, times.start_ns - operation.enter_ns, times.end_ns - times.start_ns, error,
-        operation.series);
-    windows_.timed(device, operation.enter_ns);
+    times_.add(row.operation, row.times, row.operation.start != kNoEvent ? 2 : 1);
+    windows_.timed(device, row.operation.enter_ns);
 }
 
 void Harvest::add_clock_row(Context& context) {
@@ -260,7 +238,7 @@ void Harvest::stored(std::span<const Event> events, std::span<const TimedOperati
     if (contexts_.size() > 1)
         for (const TimedOperation& operation : timed) of_streams[operation.enter_ns] = operation.context;
     for (const Event& event : events) {
-        if (!is_operation(event)) continue;
+        if (!runs_on_device(event)) continue;
         const auto known = of_streams.find(event.enter_ns);
         const int64_t device = device_of(known != of_streams.end() ? known->second : event.slot.context);
         if (device != kNull) windows_.given(device, event.enter_ns);
@@ -270,12 +248,13 @@ void Harvest::stored(std::span<const Event> events, std::span<const TimedOperati
 
 }  // namespace
 
-std::unique_ptr<Observer> make_harvest(std::span<const Device> devices) {
-    return wants_events() ? std::make_unique<Harvest>(devices) : nullptr;
+int64_t patience_with_driver(const Moment& now) {
+    if (live->clock_kind == kTestClock) return kSteppedPatienceNs;
+    return now.ending || now.reading ? kLastPatienceNs : kPatienceNs;
 }
 
-bool wants_events() {
-    return config.device_time == DeviceTime::automatic || config.device_time == DeviceTime::events;
+std::unique_ptr<Observer> make_event_harvest(std::span<const Device> devices) {
+    return std::make_unique<Harvest>(devices);
 }
 
 }  // namespace gpushim::shim

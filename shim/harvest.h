@@ -1,4 +1,4 @@
-// Device times: reads the stamps of our events while the program runs, and makes rows of them: when
+// Device times by events: reads the stamps of our events while the program runs, and makes rows of them: when
 // operations ran and how sure that is, what the device's clock says, which windows are complete, and why a
 // context has no times. The writer's thread only; it waits for nothing, and is in the driver for a few
 // milliseconds at most.
@@ -12,9 +12,9 @@
 
 namespace gpushim::shim {
 
-std::unique_ptr<Observer> make_harvest(std::span<const Device> devices);
+// How long a look may wait for the driver's thread.
+int64_t patience_with_driver(const Moment& now);
 
-// Whether device times by events are asked for; then the driver's thread has work (driver_thread.h).
-bool wants_events();
+std::unique_ptr<Observer> make_event_harvest(std::span<const Device> devices);
 
 }  // namespace gpushim::shim

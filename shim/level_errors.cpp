@@ -55,7 +55,7 @@ int64_t LevelErrors::find(const OperationTimes& times, int events, Steps steps) 
     }
     if (steps != this->steps()) return 0;
     ids_.emplace(key, ++last_id_);
-    rows.add(last_id_, rows.text("events"), key[0], key[1], key[2], key[3], key[4], key[5], key[6]);
+    rows.add(last_id_, rows.text(level_), key[0], key[1], key[2], key[3], key[4], key[5], key[6]);
     return last_id_;
 }
 

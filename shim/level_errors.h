@@ -20,8 +20,9 @@ int64_t rounded_up(int64_t ns, Steps steps = Steps::eighths);
 
 class LevelErrors {
   public:
-    // Above `most` combinations steps become larger, above twice as many once more.
-    explicit LevelErrors(size_t most = 16384) : most_(most) {}
+    // `level`: what tells the times. Above `most` combinations steps become larger, above twice as many once
+    // more.
+    explicit LevelErrors(const char* level, size_t most = 16384) : level_(level), most_(most) {}
 
     int64_t id(const OperationTimes& times, int events);
 
@@ -41,6 +42,7 @@ class LevelErrors {
     int64_t find(const OperationTimes& times, int events, Steps steps);
     Steps steps() const;
 
+    const char* const level_;
     const size_t most_;
     std::unordered_map<Key, int64_t, Hash> ids_;
     std::array<Cached, kCached> cached_;  // operations are alike

@@ -23,7 +23,7 @@ struct TimedOperation {
     uint64_t what;  // the first word of its event: a launch's function, …
     uint32_t context;
     uint32_t start;  // event_pool.h; kNoEvent: none
-    uint32_t end;
+    uint32_t end;    // … or, by CUPTI, the number of its records
     Operation operation;
     bool fenced;    // between it and the operation before it its stream was told to wait for something else
     bool blocking;  // the call may have waited for the operation

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harvest.h"
+#include "device_times.h"
 #include "host_sampler.h"
 #include "nvml.h"
 #include "windows.h"
@@ -17,7 +17,7 @@ constexpr const char* kRepeated[] = {"nvml", "device_clock", "window"};
 // Null: nothing to observe here. In this order they look.
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
-    make_harvest,  // before the first window opens there are events
+    make_device_times,  // before the first window opens there are events
     make_windows,
     make_host_sampler,
     make_nvml_observer,

@@ -34,6 +34,7 @@ constexpr FreedTable kFreed[] = {
     {"copy_device", nullptr, ""},
     {"memset_device", nullptr, ""},
     {"graph_launch_device", nullptr, ""},
+    {"graph_node_device", nullptr, ""},
 };
 
 // Rows of observers that are in time order, beside `*_device`.

@@ -45,7 +45,8 @@ enum class EventKind : uint8_t {
                  // launch
     timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h), number of their
             // context | kFenced, position of the operation, its stream; enter is that of the operation, exit
-            // is when its end event had been recorded
+            // is when its end event had been recorded. By CUPTI: 0 | number of its records << 32, context,
+            // position, 0
     gap,    // after a call: before it, its thread did nothing with the driver from `enter` to `exit`; ns of
             // the thread's CPU time between two readings around that, event kind << 16 | api of the call
             // before, api of the call after, ticks between the readings that lie beside the gap: there it ran

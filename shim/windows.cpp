@@ -8,6 +8,7 @@
 #include "config.h"
 #include "contexts.h"
 #include "device_time.h"
+#include "device_times.h"
 #include "event_pool.h"
 #include "own_cost.h"
 #include "window_slots.h"
@@ -17,10 +18,9 @@ namespace {
 
 constinit std::deque<Window>* closed_windows = nullptr;
 
-bool wants_device_times() { return config.device_time != DeviceTime::off; }
-
-// The harvest has made events somewhere: before, a window would be empty.
-bool are_there_events() {
+// The harvest has made events somewhere, or CUPTI tells: before, a window would be empty.
+bool can_be_timed() {
+    if (is_timed_by_records()) return true;
     NumberedContext contexts[kMostPools];
     const size_t count = std::min(numbered_contexts(contexts, kMostPools), size_t{kMostPools});
     return std::any_of(contexts, contexts + count, [](const NumberedContext& context) {
@@ -65,8 +65,13 @@ class Windows : public Observer {
 
   private:
     int64_t look_at_slots(const Moment& now, bool are_slots_timed) {
-        if (!has_events_) has_events_ = are_there_events();
-        const bool is_on = are_slots_timed && wants_device_times() && recording() && has_events_;
+        if (!can_be_timed_) {
+            can_be_timed_ = can_be_timed();
+            // What CUPTI takes of the program's time cannot be measured from here, nor saved by leaving
+            // operations out: it costs whether anybody looks or not.
+            if (is_timed_by_records()) slots_ = WindowSlots(1);
+        }
+        const bool is_on = are_slots_timed && wants_device_times() && recording() && can_be_timed_;
         const Spent spent = {cost_.busiest_ns(), cost_.device_time_ns(),
                              static_cast<int64_t>(legacy_events())};
         return slots_.look(now, is_on, spent, [&] { return cost_.take_loads(config.budget_share); });
@@ -117,7 +122,7 @@ class Windows : public Observer {
     ClockPair first_;
     OwnCost cost_;
     WindowSlots slots_;
-    bool has_events_ = false;
+    bool can_be_timed_ = false;
     int64_t told_from_ns_ = kNone;
     int64_t range_from_ns_ = kNone;
     int64_t range_cost_ns_ = 0;

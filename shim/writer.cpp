@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "descriptors.h"
+#include "device_times.h"
 #include "driver_thread.h"
-#include "harvest.h"
 #include "log.h"
 #include "nvml_sampler.h"
 #include "own_thread.h"
@@ -108,7 +108,7 @@ void* main_of_writer(void*) {
     prctl(PR_SET_NAME, "gpushim");
     be_the_writer();
     try {
-        if (paused_loop == nullptr && wants_events()) start_driver_thread();
+        if (paused_loop == nullptr && wants_device_times()) start_driver_thread();
         leave_descriptors();
         if (paused_loop == nullptr) {
             write_until_the_end();

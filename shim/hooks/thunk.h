@@ -92,7 +92,7 @@ struct Thunk<Row, R(A...)> {
             if (slot != nullptr && is_current(thread)) [[likely]]
                 finish(thread, slot, result, a...);
             if constexpr (Facts::is_operation) {
-                if (timing.use != nullptr) [[unlikely]]
+                if (timing.by != Timing::By::nothing) [[unlikely]]
                     if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
             }
             if constexpr (Facts::fills_graphs) {

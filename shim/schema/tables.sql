@@ -290,6 +290,31 @@ CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGE
 CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
   level_error_id INTEGER);
 
+-- Parts of a graph launch (graph_launch of the same enter_ns), where CUPTI told. The id of a node is CUPTI's, the
+-- same in all launches of an executable graph.
+CREATE TABLE graph_node_device (
+  enter_ns INTEGER NOT NULL,       -- of the launch
+  node INTEGER NOT NULL,
+  start_offset_ns INTEGER NOT NULL,
+  dur_ns INTEGER NOT NULL,
+  PRIMARY KEY (enter_ns, start_offset_ns, node)
+) WITHOUT ROWID;
+-- What those nodes are: 0 kernel, with its name, 1 copy, 2 memset. Told of 65,536 at most.
+CREATE TABLE graph_node (node INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT);
+
+-- What CUPTI gave, where device times were asked for by it: one row, replaced.
+CREATE TABLE device_source (
+  source TEXT PRIMARY KEY ON CONFLICT REPLACE,  -- cupti
+  library TEXT,                    -- where it was found; NULL: nowhere
+  version INTEGER,                 -- CUPTI_API_VERSION: 130001 is CUDA 13.0, 28 is 12.9
+  refused TEXT,                    -- why times are by events instead; NULL: they are by CUPTI
+  error INTEGER,                   -- CUptiResult of what failed; NULL: nothing did
+  records INTEGER,                 -- of operations, that came
+  unclaimed INTEGER,               -- … whose call is not in the trace
+  dropped INTEGER,                 -- that CUPTI had no room for: these operations have the host's times
+  clock_error_ns INTEGER           -- how far its clock may be from ours; 0: it used ours
+) WITHOUT ROWID;
+
 -- How sure that is, each once: the truth lies in [start - start_low_ns, start + start_high_ns], likewise the
 -- end. The steps between such bounds are rounded outwards.
 CREATE TABLE level_error (

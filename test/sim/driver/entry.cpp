@@ -15,6 +15,7 @@
 #include "engine/call_faults.h"
 #include "engine/hide_export.h"
 #include "engine/knobs.h"
+#include "engine/profile.h"
 #include "engine/truth.h"
 #include "objects.h"
 
@@ -143,6 +144,7 @@ Passage::Passage(size_t index, const void* frame)
         t.self_calls = 0;
         t.enter_ns = clock::now();
         truth::begin_call(t.enter_ns);
+        profile::enter_call(export_rows[index].name);
     }
     enter_ns_ = t.enter_ns;
     result_ = refusal(nth);
@@ -177,12 +179,16 @@ CUresult Passage::leave(CUresult result) {
     if (clock::stepped() && life::initialized() && !clock::beside_program())
         box::mine().now_ns.store(exit_ns, std::memory_order_relaxed);
     truth::end_call(exit_ns);
+    profile::leave_call(export_rows[index_].name);
     add_one(conduct(index_).count->returned);
     return result;
 }
 
 Passage::~Passage() {
-    if (!left_ && outermost_) truth::end_call(clock::now());
+    if (!left_ && outermost_) {
+        truth::end_call(clock::now());
+        profile::leave_call(export_rows[index_].name);
+    }
     this_thread.self_call = self_call_before_;
     this_thread.per_thread = per_thread_before_;
     this_thread.enter_ns = enter_before_ns_;

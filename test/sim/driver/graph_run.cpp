@@ -1,4 +1,5 @@
 // How a graph runs: its order, and its nodes as work on the device.
+#include "engine/profile.h"
 #include "graph.h"
 
 namespace gpusim::driver {
@@ -11,6 +12,7 @@ namespace graph {
 namespace {
 
 Point issue_node(const GraphNode& node, Place place, const Point& after) {
+    const profile::IssuesNode issues(node.id);
     if (node.context != nullptr) place.context = node.context;
     return std::visit([&](const auto& kind) { return issue_work(kind, place, after); }, node.work);
 }

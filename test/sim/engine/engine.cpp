@@ -8,6 +8,7 @@
 #include "box_state.h"
 #include "box_thread.h"
 #include "mover.h"
+#include "profile.h"
 #include "truth.h"
 
 namespace gpusim {
@@ -97,6 +98,7 @@ void report(const Operation& op) {
     const bool is_copy = op.op[1] == '2';  // h2d, d2h, d2d, p2p, h2h
     box::count_busy(op.device, is_copy ? Engine::copy : Engine::compute, op.start_ns, op.end_ns);
     truth::known(op);
+    profile::known(op);
 }
 
 bool resolve(Operation& op) {
@@ -163,7 +165,10 @@ Point issue(Operation op, std::initializer_list<const Point*> after) {
         op.moves = std::max(op.moves, point->moves);
         op.after.insert(op.after.end(), point->open.begin(), point->open.end());
     }
-    if (!op.silent) truth::issued(op);
+    if (!op.silent) {
+        truth::issued(op);
+        profile::issued(op);
+    }
     if (resolve(op)) return end_of(op);
     const auto kept = std::make_shared<Operation>(std::move(op));
     state().open.push_back(kept);

@@ -70,6 +70,8 @@ struct Operation {
     // Filled by the engine.
     std::vector<std::shared_ptr<Operation>> after;  // those still open
     std::shared_ptr<TruthRecord> truth;
+    uint32_t call = 0;  // for a profiler: number of the call that issued it (profile.h); 0: nobody asked
+    uint64_t node = 0;  // … and of the graph's node; 0: none
     Ns start_ns = 0;
     Ns end_ns = 0;
     uint64_t moves = 0;  // the Mover's ticket by which all bytes up to here are in place

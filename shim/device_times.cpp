@@ -1,0 +1,22 @@
+#include "device_times.h"
+
+#include "config.h"
+#include "cupti_harvest.h"
+#include "harvest.h"
+
+namespace gpushim::shim {
+
+bool wants_device_times() { return config.device_time != DeviceTime::off; }
+
+std::unique_ptr<Observer> make_device_times(std::span<const Device> devices) {
+    switch (config.device_time) {
+        case DeviceTime::off:
+            return nullptr;
+        case DeviceTime::cupti:
+            return make_cupti_harvest(devices);
+        default:
+            return make_event_harvest(devices);
+    }
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,18 @@
+// What tells device times in this process: events of ours (harvest.h), or CUPTI where that was asked for
+// (cupti_harvest.h). The writer's thread only.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "device.h"
+#include "observer.h"
+
+namespace gpushim::shim {
+
+// Then the driver's thread has work (driver_thread.h).
+bool wants_device_times();
+
+std::unique_ptr<Observer> make_device_times(std::span<const Device> devices);
+
+}  // namespace gpushim::shim

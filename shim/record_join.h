@@ -1,0 +1,60 @@
+// Which records of CUPTI's are an operation's: they carry the same number (cupti_callbacks.h). Either may
+// come first. Several records of one operation are one span: a graph's nodes, the parts of a copy; of a graph
+// nobody knows when the last has come, so it is waited for until none has for a while. Pure: told the time.
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "cupti_record.h"
+#include "observer.h"
+
+namespace gpushim::shim {
+
+struct JoinedOperation {
+    TimedOperation operation;
+    int64_t start_ns, end_ns;
+    int64_t device;
+    std::vector<DeviceRecord> nodes;  // of a graph
+};
+
+class RecordJoin {
+  public:
+    void add(const TimedOperation& operation, int64_t now_ns);  // its `end` is the number
+    void add(const DeviceRecord& record, int64_t now_ns);
+
+    // Those of which everything is known. `last`: nothing more comes.
+    std::vector<JoinedOperation> take(int64_t now_ns, bool last);
+
+    bool is_waiting() const { return !waiting_.empty(); }
+    int64_t oldest_ns() const;  // begin of the oldest operation that waits; or for ever
+    uint64_t unclaimed() const { return unclaimed_; }  // records whose operation never came
+
+    static constexpr int64_t kQuietNs = 2'000'000'000;         // then a graph has no more records
+    static constexpr int64_t kLongestWaitNs = 10'000'000'000;  // then neither record nor operation comes
+    static constexpr size_t kMostEarly = 1 << 16;              // records that came before their operation
+
+  private:
+    struct Waiting {
+        JoinedOperation joined;
+        int64_t records = 0;
+        int64_t since_ns = 0;  // when it, or its newest record, came
+    };
+    struct Early {
+        DeviceRecord record;
+        int64_t since_ns;
+    };
+    static void join(Waiting& waiting, const DeviceRecord& record);
+    bool is_whole(const Waiting& waiting, int64_t now_ns) const;
+    void forget_early(int64_t now_ns);
+
+    std::unordered_map<uint32_t, Waiting> waiting_;
+    std::deque<Early> early_;
+    std::unordered_multimap<uint32_t, DeviceRecord*> early_of_;
+    uint64_t unclaimed_ = 0;
+};
+
+}  // namespace gpushim::shim
