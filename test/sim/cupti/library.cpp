@@ -1,6 +1,7 @@
 // The exported functions, and the one subscriber.
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
+#include <cupti_version.h>
 
 #include <algorithm>
 #include <atomic>
