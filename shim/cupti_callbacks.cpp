@@ -11,6 +11,8 @@ thread_local constinit uint32_t cupti_correlation __attribute__((tls_model("init
 namespace {
 
 constexpr uint32_t kNone = 0;  // places count from 1
+// Beyond it a queue is so deep that there is more to lose than to wait for.
+constexpr uint32_t kMostLimited = kCuptiBuffers / 4;
 
 struct Place {
     std::atomic<uint32_t> next;
@@ -23,6 +25,7 @@ constinit uint8_t* memory = nullptr;
 constinit std::atomic<uint64_t> free_top = 0;
 constinit std::atomic<uint32_t> completed = kNone;
 constinit std::atomic<size_t> most_records = 0;
+constinit std::atomic<uint32_t> lent = 0;
 
 uint8_t* buffer_of(uint32_t place) { return memory + (place - 1) * kCuptiBufferBytes; }
 
@@ -42,6 +45,14 @@ uint32_t take_free() {
     }
 }
 
+void put_free(const uint8_t* buffer) {
+    const uint32_t place = place_of(buffer);
+    uint64_t top = free_top.load(std::memory_order_relaxed);
+    do places[place].next.store(static_cast<uint32_t>(top), std::memory_order_relaxed);
+    // Release: we are done with it.
+    while (!free_top.compare_exchange_weak(top, place | ((top >> 32) + 1) << 32, std::memory_order_release));
+}
+
 }  // namespace
 
 void on_driver_call(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
@@ -58,7 +69,7 @@ bool make_cupti_buffers() {
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) return false;
     memory = static_cast<uint8_t*>(mapped);
-    for (uint32_t place = kCuptiBuffers; place != kNone; --place) give_back(buffer_of(place));
+    for (uint32_t place = kCuptiBuffers; place != kNone; --place) put_free(buffer_of(place));
     return true;
 }
 
@@ -73,20 +84,18 @@ CompletedBuffer take_completed() {
 }
 
 void give_back(uint8_t* buffer) {
-    const uint32_t place = place_of(buffer);
-    uint64_t top = free_top.load(std::memory_order_relaxed);
-    do places[place].next.store(static_cast<uint32_t>(top), std::memory_order_relaxed);
-    // Release: we are done with it.
-    while (!free_top.compare_exchange_weak(top, place | ((top >> 32) + 1) << 32, std::memory_order_release));
+    lent.fetch_sub(1, std::memory_order_relaxed);
+    put_free(buffer);
 }
 
 void limit_records(size_t most) { most_records.store(most, std::memory_order_relaxed); }
 
 void on_buffer_requested(uint8_t** buffer, size_t* bytes, size_t* records) {
     const uint32_t place = take_free();
+    const uint32_t already = lent.fetch_add(place != kNone ? 1 : 0, std::memory_order_relaxed);
     *buffer = place != kNone ? buffer_of(place) : nullptr;
     *bytes = place != kNone ? kCuptiBufferBytes : 0;
-    *records = most_records.load(std::memory_order_relaxed);
+    *records = already < kMostLimited ? most_records.load(std::memory_order_relaxed) : 0;
 }
 
 void on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {

@@ -41,7 +41,8 @@ bool make_cupti_buffers();  // the driver's thread, once; false: no memory
 CompletedBuffer take_completed();
 void give_back(uint8_t* buffer);
 // CUPTI gives a buffer back when it is full, or when all in it is over: where a queue never gets empty and
-// calls are rare, a large one comes late. So many at most from now on; 0: as many as fit.
+// calls are rare, a large one comes late. So many at most from now on, while the queue is not deep; 0: as
+// many as fit.
 void limit_records(size_t most);
 
 void on_buffer_requested(uint8_t** buffer, size_t* bytes, size_t* records);

@@ -33,6 +33,7 @@ constexpr int64_t kSourceRowNs = 1'000 * kMillisecond;
 constexpr int64_t kStoredAfterNs = 300 * kMillisecond;
 constexpr size_t kMostContexts = 64;
 constexpr size_t kMostNodes = 1 << 16;  // whose names are told
+constexpr size_t kMostGiven = 1 << 16;  // of contexts whose device nobody knows
 constexpr int64_t kBuffersPerSecond = 4;
 constexpr int64_t kFewestRecords = 16;
 // How far a record may be off. Taken for it, not measured: NVIDIA publishes no figure. Where a record says
@@ -66,6 +67,7 @@ class CuptiHarvest : public Observer {
     void add_nodes(const JoinedOperation& joined, int64_t shift_ns);
     void add_source_row(const Moment& now);
     void look_at_windows(const Moment& now);
+    void count_given();
     int64_t device_of(uint32_t context) const;
 
     const std::span<const Device> shown_;
@@ -79,17 +81,23 @@ class CuptiHarvest : public Observer {
     int64_t took_ns_ = 0;
     std::map<uint32_t, int64_t> found_;    // the driver thread's
     std::map<uint32_t, int64_t> devices_;  // of contexts
+    struct Given {
+        uint32_t context;
+        int64_t enter_ns;
+    };
+    std::vector<Given> given_;  // operations whose device is not known yet
     std::vector<DeviceRecord> records_;
     RecordJoin join_;
     int64_t count_ = 0;  // of records, ever
     int64_t counted_ = 0, counted_ns_ = 0;
-    int64_t source_row_ns_ = INT64_MIN / 2;
+    int64_t source_row_ns_ = 0;  // not before
+    int64_t source_wait_ns_ = kSourceRowNs;
     std::unordered_set<uint64_t> named_;  // nodes
     DeviceRows times_{"cupti"};
     WindowRows windows_;
     RowsOf<3> node_{"graph_node", 1u << 2};
     RowsOf<4> node_device_{"graph_node_device"};
-    RowsOf<9> source_{"device_source", 1u << 0 | 1u << 1 | 1u << 3};
+    RowsOf<10> source_{"device_source", 1u << 1 | 1u << 2 | 1u << 4};
     std::vector<Rows*> all_rows_;
 };
 
@@ -152,6 +160,7 @@ void CuptiHarvest::collect(const Moment& now) {
     if (state_ == State::refused) return;
     devices_ = found_;
     for (const auto& [context, device] : devices_) windows_.device(device);
+    count_given();
     count_ += static_cast<int64_t>(records_.size());
     for (const DeviceRecord& record : std::exchange(records_, {})) join_.add(record, now.mono_ns);
     adapt_buffers(now);
@@ -164,6 +173,7 @@ void CuptiHarvest::begin(const Moment& now) {
     state_ = is_open ? State::open : State::refused;
     if (is_open) {
         time_by_records();
+        counted_ns_ = now.mono_ns;
         log_line(LogLevel::info, "device times by CUPTI %u (%s)", session_.library().version,
                  session_.library().path.c_str());
         return;
@@ -186,7 +196,8 @@ void CuptiHarvest::adapt_buffers(const Moment& now) {
 }
 
 void CuptiHarvest::take_joined(const Moment& now) {
-    for (const JoinedOperation& joined : join_.take(now.mono_ns, now.ending)) add(joined);
+    for (const JoinedOperation& joined : join_.take(now.mono_ns, now.ending, session_.dropped() != 0))
+        add(joined);
 }
 
 void CuptiHarvest::add(const JoinedOperation& joined) {
@@ -221,17 +232,27 @@ void CuptiHarvest::add_nodes(const JoinedOperation& joined, int64_t shift_ns) {
 }
 
 void CuptiHarvest::add_source_row(const Moment& now) {
-    if (!now.ending && now.mono_ns - source_row_ns_ < kSourceRowNs) return;
-    source_row_ns_ = now.mono_ns;
-    source_.clear();  // a newer one says all that an older one does
+    if (!now.ending && now.mono_ns < source_row_ns_) return;
+    // Ever more rarely: a week has twenty rows.
+    source_wait_ns_ *= 2;
+    source_row_ns_ = now.mono_ns + source_wait_ns_;
     const CuptiLibrary& library = session_.library();
     const bool is_open = session_.refused().empty();
     const auto known = [&](int64_t number) { return is_open ? number : kNull; };
-    source_.add(source_.text("cupti"), library.path.empty() ? kNull : source_.text(library.path),
+    source_.add(now.mono_ns, source_.text("cupti"), library.path.empty() ? kNull : source_.text(library.path),
                 library.version != 0 ? int64_t{library.version} : kNull,
                 is_open ? kNull : source_.text(session_.refused()), session_.error(), known(count_),
                 known(static_cast<int64_t>(join_.unclaimed())),
                 known(static_cast<int64_t>(session_.dropped())), known(session_.clock_error_ns()));
+}
+
+// A context's device is asked for on the driver's thread: what it is given meanwhile waits.
+void CuptiHarvest::count_given() {
+    std::erase_if(given_, [&](const Given& given) {
+        const int64_t device = device_of(given.context);
+        if (device != kNull) windows_.given(device, given.enter_ns);
+        return device != kNull;
+    });
 }
 
 int64_t CuptiHarvest::device_of(uint32_t context) const {
@@ -257,11 +278,10 @@ std::span<Rows* const> CuptiHarvest::rows() {
 
 void CuptiHarvest::stored(std::span<const Event> events, std::span<const TimedOperation> timed) {
     if (events_ != nullptr) return events_->stored(events, timed);
-    for (const Event& event : events) {
-        if (!runs_on_device(event)) continue;
-        const int64_t device = device_of(event.slot.context);
-        if (device != kNull) windows_.given(device, event.enter_ns);
-    }
+    for (const Event& event : events)
+        if (runs_on_device(event) && given_.size() < kMostGiven)
+            given_.push_back({event.slot.context, event.enter_ns});
+    count_given();
     const int64_t now_ns = trace_now_ns();
     for (const TimedOperation& operation : timed) join_.add(operation, now_ns);
 }

@@ -43,7 +43,16 @@ bool RecordJoin::is_whole(const Waiting& waiting, int64_t now_ns) const {
     return waiting.records != 0 && (!is_graph || now_ns - waiting.since_ns >= kQuietNs);
 }
 
-std::vector<JoinedOperation> RecordJoin::take(int64_t now_ns, bool last) {
+bool RecordJoin::lacks_nodes(const Waiting& waiting, bool lossy) {
+    const TimedOperation& operation = waiting.joined.operation;
+    if (operation.operation != Operation::graph_launch) return false;
+    if (nodes_of_.size() >= kMostGraphs) nodes_of_.clear();
+    int64_t& most = nodes_of_[operation.alike];
+    most = std::max(most, waiting.records);
+    return lossy && waiting.records < most;
+}
+
+std::vector<JoinedOperation> RecordJoin::take(int64_t now_ns, bool last, bool lossy) {
     std::vector<JoinedOperation> whole;
     for (auto place = waiting_.begin(); place != waiting_.end();) {
         Waiting& waiting = place->second;
@@ -52,7 +61,7 @@ std::vector<JoinedOperation> RecordJoin::take(int64_t now_ns, bool last) {
             ++place;
             continue;
         }
-        if (waiting.records != 0) whole.push_back(std::move(waiting.joined));
+        if (waiting.records != 0 && !lacks_nodes(waiting, lossy)) whole.push_back(std::move(waiting.joined));
         place = waiting_.erase(place);
     }
     // By their begin: rows that are in order are faster to write, and the same in every run.

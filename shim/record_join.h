@@ -26,8 +26,9 @@ class RecordJoin {
     void add(const TimedOperation& operation, int64_t now_ns);  // its `end` is the number
     void add(const DeviceRecord& record, int64_t now_ns);
 
-    // Those of which everything is known. `last`: nothing more comes.
-    std::vector<JoinedOperation> take(int64_t now_ns, bool last);
+    // Those of which everything is known. `last`: nothing more comes. `lossy`: CUPTI has dropped records, so
+    // a graph of which others like it had more may lack some, and gets no times.
+    std::vector<JoinedOperation> take(int64_t now_ns, bool last, bool lossy);
 
     bool is_waiting() const { return !waiting_.empty(); }
     int64_t oldest_ns() const;  // begin of the oldest operation that waits; or for ever
@@ -35,6 +36,7 @@ class RecordJoin {
 
     static constexpr int64_t kQuietNs = 2'000'000'000;         // then a graph has no more records
     static constexpr int64_t kLongestWaitNs = 10'000'000'000;  // then neither record nor operation comes
+    static constexpr size_t kMostGraphs = 1 << 12;             // whose nodes are counted
     static constexpr size_t kMostEarly = 1 << 16;              // records that came before their operation
 
   private:
@@ -49,11 +51,13 @@ class RecordJoin {
     };
     static void join(Waiting& waiting, const DeviceRecord& record);
     bool is_whole(const Waiting& waiting, int64_t now_ns) const;
+    bool lacks_nodes(const Waiting& waiting, bool lossy);
     void forget_early(int64_t now_ns);
 
     std::unordered_map<uint32_t, Waiting> waiting_;
     std::deque<Early> early_;
     std::unordered_multimap<uint32_t, DeviceRecord*> early_of_;
+    std::unordered_map<int64_t, int64_t> nodes_of_;  // graphs (TimedOperation::alike): the most there were
     uint64_t unclaimed_ = 0;
 };
 

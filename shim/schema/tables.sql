@@ -302,9 +302,11 @@ CREATE TABLE graph_node_device (
 -- What those nodes are: 0 kernel, with its name, 1 copy, 2 memset. Told of 65,536 at most.
 CREATE TABLE graph_node (node INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT);
 
--- What CUPTI gave, where device times were asked for by it: one row, replaced.
+-- What CUPTI gave, where device times were asked for by it. Cumulative: the newest row counts. They come ever
+-- more rarely, and at the end.
 CREATE TABLE device_source (
-  source TEXT PRIMARY KEY ON CONFLICT REPLACE,  -- cupti
+  mono_ns INTEGER PRIMARY KEY,
+  source TEXT NOT NULL,            -- cupti
   library TEXT,                    -- where it was found; NULL: nowhere
   version INTEGER,                 -- CUPTI_API_VERSION: 130001 is CUDA 13.0, 28 is 12.9
   refused TEXT,                    -- why times are by events instead; NULL: they are by CUPTI
@@ -313,7 +315,7 @@ CREATE TABLE device_source (
   unclaimed INTEGER,               -- … whose call is not in the trace
   dropped INTEGER,                 -- that CUPTI had no room for: these operations have the host's times
   clock_error_ns INTEGER           -- how far its clock may be from ours; 0: it used ours
-) WITHOUT ROWID;
+);
 
 -- How sure that is, each once: the truth lies in [start - start_low_ns, start + start_high_ns], likewise the
 -- end. The steps between such bounds are rounded outwards.
