@@ -17,6 +17,7 @@
 #include "../report/section.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../trace/device_source.h"
 #include "../trace/losses.h"
 #include "../trace/unknown_abi.h"
 #include "command.h"
@@ -79,6 +80,7 @@ Tried try_program(std::span<char* const> command) {
         ++tried.traces;
         tried.unknown_abi += unknown_abi_of(base).value_or(0);
         add_losses(base, tried.losses);
+        if (const auto note = device_source_note(base)) tried.refusals.insert(*note);
         Query refusals = base.prepare("SELECT why, api, error FROM refusal");
         while (refusals.step()) tried.refusals.insert(refusal_text(refusals));
         Query query = base.prepare("SELECT api, calls FROM v_api_total");

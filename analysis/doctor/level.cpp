@@ -30,10 +30,14 @@ CheckFinding level() {
     if (driver.handle == nullptr) return {CheckVerdict::limited, "times", "none: there is no driver"};
     const std::string wish = set_to("GPUSHIM_DEVICE_TIME");
     if (wish == "off") return host_only("GPUSHIM_DEVICE_TIME=off");
-    if (wish == "cupti") return host_only("GPUSHIM_DEVICE_TIME=cupti is not built in");
     for (const char* name : kNeeded)
         if (dlsym(driver.handle, name) == nullptr) return host_only("the driver has no " + std::string(name));
-    std::string text = "level events: an event before and after each operation, in windows";
+    std::string text =
+        wish == "cupti"
+            ? "level cupti: its records, of the nodes of graphs too, where it is found and nobody "
+              "else in the process holds it; else events: an event before and after each "
+              "operation, in windows"
+            : "level events: an event before and after each operation, in windows";
     if (set_to("GPUSHIM_LEGACY_EVENTS") == "0")
         text += "; none on the default stream (GPUSHIM_LEGACY_EVENTS=0), what runs there gets bounds";
     return {CheckVerdict::fine, "times", text};

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "../trace/device_source.h"
 #include "ahead.h"
 #include "long_union.h"
 #include "pieces.h"
@@ -236,11 +237,11 @@ double DeviceBusy::timed_share() const {
 bool DeviceBusy::sampled() const { return timed_share() < kAllTimed; }
 
 std::string DeviceBusy::level() const {
-    return ratio_of(parts(*this, &SpanBusy::estimate)) ? "events" : "host";
+    return ratio_of(parts(*this, &SpanBusy::estimate)) ? told_by : "host";
 }
 
 std::string DeviceBusy::why() const {
-    if (may_be_busy_ns == 0 || level() == "events") return "";
+    if (may_be_busy_ns == 0 || level() != "host") return "";
     if (windows.empty())
         return windows_gone ? "the rows of all windows are gone" : "device times are not recorded";
     if (std::all_of(windows.begin(), windows.end(), [](const SpanBusy& busy) { return is_refused(busy); }))
@@ -258,7 +259,7 @@ Figure DeviceBusy::as_it_ran() const {
     figure.low = share_of(low_ns, run.length_ns());
     figure.high = std::max(figure.low, share_of(may_be_busy_ns, run.length_ns()));
     if (may_be_busy_ns == 0) figure.share = 0;
-    if (level() == "events" && !sampled())
+    if (level() != "host" && !sampled())
         figure.share = std::clamp(share_of(busy_ns, run.length_ns()), figure.low, figure.high);
     return figure;
 }
@@ -294,6 +295,11 @@ Figure DeviceBusy::without_us() const {
             mixed(at_most, rest_high)};
 }
 
-std::vector<DeviceBusy> busy_of(const Trace& trace, CallWatch* watch) { return Pass(trace, watch).run(); }
+std::vector<DeviceBusy> busy_of(const Trace& trace, CallWatch* watch) {
+    std::vector<DeviceBusy> all = Pass(trace, watch).run();
+    if (is_timed_by_cupti(trace.base))
+        for (DeviceBusy& busy : all) busy.told_by = "cupti";
+    return all;
+}
 
 }  // namespace gpushim::analysis

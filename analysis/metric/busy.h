@@ -27,7 +27,9 @@ struct DeviceBusy {
     std::vector<SpanBusy> windows;  // longer ones in pieces
     bool windows_gone = false;      // there were others, whose rows are gone
 
-    std::string level() const;               // of the figure: events, or host
+    const char* told_by = "events";  // of device times, where there are any: events or cupti
+
+    std::string level() const;               // of the figure: told_by, or host
     std::optional<double> coverage() const;  // operations with device times, of those in windows
     double timed_share() const;
     bool sampled() const;

@@ -5,6 +5,7 @@
 
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../trace/device_source.h"
 #include "../trace/gone.h"
 #include "../trace/timeline.h"
 
@@ -77,6 +78,8 @@ Json refusals_of(const TrustRows& rows) {
 TrustRows trust_rows_of(const Inputs& inputs) {
     TrustRows rows;
     for (const Trace& trace : inputs.traces) {
+        if (const auto note = device_source_note(trace.base))
+            rows.sources.push_back(trace.label() + ": " + *note);
         if (!has_device_times(trace)) continue;
         rows.recorded = true;
         add_levels(trace, rows);
@@ -102,6 +105,8 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
         report.line("note    " + refusal.rank + ": device times were given up: " +
                     for_terminal(refusal.api.empty() ? refusal.why : refusal.api + ": " + refusal.why));
     }
+    for (size_t i = 0; i < rows.sources.size() && i < kMostRefusals; ++i)
+        report.line("note    " + for_terminal(rows.sources[i]));
     const auto counted = [&](int64_t count) { return rows.recorded ? Json(count) : Json(); };
     Json operations = Json::object({{"queued", counted(rows.queued)},
                                     {"unqueued", counted(rows.unqueued)},

@@ -17,6 +17,7 @@ struct TrustRows {
         std::optional<int64_t> error;
     };
     std::vector<Refusal> refusals;
+    std::vector<std::string> sources;  // what CUPTI did not give, with its trace
 };
 
 TrustRows trust_rows_of(const Inputs& inputs);

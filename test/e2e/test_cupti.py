@@ -1,0 +1,186 @@
+"""Device times by CUPTI's records (GPUSHIM_DEVICE_TIME=cupti), on the box's stand-in for the library: what they
+say is the box's truth to the nanosecond, and whatever keeps them away is said, and events take their place."""
+import pathlib
+import sys
+
+import box
+import preload
+import windows_host
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "accuracy"))
+import compare  # noqa: E402
+import judge  # noqa: E402
+import record  # noqa: E402
+
+WORKLOADS = {workload.name: workload for workload in record.workloads()}
+CUPTI = {"GPUSHIM_DEVICE_TIME": "cupti"}
+STEPPED = {"GPUSIM_CLOCK": "stepped"}
+SOURCE = """SELECT library, version, refused, error, records, unclaimed, dropped, clock_error_ns
+            FROM device_source ORDER BY mono_ns DESC LIMIT 1"""
+TAKEN, FORBIDDEN = 39, 35  # CUptiResult
+SUBSCRIBER = pathlib.Path(__file__).parent / "cupti" / "subscriber.c"
+
+
+class Cupti(windows_host.Case):
+    def source(self):
+        """The newest row of device_source, or None."""
+        rows = preload.query(self.the_trace(), SOURCE)
+        return rows[0] if rows else None
+
+    def levels(self):
+        """{level: launches}"""
+        return dict(preload.query(self.the_trace(), """
+            SELECT level, count(*) FROM launch_device JOIN level_error e ON e.id = level_error_id GROUP BY 1"""))
+
+    def run_paced(self, launches=2_000, stderr="", **knobs):
+        for trace in self.traces():
+            trace.unlink()
+        self.traced([self.paced(), launches, 100_000], stderr=stderr, **{**CUPTI, **STEPPED, **knobs})
+        self.assert_nothing_lost(self.the_trace())
+
+    def exact(self, *names, **knobs):
+        """Each has its times, and no time is another than the truth's."""
+        for name in names:
+            with self.subTest(name, **knobs):
+                result = judge.everything_timed(WORKLOADS[name], **CUPTI, **knobs)
+                self.assertEqual(result.faults, [])
+                self.assertGreater(result.errors.timed, 0)
+                self.assertEqual((result.errors.worst_queued_ns, result.errors.unqueued), (0, 0))
+                for window in result.windows:
+                    self.assertAlmostEqual(window.estimate, window.true, 3)
+
+    def test_times_are_the_truth(self):
+        self.exact("copies_overlap", "graphs_and_kernels", "two_devices", "memsets", "back_to_back")
+
+    def test_an_older_library_lays_its_records_out_alike(self):
+        self.exact("copies_overlap", "graphs_and_kernels", GPUSIM_CUPTI_VERSION=28)
+
+    def test_every_node_of_a_graph_has_its_times(self):
+        workload = WORKLOADS["graphs_and_kernels"]
+        traced, = record.record(self.folder, workload, **record.box_knobs(workload, **CUPTI))
+        said = preload.query(traced.trace, """
+            SELECT enter_ns, enter_ns + start_offset_ns, dur_ns, coalesce(name, kind)
+            FROM graph_node_device JOIN graph_node USING (node)""")
+        launched = {enter for enter, *_ in said}
+        true = [(o.call_enter_ns, o.start_ns, o.end_ns - o.start_ns,
+                 o.name if o.op == "kernel" else (2 if o.op == "memset" else 1))
+                for o in box.read_truth(traced.truth)
+                if o.op in compare.OPERATIONS and o.call_enter_ns in launched]
+        self.assertGreater(len(launched), 100)
+        self.assertEqual(sorted(said, key=str), sorted(true, key=str))
+        (timed, recorded), = preload.query(traced.trace, """
+            SELECT (SELECT count(*) FROM graph_launch_device), count(*) FROM graph_launch""")
+        self.assertEqual(len(launched), timed)
+        self.assertLess(recorded - timed, judge.UNTIMED)
+
+    def test_in_real_time_too(self):
+        self.run_paced(300, GPUSIM_CLOCK="real", GPUSIM_TRUTH=self.folder / "truth")
+        true = {(o.start_ns, o.end_ns) for o in box.read_truth(self.folder / "truth") if o.op == "kernel"}
+        said = preload.query(self.the_trace(), """
+            SELECT enter_ns + start_offset_ns, enter_ns + start_offset_ns + dur_ns FROM launch_device""")
+        self.assertEqual([times for times in said if times not in true], [])
+        self.assertEqual(len(said), self.levels().get("cupti", 0))
+
+    def test_one_window_whatever_the_budget(self):
+        self.run_paced(GPUSHIM_BUDGET="0.01%")
+        (given, timed), = preload.query(self.the_trace(), "SELECT sum(operations), sum(timed) FROM window")
+        self.assertEqual(given, timed)
+        self.assertGreater(timed, 1_900)
+        self.assertEqual(self.levels(), {"cupti": timed})
+        library, version, refused, error, records, unclaimed, dropped, clock = self.source()
+        self.assertEqual((pathlib.Path(library).parent, version), (box.SIM, 130001))
+        self.assertEqual((refused, error, dropped, clock), (None, None, 0, 0))
+        self.assertEqual((records, unclaimed), (2_000, 2_000 - timed))
+        report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        self.assertIn("device times by cupti: 1 window", report)
+
+    def test_nobody_asks_for_it(self):
+        self.run_paced(GPUSHIM_DEVICE_TIME="auto")
+        self.assertIsNone(self.source())
+        self.assertEqual(list(self.levels()), ["events"])
+
+    def test_records_that_were_lost_are_counted(self):
+        self.run_paced(GPUSIM_CUPTI_DROP=10)
+        *_, records, unclaimed, dropped, _ = self.source()
+        self.assertEqual((records, dropped), (1_800, 200))
+        self.assertAlmostEqual(self.levels()["cupti"] + unclaimed, 1_800, delta=1)
+        report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        self.assertIn("CUPTI had no room for 200 of 2,000 records", " ".join(report.split()))
+
+    def test_a_graph_that_lacks_records_has_no_times(self):
+        workload, errors = WORKLOADS["graphs_and_kernels"], compare.Errors()
+        traced, = record.record(self.folder, workload,
+                                **record.box_knobs(workload, **CUPTI, GPUSIM_CUPTI_DROP=7))
+        errors.add(traced.trace, traced.truth)
+        self.assertEqual((errors.worst_queued_ns, errors.outside), (0, []))
+        self.assertGreater(errors.timed, errors.operations / 4)
+        self.assertLess(errors.timed, errors.operations * 0.95)
+
+    def refused(self, why, error=None, **knobs):
+        """Events instead, one line that says why, and the trace says it."""
+        self.run_paced(stderr=None, **knobs)
+        _, _, refused, number, records, *_ = self.source()
+        self.assertIn(why, refused)
+        self.assertEqual((number, records), (error, None))
+        self.assertEqual(list(self.levels()), ["events"])
+        return refused
+
+    def test_what_keeps_it_away(self):
+        for why, error, knobs in (
+                ("another profiler holds CUPTI", TAKEN, {"GPUSIM_FAIL": f"cuptiSubscribe_v2:1:{TAKEN}"}),
+                ("cuptiSubscribe failed", FORBIDDEN, {"GPUSIM_FAIL": f"cuptiSubscribe_v2:1:{FORBIDDEN}"}),
+                ("cuptiActivityEnable failed", FORBIDDEN, {"GPUSIM_FAIL": f"cuptiActivityEnable:3:{FORBIDDEN}"}),
+                ("cuptiEnableCallback failed", 1, {"GPUSIM_FAIL": "cuptiEnableCallback:2:1"}),
+                ("cuptiActivityRegisterCallbacks failed", 1, {"GPUSIM_FAIL": "cuptiActivityRegisterCallbacks:1:1"}),
+                ("has no cuptiActivityFlushAll", None, {"GPUSIM_MISSING": "cuptiActivityFlushAll"}),
+                ("this version of CUPTI", None, {"GPUSIM_CUPTI_VERSION": 17}),
+                ("this version of CUPTI", None, {"GPUSIM_CUPTI_VERSION": 140000})):
+            with self.subTest(why, **knobs):
+                self.refused(why, error, **knobs)
+        report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        self.assertIn("CUPTI was not to be had: records of this version", " ".join(report.split()))
+
+    def test_without_the_stand_in(self):
+        """No library at all, or a toolkit's, which does not take the box for a GPU."""
+        bare = self.folder / "bare"
+        bare.mkdir()
+        for library in box.SIM.iterdir():
+            if "cupti" not in library.name:
+                (bare / library.name).symlink_to(library.resolve())
+        self.refused("", self.any_error(), LD_LIBRARY_PATH=bare)
+
+    @staticmethod
+    def any_error():
+        class Any:
+            def __eq__(self, other):
+                return other is None or other > 0
+        return Any()
+
+    def test_a_library_without_the_newer_names(self):
+        self.run_paced(GPUSIM_MISSING="cuptiSubscribe_v2,cuptiActivityRegisterTimestampCallback",
+                       GPUSIM_TRUTH=self.folder / "truth")
+        true = [(o.start_ns, o.end_ns - o.start_ns) for o in box.read_truth(self.folder / "truth")
+                if o.op == "kernel"]
+        said = preload.query(self.the_trace(), """
+            SELECT enter_ns + start_offset_ns, dur_ns, likely_ns FROM launch_device
+            JOIN level_error e ON e.id = level_error_id ORDER BY 1""")
+        self.assertGreater(len(said), 1_900)
+        for (start, length, error), (true_start, true_length) in zip(said, true[-len(said):]):
+            self.assertEqual(length, true_length)
+            self.assertLessEqual(abs(start - true_start), error)
+
+    def subscriber(self, when):
+        program = preload.compiled(SUBSCRIBER.read_text(encoding="utf-8"), self.folder / "subscriber",
+                                   "-l:libgpusim.so")
+        return self.traced([program, when], stderr=None, **CUPTI, **STEPPED)
+
+    def test_who_is_there_first_keeps_it(self):
+        done = self.subscriber("before")
+        self.assertEqual(done.stdout, "subscribed: 0\n")
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("another profiler holds CUPTI: CUPTI for an unnamed tool, error 39; events instead", done.stderr)
+        self.assertEqual(list(self.levels()), ["events"])
+
+    def test_who_comes_later_is_told(self):
+        self.assertEqual(self.subscriber("after").stdout, f"subscribed: {TAKEN}\n")
+        self.assertEqual(list(self.levels()), ["cupti"])
