@@ -43,10 +43,9 @@ enum class EventKind : uint8_t {
     thread,  // thread id of the kernel, ticks when it took this ring, thread number (RingOwner)
     odd_launch,  // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its
                  // launch
-    timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h), number of their
-            // context | kFenced, position of the operation, its stream; enter is that of the operation, exit
-            // is when its end event had been recorded. By CUPTI: 0 | number of its records << 32, context,
-            // position, 0
+    timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h; by CUPTI 0 | the
+            // number of its records << 32), number of their context | kFenced, position of the operation,
+            // its stream; enter is that of the operation, exit is when its end event had been recorded
     gap,    // after a call: before it, its thread did nothing with the driver from `enter` to `exit`; ns of
             // the thread's CPU time between two readings around that, event kind << 16 | api of the call
             // before, api of the call after, ticks between the readings that lie beside the gap: there it ran

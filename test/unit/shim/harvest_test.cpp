@@ -152,7 +152,7 @@ TEST_CASE("bounds are rounded outwards, in few steps", "[level_errors]") {
         CHECK(rounded_up(ns) >= ns);
         if (ns > 256) CHECK(static_cast<double>(rounded_up(ns)) < static_cast<double>(ns) * 1.126);
     }
-    LevelErrors errors;
+    LevelErrors errors("events");
     const OperationTimes times = {1'000, 2'000, false, 900, 1'100, 1'950, 2'100, 80};
     CHECK(errors.id(times, 2) == 1);
     CHECK(errors.id(times, 2) == 1);
@@ -165,7 +165,7 @@ TEST_CASE("too many combinations are told in larger steps, and their number ends
     CHECK(rounded_up(1'025, Steps::octaves) == 2'048);
     CHECK(rounded_up(1'025, Steps::eight_octaves) == 65'536);
     CHECK(rounded_up(65'537, Steps::eight_octaves) == 1 << 24);
-    LevelErrors errors(10);
+    LevelErrors errors("events", 10);
     const auto times = [](int64_t error_ns) {
         return OperationTimes{0, 0, false, -error_ns, error_ns, -error_ns, error_ns, error_ns};
     };
