@@ -83,6 +83,7 @@ TrustRows trust_rows_of(const Inputs& inputs) {
         if (!has_device_times(trace)) continue;
         rows.recorded = true;
         add_levels(trace, rows);
+        rows.by_cupti &= is_timed_by_cupti(trace.base);
         add_legacy_events(trace, rows);
         add_latency(trace, rows);
         add_refusals(trace, rows);
@@ -93,9 +94,12 @@ TrustRows trust_rows_of(const Inputs& inputs) {
 void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
     constexpr size_t kMostRefusals = 3;
     if (rows.queued + rows.unqueued + rows.host > 0 && rows.recorded)
-        report.line("        " + count_text(rows.queued) + " waited in their queue: stamps; " +
-                    count_text(rows.unqueued) + " did not: estimates in bounds; " + count_text(rows.host) +
-                    " have the host's times only" + (rows.rows_gone ? " (of the rows that are left)" : ""));
+        report.line("        " +
+                    (rows.by_cupti ? count_text(rows.queued) + " have CUPTI's times; "
+                                   : count_text(rows.queued) + " waited in their queue: stamps; " +
+                                         count_text(rows.unqueued) + " did not: estimates in bounds; ") +
+                    count_text(rows.host) + " have the host's times only" +
+                    (rows.rows_gone ? " (of the rows that are left)" : ""));
     if (rows.legacy_events != 0)
         report.line("note    " + count_text(rows.legacy_events) +
                     " events of ours on the legacy stream, where each is a barrier (GPUSHIM_LEGACY_EVENTS=0 "

@@ -290,8 +290,8 @@ CREATE TABLE memset_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGE
 CREATE TABLE graph_launch_device (enter_ns INTEGER PRIMARY KEY, start_offset_ns INTEGER, dur_ns INTEGER,
   level_error_id INTEGER);
 
--- Parts of a graph launch (graph_launch of the same enter_ns), where CUPTI told. The id of a node is CUPTI's, the
--- same in all launches of an executable graph.
+-- Parts of a graph launch (graph_launch of the same enter_ns), where CUPTI told. The id of a node is CUPTI's,
+-- the same in all launches of an executable graph.
 CREATE TABLE graph_node_device (
   enter_ns INTEGER NOT NULL,       -- of the launch
   node INTEGER NOT NULL,
@@ -322,10 +322,13 @@ CREATE TABLE device_source (
 CREATE TABLE level_error (
   id INTEGER PRIMARY KEY,
   level TEXT NOT NULL,             -- events, cupti
-  queued INTEGER NOT NULL,         -- 1: it waited in its queue: stamps; 0: an estimate in bounds
+  -- 1: it waited in its queue: stamps; 0: an estimate in bounds. Of CUPTI's 1, waited or not
+  queued INTEGER NOT NULL,
   start_low_ns INTEGER NOT NULL, start_high_ns INTEGER NOT NULL,
   end_low_ns INTEGER NOT NULL, end_high_ns INTEGER NOT NULL,
-  likely_ns INTEGER NOT NULL,      -- the estimate is within this of the truth in 95 of 100 cases
+  -- the estimate is within this of the truth in 95 of 100 cases. Of CUPTI's this and the bounds are taken:
+  -- NVIDIA publishes none
+  likely_ns INTEGER NOT NULL,
   events INTEGER NOT NULL          -- how many events of ours it had
 );
 

@@ -222,6 +222,14 @@ LEFT JOIN thread t ON t.id = l.thread_id
 LEFT JOIN graph_launch_device d ON d.enter_ns = l.enter_ns
 LEFT JOIN level_error e ON e.id = d.level_error_id;
 
+-- What ran in a launch of a graph and when, where CUPTI told (GPUSHIM_DEVICE_TIME=cupti).
+CREATE VIEW v_graph_node AS
+SELECT d.enter_ns AS launch_ns,  -- v_graph_launch.enter_ns
+  d.node, CASE n.kind WHEN 0 THEN 'kernel' WHEN 1 THEN 'copy' WHEN 2 THEN 'memset' END AS kind,
+  n.name AS kernel,              -- mangled
+  d.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns
+FROM graph_node_device d LEFT JOIN graph_node n USING (node);
+
 -- Allocations and frees (bytes below 0).
 CREATE VIEW v_memory AS
 SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,

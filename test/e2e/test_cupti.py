@@ -1,5 +1,5 @@
-"""Device times by CUPTI's records (GPUSHIM_DEVICE_TIME=cupti), on the box's stand-in for the library: what they
-say is the box's truth to the nanosecond, and whatever keeps them away is said, and events take their place."""
+"""Device times by CUPTI's records (GPUSHIM_DEVICE_TIME=cupti), on the box's stand-in for the library: what
+they say is the box's truth to the nanosecond; whatever keeps them away is said, and events take their place."""
 import pathlib
 import sys
 
@@ -30,7 +30,8 @@ class Cupti(windows_host.Case):
     def levels(self):
         """{level: launches}"""
         return dict(preload.query(self.the_trace(), """
-            SELECT level, count(*) FROM launch_device JOIN level_error e ON e.id = level_error_id GROUP BY 1"""))
+            SELECT level, count(*) FROM launch_device JOIN level_error e ON e.id = level_error_id
+            GROUP BY 1"""))
 
     def run_paced(self, launches=2_000, stderr="", **knobs):
         for trace in self.traces():
@@ -59,15 +60,14 @@ class Cupti(windows_host.Case):
         workload = WORKLOADS["graphs_and_kernels"]
         traced, = record.record(self.folder, workload, **record.box_knobs(workload, **CUPTI))
         said = preload.query(traced.trace, """
-            SELECT enter_ns, enter_ns + start_offset_ns, dur_ns, coalesce(name, kind)
-            FROM graph_node_device JOIN graph_node USING (node)""")
+            SELECT launch_ns, device_start_ns, device_dur_ns, coalesce(kernel, kind) FROM v_graph_node""")
         launched = {enter for enter, *_ in said}
         true = [(o.call_enter_ns, o.start_ns, o.end_ns - o.start_ns,
-                 o.name if o.op == "kernel" else (2 if o.op == "memset" else 1))
+                 o.name if o.op == "kernel" else "memset" if o.op == "memset" else "copy")
                 for o in box.read_truth(traced.truth)
                 if o.op in compare.OPERATIONS and o.call_enter_ns in launched]
         self.assertGreater(len(launched), 100)
-        self.assertEqual(sorted(said, key=str), sorted(true, key=str))
+        self.assertEqual(sorted(said), sorted(true))
         (timed, recorded), = preload.query(traced.trace, """
             SELECT (SELECT count(*) FROM graph_launch_device), count(*) FROM graph_launch""")
         self.assertEqual(len(launched), timed)
@@ -93,6 +93,13 @@ class Cupti(windows_host.Case):
         self.assertEqual((records, unclaimed), (2_000, 2_000 - timed))
         report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
         self.assertIn("device times by cupti: 1 window", report)
+        self.assertIn(f"{timed:,} have CUPTI's times; 1 have the host's times only", report)
+
+    def test_steps_that_were_asked_for(self):
+        self.traced([self.paced(), 1_000, 100_000, 100], GPUSHIM_STEPS="5:7", **CUPTI, **STEPPED)
+        self.assertEqual(self.levels(), {"cupti": 300})
+        (given, timed), = preload.query(self.the_trace(), "SELECT operations, timed FROM window")
+        self.assertEqual((given, timed), (300, 300))
 
     def test_nobody_asks_for_it(self):
         self.run_paced(GPUSHIM_DEVICE_TIME="auto")
@@ -129,9 +136,11 @@ class Cupti(windows_host.Case):
         for why, error, knobs in (
                 ("another profiler holds CUPTI", TAKEN, {"GPUSIM_FAIL": f"cuptiSubscribe_v2:1:{TAKEN}"}),
                 ("cuptiSubscribe failed", FORBIDDEN, {"GPUSIM_FAIL": f"cuptiSubscribe_v2:1:{FORBIDDEN}"}),
-                ("cuptiActivityEnable failed", FORBIDDEN, {"GPUSIM_FAIL": f"cuptiActivityEnable:3:{FORBIDDEN}"}),
+                ("cuptiActivityEnable failed", FORBIDDEN,
+                 {"GPUSIM_FAIL": f"cuptiActivityEnable:3:{FORBIDDEN}"}),
                 ("cuptiEnableCallback failed", 1, {"GPUSIM_FAIL": "cuptiEnableCallback:2:1"}),
-                ("cuptiActivityRegisterCallbacks failed", 1, {"GPUSIM_FAIL": "cuptiActivityRegisterCallbacks:1:1"}),
+                ("cuptiActivityRegisterCallbacks failed", 1,
+                 {"GPUSIM_FAIL": "cuptiActivityRegisterCallbacks:1:1"}),
                 ("has no cuptiActivityFlushAll", None, {"GPUSIM_MISSING": "cuptiActivityFlushAll"}),
                 ("this version of CUPTI", None, {"GPUSIM_CUPTI_VERSION": 17}),
                 ("this version of CUPTI", None, {"GPUSIM_CUPTI_VERSION": 140000})):
@@ -178,7 +187,8 @@ class Cupti(windows_host.Case):
         done = self.subscriber("before")
         self.assertEqual(done.stdout, "subscribed: 0\n")
         self.assertEqual(done.stderr.count("\n"), 1)
-        self.assertIn("another profiler holds CUPTI: CUPTI for an unnamed tool, error 39; events instead", done.stderr)
+        self.assertIn("another profiler holds CUPTI: CUPTI for an unnamed tool, error 39; events instead",
+                      done.stderr)
         self.assertEqual(list(self.levels()), ["events"])
 
     def test_who_comes_later_is_told(self):

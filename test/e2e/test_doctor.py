@@ -73,16 +73,23 @@ class Doctor(cli.Case):
         times = self.findings()["times"]
         self.assertEqual((times[0], times[1].split(":")[0]), ("ok", "level events"))
         for knobs, why in (({"GPUSHIM_DEVICE_TIME": "off"}, "GPUSHIM_DEVICE_TIME=off"),
-                           ({"GPUSHIM_DEVICE_TIME": "cupti"}, "not built in"),
                            ({"GPUSIM_MISSING": "cuEventElapsedTime"}, "has no cuEventElapsedTime")):
             with self.subTest(why):
                 times = self.findings(knobs=knobs)["times"]
                 self.assertEqual((times[0], times[1].split(":")[0]), ("LIMITED", "level host"))
                 self.assertIn(why, times[1])
+        times = self.findings(knobs={"GPUSHIM_DEVICE_TIME": "cupti"})["times"]
+        self.assertEqual((times[0], times[1].split(":")[0]), ("ok", "level cupti"))
         times = self.findings(knobs={"GPUSHIM_LEGACY_EVENTS": 0})["times"]
         self.assertIn("none on the default stream", times[1])
         if not shutil.which("nvidia-smi"):
             self.assertEqual(self.findings(expect=3, sim=False)["times"][1], "none: there is no driver")
+
+    def test_a_program_that_asked_for_cupti_and_did_not_get_it(self):
+        found = self.findings("--", str(box.BUILD / "faults" / "host"), "copies", "10",
+                              knobs={"GPUSHIM_DEVICE_TIME": "cupti", "GPUSIM_FAIL": "cuptiSubscribe_v2:1:35"})
+        self.assertEqual(found["times"], ("LIMITED", "CUPTI was not to be had: cuptiSubscribe failed (error "
+                                                     "35); device times are by events"))
 
     def test_nvml_there_or_not(self):
         self.assertRegex(self.findings(knobs={"GPUSIM_DEVICES": 3})["NVML"][1], "^3 devices: power")
