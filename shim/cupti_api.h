@@ -2,13 +2,9 @@
 // (cupti_library.h), never linked.
 #pragma once
 
-#include "hooks/driver_api.h"
+#include "hooks/driver_api.h"  // before CUPTI's headers, which include cuda.h as well
 
-// The header's own doubtful corners are not ours.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
 #include <cupti_result.h>
 #include <cupti_version.h>
-#pragma GCC diagnostic pop

@@ -83,7 +83,7 @@ TrustRows trust_rows_of(const Inputs& inputs) {
         if (!has_device_times(trace)) continue;
         rows.recorded = true;
         add_levels(trace, rows);
-        rows.by_cupti &= is_timed_by_cupti(trace.base);
+        rows.by_cupti = rows.by_cupti && is_timed_by_cupti(trace.base);
         add_legacy_events(trace, rows);
         add_latency(trace, rows);
         add_refusals(trace, rows);

@@ -17,7 +17,7 @@ struct TrustRows {
         std::optional<int64_t> error;
     };
     std::vector<Refusal> refusals;
-    bool by_cupti = true;  // all that have device times
+    bool by_cupti = true;              // all that have device times
     std::vector<std::string> sources;  // what CUPTI did not give, with its trace
 };
 
