@@ -90,3 +90,20 @@ def made(seed, steps, unit_ns=1000, lost=0.03):
         host += units(5, 300)
     dice.shuffle(trace.events)
     return trace
+
+
+COPIES = {"h2d": "Memcpy HtoD (Pinned -> Device)", "d2h": "Memcpy DtoH (Device -> Pageable)",
+          "d2d": "Memcpy DtoD (Device -> Device)"}
+
+
+def of_operations(truth):
+    """What the profiler would have written of operations of the box."""
+    trace = Trace()
+    for number, operation in enumerate(truth):
+        if operation.op == "kernel":
+            trace.kernel(operation.name, operation.call_enter_ns, operation.start_ns, 1000)
+        elif operation.op in COPIES or operation.op == "memset":
+            category = "gpu_memset" if operation.op == "memset" else "gpu_memcpy"
+            trace.operation(category, COPIES.get(operation.op, "Memset (Device)"), operation.start_ns, 1000,
+                            7, number, bytes=operation.bytes)
+    return trace

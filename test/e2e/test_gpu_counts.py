@@ -15,30 +15,15 @@ import counted  # noqa: E402
 import frameworks  # noqa: E402
 
 ALL = (0, 1 << 62)
-COPIES = {"h2d": "Memcpy HtoD (Pinned -> Device)", "d2h": "Memcpy DtoH (Device -> Pageable)",
-          "d2d": "Memcpy DtoD (Device -> Device)"}
-
-
-def kineto(truth, path):
-    """What the profiler would have written of it."""
-    made = kineto_made.Trace()
-    for number, operation in enumerate(truth):
-        if operation.op == "kernel":
-            made.kernel(operation.name, operation.call_enter_ns, operation.start_ns, 1000)
-        elif operation.op in COPIES or operation.op == "memset":
-            category = "gpu_memset" if operation.op == "memset" else "gpu_memcpy"
-            made.operation(category, COPIES.get(operation.op, "Memset (Device)"), operation.start_ns, 1000, 7,
-                           number, bytes=operation.bytes)
-    path.write_text(made.text(), encoding="utf-8")
-    return path
-
 
 class GpuCounts(preload.PreloadCase):
     def run_traced(self, command):
         """(our rows, the profiler's file of the same run)"""
         truth = self.folder / "truth"
         self.traced(command, GPUSIM_TRUTH=truth, **preload.QUICK)
-        return counted.Rows(self.the_trace()), kineto(box.read_truth(truth), self.folder / "kineto.json")
+        file = self.folder / "kineto.json"
+        file.write_text(kineto_made.of_operations(box.read_truth(truth)).text(), encoding="utf-8")
+        return counted.Rows(self.the_trace()), file
 
     def driver_program(self):
         return self.run_traced([sys.executable, "-B", GPU / "programs" / "driver.py"])

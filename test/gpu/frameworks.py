@@ -54,7 +54,7 @@ def check_work(machine, name, what, **more):
         same(under["result"], without["result"], f"{what}: the result")
     result = "the same result to the bit" if without["repeats"] else "its result differs by itself"
     if machine.simulated:
-        demand(all(sum(trace.executed.values()) == 0 for trace in traces), "launches without a GPU")
+        demand(all(trace.executed == 0 for trace in traces), "launches without a GPU")
         yield Row(f"{what}, on the CPU", f"{result} with the shim in front and no driver")
         return
     said, ours = judged(under, theirs, traces)
@@ -64,9 +64,8 @@ def check_work(machine, name, what, **more):
 def judged(under, theirs, traces):
     """What is the same, in words, and our counts."""
     demand(traces, "no trace")
-    for trace in traces:
-        trace.demand_whole()
-    # Compilers that it starts make no trace, helpers of its own may make small ones.
+    for trace in traces:  # helpers that it starts may leave one with nothing in it
+        same((trace.dropped, trace.unknown), (0, 0), "dropped and unknown events")
     ours = max(traces, key=lambda trace: trace.recorded).counts(under["span"])
     for kernel, times in under["known"].items():
         launched = sum(count for name, count in ours.kernels.items() if name.startswith(kernel))

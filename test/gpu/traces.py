@@ -11,6 +11,7 @@ class Trace:
         base = sqlite3.connect(path)
         rows = lambda sql: base.execute(sql).fetchall()  # noqa: E731
         self.kernels = dict(rows("SELECT kernel, sum(launches) FROM v_kernel_total GROUP BY kernel"))
+        self.executed, = rows("SELECT total(executed) FROM v_kernel_executed")[0]  # with those in graphs
         self.copies = {kind: (count, size) for kind, count, size in rows(
             "SELECT kind, sum(copies), sum(bytes) FROM v_copy_total GROUP BY kind")}
         self.calls = dict(rows("SELECT api, calls FROM v_api_total"))

@@ -1,0 +1,79 @@
+"""The rows of the GPU check that need a framework on a GPU, where there is none: a program that does
+known work on the box stands in for it (gpu_check_stand_in.py), so that what a row says, and when it is
+wrong, has run."""
+import importlib
+import os
+import pathlib
+import sys
+from unittest import mock
+
+import box
+import preload
+
+GPU = box.ROOT / "test" / "gpu"
+sys.path[:0] = [str(GPU), str(GPU / "rows")]
+
+import frameworks  # noqa: E402
+import machine as m  # noqa: E402
+
+STAND_IN = pathlib.Path(__file__).resolve().parent / "gpu_check_stand_in.py"
+SEEN = "541 launches of 3 kernels, 31 copies of 3100000 bytes, as CUPTI counts; the same result to the bit"
+
+
+class GpuRows(preload.PreloadCase):
+    def machine(self, library=preload.SHIM, behaves=""):
+        """One that takes the box for a GPU."""
+        pretended = {**box.environment(preload.QUICK), "STAND_IN": behaves,
+                     "GPUSIM_TRUTH": str(self.folder / "truth.%p"), "GPU_CHECK_PYTHON": str(STAND_IN)}
+        here = mock.patch.dict(os.environ, pretended, clear=True)
+        here.start()
+        self.addCleanup(here.stop)
+        found = m.Machine(library)
+        found.simulated = False
+        found.begin(100)
+        return found
+
+    def said(self, row, **options):
+        return list(importlib.import_module(row).check(self.machine(**options)))
+
+    def test_a_framework_s_launches_are_those_that_the_profiler_counts(self):
+        one, = frameworks.check_work(self.machine(), "any", "the work")
+        self.assertEqual((one.what, one.found), ("the work", SEEN))
+        self.assertEqual(one.figures["launches"], 541)
+
+    def test_with_one_hook_less_it_is_wrong(self):
+        for export, said in (("cuLaunchKernel", "launches of short__2us: 0, expected 500"),
+                             ("cuMemcpyDtoDAsync_v2", r"d2d: \[0, 0\] by us, \[9, 900000\] by them")):
+            library = preload.without_row(export, self.folder / "libgpushim.so")
+            with self.subTest(export), self.assertRaisesRegex(AssertionError, said):
+                list(frameworks.check_work(self.machine(library), "any", "the work"))
+
+    def test_results_that_differ_are_wrong_unless_they_differ_by_themselves(self):
+        for row in ("cupy", "losses", "workers", "capture"):
+            expected = r"\[2.0, 3.0\].*expected.*\[1.0, 3.0\]"
+            with self.subTest(row), self.assertRaisesRegex(AssertionError, expected):
+                self.said(row, behaves="differs")
+        for row in ("losses", "capture"):
+            with self.subTest(row), self.assertRaisesRegex(m.Skip, "differ by themselves"):
+                self.said(row, behaves="random")
+        one, = self.said("cupy", behaves="random")
+        self.assertIn("as CUPTI counts; its result differs by itself", one.found)
+
+    def test_what_is_not_there_is_skipped(self):
+        for row in ("pytorch", "profiler", "losses", "workers", "capture"):
+            with self.subTest(row), self.assertRaisesRegex(m.Skip, "no torch"):
+                self.said(row, behaves="nothing")
+
+    def test_all_is_the_same(self):
+        for row, text in (
+                ("losses", "2 of them, switched off, host times only, .*, everything timed"),
+                ("workers", "the same losses; only the parent has launches"),
+                ("profiler", "541 launches of 3 kernels, as it counts without the shim; the trace is whole"),
+                ("capture", r"the same results; [1-9]\d* of \d+ timed")):
+            with self.subTest(row):
+                one, = self.said(row)
+                self.assertRegex(one.found, f"^{text}$")
+
+
+if __name__ == "__main__":
+    preload.unittest.main()
