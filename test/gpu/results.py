@@ -35,8 +35,9 @@ def _version():
 
 
 class Results:
-    def __init__(self, machine, files):
+    def __init__(self, machine, files, order):
         self.files = list(files)
+        self.order = order  # of the rows' files; they may come in another
         self.facts = described(machine)
         self.rows = []
 
@@ -45,6 +46,7 @@ class Results:
         if row:
             self.rows.append({**dict(zip(("verdict", "row", "what", "found", "figures"), row)),
                               "at_s": round(took_s, 1)})
+            self.rows.sort(key=lambda row: self.order.index(row["row"]))
         for file in self.files:
             text = self._table if file.suffix == ".md" else self._json
             aside = file.with_name(f".{file.name}.new")
@@ -73,8 +75,9 @@ def _cell(text):
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def kept(machine, folder):
-    """The files of a run on a GPU."""
+def kept(machine, folder, part):
+    """The files of a run on a GPU; of a part of it, files of their own."""
     gpu = re.sub(r"[^A-Za-z0-9]+", "-", machine.gpus[0]).strip("-").lower()
     folder.mkdir(parents=True, exist_ok=True)
-    return [folder / f"{datetime.date.today().isoformat()}-{gpu}.{kind}" for kind in ("md", "json")]
+    words = "-".join([datetime.date.today().isoformat(), gpu, *part.split()])
+    return [folder / f"{words}.{kind}" for kind in ("md", "json")]

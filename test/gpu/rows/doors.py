@@ -1,7 +1,7 @@
 """Nothing hooked twice and nothing passed by: a launch counts once, whichever way its function was found."""
 from machine import BUILD, Row, Skip, demand, one, same
 
-ORDER, LIMIT_S = 14, 30
+ORDER, LIMIT_S, TOGETHER = 14, 30, True
 LEAST = 9  # ways; a driver need not have versions of its names, nor look itself up
 
 

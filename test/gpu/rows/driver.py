@@ -3,7 +3,7 @@ import sys
 
 from machine import PROGRAMS, Row, one, printed_json, same
 
-ORDER, LIMIT_S = 11, 30
+ORDER, LIMIT_S, TOGETHER = 11, 30, True
 
 
 def check(machine):

@@ -5,7 +5,7 @@ import sys
 from machine import BUILD, PROGRAMS, Row, demand, same
 from traces import Trace
 
-ORDER, LIMIT_S = 31, 60
+ORDER, LIMIT_S, TOGETHER = 15, 60, True
 WAYS = {"return": 0, "exit": 3, "raise": 1, "abort": -6, "terminated": -15, "killed": -9}
 
 

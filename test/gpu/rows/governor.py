@@ -23,7 +23,7 @@ def check(machine):
     for rate in RATES[:2] if machine.simulated else RATES:
         work = [program, SPAN_S * rate, 1_000_000_000 // rate - LAUNCH_NS]
         without_ns = figures(machine.plain(work, **machine.undisturbed))["launch_ns"]
-        for budget in BUDGETS[1:] if machine.simulated else BUDGETS:
+        for budget in BUDGETS[:2] if machine.simulated else BUDGETS:
             done, traces = machine.traced(work, GPUSHIM_BUDGET=f"{budget}%", **machine.undisturbed)
             trace = one(traces)
             told = 100 * trace.cost["busiest_ns"] / trace.cost["span_ns"]

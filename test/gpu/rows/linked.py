@@ -1,7 +1,7 @@
 """A program that is linked against the driver: its launches and copies come through the exported names."""
 from machine import BUILD, Row, Skip, one, same
 
-ORDER, LIMIT_S = 12, 30
+ORDER, LIMIT_S, TOGETHER = 12, 30, True
 
 
 def check(machine):

@@ -4,7 +4,7 @@ import sys
 
 from machine import PROGRAMS, Row, demand, same
 
-ORDER, LIMIT_S = 10, 30
+ORDER, LIMIT_S, TOGETHER = 10, 30, True
 
 
 def check(machine):

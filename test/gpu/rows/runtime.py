@@ -3,7 +3,7 @@ its check that the driver is NVIDIA's passes with the shim in front."""
 import nvcc
 from machine import Row, Skip, one, same
 
-ORDER, LIMIT_S = 13, 90
+ORDER, LIMIT_S, TOGETHER = 13, 90, True
 LAUNCHES = {"first": 300, "second": 70}
 
 
