@@ -4,6 +4,7 @@ from torch import nn
 from torch.utils.data import Dataset
 
 CLASSES = 1000
+PHOTOGRAPH = 384  # the side of what a picture is cut from
 MEAN, DEVIATION = 127.5, 73.9  # of evenly distributed bytes
 
 
@@ -12,7 +13,8 @@ def normalised(pictures):
 
 
 class RandomPictures(Dataset):
-    """As many as are asked for; making one costs the CPU about what decoding a photograph does."""
+    """As many as are asked for; making one costs the CPU about what decoding a photograph does, however small
+    the picture is."""
 
     def __init__(self, count, side, bytes_on_wire):
         self.count, self.side, self.bytes_on_wire = count, side, bytes_on_wire
@@ -22,10 +24,8 @@ class RandomPictures(Dataset):
 
     def __getitem__(self, index):
         random = torch.Generator().manual_seed(index)
-        margin = self.side // 2
-        large = torch.randint(0, 256, (3, self.side + margin, self.side + margin), dtype=torch.uint8,
-                              generator=random)
-        left, top = (int(torch.randint(0, margin, (1,), generator=random)) for _ in range(2))
+        large = torch.randint(0, 256, (3, PHOTOGRAPH, PHOTOGRAPH), dtype=torch.uint8, generator=random)
+        left, top = torch.randint(0, PHOTOGRAPH - self.side + 1, (2,), generator=random).tolist()
         picture = large[:, top:top + self.side, left:left + self.side]
         return picture.contiguous() if self.bytes_on_wire else normalised(picture), index % CLASSES
 

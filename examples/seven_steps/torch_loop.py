@@ -9,21 +9,29 @@ import time
 
 import torch
 
+LARGE_GB = 48
 WARM_UP = 3  # steps that are not counted: algorithms are chosen, code is compiled
 
 
 def parse(parser):
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--side", type=int, default=224, help="of the pictures (224)")
+    parser.add_argument("--side", type=int, help=f"of the pictures (224; 128 on a GPU below {LARGE_GB} GB)")
     parser.add_argument("--channels", type=int, default=256, help="of the network (256)")
     parser.add_argument("--steps", type=int, help="that are counted (100)")
     parser.add_argument("--seconds", type=float, help="instead: as many steps as begin in that time")
     options = parser.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         sys.exit("PyTorch sees no GPU here; --device cpu tries the script without one")
+    options.side = options.side or side_for(options.device)
     if options.steps is None and options.seconds is None:
         options.steps = 100
     return options
+
+
+def side_for(device):
+    """512 pictures of 224 x 224 in fp32, or twice as many with AMP, take about 40 GB."""
+    is_small = device == "cuda" and torch.cuda.get_device_properties(0).total_memory < LARGE_GB * 1e9
+    return 128 if is_small else 224
 
 
 def autocast(device, enabled):
@@ -62,7 +70,7 @@ def step_mark():
     return mark
 
 
-def train(name, step, batches, batch, options, warm_up=WARM_UP):
+def train(name, step, batches, batch, options, warm_up=WARM_UP, **facts):
     """Takes the steps, marks those that are counted, and prints what came of them: the loss, and for programs
     a line of JSON. The GPU is waited for before the first of these steps and in the last, but in no other."""
     mark, batches = step_mark(), iter(batches)
@@ -83,4 +91,5 @@ def train(name, step, batches, batch, options, warm_up=WARM_UP):
     took_s = time.monotonic() - begin_s
     print(f"{name}: {steps} steps of {batch}, loss {loss.item():.6f}")
     print(json.dumps({"pid": os.getpid(), "steps": steps, "batch": batch, "took_s": took_s,
-                      "samples_per_s": steps * batch / took_s, "torch": torch.__version__}))
+                      "samples_per_s": steps * batch / took_s, "side": options.side, **facts,
+                      "torch": torch.__version__}))

@@ -44,7 +44,7 @@ def workers_for(batch_bytes, wanted):
 
 
 def loader(does, batch, options):
-    """Endless, and how many batches it has ready before the first is asked for."""
+    """Endless; and its workers."""
     data = RandomPictures(ENOUGH, options.side, does.bytes_on_wire)
     workers = 0
     if does.workers:
@@ -53,7 +53,7 @@ def loader(does, batch, options):
     batches = DataLoader(data, batch_size=batch, num_workers=workers,
                          prefetch_factor=AHEAD if workers else None,
                          pin_memory=does.pinned and options.device == "cuda")
-    return batches, workers * AHEAD
+    return batches, workers
 
 
 def main():
@@ -67,10 +67,10 @@ def main():
     torch.manual_seed(0)
     torch_loop.allow_tf32(False)  # the series is about fp32 until AMP; TF32: ../precision_ladder
     torch.backends.cudnn.benchmark = True
-    batches, ready = loader(does, batch, options)
+    batches, workers = loader(does, batch, options)
     training = Training(does, options)
     torch_loop.train(VARIANTS[options.variant].name, training.step, batches, batch, options,
-                     warm_up=torch_loop.WARM_UP + ready)
+                     warm_up=torch_loop.WARM_UP + workers * AHEAD, workers=workers)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from series_rows import check_series
 import series
 
 ORDER, LIMIT_S = 70, 210
-# As many loaders as there are processors: a newer GPU than the published one asks for more pictures.
-WORKERS = max(8, len(os.sched_getaffinity(0)))
+# A newer GPU than the published one asks for more pictures: as many loaders as there are processors to spare.
+WORKERS = max(8, len(os.sched_getaffinity(0)) - 2)
 
 
 def check(machine):
