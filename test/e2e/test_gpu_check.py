@@ -20,6 +20,7 @@ ROWS = (
     ("cuLaunchKernel", "windows"),
     ("cuLaunchKernel", "governor"),
     ("cuLaunchKernel", "cost"),
+    ("cuLaunchKernel", "precision"),
 )
 
 

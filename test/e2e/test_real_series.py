@@ -238,7 +238,7 @@ class Rows(unittest.TestCase):
 class InPyTorch(cli.Case):
     """On the CPU: no driver is called, so the shim has nothing to record and changes nothing."""
 
-    def check(self, script, *options):
+    def check(self, name, script, *options):
         said = []
 
         def run_and_read(command, variables):
@@ -247,17 +247,15 @@ class InPyTorch(cli.Case):
             return done
 
         words = [*SMALL, *options]
-        recorded = real.record(script, words, self.folder / "x", "tag", python=PYTHON, run=run_and_read)
+        recorded = real.record(script, words, self.folder / name, "tag", python=PYTHON, run=run_and_read)
         self.assertIsNone(recorded.report)
         self.assertEqual(run_and_read([PYTHON, "-B", script, *words], {}).returncode, 0)
         self.assertRegex(said[0], r"^\w+: 2 steps of \d+, loss \d+\.\d+$")
         self.assertEqual(said[1:], said[:1])
 
-    def test_a_variant_of_the_seven_steps(self):
-        self.check(series.FOLDER / "train.py", "--variant", "6", "--workers", "1")
-
-    def test_a_rung_of_the_ladder(self):
-        self.check(ladder.FOLDER / "train.py", "--rung", "channels_last")
+    def test_one_run_of_each_series(self):
+        self.check("seven", series.FOLDER / "train.py", "--variant", "6", "--workers", "1")
+        self.check("ladder", ladder.FOLDER / "train.py", "--rung", "channels_last")
 
 
 if __name__ == "__main__":

@@ -95,8 +95,8 @@ def row_of(series, changes, runs):
 
 
 def summed_up(machine, answers):
-    missed = [answer for answer in answers if answer.is_worth and not answer.is_first]
+    missed = [answer.text for answer in answers if answer.is_worth and not answer.is_first]
     # On the box nothing is slow but what was made so.
-    m.demand(not machine.simulated or not missed, [answer.text for answer in missed])
+    m.demand(not machine.simulated or not missed, "of changes on the box:", "; ".join(missed))
     return m.Row("the next change", next_change.summary(answers),
                  {"answers": [answer.text for answer in answers]})
