@@ -21,6 +21,9 @@ ROWS = (
     ("cuLaunchKernel", "governor"),
     ("cuLaunchKernel", "cost"),
     ("cuLaunchKernel", "precision"),
+    ("cuLaunchKernel", "truth"),
+    ("cuMemcpyHtoDAsync_v2", "ceilings"),
+    ("cuMemAlloc_v2", "memory"),
 )
 
 

@@ -44,21 +44,21 @@ class Turns(preload.PreloadCase):
         return taking_turns.players(machine(seconds), [sys.executable, "-c", WORKER], modes)
 
     def test_each_mode_is_timed_in_each_round(self):
-        with self.players({"bare": Mode(None, ("1000",)), "slow": Mode(None, ("1100",))}) as everyone:
+        with self.players({"bare": Mode(words=("1000",)), "slow": Mode(words=("1100",))}) as everyone:
             there, missing = taking_turns.load(everyone, "any")
             found = taking_turns.play(there, 0)
         self.assertEqual((missing, found), ({}, [{"bare": 1000, "slow": 1100}] * 2))
 
     def test_who_cannot_is_named_and_left_out(self):
-        with self.players({"bare": Mode(None, ("1000",))}) as everyone:
+        with self.players({"bare": Mode(words=("1000",))}) as everyone:
             self.assertEqual(taking_turns.load(everyone, "none"), ({}, {"bare": "no such thing"}))
 
     def test_who_dies_is_wrong_and_who_is_late_is_out_of_time(self):
-        with self.players({"bare": Mode(None, ("dies",))}) as everyone:
+        with self.players({"bare": Mode(words=("dies",))}) as everyone:
             there, _ = taking_turns.load(everyone, "any")
             with self.assertRaisesRegex(AssertionError, "out of memory"):
                 taking_turns.play(there, 0)
-        with self.players({"bare": Mode(None, ("1000",))}, seconds=0) as everyone:
+        with self.players({"bare": Mode(words=("1000",))}, seconds=0) as everyone:
             with self.assertRaises(judging.OutOfTime):
                 taking_turns.load(everyone, "any")
 

@@ -9,16 +9,15 @@ import statistics
 import subprocess
 import tempfile
 import time
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from judging import OutOfTime, demand
 
 
 class Mode(NamedTuple):
-    """variables: of the shim; None: without it. words: to the program."""
-
-    variables: Optional[dict]
-    words: tuple = ()
+    shim: bool = False    # preloaded
+    variables: dict = {}  # of the environment
+    words: tuple = ()     # to the program
 
 
 class Player:
@@ -26,9 +25,9 @@ class Player:
 
     def __init__(self, machine, command, mode, folder):
         self.machine, self.folder = machine, folder
-        variables = {}
-        if mode.variables is not None:
-            variables = {"LD_PRELOAD": machine.library, "GPUSHIM_OUT": f"{folder}/trace.db", **mode.variables}
+        variables = dict(mode.variables)
+        if mode.shim:
+            variables.update({"LD_PRELOAD": machine.library, "GPUSHIM_OUT": f"{folder}/trace.db"})
         with open(f"{folder}/stderr", "wb") as errors:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
                 [str(word) for word in (*command, *mode.words)], env=machine.environment(variables),

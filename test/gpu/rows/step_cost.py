@@ -7,19 +7,19 @@ import sqlite3
 import sys
 
 import taking_turns
-from machine import PROGRAMS, Row, Skip
+from machine import PROGRAMS, Row, Skip, demand
 from taking_turns import Mode
 
 ORDER, LIMIT_S = 31, 165
 WORKLOADS = ("resnet50", "resnet18", "transformer", "eager", "graph")  # programs/models.py
 SHIM = {
-    "host-only": Mode({"GPUSHIM_DEVICE_TIME": "off"}),
-    "default": Mode({}),
-    "events": Mode({"GPUSHIM_BUDGET": "100%"}),
-    "cupti": Mode({"GPUSHIM_DEVICE_TIME": "cupti"}),
+    "host-only": Mode(True, {"GPUSHIM_DEVICE_TIME": "off"}),
+    "default": Mode(True),
+    "events": Mode(True, {"GPUSHIM_BUDGET": "100%"}),
+    "cupti": Mode(True, {"GPUSHIM_DEVICE_TIME": "cupti"}),
 }
-PROFILER = {"profiler, CUDA only": Mode(None, ("--profiler", "cuda")),
-            "profiler": Mode(None, ("--profiler", "default"))}
+PROFILER = {"profiler, CUDA only": Mode(words=("--profiler", "cuda")),
+            "profiler": Mode(words=("--profiler", "default"))}
 TRAINING = ("resnet18", "resnet50", "transformer")
 GOALS = {"host-only": 0.003, "default": 0.01}  # on real training
 
@@ -35,7 +35,7 @@ def check(machine):
 
 def played(machine, command, workloads, modes, seconds=None):
     """`seconds`: for each workload; else what there is, when all are ready."""
-    with taking_turns.players(machine, command, {"bare": Mode(None), **modes}) as everyone:
+    with taking_turns.players(machine, command, {"bare": Mode(), **modes}) as everyone:
         for index, workload in enumerate(workloads):
             there, missing = taking_turns.load(everyone, workload)
             if "bare" not in there:
@@ -44,19 +44,17 @@ def played(machine, command, workloads, modes, seconds=None):
             rounds = taking_turns.play(there, given_s, 0.02 if machine.simulated else 0.1)
             for player in there.values():
                 player.told("unload")
-            by = {mode: levels(there[mode]) for mode in SHIM if mode in there}
+            by = {mode: recorded(there[mode]) for mode in SHIM if mode in there}
             yield row(workload, rounds, missing, by)
 
 
-def levels(player):
+def recorded(player):
     """Whose device times a trace has that is still being written; none: the host's times alone."""
-    try:
-        base = sqlite3.connect(f"file:{player.folder}/trace.db?mode=ro", uri=True, timeout=1)
-        with contextlib.closing(base):
-            found = base.execute("SELECT DISTINCT level FROM level_error ORDER BY level").fetchall()
-            return [level for level, in found] or ["host"]
-    except sqlite3.Error as why:
-        return [f"not known ({why})"]
+    with contextlib.closing(sqlite3.connect(f"file:{player.folder}/trace.db?mode=ro", uri=True)) as base:
+        launches = base.execute("SELECT (SELECT count(*) FROM launch) + (SELECT count(*) FROM graph_launch)")
+        demand(launches.fetchone()[0] > 0, "a process that took turns has recorded no launch")
+        found = base.execute("SELECT DISTINCT level FROM level_error ORDER BY level").fetchall()
+    return [level for level, in found] or ["host"]
 
 
 def row(workload, rounds, missing, by):
