@@ -170,6 +170,8 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
 ANALYZER         := $(BUILD)/gpushim
 ANALYZER_SOURCES := $(call sources,analysis analysis/*)
+# A damaged file may say any number: sums of them wrap around, and what is wrong stays a figure.
+$(OBJ)/analysis/%.o: FILE_FLAGS := -fwrapv
 # The run's SQL, folder by folder and file by file, as one array of texts.
 RUN_SQL          := $(foreach folder,tables views derive,$(call files,analysis/run/sql/$(folder)/*.sql))
 RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp

@@ -1,5 +1,6 @@
 #include "facts.h"
 
+#include "../trace/plausible.h"
 #include "../trace/timeline.h"
 #include "latency_survey.h"
 #include "make_facts.h"
@@ -100,8 +101,6 @@ void read_words(TraceFacts& facts) {
     facts.host_classes = words_of(base).host_classes;
 }
 
-constexpr int64_t kCenturyNs = int64_t{100} * 365 * 86'400 * 1'000'000'000;
-
 Interval span_of(const Trace& trace) {
     Timeline timeline(trace);
     Interval span = {INT64_MAX, INT64_MIN};
@@ -112,7 +111,6 @@ Interval span_of(const Trace& trace) {
                                         "\" ORDER BY enter_ns DESC LIMIT 1");
         if (last.step()) span.end_ns = std::max(span.end_ns, last.number(0));
     }
-    // A damaged file may say anything; a century is no run, and sums of two of them are still numbers.
     span.start_ns = std::max(span.start_ns, -kCenturyNs);
     span.end_ns = std::min(span.end_ns, std::min(span.start_ns, kCenturyNs) + kCenturyNs);
     return span;

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "plausible.h"
+
 namespace gpushim::analysis {
 
 // The columns that all have come first; "": this table has none.
@@ -226,9 +228,12 @@ TraceWords words_of(const Database& base) {
         "SELECT id, start_low_ns, start_high_ns, end_low_ns, end_high_ns, likely_ns, events, queued"
         " FROM level_error");
     while (errors.step())
-        words.errors[errors.number(0)] = {errors.number(1),     errors.number(2),
-                                          errors.number(3),     errors.number(4),
-                                          errors.number(5),     static_cast<int32_t>(errors.number(6)),
+        words.errors[errors.number(0)] = {plausible_span(errors.number(1)),
+                                          plausible_span(errors.number(2)),
+                                          plausible_span(errors.number(3)),
+                                          plausible_span(errors.number(4)),
+                                          plausible_span(errors.number(5)),
+                                          static_cast<int32_t>(errors.number(6)),
                                           errors.number(7) != 0};
     Query classes = base.prepare("SELECT DISTINCT class FROM host_gap WHERE class IS NOT NULL");
     while (classes.step()) words.host_classes.push_back(classes.text(0));
@@ -277,8 +282,8 @@ bool CallRows::is_wanted() const {
 void CallRows::read(Call& call) {
     call = {};
     call.kind = table_->kind;
-    call.enter_ns = row_.key;
-    call.exit_ns = row_.key + row_.number(kDur);
+    call.enter_ns = plausible_time(row_.key);
+    call.exit_ns = call.enter_ns + plausible_span(row_.number(kDur));
     call.thread_id = row_.number(kThread);
     call.lane =
         row_.is_null(kStream) ? kNoLane : words_->lane_of_stream.get_or(row_.number(kStream), kNoLane);
@@ -291,13 +296,14 @@ void CallRows::read(Call& call) {
 
 void CallRows::read_times(Call& call) {
     constexpr size_t kStartOffset = 0, kLasted = 1, kError = 2;
-    while (has_times_ && times_row_.key < call.enter_ns) has_times_ = times_->next(times_row_);
-    if (!has_times_ || times_row_.key != call.enter_ns) return;
+    while (has_times_ && times_row_.key < row_.key) has_times_ = times_->next(times_row_);
+    if (!has_times_ || times_row_.key != row_.key) return;
     if (times_row_.is_null(kStartOffset) || times_row_.is_null(kLasted)) return;
     const TraceWords::Error* error = words_->errors.find(times_row_.number(kError));
-    const int64_t dur_ns = times_row_.number(kLasted);
+    const int64_t dur_ns = plausible_span(times_row_.number(kLasted));
     if (error == nullptr || dur_ns < 0) return;
-    const int64_t start_ns = call.enter_ns + times_row_.number(kStartOffset), end_ns = start_ns + dur_ns;
+    const int64_t start_ns = call.enter_ns + plausible_span(times_row_.number(kStartOffset));
+    const int64_t end_ns = start_ns + dur_ns;
     call.timed = true;
     call.times = {start_ns,
                   start_ns - error->start_low_ns,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gone.h"
+#include "plausible.h"
 
 namespace gpushim::analysis {
 
@@ -40,9 +41,9 @@ void Timeline::read_windows(const Database& base) {
         "SELECT enter_ns, dur_ns, planned_ns, device_id, slot, operations, timed, legacy_events, own_host_ns"
         " FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns, device_id");
     while (query.step())
-        windows_.push_back({query.number(0), query.number(1), query.number(2), query.number(3),
-                            query.maybe(4), query.number(5), query.number(6), query.number(7),
-                            query.number(8)});
+        windows_.push_back({plausible_time(query.number(0)), plausible_span(query.number(1)),
+                            plausible_span(query.number(2)), query.number(3), query.maybe(4), query.number(5),
+                            query.number(6), query.number(7), plausible_span(query.number(8))});
     windows_left_out_ = std::erase_if(windows_, [this](const Window& window) {
                             return !clip(gone_, {window.enter_ns, window.end_ns()}).empty();
                         }) != 0;
@@ -79,9 +80,12 @@ void Timeline::read_clocks(const Database& base) {
         "SELECT d.mono_ns, coalesce(d.device_id, c.device_id), d.error_ns, d.event_ns, d.record_ns,"
         " d.latency_ns, d.latency_spread_ns FROM device_clock d"
         " LEFT JOIN context c ON c.id = d.context_id ORDER BY d.mono_ns");
+    const auto span = [&query](int column) {
+        return query.is_null(column) ? std::nullopt : std::optional(plausible_span(query.number(column)));
+    };
     while (query.step())
-        clocks_.push_back({query.number(0), query.maybe(1).value_or(-1), query.number(2), query.maybe(3),
-                           query.maybe(4), query.maybe(5), query.maybe(6)});
+        clocks_.push_back({plausible_time(query.number(0)), query.maybe(1).value_or(-1),
+                           plausible_span(query.number(2)), span(3), span(4), span(5), span(6)});
 }
 
 bool Timeline::next(Call& call) {

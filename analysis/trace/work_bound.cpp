@@ -18,6 +18,8 @@ constexpr int kLongestValue = 16 << 20;  // bytes; names have 64 KiB
 
 int has_worked(void* left) { return --*static_cast<int64_t*>(left) < 0 ? 1 : 0; }
 
+int all_are_equal(void*, int, const void*, int, const void*) { return 0; }
+
 int64_t bytes_of(const std::string& file) {
     std::error_code error;
     const auto bytes = fs::file_size(file, error);
@@ -28,9 +30,11 @@ int64_t bytes_of(const std::string& file) {
 
 void bound_work(const Database& base) {
     const int64_t bytes = bytes_of(base.where()) + bytes_of(base.where() + "-wal");
-    // Never given back: the connection counts there for as long as it is open.
+    // The connection counts there for as long as it is open; what goes with it is what it can compare with.
     auto* const left = new int64_t((kLeastWork + kWorkPerByte * bytes) / kWorkAtOnce);
     sqlite3_progress_handler(base.raw(), kWorkAtOnce, has_worked, left);
+    sqlite3_create_collation_v2(base.raw(), "gpushim_work_left", SQLITE_UTF8, left, all_are_equal,
+                                [](void* count) { delete static_cast<int64_t*>(count); });
     sqlite3_limit(base.raw(), SQLITE_LIMIT_LENGTH, kLongestValue);
 }
 

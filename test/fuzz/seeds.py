@@ -68,7 +68,7 @@ def made(target):
     if target == "gzip":
         return [gzip.compress(kineto(), mtime=0)[2:], gzip.compress(b"x" * 100_000, mtime=0)[2:]]
     if target == "escape":
-        return [name.encode()[:5000] for name in hostile_names.NAMES.values()] + [hostile_names.NO_UTF8]
+        return [name.encode()[:400] for name in hostile_names.NAMES.values()] + [hostile_names.NO_UTF8]
     if target in ("calls", "trace", "run", "analyze", "report", "nsys", "pages", "ring"):
         dice = random.Random(target)
         return [bytes([size]) + dice.randbytes(size) + dice.randbytes(dice.randrange(40))
