@@ -131,3 +131,24 @@ TEST_CASE("rows that may not be all there yet are left for later", "[timeline]")
     REQUIRE(calls.size() == 7);
     CHECK(calls.back().enter_ns == 500);
 }
+
+// Whatever a damaged file says, ends come behind starts by no more than a year, and in a century of ours.
+TEST_CASE("times that no trace can have are bounded", "[timeline]") {
+    constexpr int64_t kCenturyNs = int64_t{36'500} * 86'400 * 1'000'000'000;
+    Made made;
+    made.run(
+        "INSERT INTO launch VALUES (-9223372036854775807 - 1, -9223372036854775807 - 1, 1, 1, 77, NULL, 0),"
+        " (10, 9223372036854775807, 1, 1, 77, NULL, 0),"
+        " (9223372036854775807, 9223372036854775807, 1, 1, 77, NULL, 0)");
+    made.run(
+        "INSERT INTO launch_device VALUES (10, 9223372036854775807, 9223372036854775807, 1),"
+        " (9223372036854775807, 9223372036854775807, 9223372036854775807, 1)");
+    const auto calls = calls_of(made, CallsOf::devices);
+    REQUIRE(calls.size() == 2);  // the last time is that of a trace that is still written
+    CHECK(calls[0].enter_ns == -kCenturyNs);
+    CHECK(calls[0].exit_ns == -kCenturyNs - kCenturyNs / 100);
+    CHECK(calls[1].enter_ns == 10);
+    CHECK(calls[1].exit_ns == 10 + kCenturyNs / 100);
+    REQUIRE(calls[1].timed);
+    CHECK(calls[1].times.end_ns == 10 + 2 * (kCenturyNs / 100));
+}
