@@ -1,6 +1,8 @@
 """Device times by CUPTI's records (GPUSHIM_DEVICE_TIME=cupti), on the box's stand-in for the library: what
 they say is the box's truth to the nanosecond; whatever keeps them away is said, and events take their place."""
+import json
 import pathlib
+import re
 import sys
 
 import box
@@ -148,6 +150,15 @@ class Cupti(windows_host.Case):
                 self.refused(why, error, **knobs)
         report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
         self.assertIn("CUPTI was not to be had: records of this version", " ".join(report.split()))
+
+    def test_cupti_has_callbacks_of_every_call_that_gets_times(self):
+        include = re.search(r"^CUDA_INCLUDE := (\S+)", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
+        numbered = (box.ROOT / include.group(1) / "cupti_driver_cbid.h").read_text(encoding="utf-8")
+        named = set(re.findall(r"CUPTI_DRIVER_TRACE_CBID_(\w+)", numbered))
+        hooks = json.loads(box.run([preload.ANALYZER, "doctor", "--hooks", "--json"]).stdout)["hooks"]
+        timed = {hook["name"] for hook in hooks if hook["kind"] in compare.TABLES}
+        self.assertGreater(len(timed), 100)
+        self.assertEqual(timed - named, set())
 
     def test_without_the_stand_in(self):
         """No library at all, or a toolkit's, which does not take the box for a GPU."""

@@ -10,8 +10,8 @@ import box
 
 TOOLS = "sh dirname awk grep cat id mkdir rm cp ln sort tr mktemp".split()
 PRESENT = "g++ make nm python3".split()
-HEADERS = ("cuda.h cuda_runtime_api.h cudaTypedefs.h crt/host_config.h cudaProfiler.h nv/target "
-           "nvtx3/nvToolsExt.h nvml.h nccl.h")
+HEADERS = ("cuda.h cuda_runtime_api.h cupti_activity.h cudaTypedefs.h crt/host_config.h cudaProfiler.h "
+           "nv/target nvtx3/nvToolsExt.h nvml.h nccl.h")
 
 
 class Deps(unittest.TestCase):
