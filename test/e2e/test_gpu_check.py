@@ -25,7 +25,11 @@ ROWS = (
     ("cuMemcpyHtoDAsync_v2", "ceilings"),
     ("cuMemAlloc_v2", "memory"),
 )
-
+ROWS_THERE = sorted((box.ROOT / "test" / "gpu" / "rows").glob("*.py"))
+NAMES = {path.stem for path in ROWS_THERE}
+TOGETHER = {path.stem for path in ROWS_THERE if "TOGETHER = " in path.read_text(encoding="utf-8")}
+STEPS = {"truth", "step_cost", "cost"}
+ELSEWHERE = {"steps"}  # takes the longest, and the series have tests of their own
 
 sys.path.insert(0, str(box.ROOT / "test" / "gpu"))
 
@@ -41,20 +45,31 @@ class GpuCheck(preload.PreloadCase):
         return subprocess.run([sys.executable, CHECK, *options, part], env=env, text=True, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def test_the_rehearsal_is_right_and_marked(self):
+    def test_rows_that_run_together_are_right_and_marked(self):
+        self.rehearse(TOGETHER, first=["lookups"] * 3 + ["driver"])
+
+    def test_rows_of_steps_are_right_and_marked(self):
+        self.rehearse(STEPS, first=["truth"])
+
+    def test_all_other_rows_are_right_and_marked(self):
+        self.rehearse(NAMES - TOGETHER - STEPS - ELSEWHERE, first=["windows"])
+
+    def rehearse(self, names, first):
         results = set((box.ROOT / "test" / "gpu").glob("results/*"))
-        done = self.check("", "--json", self.folder / "found.json")
+        done = self.check(" ".join(names), "--together", "2", "--json", self.folder / "found.json")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        first, *rows, last, _ = done.stdout.splitlines()
-        self.assertIn("Simulated GPU   no GPU: a rehearsal, no figure is a GPU's", first)
+        title, *rows, last, _ = done.stdout.splitlines()
+        self.assertIn("Simulated GPU   no GPU: a rehearsal, no figure is a GPU's", title)
         self.assertRegex(last, r"^\d+ right, 0 wrong, \d+ skipped, \d+ s$")
-        self.assertGreaterEqual(len(rows), 20)
+        self.assertGreaterEqual(len(rows), len(names))
         self.assertEqual([row for row in rows if not row.startswith("box  ")], [])
         self.assertEqual(set((box.ROOT / "test" / "gpu").glob("results/*")), results)
         found = json.loads((self.folder / "found.json").read_text(encoding="utf-8"))
         self.assertEqual((found["where"], found["complete"], found["driver"]), ("box", True, "simulated"))
-        self.assertEqual([row.split()[1:3] for row in rows],
-                         [[row["verdict"], row["row"]] for row in found["rows"]])
+        listed = [[row["verdict"], row["row"]] for row in found["rows"]]
+        self.assertEqual(sorted(row.split()[1:3] for row in rows), sorted(listed))
+        self.assertEqual({name for _, name in listed}, names)
+        self.assertEqual([name for _, name in listed][:len(first)], first)  # in their order
 
     def test_without_one_hook_it_is_wrong(self):
         for export, row in ROWS:

@@ -46,8 +46,8 @@ def counted(machine, name, traced=True, **more):
         return said, of_kineto(file) if said["profiled"] else None, traces
 
 
-def check_work(machine, name, what, **more):
-    """Yields what is the same of one work; `what` is where the kernels come from."""
+def check_work(machine, name, what, also=None, **more):
+    """Yields what is the same of one work; `what`: where its kernels come from; also(trace): one row more."""
     without = without_the_shim(machine, name, **more)
     under, theirs, traces = counted(machine, name, **more)
     if without["repeats"]:
@@ -59,6 +59,13 @@ def check_work(machine, name, what, **more):
         return
     said, ours = judged(under, theirs, traces)
     yield Row(what, f"{said}; {result}", figures(ours))
+    if also:
+        yield also(largest(traces))
+
+
+def largest(traces):
+    """The program's own, where helpers that it starts left some, too."""
+    return max(traces, key=lambda trace: trace.recorded)
 
 
 def judged(under, theirs, traces):
@@ -66,7 +73,7 @@ def judged(under, theirs, traces):
     demand(traces, "no trace")
     for trace in traces:  # helpers that it starts may leave one with nothing in it
         same((trace.dropped, trace.unknown), (0, 0), "dropped and unknown events")
-    ours = max(traces, key=lambda trace: trace.recorded).counts(under["span"])
+    ours = largest(traces).counts(under["span"])
     for kernel, times in under["known"].items():
         launched = sum(count for name, count in ours.kernels.items() if name.startswith(kernel))
         same(launched, times, f"launches of {kernel}")

@@ -3,7 +3,7 @@ import nvcc
 from frameworks import check_work
 from machine import Row, Skip, demand, one
 
-ORDER, LIMIT_S, TOGETHER = 16, 90, True
+ORDER, LIMIT_S, TOGETHER = 16, 150, True
 LIBRARIES = ("-cudart", "shared", "-lcublas", "-lcublasLt")
 
 

@@ -1,20 +1,18 @@
 """examples/train, on two GPUs where there are: the loss is the same to the bit, the collectives are seen."""
-import ctypes.util
 import re
 import sys
 
-from machine import TRAIN, Row, Skip, demand, same
+import nccl_library
+from machine import TRAIN, Row, demand, same
 
 ORDER, LIMIT_S, TOGETHER = 28, 60, True
 OPTIONS = "--steps 20 --loss-every 10 --params 400000 --bucket-mb 0.5 --input-mb 0.5".split()
 
 
 def check(machine):
-    if not machine.simulated and not ctypes.util.find_library("nccl"):
-        raise Skip("no libnccl.so.2 that the loader finds")
     ranks = min(2, len(machine.gpus))
     command = [sys.executable, "-B", TRAIN / "train.py", "--ranks", str(ranks), *OPTIONS]
-    done, traces = machine.same_with_and_without(command)
+    done, traces = machine.same_with_and_without(command, **nccl_library.variables(machine))
     loss = re.search(r"^loss (0x\S+)", done.stdout, re.MULTILINE)
     demand(loss, "no loss was printed")
     yield Row("the loss of train.py", f"{loss.group(1)}, the same without the shim")

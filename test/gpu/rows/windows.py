@@ -1,9 +1,9 @@
 """Operations with device times: the same results, how many waited in their queue and how many did not, and
 what was measured about this GPU for that."""
-import ctypes.util
 import re
 import sys
 
+import nccl_library
 from machine import BUILD, TRAIN, Row, Skip, demand, one, same
 
 ORDER, LIMIT_S = 41, 60
@@ -17,10 +17,8 @@ def check(machine):
     if not program.exists():
         raise Skip(f"no {program}")
     yield from calibrated(machine, program)
-    if not machine.simulated and not ctypes.util.find_library("nccl"):
-        raise Skip("no libnccl.so.2 that the loader finds")
     command = [sys.executable, "-B", TRAIN / "train.py", "--ranks", "1", *OPTIONS]
-    done, traces = machine.same_with_and_without(command, **ALL)
+    done, traces = machine.same_with_and_without(command, **ALL, **nccl_library.variables(machine))
     trace = one(traces)
     demand(trace.timed > 0, "nothing was timed")
     same(trace.refusals, [], "refusals")
