@@ -16,6 +16,8 @@ ROWS = (
     ("cuMemcpyDtoHAsync_v2", "linked"),
     ("cuGetProcAddress_v2", "lookups"),
     ("cuEventSynchronize", "driver"),
+    ("cuLaunchKernel", "doors"),
+    ("cuLaunchKernel", "ends"),
     ("ncclAllReduce", "train"),
     ("cuLaunchKernel", "windows"),
     ("cuLaunchKernel", "governor"),

@@ -74,6 +74,21 @@ class GpuRows(preload.PreloadCase):
                 one, = self.said(row)
                 self.assertRegex(one.found, f"^{text}$")
 
+    def test_a_look_up_that_gives_another_function_is_wrong(self):
+        without = ["dlsym cuA 0 0 0 True cuA driver", "dlsym cuB 0 0 0 True cuB driver",
+                   "dlsym cuAlias 0 0 0 True cuA driver", "v2 cuA 12000 0 (0, 0) True cuA driver",
+                   "v2 cuHidden 12000 0 (0, 0) True - driver", "v2 cuNo 12000 0 (0, 1) False - -"]
+        under = [line.replace(" driver", " shim") for line in without]
+        under[2] = "dlsym cuAlias 0 0 0 True cuAlias shim"  # one address there, a wrapper of its own here
+        lookups = importlib.import_module("lookups")
+        self.assertEqual(lookups.identity(under, without).figures, {"addresses": 2, "exports": 1})
+        under[3] = "v2 cuA 12000 0 (0, 0) True cuAlias shim"
+        lookups.identity(under, without)
+        for other in ("cuB", "-"):
+            under[3] = f"v2 cuA 12000 0 (0, 0) True {other} shim"
+            with self.subTest(other), self.assertRaisesRegex(AssertionError, "another function: v2 cuA"):
+                lookups.identity(under, without)
+
 
 if __name__ == "__main__":
     preload.unittest.main()
