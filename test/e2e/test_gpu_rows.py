@@ -74,6 +74,10 @@ class GpuRows(preload.PreloadCase):
                 one, = self.said(row)
                 self.assertRegex(one.found, f"^{text}$")
 
+    def test_collectives_that_are_not_seen_are_wrong(self):
+        with self.assertRaisesRegex(AssertionError, "collectives of torch.distributed: {}"):
+            self.said("nccl")  # the stand-in calls none
+
     def test_a_look_up_that_gives_another_function_is_wrong(self):
         without = ["dlsym cuA 0 0 0 True cuA driver", "dlsym cuB 0 0 0 True cuB driver",
                    "dlsym cuAlias 0 0 0 True cuA driver", "v2 cuA 12000 0 (0, 0) True cuA driver",

@@ -15,12 +15,17 @@ def toolkit():
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if not nvcc:
         raise Skip("no nvcc")
-    return pathlib.Path(nvcc).parent.parent
+    return pathlib.Path(nvcc).resolve().parent.parent
+
+
+def folders():
+    """Where its libraries are: an installed one has them in one place, one of packages in another."""
+    return [str(folder) for folder in (toolkit() / "lib64", toolkit() / "lib") if folder.exists()]
 
 
 def libraries():
-    """For the loader: where the toolkit's libraries are."""
-    return {"LD_LIBRARY_PATH": f"{toolkit()}/lib64:{os.environ.get('LD_LIBRARY_PATH', '')}"}
+    """For the loader."""
+    return {"LD_LIBRARY_PATH": ":".join([*folders(), os.environ.get("LD_LIBRARY_PATH", "")])}
 
 
 @contextlib.contextmanager
@@ -28,7 +33,8 @@ def compiled(source, *options):
     """A program, as long as it is wanted; Skip where it cannot be made here."""
     with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
         program = pathlib.Path(folder) / pathlib.Path(source).stem
-        words = [toolkit() / "bin" / "nvcc", "-o", program, PROGRAMS / source, *options]
+        places = [f"-L{folder}" for folder in folders()]
+        words = [toolkit() / "bin" / "nvcc", "-o", program, PROGRAMS / source, *places, *options]
         done = subprocess.run(words, text=True, check=False, timeout=LIMIT_S, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode != 0:
