@@ -74,7 +74,15 @@ class GpuCheck(preload.PreloadCase):
         self.assertEqual([name for _, name in listed][:len(first)], first)  # in their order
 
     def test_without_one_hook_it_is_wrong(self):
+        self.without_hooks(lambda row: row in TOGETHER)
+
+    def test_without_one_hook_rows_of_times_are_wrong(self):
+        self.without_hooks(lambda row: row not in TOGETHER)
+
+    def without_hooks(self, chosen):
         for export, row in ROWS:
+            if not chosen(row):
+                continue
             with self.subTest(hook=export, row=row):
                 done = self.check(row, library=preload.without_row(export, self.folder / "libgpushim.so"))
                 self.assertEqual(done.returncode, 1, done.stdout)
