@@ -16,6 +16,10 @@ class Run(NamedTuple):
     report: Optional[dict]
 
 
+class Failed(Exception):
+    """A program of the series ended with an exit code."""
+
+
 def kernels_text(report):
     """The share of time in which a kernel runs: what others call utilisation. Copies do not count."""
     share = report["gpus"][0]["compute_share"] if report and report["gpus"] else None
@@ -61,7 +65,10 @@ def runs_asked_for(usage, count, run_on_the_box, real_run):
     if folder.startswith("-"):
         sys.exit(usage)
     if more[:1] == ["--real"]:
-        return [real_run(number, folder, more[1:]) for number in range(count)]
+        try:
+            return [real_run(number, folder, more[1:]) for number in range(count)]
+        except Failed as failed:
+            sys.exit(str(failed))
     if len(more) > 1 or not all(word.isdigit() for word in more):
         sys.exit(usage)
     return [run_on_the_box(number, folder, *map(int, more)) for number in range(count)]

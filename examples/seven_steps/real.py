@@ -6,11 +6,7 @@ import subprocess
 import sys
 
 import gallery
-from runs_table import Run
-
-
-class Failed(Exception):
-    """The script ended with an exit code."""
+from runs_table import Failed, Run
 
 
 def run_here(command, variables):

@@ -162,6 +162,12 @@ class Recording(cli.Case):
                 done = box.run([sys.executable, "-B", script.__file__, *words], sim=False)
                 self.assertEqual((done.returncode, done.stderr.strip()), (1, script.__doc__.strip()), words)
 
+    def test_a_script_that_cannot_run_is_named_in_a_line(self):
+        done = box.run([sys.executable, "-B", series.__file__, self.folder / "x", "--real", "--side", "none"],
+                       sim=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^variant=baseline: exit code [12]: ")
+
 
 class Machine:
     """One with a GPU, as far as the rows can tell."""
@@ -202,7 +208,7 @@ class Rows(unittest.TestCase):
 
     def test_what_is_told_of_runs_on_a_gpu(self):
         first, second, third, summary = self.check(Machine())
-        self.assertRegex(first.found, r"^samples/s 1,2\d\d, published 400, kernels .* %, published 31.65 %, f")
+        self.assertRegex(first.found, r"^samples/s 1,2\d\d, published 400, kernels .* %, published 31.65 %")
         self.assertRegex(second.found, r"; before it: (not )?named.*, brought [+-]0\.\d %")
         self.assertEqual((third.what, third.figures["batch"]), ("2_run", 32))
         self.assertIn("0 of 2 changes brought 3 % or more", summary.found)
