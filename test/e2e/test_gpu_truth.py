@@ -120,9 +120,9 @@ class Judged(unittest.TestCase):
         ours, theirs = both_sides(off_ns=2_000)
         pairs = beside.match(ours, theirs)
         clock = beside.Clocks(-APART, 0, 1)
-        truth.times_row("queued", ours, pairs, clock, exact=False)
+        truth.times_row("queued", "events", ours, pairs, clock, exact=False)
         with self.assertRaisesRegex(AssertionError, "out of their bounds"):
-            truth.times_row("queued", ours, pairs, clock, exact=True)
+            truth.times_row("queued", "events", ours, pairs, clock, exact=True)
 
     def test_latencies_are_of_launches_that_found_an_empty_queue(self):
         ours, theirs = both_sides(queued=False)

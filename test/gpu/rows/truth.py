@@ -31,7 +31,10 @@ def check(machine):
             plain[loop] = Run(machine, loop, folder), Run(machine, loop, folder, profiler=True)
             yield from by_events(machine, loop, folder, *plain[loop])
         for loop in LOOPS:
-            yield by_cupti(loop, Run(machine, loop, folder, CUPTI), *plain[loop])
+            run = Run(machine, loop, folder, CUPTI, profiler=machine.simulated)
+            yield by_cupti(loop, run, *plain[loop])
+            if run.theirs is not None:
+                yield times_row(loop, "CUPTI", run.ours, *laid_together(run.ours, run.theirs), exact=True)
 
 
 class Run:
@@ -81,7 +84,7 @@ def by_events(machine, loop, folder, bare, profiled):
     events = Run(machine, loop, folder, EVENTS)
     both = Run(machine, loop, folder, EVENTS, profiler=True)
     pairs, clock = laid_together(both.ours, both.theirs)
-    yield times_row(loop, both.ours, pairs, clock, machine.simulated)
+    yield times_row(loop, "events", both.ours, pairs, clock, machine.simulated)
     report = both.report()
     yield busy_row(loop, report, both.ours, pairs, clock)
     yield from latency_rows(loop, report["trust"], pairs, clock)
@@ -98,7 +101,7 @@ def laid_together(ours, theirs):
     return pairs, clock
 
 
-def times_row(loop, ours, pairs, clock, exact):
+def times_row(loop, by, ours, pairs, clock, exact):
     """`exact`: the other side is the truth, so that bounds have to hold."""
     timed = beside.timed(pairs.pairs)
     demand(timed, "no operation of ours has device times")
@@ -113,7 +116,7 @@ def times_row(loop, ours, pairs, clock, exact):
         demand(not exact or errors.starts.count == 0 or errors.inside == 1, kind, "operations out of their "
                "bounds:", text)
     figures = {kind: errors._asdict() for kind, errors in found.items()}
-    return Row(f"{loop}: times by events",
+    return Row(f"{loop}: times by {by}",
                f"{len(timed)} of {len(ours)} timed; {text}; clocks within {clock.error_ns} ns by "
                f"{clock.agree:.0%} of the calls", {**figures, "clock_error_ns": clock.error_ns})
 
