@@ -1,5 +1,5 @@
-"""Programs of PyTorch that only a GPU makes sense of, run once on the CPU, with the shim in front and no driver: so
-that they are not run for the first time where time is short. No figure comes of it."""
+"""Programs of PyTorch that only a GPU makes sense of, run once on the CPU, with the shim in front and no
+driver: so that they do not run for the first time where time is short. No figure comes of it."""
 import pathlib
 import tempfile
 
