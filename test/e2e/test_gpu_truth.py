@@ -62,8 +62,15 @@ class Beside(unittest.TestCase):
         extra = theirs[0]._replace(name="theirs alone")
         pairs = beside.match(ours, [extra, *theirs])
         self.assertEqual((len(pairs.pairs), pairs.ones, pairs.others), (200, 200, 201))
-        with self.assertRaisesRegex(AssertionError, "only 100 of 200"):
-            truth.laid_together(ours, theirs[1:])
+
+    def test_what_a_name_leaves_out_is_told_by_time(self):
+        ours, theirs = both_sides()
+        pairs, clock = truth.laid_together(ours, theirs[1:])  # one of a hundred is gone, and its name is no help
+        self.assertEqual(len(pairs.pairs), 199)
+        self.assertEqual({one.enter_ns - other.enter_ns + APART for one, other in pairs.pairs}, {700})
+        self.assertEqual(clock.offset_ns + APART, 200)
+        with self.assertRaisesRegex(AssertionError, "only 180 of 200"):
+            truth.laid_together(ours, theirs[1:40:2] + theirs[40:])  # without twenty of one name
 
     def test_other_names_for_the_same_are_told_by_order(self):
         ours, theirs = both_sides()

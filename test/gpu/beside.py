@@ -71,6 +71,25 @@ def match(ones, others):
     return found
 
 
+def completed(found, clock, ones, others):
+    """With what the names left out: alike in kind, and of calls that were open at the same time."""
+    paired = {id(operation) for pair in found.pairs for operation in pair}
+    rest = [operation for operation in others if id(operation) not in paired]
+    pairs, at = list(found.pairs), 0
+    for one in (operation for operation in ones if id(operation) not in paired):
+        while at < len(rest) and _left_ns(rest[at]) + clock.offset_ns < one.enter_ns:
+            at += 1
+        if at < len(rest) and rest[at].kind == one.kind and \
+                rest[at].enter_ns + clock.offset_ns <= _left_ns(one):
+            pairs.append((one, rest[at]))
+            at += 1
+    return found._replace(pairs=pairs)
+
+
+def _left_ns(operation):
+    return operation.enter_ns if operation.exit_ns is None else operation.exit_ns
+
+
 def clocks(pairs):
     """None: no pair of calls is known from begin to end."""
     edges = []

@@ -81,22 +81,27 @@ def players(machine, command, modes):
         yield found
 
 
+def all_told(everyone, line):
+    """Their answers; nobody waits for another."""
+    for player in everyone.values():
+        player.ask(line)
+    return {name: player.answer() for name, player in everyone.items()}
+
+
 def load(everyone, workload):
     """Those that have it ready; why others have not."""
-    for player in everyone.values():
-        player.ask(f"load {workload}")
-    answers = {name: player.answer() for name, player in everyone.items()}
+    answers = all_told(everyone, f"load {workload}")
     missing = {name: answer["missing"] for name, answer in answers.items() if "missing" in answer}
     return {name: everyone[name] for name in everyone if name not in missing}, missing
 
 
-def play(there, seconds, block_s=0.1, blocks=2):
-    """[{mode: ns a step}] of the rounds that fit; each mode begins as often as any other."""
+def play(there, seconds, block_s=0.1, blocks=2, most=1000):
+    """[{mode: ns a step}] of the rounds that fit, at most so many; each mode begins as often as any other."""
     until_s = time.monotonic() + seconds
     first = statistics.median(there["bare"].told("go 3 3")["step_ns"])
     steps = max(int(block_s * 1e9 / first), 1)
     rounds = []
-    while len(rounds) < 2 or time.monotonic() < until_s:
+    while len(rounds) < 2 or (time.monotonic() < until_s and len(rounds) < most):
         turn = len(rounds) % len(there)
         order = [*there][turn:] + [*there][:turn]
         rounds.append({name: statistics.mean(there[name].told(f"go {steps} {blocks}")["step_ns"])

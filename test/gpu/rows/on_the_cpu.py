@@ -42,5 +42,5 @@ def in_turns(machine):
             demand(not missing, workload, missing)
             for name, player in there.items():
                 demand(player.told("go 1 1").get("step_ns"), name, "has timed no step of", workload)
-                player.told("unload")
+            taking_turns.all_told(there, "unload")
     return Row("steps in turns of PyTorch", ", ".join(step_cost.WORKLOADS) + ": they run")

@@ -13,7 +13,7 @@ import beside
 import operations
 from machine import BUILD, PROGRAMS, Row, Skip, demand, printed_json
 
-ORDER, LIMIT_S = 30, 110
+ORDER, LIMIT_S = 30, 130
 LOOPS = ("queued", "unqueued")
 PACE = {"queued": (3_000, 0, "busy__20us"), "unqueued": (3_000, 30_000)}
 STEPS = {"queued": 600, "unqueued": 1000}
@@ -94,10 +94,11 @@ def by_events(machine, loop, folder, bare, profiled):
 def laid_together(ours, theirs):
     demand(ours and theirs, "operations: of ours", len(ours), "of the profiler's", len(theirs))
     pairs = beside.match(ours, theirs)
+    clock = beside.clocks(pairs.pairs)
+    demand(clock, "no call has a begin and an end on both sides, of", len(pairs.pairs), "that both have")
+    pairs = beside.completed(pairs, clock, ours, theirs)
     demand(pairs.share >= beside.MATCHED, f"only {len(pairs.pairs)} of {pairs.ones} operations of ours are "
            f"among {pairs.others} of the profiler's")
-    clock = beside.clocks(pairs.pairs)
-    demand(clock, "no call has a begin and an end on both sides")
     return pairs, clock
 
 
