@@ -9,6 +9,7 @@ import preload
 sys.path[:0] = [str(box.ROOT / "test" / "gpu"), str(box.ROOT / "test" / "gpu" / "rows")]
 
 import beside  # noqa: E402
+import machine as m  # noqa: E402
 import operations  # noqa: E402
 import truth  # noqa: E402
 from operations import Operation  # noqa: E402
@@ -65,7 +66,7 @@ class Beside(unittest.TestCase):
 
     def test_what_a_name_leaves_out_is_told_by_time(self):
         ours, theirs = both_sides()
-        pairs, clock = truth.laid_together(ours, theirs[1:])  # one of a hundred is gone, and its name is no help
+        pairs, clock = truth.laid_together(ours, theirs[1:])  # one of a name is gone: its order is no help
         self.assertEqual(len(pairs.pairs), 199)
         self.assertEqual({one.enter_ns - other.enter_ns + APART for one, other in pairs.pairs}, {700})
         self.assertEqual(clock.offset_ns + APART, 200)
@@ -149,6 +150,21 @@ class Read(preload.PreloadCase):
         first, second = operations.of_profile(trace.write(self.folder / "p.json.gz"), self.folder)
         self.assertEqual(first[:8], ("launch", NAMES[0], 0, 1, 1_000_000, 1_002_000, 1_010_000, 1_015_000))
         self.assertEqual((second.kind, second.name, second.duration_ns), ("copy", "h2d", 900))
+
+
+    def test_a_run_on_the_box_beside_its_truth_as_a_profiler_would_write_it(self):
+        machine = m.Machine(preload.SHIM, rehearse=True)
+        run = truth.Run(machine, "unqueued", self.folder, truth.EVENTS, profiler=True)
+        trace, ahead = kineto_made.Trace(), 10 ** 12
+        for one in run.theirs:  # its calls last 2 us: in the middle of ours
+            trace.kernel(one.name, one.enter_ns + 1_000 + ahead, one.start_ns + ahead, one.duration_ns)
+        theirs = operations.of_profile(trace.write(self.folder / "profile.json.gz"), self.folder)
+        pairs, clock = truth.laid_together(run.ours, theirs)
+        self.assertEqual((len(pairs.pairs), clock), (3_000, beside.Clocks(-ahead, 1_000, 1)))
+        row = truth.times_row("unqueued", "events", run.ours, pairs, clock, exact=True)
+        self.assertLess(row.figures["unqueued"]["starts"].p95_ns, 100)
+        busy = truth.busy_row("unqueued", run.report(), run.ours, pairs, clock).figures["windows"]
+        self.assertEqual([round(window["profiler"], 4) for window in busy], [0.0532])
 
 
 if __name__ == "__main__":
