@@ -24,6 +24,7 @@ ROWS = (
     ("cuLaunchKernel", "cost"),
     ("cuLaunchKernel", "precision"),
     ("cuLaunchKernel", "truth"),
+    ("cuLaunchKernel", "step_cost"),
     ("cuMemcpyHtoDAsync_v2", "ceilings"),
     ("cuMemAlloc_v2", "memory"),
 )

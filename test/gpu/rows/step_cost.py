@@ -5,6 +5,7 @@ The goals are printed as met or not, beyond the spread or within it; nothing is 
 import contextlib
 import sqlite3
 import sys
+import time
 
 import taking_turns
 from machine import PROGRAMS, Row, Skip, demand
@@ -22,6 +23,8 @@ PROFILER = {"profiler, CUDA only": Mode(words=("--profiler", "cuda")),
             "profiler": Mode(words=("--profiler", "default"))}
 TINY = ("eager", "graph")  # so many launches that a profiler takes long to end where it has seen all
 TRAINING = ("resnet18", "resnet50", "transformer")
+LAUNCHES = "SELECT (SELECT count(*) FROM launch) + (SELECT count(*) FROM graph_launch)"
+LEVELS = "SELECT DISTINCT level FROM level_error ORDER BY level"
 GOALS = {"host-only": 0.003, "default": 0.01}  # on real training
 
 
@@ -49,13 +52,19 @@ def played(machine, command, workloads, modes, seconds=None):
             yield row(workload, rounds, missing, by)
 
 
-def recorded(player):
+def recorded(player, patience_s=5):
     """Whose device times a trace has that is still being written; none: the host's times alone."""
-    with contextlib.closing(sqlite3.connect(f"file:{player.folder}/trace.db?mode=ro", uri=True)) as base:
-        launches = base.execute("SELECT (SELECT count(*) FROM launch) + (SELECT count(*) FROM graph_launch)")
-        demand(launches.fetchone()[0] > 0, "a process that took turns has recorded no launch")
-        found = base.execute("SELECT DISTINCT level FROM level_error ORDER BY level").fetchall()
-    return [level for level, in found] or ["host"]
+    until_s = time.monotonic() + patience_s
+    while True:
+        try:
+            base = sqlite3.connect(f"file:{player.folder}/trace.db?mode=ro", uri=True)
+            with contextlib.closing(base):
+                if base.execute(LAUNCHES).fetchone()[0] > 0:
+                    return [level for level, in base.execute(LEVELS)] or ["host"]
+        except sqlite3.Error:  # it is only being made
+            pass
+        demand(time.monotonic() < until_s, "a process that took turns has recorded no launch")
+        time.sleep(0.2)
 
 
 def row(workload, rounds, missing, by):
