@@ -1,6 +1,6 @@
 -- What is copied, in which direction and sizes, and how fast?
 -- For a run. below_bytes: the power of two that each is below. Rates are of device times; NULL: they are not
--- known, as of copies from pageable memory, which the host does by itself in part.
+-- known. The best one is of a single copy: at least so much, where its duration is not known to a tenth.
 SELECT rank, kind, source, target, bytes_each AS below_bytes,
   sum(count) AS copies,
   round(sum(bytes) / 1e6, 3) AS megabytes,
