@@ -9,6 +9,7 @@ import preload
 sys.path[:0] = [str(box.ROOT / "test" / "gpu"), str(box.ROOT / "test" / "gpu" / "rows")]
 
 import beside  # noqa: E402
+import judging  # noqa: E402
 import machine as m  # noqa: E402
 import operations  # noqa: E402
 import truth  # noqa: E402
@@ -72,6 +73,11 @@ class Beside(unittest.TestCase):
         self.assertEqual(clock.offset_ns + APART, 200)
         with self.assertRaisesRegex(AssertionError, "only 180 of 200"):
             truth.laid_together(ours, theirs[1:40:2] + theirs[40:])  # without twenty of one name
+        with self.assertRaisesRegex(AssertionError, "of 200 operations of ours none"):
+            truth.laid_together(ours, theirs[:180])
+        without_ends = [row._replace(exit_ns=None) for row in theirs]
+        with self.assertRaises(judging.Skip):
+            truth.laid_together(ours, without_ends)
 
     def test_other_names_for_the_same_are_told_by_order(self):
         ours, theirs = both_sides()
