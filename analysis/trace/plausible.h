@@ -1,5 +1,5 @@
-// Times as a trace can have them. A damaged or hostile file may say anything: a century is no run and a year is
-// no call, and with these bounds sums of a few of them are still numbers. What is within them is as it was.
+// Times as a trace can have them. A damaged or hostile file may say anything: a century is no run and a year
+// is no call, and with these bounds sums of a few of them are still numbers. What is within is as it was.
 #pragma once
 
 #include <algorithm>

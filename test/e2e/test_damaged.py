@@ -19,7 +19,8 @@ LIMIT_S = 3600
 QUICK = {"settings": 20_000, "pattern": 20_000, "escape": 2000, "gzip": 500, "kineto": 500, "ring": 2000,
          "pages": 200, "calls": 200, "run": 200, "trace": 100, "import": 15, "nsys": 15, "report": 15,
          "analyze": 15}
-FILES = {name: 800 if QUICK[name] < 100 else 4000  # whole files, each as the command or the reader is given it
+# Whole files, each as the command or the reader is given it.
+FILES = {name: 800 if QUICK[name] < 100 else 4000
          for name in ("gzip", "kineto", "ring", "pages", "import", "nsys", "report", "analyze")}
 
 

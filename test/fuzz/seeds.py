@@ -36,8 +36,8 @@ def make_bases(folder):
 
 
 def make_paged(path, trace):
-    """The tables of a trace that are read page by page, and nothing else: opened at once. With pages of 512 bytes
-    they are trees."""
+    """The tables of a trace that are read page by page, and nothing else: opened at once. With pages of 512
+    bytes they are trees."""
     base = sqlite3.connect(path)
     base.execute("PRAGMA page_size = 512")
     base.execute("PRAGMA user_version = 2")
