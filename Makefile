@@ -59,21 +59,26 @@ $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@echo "  CXX    $<"
 	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
 
+# A damaged file may say any number: sums of them wrap around, and what is wrong stays a figure.
+ANALYZER_FLAGS := -fwrapv
+
 # A build that nothing optimises spends its time on reading headers: there the most common ones are read once.
 # It does not show an include that is missing; the ordinary build does.
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
 ifneq ($(filter -O0,$(OPT)),)
-$(OBJ)/analysis/%.o $(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
+$(OBJ)/analysis/%.o: PRECOMPILED = -include $(OBJ)/common-analysis.h
+$(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
 $(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
 $(OBJ)/test/unit/main.o: PRECOMPILED := # it says first what Catch2's header is to hold
-PRECOMPILED_HEADERS := $(OBJ)/common-hidden.h.gch $(OBJ)/common-default.h.gch $(OBJ)/common-test.h.gch
+PRECOMPILED_HEADERS := $(addprefix $(OBJ)/common-,$(addsuffix .h.gch,analysis hidden default test))
 define precompiled
 $(OBJ)/common-$(1).h.gch: $(BUILD)/compile.flags
 	@mkdir -p $$(@D)
 	@printf '#include <%s>\n' $(COMMON_HEADERS) $(3) > $$(@:.gch=)
-	@$(COMPILE) -fvisibility=$(2) -x c++-header $$(@:.gch=) -o $$@
+	@$(COMPILE) $(4) -fvisibility=$(2) -x c++-header $$(@:.gch=) -o $$@
 endef
+$(eval $(call precompiled,analysis,hidden,,$(ANALYZER_FLAGS)))
 $(eval $(call precompiled,hidden,hidden))
 $(eval $(call precompiled,default,default))
 $(eval $(call precompiled,test,hidden,catch2/catch.hpp))
@@ -170,8 +175,7 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
 ANALYZER         := $(BUILD)/gpushim
 ANALYZER_SOURCES := $(call sources,analysis analysis/*)
-# A damaged file may say any number: sums of them wrap around, and what is wrong stays a figure.
-$(OBJ)/analysis/%.o: FILE_FLAGS := -fwrapv
+$(OBJ)/analysis/%.o: FILE_FLAGS := $(ANALYZER_FLAGS)
 # The run's SQL, folder by folder and file by file, as one array of texts.
 RUN_SQL          := $(foreach folder,tables views derive,$(call files,analysis/run/sql/$(folder)/*.sql))
 RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
