@@ -27,7 +27,7 @@ std::vector<BarChart::Bar> bars_of(const Database& run, const std::string& what,
     while (rows.step()) {
         const auto first = static_cast<int32_t>(rows.number(0)) * kTogether;
         bars.push_back({static_cast<double>(std::max<int64_t>(bucket_low(first), 1)),
-                        static_cast<double>(bucket_high(first + kTogether - 1) + 1), rows.real(1)});
+                        static_cast<double>(bucket_high(first + kTogether - 1)) + 1, rows.real(1)});
         count += rows.number(1);
     }
     for (BarChart::Bar& bar : bars) bar.value /= static_cast<double>(count);

@@ -13,14 +13,18 @@ namespace {
 constexpr int kBits = 4;  // 16 buckets to an octave
 constexpr int64_t kExact = int64_t{2} << kBits;
 
+constexpr int64_t kLast = 959;  // of the largest number; a damaged run may name others
+
 int64_t low_of_amount(int64_t bucket) {
     if (bucket < kExact) return bucket;
+    bucket = std::min(bucket, kLast);
     const int64_t octave = bucket >> kBits, part = bucket & ((1 << kBits) - 1);
     return ((1 << kBits) + part) << (octave - 1);
 }
 
 int64_t high_of_amount(int64_t bucket) {
     if (bucket < kExact) return bucket;
+    bucket = std::min(bucket, kLast);
     // In this order: the last bucket ends where the numbers do.
     return low_of_amount(bucket) + ((int64_t{1} << ((bucket >> kBits) - 1)) - 1);
 }
@@ -34,8 +38,12 @@ int32_t bucket_of(int64_t value) {
     return static_cast<int32_t>((int64_t{shift} << kBits) + (value >> shift));
 }
 
-int64_t bucket_low(int32_t bucket) { return bucket < 0 ? -low_of_amount(-bucket) : low_of_amount(bucket); }
-int64_t bucket_high(int32_t bucket) { return bucket < 0 ? -high_of_amount(-bucket) : high_of_amount(bucket); }
+int64_t bucket_low(int32_t bucket) {
+    return bucket < 0 ? -low_of_amount(-int64_t{bucket}) : low_of_amount(bucket);
+}
+int64_t bucket_high(int32_t bucket) {
+    return bucket < 0 ? -high_of_amount(-int64_t{bucket}) : high_of_amount(bucket);
+}
 
 Histogram::Cell& Histogram::widen(int32_t bucket) {
     if (cells_.empty()) first_ = bucket;

@@ -26,6 +26,15 @@ TEST_CASE("buckets of a histogram are exact below 32 and a 16th of an octave abo
     CHECK(bucket_high(48) == 67);
 }
 
+TEST_CASE("buckets that no number has are the last one", "[run_histogram]") {
+    for (const int32_t bucket : {960, 24'676, INT32_MAX}) {
+        CHECK(bucket_low(bucket) == bucket_low(959));
+        CHECK(bucket_high(bucket) == INT64_MAX);
+        CHECK(bucket_high(-bucket) == -INT64_MAX);
+    }
+    CHECK(bucket_low(INT32_MIN) == -bucket_low(959));
+}
+
 TEST_CASE("buckets of a histogram tile all numbers", "[run_histogram]") {
     const int32_t last = bucket_of(INT64_MAX);
     CHECK(bucket_high(last) == INT64_MAX);
