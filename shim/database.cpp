@@ -26,8 +26,8 @@ int check(sqlite3* base, int code) {
     throw DatabaseError(base != nullptr ? sqlite3_extended_errcode(base) : code, text);
 }
 
-// A power loss amid a change of mode must leave a journal that is whole, or none: its count of pages is written
-// after these were synced, and its removal is synced, too.
+// A power loss amid a change of mode must leave a journal that is whole, or none: its count of pages is
+// written after these were synced, and its removal is synced, too.
 constexpr const char* kSyncedModes =
     kept(Protection::synced_modes) ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
 
@@ -89,6 +89,32 @@ constexpr uint32_t kNetworkFileSystems[] = {
     0x19830326,  // BeeGFS
     0xaad7aaea,  // PanFS
 };
+
+// What SQLite calls of ours must not throw through it: it would keep pointers into frames that are gone.
+template <auto function>
+struct Guarded;
+template <class... Words, int (*function)(Words...)>
+struct Guarded<function> {
+    static int call(Words... words) {
+        try {
+            return function(words...);
+        } catch (...) {
+            return SQLITE_NOMEM;
+        }
+    }
+};
+template <class... Words, void (*function)(sqlite3_context*, Words...)>
+struct Guarded<function> {
+    static void call(sqlite3_context* to, Words... words) {
+        try {
+            function(to, words...);
+        } catch (...) {
+            sqlite3_result_error_nomem(to);
+        }
+    }
+};
+template <auto function>
+constexpr auto guarded = &Guarded<function>::call;
 
 // --- the virtual table over a block of rows ---------------------------------------------------------------
 
@@ -157,11 +183,20 @@ int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* to) {
 }
 
 // Without xCreate the table exists by its name alone.
-constexpr sqlite3_module rows_module = {
-    0,       nullptr, connect, best_index, disconnect, nullptr, open_cursor, close_cursor,
-    first,   next,    at_end,  column,     row_id,     nullptr, nullptr,     nullptr,
-    nullptr, nullptr, nullptr, nullptr,    nullptr,    nullptr, nullptr,     nullptr,
-};
+constexpr sqlite3_module rows_module = [] {
+    sqlite3_module rows = {};
+    rows.xConnect = guarded<connect>;
+    rows.xBestIndex = best_index;
+    rows.xDisconnect = disconnect;
+    rows.xOpen = guarded<open_cursor>;
+    rows.xClose = close_cursor;
+    rows.xFilter = first;
+    rows.xNext = next;
+    rows.xEof = at_end;
+    rows.xColumn = guarded<column>;
+    rows.xRowid = row_id;
+    return rows;
+}();
 
 // --- histogram_sum(a, b), and histogram_sum(x) over rows; histogram_of(ns). NULL where there is none ------
 
@@ -202,12 +237,12 @@ void of_one(sqlite3_context* to, int, sqlite3_value** values) {
 
 void make_functions(sqlite3* base) {
     constexpr int kPure = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-    check(base, sqlite3_create_function_v2(base, "histogram_sum", 2, kPure, nullptr, sum_of_two, nullptr,
+    check(base, sqlite3_create_function_v2(base, "histogram_sum", 2, kPure, nullptr, guarded<sum_of_two>,
+                                           nullptr, nullptr, nullptr));
+    check(base, sqlite3_create_function_v2(base, "histogram_sum", 1, kPure, nullptr, nullptr,
+                                           guarded<sum_goes_on>, guarded<sum_ends>, nullptr));
+    check(base, sqlite3_create_function_v2(base, "histogram_of", 1, kPure, nullptr, guarded<of_one>, nullptr,
                                            nullptr, nullptr));
-    check(base, sqlite3_create_function_v2(base, "histogram_sum", 1, kPure, nullptr, nullptr, sum_goes_on,
-                                           sum_ends, nullptr));
-    check(base, sqlite3_create_function_v2(base, "histogram_of", 1, kPure, nullptr, of_one, nullptr, nullptr,
-                                           nullptr));
 }
 
 }  // namespace

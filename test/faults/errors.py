@@ -36,6 +36,7 @@ KINDS = {
     "fallocate": (ENOSPC,),
     "mmap": (ENOMEM,),
     "malloc": (ENOMEM,),
+    "new": (ENOMEM,),
     "thread": (EAGAIN,),
 }
 MOST_ALLOCATIONS = 500  # of about 150,000 in a short life: SQLite reads its schema
@@ -63,12 +64,21 @@ class Outcome(NamedTuple):
     complaints: list
 
 
+def operator_new():
+    """Where it is in the library: `FROM TO`."""
+    names = subprocess.run(["nm", "-S", preload.SHIM], stdout=subprocess.PIPE, text=True, check=True).stdout
+    start, size = (int(word, 16) for word in next(
+        line.split()[:2] for line in names.splitlines() if line.endswith(" _Znwm")))
+    return f"{start} {start + size}"
+
+
 class Bench:
     """One subject of the injections; its programs are built, and how it goes without any is known."""
 
     def __init__(self, folder):
         self.library = preload.compiled((HERE / "interposers/fails.c").read_text(encoding="utf-8"),
                                         folder / "fails.so", "-shared", "-fPIC")
+        self.operator_new = operator_new()
         self.prepare(folder)
         self.usual = {kind: self.inject(Injection(kind, 0, "once", 0)) for kind in KINDS}
 
@@ -78,7 +88,7 @@ class Bench:
         if injection is not None:
             knobs.update({"LD_PRELOAD": f"{preload.SHIM}:{self.library}", "FAIL_KIND": injection.kind,
                           "FAIL_AT": injection.at, "FAIL_ON": injection.on, "FAIL_ERRNO": injection.error,
-                          "FAIL_COUNTS": folder / "counts"})
+                          "FAIL_NEW": self.operator_new, "FAIL_COUNTS": folder / "counts"})
             (folder / "counts").write_bytes(bytes(16))
         return box.run([C_HOST, *words], knobs, timeout=LIMIT_S, cwd=folder)
 
@@ -98,7 +108,7 @@ class Bench:
         """All of them, or so many of each kind, error and way, evenly over the run."""
         for kind, errors in KINDS.items():
             seen = self.usual[kind].seen
-            limit = min(most or seen, MOST_ALLOCATIONS if kind == "malloc" else seen, seen)
+            limit = min(most or seen, MOST_ALLOCATIONS if kind in ("malloc", "new") else seen, seen)
             for error in errors:
                 for on in ("once", "ever"):
                     places = [1 + int((i + chance.random() * (limit < seen)) * seen / limit)

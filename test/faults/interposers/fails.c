@@ -4,7 +4,8 @@
 // Not reached: what the C library does by system calls of its own (opendir's open, a thread's stack), and the
 // line on stderr, which says what has failed.
 //
-//   FAIL_KIND   open, write, sync, fallocate, mmap, malloc or thread
+//   FAIL_KIND   open, write, sync, fallocate, mmap, malloc, new (a malloc of C++'s operator new) or thread
+//   FAIL_NEW    where that operator lies in the library: two offsets
 //   FAIL_AT     the nth call fails; 0: none, they are only counted
 //   FAIL_ON     "once", or "ever": from then on all of that kind
 //   FAIL_ERRNO  the number; 0 of `write`: half of it is written
@@ -23,15 +24,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum Kind { kOpen, kWrite, kSync, kFallocate, kMmap, kMalloc, kThread, kKinds };
-static const char* const kNames[kKinds] = {"open", "write", "sync", "fallocate", "mmap", "malloc", "thread"};
+enum Kind { kOpen, kWrite, kSync, kFallocate, kMmap, kMalloc, kNew, kThread, kKinds };
+static const char* const kNames[kKinds] = {"open", "write", "sync", "fallocate", "mmap", "malloc", "new", "thread"};
 
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
 extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
-static struct Span { uintptr_t begin, end; } shim, libc, loader;
+static struct Span { uintptr_t begin, end; } shim, libc, loader, operator_new;
 static int kind = -1;
 static uint64_t fail_at;
 static int ever, error_number;
@@ -114,6 +115,12 @@ __attribute__((constructor(101))) static void begin(void) {
     }
     for (int i = 0; i < kKinds; ++i)
         if (strcmp(wanted, kNames[i]) == 0) kind = i;
+    const char* offsets = getenv("FAIL_NEW");
+    if (offsets != NULL) {
+        char* rest = NULL;
+        operator_new.begin = shim.begin + strtoull(offsets, &rest, 10);
+        operator_new.end = shim.begin + strtoull(rest, NULL, 10);
+    }
 }
 
 static int within(struct Span span, uintptr_t address) { return address >= span.begin && address < span.end; }
@@ -124,6 +131,7 @@ static int is_of_shim(void* caller) {
 }
 
 static int fails(enum Kind which, void* caller) {
+    if (kind == kNew && which == kMalloc && within(operator_new, (uintptr_t)caller)) which = kNew;
     if ((int)which != kind || !is_of_shim(caller)) return 0;
     const uint64_t nth = atomic_fetch_add(&counts->seen, 1) + 1;
     if (fail_at == 0 || (ever ? nth < fail_at : nth != fail_at)) return 0;
