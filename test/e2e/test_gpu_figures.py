@@ -45,9 +45,10 @@ class Nvml(unittest.TestCase):
         row = self.compared(LINE.replace("350.50", "[N/A]"))
         self.assertIn("power.draw not told by both", row.found)
         self.assertEqual(nvml_words.read("No devices were found"), {})
-        far = [(10 * SECOND_NS, OURS)]
-        with self.assertRaisesRegex(AssertionError, "nothing is told by both"):
-            nvml.compared([(0, nvml_words.read(LINE))], far, "nvidia-smi")
+        for far, near in ((-10, 10), (1, 2)):  # seconds from what they said
+            samples = [(far * SECOND_NS, OURS), (near * SECOND_NS, OURS)]
+            with self.assertRaisesRegex(AssertionError, "nothing is told by both"):
+                nvml.compared([(0, nvml_words.read(LINE))], samples, "nvidia-smi")
 
 
 class Rates(unittest.TestCase):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 QUERY = ("uuid", "utilization.gpu", "utilization.memory", "memory.used", "memory.total", "power.draw",
          "temperature.gpu", "clocks.sm", "clocks.mem")
 MIB = 1 << 20
-AROUND_NS = 2_200_000_000  # samples so near are compared: one before and one after, at least
+AROUND_NS = 2_200_000_000  # samples so near are compared, where there is one before and one after
 
 
 class Figure(NamedTuple):
@@ -61,14 +61,15 @@ def _compare(figure, said, samples):
     compared, example, outside = 0, "", []
     for mono_ns, words in said:
         theirs = _number(words.get(figure.theirs, ""))
-        near = [(abs(at - mono_ns), keys[figure.ours] / figure.factor) for at, keys in samples
+        near = [(abs(at - mono_ns), at, keys[figure.ours] / figure.factor) for at, keys in samples
                 if abs(at - mono_ns) <= AROUND_NS and keys.get(figure.ours) is not None]
-        if theirs is None or not near:
+        if theirs is None or not any(at <= mono_ns for _, at, _ in near) or \
+                not any(at >= mono_ns for _, at, _ in near):
             continue
-        values = [value for _, value in near]
+        values = [value for *_, value in near]
         slack = max(figure.least, figure.share * max(abs(theirs), *map(abs, values)))
         compared += 1
-        example = f"{theirs:.0f} and {min(near)[1]:.0f}"
+        example = f"{theirs:.0f} and {min(near)[-1]:.0f}"
         if not min(values) - slack <= theirs <= max(values) + slack:
             outside.append(f"{theirs:.0f}, ours {min(values):.0f} to {max(values):.0f}")
     return Beside(compared, example, outside)
