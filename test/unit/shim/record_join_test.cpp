@@ -54,13 +54,14 @@ TEST_CASE("operation and record are joined, whichever comes first", "[cupti]") {
     CHECK(join.unclaimed() == 0);
 }
 
-//   parts   |==|  |===|
-//   span    |=========|
+//   parts   |==| |=| |===|
+//   span    |============|
 TEST_CASE("parts of one operation are one span", "[cupti]") {
     RecordJoin join;
     join.add(operation(1, 100), 0);
     join.add(record(1, 130, 150), 0);
     join.add(record(1, 110, 120), 0);
+    join.add(record(1, 122, 126), 0);
     const auto whole = join.take(0, false, false);
     REQUIRE(whole.size() == 1);
     CHECK(whole[0].start_ns == 110);
