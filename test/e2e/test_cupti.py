@@ -1,5 +1,5 @@
-"""Device times by CUPTI's records (GPUSHIM_DEVICE_TIME=cupti), on the box's stand-in for the library: what
-they say is the box's truth to the nanosecond; whatever keeps them away is said, and events take their place."""
+"""Device times by CUPTI's records (GPUSHIM_DEVICE_TIME=cupti), on the box's stand-in for the library: they
+are the box's truth to the nanosecond; what keeps them away is said, and events take their place."""
 import json
 import pathlib
 import re
