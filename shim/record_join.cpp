@@ -39,8 +39,11 @@ void RecordJoin::add(const DeviceRecord& record, int64_t now_ns) {
 }
 
 bool RecordJoin::is_whole(const Waiting& waiting, int64_t now_ns) const {
-    const bool is_graph = waiting.joined.operation.operation == Operation::graph_launch;
-    return waiting.records != 0 && (!is_graph || now_ns - waiting.since_ns >= kQuietNs);
+    const TimedOperation& operation = waiting.joined.operation;
+    if (waiting.records == 0 || operation.operation != Operation::graph_launch) return waiting.records != 0;
+    const auto known = nodes_of_.find(operation.alike);
+    return (known != nodes_of_.end() && waiting.records >= known->second) ||
+           now_ns - waiting.since_ns >= kQuietNs;
 }
 
 bool RecordJoin::lacks_nodes(const Waiting& waiting, bool lossy) {

@@ -1,7 +1,7 @@
 // Which records of CUPTI's are an operation's: they carry the same number (cupti_callbacks.h). Either may
-// come first. Several records of one operation are one span: a graph's nodes, the parts of a copy; of a graph
-// nobody knows when the last has come, so it is waited for until none has for a while. Pure: told the time.
-// One thread.
+// come first. Several records of one operation are one span: a graph's nodes, the parts of a copy. Of a
+// graph's first launch nobody knows when the last has come: it is waited for until none has for a while;
+// others have as many. Pure: told the time. One thread.
 #pragma once
 
 #include <cstdint>

@@ -81,6 +81,13 @@ TEST_CASE("a graph is waited for until no more of it comes", "[cupti]") {
     CHECK(whole[0].end_ns == 190);
     REQUIRE(whole[0].nodes.size() == 2);
     CHECK(whole[0].nodes[1].node == 8);
+
+    // The next one has as many, and waits no longer than for these.
+    join.add(operation(2, 200, Operation::graph_launch), 4 * kSecond);
+    join.add(record(2, 210, 220, 7), 4 * kSecond);
+    CHECK(join.take(4 * kSecond, false, false).empty());
+    join.add(record(2, 220, 290, 8), 4 * kSecond);
+    CHECK(join.take(4 * kSecond, false, false).size() == 1);
 }
 
 TEST_CASE("where records were lost, a graph that has fewer than another time has no times", "[cupti]") {
