@@ -75,6 +75,20 @@ class Cupti(windows_host.Case):
         self.assertEqual(len(launched), timed)
         self.assertLess(recorded - timed, judge.UNTIMED)
 
+    def test_nodes_of_graphs_keep_a_bounded_trace_within_its_size(self):
+        workload = WORKLOADS["graphs_and_kernels"]
+        traced, = record.record(self.folder, workload, 30_000, truth=False,
+                                **record.box_knobs(workload, **CUPTI, GPUSHIM_MAX_MB=4))
+        self.assertLessEqual(sum(file.stat().st_size for file in self.folder.glob("trace.*")), 4 << 20)
+        ended = preload.query(traced.trace, "SELECT value FROM meta WHERE key = 'ended'")
+        self.assertEqual(ended, [("exit",)])
+        (given, timed), = preload.query(traced.trace, "SELECT sum(operations), sum(timed) FROM window")
+        self.assertEqual(given, timed)
+        # Rows of nodes go with those of their launches.
+        self.assertEqual(preload.query(traced.trace, """
+            SELECT count(*) FROM graph_node_device WHERE enter_ns NOT IN (SELECT enter_ns FROM graph_launch)
+            """), [(0,)])
+
     def test_in_real_time_too(self):
         self.run_paced(300, GPUSIM_CLOCK="real", GPUSIM_TRUTH=self.folder / "truth")
         true = {(o.start_ns, o.end_ns) for o in box.read_truth(self.folder / "truth") if o.op == "kernel"}
