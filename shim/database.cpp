@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "file_status.h"
 #include "histogram.h"
 #include "protection.h"
 
@@ -57,6 +59,11 @@ ssize_t write_within(int descriptor, const void* bytes, size_t size, off64_t off
     return written;
 }
 
+template <class F>
+sqlite3_syscall_ptr as_system_call(F* function) {
+    return reinterpret_cast<sqlite3_syscall_ptr>(function);
+}
+
 constinit bool configured = false;
 
 void configure_once() {
@@ -64,11 +71,16 @@ void configure_once() {
     check(nullptr, sqlite3_config(SQLITE_CONFIG_SINGLETHREAD));
     check(nullptr, sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0));
     check(nullptr, sqlite3_initialize());
+    const std::pair<const char*, sqlite3_syscall_ptr> system_calls[] = {
+        {"open", as_system_call(open_safely)},
+        {"pwrite64", as_system_call(write_within)},
+        {"stat", as_system_call<int(const char*, struct stat*)>(status_of)},
+        {"lstat", as_system_call(status_of_link)},
+        {"fstat", as_system_call<int(int, struct stat*)>(status_of)},
+    };
     for (const char* name : {"unix", "unix-none"}) {
         sqlite3_vfs* vfs = sqlite3_vfs_find(name);
-        check(nullptr, vfs->xSetSystemCall(vfs, "open", reinterpret_cast<sqlite3_syscall_ptr>(open_safely)));
-        check(nullptr,
-              vfs->xSetSystemCall(vfs, "pwrite64", reinterpret_cast<sqlite3_syscall_ptr>(write_within)));
+        for (const auto& [call, ours] : system_calls) check(nullptr, vfs->xSetSystemCall(vfs, call, ours));
     }
     configured = true;
 }

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "file_status.h"
 #include "rings.h"
 
 namespace gpushim::shim {
@@ -32,7 +33,7 @@ std::unique_ptr<DeadRing> DeadRing::open(int folder, const char* name, const uin
     const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0) throw std::system_error(errno, std::generic_category(), name);
     struct stat facts;
-    const bool fits = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+    const bool fits = status_of(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
                       facts.st_size >= static_cast<off_t>(kSlotsOffset);
     const auto size_bytes = static_cast<size_t>(fits ? facts.st_size : 0);
     void* memory = fits ? mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, file, 0) : MAP_FAILED;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "file_status.h"
 #include "protection.h"
 #include "system.h"
 
@@ -57,7 +58,7 @@ void WatchedFiles::watch(const char* path) {
     files_.clear();
     for (const int descriptor : open_descriptors()) {
         struct stat facts;
-        if (leads_to(descriptor, path) && fstat(descriptor, &facts) == 0)
+        if (leads_to(descriptor, path) && status_of(descriptor, &facts) == 0)
             files_.push_back({descriptor, facts.st_dev, facts.st_ino});
     }
 }
@@ -66,7 +67,7 @@ bool WatchedFiles::are_intact() const {
     if (!kept(Protection::identity_of_files)) return true;
     for (const File& file : files_) {
         struct stat facts;
-        if (fstat(file.descriptor, &facts) != 0) return false;
+        if (status_of(file.descriptor, &facts) != 0) return false;
         if (facts.st_dev != file.device || facts.st_ino != file.inode) return false;
     }
     return true;

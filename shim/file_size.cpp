@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "file_status.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -63,7 +65,7 @@ int64_t FileSize::most_rows() const { return std::min<int64_t>(planned_log_bytes
 
 int64_t FileSize::log_bytes() const {
     struct stat facts;
-    return stat(log_path_.c_str(), &facts) == 0 ? facts.st_size : 0;
+    return status_of(log_path_.c_str(), &facts) == 0 ? facts.st_size : 0;
 }
 
 int64_t FileSize::free_bytes() const {

@@ -20,6 +20,7 @@
 #include "clock.h"
 #include "database.h"
 #include "dead_ring.h"
+#include "file_status.h"
 #include "recovery_batches.h"
 #include "ring_folder.h"
 #include "store.h"
@@ -221,7 +222,7 @@ bool is_database(const std::string& path) {
     const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat facts;
     char start[sizeof kSqliteMagic];
-    return file && fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
+    return file && status_of(file, &facts) == 0 && S_ISREG(facts.st_mode) &&
            read(file, start, sizeof start) == static_cast<ssize_t>(sizeof start) &&
            std::memcmp(start, kSqliteMagic, sizeof start) == 0;
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "file_status.h"
 #include "protection.h"
 #include "system.h"
 
@@ -21,7 +22,7 @@ constexpr char kLockName[] = "lock";
 bool is_ours_alone(int folder) {
     if (!kept(Protection::own_folder)) return true;
     struct stat facts;
-    return fstat(folder, &facts) == 0 && facts.st_uid == geteuid() && (facts.st_mode & 077) == 0;
+    return status_of(folder, &facts) == 0 && facts.st_uid == geteuid() && (facts.st_mode & 077) == 0;
 }
 
 int open_own_folder(int parent, const char* name, bool create) {
@@ -59,7 +60,7 @@ void for_each_entry(int folder, Function function) {
 
 bool is_old(int folder) {
     struct stat facts;
-    return fstat(folder, &facts) == 0 && time(nullptr) - facts.st_mtime > kOldSeconds;
+    return status_of(folder, &facts) == 0 && time(nullptr) - facts.st_mtime > kOldSeconds;
 }
 
 }  // namespace
