@@ -45,7 +45,8 @@ Calls calls_of(const Inputs& inputs) {
                 found->second->add_untimed(rows.number(1));
         }
     }
-    std::erase_if(calls, [](const auto& call) { return call.second.calls() == 0; });
+    std::erase_if(calls,
+                  [](const auto& call) { return call.second.calls() == 0 && call.second.odd_rows() == 0; });
     return calls;
 }
 
@@ -60,6 +61,7 @@ void write(const ReportSource& source, Report& report) {
 
     std::vector<std::vector<std::string>> rows = {{"CALLS", "count", "total", "p50", "p99"}};
     Json list = Json::array();
+    int64_t odd_rows = 0;
     for (const auto& [name, times] : order) {
         const auto shown = [](int64_t ns) { return ns < 0 ? "" : duration_text(static_cast<double>(ns)); };
         rows.push_back({for_terminal(name), count_text(times->calls()), shown(times->sum_ns()),
@@ -67,10 +69,15 @@ void write(const ReportSource& source, Report& report) {
         Json json = Json::object({{"api", name}, {"count", times->calls()}, {"sum_ns", times->sum_ns()}});
         times->set_percentile(json, "p50_ns", 0.50);
         times->set_percentile(json, "p99_ns", 0.99);
+        if (times->odd_rows() != 0) json.set("odd_rows", times->odd_rows());
+        odd_rows += times->odd_rows();
         list.push(std::move(json));
     }
     report.line("");
     report.table("lrrrr", std::move(rows), kMostRows);
+    if (odd_rows != 0)
+        report.line("  " + count_text(odd_rows) + (odd_rows == 1 ? " row" : " rows") +
+                    " with a time or a number that cannot be (negative, or over a year): in none of these");
     report.json.set("calls", std::move(list));
 }
 

@@ -11,6 +11,7 @@
 
 #include "../text/json.h"
 #include "../text/units.h"
+#include "../trace/plausible.h"
 
 namespace gpushim::analysis {
 
@@ -18,6 +19,7 @@ class Distribution {
   public:
     // Calls that took that long together; each is taken to have taken the same.
     void add(int64_t sum_ns, int64_t calls) {
+        if (is_odd(sum_ns, calls)) return;
         calls_ += calls;
         sum_ns_ += sum_ns;
         if (calls > 0) counts_[sum_ns / calls] += calls;
@@ -29,14 +31,18 @@ class Distribution {
     }
     void add_all_alike(int64_t ns, int64_t calls) { counts_[ns] += calls; }
     void add_total(int64_t sum_ns, int64_t calls) {
+        if (is_odd(sum_ns, calls)) return;
         calls_ += calls;
         sum_ns_ += sum_ns;
     }
-    void add_untimed(int64_t calls) { calls_ += calls; }
+    void add_untimed(int64_t calls) {
+        if (!is_odd(0, calls)) calls_ += calls;
+    }
 
     bool is_rough() const { return is_rough_; }
     int64_t calls() const { return calls_; }
     int64_t sum_ns() const { return sum_ns_; }
+    int64_t odd_rows() const { return odd_rows_; }  // what they say cannot be: nothing of them is in it
 
     // The smallest value that at least this share of the timed calls does not exceed; -1: none was timed.
     //   values 1 2 3 4: 0.5 → 2, 0.99 → 4
@@ -67,9 +73,17 @@ class Distribution {
 
   private:
     static constexpr int64_t kRoughly = 8;
+
+    bool is_odd(int64_t sum_ns, int64_t calls) {
+        const bool is = !is_plausible_count(calls) || !is_plausible_call(sum_ns) ||
+                        sum_ns_ > INT64_MAX - sum_ns || calls_ > INT64_MAX - calls;
+        if (is) ++odd_rows_;
+        return is;
+    }
+
     std::unordered_map<int64_t, int64_t> counts_;
     int64_t calls_ = 0;
-    int64_t sum_ns_ = 0;
+    int64_t sum_ns_ = 0, odd_rows_ = 0;
     bool is_rough_ = false;
 };
 

@@ -16,9 +16,12 @@ void write(const ReportSource& source, Report& report) {
     Query rows = source.run.prepare(
         "SELECT api, target_kind, sum(calls), sum(sum_ns), max(max_ns), sum(after_small_d2h) FROM sync_stat"
         " GROUP BY api, target_kind ORDER BY sum(sum_ns) DESC, api, target_kind");
+    const auto shown = [](std::optional<int64_t> ns) {
+        return ns ? duration_text(static_cast<double>(*ns)) : "not recorded";
+    };
     while (rows.step()) {
         table.push_back({for_terminal(rows.text(0)), rows.text(1), count_text(rows.number(2)),
-                         duration_text(rows.real(3)), duration_text(rows.real(4))});
+                         shown(rows.maybe(3)), shown(rows.maybe(4))});
         list.push(Facts()
                       .known("api", rows.text(0))
                       .known("on", rows.text(1))

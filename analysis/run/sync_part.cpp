@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "../trace/plausible.h"
 #include "copies.h"
 #include "own_parts.h"
 #include "places.h"
@@ -38,12 +39,15 @@ class SyncPart : public Part {
         if (has_totals(*facts_.trace)) read_totals();
         for (const auto& [key, waits] : all_)
             if (waits.calls > 0)
-                run.add("sync_stat", {facts_.rank_id, key.first, key.second, waits.calls, waits.sum_ns,
-                                      waits.max_ns, waits.in_steps, waits.steps, waits.after_small_d2h});
+                run.add("sync_stat",
+                        {facts_.rank_id, key.first, key.second, waits.calls, known(waits.sum_ns),
+                         known(waits.max_ns), waits.in_steps, waits.steps, waits.after_small_d2h});
     }
 
   private:
     using Key = std::pair<std::string, std::string>;
+
+    static Value known(int64_t ns) { return ns == kNotRecorded ? Value(nullptr) : Value(ns); }
 
     // A byte for each object that can be waited for.
     void read_targets() {
@@ -89,7 +93,10 @@ class SyncPart : public Part {
     }
 
     void read_totals() {
-        for (auto& [key, waits] : all_) waits.calls = waits.sum_ns = waits.max_ns = 0;
+        for (auto& [key, waits] : all_) {
+            waits.calls = 0;
+            waits.sum_ns = waits.max_ns = kNotRecorded;
+        }
         Query query = facts_.trace->base.prepare(
             "SELECT a.name, coalesce(s.target_kind, ''), sum(t.calls), sum(t.sum_ns), max(t.max_ns)"
             " FROM series s JOIN v_series_total t ON t.series_id = s.id JOIN api a ON a.id = s.api_id"
@@ -97,8 +104,8 @@ class SyncPart : public Part {
         while (query.step()) {
             Waits& waits = all_[{query.text(0), query.text(1)}];
             waits.calls = query.number(2);
-            waits.sum_ns = query.number(3);
-            waits.max_ns = query.number(4);
+            if (is_plausible_call(query.number(3))) waits.sum_ns = query.number(3);
+            if (is_plausible_call(query.number(4))) waits.max_ns = query.number(4);
         }
     }
 

@@ -68,7 +68,8 @@ void fill_sync(const NumberRow& row, const TraceWords& words, Call& call) {
     call.api_id = row.number(kFirst);
     call.kind = kind_of(words, call.api_id);
     call.target_id = row.number_or(kSecond, kNoTarget);
-    call.detail = row.number_or(kThird, 1);
+    const int64_t calls = row.number_or(kThird, 1);
+    call.detail = is_plausible_count(calls) ? calls : 1;
 }
 
 // Looking a function up is quick, unless its code is loaded for that.
@@ -271,6 +272,7 @@ void CallRows::step() {
 bool CallRows::is_wanted() const {
     const int64_t skipped = table_->skipped;
     if (skipped != 0 && (row_.is_null(kFlags) || (row_.number(kFlags) & skipped) != 0)) return false;
+    if (!is_plausible_call(row_.number_or(kDur, 0))) return false;
     if (table_->tells == nullptr) return true;
     if (row_.is_null(kFirst)) return false;
     const CallKind kind = kind_of(*words_, row_.number(kFirst));
@@ -290,6 +292,7 @@ void CallRows::read(Call& call) {
     call.target_id = kNoTarget;
     call.group_id = row_.number_or(kGroup, kNotRecorded);
     table_->fill(row_, *words_, call);
+    if (call.kind != CallKind::memory && !is_plausible_size(call.bytes)) call.bytes = kNotRecorded;
     if (times_) read_times(call);
     step();
 }

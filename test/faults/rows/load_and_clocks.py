@@ -1,5 +1,6 @@
 """Load and clocks."""
 import json
+import os
 import re
 import resource
 import subprocess
@@ -12,6 +13,10 @@ from row import ALONE, C, FORK, SPAWN, Row
 
 LOAD = box.BUILD / "bench" / "load"
 MEBIBYTE_KB = 1024
+SUMS = ("sum_ns", "_p50_ns", "calls", "bytes")  # keys of what is never negative
+# Of these rows with what cannot be are counted: what can be, from and until.
+TOLD = {"launch.dur_ns": (0, 1 << 53), "copy.dur_ns": (0, 1 << 53), "sync.dur_ns": (0, 1 << 53),
+        "sync.calls": (1, 1 << 32), "collective.dur_ns": (0, 1 << 53)}
 # Of each table that has one: what a column may say that is no time, no size and no count.
 EXTREMES = (0, 1, -1, 1 << 31, 1 << 32, 1 << 53, (1 << 63) - 1, -(1 << 63))
 COLUMNS = ("launch.dur_ns", "copy.dur_ns", "copy.bytes", "sync.dur_ns", "sync.calls", "collective.dur_ns",
@@ -49,6 +54,19 @@ def two_hundred_thousand_a_second(scene):
     print(f"{launches:,} launches, {ledger.dropped:,} dropped")
 
 
+@C1.tried_on(C)
+def up_to_a_million_a_second(scene):
+    """One thread, no limit of size: which rate is held is for the machine; what is dropped is counted."""
+    seconds = scene.pick(1, 30)
+    for rate in scene.pick((300_000,), (200_000, 400_000, 600_000, 800_000, 1_000_000)):
+        launches, ledger = under_load(scene, 1, rate, seconds, GPUSHIM_MAX_MB=0, GPUSHIM_BUDGET="100%")
+        scene.assertIn(ledger.produced - launches, range(10), ledger)
+        print(f"asked for {rate:,} launches a second: {launches / seconds:,.0f}; "
+              f"{ledger.dropped / ledger.produced:.1%} dropped")
+        for trace in scene.traces():
+            trace.unlink()
+
+
 @C1.tried_on(FORK, SPAWN)
 def a_disk_that_takes_its_time(scene):
     _, ledger = scene.same("end", "return", LD_PRELOAD=interposed(scene, "slow_disk"))
@@ -67,6 +85,30 @@ def all_alive_at_once(scene):
     scene.assertIn(ledger.produced - 8 * threads, range(10), ledger)  # each: its context, and seven copies
     most_kb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     scene.assertLess(most_kb, (256 + 64 * threads // 1000) * MEBIBYTE_KB)
+
+
+def peak_kb(scene, program, threads):
+    """The most memory that it had with so many threads, one after the other."""
+    env = box.environment({**preload.variables(scene.out), **preload.QUICK})
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        running = subprocess.Popen([program, "threads", str(threads)], env=env, stdout=nowhere)
+        _, status, used = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    scene.assertEqual(running.returncode, 0)
+    return used.ru_maxrss
+
+
+@C2.tried_on(C)
+def short_ones_leave_no_memory_behind(scene):
+    """It has what rings may take, 64 MiB, and half of that; once these are there it hardly grows."""
+    scene.out.mkdir()
+    source = (box.ROOT / "test/e2e/lifecycle/host.c").read_text(encoding="utf-8")
+    program = preload.compiled(source, scene.folder / "host")
+    few, many = (peak_kb(scene, program, threads) for threads in scene.pick((500, 2000), (20_000, 50_000)))
+    print(f"{few:,} kB, {many:,} kB")
+    scene.assertLess(many, 96 * MEBIBYTE_KB)
+    scene.assertLess(many - few, scene.pick(64, 24) * MEBIBYTE_KB)
+    scene.ledger()
 
 
 @C2.tried_on(FORK, SPAWN)
@@ -129,7 +171,8 @@ def refuse_constant(text):
 
 @C6.tried_on(ALONE)
 def extremes_in_every_column(scene):
-    """No NaN and no infinity, in text and in JSON; what is refused names the file in a line."""
+    """No NaN, no infinity, nothing negative that cannot be, in text and in JSON; what is refused names the
+    file in a line."""
     columns = COLUMNS if scene.pick(0, 1) else COLUMNS[::2]
     scene.out.mkdir()
     for column in columns:
@@ -142,17 +185,36 @@ def extremes_in_every_column(scene):
             base.commit()
             base.close()
             with scene.subTest(column=column, value=extreme):
-                check_report(scene, trace)
+                check_report(scene, trace, column, extreme)
             for file in scene.out.iterdir():
                 file.unlink()
 
 
-def check_report(scene, trace):
-    done = subprocess.run([preload.ANALYZER, "report", "--json", trace], env=box.environment(sim=False),
-                          capture_output=True, text=True, timeout=60, check=False)
+def figures(node, key=""):
+    """Every number of a JSON text, with the key that it or its list has."""
+    if isinstance(node, dict):
+        for name, value in node.items():
+            yield from figures(value, name)
+    elif isinstance(node, list):
+        for value in node:
+            yield from figures(value, key)
+    elif isinstance(node, (int, float)) and not isinstance(node, bool):
+        yield key, node
+
+
+def check_report(scene, trace, column, value):
+    done = box.run([preload.ANALYZER, "report", "--json", trace], sim=False, timeout=60)
     scene.assertIn(done.returncode, (0, 2, 3), done.stderr)
     if done.returncode == 2:
         scene.assertIn(str(trace), done.stderr)
         return
-    json.loads(done.stdout, parse_constant=refuse_constant)
+    report = json.loads(done.stdout, parse_constant=refuse_constant)
     scene.assertIsNone(re.search(r"\b(nan|inf|infinity)\b", done.stdout, re.IGNORECASE), done.stdout)
+    negative = [(key, value) for key, value in figures(report) if value < 0 and key.endswith(SUMS)]
+    scene.assertEqual(negative, [])
+    if column not in TOLD:
+        return
+    least, most = TOLD[column]
+    shown = box.run([preload.ANALYZER, "report", "--all", trace], sim=False, timeout=60).stdout
+    scene.assertNotRegex(shown, r"(^|\s)-\d[\d.,]* (ns|us|ms|s|B|kB|MB|GB)\b")
+    scene.assertEqual("that cannot be" in shown, not least <= value <= most, shown)

@@ -137,18 +137,28 @@ TEST_CASE("times that no trace can have are bounded", "[timeline]") {
     constexpr int64_t kCenturyNs = int64_t{36'500} * 86'400 * 1'000'000'000;
     Made made;
     made.run(
-        "INSERT INTO launch VALUES (-9223372036854775807 - 1, -9223372036854775807 - 1, 1, 1, 77, NULL, 0),"
-        " (10, 9223372036854775807, 1, 1, 77, NULL, 0),"
-        " (9223372036854775807, 9223372036854775807, 1, 1, 77, NULL, 0)");
+        "INSERT INTO launch VALUES (-9223372036854775807 - 1, 4, 1, 1, 77, NULL, 0),"
+        " (10, 5, 1, 1, 77, NULL, 0), (9223372036854775807, 6, 1, 1, 77, NULL, 0)");
     made.run(
         "INSERT INTO launch_device VALUES (10, 9223372036854775807, 9223372036854775807, 1),"
         " (9223372036854775807, 9223372036854775807, 9223372036854775807, 1)");
     const auto calls = calls_of(made, CallsOf::devices);
     REQUIRE(calls.size() == 2);  // the last time is that of a trace that is still written
     CHECK(calls[0].enter_ns == -kCenturyNs);
-    CHECK(calls[0].exit_ns == -kCenturyNs - kCenturyNs / 100);
+    CHECK(calls[0].exit_ns == -kCenturyNs + 4);
     CHECK(calls[1].enter_ns == 10);
-    CHECK(calls[1].exit_ns == 10 + kCenturyNs / 100);
+    CHECK(calls[1].exit_ns == 15);
     REQUIRE(calls[1].timed);
     CHECK(calls[1].times.end_ns == 10 + 2 * (kCenturyNs / 100));
+}
+
+TEST_CASE("calls that took less than nothing, or longer than a year, are none", "[timeline]") {
+    Made made;
+    made.run(
+        "INSERT INTO launch VALUES (10, -1, 1, 1, 77, NULL, 0), (20, 0, 1, 1, 77, NULL, 0),"
+        " (30, 31536000000000001, 1, 1, 77, NULL, 0), (40, 31536000000000000, 1, 1, 77, NULL, 0)");
+    const auto calls = calls_of(made, CallsOf::devices);
+    REQUIRE(calls.size() == 2);
+    CHECK(calls[0].enter_ns == 20);
+    CHECK(calls[1].enter_ns == 40);
 }
