@@ -2,8 +2,8 @@
 // so in each 10 s of CLOCK_REALTIME: steps <seconds> <launches per second> [<seconds> <launches per second>
 // …]. On the stepped clock; on the real one it launches without a pause, for that long and at least so often.
 // UNTIL=<path>: until that file is there, on the stepped clock by doing all of it again. PRINT=1: prints of
-// each of these 10 s its number, its beginning by CLOCK_MONOTONIC, how many steps began in it, how many ended,
-// and how long those took. The last line says how many launches there were, in how many steps.
+// each of these 10 s its number, its beginning by CLOCK_MONOTONIC, how many steps began in it, how many
+// ended, and how long those took. The last line says how many launches there were, in how many steps.
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdint.h>

@@ -2,6 +2,7 @@
 a data loader do, without the GPU; spawned ones use it themselves. It prints what it has done."""
 import ctypes
 import faulthandler
+import functools
 import multiprocessing
 import os
 import signal
@@ -36,8 +37,14 @@ def square(number):
     return number * number
 
 
+@functools.lru_cache(maxsize=None)
+def gpu_of_this_worker():
+    """One context for all that it is given: a device has room for some dozens."""
+    return Gpu()
+
+
 def copy_and_square(number):
-    Gpu().copy(number)
+    gpu_of_this_worker().copy(number)
     return number * number
 
 

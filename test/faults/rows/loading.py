@@ -4,10 +4,13 @@ import pathlib
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
+import time
 
 import box
 import preload
+from oracle import FULL
 from row import C, FORK, SPAWN, NotTried, Row
 
 L1 = Row("L1", "programs without CUDA inherit the preload")
@@ -145,6 +148,38 @@ def random_names(scene):
 
 L10 = Row("L10", "a program under AddressSanitizer")
 L10.proven_by([C], "test_hosts.Sanitizers.test_address")
+
+
+def under_valgrind(scene):
+    """Of the library's whole life memcheck has nothing to say. What the exit has no time for is recovered."""
+    if shutil.which("valgrind") is None:
+        raise NotTried("there is no valgrind")
+    scene.out.mkdir()
+    env = box.environment({**preload.variables(scene.out), **preload.QUICK})
+    shim = env.pop("LD_PRELOAD")
+    words = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite",
+             "--trace-children=yes", "env", f"LD_PRELOAD={shim}", *scene.command("pauses", "100")]
+    with subprocess.Popen(list(map(str, words)), env=env, text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        scene.assertEqual(running.stdout.readline(), "copied\n")
+        until = time.monotonic() + 600
+        while not recorded(scene.traces()) and time.monotonic() < until:
+            time.sleep(1)
+        out, said = running.communicate("\n", timeout=600)
+    scene.assertEqual((running.returncode, out), (0, "copied again\n"), said)
+    scene.assertEqual([line for line in said.splitlines() if "set address range perms" not in line], [])
+    scene.assertEqual((scene.ledger().dropped, scene.copies()), (0, 200))
+
+
+def recorded(traces):
+    try:
+        return traces and preload.query(traces[0], "SELECT 1 FROM copy LIMIT 1")
+    except sqlite3.Error:
+        return False
+
+
+if FULL:  # it takes minutes
+    L10.tried_on(C)(under_valgrind)
 
 L11 = Row("L11", "ThreadSanitizer, jemalloc, faketime; look-ups of others")
 L11.proven_by([C], "test_hosts.Sanitizers.test_thread",
