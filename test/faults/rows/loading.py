@@ -157,7 +157,8 @@ def under_valgrind(scene):
     scene.out.mkdir()
     env = box.environment({**preload.variables(scene.out), **preload.QUICK})
     shim = env.pop("LD_PRELOAD")
-    words = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite",
+    words = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full",
+             "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
              "--trace-children=yes", "env", f"LD_PRELOAD={shim}", *scene.command("pauses", "100")]
     with subprocess.Popen(list(map(str, words)), env=env, text=True, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
