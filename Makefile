@@ -64,7 +64,7 @@ $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
 
 # A damaged file may say any number: sums of them wrap around, and what is wrong stays a figure.
-ANALYZER_FLAGS := -fwrapv
+ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
 # A build that nothing optimises spends its time on reading headers: there the most common ones are read once.
 # It does not show an include that is missing; the ordinary build does.
@@ -153,9 +153,8 @@ $(call objects,$(SHIM_HOT)): FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) $(HOT_FLAGS
 $(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS := \
     $(SHIM_FLAGS) $(HARDENED) $(HOT_FLAGS) $(BARE_FLAGS)
 # Every call goes through these: a guard of the stack, on which they have nothing but numbers, is 5 % of it.
-$(call objects,$(filter shim/hooks/%,$(SHIM_SOURCES))): FILE_FLAGS += -fno-stack-protector
+$(call objects,$(filter shim/hooks/%,$(SHIM_SOURCES))): FILE_FLAGS += $(if $(HARDENED),-fno-stack-protector)
 $(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -DFMT_HEADER_ONLY
-$(OBJ)/analysis/%.o: FILE_FLAGS := $(HARDENED)
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
 
 SHIM_LINK    := -Wl,-z,now,-z,relro $(if $(filter nodelete,$(WITHOUT)),,-Wl$(comma)-z$(comma)nodelete)
