@@ -28,7 +28,8 @@ def plant(folder, victim, planted):
     """Puts links to a victim where files are about to be made, and takes them away again."""
     while True:
         for name in [f"trace.db{suffix}" for suffix in ("-wal", "-shm", "-journal")] + TRACES:
-            with contextlib.suppress(FileExistsError):  # theirs was there first
+            # Theirs was there first, or they took ours away.
+            with contextlib.suppress(FileExistsError, FileNotFoundError):
                 (folder / name).symlink_to(victim)
                 planted.value += 1
                 (folder / name).unlink()
