@@ -1,5 +1,5 @@
-// The version of all of gpushim: of the library, the analyzer and the packages. A trace and a run say by which
-// they were made.
+// The version of all of gpushim: of the library, the analyzer and the packages. A trace and a run say by
+// which they were made.
 #pragma once
 
 namespace gpushim {

@@ -65,7 +65,8 @@ class Packages(cli.Case):
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("this Python makes no environment with pip in it (python3-venv)")
         there = self.folder / "python/bin"
-        say(there / "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", self.made("wheel"))
+        say(there / "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check",
+            self.made("wheel"))
         self.traces_with(there / "gpushim")
         self.traces_with(there / "python", "-m", "gpushim")
         library = say(there / "python", "-c", "import gpushim; print(gpushim.lib_path())").strip()

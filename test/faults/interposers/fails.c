@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 enum Kind { kOpen, kWrite, kSync, kFallocate, kMmap, kMalloc, kNew, kThread, kKinds };
-static const char* const kNames[kKinds] = {"open", "write", "sync", "fallocate", "mmap", "malloc", "new", "thread"};
+static const char* const kNames[kKinds] = {"open", "write",  "sync", "fallocate",
+                                           "mmap", "malloc", "new",  "thread"};
 
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);

@@ -210,7 +210,7 @@ def programs_are_hardened(scene):
 
 @S4.tried_on(ALONE)
 def our_code_guards_its_stack(scene):
-    """What is linked to ours is built by others, with guards: each of our objects is asked, but for the hooks."""
+    """What is linked to ours is built by others, with guards: each of our objects is asked, but the hooks."""
     for folder in ("shim", "analysis/report", "analysis/trace"):
         sources = [file.relative_to(box.ROOT) for file in (box.ROOT / folder).glob("*.cpp")]
         wanted = [shown_of((box.BUILD / "obj" / source).with_suffix(".o"), "nm", "--undefined-only")

@@ -1,5 +1,5 @@
-// Makes an allocation of C++'s fail: the nth from now on, of this thread. The test program has operators of its
-// own for that, which otherwise do what any do.
+// Makes an allocation of C++'s fail: the nth from now on, of this thread. The test program has operators of
+// its own for that, which otherwise do what any do.
 #pragma once
 
 #include <cstdint>
