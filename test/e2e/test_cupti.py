@@ -69,7 +69,9 @@ class Cupti(windows_host.Case):
                 for o in box.read_truth(traced.truth)
                 if o.op in compare.OPERATIONS and o.call_enter_ns in launched]
         self.assertGreater(len(launched), 100)
-        self.assertEqual(sorted(said), sorted(true))
+        # Not the lists as such: what unittest says of long ones takes it hours.
+        wrong = [pair for pair in zip(sorted(said), sorted(true)) if pair[0] != pair[1]]
+        self.assertEqual((len(said), wrong[:3]), (len(true), []))
         (timed, recorded), = preload.query(traced.trace, """
             SELECT (SELECT count(*) FROM graph_launch_device), count(*) FROM graph_launch""")
         self.assertEqual(len(launched), timed)

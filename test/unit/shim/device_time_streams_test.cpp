@@ -32,7 +32,7 @@ Elsewhere launched_elsewhere(CUfunction function, CUstream stream) {
         Slot* slot = open_slot(thread_state, api_cuLaunchKernel, EventKind::launch, 0);
         CU(launch(function, stream));
         complete_slot(slot);
-        if (timing.use != nullptr) end_timing(thread_state, timing, slot, true);
+        if (timing.by != Timing::By::nothing) end_timing(thread_state, timing, slot, true);
         result = {header.timed, header.untimed};
     }).join();
     return result;

@@ -59,7 +59,7 @@ class Timed {
         const CUresult result = call(function, stream);
         slot->exit = ticks();
         complete_slot(slot);
-        if (timing.use != nullptr) end_timing(thread, timing, slot, result == CUDA_SUCCESS);
+        if (timing.by != Timing::By::nothing) end_timing(thread, timing, slot, result == CUDA_SUCCESS);
         return last(slot);
     }
 
