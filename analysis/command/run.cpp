@@ -59,6 +59,9 @@ int run(const Arguments& arguments) {
     if (const std::string why = why_not_loaded(library); !why.empty())
         throw Failure(library.string() + " cannot be preloaded here, so the program was not started: " + why);
     variables["LD_PRELOAD"] = preload_with(library);
+    // A folder that was named here is wanted; where it cannot be made, the library says so.
+    std::error_code error;
+    if (const auto out = arguments.value("out")) fs::create_directories(folder_of(*out), error);
     const int status = run_child(arguments.command_, variables);
 
     const char* pattern = std::getenv("GPUSHIM_OUT");

@@ -35,10 +35,23 @@ struct Source {
     Database base;
 };
 
-Source open_source(const std::string& word) {
+// A view of traces alone, which a run does not have.
+bool lacks_a_table(const Database& run, std::string_view text) {
+    try {
+        run.prepare(text);
+    } catch (const Failure& failure) {
+        return std::string_view(failure.what()).find("no such table") != std::string_view::npos;
+    }
+    return false;
+}
+
+// question: its first statement says which of a folder's databases is meant; empty: any may come.
+Source open_source(const std::string& word, std::string_view question) {
     if (fs::is_directory(word)) {
-        if (const fs::path run = fs::path(word) / "gpushim.run.db"; fs::exists(run))
-            return {nullptr, {}, Database(run)};
+        if (const fs::path run = fs::path(word) / "gpushim.run.db"; fs::exists(run)) {
+            Database base(run);
+            if (!lacks_a_table(base, question)) return {nullptr, {}, std::move(base)};
+        }
         auto recovery = std::make_unique<Recovery>(std::span(&word, 1));
         Inputs inputs = open_traces({&word, 1}, *recovery);
         Database all = unite(inputs.traces);
@@ -122,12 +135,13 @@ int run(const Arguments& arguments) {
     const Format format = arguments.has("csv")    ? Format::csv
                           : arguments.has("json") ? Format::json
                                                   : Format::table;
-    const Source source = open_source(arguments.words_[0]);
+    const std::string question = arguments.words_.size() == 2 ? text_of(arguments.words_[1]) : "";
+    const Source source = open_source(arguments.words_[0], question);
     for (const std::string& note : source.inputs.notes) tell(note);
     for (const std::string& refused : source.inputs.refused) tell("left out " + refused);
     int code = kFine;
     if (arguments.words_.size() == 2)
-        run_all(source.base, text_of(arguments.words_[1]), format);
+        run_all(source.base, question, format);
     else
         code = converse(source.base, format);
     return code == kFine && !source.inputs.refused.empty() ? kIncomplete : code;

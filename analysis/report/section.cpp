@@ -37,7 +37,7 @@ Report write_report(const ReportSource& source) {
         if (section->is_detail && !source.options.all) report.blocks.resize(before);
     }
     if (!source.options.all)
-        report.line("more: gpushim report --all, --json; ask: gpushim sql \"SELECT * FROM finding\"");
+        report.line("more: gpushim report --all, --json; ask: gpushim sql FOLDER \"SELECT * FROM finding\"");
     return report;
 }
 

@@ -102,7 +102,7 @@ class Library(ShimRules):
     def test_a_newer_libc(self):
         said = self.said_of(self.source + "unsigned arc4random(void); unsigned gpushim_y(void) "
                             "{ return arc4random(); }", *self.FLAGS)
-        self.assertEqual(said, "needs GLIBC_2.36\n")
+        self.assertEqual(said, "libgpushim.so needs GLIBC_2.36\n")
 
     def object(self, name, text):
         source = self.root / "object.cpp"

@@ -122,6 +122,23 @@ class Run(cli.Case):
         self.fail("nothing was ever recovered")
 
 
+class Folders(cli.Case):
+    def test_a_folder_for_traces_is_made(self):
+        done = box.run([cli.GPUSHIM, "run", "-o", self.folder / "new" / "traces" / "%p.db", "--", cli.LINKED])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(list((self.folder / "new" / "traces").glob("*.db"))), 1)
+
+    def test_a_folder_with_a_run_answers_for_its_traces_too(self):
+        self.traced(cli.LINKED)
+        self.gpushim("report", self.folder)
+        self.assertTrue((self.folder / "gpushim.run.db").exists())
+        asked = self.gpushim("sql", self.folder, "SELECT sum(launches) AS n FROM v_kernel_total", "--csv")
+        self.assertEqual(asked.stdout.split(), ["n", "9"])
+        self.gpushim("sql", self.folder, "SELECT count(*) FROM finding", "--csv")
+        done = self.gpushim("sql", self.folder, "SELECT * FROM nowhere", expect=2)
+        self.assertIn("no such table: nowhere", done.stderr)
+
+
 class Install(cli.Case):
     def make(self, *words):
         env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
