@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <cstdio>
 #include <new>
 
 #include "failing_new.h"
@@ -12,6 +13,10 @@ using namespace gpushim::shim;
 
 // SQLite would keep pointers into frames that are gone.
 TEST_CASE("no exception of ours goes through SQLite", "[database]") {
+    if (!FailingNew::kWorks) {
+        std::puts("SKIP: a sanitizer has operators of its own in the place of those that fail");
+        return;
+    }
     trace::Trace trace;
     Database base(trace.path(), Database::Open::write);
     base.run("CREATE TABLE wide(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)");

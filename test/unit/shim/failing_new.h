@@ -6,6 +6,7 @@
 
 class FailingNew {
   public:
+    static const bool kWorks;
     explicit FailingNew(uint64_t nth);
     ~FailingNew();
     bool has_failed() const;
