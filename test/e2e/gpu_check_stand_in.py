@@ -22,6 +22,8 @@ import box  # noqa: E402
 import driver  # noqa: E402
 import kineto_made  # noqa: E402
 
+WINDOWS_OPEN_NS = 600_000_000  # by then, on a machine that has other work, too
+
 BEHAVES = os.environ.get("STAND_IN", "")
 
 
@@ -34,6 +36,8 @@ def framework(file):
     begin_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     with contextlib.redirect_stdout(io.StringIO()):
         driver.main()
+        while not file and time.clock_gettime_ns(time.CLOCK_MONOTONIC) < begin_ns + WINDOWS_OPEN_NS:
+            driver.main()
     end_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     said = {"result": result(), "known": {"short__2us": 500}, "repeats": BEHAVES != "random"}
     if not file:

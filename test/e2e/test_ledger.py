@@ -69,7 +69,7 @@ class Ledger(unittest.TestCase):
         lines = self.ledger().splitlines()
         self.assertRegex(lines[0], "^run +busy +step +samples/s +changed +top finding +predicted +gained$")
         self.assertEqual([line.split()[0] for line in lines[1:9]], [place.name for place in self.places])
-        self.assertRegex(lines[1], r"h +35\.\d % +82\.\d+ ms +38\d +- +input_bound +\d+\.\d+-\d+\.\d+ ms +-$")
+        self.assertRegex(lines[1], r"h +44\.\d % +82\.\d+ ms +38\d +- +input_bound +\d+\.\d+-\d+\.\d+ ms +-$")
 
     def check_a_run_database_is_a_run_too(self):
         run = pathlib.Path(self.folder.name, "one.db")
