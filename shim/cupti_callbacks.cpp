@@ -99,7 +99,8 @@ void on_buffer_requested(uint8_t** buffer, size_t* bytes, size_t* records) {
 }
 
 void on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
-    if (buffer == nullptr) return;
+    // Another tool's, lent before our callbacks took the place of its own.
+    if (memory == nullptr || buffer < memory || buffer >= memory + kCuptiBuffers * kCuptiBufferBytes) return;
     const uint32_t place = place_of(buffer);
     places[place].bytes = valid;
     uint32_t top = completed.load(std::memory_order_relaxed);

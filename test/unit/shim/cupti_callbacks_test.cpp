@@ -78,3 +78,20 @@ TEST_CASE("buffers are lent until there are none, and again when they were read"
     give_back(take_completed().buffer);
     limit_records(0);
 }
+
+TEST_CASE("a buffer that another tool lent comes back to it, not to us", "[cupti]") {
+    uint8_t anywhere[64] = {};
+    on_buffer_completed(nullptr, 0, anywhere, sizeof anywhere, 1);
+    REQUIRE(make_cupti_buffers());
+    uint8_t* first = nullptr;
+    std::vector<Lent> all;
+    for (Lent lent = lend(); lent.buffer != nullptr; lent = lend()) all.push_back(lent);
+    for (const Lent& lent : all)
+        if (first == nullptr || lent.buffer < first) first = lent.buffer;
+    for (uint8_t* foreign : {first + kCuptiBuffers * kCuptiBufferBytes, first - 1, anywhere})
+        on_buffer_completed(nullptr, 0, foreign, 64, 1);
+    CHECK(take_completed().buffer == nullptr);
+    for (const Lent& lent : all) on_buffer_completed(nullptr, 0, lent.buffer, lent.bytes, 0);
+    for (CompletedBuffer full = take_completed(); full.buffer != nullptr; full = take_completed())
+        give_back(full.buffer);
+}
