@@ -14,6 +14,7 @@ namespace {
 
 constexpr CUpti_CallbackId kMostCallbacks = 4096;
 constexpr int kReadings = 5;
+constexpr size_t kMostNames = 1 << 14;
 
 bool asks_for_operation(const ApiTraits& api) {
     return api.kind == EventKind::launch || api.kind == EventKind::graph_launch ||
@@ -147,8 +148,17 @@ void CuptiSession::read_buffer(const uint8_t* buffer, size_t bytes, std::vector<
         if (!read_record(*record, read)) continue;
         read.start_ns += offset_ns_;
         read.end_ns += offset_ns_;
+        if (read.name != nullptr) read.name = read.node != 0 ? kept_name(read.name) : nullptr;
         records.push_back(read);
     }
+}
+
+// CUPTI's own is gone with its module, which may be before the record is written. Who asks for a name are
+// rows of nodes only. Nodes of a set stay where they are.
+const char* CuptiSession::kept_name(const char* name) {
+    auto place = names_.find(name);
+    if (place == names_.end() && names_.size() < kMostNames) place = names_.emplace(name).first;
+    return place != names_.end() ? place->c_str() : nullptr;
 }
 
 }  // namespace gpushim::shim

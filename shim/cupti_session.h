@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,8 @@ class CuptiSession {
     // False: not to be had; refused() and error() say why.
     bool open();
 
-    // Asks for what is over, `all`: also for what is not, for the last time. Then reads it.
+    // Asks for what is over, `all`: also for what is not, for the last time. Then reads it. Names are of
+    // nodes only, and ours: they stay.
     void read(std::vector<DeviceRecord>& records, bool all);
 
     const std::string& refused() const { return refused_; }
@@ -40,6 +43,7 @@ class CuptiSession {
     bool check(const char* call, CUptiResult result);
     void look_at_clock();
     void read_buffer(const uint8_t* buffer, size_t bytes, std::vector<DeviceRecord>& records);
+    const char* kept_name(const char* name);
 
     CuptiLibrary library_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
@@ -47,6 +51,7 @@ class CuptiSession {
     int64_t offset_ns_ = 0;  // from CUPTI's clock to ours
     int64_t clock_error_ns_ = 0;
     uint64_t dropped_ = 0;
+    std::set<std::string, std::less<>> names_;
     std::string refused_;
     int64_t error_;
 };

@@ -20,7 +20,7 @@ STEPPED = {"GPUSIM_CLOCK": "stepped"}
 SOURCE = """SELECT library, version, refused, error, records, unclaimed, dropped, clock_error_ns
             FROM device_source ORDER BY mono_ns DESC LIMIT 1"""
 TAKEN, FORBIDDEN = 39, 35  # CUptiResult
-SUBSCRIBER = pathlib.Path(__file__).parent / "cupti" / "subscriber.c"
+PROGRAMS = pathlib.Path(__file__).parent / "cupti"
 
 
 class Cupti(windows_host.Case):
@@ -205,10 +205,16 @@ class Cupti(windows_host.Case):
             self.assertEqual(length, true_length)
             self.assertLessEqual(abs(start - true_start), error)
 
+    def program(self, name):
+        source = (PROGRAMS / f"{name}.c").read_text(encoding="utf-8")
+        return preload.compiled(source, self.folder / name, "-l:libgpusim.so")
+
     def subscriber(self, when):
-        program = preload.compiled(SUBSCRIBER.read_text(encoding="utf-8"), self.folder / "subscriber",
-                                   "-l:libgpusim.so")
-        return self.traced([program, when], stderr=None, **CUPTI, **STEPPED)
+        return self.traced([self.program("subscriber"), when], stderr=None, **CUPTI, **STEPPED)
+
+    def test_a_name_outlives_its_module(self):
+        self.traced([self.program("unloads")], **CUPTI, **STEPPED)
+        self.assertEqual(preload.query(self.the_trace(), "SELECT kernel FROM v_graph_node"), [("busy__2us",)])
 
     def test_who_is_there_first_keeps_it(self):
         done = self.subscriber("before")

@@ -79,6 +79,7 @@ constexpr profile::Profiler kProfiler = {
     },
     [](const char* call, uint32_t number) {
         cupti::put_noted();
+        if (std::string_view(call) == "cuModuleUnload") cupti::spoil_names();
         tell(call, number, CUPTI_API_EXIT);
     },
     cupti::note,

@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct State {
     Buffer open;
     size_t dropped = 0;
     int64_t count = 0;
+    std::unordered_map<std::string_view, char*> names;  // given out
 };
 
 State& state() {
@@ -78,6 +80,13 @@ size_t size_of(CUpti_ActivityKind kind) {
 // With our clock in place of its own, a subscriber's is taken for the box's.
 Ns ahead() { return state().timestamp != nullptr ? 0 : clock::calendar_ahead(); }
 
+const char* name_of(const Noted& noted) {
+    if (noted.operation.name == nullptr) return nullptr;
+    char*& given = state().names[noted.operation.name];
+    if (given == nullptr) given = strdup(noted.operation.name);
+    return given;
+}
+
 template <class Record>
 Record& fill(uint8_t* at, const Noted& noted) {
     auto& record = *reinterpret_cast<Record*>(at);
@@ -97,9 +106,9 @@ void write(uint8_t* at, const Noted& noted) {
         case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
             // An old one's last member is not ours to write.
             if (is_old())
-                fill<CUpti_ActivityKernel9>(at, noted).name = noted.operation.name;
+                fill<CUpti_ActivityKernel9>(at, noted).name = name_of(noted);
             else
-                fill<CUpti_ActivityKernel10>(at, noted).name = noted.operation.name;
+                fill<CUpti_ActivityKernel10>(at, noted).name = name_of(noted);
             return;
         case CUPTI_ACTIVITY_KIND_MEMCPY:
             fill<CUpti_ActivityMemcpy5>(at, noted).bytes = bytes;
@@ -207,6 +216,11 @@ void note(const Operation& op) {
 void put_noted() {
     Lock held(state().mutex);
     for (const Noted& noted : std::exchange(state().noted, {})) put(held, noted);
+}
+
+void spoil_names() {
+    const std::lock_guard guard(state().mutex);
+    for (const auto& [name, given] : std::exchange(state().names, {})) std::memset(given, '?', name.size());
 }
 
 void flush(bool forced) {

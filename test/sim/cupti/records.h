@@ -21,6 +21,8 @@ void record_kind(CUpti_ActivityKind kind, bool on);
 void note(const Operation& operation);
 // What was noted goes into buffers.
 void put_noted();
+// A module has gone: names in records are no names any more.
+void spoil_names();
 void flush(bool forced);
 size_t take_dropped();
 
