@@ -7,6 +7,7 @@
 #include "cupti_callbacks.h"
 #include "device_anchors.h"
 #include "hooks/api.h"
+#include "lifecycle.h"
 #include "rows.h"
 
 namespace gpushim::shim {
@@ -44,14 +45,19 @@ bool CuptiSession::open() {
     error_ = kNull;
     library_ = open_cupti();
     if (library_.path.empty()) return refuse("no libcupti.so.13 or .12 is found", kNull);
+    // Its objects have registered their end; what it begins now may register more.
+    watch_exit_again();
     if (*library_.lacks != '\0') return refuse(std::string("the library has no ") + library_.lacks, kNull);
     if (library_.version < kOldestCupti || library_.version > kNewestCupti)
         return refuse("records of this version of CUPTI are not known", kNull);
     if (!make_cupti_buffers()) return refuse("no memory for records", kNull);
     if (!subscribe()) return false;
-    if (enable()) return true;
-    undo();
-    return false;
+    if (!enable()) {
+        undo();
+        return false;
+    }
+    watch_exit_again();
+    return true;
 }
 
 // The newer form tells who is there already.

@@ -197,7 +197,8 @@ void start_once() {
 
 // --- end ------------------------------------------------------------------------------------------------
 
-// Registered after the driver has registered its own, hence run before it. The last moment for device times.
+// Registered after the driver and CUPTI have registered their own, hence run before them. The last moment for
+// device times.
 void driver_goes_away() {
     const KeepErrno keep;
     if (is_own(*live) && is_written()) look_once_more();
@@ -225,6 +226,11 @@ bool driver_usable() { return !exiting.load(std::memory_order_relaxed); }
 void driver_initialized() {
     // One is enough, for the children, too: what is registered is inherited.
     if (!disabled() && !exit_is_watched.exchange(true)) atexit(driver_goes_away);
+}
+
+// The last look is taken once, whoever comes again.
+void watch_exit_again() {
+    if (!disabled()) atexit(driver_goes_away);
 }
 
 bool start_after_success() {

@@ -21,6 +21,10 @@ bool start_after_success();
 // teardown.
 void driver_initialized();
 
+// After a library that we call has been loaded or has begun its work: the exit handler runs before those that
+// this library registered, too.
+void watch_exit_again();
+
 // False once the process has begun to exit: the driver may be gone, and no call of ours may reach it.
 bool driver_usable();
 

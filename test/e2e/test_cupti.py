@@ -209,6 +209,12 @@ class Cupti(windows_host.Case):
         source = (PROGRAMS / f"{name}.c").read_text(encoding="utf-8")
         return preload.compiled(source, self.folder / name, "-l:libgpusim.so")
 
+    def test_nothing_is_asked_of_it_after_its_end(self):
+        """The box's aborts then. Also where the process exits soon after it was opened."""
+        for launches in (5, 30, 300):
+            with self.subTest(launches):
+                self.run_paced(launches)
+
     def subscriber(self, when):
         return self.traced([self.program("subscriber"), when], stderr=None, **CUPTI, **STEPPED)
 

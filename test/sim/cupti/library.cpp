@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -85,6 +87,21 @@ constexpr profile::Profiler kProfiler = {
     cupti::note,
 };
 
+std::atomic<bool> has_ended{false};
+
+// As NVIDIA's takes itself apart: whoever calls it then ends the process.
+void must_be_there(const char* function) {
+    if (!has_ended) return;
+    std::fprintf(stderr, "box: %s after the library has ended\n", function);
+    std::abort();
+}
+
+// A constructor registers it, as those of objects do: it runs before what was registered before the library
+// was loaded.
+__attribute__((constructor)) void end_at_exit() {
+    std::atexit([] { has_ended = true; });
+}
+
 // The injected result of this call of `function`, else success.
 CUptiResult injected(const char* function, std::atomic<uint64_t>& calls) {
     const InjectedFault fault = injected_fault(function);
@@ -92,6 +109,7 @@ CUptiResult injected(const char* function, std::atomic<uint64_t>& calls) {
 }
 #define MAY_FAIL                                              \
     do {                                                      \
+        must_be_there(__func__);                              \
         static std::atomic<uint64_t> calls{0};                \
         const CUptiResult failed = injected(__func__, calls); \
         if (failed != CUPTI_SUCCESS) return failed;           \
@@ -159,6 +177,7 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
 }
 
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, const char** name) {
+    must_be_there(__func__);
     if (domain != CUPTI_CB_DOMAIN_DRIVER_API || id == 0 || id >= kMostCalls)
         return CUPTI_ERROR_INVALID_PARAMETER;
     *name = kCalls[id];
@@ -176,6 +195,7 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
 }
 
 CUptiResult cuptiGetTimestamp(uint64_t* timestamp) {
+    must_be_there(__func__);
     *timestamp = cupti::timestamp();
     return CUPTI_SUCCESS;
 }
@@ -203,6 +223,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
 }
 
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+    must_be_there(__func__);
     if (!cupti::can_record(kind)) return CUPTI_ERROR_INVALID_KIND;
     cupti::record_kind(kind, false);
     return CUPTI_SUCCESS;
@@ -215,11 +236,13 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag) {
 }
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t bytes, CUpti_Activity** record) {
+    must_be_there(__func__);
     *record = cupti::next_record(buffer, bytes, *record);
     return *record != nullptr ? CUPTI_SUCCESS : CUPTI_ERROR_MAX_LIMIT_REACHED;
 }
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
+    must_be_there(__func__);
     *dropped = cupti::take_dropped();
     return CUPTI_SUCCESS;
 }
