@@ -143,6 +143,9 @@ constexpr Row kRows[] = {
      }},
 };
 
+constexpr const char* kCudaHomes[] = {"CUDA_HOME", "CUDA_PATH"};
+static_assert(std::size(kCudaHomes) == std::size(Config{}.cuda_homes));
+
 void complain(const Row& row, const char* text) {
     char shown[64];
     size_t length = 0;
@@ -190,6 +193,11 @@ void read_config() {
     for (const Row& row : kRows) {
         const char* text = getenv(row.name);
         if (text != nullptr && *text != '\0' && !understand(config, row.name, text)) complain(row, text);
+    }
+    for (size_t i = 0; i < std::size(kCudaHomes); ++i) {
+        const char* text = getenv(kCudaHomes[i]);
+        if (text != nullptr && *text == '/')
+            text_value(text, config.cuda_homes[i], sizeof config.cuda_homes[i]);
     }
 }
 

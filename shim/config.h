@@ -1,4 +1,5 @@
-// The GPUSHIM_* variables, read once when recording starts. What cannot be understood gets one line on stderr
+// The GPUSHIM_* variables, and where CUDA is, read once when recording starts: our own threads never ask the
+// environment, which the program may be changing. What cannot be understood gets one line on stderr
 // and the default. Plain data; the starting thread writes it, everybody reads.
 #pragma once
 
@@ -42,6 +43,7 @@ struct Config {
     CaptureRange capture;
     int64_t samples_per_step;  // 0: unknown
     char tag[1024];
+    char cuda_homes[2][1024];  // CUDA_HOME, CUDA_PATH; empty: none, or not from the root on
 };
 
 extern constinit Config config;

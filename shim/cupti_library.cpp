@@ -4,9 +4,9 @@
 #include <link.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
+#include "config.h"
 #include "hooks/resolve.h"
 
 namespace gpushim::shim {
@@ -49,9 +49,8 @@ void* open_any(std::string& path) {
     const std::vector<std::string> loaded = loaded_objects();
     if (void* handle = open_loaded(loaded, path)) return handle;
     std::vector<std::string> homes;
-    for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
-        if (const char* home = std::getenv(variable); home != nullptr && *home == '/')
-            homes.emplace_back(home);
+    for (const char* home : config.cuda_homes)
+        if (*home != '\0') homes.emplace_back(home);
     homes.emplace_back("/usr/local/cuda");
     for (const std::string& place : cupti_places(loaded, homes)) {
         void* handle = dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);

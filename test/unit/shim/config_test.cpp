@@ -116,3 +116,16 @@ TEST_CASE("the environment is read; an empty variable is none", "[config]") {
     CHECK(config.tag[0] == '\0');
     CHECK(config.budget_share == 0.01);
 }
+
+TEST_CASE("where CUDA is counts from the root on, if it is not too long", "[config]") {
+    setenv("CUDA_HOME", "/opt/cuda", 1);
+    setenv("CUDA_PATH", "cuda", 1);
+    read_config();
+    CHECK(config.cuda_homes[0] == std::string("/opt/cuda"));
+    CHECK(config.cuda_homes[1] == std::string());
+    unsetenv("CUDA_HOME");
+    setenv("CUDA_PATH", ("/" + std::string(1023, 'x')).c_str(), 1);
+    read_config();
+    CHECK(config.cuda_homes[0] == std::string());
+    CHECK(config.cuda_homes[1] == std::string());
+}
