@@ -71,21 +71,23 @@ void find(void* handle, const char* name, Function*& function) {
 
 std::vector<std::string> cupti_places(const std::vector<std::string>& loaded,
                                       const std::vector<std::string>& homes) {
-    std::vector<std::string> places(std::begin(kNames), std::end(kNames));
+    std::vector<std::string> places;
     const auto add_all = [&](const std::string& folder) {
         for (const char* name : kNames)
             if (const std::string place = folder + name;
                 std::find(places.begin(), places.end(), place) == places.end())
                 places.push_back(place);
     };
-    for (const std::string& home : homes)
-        for (const char* folder : kInToolkit) add_all(home + folder);
+    // The program's own packages first: on a machine with CUDA 13 a program may have brought CUDA 12.
     for (const std::string& object : loaded) {
         const size_t packages = object.rfind(kPackages);
         if (packages == std::string::npos) continue;
         for (const char* folder : kInPackages)
             add_all(object.substr(0, packages + std::strlen(kPackages)) + folder);
     }
+    add_all("");
+    for (const std::string& home : homes)
+        for (const char* folder : kInToolkit) add_all(home + folder);
     return places;
 }
 

@@ -1,6 +1,6 @@
-// CUPTI as this process can have it: the library that is loaded already, else the one that the dynamic linker
-// finds by its name, else the toolkit's, else the one beside other libraries of NVIDIA's Python packages. The
-// first that is there is taken, and none other tried: a second CUPTI in a process takes the first one's
+// CUPTI as this process can have it: the library that is loaded already, else the one beside other libraries
+// of NVIDIA's Python packages, else the one that the dynamic linker finds by its name, else the toolkit's.
+// The first that is there is taken, and none other tried: a second CUPTI in a process takes the first one's
 // place. Never closed. The driver's thread (driver_thread.h): opening takes the loader's lock.
 #pragma once
 
