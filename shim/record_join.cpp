@@ -80,14 +80,20 @@ void RecordJoin::forget_early(int64_t now_ns) {
         const Early& oldest = early_.front();
         const bool is_claimed = oldest.record.correlation == 0;
         if (!is_claimed && early_.size() <= kMostEarly && now_ns - oldest.since_ns < kLongestWaitNs) return;
-        if (!is_claimed) {
-            ++unclaimed_;
-            const auto [from, until] = early_of_.equal_range(oldest.record.correlation);
-            early_of_.erase(
-                std::find_if(from, until, [&](const auto& early) { return early.second == &oldest.record; }));
-        }
+        if (!is_claimed) give_up(oldest.record.correlation);
         early_.pop_front();
     }
+}
+
+// All of a number at once: to look for each among the others takes a large graph for ever, and the rest would
+// be a shorter span.
+void RecordJoin::give_up(uint32_t number) {
+    const auto [from, until] = early_of_.equal_range(number);
+    for (auto early = from; early != until; ++early) {
+        early->second->correlation = 0;
+        ++unclaimed_;
+    }
+    early_of_.erase(from, until);
 }
 
 int64_t RecordJoin::oldest_ns() const {

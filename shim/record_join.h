@@ -53,6 +53,7 @@ class RecordJoin {
     bool is_whole(const Waiting& waiting, int64_t now_ns) const;
     bool lacks_nodes(const Waiting& waiting, bool lossy);
     void forget_early(int64_t now_ns);
+    void give_up(uint32_t number);
 
     std::unordered_map<uint32_t, Waiting> waiting_;
     std::deque<Early> early_;

@@ -124,6 +124,17 @@ TEST_CASE("what never finds its other half is given up, and records are counted"
     CHECK(join.unclaimed() == 11);
 }
 
+TEST_CASE("records of a number are given up together, however many they are", "[cupti]") {
+    RecordJoin join;
+    join.add(record(1, 10, 20), 0);
+    for (size_t i = 1; i < RecordJoin::kMostEarly; ++i) join.add(record(1, 20, 30), kSecond);
+    join.take(RecordJoin::kLongestWaitNs, false, false);
+    CHECK(join.unclaimed() == RecordJoin::kMostEarly);
+    // Half of them would be another span.
+    join.add(operation(1, 5), RecordJoin::kLongestWaitNs);
+    CHECK(join.take(RecordJoin::kLongestWaitNs, true, false).empty());
+}
+
 TEST_CASE("an operation without a number or a row is none", "[cupti]") {
     RecordJoin join;
     join.add(operation(0, 100), 0);
