@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include "config.h"
 #include "gate.h"
 #include "hooks/in_call.h"
 #include "own_thread.h"
@@ -12,6 +13,9 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kLookAgainNs = 60'000'000'000;
+
+// CUPTI sets itself up on this thread, and NVIDIA does not say what that takes.
+constexpr size_t kCuptiStackBytes = 4 << 20;
 
 enum State : uint32_t { kIdle, kBusy, kLeaving };
 
@@ -72,7 +76,8 @@ void* main_of_driver_thread(void* given) {
 void start_driver_thread() {
     watch_forks();
     desk = newest = new Desk{kIdle, nullptr, nullptr, PTHREAD_MUTEX_INITIALIZER, newest};
-    if (start_own_thread(main_of_driver_thread, desk) != 0) desk = nullptr;
+    const size_t stack_bytes = config.device_time == DeviceTime::cupti ? kCuptiStackBytes : kOwnStackBytes;
+    if (start_own_thread(main_of_driver_thread, desk, stack_bytes) != 0) desk = nullptr;
 }
 
 bool give_to_driver_thread(void (*work)(void*), void* argument) {

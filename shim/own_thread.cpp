@@ -10,8 +10,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr size_t kStackBytes = 512 * 1024;
-
 int create(void* (*main)(void*), void* argument, size_t stack_bytes) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -26,12 +24,12 @@ int create(void* (*main)(void*), void* argument, size_t stack_bytes) {
 }  // namespace
 
 // Its signals are the program's business: a thread inherits what is blocked.
-int start_own_thread(void* (*main)(void*), void* argument) {
+int start_own_thread(void* (*main)(void*), void* argument, size_t stack_bytes) {
     sigset_t all;
     sigset_t before;
     kept(Protection::blocked_signals) ? sigfillset(&all) : sigemptyset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = create(main, argument, kStackBytes);
+    int error = create(main, argument, stack_bytes);
     // Thread-local storage counts as stack, and some hosts have a lot of it.
     if (error == EINVAL) error = create(main, argument, 0);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

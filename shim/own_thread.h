@@ -2,9 +2,13 @@
 // one is not a hot path: it allocates, as threads do.
 #pragma once
 
+#include <cstddef>
+
 namespace gpushim::shim {
 
+constexpr std::size_t kOwnStackBytes = 512 * 1024;
+
 // 0, or why it did not start (errno's numbers).
-int start_own_thread(void* (*main)(void*), void* argument);
+int start_own_thread(void* (*main)(void*), void* argument, std::size_t stack_bytes = kOwnStackBytes);
 
 }  // namespace gpushim::shim
