@@ -4,6 +4,7 @@ wrong, has run."""
 import importlib
 import os
 import pathlib
+import re
 import sys
 from unittest import mock
 
@@ -18,6 +19,21 @@ import machine as m  # noqa: E402
 
 STAND_IN = pathlib.Path(__file__).resolve().parent / "gpu_check_stand_in.py"
 SEEN = "541 launches of 3 kernels, 31 copies of 3100000 bytes, as CUPTI counts; the same result to the bit"
+
+# How rows name programs, and works of framework.py.
+NAMED = ((re.compile(r'PROGRAMS((?: / "[\w.]+")+)'), m.PROGRAMS, ""),
+         (re.compile(r'TRAIN((?: / "[\w.]+")+)'), m.TRAIN, ""),
+         (re.compile(r'\b(?:check_work|without_the_shim|counted|command)\(machine, "(\w+)"'),
+          m.PROGRAMS / "work", ".py"))
+
+
+class Named(preload.unittest.TestCase):
+    def test_every_program_that_a_row_names_is_there(self):
+        for pattern, folder, ending in NAMED:
+            named = {folder / (words.replace('"', "").replace(" / ", "/").lstrip("/") + ending)
+                     for file in GPU.rglob("*.py") for words in pattern.findall(file.read_text("utf-8"))}
+            self.assertGreater(len(named), 0, pattern.pattern)
+            self.assertEqual([str(path) for path in sorted(named) if not path.is_file()], [])
 
 
 class GpuRows(preload.PreloadCase):

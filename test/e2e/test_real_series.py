@@ -174,13 +174,15 @@ class Machine:
 
     simulated, library, python = False, cli.LIBRARY, sys.executable
 
-    def __init__(self, runs=9):
-        self.runs = runs
-
-    def plain(self, command):
-        return subprocess.CompletedProcess(command, 0, "yes\n", "")
+    def __init__(self, runs=9, there=(0, "yes\n", "")):
+        self.runs, self.there = runs, there
 
     def run(self, command, variables):
+        """A command that it does not know is not answered, but run."""
+        files = [word for word in map(str, command) if word.endswith(".py")]
+        assert all(map(os.path.exists, files)), f"not there: {files}"
+        if command[-1] == series_rows.IS_THERE:
+            return subprocess.CompletedProcess(command, *self.there)
         self.runs -= 1
         if self.runs < 0:
             raise judging.OutOfTime("no time left")
@@ -212,6 +214,11 @@ class Rows(unittest.TestCase):
         self.assertRegex(second.found, r"; before it: (not )?named.*, brought [+-]0\.\d %")
         self.assertEqual((third.what, third.figures["batch"]), ("2_run", 32))
         self.assertIn("0 of 2 changes brought 3 % or more", summary.found)
+
+    def test_without_pytorch_on_a_gpu_it_is_skipped(self):
+        for there in ((0, "no\n", ""), (1, "", "no torch")):
+            with self.subTest(there), self.assertRaisesRegex(judging.Skip, "no PyTorch with CUDA"):
+                list(self.check(Machine(there=there)))
 
     def test_what_was_run_is_told_when_the_time_is_over(self):
         told = []

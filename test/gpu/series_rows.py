@@ -21,6 +21,7 @@ from contradictions import contradictions, steps_of  # noqa: E402
 gallery.BUILD = m.BUILD
 SECONDS = 5  # that are counted of each run on a GPU
 STEPS = 6    # of one on the box
+IS_THERE = "import torch; print('yes' if torch.cuda.is_available() else 'no')"
 
 
 def check_series(machine, series, changes, options):
@@ -44,8 +45,8 @@ def check_series(machine, series, changes, options):
 def demand_pytorch(machine):
     if machine.simulated:
         return
-    there = machine.plain([machine.python, "-B", m.PROGRAMS / "pytorch.py", "there"])
-    if there.stdout.strip() != "yes":
+    there = machine.run([machine.python, "-B", "-c", IS_THERE], {})
+    if there.returncode or there.stdout.strip() != "yes":
         raise m.Skip("no PyTorch with CUDA")
 
 
