@@ -1,4 +1,6 @@
 """scripts/gpu-check, rehearsed on the box: right as it is, and wrong as soon as one hook is missing."""
+import importlib.machinery
+import importlib.util
 import json
 import os
 import subprocess
@@ -32,6 +34,11 @@ ROWS_THERE = sorted((box.ROOT / "test" / "gpu" / "rows").glob("*.py"))
 NAMES = {path.stem for path in ROWS_THERE}
 TOGETHER = {path.stem for path in ROWS_THERE if "TOGETHER = " in path.read_text(encoding="utf-8")}
 STEPS = {"truth", "step_cost", "cost"}
+# What one call has time for, by the limits of rows, beside those that run together; and what a second has.
+TOGETHER_S = 100
+FIRST_CALL = ["truth", "step_cost", "ceilings", "nvml", "memory", "steps", "precision"]
+SECOND_CALL = ["windows", "cost", "governor"]
+NO_GPU = ["on_the_cpu"]
 ELSEWHERE = {"steps"}  # takes the longest, and the series have tests of their own
 
 sys.path.insert(0, str(box.ROOT / "test" / "gpu"))
@@ -55,7 +62,7 @@ class GpuCheck(preload.PreloadCase):
         self.rehearse(STEPS, first=["truth"])
 
     def test_all_other_rows_are_right_and_marked(self):
-        self.rehearse(NAMES - TOGETHER - STEPS - ELSEWHERE, first=["windows"])
+        self.rehearse(NAMES - TOGETHER - STEPS - ELSEWHERE, first=["ceilings"])
 
     def rehearse(self, names, first):
         results = set((box.ROOT / "test" / "gpu").glob("results/*"))
@@ -73,6 +80,16 @@ class GpuCheck(preload.PreloadCase):
         self.assertEqual(sorted(row.split()[1:3] for row in rows), sorted(listed))
         self.assertEqual({name for _, name in listed}, names)
         self.assertEqual([name for _, name in listed][:len(first)], first)  # in their order
+
+    def test_there_is_time_for_what_matters_in_one_call_and_for_the_rest_in_another(self):
+        loader = importlib.machinery.SourceFileLoader("gpu_check", str(CHECK))
+        script = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
+        loader.exec_module(script)
+        alone = [row for row in script.rows("") if row.__name__ not in TOGETHER]
+        self.assertEqual([row.__name__ for row in alone], [*FIRST_CALL, *SECOND_CALL, *NO_GPU])
+        limits = {row.__name__: row.LIMIT_S for row in alone}
+        self.assertLessEqual(TOGETHER_S + sum(limits[name] for name in FIRST_CALL), script.SECONDS)
+        self.assertLessEqual(sum(limits[name] for name in SECOND_CALL), script.SECONDS)
 
     def test_without_one_hook_it_is_wrong(self):
         self.without_hooks(lambda row: row in TOGETHER)

@@ -19,7 +19,7 @@ import runs_table  # noqa: E402
 from contradictions import contradictions, steps_of  # noqa: E402
 
 gallery.BUILD = m.BUILD
-SECONDS = 5  # that are counted of each run on a GPU
+SECONDS = 3  # that are counted of each run on a GPU
 STEPS = 6    # of one on the box
 IS_THERE = "import torch; print('yes' if torch.cuda.is_available() else 'no')"
 

@@ -6,7 +6,7 @@ import tempfile
 
 from machine import BUILD, Row, Skip, demand
 
-ORDER, LIMIT_S = 60, 30
+ORDER, LIMIT_S = 60, 15
 # Of what the program measured. Pageable copies go through a buffer of the driver, and the host is part of
 # them: on a GPU their rates are told, and held to nothing.
 EXACT = 0.05

@@ -5,7 +5,7 @@ import tempfile
 
 from machine import PROGRAMS, Row, Skip, demand, printed_json
 
-ORDER, LIMIT_S = 62, 40
+ORDER, LIMIT_S = 62, 15
 DEVICE = 4  # kind of memory, as in the table `memory`
 PEAK = f"SELECT total(peak_bytes) FROM memory_peak WHERE kind = {DEVICE} AND pool_id = 0"
 ROUNDING = 2 << 20  # the driver's own unit: what it counts may be so much more than was asked for

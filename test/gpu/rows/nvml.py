@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import nvml_words
 from machine import BUILD, Row, Skip, demand
 
-ORDER, LIMIT_S = 61, 45
+ORDER, LIMIT_S = 61, 25
 LAUNCHES, PAUSE_NS = 250_000, 18_000  # of 20 us: half a dozen seconds
 ASKED = 5
 

@@ -4,7 +4,7 @@ from series_rows import check_series
 
 import ladder
 
-ORDER, LIMIT_S = 71, 90
+ORDER, LIMIT_S = 71, 50
 
 
 def check(machine):

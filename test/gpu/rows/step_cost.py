@@ -11,7 +11,7 @@ import taking_turns
 from machine import PROGRAMS, Row, Skip, demand
 from taking_turns import Mode
 
-ORDER, LIMIT_S = 31, 165
+ORDER, LIMIT_S = 31, 100
 WORKLOADS = ("resnet50", "resnet18", "transformer", "eager", "graph")  # programs/models.py
 SHIM = {
     "host-only": Mode(True, {"GPUSHIM_DEVICE_TIME": "off"}),

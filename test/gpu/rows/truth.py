@@ -13,7 +13,7 @@ import beside
 import operations
 from machine import BUILD, PROGRAMS, Row, Skip, demand, printed_json
 
-ORDER, LIMIT_S = 30, 130
+ORDER, LIMIT_S = 30, 85
 LOOPS = ("queued", "unqueued")
 PACE = {"queued": (3_000, 0, "busy__20us"), "unqueued": (3_000, 30_000)}
 STEPS = {"queued": 600, "unqueued": 1000}

@@ -6,7 +6,7 @@ import sys
 import nccl_library
 from machine import BUILD, TRAIN, Row, Skip, demand, one, same
 
-ORDER, LIMIT_S = 41, 60
+ORDER, LIMIT_S = 80, 60
 OPTIONS = "--steps 20 --loss-every 10".split()
 ALL = {"GPUSHIM_BUDGET": "100%"}
 PAUSE_NS = 30_000  # far longer than a launch: the queue is empty
