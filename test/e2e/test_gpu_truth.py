@@ -147,6 +147,36 @@ class Judged(unittest.TestCase):
         self.assertEqual([*truth.latency_rows("queued", {}, queued, beside.Clocks(0, 0, 1))], [])
 
 
+class ByCupti(preload.PreloadCase):
+    def test_what_was_not_timed_or_refused_is_wrong(self):
+        ours, _ = both_sides()
+        ours = [one._replace(level="cupti") for one in ours]
+        on = operations.Source(None, None, 250, 50, 0, ours[100].enter_ns)
+        self.assertEqual(truth.all_timed(ours, on),
+                         "100 of 100 timed, 100 before it was on; 50 records unclaimed, 0 dropped")
+        late = [one._replace(start_ns=None) if i % 16 == 0 else one for i, one in enumerate(ours)]
+        events = [one._replace(level="events") for one in ours]
+        for others, source in ((late, on), (events, on), (ours, on._replace(since_ns=None))):
+            with self.assertRaisesRegex(AssertionError, "too few times: "):
+                truth.all_timed(others, source)
+        with self.assertRaisesRegex(AssertionError, "though a profiler had it: taken .error 39"):
+            truth.all_timed(ours, on._replace(refused="taken", error=39))
+        with self.assertRaisesRegex(judging.Skip, "no .error 35"):
+            truth.all_timed(ours, on._replace(refused="no", error=truth.NOT_PERMITTED))
+
+    def test_on_the_box(self):
+        machine = m.Machine(preload.SHIM, rehearse=True)
+        bare = truth.Run(machine, "unqueued", self.folder, profiler=True)
+        row = truth.by_cupti("unqueued", truth.Run(machine, "unqueued", self.folder, truth.CUPTI), bare, bare)
+        self.assertRegex(row.found, r"^(\d+) of \1 timed, \d before it was on; \d records unclaimed, 0 drop")
+        self.assertEqual(row.figures["durations"], 1)
+        for knobs, said in (({"GPUSIM_FAIL": "cuptiSubscribe_v2:1:39"}, "though a profiler had it"),
+                            ({"GPUSIM_CUPTI_DROP": 10}, "too few times")):
+            run = truth.Run(machine, "unqueued", self.folder, {**truth.CUPTI, **knobs})
+            with self.subTest(said), self.assertRaisesRegex(AssertionError, said):
+                truth.by_cupti("unqueued", run, bare, bare)
+
+
 class Read(preload.PreloadCase):
     def test_a_profile_becomes_operations(self):
         trace = kineto_made.Trace()

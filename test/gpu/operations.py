@@ -46,18 +46,30 @@ def of_trace(path):
     return [Operation(*row[:8], bool(row[8]), row[9:13], row[13] or 0, row[14]) for row in rows]
 
 
-def why_no_cupti(path):
-    """What a trace says of it where CUPTI was asked for; None: its times are CUPTI's."""
+class Source(NamedTuple):
+    """What came of asking for CUPTI, as a trace last says it."""
+
+    refused: Optional[str]   # why not; None: its times are CUPTI's
+    error: Optional[int]     # CUptiResult
+    records: Optional[int]
+    unclaimed: Optional[int]
+    dropped: Optional[int]
+    since_ns: Optional[int]  # when it was on: the first window's begin
+
+    @property
+    def why(self):
+        return self.refused + ("" if self.error is None else f" (error {self.error})")
+
+
+def cupti_source(path):
     base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        if base.execute("SELECT count(*) FROM sqlite_master WHERE name = 'device_source'").fetchone()[0]:
-            said = base.execute("SELECT refused, error FROM device_source WHERE source = 'cupti'").fetchone()
-            if said and said[0] is not None:
-                return said[0] + ("" if said[1] is None else f" (error {said[1]})")
-        levels = [level for level, in base.execute("SELECT DISTINCT level FROM level_error")]
+        rows = base.execute("SELECT refused, error, records, unclaimed, dropped, (SELECT min(enter_ns) FROM "
+                            "window) FROM device_source ORDER BY mono_ns DESC LIMIT 1").fetchall()
     finally:
         base.close()
-    return None if "cupti" in levels else f"its times are by {' and '.join(levels) or 'the host'}"
+    demand(rows, "CUPTI was asked for, and the trace does not say what came of it")
+    return Source(*rows[0])
 
 
 def of_truth(path):

@@ -21,6 +21,8 @@ EVENTS = {"GPUSHIM_BUDGET": "100%"}
 CUPTI = {"GPUSHIM_DEVICE_TIME": "cupti"}
 MOSTLY_QUEUED = 0.95  # of a window's operations; then its busy share is within …
 POINT = 0.01          # … this, else in its bounds
+MOSTLY_TIMED = 0.95   # of the operations since CUPTI is on
+NOT_PERMITTED = 35    # CUptiResult
 STRAY = 0.001         # of a window's operations may have no partner
 
 
@@ -198,13 +200,27 @@ def lengthened(before, after):
 
 
 def by_cupti(loop, run, bare, profiled):
-    """Durations by CUPTI as we use it, against the profiler's of another run: one at a time can use it."""
-    refused = operations.why_no_cupti(run.folder / "trace.db")
-    if refused:
-        raise Skip(f"GPUSHIM_DEVICE_TIME=cupti: {refused}")
-    timed = sum(one.is_timed for one in run.ours)
+    """Durations by CUPTI as we use it, against the profiler's of another run: one at a time can use it. The
+    profiler could, so nothing but a lack of permission is an excuse."""
+    source = operations.cupti_source(run.folder / "trace.db")
+    told = all_timed(run.ours, source)
     ratio, worst = lengthened(profiled.theirs, run.ours)
-    return Row(f"{loop}: by CUPTI, ourselves", f"{timed} of {len(run.ours)} timed; {ratio:.4f} times as long "
+    return Row(f"{loop}: by CUPTI, ourselves", f"{told}; {ratio:.4f} times as long "
                f"as the profiler says of another run, at most {worst}; a step "
                f"{run.step_ns / bare.step_ns - 1:+.1%}",
-               {"durations": ratio, "step_ns": run.step_ns, "timed": timed, "operations": len(run.ours)})
+               {"durations": ratio, "step_ns": run.step_ns, "operations": len(run.ours),
+                "timed": sum(one.is_timed for one in run.ours), **source._asdict()})
+
+
+def all_timed(ours, source):
+    """In words, where CUPTI gave times of what began after it was on."""
+    if source.error == NOT_PERMITTED:
+        raise Skip(f"GPUSHIM_DEVICE_TIME=cupti: {source.why}")
+    demand(source.refused is None, "CUPTI was not to be had, though a profiler had it:", source.refused and
+           source.why)
+    since = [one for one in ours if source.since_ns is not None and one.enter_ns >= source.since_ns]
+    timed = sum(one.is_timed and one.level == "cupti" for one in since)
+    text = (f"{timed} of {len(since)} timed, {len(ours) - len(since)} before it was on; {source.unclaimed} "
+            f"records unclaimed, {source.dropped} dropped")
+    demand(since and timed >= MOSTLY_TIMED * len(since), "CUPTI gave too few times:", text)
+    return text
