@@ -1,4 +1,4 @@
-// Launches a graph of one kernel, waits until its record must have been read, and unloads the kernel's module.
+// Launches a graph of one kernel, waits until its record has been read, and unloads the kernel's module.
 #include <cuda.h>
 #include <stdio.h>
 
