@@ -19,6 +19,7 @@ ROWS = (
     ("cuGetProcAddress_v2", "lookups"),
     ("cuEventSynchronize", "driver"),
     ("cuLaunchKernel", "doors"),
+    ("cuGraphLaunch", "cupti"),
     ("cuLaunchKernel", "ends"),
     ("ncclAllReduce", "train"),
     ("cuLaunchKernel", "windows"),

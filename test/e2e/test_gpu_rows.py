@@ -90,6 +90,35 @@ class GpuRows(preload.PreloadCase):
                 one, = self.said(row)
                 self.assertRegex(one.found, f"^{text}$")
 
+    def test_what_cupti_timed_is_what_a_profiler_counts_in_another_run(self):
+        row = importlib.import_module("cupti")
+        machine = self.machine()
+        self.assertRegex(row.frameworks_graphs(machine).found,
+                         "^541 kernels with times, 31 copies, 11 memsets, as the profiler counts; in graphs")
+        self.assertRegex(row.profiler_after(machine, {"repeats": True, "result": [1.0, 3.0]}).found,
+                         "^ends with 0; it counts 541 kernels, ours: cupti$")
+        with self.assertRaisesRegex(AssertionError, "a profiler after us"):
+            row.profiler_after(machine, {"repeats": True, "result": [2.0, 3.0]})
+
+    def test_what_cupti_did_not_time_is_wrong(self):
+        row = importlib.import_module("cupti")
+        for knobs, said in (({"GPUSIM_CUPTI_DROP": "10"}, r"kernel short__2us: 4\d\d by us, 500 by them"),
+                            ({"GPUSIM_FAIL": "cuptiSubscribe_v2:1:39"}, "not to be had: another profiler")):
+            with self.subTest(said), self.assertRaisesRegex(AssertionError, said):
+                machine = self.machine()
+                os.environ.update(knobs)
+                row.frameworks_graphs(machine)
+
+    def test_nodes_that_cupti_did_not_tell_are_wrong(self):
+        row = importlib.import_module("cupti")
+        machine = m.Machine(preload.SHIM, rehearse=True)
+        with mock.patch.object(row, "CUPTI", {**row.CUPTI, "GPUSIM_CUPTI_DROP": 10}):
+            with self.assertRaisesRegex(AssertionError, "nodes are others|launches have times"):
+                row.driver_graphs(machine)
+        with mock.patch.object(row, "CUPTI", {**row.CUPTI, "GPUSIM_FAIL": "cuptiSubscribe_v2:1:35"}):
+            with self.assertRaisesRegex(m.Skip, "error 35"):
+                row.driver_graphs(machine)
+
     def test_collectives_that_are_not_seen_are_wrong(self):
         with self.assertRaisesRegex(AssertionError, "collectives of torch.distributed: {}"):
             self.said("nccl")  # the stand-in calls none

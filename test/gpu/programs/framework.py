@@ -1,10 +1,11 @@
 """Does the work of one file of work/ twice: to be ready, and again, and that result is printed. It must
 be the same each time.
 
-    framework.py NAME [--device cuda|cpu] [--count FILE]
+    framework.py NAME [--device cuda|cpu] [--count FILE | --span SECONDS]
 
 --count: the second time next to PyTorch's profiler, which writes what CUPTI saw there to FILE; `span` is
-from when to when (CLOCK_MONOTONIC), `known` how often the work itself says that its kernels ran. The
+from when to when (CLOCK_MONOTONIC), `known` how often the work itself says that its kernels ran.
+--span: no profiler, but as many seconds before it, and `span` is said. The
 last line is JSON. Where something is not there, that is {"missing": why}, and no failure.
 """
 import argparse
@@ -52,15 +53,17 @@ def main():
     parser.add_argument("name")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--count", metavar="FILE")
+    parser.add_argument("--span", type=float, metavar="SECONDS")
     asked = parser.parse_args()
     try:
         work = importlib.import_module(asked.name).prepared(asked.device)
         first, _ = work()
+        time.sleep(asked.span or 0)
         said = counted(work, asked.device, asked.count)
         said["repeats"] = said["result"] == first
     except Missing as why:
         said = {"missing": str(why)}
-    if not asked.count:  # the same each time
+    if not (asked.count or asked.span):  # the same each time
         said = {name: said[name] for name in ("missing", "result", "known", "repeats") if name in said}
     print(json.dumps(said), flush=True)
 
