@@ -1,5 +1,5 @@
-"""GPUSHIM_DEVICE_TIME=cupti: every node of a graph has its times, as many as there were and as PyTorch's profiler
-counts in another run; and who else wants CUPTI is not disturbed, before us or after."""
+"""GPUSHIM_DEVICE_TIME=cupti: every node of a graph has its times, as many as there were and as PyTorch's
+profiler counts in another run; and who else wants CUPTI is not disturbed, before us or after."""
 import collections
 import pathlib
 import sys
@@ -37,7 +37,7 @@ class Timed(Trace):
         self.set = rows("SELECT enter_ns, bytes FROM memset JOIN memset_device USING (enter_ns)")
 
     def counts(self, span):
-        """Of what has times: as a profiler would count it, but for bytes, of which CUPTI's times know none."""
+        """Of what has times: as a profiler would count it, but for bytes: CUPTI's times know none."""
         counts = Counts()
         within = lambda rows: (row[1:] for row in rows if span[0] <= row[0] <= span[1])  # noqa: E731
         for name, in within(self.launches):
