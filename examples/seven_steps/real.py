@@ -31,4 +31,4 @@ def record(script, options, place, tag, run=run_here, library=None, python=sys.e
     for trace in list(place.glob("*.db*")):
         if trace.name.split(".")[0] != str(told["pid"]):
             trace.rename(place.with_name(f"{place.name}.{trace.name}"))
-    return Run(place.name, told, gallery.report_of(place) if any(place.iterdir()) else None)
+    return Run(place.name, told, gallery.report_of(place, may_warn=True) if any(place.iterdir()) else None)

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import box
 import cli
@@ -15,6 +16,7 @@ EXAMPLES = box.ROOT / "examples"
 sys.path[:0] = [str(EXAMPLES / name) for name in ("cases", "seven_steps", "precision_ladder")]
 sys.path += [str(box.ROOT / "test" / "gpu")]
 import contradictions  # noqa: E402
+import gallery  # noqa: E402
 import judging  # noqa: E402
 import ladder  # noqa: E402
 import next_change  # noqa: E402
@@ -146,6 +148,18 @@ class Recording(cli.Case):
         steps = contradictions.steps_of(place)
         self.assertEqual((steps["steps"], steps["batch"]), (12, 32))
         self.assertEqual(list(contradictions.contradictions(recorded.report, steps, recorded.told)), [])
+
+    def test_what_a_report_says_besides_is_no_failure_of_a_real_run(self):
+        warns = self.folder / "build" / "gpushim"
+        warns.parent.mkdir()
+        warns.write_text(f"#!/bin/sh\necho careful >&2\nexec {gallery.BUILD}/gpushim \"$@\"\n", "utf-8")
+        warns.chmod(0o755)
+        with mock.patch.object(gallery, "BUILD", warns.parent):
+            recorded = real.record(STAND_IN, ["--steps", 12], self.folder / "x", "by=hand", run=on_the_box,
+                                   library=cli.LIBRARY)
+            self.assertEqual(recorded.report["run"]["tag"], "by=hand")
+            with self.assertRaisesRegex(RuntimeError, "careful"):
+                gallery.report_of(self.folder / "x")
 
     def test_a_script_that_fails(self):
         with self.assertRaisesRegex(real.Failed, "tag: exit code 1: out of memory"):
