@@ -24,7 +24,7 @@ SEEN = "541 launches of 3 kernels, 31 copies of 3100000 bytes, as CUPTI counts; 
 NAMED = ((re.compile(r'PROGRAMS((?: / "[\w.]+")+)'), m.PROGRAMS, ""),
          (re.compile(r'TRAIN((?: / "[\w.]+")+)'), m.TRAIN, ""),
          (re.compile(r'\b(?:check_work|without_the_shim|counted|command)\(machine, "(\w+)"'),
-          m.PROGRAMS / "work", ".py"))
+          m.PROGRAMS / "workloads", ".py"))
 
 
 class Named(preload.unittest.TestCase):

@@ -1,4 +1,4 @@
-"""Does the work of one file of work/ twice: to be ready, and again, and that result is printed. It must
+"""Does the work of one file of workloads/ twice: to be ready, and again, and that result is printed. It must
 be the same each time.
 
     framework.py NAME [--device cuda|cpu] [--count FILE | --span SECONDS]
@@ -16,7 +16,7 @@ import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "work"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "workloads"))
 
 from missing import Missing, imported  # noqa: E402
 

@@ -14,7 +14,7 @@ import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "work"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "workloads"))
 
 from missing import Missing, torch_as_it_is  # noqa: E402
 

@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve()
-sys.path[:0] = [str(HERE.parent / "work"), str(HERE.parents[3] / "examples" / "train")]
+sys.path[:0] = [str(HERE.parent / "workloads"), str(HERE.parents[3] / "examples" / "train")]
 
 from missing import Missing, torch_as_it_is  # noqa: E402
 

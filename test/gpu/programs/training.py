@@ -10,7 +10,7 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "work"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "workloads"))
 
 from missing import Missing, digest, imported, torch_on, waited  # noqa: E402
 

@@ -15,7 +15,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parent / "work"))
+sys.path.insert(0, str(HERE.parent / "workloads"))
 
 from missing import Missing, torch_as_it_is  # noqa: E402
 
