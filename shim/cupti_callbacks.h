@@ -18,8 +18,8 @@ namespace gpushim::shim {
 // --- which records are a call's ----------------------------------------------------------------------------
 // CUPTI numbers driver calls itself, and its records carry the number, whichever of driver and runtime the
 // program called (so its header says). A callback at the call's begin, on the thread that makes it, tells it.
-// Rejected: external correlation numbers, which need CUPTI's records of
-// driver calls as well, two more records of each call and two more calls into CUPTI.
+// Rejected: external correlation numbers, which need CUPTI's records of driver calls as well, two more
+// records of each call and two more calls into CUPTI.
 
 extern thread_local constinit uint32_t cupti_correlation __attribute__((tls_model("initial-exec")));
 

@@ -34,7 +34,6 @@ class CuptiSession {
     int64_t clock_error_ns() const { return clock_error_ns_; }
 
   private:
-    bool prepare();
     bool enable();
     bool enable_callbacks();
     bool subscribe();

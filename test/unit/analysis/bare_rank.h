@@ -4,40 +4,18 @@
 
 #include <string>
 
-#include "analysis/run/run_db.h"
+#include "known_row.h"
 
 namespace made {
 
-using namespace gpushim::analysis;
-
 inline void add_rank(RunDb& run, int64_t rank, int64_t ranks) {
-    run.add("rank", {rank,
-                     rank,
-                     ranks,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     nullptr,
-                     std::string("gpushim_step"),
-                     nullptr,
-                     1.0,
-                     nullptr,
-                     int64_t{1}});
+    add_known(run, "rank",
+              {{"rank_id", rank},
+               {"rank", rank},
+               {"world_size", ranks},
+               {"steps_source", std::string("gpushim_step")},
+               {"steps_confidence", 1.0},
+               {"micro_steps", int64_t{1}}});
 }
 
 }  // namespace made

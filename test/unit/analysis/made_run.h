@@ -10,6 +10,7 @@
 #include "analysis/process/temporary.h"
 #include "analysis/report/printed.h"
 #include "analysis/run/run_db.h"
+#include "known_row.h"
 
 namespace made {
 
@@ -232,36 +233,28 @@ class MadeRun {
         const auto kernel = [&](const char* name, int64_t launches, int64_t share, const char* family,
                                 bool eligible, const char* tensor, bool small_grid) {
             const int64_t ns = share * 1'000'000;
-            run.add("kernel", {gpu,
-                               text(name),
-                               launches,
-                               number(0),
-                               shape_.device_times ? launches : 0,
-                               timed(ns),
-                               timed(ns),
-                               timed(int64_t{1}),
-                               timed(int64_t{1}),
-                               number(0),
-                               shape_.device_times ? Value(small_grid ? launches : 0) : Value(nullptr),
-                               timed(small_grid ? ns : 0),
-                               number(0),
-                               number(0),
-                               number(0),
-                               number(0),
-                               text(family),
-                               text("fp32"),
-                               nullptr,
-                               text(tensor),
-                               number(eligible),
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr,
-                               nullptr});
+            const Value small = shape_.device_times ? Value(small_grid ? launches : 0) : Value(nullptr);
+            add_known(run, "kernel",
+                      {{"gpu_id", gpu},
+                       {"name", text(name)},
+                       {"launches", launches},
+                       {"graph_launches", number(0)},
+                       {"timed", number(shape_.device_times ? launches : 0)},
+                       {"sum_ns", timed(ns)},
+                       {"union_ns", timed(ns)},
+                       {"min_ns", timed(int64_t{1})},
+                       {"max_ns", timed(int64_t{1})},
+                       {"small", number(0)},
+                       {"small_grid", small},
+                       {"small_grid_ns", timed(small_grid ? ns : 0)},
+                       {"overlapped", number(0)},
+                       {"overlapped_ns", number(0)},
+                       {"alone", number(0)},
+                       {"alone_ns", number(0)},
+                       {"family", text(family)},
+                       {"precision", text("fp32")},
+                       {"tensor_core", text(tensor)},
+                       {"eligible", number(eligible)}});
         };
         kernel(kGemm, 100 * shape_.all_steps, 67, "gemm", true, "no", false);
         kernel("secret_gemm", 6 * shape_.all_steps, 4, "gemm", true, "unknown", false);
