@@ -134,7 +134,8 @@ class Folders(cli.Case):
         self.assertTrue((self.folder / "gpushim.run.db").exists())
         asked = self.gpushim("sql", self.folder, "SELECT sum(launches) AS n FROM v_kernel_total", "--csv")
         self.assertEqual(asked.stdout.split(), ["n", "9"])
-        self.gpushim("sql", self.folder, "SELECT count(*) FROM finding", "--csv")
+        asked = self.gpushim("sql", self.folder, "SELECT value FROM run WHERE key = 'analysed_by'", "--csv")
+        self.assertEqual(asked.stdout.splitlines()[1:], self.gpushim("--version").stdout.splitlines())
         done = self.gpushim("sql", self.folder, "SELECT * FROM nowhere", expect=2)
         self.assertIn("no such table: nowhere", done.stderr)
 
