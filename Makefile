@@ -395,7 +395,7 @@ soak:
 
 fuzz:
 	@scripts/deps fuzz
-	@$(MAKE) --no-print-directory $(ANALYZER) $(BUILD)/damage
+	@$(MAKE) --no-print-directory product $(BUILD)/damage
 	@$(MAKE) --no-print-directory CXX=clang++-14 SAN=fuzzer-no-link,address,undefined \
 	    OPT='-O1 -gline-tables-only' $(FUZZED)
 	@FUZZ_PROGRAM=$(FUZZED) test/fuzz/run "$(ONLY)"
