@@ -1,10 +1,10 @@
 #include "advise.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 #include <utility>
 
+#include "../nearest.h"
 #include "../text/json.h"
 
 namespace gpushim::analysis {
@@ -68,8 +68,8 @@ void write_findings(sqlite3* run, Basis basis) {
         row.bind(2, std::string(rule->id));
         row.bind(3, std::string(word_of(finding.kind)));
         row.bind(4, finding.title);
-        row.bind(5, static_cast<int64_t>(std::llround(finding.gain.low_ns)));
-        row.bind(6, static_cast<int64_t>(std::llround(finding.gain.high_ns)));
+        row.bind(5, nearest(finding.gain.low_ns));
+        row.bind(6, nearest(finding.gain.high_ns));
         row.bind(7, finding.confidence);
         row.bind(8, text_of(finding.evidence));
         row.bind(9, finding.try_it);

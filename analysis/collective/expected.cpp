@@ -1,8 +1,9 @@
 #include "expected.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
+
+#include "../nearest.h"
 
 namespace gpushim::analysis {
 
@@ -31,7 +32,7 @@ std::optional<double> rate_of(std::span<const LineRate> table, int generation, i
     return {};
 }
 
-int64_t time_ns(double bytes, double gb_per_s) { return std::llround(bytes / gb_per_s); }
+int64_t time_ns(double bytes, double gb_per_s) { return nearest(bytes / gb_per_s); }
 
 // By nearest rank, of sorted ones.
 template <class T>
@@ -83,8 +84,7 @@ int64_t expected_ring_ns(CollectiveOp op, int64_t whole_bytes, int64_t ranks, do
                          double latency_ns) {
     if (ranks <= 1) return 0;
     const auto rounds = static_cast<double>(facts_of(op).ring_rounds * (ranks - 1));
-    return std::llround(bus_factor(op, ranks) * static_cast<double>(whole_bytes) / gb_per_s +
-                        rounds * latency_ns);
+    return nearest(bus_factor(op, ranks) * static_cast<double>(whole_bytes) / gb_per_s + rounds * latency_ns);
 }
 
 int64_t expected_nvls_ns(int64_t bytes, int64_t ranks, double gb_per_s) {

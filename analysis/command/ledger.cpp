@@ -6,6 +6,7 @@
 
 #include "../compare/summary.h"
 #include "../failure.h"
+#include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/printed.h"
 #include "../text/units.h"
@@ -47,7 +48,7 @@ std::vector<std::string> row_of(const RunSummary& run, const RunSummary* before)
     return {run.name,
             known(run.busy_share, percent_text),
             known(run.step_ns, ms_text),
-            known(run.samples_per_s, [](double rate) { return count_text(std::llround(rate)); }),
+            known(run.samples_per_s, [](double rate) { return count_text(nearest(rate)); }),
             before == nullptr ? "-"
             : changed.empty() ? "nothing known"
                               : changed,
@@ -59,7 +60,7 @@ std::vector<std::string> row_of(const RunSummary& run, const RunSummary* before)
 Json json_of(const RunSummary& run, const RunSummary* before) {
     const Advice* const top = run.top();
     const auto whole = [](std::optional<double> ns) {
-        return ns ? std::optional<int64_t>(std::llround(*ns)) : std::nullopt;
+        return ns ? std::optional<int64_t>(nearest(*ns)) : std::nullopt;
     };
     Json no_gain = Json::array();
     for (const Advice& one : run.advice)

@@ -1,14 +1,11 @@
 #include "comparison_json.h"
 
-#include <cmath>
-
+#include "../nearest.h"
 #include "../report/facts.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-int64_t whole(double ns) { return std::llround(ns); }
 
 Json side_json(const Side& side) {
     return Facts()
@@ -44,14 +41,14 @@ Json changes_json(const Comparison& is) {
 // rounding leaves.
 Json parts_json(const Comparison& is) {
     Json list = Json::array();
-    int64_t left_ns = is.shift ? whole(is.shift->shift_ns()) : 0;
+    int64_t left_ns = is.shift ? nearest(is.shift->shift_ns()) : 0;
     for (const PartShift& part : is.parts)
-        if (part.name != kRest) left_ns -= whole(part.shift_ns());
+        if (part.name != kRest) left_ns -= nearest(part.shift_ns());
     for (const PartShift& part : is.parts)
         list.push(Json::object({{"part", part.name},
-                                {"base_ns", whole(part.base_ns)},
-                                {"new_ns", whole(part.new_ns)},
-                                {"shift_ns", part.name == kRest ? left_ns : whole(part.shift_ns())}}));
+                                {"base_ns", nearest(part.base_ns)},
+                                {"new_ns", nearest(part.new_ns)},
+                                {"shift_ns", part.name == kRest ? left_ns : nearest(part.shift_ns())}}));
     return list;
 }
 
@@ -59,7 +56,7 @@ Json kernels_json(const Comparison& is) {
     Json list = Json::array();
     for (const KernelShift& kernel : is.kernels) {
         const auto ns = [](const std::optional<KernelUse>& use) {
-            return use && use->ns ? std::optional(whole(*use->ns)) : std::nullopt;
+            return use && use->ns ? std::optional(nearest(*use->ns)) : std::nullopt;
         };
         const auto launches = [](const std::optional<KernelUse>& use) { return use ? use->launches : 0.0; };
         list.push(Facts()
@@ -78,11 +75,11 @@ Json kernels_json(const Comparison& is) {
 
 Json shift_json(const Comparison& is) {
     const MedianShift& shift = *is.shift;
-    return Json::object({{"base_median_ns", whole(shift.base_ns)},
-                         {"new_median_ns", whole(shift.new_ns)},
-                         {"shift_ns", whole(shift.shift_ns())},
-                         {"shift_low_ns", whole(shift.low_ns)},
-                         {"shift_high_ns", whole(shift.high_ns)},
+    return Json::object({{"base_median_ns", nearest(shift.base_ns)},
+                         {"new_median_ns", nearest(shift.new_ns)},
+                         {"shift_ns", nearest(shift.shift_ns())},
+                         {"shift_low_ns", nearest(shift.low_ns)},
+                         {"shift_high_ns", nearest(shift.high_ns)},
                          {"shift_share", shift.shift_ns() / shift.base_ns},
                          {"blocks", shift.blocks},
                          {"block_steps", shift.block},
@@ -93,8 +90,9 @@ Json shift_json(const Comparison& is) {
 Json predicted_json(const Side& side) {
     Json list = Json::array();
     for (const Predicted& one : side.predicted)
-        list.push(Json::object(
-            {{"id", one.finding}, {"gain_low_ns", whole(one.low_ns)}, {"gain_high_ns", whole(one.high_ns)}}));
+        list.push(Json::object({{"id", one.finding},
+                                {"gain_low_ns", nearest(one.low_ns)},
+                                {"gain_high_ns", nearest(one.high_ns)}}));
     return list;
 }
 

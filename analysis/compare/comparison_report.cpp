@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "../nearest.h"
 #include "../report/facts.h"
 #include "../text/units.h"
 #include "comparison_json.h"
@@ -32,7 +33,7 @@ std::string known(const std::optional<double>& value, std::string (*text)(double
 std::string number_text(double value) {
     char text[32];
     std::snprintf(text, sizeof text, value < 99.95 ? "%.1f" : "%.0f", value);
-    return value < 999.5 ? text : count_text(std::llround(value));
+    return value < 999.5 ? text : count_text(nearest(value));
 }
 
 std::string title_of(Verdict verdict) {

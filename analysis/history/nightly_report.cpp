@@ -1,11 +1,11 @@
 #include "nightly_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <map>
 
 #include "../compare/comparison_report.h"
+#include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/printed.h"
 #include "../text/junit.h"
@@ -20,7 +20,7 @@ std::string step_text(const Night& night) { return night.step_ns ? duration_text
 
 std::string rate_text_of(const Night& night) {
     if (!night.step_ns || !night.samples_per_step) return "-";
-    return count_text(std::llround(*night.samples_per_step * 1e9 / *night.step_ns));
+    return count_text(nearest(*night.samples_per_step * 1e9 / *night.step_ns));
 }
 
 // Against the first of those shown, at as many samples.
@@ -70,8 +70,7 @@ Json night_json(const Night& night) {
         .known("accepted", night.is_accepted)
         .maybe("base", night.base, "nothing to compare it with")
         .maybe("first_bad", night.first_bad, "it is not regressed")
-        .maybe("step_ns", night.step_ns ? std::optional(int64_t{std::llround(*night.step_ns)}) : std::nullopt,
-               "no steps")
+        .maybe("step_ns", night.step_ns ? std::optional(nearest(*night.step_ns)) : std::nullopt, "no steps")
         .json();
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../nearest.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -135,7 +137,7 @@ OwnCost TimedSpan::scaled(const OwnCost& cost, const Window& window) const {
     OwnCost result = cost;
     if (events == 0 || window.own_host_ns <= 0 || window.dur_ns <= 0) return result;
     const double share = static_cast<double>(host_.length_ns()) / static_cast<double>(window.dur_ns);
-    const auto own_ns = static_cast<int64_t>(static_cast<double>(window.own_host_ns) * share);
+    const int64_t own_ns = nearest(static_cast<double>(window.own_host_ns) * share);
     if (result.record_ns == 0 || result.record_ns * events > own_ns) result.record_ns = own_ns / events;
     result.asking_ns = (own_ns - result.record_ns * events) / operations;
     return result;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "../chart/page.h"
+#include "../nearest.h"
 #include "../report/facts.h"
 #include "../text/units.h"
 #include "figures.h"
@@ -25,7 +26,7 @@ Card step_card(const PageInput& input) {
 Card samples_card(const PageInput& input) {
     const auto rate = input.of("steps")["samples_per_s"].amount();
     if (!rate) return {"Samples per second", "not recorded", "--samples-per-step N says how many a step has"};
-    return {"Samples per second", count_text(std::llround(*rate)), "all ranks together"};
+    return {"Samples per second", count_text(nearest(*rate)), "all ranks together"};
 }
 
 const Json* least_productive(const std::vector<Json>& gpus) {

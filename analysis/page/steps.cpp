@@ -1,9 +1,9 @@
 // How long each step took, and which took far longer than the others.
 #include <algorithm>
-#include <cmath>
 
 #include "../chart/line_chart.h"
 #include "../chart/table.h"
+#include "../nearest.h"
 #include "../text/units.h"
 #include "figures.h"
 #include "part.h"
@@ -76,7 +76,7 @@ Markup write(const PageInput& input) {
     const auto first = steps["first"].amount(), last = steps["last"].amount(),
                median = steps["median_ns"].amount();
     if (!first || !last || !median) return missing(why_of(steps));
-    const int64_t from = std::llround(*first), count = std::llround(*last) - from + 1;
+    const int64_t from = nearest(*first), count = nearest(*last) - from + 1;
     const int64_t width = (count + kMostPoints - 1) / kMostPoints;
     const std::vector<Point> points = points_of(input.source, from, width);
     const std::vector<Point> outliers = outliers_of(points, *median, steps["p95_ns"].amount().value_or(0));

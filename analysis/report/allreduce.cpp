@@ -1,9 +1,9 @@
 // Whether the bytes that a step reduces fit the model's parameters, and whether that takes as long as it
 // should.
-#include <cmath>
 #include <cstdio>
 
 #include "../collective/expected.h"
+#include "../nearest.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "section.h"
@@ -32,7 +32,7 @@ Around around(const Database& run, const char* metric) {
     row.bind(1, std::string(metric));
     if (!row.step()) return {};
     const auto ns = maybe_real(row, 0);
-    return {ns ? std::optional(std::llround(*ns)) : std::nullopt, row.text(1)};
+    return {ns ? std::optional(nearest(*ns)) : std::nullopt, row.text(1)};
 }
 
 // What expectations of the collectives that took longest were made with.
@@ -57,7 +57,7 @@ void read_bandwidth(const Database& run, Check& check) {
 int64_t expected_again_ns(const Check& check) {
     const double bytes = *check.bytes / (check.ratio && *check.ratio > 0 ? *check.ratio : 1);
     return expected_ns(
-        CollectiveOp::all_reduce, std::llround(bytes), *check.ranks,
+        CollectiveOp::all_reduce, nearest(bytes), *check.ranks,
         {ExpectedModel::two_level, *check.bandwidth / 1e9, 0, *check.hosts, *check.between / 1e9});
 }
 
@@ -70,8 +70,8 @@ void apply(const ReportOptions& options, Check& check) {
     }
     const bool is_two_level = check.between && check.bytes && check.expected_ns;
     if (options.bandwidth_bytes_per_s && check.bandwidth && check.expected_ns)
-        check.expected_ns = std::llround(static_cast<double>(*check.expected_ns) * *check.bandwidth /
-                                         *options.bandwidth_bytes_per_s);
+        check.expected_ns = nearest(static_cast<double>(*check.expected_ns) * *check.bandwidth /
+                                    *options.bandwidth_bytes_per_s);
     if (options.bandwidth_bytes_per_s) {
         check.bandwidth = options.bandwidth_bytes_per_s;
         check.bandwidth_source = "given";
@@ -147,7 +147,7 @@ std::string volume_text(const Check& check) {
         text +=
             " = " + figure("%.2f", *check.ratio) + " x " + count_text(*check.params) + " parameters" + bytes;
     else if (check.implied)
-        text += " = " + count_text(std::llround(*check.implied)) + " parameters" + bytes +
+        text += " = " + count_text(nearest(*check.implied)) + " parameters" + bytes +
                 " (implied; --params checks it)";
     if (check.calls) text += ", " + figure("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
     if (check.sharded) text += ", sharded: as ReduceScatter and AllGather";

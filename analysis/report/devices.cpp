@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../nearest.h"
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "section.h"
@@ -86,7 +87,7 @@ std::string held_text(const std::optional<std::vector<Held>>& held) {
     std::string text;
     for (const Held& each : *held)
         text += (text.empty() ? "" : ", ") + std::string(each.by) + " " +
-                std::to_string(static_cast<int>(each.share * 100 + 0.5)) + "%";
+                std::to_string(nearest(each.share * 100)) + "%";
     return text.empty() ? "nothing" : text;
 }
 

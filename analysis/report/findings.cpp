@@ -1,10 +1,10 @@
 // What to do next: what is worth it, in the order in which to do it; then what people do that would not help
 // here, and notes. By what the person gave with the command, so it may say more than the table `finding`.
 #include <cctype>
-#include <cmath>
 #include <cstdio>
 
 #include "../advice/advise.h"
+#include "../nearest.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "section.h"
@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kMostFindings = 5, kMostTries = 3, kMostNotes = 2;
 constexpr size_t kIndent = 7;
 constexpr const char* kOrder = "one GPU first";
-
-int64_t whole(double ns) { return std::llround(ns); }
 
 const char* word_of(Kind kind) {
     return kind == Kind::kGain ? "gain" : kind == Kind::kNoGain ? "no_gain" : "note";
@@ -52,8 +50,8 @@ Json json_of(const Advice& advice) {
     return Json::object({{"id", advice.rule->id},
                          {"kind", word_of(finding.kind)},
                          {"title", finding.title},
-                         {"gain_low_ns", whole(finding.gain.low_ns)},
-                         {"gain_high_ns", whole(finding.gain.high_ns)},
+                         {"gain_low_ns", nearest(finding.gain.low_ns)},
+                         {"gain_high_ns", nearest(finding.gain.high_ns)},
                          {"confidence", finding.confidence},
                          {"evidence", std::move(evidence)},
                          {"try", finding.try_it}});

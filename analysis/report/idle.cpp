@@ -1,10 +1,10 @@
 // Why GPUs were idle, by groups of causes, and what that costs: GPU-seconds, and money where a price is
 // given.
 #include <array>
-#include <cmath>
 #include <cstdio>
 
 #include "../idle/cause.h"
+#include "../nearest.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "gpu_figures.h"
@@ -146,7 +146,7 @@ Json json_of(const Cost& cost, size_t known) {
     const auto money =
         hours && cost.price_per_hour ? std::optional(*hours * *cost.price_per_hour) : std::nullopt;
     const auto whole = [](std::optional<double> ns) {
-        return ns ? std::optional<int64_t>(std::llround(*ns)) : std::nullopt;
+        return ns ? std::optional<int64_t>(nearest(*ns)) : std::nullopt;
     };
     return Facts()
         .maybe("idle_gpu_ns", whole(known_of(cost.idle_ns)), none)

@@ -1,5 +1,6 @@
 // The GPU waits for launches: the host cannot call as quickly as kernels end.
 #include "../advice/rule.h"
+#include "../nearest.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -18,8 +19,8 @@ std::optional<Finding> look(const Situation& run) {
         launches;
     Finding found;
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
-                  count_text(static_cast<int64_t>(launches + 0.5)) + " launches, " +
-                  count_text(static_cast<int64_t>(small + 0.5)) + " of them of small kernels";
+                  count_text(nearest(launches)) + " launches, " + count_text(nearest(small)) +
+                  " of them of small kernels";
     found.try_it =
         "torch.compile(mode='reduce-overhead') or CUDA graphs; tf.function(jit_compile=True) or"
         " TF_XLA_FLAGS=--tf_xla_auto_jit=2; jax.jit around the whole step; fused optimizers"

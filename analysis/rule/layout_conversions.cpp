@@ -1,6 +1,7 @@
 // Tensors are converted between layouts for convolutions on tensor cores, and back.
 #include "../advice/rule.h"
 #include "../advice/work.h"
+#include "../nearest.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -11,9 +12,9 @@ std::optional<Finding> look(const Situation& run) {
     const Work conversions = kernels_where(run, "k.family = 'layout_conversion'");
     if (conversions.ns <= 0) return {};
     Finding found;
-    found.title = count_text(static_cast<int64_t>(conversions.count + 0.5)) + " layout conversions in a " +
-                  run.per() + " take " + duration_text(conversions.ns) + " (by name; most in " +
-                  conversions.largest + ")";
+    found.title = count_text(nearest(conversions.count)) + " layout conversions in a " + run.per() +
+                  " take " + duration_text(conversions.ns) + " (by name; most in " + conversions.largest +
+                  ")";
     found.try_it =
         "channels last: model.to(memory_format=torch.channels_last) and the input too;"
         " data_format='channels_last' in Keras; TF_ENABLE_LAYOUT_OPT=1; NHWC in JAX";

@@ -1,8 +1,8 @@
 // More is reduced in a step than the model has parameters: gradients go around twice. Needs to know how many
 // parameters there are.
-#include <cmath>
 #include <cstdio>
 
+#include "../nearest.h"
 #include "../text/units.h"
 #include "excess.h"
 
@@ -47,7 +47,7 @@ std::optional<Finding> look(const Situation& run) {
     const auto micro_steps = run.number("SELECT max(micro_steps) FROM rank").value_or(1);
     Finding found;
     found.title = "each " + run.per() + " reduces " + times_text(*ratio_to_params(run)) +
-                  " the model's parameters, in " + count_text(std::llround(all.calls)) + " calls" +
+                  " the model's parameters, in " + count_text(nearest(all.calls)) + " calls" +
                   (micro_steps > 1 ? ", over " + count_text(micro_steps) + " micro-batches" : "");
     found.try_it =
         "reduce each gradient once: model.no_sync() in PyTorch while gradients accumulate, no all_reduce of "

@@ -4,6 +4,7 @@
 
 #include "../advice/rule.h"
 #include "../advice/work.h"
+#include "../nearest.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -31,7 +32,7 @@ std::string by_kind(const Situation& run) {
     while (row.step())
         kinds += (kinds.empty() ? "" : ", ") + row.text(0) + " " +
                  bytes_text(run.counted(row.real(1)) / gpus) + " in " +
-                 count_text(static_cast<int64_t>(run.counted(row.real(2)) / gpus + 0.5));
+                 count_text(nearest(run.counted(row.real(2)) / gpus));
     return kinds;
 }
 

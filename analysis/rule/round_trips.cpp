@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../advice/rule.h"
+#include "../nearest.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -27,8 +28,7 @@ std::optional<Finding> look(const Situation& run) {
     });
     Finding found;
     const std::string size = bytes_text(run.counted(row.real(3)));
-    found.title = count_text(static_cast<int64_t>(run.counted(row.real(2)) + 0.5)) + " times in a " +
-                  run.per() + ", " + size +
+    found.title = count_text(nearest(run.counted(row.real(2)))) + " times in a " + run.per() + ", " + size +
                   (by_host ? " go to the host and back: " : " go to another GPU and back: ") +
                   duration_text(host_ns) + " of calls";
     found.try_it = by_host

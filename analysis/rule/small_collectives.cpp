@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../nearest.h"
 #include "../text/units.h"
 #include "excess.h"
 
@@ -66,9 +67,9 @@ std::optional<Finding> look(const Situation& run) {
     const Small small = small_of(traffic);
     if (small.kinds.empty()) return {};
     Finding found;
-    found.title = count_text(std::llround(small.calls)) + " calls of " +
-                  bytes_text(small.bytes / small.calls) + " each reduce " + bytes_text(small.bytes) + " a " +
-                  run.per() + " and take " + duration_text(small.ns) + ": what they cost is mostly latency";
+    found.title = count_text(nearest(small.calls)) + " calls of " + bytes_text(small.bytes / small.calls) +
+                  " each reduce " + bytes_text(small.bytes) + " a " + run.per() + " and take " +
+                  duration_text(small.ns) + ": what they cost is mostly latency";
     found.try_it =
         "reduce in buckets: DDP's bucket_cap_mb (25) in PyTorch in place of a call for each parameter, "
         "torch._foreach or one flat tensor for scalars and metrics, less often; Horovod "

@@ -2,6 +2,7 @@
 // compiler could make one of several.
 #include "../advice/rule.h"
 #include "../advice/work.h"
+#include "../nearest.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -23,9 +24,9 @@ std::optional<Finding> look(const Situation& run) {
     const Work small = kernels_where(run, kFusible);
     if (small.count < kMany) return {};
     Finding found;
-    found.title = count_text(static_cast<int64_t>(small.count + 0.5)) +
-                  " small or elementwise kernels in a " + run.per() + " take " + duration_text(small.ns) +
-                  ", " + duration_text(small.ns / small.count) + " each; most in " + small.largest;
+    found.title = count_text(nearest(small.count)) + " small or elementwise kernels in a " + run.per() +
+                  " take " + duration_text(small.ns) + ", " + duration_text(small.ns / small.count) +
+                  " each; most in " + small.largest;
     found.try_it =
         "fuse them: torch.compile, fused optimizers (fused=True), apex or xformers layers;"
         " TF_XLA_FLAGS=--tf_xla_auto_jit=2 or jit_compile=True; jax.jit around the whole step";

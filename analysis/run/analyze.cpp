@@ -121,6 +121,22 @@ struct TurnEnd {
     ~TurnEnd() { run.end_turn(rank_id); }
 };
 
+// A run refuses what a trace says twice of what there is once; it is the trace that is named.
+template <class Work>
+void blaming(const std::string& traces, Work work) {
+    try {
+        work();
+    } catch (const RowRefused& refused) {
+        throw Failure(traces + ": damaged: " + refused.what(), kIncomplete);
+    }
+}
+
+std::string any_of(const std::vector<Trace>& traces) {
+    if (traces.empty()) return "nothing";
+    const std::string first = traces.front().path.string();
+    return traces.size() == 1 ? first : first + " or one of " + std::to_string(traces.size() - 1) + " others";
+}
+
 }  // namespace
 
 std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
@@ -138,12 +154,16 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     std::vector<std::vector<DeviceBusy>> busy(all.size());
     in_parallel(all.size(), [&](size_t i) {
         const TurnEnd end{run, all[i].rank_id};
-        busy[i] = pass_over(all[i], collectives, run);
-        write_rank(all[i], busy[i], run);
+        blaming(all[i].trace->path.string(), [&] {
+            busy[i] = pass_over(all[i], collectives, run);
+            write_rank(all[i], busy[i], run);
+        });
     });
-    write_shared_gpus(all, busy, run);
-    collectives.write(run);
-    write_findings(run.raw(), run.derive());
+    blaming(any_of(inputs.traces), [&] {
+        write_shared_gpus(all, busy, run);
+        collectives.write(run);
+        write_findings(run.raw(), run.derive());
+    });
     run.finish();
     return place;
 }

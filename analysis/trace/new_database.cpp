@@ -4,7 +4,6 @@
 
 #include <system_error>
 
-#include "../failure.h"
 #include "../process/new_file.h"
 
 namespace gpushim::analysis {
@@ -63,8 +62,10 @@ void NewDatabase::move_to_place() {
 
 void NewDatabase::check(int code) const {
     if (code == SQLITE_OK) return;
-    throw Failure(place_.string() + ": " + (base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code)),
-                  kIncomplete);
+    const std::string what =
+        place_.string() + ": " + (base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code));
+    if ((code & 0xff) == SQLITE_CONSTRAINT) throw RowRefused(what, kIncomplete);
+    throw Failure(what, kIncomplete);
 }
 
 }  // namespace gpushim::analysis

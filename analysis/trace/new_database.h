@@ -9,10 +9,17 @@
 #include <memory>
 #include <string>
 
+#include "../failure.h"
+
 struct sqlite3;
 struct sqlite3_stmt;
 
 namespace gpushim::analysis {
+
+// A row that cannot stand beside those that are there: of it there is one already.
+struct RowRefused : Failure {
+    using Failure::Failure;
+};
 
 class NewDatabase {
   public:

@@ -30,6 +30,7 @@ SCHEMAS = {
     "a value of 200 MB": "UPDATE name SET text = hex(zeroblob(100000000))",
     "a table that is not there": "DROP TABLE launch",
     "a newer schema": "PRAGMA user_version = 99",
+    "one name of two functions": "UPDATE api SET name = 'cuLaunchKernel'",
 }
 NO_HARM = {
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON launch BEGIN DELETE FROM launch; END",
