@@ -26,7 +26,8 @@ class Packages(cli.Case):
     def made(self, kind, folder="dist", epoch="1700000000"):
         words = [sys.executable, "-B", PACKAGE, kind, self.folder / folder]
         done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True,
-                              env={**os.environ, "GPUSHIM_BUILD": box.BUILD, "SOURCE_DATE_EPOCH": epoch})
+                              env={**os.environ, "GPUSHIM_BUILD": box.BUILD, "SOURCE_DATE_EPOCH": epoch,
+                                   "DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@builders.org"})
         return pathlib.Path(done.stdout.strip())
 
     def traces_with(self, *program):
@@ -51,6 +52,13 @@ class Packages(cli.Case):
             self.assertTrue((root / path).is_file(), path)
         owners = {line.split()[1] for line in say("dpkg-deb", "-c", file).splitlines()}
         self.assertEqual(owners, {"root/root"})
+
+    def test_debians_checker_has_nothing_to_say(self):
+        if shutil.which("lintian") is None or shutil.which("dpkg-deb") is None:
+            self.skipTest("no lintian here")
+        said = subprocess.run(["lintian", "--no-cfg", self.made("deb")], stdout=subprocess.PIPE, text=True,
+                              check=False)
+        self.assertEqual((said.returncode, said.stdout), (0, ""))
 
     def test_a_wheel_holds_what_its_record_says(self):
         with zipfile.ZipFile(self.made("wheel")) as wheel:
