@@ -66,27 +66,27 @@ $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 # A damaged file may say any number: sums of them wrap around, and what is wrong stays a figure.
 ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
-# A build that nothing optimises spends its time on reading headers: there the most common ones are read once.
-# It does not show an include that is missing; the ordinary build does.
+# What nothing optimises spends its time on reading headers: there the most common ones are read once. That
+# does not show an include that is missing; of all but the unit tests the ordinary build does.
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
-ifneq ($(filter -O0,$(OPT)),)
-$(OBJ)/analysis/%.o: PRECOMPILED = -include $(OBJ)/common-analysis.h
-$(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
-$(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
-$(OBJ)/test/unit/main.o: PRECOMPILED := # it says first what Catch2's header is to hold
-PRECOMPILED_HEADERS := $(addprefix $(OBJ)/common-,$(addsuffix .h.gch,analysis hidden default test))
 define precompiled
 $(OBJ)/common-$(1).h.gch: $(BUILD)/compile.flags
 	@mkdir -p $$(@D)
 	@printf '#include <%s>\n' $(COMMON_HEADERS) $(3) > $$(@:.gch=)
 	@$(COMPILE) $(4) -fvisibility=$(2) -x c++-header $$(@:.gch=) -o $$@
+PRECOMPILED_HEADERS += $(OBJ)/common-$(1).h.gch
 endef
+ifneq ($(filter -O0,$(OPT)),)
+$(OBJ)/analysis/%.o: PRECOMPILED = -include $(OBJ)/common-analysis.h
+$(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
 $(eval $(call precompiled,analysis,hidden,,$(ANALYZER_FLAGS)))
 $(eval $(call precompiled,hidden,hidden))
 $(eval $(call precompiled,default,default))
-$(eval $(call precompiled,test,hidden,catch2/catch.hpp))
 endif
+$(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
+$(OBJ)/test/unit/main.o: PRECOMPILED := # it says first what Catch2's header is to hold
+$(eval $(call precompiled,test,hidden,catch2/catch.hpp,-O0))
 
 # The engine is what the box's other libraries stand on: its names are visible to them.
 $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
@@ -346,7 +346,8 @@ $(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(BUILD)/link.flags $(UNIT_SHIM)
 	    -ldl $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
 all: $(if $(SAN),,$(MODEL))
 
-$(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(PRECOMPILED_HEADERS)
+$(filter $(OBJ)/test/unit/%,$(OBJECTS)): | $(OBJ)/common-test.h.gch
+$(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(filter-out %-test.h.gch,$(PRECOMPILED_HEADERS))
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int kDraws = 4000;
+constexpr size_t kMostDraws = 4000, kFewestDraws = 400;
+constexpr size_t kWorkOfDraws = 20'000'000;  // windows that are drawn in all
 constexpr uint64_t kSeed = 20'260'101;
 
 // The 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, within 0.5 % above.
@@ -56,7 +57,8 @@ std::optional<Range> sampling_range(std::span<const PartOf> windows) {
     std::mt19937_64 random(kSeed);
     std::vector<double> ratios;
     std::vector<PartOf> drawn(windows.size());
-    for (int i = 0; i < kDraws; ++i) {
+    const size_t draws = std::clamp(kWorkOfDraws / windows.size(), kFewestDraws, kMostDraws);
+    for (size_t draw = 0; draw < draws; ++draw) {
         // Not a std:: distribution: each library draws its own way.
         for (PartOf& window : drawn) window = windows[random() % windows.size()];
         if (const auto ratio = ratio_of(drawn)) ratios.push_back(*ratio);

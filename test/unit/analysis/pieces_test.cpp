@@ -43,6 +43,16 @@ TEST_CASE("long windows are parted, and those with many operations", "[pieces]")
     CHECK(hosts({window(0, 1000, 800'000)}, {450, 620, 900}) == Intervals{{0, 620}, {620, 1000}});
 }
 
+TEST_CASE("windows of a damaged file are parted into no more than fit into memory", "[pieces]") {
+    constexpr int64_t kYear = 365 * 86'400 * kSecond;
+    std::vector<Window> windows;
+    for (int64_t i = 0; i < 100; ++i) windows.push_back(window(i, i + kYear, INT64_MAX / 2));
+    const Intervals all = hosts(windows, {});
+    CHECK(all.size() < 20'200);
+    CHECK(all.back().end_ns == 99 + kYear);
+    CHECK(hosts({window(0, 1000, INT64_MAX / 2)}, {}).back().end_ns == 1000);
+}
+
 TEST_CASE("a device without a row had nothing to do", "[pieces]") {
     const std::vector<Window> windows = {window(0, 100, 10, 1)};
     const auto pieces = pieces_of(windows, {0, 1}, {});
