@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../trace/plausible.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -16,11 +18,11 @@ int64_t length_of(int64_t begin_ns, int64_t end_ns, size_t parts) {
 std::vector<ThinnedPart> thinned_samples(const std::vector<TimedValue>& samples, size_t parts) {
     std::vector<ThinnedPart> all;
     if (samples.empty()) return all;
-    const int64_t begin_ns = samples.front().at_ns;
-    const int64_t length_ns = length_of(begin_ns, samples.back().at_ns, parts);
+    const int64_t begin_ns = plausible_time(samples.front().at_ns);
+    const int64_t length_ns = length_of(begin_ns, plausible_time(samples.back().at_ns), parts);
     double count = 0;
     for (const TimedValue& sample : samples) {
-        const int64_t from_ns = begin_ns + (sample.at_ns - begin_ns) / length_ns * length_ns;
+        const int64_t from_ns = begin_ns + (plausible_time(sample.at_ns) - begin_ns) / length_ns * length_ns;
         if (all.empty() || all.back().from_ns != from_ns) {
             all.push_back({from_ns, 0, sample.value});
             count = 0;
@@ -33,10 +35,10 @@ std::vector<ThinnedPart> thinned_samples(const std::vector<TimedValue>& samples,
 }
 
 ThinnedSteps::ThinnedSteps(int64_t begin_ns, int64_t end_ns, size_t parts)
-    : begin_ns_(begin_ns),
-      end_ns_(std::max(begin_ns, end_ns)),
-      length_ns_(length_of(begin_ns, end_ns_, parts)),
-      now_ns_(begin_ns) {
+    : begin_ns_(plausible_time(begin_ns)),
+      end_ns_(std::max(begin_ns_, plausible_time(end_ns))),
+      length_ns_(length_of(begin_ns_, end_ns_, parts)),
+      now_ns_(begin_ns_) {
     const auto used = static_cast<size_t>((end_ns_ - begin_ns_) / length_ns_) + 1;
     sums_.resize(used);
     mosts_.resize(used);

@@ -40,3 +40,11 @@ TEST_CASE("a peak that lasts no time is the highest of its part all the same", "
     CHECK(parts[1].most == 9);
     CHECK(parts[1].mean < 1);
 }
+
+TEST_CASE("times that cannot be have parts, as many as others", "[thinned]") {
+    ThinnedSteps steps(INT64_MIN, INT64_MAX, 4);
+    steps.add({INT64_MIN + 1, 1});
+    steps.add({INT64_MAX, 2});
+    CHECK(steps.finish().size() <= 5);
+    CHECK(thinned_samples({{INT64_MIN, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {INT64_MAX, 6}}, 2).size() <= 3);
+}
