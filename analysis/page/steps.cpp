@@ -76,7 +76,8 @@ Markup write(const PageInput& input) {
     const auto first = steps["first"].amount(), last = steps["last"].amount(),
                median = steps["median_ns"].amount();
     if (!first || !last || !median) return missing(why_of(steps));
-    const int64_t from = nearest(*first), count = nearest(*last) - from + 1;
+    const int64_t from = std::clamp(nearest(*first), -kFarthestStep, kFarthestStep);
+    const int64_t count = std::clamp(nearest(*last), from, kFarthestStep) - from + 1;
     const int64_t width = (count + kMostPoints - 1) / kMostPoints;
     const std::vector<Point> points = points_of(input.source, from, width);
     const std::vector<Point> outliers = outliers_of(points, *median, steps["p95_ns"].amount().value_or(0));

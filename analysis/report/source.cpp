@@ -1,5 +1,6 @@
 #include "source.h"
 
+#include <algorithm>
 #include "../text/escape.h"
 #include "../text/redact.h"
 
@@ -44,8 +45,8 @@ std::optional<std::string> ReportSource::text(const char* key) const {
 
 Query ReportSource::of_steps(std::string_view sql) const {
     Query query = run.prepare(sql);
-    query.bind(1, options.from_step.value_or(INT64_MIN));
-    query.bind(2, options.to_step.value_or(INT64_MAX));
+    query.bind(1, std::max(options.from_step.value_or(-kFarthestStep), -kFarthestStep));
+    query.bind(2, std::min(options.to_step.value_or(kFarthestStep), kFarthestStep));
     return query;
 }
 

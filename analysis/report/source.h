@@ -18,6 +18,9 @@ struct ReportOptions {
     bool all = false;  // also the sections that are details
 };
 
+// A damaged file may number its steps as it likes: none beyond is looked at, so differences are numbers.
+constexpr int64_t kFarthestStep = int64_t{1} << 53;
+
 struct ReportSource {
     const Database& run;
     const Inputs* traces = nullptr;  // null: only the run database is there

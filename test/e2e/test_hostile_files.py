@@ -7,11 +7,15 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import sys
 
 import box
 import cli
 import kineto_made
 import made_traces
+
+sys.path.insert(0, str(box.ROOT / "test" / "fuzz"))
+import seeds  # noqa: E402
 
 MOST_CPU_S, MOST_BYTES = 2, 512 << 20
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
@@ -75,6 +79,18 @@ class HostileFiles(cli.Case):
                 self.assertIn(trace.name, said)
                 self.assertEqual(len(said.splitlines()), 1, said)
                 trace.unlink()
+
+    def test_steps_that_are_numbered_from_end_to_end(self):
+        """A run whose numbers' differences are none; its page has parts for each rank and over steps."""
+        run = self.folder / "hostile.run.db"
+        seeds.make_run(run)
+        for sql in ("UPDATE step SET number = iif(number % 2, 1 << 63, ~(1 << 63))",
+                    "UPDATE step SET number = 1e308 WHERE number % 2"):
+            base = sqlite3.connect(run)
+            base.execute(sql)
+            base.commit()
+            base.close()
+            self.bounded("report", run, "--html", self.folder / "page.html", expect=0)
 
     def test_what_does_no_harm_is_read(self):
         for what, sql in NO_HARM.items():

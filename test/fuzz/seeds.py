@@ -19,20 +19,32 @@ PAGED = ("launch", "launch_device", "copy", "sync", "host_gap", "name", "process
 
 
 def make_bases(folder):
-    """A trace, its run, an export of nsys: whole files that scripts damage, as small as can be."""
+    """A trace, a run, an export of nsys: whole files that scripts damage, as small as can be."""
     folder.mkdir(parents=True, exist_ok=True)
-    trace, run = folder / "trace.db", folder / "run.db"
+    trace = folder / "trace.db"
     for old in folder.glob("*"):
         old.unlink()
     made_traces.make(trace)
     made_traces.add_device_times(trace)
     made_traces.closed(trace)
-    done = box.run([box.BUILD / "gpushim", "analyze", trace, "-o", run], sim=False)
-    if done.returncode != 0:
-        raise RuntimeError(done.stderr)
+    make_run(folder / "run.db")
     nsys_made.program(folder / "nsys.db", nsys_made.NEW)
     make_paged(folder / "pages.db", trace)
     return folder
+
+
+def make_run(path):
+    """Of two ranks with steps, copies and collectives, so every part of a report has something to say."""
+    ranks = []
+    for rank in range(2):
+        trace = kineto_made.made(20 + rank, 4)
+        trace.rank = rank
+        ranks.append(trace.write(path.parent / f"rank-{rank}.json.gz"))
+    done = box.run([box.BUILD / "gpushim", "import", "kineto", *ranks, "-o", path], sim=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    for rank in ranks:
+        rank.unlink()
 
 
 def make_paged(path, trace):

@@ -70,8 +70,8 @@ std::string changed_column(const Inventory& inventory, Script& script) {
     const Inventory::Table& table = pick(inventory.tables, script);
     const std::string& column = pick(table.columns, script);
     const std::string to = value(script);
-    return "UPDATE OR IGNORE \"" + table.name + "\" SET \"" + column + "\" = " + to +
-           " WHERE rowid % 4 <= " + std::to_string(script.byte() % 4);
+    return "UPDATE OR IGNORE \"" + table.name + "\" SET \"" + column + "\" = " + to + " WHERE " +
+           table.number + " % 4 <= " + std::to_string(script.byte() % 4);
 }
 
 std::string statement(const Inventory& inventory, Script& script, Changes which) {
@@ -98,10 +98,15 @@ Inventory::Inventory(const gpushim::analysis::Database& base) {
         const std::string name = all.text(1);
         things.push_back(all.text(0) + " \"" + name + "\"");
         if (all.text(0) != "table") continue;
-        tables.push_back({name, {}});
-        Query columns = base.prepare("SELECT name FROM pragma_table_info(?1) ORDER BY cid");
+        tables.push_back({name, {}, "rowid"});
+        Query columns = base.prepare(
+            "SELECT i.name, l.wr AND i.pk > 0 FROM pragma_table_info(?1) i JOIN pragma_table_list l"
+            " ON l.name = ?1 AND l.schema = 'main' ORDER BY i.cid");
         columns.bind(1, name);
-        while (columns.step()) tables.back().columns.push_back(columns.text(0));
+        while (columns.step()) {
+            tables.back().columns.push_back(columns.text(0));
+            if (columns.number(1) != 0) tables.back().number = "\"" + columns.text(0) + "\"";  // its last
+        }
     }
 }
 

@@ -16,6 +16,7 @@ struct Inventory {
     struct Table {
         std::string name;
         std::vector<std::string> columns;
+        std::string number;  // of a row: its rowid, or what it has instead
     };
     std::vector<Table> tables;
     std::vector<std::string> things;  // `view "v_range"`: what can be dropped
