@@ -26,11 +26,33 @@ def make_bases(folder):
         old.unlink()
     made_traces.make(trace)
     made_traces.add_device_times(trace)
+    add_a_training(trace)
     made_traces.closed(trace)
     make_run(folder / "run.db")
     nsys_made.program(folder / "nsys.db", nsys_made.NEW)
     make_paged(folder / "pages.db", trace)
     return folder
+
+
+def add_a_training(path):
+    """Steps of ten launches, each with a collective, gaps of the host, an allocation, what NVML showed."""
+    base = sqlite3.connect(path)
+    collective, memory = (base.execute(f"SELECT * FROM {table}").fetchone()[2:] for table in
+                          ("collective", "memory"))
+    for step in range(made_traces.LAUNCHES // 10):
+        begin_ns = made_traces.FIRST_NS + step * 100_000
+        base.execute("INSERT INTO marker (enter_ns, thread_id, kind, value) VALUES (?, 1, 'step', 32)",
+                     (begin_ns - 500,))
+        base.execute("INSERT INTO host_gap VALUES (?, 5000, 1, 3000, 500, 'futex', 1)", (begin_ns + 4500,))
+        for table, dur_ns, rest in (("collective", 1200, (*collective[:4], step + 1, *collective[5:])),
+                                    ("memory", 900, memory)):
+            marks = ", ".join("?" * (2 + len(rest)))
+            base.execute(f"INSERT INTO {table} VALUES ({marks})", (begin_ns + 95_000 - dur_ns, dur_ns, *rest))
+        for key, value in (("gpu_busy_percent", 50 + step), ("power_mw", 90_000), ("sm_mhz", 1410)):
+            base.execute("INSERT INTO nvml VALUES (?, 0, ?, ?)", (begin_ns, key, value))
+    base.execute("UPDATE ring_commit SET seq = seq + ?", (made_traces.LAUNCHES // 10 * 2,))
+    base.commit()
+    base.close()
 
 
 def make_run(path):
