@@ -1,6 +1,7 @@
 // How long a step takes, how many there were, and how many samples a second that is.
 #include <cstdio>
 
+#include "../nearest.h"
 #include "../text/units.h"
 #include "facts.h"
 #include "section.h"
@@ -79,7 +80,7 @@ std::optional<double> samples_per_s(const Steps& steps) {
 
 std::string rate_text_of(double per_s) {
     char text[32];
-    if (per_s >= 1000) return count_text(static_cast<int64_t>(per_s + 0.5));
+    if (per_s >= 1000) return count_text(nearest(per_s));
     std::snprintf(text, sizeof text, "%.3g", per_s);
     return text;
 }
