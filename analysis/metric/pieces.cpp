@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kLongestPieceNs = 10'000'000'000;
 constexpr int64_t kMostOperations = 400'000;
 constexpr int64_t kNoBreakNs = 1'000;  // between windows
-// Two days of long pieces. A damaged file may say that a window lasted for a year: then they are longer.
-constexpr int64_t kMostParts = 20'000;
+// Hours of long pieces. A damaged file may say that a window lasted for a year: then they are longer.
+constexpr int64_t kMostParts = 2'000;
 
 // Where windows, and pieces of long ones, may be parted: at the next of `cuts`, or anywhere.
 class Boundaries {

@@ -43,8 +43,10 @@ TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const
 }
 
 void TimedSpan::use(std::vector<Call> memory) {
+    const size_t wanted = before_ + expected_calls(windows_, host_);
+    if (calls_.capacity() >= wanted) return;  // offered some before, when another one of many ended
     memory.clear();
-    memory.reserve(before_ + expected_calls(windows_, host_));
+    memory.reserve(wanted);
     memory.insert(memory.end(), calls_.begin(), calls_.end());
     calls_ = std::move(memory);
 }
