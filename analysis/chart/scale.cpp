@@ -25,7 +25,7 @@ double round_step(double range, size_t about, bool binary) {
 
 // Powers of ten, and between few of them 2 and 5 times these.
 std::vector<double> decades(double low, double high, size_t about) {
-    if (!(low > 0)) return {};
+    if (!(low > 0)) return {};  // a damaged file's: there is no power below
     const int first = static_cast<int>(std::floor(std::log10(low)));
     const int last = static_cast<int>(std::floor(std::log10(high)));
     const auto powers = static_cast<size_t>(last - first + 1);

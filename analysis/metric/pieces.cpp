@@ -12,7 +12,7 @@ constexpr int64_t kLongestPieceNs = 10'000'000'000;
 constexpr int64_t kMostOperations = 400'000;
 constexpr int64_t kNoBreakNs = 1'000;  // between windows
 // Hours of long pieces. A damaged file may say that a window lasted for a year: then they are longer.
-constexpr int64_t kMostParts = 2'000;
+constexpr int64_t kMostParts = 2'000;  // of all that are parted
 
 // Where windows, and pieces of long ones, may be parted: at the next of `cuts`, or anywhere.
 class Boundaries {
@@ -42,7 +42,7 @@ std::vector<PlannedPiece> pieces_of(std::span<const Window> windows, const std::
                                     std::span<const int64_t> cuts) {
     const Boundaries boundaries(cuts);
     std::vector<PlannedPiece> pieces;
-    int64_t last_end_ns = INT64_MIN;
+    int64_t last_end_ns = INT64_MIN, parts_left = kMostParts;
     for (size_t i = 0; i < windows.size();) {
         const Window& first = windows[i];
         std::map<int64_t, Window> rows;
@@ -59,8 +59,8 @@ std::vector<PlannedPiece> pieces_of(std::span<const Window> windows, const std::
         const int64_t from_ns = std::max(first.enter_ns, last_end_ns);
         const int64_t until_ns = goes_on ? boundaries.at_or_after(first.end_ns()) : first.end_ns();
         last_end_ns = goes_on ? until_ns : INT64_MIN;
-        const int64_t parts_left = std::max<int64_t>(1, kMostParts - std::ssize(pieces));
-        const int64_t parts = std::min(parts_of(piece.windows, until_ns - from_ns), parts_left);
+        const int64_t parts = std::min(parts_of(piece.windows, until_ns - from_ns), 1 + parts_left);
+        parts_left -= parts - 1;
         int64_t at_ns = from_ns;
         for (int64_t part = 1; part <= parts && at_ns < until_ns; ++part) {
             const int64_t planned_ns = from_ns + (until_ns - from_ns) / parts * part;

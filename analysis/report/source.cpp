@@ -1,6 +1,7 @@
 #include "source.h"
 
 #include <algorithm>
+
 #include "../text/escape.h"
 #include "../text/redact.h"
 

@@ -53,6 +53,13 @@ TEST_CASE("windows of a damaged file are parted into no more than fit into memor
     CHECK(hosts({window(0, 1000, INT64_MAX / 2)}, {}).back().end_ns == 1000);
 }
 
+TEST_CASE("however many windows came before, a long one is parted", "[pieces]") {
+    std::vector<Window> windows;
+    for (int64_t i = 0; i < 3000; ++i) windows.push_back(window(i * 10'000, i * 10'000 + 100));
+    windows.push_back(window(kSecond, 31 * kSecond));
+    CHECK(hosts(windows, {}).size() == 3003);
+}
+
 TEST_CASE("a device without a row had nothing to do", "[pieces]") {
     const std::vector<Window> windows = {window(0, 100, 10, 1)};
     const auto pieces = pieces_of(windows, {0, 1}, {});
