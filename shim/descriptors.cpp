@@ -14,6 +14,7 @@
 #include "file_status.h"
 #include "protection.h"
 #include "system.h"
+#include "thread_sanitizer.h"
 
 namespace gpushim::shim {
 namespace {
@@ -45,7 +46,7 @@ bool has_own_descriptors() { return own_descriptors; }
 
 // Containers often forbid unshare, but not the same done by close_range.
 bool leave_descriptors() {
-    if (!kept(Protection::own_descriptors)) return false;
+    if (!kept(Protection::own_descriptors) || thread_sanitizer_watches()) return false;
     own_descriptors = syscall(SYS_close_range, 0u, ~0u, CLOSE_RANGE_UNSHARE) == 0;
     if (own_descriptors) return true;
     own_descriptors = unshare(CLONE_FILES) == 0;

@@ -1,6 +1,7 @@
 // The writer's descriptors and the program's. Best they are in two tables: then what the program closes is
-// not ours, and what it waits to see closed we do not hold. Where the kernel refuses that, we look before
-// each transaction whether ours are still what they were. The writer's thread only.
+// not ours, and what it waits to see closed we do not hold. Where the kernel refuses that, or a sanitizer
+// would misread it, we look before each transaction whether ours are still what they were. The writer's
+// thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +10,7 @@
 
 namespace gpushim::shim {
 
-// A table of our own, empty. False: refused; the program's is still ours.
+// A table of our own, empty. False: not to be had; the program's is still ours.
 bool leave_descriptors();
 
 // Whether the calling thread has done so.

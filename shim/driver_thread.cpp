@@ -1,7 +1,6 @@
 #include "driver_thread.h"
 
 #include <pthread.h>
-#include <sys/prctl.h>
 
 #include "config.h"
 #include "gate.h"
@@ -60,15 +59,13 @@ void work_until_told(Desk& own) {
     }
 }
 
-void* main_of_driver_thread(void* given) {
-    prctl(PR_SET_NAME, "gpushim");
+void main_of_driver_thread(void* given) {
     try {
         work_until_told(*static_cast<Desk*>(given));
     } catch (...) {
         // Out of memory: it stays busy for ever, and nothing more is asked of it.
         driver_gate.leave();
     }
-    return nullptr;
 }
 
 }  // namespace
@@ -77,7 +74,7 @@ void start_driver_thread() {
     watch_forks();
     desk = newest = new Desk{kIdle, nullptr, nullptr, PTHREAD_MUTEX_INITIALIZER, newest};
     const size_t stack_bytes = config.device_time == DeviceTime::cupti ? kCuptiStackBytes : kOwnStackBytes;
-    if (start_own_thread(main_of_driver_thread, desk, stack_bytes) != 0) desk = nullptr;
+    if (start_own_thread({"gpushim", main_of_driver_thread, desk, stack_bytes}) != 0) desk = nullptr;
 }
 
 bool give_to_driver_thread(void (*work)(void*), void* argument) {

@@ -1,7 +1,5 @@
 #include "nvml_sampler.h"
 
-#include <sys/prctl.h>
-
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -173,14 +171,12 @@ namespace {
 // Never destroyed: its thread may still be in NVML, and a child that was forked has another.
 constinit std::atomic<NvmlSampler*> sampler = nullptr;
 
-void* main_of_sampler(void* given) {
-    prctl(PR_SET_NAME, "gpushim-nvml");
+void main_of_sampler(void* given) {
     try {
         static_cast<NvmlSampler*>(given)->run();
     } catch (...) {
         // Out of memory: no more answers.
     }
-    return nullptr;
 }
 
 // Registered when NVML has registered its own: afterwards it may be torn down.
@@ -192,7 +188,7 @@ void start_nvml_sampler(std::span<const Device> devices) {
     watch_forks();
     try {
         auto* made = new NvmlSampler(devices, live->generation, sampler.load());
-        if (start_own_thread(main_of_sampler, made) == 0) return sampler.store(made);
+        if (start_own_thread({"gpushim-nvml", main_of_sampler, made}) == 0) return sampler.store(made);
         delete made;
     } catch (...) {
         // Out of memory: nothing is recorded of NVML.

@@ -1,5 +1,5 @@
-// Threads of ours in the program: detached, deaf to signals, with a small stack of their own. Whoever starts
-// one is not a hot path: it allocates, as threads do.
+// Threads of ours in the program: detached, deaf to signals, with a small stack of their own, and not for a
+// sanitizer to judge. Whoever starts one is not a hot path: it allocates, as threads do.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,14 @@ namespace gpushim::shim {
 
 constexpr std::size_t kOwnStackBytes = 512 * 1024;
 
+struct OwnThread {
+    const char* name;  // the kernel shows 15 characters
+    void (*main)(void*);
+    void* argument = nullptr;
+    std::size_t stack_bytes = kOwnStackBytes;
+};
+
 // 0, or why it did not start (errno's numbers).
-int start_own_thread(void* (*main)(void*), void* argument, std::size_t stack_bytes = kOwnStackBytes);
+int start_own_thread(const OwnThread& thread);
 
 }  // namespace gpushim::shim

@@ -1,7 +1,5 @@
 #include "writer.h"
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -104,8 +102,7 @@ void write_until_the_end() {
     }
 }
 
-void* main_of_writer(void*) {
-    prctl(PR_SET_NAME, "gpushim");
+void main_of_writer(void*) {
     be_the_writer();
     try {
         if (paused_loop == nullptr && wants_device_times()) start_driver_thread();
@@ -124,7 +121,6 @@ void* main_of_writer(void*) {
     // Nobody asks it any more, and it would keep a process whose own threads have ended.
     stop_nvml_sampler();
     stop_driver_thread();
-    return nullptr;
 }
 
 void wake_writer() {
@@ -154,7 +150,7 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
 bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
     start = {trace_path, &identity, devices};
     stage.store(Stage::starting);
-    const int error = start_own_thread(main_of_writer, nullptr);
+    const int error = start_own_thread({"gpushim", main_of_writer});
     if (error != 0) {
         log_line(LogLevel::warn, "cannot start a thread (%s); not tracing", strerror(error));
         return false;
@@ -189,7 +185,7 @@ void read_before_context_ends() {
 void finish_writer() {
     if (stage.load() == Stage::paused) {
         stage.store(Stage::running);
-        if (start_own_thread(main_of_writer, nullptr) != 0) return;
+        if (start_own_thread({"gpushim", main_of_writer}) != 0) return;
     }
     wake_writer();
     wait_for_writer([] { return stage.load() == Stage::running; }, kEndNs, kStandstillNs);

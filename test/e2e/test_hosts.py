@@ -46,11 +46,15 @@ class Allocators(ShimTest):
 class Sanitizers(ShimTest):
     """A sanitizer's runtime has to be the first preload; its start-up asks dlsym before anything is ready."""
 
-    def check(self, sanitizer, runtime):
-        path = subprocess.run(["gcc", f"-print-file-name={runtime}"], capture_output=True, text=True,
+    def runtime(self, name):
+        path = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True,
                               check=True).stdout.strip()
         if not os.path.isabs(path):
-            self.skipTest(f"{runtime} is not installed")
+            self.skipTest(f"{name} is not installed")
+        return path
+
+    def check(self, sanitizer, runtime):
+        path = self.runtime(runtime)
         for way in ("DLOPEN", "LINKED", "PROC2"):
             host = self.build("host.c", f"host_{way}", f"-DWAY={way}", f"-fsanitize={sanitizer}", "-g",
                               *(self.linked() if way == "LINKED" else []))
@@ -68,6 +72,16 @@ class Sanitizers(ShimTest):
 
     def test_thread(self):
         self.check("thread", "libtsan.so")
+
+    def test_thread_knows_one_table_of_descriptors(self):
+        """It takes two files of one number for one file, and what was said through a pipe for unsaid."""
+        path = self.runtime("libtsan.so")
+        host = self.build("files.c", "files", "-fsanitize=thread", "-g", *self.linked())
+        alone = self.run_host([host], preload=[path])
+        run = self.run_host([host], preload=[path, SHIM])
+        self.assertEqual(alone.seen, (0, "79800\n", ""))
+        self.assertEqual(run.seen, alone.seen)
+        self.assertEqual(run.counts["cuMemsetD8_v2"], 400)
 
 
 class RealLibraries(ShimTest):
