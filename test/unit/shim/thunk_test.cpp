@@ -154,6 +154,7 @@ namespace {
 }  // namespace
 
 TEST_CASE("a call left by an exception does not hide the next ones", "[thunk]") {
+    NEEDS_FRAMES();
     Recording recording;
     body = [](CUstream, int) -> CUresult { throw std::runtime_error("out of a callback"); };
     CHECK_THROWS_AS(Sync::call(stream(1), 0), std::runtime_error);
@@ -169,6 +170,7 @@ TEST_CASE("a call left by an exception does not hide the next ones", "[thunk]") 
 }
 
 TEST_CASE("a call left by longjmp does not hide the next ones", "[thunk]") {
+    NEEDS_FRAMES();
     static jmp_buf back;
     Recording recording;
     body = [](CUstream, int) -> CUresult { std::longjmp(back, 1); };
