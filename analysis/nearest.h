@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 namespace gpushim::analysis {
 
@@ -12,6 +13,10 @@ inline int64_t nearest(double value) {
     if (std::isnan(value)) return 0;
     if (std::abs(value) >= kBeyond) return value > 0 ? INT64_MAX : INT64_MIN;
     return std::llround(value);
+}
+
+inline std::optional<int64_t> nearest(std::optional<double> value) {
+    return value ? std::optional(nearest(*value)) : std::nullopt;
 }
 
 }  // namespace gpushim::analysis

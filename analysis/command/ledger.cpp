@@ -59,9 +59,6 @@ std::vector<std::string> row_of(const RunSummary& run, const RunSummary* before)
 
 Json json_of(const RunSummary& run, const RunSummary* before) {
     const Advice* const top = run.top();
-    const auto whole = [](std::optional<double> ns) {
-        return ns ? std::optional<int64_t>(nearest(*ns)) : std::nullopt;
-    };
     Json no_gain = Json::array();
     for (const Advice& one : run.advice)
         if (one.finding.kind == Kind::kNoGain) no_gain.push(one.rule->id);
@@ -71,15 +68,17 @@ Json json_of(const RunSummary& run, const RunSummary* before) {
         .known("ranks", run.ranks)
         .known("gpus", run.gpus)
         .maybe("busy_share", run.busy_share, "nothing was timed")
-        .maybe("step_median_ns", whole(run.step_ns), "no steps")
+        .maybe("step_median_ns", nearest(run.step_ns), "no steps")
         .maybe("samples_per_step", run.samples_per_step, "steps or samples per step are not known")
         .maybe("samples_per_s", run.samples_per_s, "steps or samples per step are not known")
         .maybe("changed", before ? std::optional(changes_text(*before, run)) : std::nullopt, "the first run")
         .maybe("top_finding", top ? std::optional(std::string(top->rule->id)) : std::nullopt,
                "nothing is worth 3 % of a step")
-        .maybe("predicted_low_ns", top ? whole(top->finding.gain.low_ns) : std::nullopt, "no finding")
-        .maybe("predicted_high_ns", top ? whole(top->finding.gain.high_ns) : std::nullopt, "no finding")
-        .maybe("gained_ns", whole(before ? gained_ns(*before, run) : std::nullopt),
+        .maybe("predicted_low_ns", top ? std::optional(nearest(top->finding.gain.low_ns)) : std::nullopt,
+               "no finding")
+        .maybe("predicted_high_ns", top ? std::optional(nearest(top->finding.gain.high_ns)) : std::nullopt,
+               "no finding")
+        .maybe("gained_ns", nearest(before ? gained_ns(*before, run) : std::nullopt),
                before ? "no steps" : "the first run");
     facts.known("no_gain_expected", std::move(no_gain));
     return facts.json();

@@ -56,7 +56,7 @@ Json kernels_json(const Comparison& is) {
     Json list = Json::array();
     for (const KernelShift& kernel : is.kernels) {
         const auto ns = [](const std::optional<KernelUse>& use) {
-            return use && use->ns ? std::optional(nearest(*use->ns)) : std::nullopt;
+            return use ? nearest(use->ns) : std::nullopt;
         };
         const auto launches = [](const std::optional<KernelUse>& use) { return use ? use->launches : 0.0; };
         list.push(Facts()

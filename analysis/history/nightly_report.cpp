@@ -70,7 +70,7 @@ Json night_json(const Night& night) {
         .known("accepted", night.is_accepted)
         .maybe("base", night.base, "nothing to compare it with")
         .maybe("first_bad", night.first_bad, "it is not regressed")
-        .maybe("step_ns", night.step_ns ? std::optional(nearest(*night.step_ns)) : std::nullopt, "no steps")
+        .maybe("step_ns", nearest(night.step_ns), "no steps")
         .json();
 }
 

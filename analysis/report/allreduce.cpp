@@ -31,8 +31,7 @@ Around around(const Database& run, const char* metric) {
     Query row = run.prepare("SELECT value, coalesce(why, '') FROM metric WHERE scope = 'run' AND name = ?1");
     row.bind(1, std::string(metric));
     if (!row.step()) return {};
-    const auto ns = maybe_real(row, 0);
-    return {ns ? std::optional(nearest(*ns)) : std::nullopt, row.text(1)};
+    return {nearest(maybe_real(row, 0)), row.text(1)};
 }
 
 // What expectations of the collectives that took longest were made with.

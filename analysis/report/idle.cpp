@@ -145,12 +145,9 @@ Json json_of(const Cost& cost, size_t known) {
     const auto hours = known_of(cost.gpu_ns > 0 ? cost.idle_hours_a_day() : 0);
     const auto money =
         hours && cost.price_per_hour ? std::optional(*hours * *cost.price_per_hour) : std::nullopt;
-    const auto whole = [](std::optional<double> ns) {
-        return ns ? std::optional<int64_t>(nearest(*ns)) : std::nullopt;
-    };
     return Facts()
-        .maybe("idle_gpu_ns", whole(known_of(cost.idle_ns)), none)
-        .maybe("gpu_ns", whole(known_of(cost.gpu_ns)), none)
+        .maybe("idle_gpu_ns", nearest(known_of(cost.idle_ns)), none)
+        .maybe("gpu_ns", nearest(known_of(cost.gpu_ns)), none)
         .maybe("idle_gpu_hours_per_day", hours, none)
         .maybe("price_per_gpu_hour", cost.price_per_hour, "--price was not given")
         .maybe("idle_price_per_day", money, cost.price_per_hour ? none : "--price was not given")
