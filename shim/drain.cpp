@@ -152,12 +152,13 @@ void Drain::scan_slots(const Ring& ring, Cursor& cursor) {
         if (slot.enter > until_) return;
         cursor.changed = changed_ = true;
         for (Open& open : cursor.open) open.over = open.over || shows_end_of(open.flags, slot);
+        // By the ring's list, which has it before the slot does: the thread may be about to write it.
+        if (kind_of(slot) == EventKind::thread) cursor.thread = owner_of(*ring.header, cursor.next);
         if (!complete) {
             cursor.open.push_back({cursor.next, cursor.thread, slot.flags, false, false, 0});
             continue;
         }
         if (kind_of(slot) == EventKind::text) continue;
-        if (kind_of(slot) == EventKind::thread) cursor.thread = static_cast<uint32_t>(slot.word[2]);
         emit(ring, {cursor.next, cursor.thread, slot.flags, false, false, 0}, true);
     }
     cut_short_ = true;

@@ -339,6 +339,7 @@ void Translator::marker(const Call& call) {
 }
 
 void Translator::thread(const Call& call) {
+    if (!call.finished) return;
     const auto number = static_cast<int64_t>(call.word(2));
     const auto [known, is_new] = threads_.try_emplace(number, call.enter_ns);
     if (!is_new) return;

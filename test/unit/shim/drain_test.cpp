@@ -40,6 +40,25 @@ TEST_CASE("the slots from an open event on are not free", "[drain]") {
     CHECK(thread_state.ring->tail == position + 1);
 }
 
+TEST_CASE("a ring's next thread is known while it still says who it is", "[drain]") {
+    const Recording recording;
+    Sink sink;
+    REQUIRE(record(1));
+    RingHeader& header = *thread_state.ring;
+    header.owners[1] = {header.head, 4711, 2};
+    header.owner_count = 2;
+    Slot* says = open_event(EventKind::thread);
+    sink.take();
+    close_event(says, 2);
+    REQUIRE(record(3));
+    sink.take();
+    REQUIRE(sink.rows.size() == 4);
+    std::map<uint64_t, int32_t> thread_of;
+    for (const auto& row : sink.rows)
+        if (row.kind == EventKind::copy) thread_of[row.value] = row.thread;
+    CHECK(thread_of == std::map<uint64_t, int32_t>{{1, 1}, {3, 2}});
+}
+
 TEST_CASE("a call that was left by an exception is unfinished once its thread goes on", "[drain]") {
     const Recording recording;
     Sink sink;

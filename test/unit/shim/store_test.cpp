@@ -174,6 +174,14 @@ TEST_CASE("losses are counted by their reason, the newest count stands", "[store
     CHECK(trace.ledger() == "15|3|0|12|0|0");
 }
 
+TEST_CASE("a thread that ended before it had said who it is has no row", "[store]") {
+    Trace trace;
+    Events events;
+    events.event(kNoApi, EventKind::thread, 1, 1, {}, {.unfinished = true});
+    trace.write(events);
+    CHECK(trace.ask("SELECT count(*) FROM thread") == "0");
+}
+
 TEST_CASE("texts, marks and names that the shim asked for are no calls", "[store]") {
     Trace trace;
     Events events;
