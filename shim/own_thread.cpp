@@ -16,10 +16,10 @@ namespace gpushim::shim {
 namespace {
 
 void* main_of(void* given) {
-    const std::unique_ptr<const OwnThread> thread(static_cast<const OwnThread*>(given));
-    prctl(PR_SET_NAME, thread->name);
+    const OwnThread thread = *std::unique_ptr<const OwnThread>(static_cast<const OwnThread*>(given));
+    prctl(PR_SET_NAME, thread.name);
     const Unjudged unjudged;
-    thread->main(thread->argument);
+    thread.main(thread.argument);
     return nullptr;
 }
 

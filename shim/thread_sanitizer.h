@@ -7,7 +7,7 @@
 #include "protection.h"
 
 extern "C" {
-// Of its library; null where that is not in the process.
+// Of its library; null where that is not in the process. Another language's race detector has some of them.
 void __tsan_init() __attribute__((weak));
 void AnnotateIgnoreReadsBegin(const char* file, int line) __attribute__((weak));
 void AnnotateIgnoreReadsEnd(const char* file, int line) __attribute__((weak));
@@ -17,7 +17,11 @@ void AnnotateIgnoreWritesEnd(const char* file, int line) __attribute__((weak));
 
 namespace gpushim::shim {
 
-inline bool thread_sanitizer_watches() { return kept(Protection::no_false_races) && __tsan_init != nullptr; }
+inline bool thread_sanitizer_watches() {
+    return kept(Protection::no_false_races) && __tsan_init != nullptr &&
+           AnnotateIgnoreReadsBegin != nullptr && AnnotateIgnoreReadsEnd != nullptr &&
+           AnnotateIgnoreWritesBegin != nullptr && AnnotateIgnoreWritesEnd != nullptr;
+}
 
 // Whether this library is compiled for it after all, as the unit tests are.
 #if defined(__SANITIZE_THREAD__)

@@ -1,5 +1,5 @@
 // The one thread of the shim: empties the rings into the trace. All signals blocked, detached, with a table
-// of descriptors of its own where the kernel allows it. It never makes the program wait.
+// of descriptors of its own where that can be had (descriptors.h). It never makes the program wait.
 #pragma once
 
 #include <span>

@@ -210,8 +210,10 @@ void WriterLoop::pause() {
     live->timing.store(0);
     drain_.scan(false);
     if (has_news()) commit();
+    // Without a store the program has closed our files, and the folder's numbers may be its own by now, too.
+    const bool is_ours = store_ != nullptr;
     store_.reset();
-    close_folder(folder_);
+    if (is_ours) close_folder(folder_);
     pass_is_done(kNoMorePasses);
 }
 
@@ -219,6 +221,7 @@ void WriterLoop::resume() {
     folder_ = WriterFolder();
     if (start_.identity->rings_survive) open_folder(folder_, *start_.identity);
     store_.reset(Store::open(start_.trace_path, Store::Role::writer));
+    watch_files();
     finish();
 }
 

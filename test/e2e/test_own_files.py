@@ -58,6 +58,14 @@ class SharedDescriptors(LifecycleCase):
         self.assert_nothing_lost(self.the_trace())
         self.assertEqual(self.copies(), COPIES)
 
+    def test_all_is_well_when_the_main_thread_ends_first(self):
+        """Here a log that is made anew has another inode."""
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-", dir="/dev/shm"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.refused("pthread_exit")
+        self.assert_nothing_lost(self.the_trace())
+        self.assertEqual(self.copies(), 2 * COPIES)
+
     def test_not_a_byte_in_the_programs_files(self):
         done = self.refused("closes", "400")
         for path in self.folder.glob("host.*"):
