@@ -1,7 +1,5 @@
 #include "driver_thread.h"
 
-#include <pthread.h>
-
 #include "config.h"
 #include "gate.h"
 #include "hooks/in_call.h"
@@ -23,18 +21,10 @@ struct Desk {
     std::atomic<uint32_t> state;
     void (*work)(void*);
     void* argument;
-    pthread_mutex_t handing;
     Desk* before;  // those of threads that were told to leave: they may still look at theirs
 };
 constinit Desk* desk = nullptr;
 constinit Desk* newest = nullptr;
-
-// Called by who gives, before it says so, and by who takes, after it has seen it: sanitizers of a host know
-// locks, and not our atomics.
-void hand_over(Desk& of) {
-    pthread_mutex_lock(&of.handing);
-    pthread_mutex_unlock(&of.handing);
-}
 
 void work_until_told(Desk& own) {
     // As if it were inside a call of the driver: what the driver calls itself is nobody's event.
@@ -48,11 +38,9 @@ void work_until_told(Desk& own) {
             wait_while(own.state, kIdle, kLookAgainNs);
             continue;
         }
-        hand_over(own);
         driver_gate.enter();
         own.work(own.argument);
         driver_gate.leave();
-        hand_over(own);
         uint32_t busy = kBusy;
         own.state.compare_exchange_strong(busy, kIdle);
         wake_all(own.state);
@@ -72,7 +60,7 @@ void main_of_driver_thread(void* given) {
 
 void start_driver_thread() {
     watch_forks();
-    desk = newest = new Desk{kIdle, nullptr, nullptr, PTHREAD_MUTEX_INITIALIZER, newest};
+    desk = newest = new Desk{kIdle, nullptr, nullptr, newest};
     const size_t stack_bytes = config.device_time == DeviceTime::cupti ? kCuptiStackBytes : kOwnStackBytes;
     if (start_own_thread({"gpushim", main_of_driver_thread, desk, stack_bytes}) != 0) desk = nullptr;
 }
@@ -81,7 +69,6 @@ bool give_to_driver_thread(void (*work)(void*), void* argument) {
     if (desk == nullptr || desk->state.load() != kIdle) return false;
     desk->work = work;
     desk->argument = argument;
-    hand_over(*desk);
     desk->state.store(kBusy);
     wake_all(desk->state);
     return true;
@@ -94,9 +81,7 @@ bool wait_for_driver_thread(int64_t most_ns) {
         wait_while(desk->state, kBusy, most_ns);
         most_ns = until_ns - clock_ns(CLOCK_MONOTONIC);
     }
-    if (desk->state.load() == kBusy) return false;
-    hand_over(*desk);
-    return true;
+    return desk->state.load() != kBusy;
 }
 
 void stop_driver_thread() {

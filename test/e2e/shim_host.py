@@ -3,6 +3,7 @@ reading what the shim and the box counted."""
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -73,6 +74,12 @@ class ShimTest(unittest.TestCase):
         with_shim = self.run_host(command, **knobs)
         self.assertEqual(with_shim.seen, without.seen)
         return with_shim
+
+    def recorded(self, table):
+        """How many rows of it the one trace has."""
+        (trace,) = self.folder.glob("*.db")
+        with sqlite3.connect(trace) as base:
+            return base.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
 def read_hits(path):

@@ -185,6 +185,7 @@ if FULL:  # it takes minutes
 L11 = Row("L11", "ThreadSanitizer, jemalloc, faketime; look-ups of others")
 L11.proven_by([C], "test_hosts.Sanitizers.test_thread",
               "test_hosts.Sanitizers.test_thread_knows_one_table_of_descriptors",
+              "test_hosts.Sanitizers.test_thread_is_told_what_it_cannot_see",
               "test_hosts.Allocators.test_jemalloc_before_and_behind",
               "test_interposers.Interposers.test_what_other_libraries_find_behind_themselves")
 
