@@ -244,8 +244,14 @@ class Recovery(RecoveryCase):
         self.assertEqual(known, [(0,)])
 
     def test_a_copy_leaves_the_trace_and_its_rings_alone(self):
-        run = self.killed()
-        trace, copy = run.trace(), self.folder / "copy.db"
+        """On a busy machine all may have been written just before a kill: then it is another's turn."""
+        for turn in range(10):
+            if self.recovered_in_a_copy(self.folder / f"copy.{turn}.db") > 0:
+                return
+        self.fail("nothing was left in any ring")
+
+    def recovered_in_a_copy(self, copy):
+        trace = self.killed().trace()
         before = {path: digest(path) for path in self.folder.glob("trace.*")}
         shim = ctypes.CDLL(str(preload.SHIM))
         self.assertEqual(shim.gpushim_recover_copy(str(trace).encode(), str(copy).encode()), 0)
@@ -253,7 +259,7 @@ class Recovery(RecoveryCase):
         self.assertTrue(ring_folder(trace).exists())
         self.assertEqual(recover(trace), (0, ""))
         self.assertEqual(preload.ledger(copy), preload.ledger(trace))
-        self.assertGreater(preload.ledger(copy)["recovered"], 0)
+        return preload.ledger(copy)["recovered"]
 
     def test_a_trace_that_cannot_be_read_keeps_its_rings(self):
         run = self.killed()
