@@ -96,7 +96,6 @@ void write_until_the_end() {
         case Ended::lost:
             return give_up();
         case Ended::alone:
-            loop->pause();
             paused_loop = loop;
             return reach(Stage::paused);
     }

@@ -97,7 +97,7 @@ Ended WriterLoop::write_until_the_end() {
         if (store_ == nullptr) return Ended::lost;
         if (is_ending()) break;
         wait_while(live->awake, 0, clock_ == kTestClock ? kIdleSleepNs : sleep_ns_);
-        if (has_nothing_to_do() && main_thread_is_gone()) return Ended::alone;
+        if (has_nothing_to_do() && main_thread_is_gone()) return pause();
     }
     finish();
     return Ended::finished;
@@ -147,7 +147,7 @@ bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
 }
 
 bool WriterLoop::commit() {
-    if (!files_.are_intact()) return lose_files();
+    if (!has_its_files()) return false;
     Batch batch = drain_.batch();
     batch.observed = observers_.rows();
     batch.samples_left_out = observers_.left_out();
@@ -199,6 +199,7 @@ void WriterLoop::finish() {
     if (written && live->last_look.load() != kLooked) observers_.look(now(true));
     if (written) observers_.look(now(true));
     if (written && observers_.have_rows()) written = commit();
+    written = has_its_files() && written;
     if (written) store_->note_end("exit");
     store_.reset();
     // What could not be written stays, for recovery.
@@ -206,15 +207,16 @@ void WriterLoop::finish() {
     pass_is_done(kNoMorePasses);
 }
 
-void WriterLoop::pause() {
+Ended WriterLoop::pause() {
     live->timing.store(0);
     drain_.scan(false);
     if (has_news()) commit();
-    // Without a store the program has closed our files, and the folder's numbers may be its own by now, too.
-    const bool is_ours = store_ != nullptr;
+    // Else closing what was ours would close what the program has under those numbers.
+    if (!has_its_files()) return Ended::lost;
     store_.reset();
-    if (is_ours) close_folder(folder_);
+    close_folder(folder_);
     pass_is_done(kNoMorePasses);
+    return Ended::alone;
 }
 
 void WriterLoop::resume() {
@@ -230,9 +232,10 @@ void WriterLoop::watch_files() {
     if (!has_own_descriptors()) files_.watch(start_.trace_path);
 }
 
-// The program has closed our files and may have others under their numbers: never again. Not destroyed: that
-// would write, too. What is still in the rings stays there for recovery.
-bool WriterLoop::lose_files() {
+// False: the program has closed them and may have others under their numbers: never again. The store is not
+// destroyed: that would write, too. What is still in the rings stays there for recovery.
+bool WriterLoop::has_its_files() {
+    if (store_ == nullptr || files_.are_intact()) return store_ != nullptr;
     static_cast<void>(store_.release());
     log_line(LogLevel::warn, "the program has closed the files of %s; it ends here", start_.trace_path);
     return false;

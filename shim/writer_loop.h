@@ -40,13 +40,13 @@ class WriterLoop {
     // that must not be this one.
     Ended run();
 
-    // The rings hold what still happens; at the exit they are emptied (resume).
-    void pause();
     // On another thread, as the process exits: the old one has taken its descriptors with it.
     void resume();
 
   private:
     Ended write_until_the_end();
+    // The rings hold what still happens; at the exit they are emptied (resume).
+    Ended pause();
     void pass();
     int64_t sleep_after_scan();
     int64_t obey_switches(int64_t now_ns);
@@ -59,7 +59,7 @@ class WriterLoop {
     void read_now();
     void finish();
     void watch_files();
-    bool lose_files();
+    bool has_its_files();
     void complain_once(const char* what_now);
     void wish_for_names();
 

@@ -76,6 +76,19 @@ class SharedDescriptors(LifecycleCase):
         self.assertEqual(self.copies(), 21 * COPIES, "the rings had room for what came afterwards")
         self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
 
+    def test_not_a_byte_at_the_end_either(self):
+        """Everything was in the trace, and nothing comes any more."""
+        for way in ("closes_at_the_end", "closes_and_leaves_a_thread"):
+            with self.subTest(way=way):
+                for path in self.folder.iterdir():
+                    path.unlink()
+                done = self.refused(way, "2500")
+                files = list(self.folder.glob("host.*"))
+                self.assertEqual({path.read_bytes() for path in files}, {b"mine"})
+                self.assertIn("has closed the files", done.stderr)
+                self.recover()
+                self.assertEqual(self.copies(), COPIES)
+
     def test_what_the_rings_cannot_hold_then_is_counted_with_its_reason(self):
         copies = preload.MORE_THAN_RINGS_HOLD
         done = box.run([box.BUILD / "faults" / "host", "closes", copies],

@@ -189,10 +189,9 @@ static void tiny_stack(void) {
     pthread_join(thread, 0);
 }
 
-static void closes_everything(void) {
+// Closes what it has not opened, and has files of its own under those numbers. Returns the first one's.
+static int takes_numbers(void) {
     int file[kFiles];
-    work();
-    usleep(1000 * number);
     syscall(SYS_close_range, 3, ~0U, 0);
     for (int i = 0; i < kFiles; ++i) {
         char name[32];
@@ -200,11 +199,31 @@ static void closes_everything(void) {
         file[i] = open(name, O_RDWR | O_CREAT, 0600);
         must(file[i] < 0 || write(file[i], "mine", 4) != 4, "file");
     }
+    return file[0];
+}
+static void closes_everything(void) {
+    work();
+    usleep(1000 * number);
+    const int first = takes_numbers();
     for (int i = 0; i < 20; ++i) {
         copy(kCopies);
         usleep(10000);
     }
-    printf("first file: %d\n", file[0]);
+    printf("first file: %d\n", first);
+}
+static void closes_at_the_end(void) {
+    work();
+    usleep(1000 * number);
+    takes_numbers();
+}
+static void* lingers(void* nothing) { return usleep(600000), nothing; }
+static void closes_and_leaves_a_thread(void) {
+    pthread_t thread;
+    work();
+    usleep(1000 * number);
+    must(pthread_create(&thread, 0, lingers, 0), "thread");
+    takes_numbers();
+    pthread_exit(0);
 }
 static void becomes_silent(void) {
     work();
@@ -294,6 +313,8 @@ static const struct {
     {"threads", short_threads},
     {"tiny_stack", tiny_stack},
     {"closes", closes_everything},
+    {"closes_at_the_end", closes_at_the_end},
+    {"closes_and_leaves_a_thread", closes_and_leaves_a_thread},
     {"silent", becomes_silent},
     {"signals", has_signals},
     {"errno", keeps_errno},

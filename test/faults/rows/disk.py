@@ -118,6 +118,7 @@ def the_power_goes_after_any_operation(scene):
 
 D8 = Row("D8", "the program closes our descriptors")
 D8.proven_by([C], "test_own_files.Descriptors.test_a_program_that_closes_everything",
+             "test_own_files.SharedDescriptors.test_not_a_byte_at_the_end_either",
              "test_own_files.SharedDescriptors.test_not_a_byte_in_the_programs_files",
              "test_own_files.SharedDescriptors."
              "test_what_the_rings_cannot_hold_then_is_counted_with_its_reason")
