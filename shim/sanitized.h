@@ -1,4 +1,4 @@
-// Which sanitizer a test is compiled under: gcc and clang say so in different ways. 0 or 1, for #if.
+// Which sanitizer this is compiled for, as tests are: gcc and clang say so in two ways. 0 or 1, for #if.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

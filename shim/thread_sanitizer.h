@@ -5,6 +5,7 @@
 #pragma once
 
 #include "protection.h"
+#include "sanitized.h"
 
 extern "C" {
 // Of its library; null where that is not in the process. Another language's race detector has some of them.
@@ -23,19 +24,11 @@ inline bool thread_sanitizer_watches() {
            AnnotateIgnoreWritesBegin != nullptr && AnnotateIgnoreWritesEnd != nullptr;
 }
 
-// Whether this library is compiled for it after all, as the unit tests are.
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kSeesAtomics = true;
-#elif defined(__has_feature)
-constexpr bool kSeesAtomics = __has_feature(thread_sanitizer);
-#else
-constexpr bool kSeesAtomics = false;
-#endif
-
-// While it lives, ThreadSanitizer does not judge what the calling thread does.
+// While it lives, ThreadSanitizer does not judge what the calling thread does; but where this library is
+// compiled for it after all, as unit tests are.
 class Unjudged {
   public:
-    Unjudged() : is_(!kSeesAtomics && thread_sanitizer_watches()) {
+    Unjudged() : is_(!UNDER_THREAD_SANITIZER && thread_sanitizer_watches()) {
         if (!is_) return;
         AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
         AnnotateIgnoreWritesBegin(__FILE__, __LINE__);

@@ -114,10 +114,9 @@ class Run(cli.Case):
             with sqlite3.connect(trace) as base:
                 row = base.execute("SELECT produced, recovered, unknown FROM v_ledger").fetchone()
             produced, recovered, unknown = row
-            self.assertGreater(produced, 0)
             self.assertEqual(unknown, 0)
             trace.unlink()
-            if recovered > 0:
+            if recovered > 0 and produced > 100:
                 return
         self.fail("nothing was ever recovered")
 

@@ -9,6 +9,10 @@ import box
 import preload
 from lifecycle_case import COPIES, LifecycleCase
 
+# How many threads have made how many copies.
+COPIES_OF_THREADS = """SELECT copies, count(*) FROM (SELECT count(*) AS copies FROM copy
+                       LEFT JOIN thread ON thread.id = thread_id GROUP BY thread.id) GROUP BY copies"""
+
 
 class Ends(LifecycleCase):
     """X1: with an exit, everything is in the trace and nothing is left elsewhere."""
@@ -118,18 +122,21 @@ class Children(LifecycleCase):
 
 class Threads(LifecycleCase):
     def test_50000_short_ones(self):
-        """F7: each call is there, as its own thread's, or counted. Counted are those of threads that found no
-        ring: on a busy machine threads that are over may stay the kernel's for a while, and keep theirs."""
-        self.same("threads", "50000")
-        terms = preload.ledger(self.the_trace())
-        self.assertEqual([terms[name] for name in ("recovered", "unfinished", "unknown")], [0, 0, 0], terms)
-        self.assertLess(terms["dropped"], terms["produced"] / 50)
-        self.assertLessEqual(7 * 50000 - self.copies(), terms["dropped"])
-        of_a_thread = ("SELECT count(*) FROM copy LEFT JOIN thread ON thread.id = thread_id"
-                       " GROUP BY thread.id HAVING count(*) > ?")
-        self.assertEqual(preload.query(self.the_trace(), of_a_thread.replace("?", "7")), [])
-        if terms["dropped"] == 0:
-            self.assertEqual(len(preload.query(self.the_trace(), of_a_thread.replace("?", "6"))), 50000)
+        """F7: none is lost, and memory is what a few rings take. On a busy machine a few threads may find no
+        ring, and are counted: then it is another run's turn, and what is there is right all the same."""
+        for _ in range(4):
+            for trace in self.traces():
+                trace.unlink()
+            self.same("threads", "50000")
+            terms = preload.ledger(self.the_trace())
+            self.assertEqual([terms[name] for name in ("recovered", "unfinished", "unknown")], [0] * 3, terms)
+            self.assertLessEqual(7 * 50000 - self.copies(), terms["dropped"])
+            threads = dict(preload.query(self.the_trace(), COPIES_OF_THREADS))
+            self.assertLessEqual(max(threads), 7, "calls of one thread were put down to another")
+            if terms["dropped"] == 0:
+                self.assertEqual(threads, {7: 50000})
+                return
+        self.fail("some were lost in each of four runs")
 
     def test_a_small_stack_is_enough(self):
         self.same("tiny_stack")

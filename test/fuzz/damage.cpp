@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "shim/sanitized.h"
 #include "target.h"
 
 namespace {
@@ -31,14 +32,6 @@ namespace {
 constexpr size_t kMostBytes = 4 << 20;
 constexpr size_t kCutEverywhere = 4096;  // bytes of a seed that is cut off at every byte
 constexpr rlimit kMostMemory = {512 << 20, 512 << 20};
-// AddressSanitizer's takes terabytes. Each compiler says in its own way that it is there.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kHasShadow = true;
-#elif defined(__has_feature)
-constexpr bool kHasShadow = __has_feature(address_sanitizer);
-#else
-constexpr bool kHasShadow = false;
-#endif
 constexpr int kLimit_s = 2;
 
 // What the child is at: the parent reads it when the child is gone.
@@ -155,7 +148,8 @@ int main(int count, char** words) {
     const pid_t child = fork();
     if (child == 0) {
         be_quiet();
-        if (!kHasShadow) setrlimit(RLIMIT_AS, &kMostMemory);
+        // AddressSanitizer's shadow takes terabytes.
+        if (!UNDER_ADDRESS_SANITIZER) setrlimit(RLIMIT_AS, &kMostMemory);
         const std::chrono::seconds longest(std::strtoll(words[3], nullptr, 10));
         give_all(target, seeds,
                  {std::strtoull(words[2], nullptr, 10), std::chrono::steady_clock::now() + longest});

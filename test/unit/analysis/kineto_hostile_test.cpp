@@ -5,7 +5,7 @@
 
 #include "analysis/failure.h"
 #include "kineto_made.h"
-#include "sanitized.h"
+#include "shim/sanitized.h"
 
 using namespace made;
 using Names = std::vector<std::string>;

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core.h"
-#include "sanitized.h"
+#include "shim/sanitized.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "sanitized.h"
+#include "shim/sanitized.h"
 
 namespace {
 

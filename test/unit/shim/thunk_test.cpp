@@ -7,8 +7,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "sanitized.h"
 #include "shim/hooks/thunk.h"
+#include "shim/sanitized.h"
 
 using namespace gpushim;
 using namespace gpushim::shim;
