@@ -129,7 +129,7 @@ def pip(words):
         sys.exit(f"pip {' '.join(words)}: wanted `install` and one file")
     if importlib.util.find_spec("pip") is None:
         return 0 if pathlib.Path(words[1]).is_file() else 1
-    quietly = ["install", "--quiet", "--no-index", "--disable-pip-version-check", "--root-user-action=ignore"]
+    quietly = ["install", "--quiet", "--no-index", "--disable-pip-version-check"]
     return subprocess.run([sys.executable, "-m", "pip", *quietly, "--target", str(ROOT / "site"), words[1]],
                           check=False).returncode
 

@@ -3,7 +3,7 @@ import unittest
 
 import test_checks
 
-LINKED = {"a.md": "# A page, of `two`\n[b](b/c.md#how-it-is-42-) [out](https://example.org/x)\n`[x](gone.md)`\n",
+LINKED = {"a.md": "# A page, of `two`\n[b](b/c.md#how-it-is-42-) [x](https://example.org/x) `[x](gone.md)`\n",
           "b/c.md": "## How it is: 4/2 …\n[up](../a.md) [top](../a.md#a-page-of-two) [folder](../b)\n"}
 README = """`build/gpushim`
 [shim/](shim/README.md) [analysis/](analysis/README.md) `.ci/`
@@ -31,7 +31,8 @@ SAID = {"analysis/manual.md": MANUAL, "shim/config.cpp": 'row("GPUSHIM_OUT");\n'
 
 
 class Pages(unittest.TestCase):
-    setUp, check, assert_finds = (getattr(test_checks.Rule, name) for name in ("setUp", "check", "assert_finds"))
+    setUp = test_checks.Rule.setUp
+    check, assert_finds = test_checks.Rule.check, test_checks.Rule.assert_finds
 
     def test_links(self):
         for bad, complaint in (("a.md", "b/d.md: a.md leads nowhere"),

@@ -48,7 +48,8 @@ class Packages(cli.Case):
         say("dpkg-deb", "-x", file, root)
         self.traces_with(root / "usr/bin/gpushim")
         for path in ("usr/lib/libgpushim.so", "usr/share/man/man1/gpushim.1.gz",
-                     "usr/share/doc/gpushim/copyright", "usr/share/doc/gpushim/notices/libspdlog-dev"):
+                     "usr/share/doc/gpushim/copyright", "usr/share/doc/gpushim/notices/libspdlog-dev",
+                     "usr/share/doc/gpushim/README.md.gz", "usr/share/doc/gpushim/analysis/manual.md.gz"):
             self.assertTrue((root / path).is_file(), path)
         owners = {line.split()[1] for line in say("dpkg-deb", "-c", file).splitlines()}
         self.assertEqual(owners, {"root/root"})

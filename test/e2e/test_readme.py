@@ -1,8 +1,9 @@
 """Every command of the README is run, as it stands there, in a folder that has a `train.py` and the packages;
-and what the README shows of a report is what is printed. stand_in_launchers.py stands in for programs that
-a test cannot have: of `make` it only looks whether there is such a target, of `pip`, where this Python has none,
-whether there is such a file."""
+and what the README shows of a report is what is printed. stand_in_launchers.py stands in for programs that a
+test cannot have. Of `make` it only looks whether there is such a target, and of `pip`, where this Python has
+none, whether there is such a file."""
 import os
+import pathlib
 import re
 import shutil
 import sqlite3
@@ -28,7 +29,8 @@ os.execv(command[0], command)
 """
 # May say that something would not be seen here.
 MAY_BE_INCOMPLETE = "gpushim doctor"
-NEEDS = {"sqlite3": "sqlite3", "jq": "jq", "sudo apt": "dpkg-deb", "git": "git"}
+# Words of commands, and what has to be on this machine for them.
+NEEDS = {"sqlite3": "sqlite3", "jq": "jq", "git": "git", "apt": "dpkg-deb"}
 
 
 def fences(kind):
@@ -60,7 +62,9 @@ class Shown(unittest.TestCase):
         self.assertNotRegex(README, r"\n\n    \S")
 
 
-class Commands(cli.Case):
+class Case(cli.Case):
+    """A folder with a program to train, and the stand-ins on PATH."""
+
     def setUp(self):
         super().setUp()
         self.root, self.job = self.folder / "root", self.folder / "job"
@@ -74,38 +78,62 @@ class Commands(cli.Case):
 
     def environment(self):
         path = f"{self.folder}/bin:{self.root}/usr/bin:{box.BUILD}:{os.environ['PATH']}"
-        image = {"PATH": path, "LD_LIBRARY_PATH": str(box.SIM), "GPUSIM_DEVICES": "2"}
-        return {**box.environment({"GPUSIM_DEVICES": 2}), "HOME": str(self.folder), "PATH": path,
-                "LD_LIBRARY_PATH": self.libraries, "STAND_IN_ROOT": str(self.root),
+        env = {**box.environment({"GPUSIM_DEVICES": 2}), "HOME": str(self.folder), "PATH": path}
+        del env["GPUSHIM_BUILD"]
+        image = {name: value for name, value in env.items() if name.startswith("GPUSIM_") or name == "PATH"}
+        image["LD_LIBRARY_PATH"] = str(box.SIM)
+        return {**env, "LD_LIBRARY_PATH": self.libraries, "STAND_IN_ROOT": str(self.root),
                 "STAND_IN_IMAGE": ";".join(f"{name}={value}" for name, value in image.items())}
 
-    def shell(self, command, folder):
-        """The folder in which it ends: `cd` is a command, too."""
-        where = self.folder / "where"
-        done = subprocess.run(["sh", "-c", f"{command}\nstatus=$?; pwd >{where}; exit $status"], check=False,
-                              cwd=folder, env=self.environment(), stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        allowed = (0, 3) if command.startswith(MAY_BE_INCOMPLETE) else (0,)
-        self.assertIn(done.returncode, allowed, f"{command}\n{done.stdout}")
-        return where.read_text(encoding="utf-8").strip(), done.stdout
+    def shell(self, command, folder=None):
+        return subprocess.run(["sh", "-c", command], check=False, cwd=folder or self.job, text=True,
+                              env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
 
     def traces(self):
         return {path.name for path in self.job.glob("gpushim.*.[01].*.db")}
 
+
+class StandIns(Case):
+    """They are as strict as what they stand for, or a wrong line of the README would pass."""
+
+    def test_they_refuse_what_they_do_not_know(self):
+        (self.job / "Makefile").write_text("demo:\n", encoding="utf-8")
+        for line in ("srun --ntask=1 true", "srun --ntasks=1 --exports=ALL true", "mpirun -np 1 -y A=1 true",
+                     "mpirun -np 1 -x A+1 true", "docker run --gpus=all --shm-size=1g -w /job image true",
+                     "docker run --gpus=all --shm-size=1g -v /nothing/here:/job -w /job image true",
+                     "torchrun --nproc-per-node=1 train.py", "torchrun --standalone --np=1 train.py",
+                     "apt install gpushim.deb", "pip install --upgrade ./a.whl", "make test", "sudo -x true"):
+            self.assertNotEqual(self.shell(line).returncode, 0, line)
+        for line in ("srun --ntasks=1 true", "mpirun -np 1 -x A=1 true", "make demo", "sudo true",
+                     'docker run --gpus=all --shm-size=1g -v "$PWD:/job" -w /job image true'):
+            self.assertEqual(self.shell(line).returncode, 0, line)
+
+    def test_a_variable_that_is_not_handed_on_does_not_arrive(self):
+        for line in ("mpirun -np 1 python train.py", "srun --ntasks=1 --export=PATH=$PATH python train.py",
+                     'docker run --gpus=all --shm-size=1g -v "$PWD:/job" -w /job image python train.py'):
+            self.shell(f"LD_PRELOAD=libgpushim.so {line}")
+            self.assertEqual(self.traces(), set(), line)
+
+
+class Commands(Case):
     def run_one(self, line, folder):
         command = re.sub(r"\b[A-Z]+\b", lambda word: PLACEHOLDERS.get(word[0], word[0]), line)
-        need = next((tool for start, tool in NEEDS.items() if command.startswith(start)), "sh")
-        if shutil.which(need) is None:
-            self.left_out.append(f"{need} is not here, for: {line}")
-            return folder
+        for tool in (NEEDS[word] for word in command.split() if word in NEEDS):
+            if shutil.which(tool) is None:
+                self.left_out.append(f"{tool} is not here, for: {line}")
+                return folder
         before = self.traces()
-        folder, said = self.shell(command, folder)
+        where = self.folder / "where"  # `cd` is a command, too
+        done = self.shell(f"{command}\nstatus=$?; pwd >{where}; exit $status", folder)
+        allowed = (0, 3) if command.startswith(MAY_BE_INCOMPLETE) else (0,)
+        self.assertIn(done.returncode, allowed, f"{command}\n{done.stdout}")
         if "train.py" in command:
             ranks = sorted(name.split(".")[-3] for name in self.traces() - before)
-            self.assertEqual(ranks, ["0", "1"], f"{command}\n{said}")
+            self.assertEqual(ranks, ["0", "1"], f"{command}\n{done.stdout}")
         if "findings" in command:
-            self.assertIn('"try":', said)
-        return folder
+            self.assertIn('"try":', done.stdout)
+        return pathlib.Path(where.read_text(encoding="utf-8").strip())
 
     def test_every_command_runs(self):
         for kind in ("deb", "wheel"):
