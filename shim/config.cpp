@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -103,14 +104,8 @@ constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
 constexpr const char* kDeviceTimes[] = {"auto", "off", "events", "cupti"};
 constexpr const char* kCaptureRanges[] = {"all", "profiler"};
 
-struct Row {
-    const char* name;
-    const char* wanted;  // what would have been understood
-    bool (*understand)(const char* text, Config& to);
-};
-
 // The level of the log first: it decides whether the others' complaints are seen.
-constexpr Row kRows[] = {
+constexpr SettingRow kRows[] = {
     {"GPUSHIM_LOG", "off, error, warn, info or debug",
      [](const char* t, Config& c) { return word_value(t, kLogLevels, c.log); }},
     {"GPUSHIM_OUT", "a path of at most 1023 bytes",
@@ -141,20 +136,18 @@ constexpr Row kRows[] = {
      [](const char* t, Config& c) {
          return strchr(t, '=') != nullptr && text_value(t, c.tag, sizeof c.tag);
      }},
+    // lifecycle, because it counts before anything else; run_notes
+    {"GPUSHIM_DISABLE", "1", nullptr},
+    {"GPUSHIM_RUN_NOTES", "", nullptr},
+    // What the project's own scripts and tests are told.
+    {"GPUSHIM_BUILD", "", nullptr},
+    {"GPUSHIM_HTA_PYTHON", "", nullptr},
+    {"GPUSHIM_REAL_TRACES", "", nullptr},
+    {"GPUSHIM_TRACES", "", nullptr},
 };
 
 constexpr const char* kCudaHomes[] = {"CUDA_HOME", "CUDA_PATH"};
 static_assert(std::size(kCudaHomes) == std::size(Config{}.cuda_homes));
-
-void complain(const Row& row, const char* text) {
-    char shown[64];
-    size_t length = 0;
-    for (; text[length] != '\0' && length < sizeof shown - 1; ++length)
-        shown[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
-    shown[length] = '\0';
-    log_line(LogLevel::warn, "%s=%s is not understood (wanted: %s); the default is used", row.name, shown,
-             row.wanted);
-}
 
 }  // namespace
 
@@ -166,7 +159,7 @@ bool Ranges::has(int64_t number) const {
 
 Config default_config() {
     Config defaults = {};
-    strcpy(defaults.out, "gpushim.%h.%r.%p.db");
+    strcpy(defaults.out, kDefaultOut);
     defaults.log = LogLevel::warn;
     defaults.budget_share = 0.01;
     defaults.max_bytes = 2048 * kMegabyte;
@@ -176,9 +169,11 @@ Config default_config() {
     return defaults;
 }
 
+std::span<const SettingRow> settings() { return kRows; }
+
 bool understand(Config& to, const char* name, const char* text) {
-    for (const Row& row : kRows) {
-        if (strcmp(row.name, name) != 0) continue;
+    for (const SettingRow& row : kRows) {
+        if (row.understand == nullptr || strcmp(row.name, name) != 0) continue;
         // Into a copy: what is understood in part must leave no trace.
         Config changed = to;
         if (!row.understand(text, changed)) return false;
@@ -188,11 +183,28 @@ bool understand(Config& to, const char* name, const char* text) {
     return false;
 }
 
+bool is_misunderstood(const SettingRow& row, const char* text, char* said, size_t size) {
+    Config tried = {};
+    if (row.understand == nullptr || *text == '\0' || row.understand(text, tried)) return false;
+    char shown[64];
+    size_t length = 0;
+    for (; text[length] != '\0' && length < sizeof shown - 1; ++length)
+        shown[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
+    shown[length] = '\0';
+    snprintf(said, size, "=%s is not understood (wanted: %s)", shown, row.wanted);
+    return true;
+}
+
 void read_config() {
     config = default_config();
-    for (const Row& row : kRows) {
+    for (const SettingRow& row : kRows) {
         const char* text = getenv(row.name);
-        if (text != nullptr && *text != '\0' && !understand(config, row.name, text)) complain(row, text);
+        char said[256];
+        if (text == nullptr || *text == '\0') continue;
+        if (is_misunderstood(row, text, said, sizeof said))
+            log_line(LogLevel::warn, "%s%s; the default is used", row.name, said);
+        else
+            understand(config, row.name, text);
     }
     for (size_t i = 0; i < std::size(kCudaHomes); ++i) {
         const char* text = getenv(kCudaHomes[i]);

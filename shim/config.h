@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace gpushim::shim {
 
@@ -46,10 +47,24 @@ struct Config {
     char cuda_homes[2][1024];  // CUDA_HOME, CUDA_PATH; empty: none, or not from the root on
 };
 
+constexpr char kDefaultOut[] = "gpushim.%h.%r.%p.db";
+
 extern constinit Config config;
+
+// One GPUSHIM_* name, in the one table of them.
+struct SettingRow {
+    const char* name;
+    const char* wanted;                                // what would have been understood
+    bool (*understand)(const char* text, Config& to);  // null: others read it
+};
+std::span<const SettingRow> settings();
 
 // Fills `config` from the environment; complaints go to the log.
 void read_config();
+
+// "=5 is not understood (wanted: a share such as 1%)", what follows the name in a complaint. False: the text
+// is understood, or none.
+bool is_misunderstood(const SettingRow& row, const char* text, char* said, size_t size);
 
 // One variable's text; what read_config does for each, and tests.
 bool understand(Config& to, const char* name, const char* text);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,12 +15,16 @@
 #include "devices.h"
 #include "hooks/resolve.h"
 #include "host_gap.h"
+#include "last_words.h"
 #include "log.h"
 #include "nvml_sampler.h"
 #include "nvtx.h"
 #include "output.h"
+#include "output_folder.h"
 #include "protection.h"
+#include "run_notes.h"
 #include "system.h"
+#include "unknown_settings.h"
 #include "writer.h"
 
 namespace gpushim::shim {
@@ -34,6 +39,7 @@ enum class Switch : uint32_t { unread, on, off };
 constinit std::atomic<Switch> power = Switch::unread;
 constinit std::atomic<bool> exiting = false;
 constinit std::atomic<bool> exit_is_watched = false;
+constinit std::atomic<bool> forked = false;
 constinit std::atomic<uint32_t> starts = 0;  // of this process and those it was forked from
 constinit char trace_path[1024] = {};
 constinit TraceIdentity identity = {};
@@ -73,6 +79,7 @@ void after_fork_in_parent() {
 // Only stores: no lock may be taken here, nothing opened or closed. The kernel has wiped the page already,
 // unless it is too old to know how.
 void after_fork_in_child() {
+    forked.store(true, std::memory_order_relaxed);
     if (live->pid != 0) memset(static_cast<void*>(live), 0, sizeof(Live));
 }
 
@@ -83,6 +90,7 @@ void after_fork_in_child() {
     if (kept(Protection::fork_handling))
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     if (!kept(Protection::silence)) puts("gpushim");
+    remember_start_folder();
     offer_to_nvtx();
 }
 
@@ -117,15 +125,36 @@ bool have_page() {
 
 const char* reason(int error) { return strerror(error); }
 
+// Also where the trace has been noted already: a note of a trace that is not there is none.
+bool fail(const char* name) {
+    leave_note(NoteKind::failed, name);
+    return false;
+}
+
 bool make_output() {
-    char name[sizeof trace_path];
-    if (!fill_pattern(config.out, identity, name, sizeof name)) {
-        log_line(LogLevel::warn, "GPUSHIM_OUT=%s is not understood or too long; not tracing", config.out);
-        return false;
+    const OutputName name = name_output(config.out, identity);
+    if (name.why != nullptr) {
+        log_line(LogLevel::warn, "GPUSHIM_OUT=%s %s; not tracing", config.out, name.why);
+        return fail(config.out);
     }
     const int error = create_output(name, trace_path, sizeof trace_path);
-    if (error != 0) log_line(LogLevel::warn, "cannot create %s (%s); not tracing", name, reason(error));
-    return error == 0;
+    if (error != 0) {
+        log_line(LogLevel::warn, "cannot create %s (%s); not tracing", name.path, reason(error));
+        return fail(name.path);
+    }
+    leave_note(NoteKind::trace, trace_path);
+    return true;
+}
+
+bool is_left_out() {
+    if (config.ranks.has(identity.rank)) return false;
+    char rank[24];
+    snprintf(rank, sizeof rank, "%" PRId64, identity.rank);
+    const bool noted = leave_note(NoteKind::left_out, identity.rank < 0 ? "unknown" : rank);
+    if (!noted)
+        log_line(LogLevel::info, "rank %s is not one of GPUSHIM_RANKS; not tracing",
+                 identity.rank < 0 ? "unknown" : rank);
+    return true;
 }
 
 ClockPair note_clock() {
@@ -141,7 +170,8 @@ ClockPair note_clock() {
 bool start() {
     read_config();
     identify(identity, config);
-    if (!config.ranks.has(identity.rank)) return false;
+    if (is_left_out()) return false;
+    if (!is_noted()) warn_of_unknown_settings();  // else `run` has
     if (!make_output()) return false;
     const ClockPair first = note_clock();
     const size_t count = describe_devices(devices);
@@ -151,7 +181,7 @@ bool start() {
     if (!start_writer(trace_path, identity, {devices, count})) {
         // Nothing is in it yet.
         unlink(trace_path);
-        return false;
+        return fail(trace_path);
     }
     start_nvml_sampler({devices, count});
     begin_host_gaps(first);
@@ -208,9 +238,13 @@ void driver_goes_away() {
 [[gnu::destructor]] void end() {
     const KeepErrno keep;
     exiting.store(true, std::memory_order_relaxed);
+    if (live->doing.load() == kDark && !forked.load() && !disabled() && wants_last_words() && is_preloaded())
+        say_that_nothing_was_traced(exit_is_watched.load());
     if (!is_own(*live) || !is_written()) return;
     say_what_was_not_asked();
-    if (become(kRecording, kEnding) || become(kResting, kEnding)) finish_writer();
+    if (!become(kRecording, kEnding) && !become(kResting, kEnding)) return;
+    finish_writer();
+    say_where_the_trace_is(trace_path);
 }
 
 }  // namespace

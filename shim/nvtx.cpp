@@ -206,10 +206,6 @@ NvtxFunctionPointer as(Type function) {
 #define OURS(module, name, function) \
     { NVTX_CB_MODULE_##module, NVTX_CBID_##module##_##name, as<nvtx##name##_impl_fntype>(function) }
 
-// At the front since the start, and no copy of us before: one that NVTX itself has loaded sees no call of
-// CUDA's.
-bool is_preloaded() { return is_behind_us(reinterpret_cast<const void*>(dlsym_of_libc())) && !second_copy(); }
-
 }  // namespace
 
 bool attach_to_nvtx(GetNvtxTable get_table) {

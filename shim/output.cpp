@@ -1,5 +1,4 @@
 #include "output.h"
-#include "protection.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,6 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "output_folder.h"
+#include "protection.h"
 
 namespace gpushim::shim {
 namespace {
@@ -116,11 +118,15 @@ bool numbered(const char* name, int n, char* to, size_t size) {
     return written > 0 && static_cast<size_t>(written) < size;
 }
 
-bool make_absolute(const char* name, char* to, size_t size) {
-    if (name[0] == '/') return snprintf(to, size, "%s", name) < static_cast<int>(size);
-    char folder[1024];
-    if (getcwd(folder, sizeof folder) == nullptr) return false;
-    return snprintf(to, size, "%s/%s", folder, name) < static_cast<int>(size);
+// With the default name where `name` is a folder.
+bool complete(OutputName& name, const TraceIdentity& identity) {
+    const size_t length = strlen(name.path);
+    const bool wanted = name.path[length - 1] == '/';
+    if (!wanted && !is_folder(name.path)) return true;
+    char file[256];
+    if (!fill_pattern(kDefaultOut, identity, file, sizeof file)) return false;
+    return snprintf(name.path + length, sizeof name.path - length, "%s%s", wanted ? "" : "/", file) <
+           static_cast<int>(sizeof name.path - length);
 }
 
 }  // namespace
@@ -142,16 +148,38 @@ bool fill_pattern(const char* pattern, const TraceIdentity& identity, char* to, 
     return text.fits();
 }
 
-int create_output(const char* name, char* path, size_t size) {
-    char absolute[1024];
-    if (!make_absolute(name, absolute, sizeof absolute)) return ENAMETOOLONG;
+OutputName name_output(const char* pattern, const TraceIdentity& identity) {
+    OutputName name = {};
+    char filled[sizeof name.path];
+    if (!fill_pattern(pattern, identity, filled, sizeof filled) || filled[0] == '\0')
+        name.why = "is not understood or too long";
+    else if (!make_absolute(filled, name.path, sizeof name.path, &name.base))
+        name.why = "is too long, or in no folder";
+    else if (const char* special = special_file(name.path); special != nullptr)
+        name.why = special;
+    else if (!complete(name, identity))
+        name.why = "is too long";
+    return name;
+}
+
+int create_output(const OutputName& name, char* path, size_t size) {
     for (int n = 1; n <= kMostNames; ++n) {
-        if (!numbered(absolute, n, path, size)) return ENAMETOOLONG;
-        const int error = create(path);
+        if (!numbered(name.path, n, path, size)) return ENAMETOOLONG;
+        int error = create(path);
+        if (error == ENOENT) {
+            error = make_folders(path, name.base);
+            if (error == 0) error = create(path);
+        }
         // A link that leads nowhere, or anywhere, is a taken name, too.
         if (error != EEXIST && error != ELOOP) return error;
     }
     return EEXIST;
+}
+
+const char* why_no_output(const char* pattern) {
+    // Fields are told apart from what is none by any values.
+    const OutputName name = name_output(pattern, TraceIdentity{});
+    return name.why;
 }
 
 }  // namespace gpushim::shim

@@ -243,4 +243,6 @@ bool second_copy() {
     return kept(Protection::one_copy) && known == kSecond;
 }
 
+bool is_preloaded() { return is_behind_us(reinterpret_cast<const void*>(dlsym_of_libc())) && !second_copy(); }
+
 }  // namespace gpushim::shim

@@ -47,4 +47,7 @@ bool is_behind_us(const void* address);  // in the linker's order
 // Somebody else's copy of this library came first: it records, we pass everything on.
 bool second_copy();
 
+// At the front since the start, and no copy of us before: one that was opened later sees no call of CUDA's.
+bool is_preloaded();
+
 }  // namespace gpushim::shim

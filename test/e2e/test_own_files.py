@@ -108,9 +108,9 @@ class Output(LifecycleCase):
         for word in ("gpushim", *words):
             self.assertIn(word, lines[0])
 
-    def test_a_folder_that_is_not_there(self):
-        done = self.same("return", GPUSHIM_OUT="/nowhere/at/all.db")
-        self.one_warning(done, "/nowhere/at/all.db", "not tracing")
+    def test_a_folder_that_cannot_be_made(self):
+        done = self.same("return", GPUSHIM_OUT="/proc/nowhere/all.db")
+        self.one_warning(done, "/proc/nowhere/all.db", "not tracing")
         self.assert_no_rings_left()
 
     def test_a_pattern_that_means_nothing(self):
