@@ -5,8 +5,13 @@
 #include "../failure.h"
 #include "../process/child.h"
 #include "../process/library.h"
+#include "../process/output_folder.h"
 #include "../process/recovery.h"
+#include "../process/run_notes.h"
+#include "../process/settings.h"
+#include "../text/tell.h"
 #include "command.h"
+#include "run_end.h"
 
 namespace gpushim::analysis {
 
@@ -39,11 +44,34 @@ std::string variable_of(std::string name) {
     return "GPUSHIM_" + name;
 }
 
-// The folder that traces of this pattern go to; a folder that is itself a pattern: the one it is in.
-fs::path folder_of(std::string pattern) {
-    const size_t placeholder = pattern.find('%');
-    const fs::path path = fs::path(pattern.substr(0, placeholder)).parent_path();
-    return path.empty() ? fs::path(".") : path;
+std::string refusal(const SettingComplaint& complaint, const Arguments& arguments) {
+    for (const Option& option : kOptions)
+        if (arguments.has(option.name) && variable_of(option.name) == complaint.name)
+            return "--" + std::string(option.name) + complaint.said;
+    return complaint.name + complaint.said;
+}
+
+// Throws Failure for values that would be replaced by the default once the program runs.
+void check_settings(const Arguments& arguments) {
+    std::string refused;
+    for (const SettingComplaint& complaint : setting_complaints()) {
+        if (complaint.is_name)
+            tell(complaint.name + complaint.said);
+        else
+            refused += (refused.empty() ? "" : "; ") + refusal(complaint, arguments);
+    }
+    if (!refused.empty()) throw Failure(refused + "; nothing was started");
+}
+
+// Of the traces that were noted; where an outer run has the notes, of the folder that they should be in.
+void recover(const RunNotes& notes, const RunLeft& left) {
+    std::vector<std::string> where;
+    for (const fs::path& trace : left.traces) where.push_back(trace.string());
+    const char* pattern = std::getenv("GPUSHIM_OUT");
+    if (!notes.are_kept()) where.push_back(output_folder(pattern != nullptr ? pattern : "").string());
+    std::error_code none;
+    std::erase_if(where, [&](const std::string& path) { return !fs::exists(path, none); });
+    if (!where.empty()) const Recovery recovery(where);
 }
 
 int run(const Arguments& arguments) {
@@ -51,23 +79,22 @@ int run(const Arguments& arguments) {
         throw Failure("write the program after `--`: gpushim run [options] -- " + arguments.words_[0] + " …");
     if (arguments.command_.empty())
         throw Failure("nothing to run: gpushim run [options] -- PROGRAM [ARGUMENT…]");
-    std::map<std::string, std::string> variables;
-    for (const Option& option : kOptions)
-        if (const auto value = arguments.value(option.name)) variables[variable_of(option.name)] = *value;
-
     const fs::path library = library_path();
     if (const std::string why = why_not_loaded(library); !why.empty())
         throw Failure(library.string() + " cannot be preloaded here, so the program was not started: " + why);
-    variables["LD_PRELOAD"] = preload_with(library);
-    // A folder that was named here is wanted; where it cannot be made, the library says so.
-    std::error_code error;
-    if (const auto out = arguments.value("out")) fs::create_directories(folder_of(*out), error);
-    const int status = run_child(arguments.command_, variables);
+    // Into our own environment, too: the library is asked whether it understands what the program will have.
+    for (const Option& option : kOptions)
+        if (const auto value = arguments.value(option.name))
+            setenv(variable_of(option.name).c_str(), value->c_str(), 1);
+    check_settings(arguments);
 
-    const char* pattern = std::getenv("GPUSHIM_OUT");
-    const std::string folder =
-        folder_of(arguments.value("out").value_or(pattern != nullptr ? pattern : "")).string();
-    const Recovery recovery({&folder, 1});
+    const RunNotes notes;
+    std::map<std::string, std::string> variables = {{"LD_PRELOAD", preload_with(library)}};
+    notes.name_in(variables);
+    const int status = run_child(arguments.command_, variables);
+    const RunLeft left = notes.read();
+    recover(notes, left);
+    if (notes.are_kept()) tell_end_of_run(left, arguments.command_);
     return end_like(status);
 }
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "../process/output_folder.h"
+#include "../process/settings.h"
 #include "check.h"
 
 namespace gpushim::analysis {
@@ -34,14 +36,22 @@ void look_at_switches(std::vector<CheckFinding>& findings) {
     if (!disabled.empty() && disabled != "0")
         findings.push_back(
             {CheckVerdict::blind, "switch", "GPUSHIM_DISABLE=" + disabled + ": nothing is traced; unset it"});
-    const auto off = std::filesystem::path(value_of("GPUSHIM_OUT")).parent_path() / "gpushim.off";
+    const auto off = output_folder(value_of("GPUSHIM_OUT")) / "gpushim.off";
     if (access(off.c_str(), F_OK) == 0)
         findings.push_back({CheckVerdict::limited, "switch",
                             off.string() + " is there: only the lives of objects are recorded; remove it"});
 }
 
+void look_at_settings(std::vector<CheckFinding>& findings) {
+    for (const SettingComplaint& complaint : setting_complaints())
+        findings.push_back(
+            {CheckVerdict::limited, "settings",
+             complaint.name + complaint.said + (complaint.is_name ? "" : "; `gpushim run` refuses it")});
+}
+
 void look(const Examined&, std::vector<CheckFinding>& findings) {
     look_at_switches(findings);
+    look_at_settings(findings);
     for (const Part& part : kParts)
         if (const std::string value = value_of(part.variable); !value.empty())
             findings.push_back({CheckVerdict::limited, "asked",

@@ -6,10 +6,13 @@
 #include <filesystem>
 #include <string>
 
+#include "../process/output_folder.h"
 #include "../text/units.h"
 #include "check.h"
 
 namespace gpushim::analysis {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -32,15 +35,24 @@ double least_free() {
     return text != nullptr ? std::atof(text) * 1024 * 1024 : kMinFree;
 }
 
+// Missing folders are made: what counts is the first above them that is there.
+fs::path nearest_existing(fs::path folder) {
+    std::error_code none;
+    while (!fs::exists(folder, none) && folder.has_relative_path())
+        folder = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
+    return folder;
+}
+
 void look_at_output(std::vector<CheckFinding>& findings) {
-    const char* pattern = std::getenv("GPUSHIM_OUT");
-    std::string folder = pattern != nullptr ? std::filesystem::path(pattern).parent_path().string() : ".";
-    if (folder.empty()) folder = ".";
-    if (folder.find('%') != std::string::npos)
-        findings.push_back({CheckVerdict::fine, "output", std::string(pattern) + " (made for each process)"});
-    else if (access(folder.c_str(), W_OK) != 0)
-        findings.push_back({CheckVerdict::blind, "output", folder + " is not writable: set GPUSHIM_OUT"});
-    else if (const double free = space_of(folder).free; free < least_free())
+    const char* set = std::getenv("GPUSHIM_OUT");
+    const std::string pattern = set != nullptr ? set : "";
+    const std::string folder = output_folder(pattern).string();
+    const std::string there = nearest_existing(folder).string();
+    if (fs::path(pattern).parent_path().string().find('%') != std::string::npos)
+        findings.push_back({CheckVerdict::fine, "output", pattern + " (made for each process)"});
+    else if (std::error_code none; !fs::is_directory(there, none) || access(there.c_str(), W_OK) != 0)
+        findings.push_back({CheckVerdict::blind, "output", there + " is not writable: set GPUSHIM_OUT"});
+    else if (const double free = space_of(there).free; free < least_free())
         findings.push_back({CheckVerdict::limited, "output",
                             folder + " has only " + bytes_text(free) +
                                 " free: nothing is written until there is more (GPUSHIM_MIN_FREE_MB)"});

@@ -34,8 +34,8 @@ class Doctor(cli.Case):
             with self.subTest(program):
                 self.assertIn(why, self.findings("--", str(program), expect=3)["program"][1])
         self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": 1}, expect=3)["switch"][0], "BLIND")
-        nowhere = self.findings(knobs={"GPUSHIM_OUT": "/nowhere/x.db"}, expect=3)["output"]
-        self.assertEqual(nowhere, ("BLIND", "/nowhere is not writable: set GPUSHIM_OUT"))
+        nowhere = self.findings(knobs={"GPUSHIM_OUT": "/etc/passwd/x.db"}, expect=3)["output"]
+        self.assertEqual(nowhere, ("BLIND", "/etc/passwd is not writable: set GPUSHIM_OUT"))
 
     @unittest.skipUnless(shutil.which("setcap") and os.geteuid() == 0, "needs setcap, and root to use it")
     def test_a_program_with_capabilities(self):
