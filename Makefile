@@ -433,17 +433,10 @@ golden: product
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_the_readme_has_every_question
 
-# A program that has a file mapped keeps it: a new one takes its place, it is not written over.
 PREFIX    ?= /usr/local
-INSTALLED := bin/gpushim lib/libgpushim.so
 install: $(SHIM) $(ANALYZER)
-	@for file in $(INSTALLED); do \
-	    to="$(DESTDIR)$(PREFIX)/$$file"; \
-	    mkdir -p "$${to%/*}" && cp "$(BUILD)/$${file##*/}" "$$to.new" && mv -f "$$to.new" "$$to" || exit 1; \
-	    echo "  TO     $$to"; \
-	done
-uninstall:
-	rm -f $(INSTALLED:%="$(DESTDIR)$(PREFIX)/%")
+install uninstall:
+	@GPUSHIM_BUILD=$(BUILD) DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install $@
 
 .PHONY: deb wheel
 deb wheel: $(SHIM) $(ANALYZER)

@@ -37,7 +37,8 @@ class Run(cli.Case):
         done = subprocess.run([cli.GPUSHIM, "run", "--", "sh", "-c", "cat; echo problem >&2; exit 7"],
                               env=box.environment(sim=False), input="text", text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (7, "text", "problem\n"))
+        self.assertEqual((done.returncode, done.stdout), (7, "text"))
+        self.assertRegex(done.stderr, "^problem\ngpushim: nothing was traced: .*\n$")
 
     def test_a_signal_ends_both(self):
         self.assertEqual(self.run_code("kill -SEGV $$"), -signal.SIGSEGV)
@@ -104,8 +105,9 @@ class Run(cli.Case):
         self.assertIn("space or colon", self.said_by(shutil.copy(cli.GPUSHIM, folder)))
 
     def test_a_killed_program_is_recovered(self):
-        script = (f"{sys.executable} {cli.TRAIN} --ranks 1 --steps 100000 & "
-                  f"until ls {self.folder}/*.db >/dev/null 2>&1; do sleep 0.02; done; sleep 0.3; "
+        said = self.folder / "said"
+        script = (f"{sys.executable} {cli.TRAIN} --ranks 1 --steps 100000 >{said} & "
+                  f"until grep -q '^step' {said}; do sleep 0.02; done; "
                   "for child in $(cat /proc/$!/task/*/children); do kill -KILL $child; done; wait $!")
         # At the moment of a kill everything may just have been written; that does not happen ten times.
         for _ in range(10):
@@ -116,6 +118,7 @@ class Run(cli.Case):
             produced, recovered, unknown = row
             self.assertEqual(unknown, 0)
             trace.unlink()
+            said.unlink()
             if recovered > 0 and produced > 100:
                 return
         self.fail("nothing was ever recovered")
@@ -139,7 +142,20 @@ class Folders(cli.Case):
         self.assertIn("no such table: nowhere", done.stderr)
 
 
+STAND_IN = """
+#include <stdio.h>
+int main(int count, char** words) {
+    puts(count == 2 && words[1][2] == 'v' ? "gpushim 1" : "  gpushim run a program\\n\\nmore: doctor");
+    return 0;
+}
+"""
+
+
 class Install(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.place = self.folder / "opt" / "x"
+
     def make(self, *words):
         env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
         subprocess.run(["make", "-j1", *words, f"DESTDIR={self.folder}", "PREFIX=/opt/x"], cwd=box.ROOT,
@@ -149,12 +165,59 @@ class Install(cli.Case):
         if box.BUILD != box.ROOT / "build":
             self.skipTest("installs what the plain build has made")
         self.make("install")
-        program = self.folder / "opt" / "x" / "bin" / "gpushim"
-        done = box.run([program, "run", "-o", self.folder / "a.db", "--", cli.LINKED])
+        done = box.run([self.place / "bin" / "gpushim", "run", "-o", self.folder / "a.db", "--", cli.LINKED])
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "a.db").exists())
+        self.check_debug_files()
+        self.check_page((self.place / "share" / "man" / "man1" / "gpushim.1").read_text(encoding="utf-8"))
         self.make("uninstall")
         self.assertEqual([path for path in (self.folder / "opt").rglob("*") if path.is_file()], [])
+        self.assertEqual(list(self.folder.rglob(".debug")), [])
+
+    def check_debug_files(self):
+        for path in ("bin/gpushim", "lib/libgpushim.so"):
+            file = self.place / path
+            debug = file.parent / ".debug" / f"{file.name}.debug"
+            self.assertNotIn(".debug_info", self.sections(file))
+            self.assertIn(".gnu_debuglink", self.sections(file))
+            self.assertIn(".debug_info", self.sections(debug))
+            self.assertEqual([file.stat().st_mode & 0o777, debug.stat().st_mode & 0o777], [0o755, 0o644])
+            built = (box.BUILD / file.name).stat().st_size
+            self.assertLess(file.stat().st_size + debug.stat().st_size, built)
+
+    def sections(self, file):
+        return subprocess.run(["readelf", "-SW", file], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def check_page(self, page):
+        self.assertTrue(page.startswith('.TH GPUSHIM 1 "" "gpushim '), page[:80])
+        for part in (".SH COMMANDS", ".SH RUN", ".SH DOCTOR", "\\-\\-max\\-mb N"):
+            self.assertIn(part, page)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-z"], input=page, text=True,
+                                  check=True, stderr=subprocess.PIPE)
+            self.assertEqual(done.stderr, "")
+
+    def test_the_loader_is_told_only_where_it_looks(self):
+        """By a stand-in for its tool, so nothing of this system is changed."""
+        tools, built, told = self.folder / "tools", self.folder / "built", self.folder / "told"
+        for name, script in (("id", "echo 0"), ("ldconfig", f"[ $# -eq 0 ] && echo told >>'{told}' || "
+                                                            f"echo '{self.place}/lib: (from it)'")):
+            tools.mkdir(exist_ok=True)
+            (tools / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+            (tools / name).chmod(0o755)
+        built.mkdir()
+        for file in ("gpushim", "libgpushim.so"):
+            subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", built / file], input=STAND_IN, text=True,
+                           check=True)
+        for prefix, destination, lines in ((self.place, "", "told\n"), (self.folder / "opt" / "y", "", ""),
+                                           ("/opt/x", self.folder, "")):
+            env = {**os.environ, "GPUSHIM_BUILD": str(built), "PREFIX": str(prefix),
+                   "DESTDIR": str(destination), "PATH": f"{tools}:{os.environ['PATH']}"}
+            for what in ("install", "uninstall"):
+                told.write_text("", encoding="utf-8")
+                subprocess.run([box.ROOT / "scripts" / "install", what], env=env, check=True,
+                               stdout=subprocess.DEVNULL)
+                self.assertEqual(told.read_text(encoding="utf-8"), lines, (prefix, what))
 
 
 if __name__ == "__main__":
