@@ -20,17 +20,17 @@ int main(int argc, char** argv) {
         return std::fflush(stdout) == 0 || code != kFine ? code : kIncomplete;
     } catch (const Failure& failure) {
         std::fflush(stdout);
-        tell(failure.what());
+        tell_error(failure.what());
         return failure.code_;
     } catch (const std::bad_alloc&) {
         std::fflush(stdout);
-        tell(
+        tell_error(
             "it takes more memory than there is for it (half of the machine's): give it fewer traces at "
             "once");
         return kIncomplete;
     } catch (const std::exception& error) {
         std::fflush(stdout);
-        tell(error.what());
+        tell_error(error.what());
         return kIncomplete;
     }
 }
