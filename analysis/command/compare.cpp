@@ -27,16 +27,16 @@ constexpr Option kOptions[] = {
     {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
 };
 
-std::string lines_of(const Report& report, bool markdown) {
+std::string joined(const std::vector<std::string>& lines) {
     std::string text;
-    for (const std::string& line : markdown ? as_markdown(report) : as_text(report)) text += line + "\n";
+    for (const std::string& line : lines) text += line + "\n";
     return text;
 }
 
 void write_junit(const std::string& file, const Side& base, const Side& now, const Comparison& is,
                  const Report& report) {
     const JunitCase one = {now.name + " against " + base.name, exit_code_of(is.verdict), verdict_words(is),
-                           lines_of(report, false)};
+                           joined(as_text(report))};
     TextFile out(file);
     out.write(junit_text("gpushim compare", {&one, 1}));
     out.finish();
@@ -54,7 +54,8 @@ int run(const Arguments& arguments) {
     if (arguments.has("json"))
         std::printf("%s\n", report.json.text().c_str());
     else
-        std::fputs(lines_of(report, arguments.has("markdown")).c_str(), stdout);
+        std::fputs(joined(arguments.has("markdown") ? as_markdown(report) : as_printed(report)).c_str(),
+                   stdout);
     if (is.verdict == Verdict::kInconclusive) tell("inconclusive: " + is.why);
     return exit_code_of(is.verdict);
 }

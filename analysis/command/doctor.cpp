@@ -15,6 +15,8 @@
 #include "../process/library.h"
 #include "../process/recovery.h"
 #include "../report/section.h"
+#include "../terminal/style.h"
+#include "../terminal/terminal.h"
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "../trace/device_source.h"
@@ -112,9 +114,13 @@ void print(const std::vector<CheckFinding>& findings, const Arguments& arguments
                                           : std::optional(found == tried.calls.end() ? 0 : found->second);
     };
     if (!arguments.has("json")) {
-        for (const CheckFinding& finding : findings)
-            std::printf("%-8s %-8s %s\n", kVerdicts[static_cast<int>(finding.verdict)], finding.what.c_str(),
-                        for_terminal(finding.text).c_str());
+        const bool coloured = has_colours(STDOUT_FILENO);
+        for (const CheckFinding& finding : findings) {
+            const std::string verdict = kVerdicts[static_cast<int>(finding.verdict)];
+            const std::string fill(8 - verdict.size(), ' ');
+            std::printf("%s%s %-8s %s\n", (coloured ? styled_line(verdict) : verdict).c_str(), fill.c_str(),
+                        finding.what.c_str(), for_terminal(finding.text).c_str());
+        }
         for (const Hook& hook : rows)
             std::printf("%-44s %-14s %s\n", hook.name.c_str(), hook.kind.c_str(),
                         calls_of(hook) ? count_text(*calls_of(hook)).c_str() : "");

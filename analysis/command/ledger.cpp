@@ -108,7 +108,7 @@ int run(const Arguments& arguments) {
     report.line(
         "predicted: of a step, if the top finding is done; gained: what a step became shorter by, at the"
         " samples of the run before");
-    for (const std::string& line : as_text(report)) std::puts(line.c_str());
+    for (const std::string& line : as_printed(report)) std::puts(line.c_str());
     return complete ? kFine : kIncomplete;
 }
 

@@ -36,7 +36,7 @@ void print(const Report& report, const Arguments& arguments) {
         std::printf("%s\n", report.json.text().c_str());
         return;
     }
-    for (const std::string& line : arguments.has("markdown") ? as_markdown(report) : as_text(report))
+    for (const std::string& line : arguments.has("markdown") ? as_markdown(report) : as_printed(report))
         std::puts(line.c_str());
 }
 

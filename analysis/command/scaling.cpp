@@ -128,7 +128,7 @@ int run(const Arguments& arguments) {
                          "host: other idle"
                          " time; transfer and wait: collectives alone; pack: around them; work: all else",
                      2);
-    for (const std::string& line : as_text(report)) std::puts(line.c_str());
+    for (const std::string& line : as_printed(report)) std::puts(line.c_str());
     return complete ? kFine : kIncomplete;
 }
 

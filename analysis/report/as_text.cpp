@@ -1,5 +1,9 @@
+#include <unistd.h>
+
 #include <algorithm>
 
+#include "../terminal/style.h"
+#include "../terminal/terminal.h"
 #include "../text/escape.h"
 #include "printed.h"
 
@@ -63,6 +67,13 @@ std::vector<std::string> as_text(const Report& report) {
     Writer writer;
     for (const auto& block : report.blocks) std::visit(writer, block);
     return std::move(writer.lines);
+}
+
+std::vector<std::string> as_printed(const Report& report) {
+    std::vector<std::string> lines = as_text(report);
+    if (has_colours(STDOUT_FILENO))
+        for (std::string& line : lines) line = styled_line(line);
+    return lines;
 }
 
 }  // namespace gpushim::analysis

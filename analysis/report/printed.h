@@ -15,6 +15,8 @@ constexpr size_t kLongestText = 400;  // of a line before it is wrapped
 std::string rest_of(const Table& table);  // "… and 3 more: …"; empty: it has all rows
 
 std::vector<std::string> as_text(const Report& report);
+// As it is printed on stdout: with colours where that is a terminal that has them.
+std::vector<std::string> as_printed(const Report& report);
 std::vector<std::string> as_markdown(const Report& report);
 
 }  // namespace gpushim::analysis
