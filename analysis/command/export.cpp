@@ -9,6 +9,7 @@
 #include "../process/recovery.h"
 #include "../run/make_facts.h"
 #include "../run/run_db.h"
+#include "../terminal/progress.h"
 #include "../text/tell.h"
 #include "../trace/gone.h"
 #include "command.h"
@@ -79,6 +80,7 @@ bool has_own_steps(const Trace& trace) {
 
 void add_steps(const Trace& trace, const RunOptions& options, ExportHead& head) {
     if (has_own_steps(trace)) return;
+    const Progress finding("finding its steps");
     int64_t gpus = 0;
     TraceFacts facts = make_facts(trace, 0, gpus, options);
     find_steps(facts);
@@ -109,19 +111,27 @@ void add_samples(const Trace& trace, ChromeTrace& chrome) {
         chrome.sample(samples.number(0), samples.number(1), samples.text(2), samples.real(3));
 }
 
-void export_trace(const Trace& trace, const RunOptions& options, const fs::path& place) {
+ChromeCounts write_trace(const Trace& trace, const RunOptions& options, const fs::path& place,
+                         const std::string& what) {
+    const Progress writing("exporting " + trace.label());
+    if (Progress::is_shown()) Progress::expect(count_rows(trace.base));
+    ProgressCount done;
     ExportHead head = export_head(trace);
     add_steps(trace, options, head);
-    const std::string what = "everything that the trace of " + trace.label() + " has";
     TextFile file(place);
     ChromeTrace chrome(file, head, what);
     add_windows(trace, chrome);
     TraceRows rows(trace);
-    for (ExportRow row; rows.next(row);) chrome.add(row);
+    for (ExportRow row; rows.next(row); ++done) chrome.add(row);
     add_samples(trace, chrome);
     const ChromeCounts counts = chrome.finish();
     file.finish();
-    say(place, what, counts);
+    return counts;
+}
+
+void export_trace(const Trace& trace, const RunOptions& options, const fs::path& place) {
+    const std::string what = "everything that the trace of " + trace.label() + " has";
+    say(place, what, write_trace(trace, options, place, what));
     if (!gone_spans(trace).empty()) tell(trace.path.string() + ": of some of its time only totals are left");
 }
 

@@ -12,6 +12,7 @@
 #include "../history/nightly_report.h"
 #include "../process/temporary.h"
 #include "../report/printed.h"
+#include "../terminal/progress.h"
 #include "../text/tell.h"
 #include "command.h"
 #include "report_options.h"
@@ -135,7 +136,10 @@ Added add_all(History& history, const Arguments& arguments) {
         return a.started_real_ns < b.started_real_ns;
     });
     Added added;
-    for (const Arrival& arrival : arrivals) add_one(history, arguments, arrival, added);
+    for (size_t i = 0; i < arrivals.size(); ++i) {
+        const Progress judging(nth_of("night", i, arrivals.size()));
+        add_one(history, arguments, arrivals[i], added);
+    }
     if (arrivals.empty()) added.notes.push_back("last night is missing: there are no traces of it");
     return added;
 }
@@ -180,7 +184,7 @@ int tell_night(const Arguments& arguments, const History& history, const Nightly
     write_file(place("junit.xml"), nightly_junit(history, all, options));
     const std::string shown = arguments.has("json")       ? json
                               : arguments.has("markdown") ? markdown
-                                                          : lines_of(as_text(report));
+                                                          : lines_of(as_printed(report));
     std::fputs(shown.c_str(), stdout);
     return outcome_of(all, options);
 }

@@ -9,6 +9,7 @@
 #include "../process/recovery.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
+#include "../terminal/progress.h"
 #include "../text/tell.h"
 #include "command.h"
 
@@ -57,9 +58,13 @@ struct Imported {
 // A file that cannot be read is named, and the others are taken.
 Imported import_files(const Source& source, std::span<const std::string> files, const fs::path& folder) {
     Imported all;
-    for (const std::string& file : files) {
+    for (size_t i = 0; i < files.size(); ++i) {
+        const std::string& file = files[i];
         std::string note;
         try {
+            const std::string name = fs::path(file).filename().string();
+            const std::string what = files.size() > 1 ? nth_of("file", i, files.size()) + ", " + name : name;
+            const Progress importing("importing " + what, Progress::Unit::bytes);
             ImportedFile made = source.import(file, place_of(folder, file, all.traces.size()));
             for (const fs::path& trace : made.traces) {
                 all.traces.push_back(trace.string());

@@ -1,5 +1,6 @@
 #include "run_summaries.h"
 
+#include "../terminal/progress.h"
 #include "report_options.h"
 #include "run_source.h"
 
@@ -13,9 +14,12 @@ namespace {
 template <class Use>
 void for_each_run(const Arguments& arguments, Use use) {
     const ReportOptions asked = report_options(arguments);
-    for (const std::string& word : arguments.words_)
+    for (size_t i = 0; i < arguments.words_.size(); ++i) {
+        const Progress reading(nth_of("run", i, arguments.words_.size()));
+        const std::string& word = arguments.words_[i];
         use(open_run({word}, run_options(arguments), {}), name_of(word),
             Given{asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s});
+    }
 }
 
 }  // namespace

@@ -230,6 +230,16 @@ bool TraceRows::next(ExportRow& row) {
     return true;
 }
 
+int64_t count_rows(const Database& base) {
+    int64_t rows = 0;
+    for (const ExportSource& source : kSources) {
+        if (!base.has(source.table)) continue;
+        Query count = base.prepare(std::string("SELECT count(*) FROM \"") + source.table + "\"");
+        if (count.step()) rows += count.number(0);
+    }
+    return rows;
+}
+
 ExportHead export_head(const Trace& trace) {
     ExportHead head;
     const Database& base = trace.base;

@@ -35,6 +35,9 @@ struct ExportWords {
     std::unordered_map<int64_t, Error> errors;
 };
 
+// How many rows there are to go through, about.
+int64_t count_rows(const Database& base);
+
 // Who the process is, without its steps.
 ExportHead export_head(const Trace& trace);
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <queue>
 #include <string>
 #include <type_traits>
@@ -28,6 +29,8 @@ class ExternalSort {
         chunk_.push_back(record);
         if (chunk_.size() == most_) spill();
     }
+
+    size_t size() const { return std::accumulate(sizes_.begin(), sizes_.end(), chunk_.size()); }
 
     template <class Take>
     void each(const Take& take) {

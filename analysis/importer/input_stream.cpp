@@ -1,6 +1,7 @@
 #include "input_stream.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "../failure.h"
+#include "../terminal/progress.h"
 
 namespace gpushim::analysis {
 
@@ -30,6 +32,8 @@ InputStream::InputStream(std::string path)
     : path_(std::move(path)), packed_(std::make_unique_for_overwrite<char[]>(kBlock)) {
     file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (file_ < 0) throw Failure(path_ + ": " + std::strerror(errno));
+    struct stat status;  // of a pipe nobody knows how much will come
+    if (fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) Progress::expect(status.st_size);
     try {
         // A pipe may give its first two bytes one by one.
         while (end_ < sizeof kMagic && refill()) {
@@ -73,6 +77,7 @@ size_t InputStream::read_file(char* to, size_t room) {
         return 0;
     }
     file_bytes_ += static_cast<size_t>(got);
+    Progress::done(got);
     return static_cast<size_t>(got);
 }
 

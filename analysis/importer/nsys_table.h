@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "../terminal/progress.h"
 #include "../trace/database.h"
 
 namespace gpushim::analysis {
@@ -17,7 +18,11 @@ class NsysTable {
   public:
     NsysTable(const Database& base, std::string_view table, std::initializer_list<std::string_view> columns);
 
-    bool step() { return query_ && query_->step(); }  // false at once where there is no such table
+    // False at once where there is no such table.
+    bool step() {
+        ++read_;
+        return query_ && query_->step();
+    }
     std::optional<int64_t> maybe(int column) const { return query_->maybe(column); }
     int64_t number(int column) const { return query_->number(column); }
     std::string text(int column) const { return query_->text(column); }
@@ -26,6 +31,7 @@ class NsysTable {
 
   private:
     std::optional<Query> query_;
+    ProgressCount read_;
 };
 
 }  // namespace gpushim::analysis

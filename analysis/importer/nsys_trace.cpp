@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "../failure.h"
+#include "../terminal/progress.h"
 #include "../trace/database.h"
 #include "../trace/work_bound.h"
 #include "api_kinds.h"
@@ -45,6 +46,7 @@ class NsysImport {
     }
 
     ImportedFile run() {
+        expect_rows();
         find_processes();
         if (places_.empty())
             throw Failure(file_ +
@@ -63,6 +65,7 @@ class NsysImport {
     }
 
   private:
+    void expect_rows() const;
     void find_processes();
     void read_calls(std::string_view table);
     void read_waits();
@@ -88,6 +91,23 @@ class NsysImport {
     std::map<int64_t, std::filesystem::path> places_;  // by process
     std::map<int64_t, std::unique_ptr<TraceWriter>> writers_;
 };
+
+// Of the long tables, each as often as it is read.
+void NsysImport::expect_rows() const {
+    constexpr std::pair<const char*, int64_t> kReads[] = {{"CUPTI_ACTIVITY_KIND_RUNTIME", 2},
+                                                          {"CUPTI_ACTIVITY_KIND_DRIVER", 1},
+                                                          {"CUPTI_ACTIVITY_KIND_KERNEL", 2},
+                                                          {"CUPTI_ACTIVITY_KIND_MEMCPY", 2},
+                                                          {"CUPTI_ACTIVITY_KIND_MEMSET", 2},
+                                                          {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 1},
+                                                          {"NVTX_EVENTS", 1}};
+    if (!Progress::is_shown()) return;
+    for (const auto& [table, times] : kReads) {
+        if (!base_.has(table)) continue;
+        Query count = base_.prepare("SELECT count(*) FROM \"" + std::string(table) + "\"");
+        if (count.step()) Progress::expect(times * count.number(0));
+    }
+}
 
 void NsysImport::find_processes() {
     for (const char* table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",

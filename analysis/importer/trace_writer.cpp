@@ -1,5 +1,6 @@
 #include "trace_writer.h"
 
+#include "../terminal/progress.h"
 #include "api_kinds.h"
 #include "collective_words.h"
 #include "external_sort.h"
@@ -253,10 +254,13 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
 }
 
 ImportedCounts TraceWriter::finish(const ImportedTrace& trace) {
-    impl_->asked.each([this](const ImportedRow& row) { impl_->join(row); });
+    const Progress writing("writing its rows");
+    Progress::expect(static_cast<int64_t>(2 * impl_->asked.size() + impl_->rows.size()));
+    ProgressCount done;
+    impl_->asked.each([&](const ImportedRow& row) { impl_->join(row), ++done; });
     impl_->leave();
     TraceTables tables(impl_->place, trace, impl_->names);
-    impl_->rows.each([&](const ImportedRow& row) { tables.write(row); });
+    impl_->rows.each([&](const ImportedRow& row) { tables.write(row), ++done; });
     ImportedCounts& counts = impl_->counts;
     counts.rows = tables.finish(counts).rows;
     return counts;

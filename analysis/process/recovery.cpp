@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "../terminal/progress.h"
 #include "../text/tell.h"
 #include "../trace/inputs.h"
 #include "library.h"
@@ -28,6 +29,7 @@ Recovery::Recovery(std::span<const std::string> traces_or_folders) {
         complete_ = false;
         return;
     }
+    const Progress recovering("recovering what killed processes left");
     for (const std::string& word : traces_or_folders) {
         if (recover_in(word.c_str()) == 0) continue;
         if (!fs::is_directory(word)) {

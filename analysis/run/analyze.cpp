@@ -9,6 +9,9 @@
 #include <thread>
 
 #include "../advice/advise.h"
+#include "../terminal/progress.h"
+#include "../text/units.h"
+#include "../trace/call_rows.h"
 #include "../trace/ended.h"
 #include "../trace/unknown_abi.h"
 #include "make_facts.h"
@@ -21,6 +24,19 @@
 namespace gpushim::analysis {
 
 namespace {
+
+// What an analysis takes for each call of a trace, in parts of all it takes.
+constexpr int64_t kFindSteps = 3, kPass = 7;
+
+// By trace; nothing where nobody asks how far it is.
+std::vector<int64_t> expected_calls(const Inputs& inputs) {
+    std::vector<int64_t> calls(inputs.traces.size(), 0);
+    for (size_t i = 0; i < calls.size() && Progress::is_shown(); ++i) {
+        calls[i] = count_calls(inputs.traces[i].base);
+        Progress::expect((kFindSteps + kPass) * calls[i]);
+    }
+    return calls;
+}
 
 // Does `work` for 0 … count - 1, in no order, on as many threads as there are cores. The first failure stops
 // the rest and is thrown here.
@@ -141,19 +157,26 @@ std::string any_of(const std::vector<Trace>& traces) {
 
 std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
                               const std::filesystem::path& place) {
+    const Progress analysing("analysing " + count_text(static_cast<int64_t>(inputs.traces.size())) +
+                             (inputs.traces.size() == 1 ? " trace" : " traces"));
+    const std::vector<int64_t> calls = expected_calls(inputs);
     RunDb run(place);
     write_run(inputs, options, run);
     std::vector<TraceFacts> all;
     int64_t next_gpu_id = 0;
     for (const Trace& trace : inputs.traces)
         all.push_back(make_facts(trace, static_cast<int64_t>(all.size()), next_gpu_id, options));
-    in_parallel(all.size(), [&](size_t i) { find_steps(all[i]); });
+    in_parallel(all.size(), [&](size_t i) {
+        const ProgressPart part(kFindSteps * calls[i]);
+        find_steps(all[i]);
+    });
     Collectives collectives;
     for (const TraceFacts& facts : all) collectives.read(facts);
     collectives.match();
     std::vector<std::vector<DeviceBusy>> busy(all.size());
     in_parallel(all.size(), [&](size_t i) {
         const TurnEnd end{run, all[i].rank_id};
+        const ProgressPart part(kPass * calls[i], kPass);
         blaming(all[i].trace->path.string(), [&] {
             busy[i] = pass_over(all[i], collectives, run);
             write_rank(all[i], busy[i], run);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../terminal/progress.h"
 #include "../trace/timeline.h"
 
 namespace gpushim::analysis {
@@ -111,7 +112,8 @@ void survey_latencies(TraceFacts& facts) {
     Timeline timeline(*facts.trace);
     Survey survey(facts, timeline.clocks());
     Call call;
-    for (int64_t calls = 0; calls < kMostCalls && timeline.next(call); ++calls) survey.take(call);
+    ProgressCount read;
+    for (int64_t calls = 0; calls < kMostCalls && timeline.next(call); ++calls, ++read) survey.take(call);
     survey.finish(timeline.clocks());
 }
 

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <functional>
 
+#include "../terminal/progress.h"
 #include "../trace/by_number.h"
 #include "../trace/timeline.h"
 
@@ -110,7 +111,8 @@ TokenSource tokens_of(const TraceFacts& facts, int64_t most) {
         Timeline timeline(*facts.trace, CallsOf::host_times);
         Tokens tokens(facts);
         Call call;
-        for (int64_t taken = 0; taken < most && timeline.next(call);) {
+        ProgressCount read;
+        for (int64_t taken = 0; taken < most && timeline.next(call); ++read) {
             const auto token = tokens.of(call);
             if (!token) continue;
             take(*token);

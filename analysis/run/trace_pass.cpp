@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../terminal/progress.h"
 #include "kernel_index.h"
 #include "run_db.h"
 
@@ -22,6 +23,7 @@ class TracePass : public CallWatch {
     const std::vector<int64_t>& cuts() const override { return cuts_; }
 
     void see(Call& call) override {
+        ++seen_;
         const std::vector<Step>& steps = facts_.steps;
         while (step_ < steps.size() && steps[step_].end_ns <= call.enter_ns) ++step_;
         if (step_ < steps.size() && steps[step_].begin_ns <= call.enter_ns)
@@ -108,6 +110,7 @@ class TracePass : public CallWatch {
     std::vector<std::unique_ptr<Part>> parts_;
     std::vector<int64_t> cuts_;
     size_t step_ = 0;
+    ProgressCount seen_;
 };
 
 }  // namespace

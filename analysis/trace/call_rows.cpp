@@ -248,6 +248,15 @@ std::vector<const CallTable*> call_tables(const Database& base, CallsOf which) {
     return all;
 }
 
+int64_t count_calls(const Database& base) {
+    int64_t rows = 0;
+    for (const CallTable* table : call_tables(base, CallsOf::host_too)) {
+        Query count = base.prepare("SELECT count(*) FROM \"" + std::string(table->name) + "\"");
+        if (count.step()) rows += count.number(0);
+    }
+    return rows;
+}
+
 CallRows::CallRows(const Database& base, const CallTable& table, const TraceWords& words, CallsOf which,
                    Interval entered)
     : table_(&table),

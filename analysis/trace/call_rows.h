@@ -35,6 +35,9 @@ enum class CallsOf : uint8_t { devices, host_too, host_times };
 struct CallTable;
 std::vector<const CallTable*> call_tables(const Database& base, CallsOf which);  // those that it has
 
+// How many rows all of these have: each of their pages is looked at.
+int64_t count_calls(const Database& base);
+
 class CallRows {
   public:
     CallRows(const Database& base, const CallTable& table, const TraceWords& words, CallsOf which,

@@ -8,6 +8,7 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "../terminal/progress.h"
 #include "history_file.h"
 #include "plain_tables.h"
 #include "work_bound.h"
@@ -134,6 +135,7 @@ std::vector<fs::path> databases_in(const fs::path& folder) {
 
 Inputs open_traces(std::span<const std::string> words, const Recovery& recovery) {
     Inputs inputs;
+    const Progress opening("opening the traces");
     for (const std::string& word : words) {
         if (!fs::is_directory(word)) {
             add(inputs, word, recovery);
