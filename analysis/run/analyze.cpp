@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -26,14 +27,14 @@ namespace gpushim::analysis {
 namespace {
 
 // What an analysis takes for each call of a trace, in parts of all it takes.
-constexpr int64_t kFindSteps = 3, kPass = 7;
+constexpr int64_t kFindSteps = 3, kPass = 7, kDerive = 2;
 
 // By trace; nothing where nobody asks how far it is.
 std::vector<int64_t> expected_calls(const Inputs& inputs) {
     std::vector<int64_t> calls(inputs.traces.size(), 0);
     for (size_t i = 0; i < calls.size() && Progress::is_shown(); ++i) {
         calls[i] = count_calls(inputs.traces[i].base);
-        Progress::expect((kFindSteps + kPass) * calls[i]);
+        Progress::expect((kFindSteps + kPass + kDerive) * calls[i]);
     }
     return calls;
 }
@@ -182,6 +183,8 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
             write_rank(all[i], busy[i], run);
         });
     });
+    const int64_t derived = kDerive * std::accumulate(calls.begin(), calls.end(), int64_t{0});
+    const ProgressPart part(derived, derived / static_cast<int64_t>(kRunSqlFiles));
     blaming(any_of(inputs.traces), [&] {
         write_shared_gpus(all, busy, run);
         collectives.write(run);

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "../terminal/progress.h"
 #include "basis.h"
 
 namespace gpushim::analysis {
@@ -59,7 +60,10 @@ void RunDb::add(const char* table, std::initializer_list<Value> row) {
 
 void RunDb::run_files(std::string_view folder) {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
-        if (std::string_view(kRunSql[i].name).starts_with(folder)) made_.run(kRunSql[i].text);
+        if (std::string_view(kRunSql[i].name).starts_with(folder)) {
+            made_.run(kRunSql[i].text);
+            Progress::done(1);
+        }
 }
 
 Basis RunDb::derive() {

@@ -75,16 +75,17 @@ class Slow(cli.Case):
     def test_what_is_told_has_a_line_of_its_own(self):
         self.json = NO_TRACE
         good = kineto_made.made(2, 2).write(self.folder / "good.json.gz")
-        with self.importing(good) as begun:
+        with self.importing(good, columns=400) as begun:
             begun.wait_for("importing file 1 of 2, slow.json: ")
             self.feed_the_rest()
         self.assertEqual(begun.end(), 3)
         self.assertEqual(len(begun.lines()), 1, begun.lines())
         self.assertRegex(begun.lines()[0], r"^gpushim: left out .*slow\.json: no trace of PyTorch's profiler")
+        self.assertRegex(begun.text, "\r\033\\[K\033\\[33mgpushim:\033\\[0m left out")
 
     def test_an_error_has_a_line_of_its_own(self):
         self.json = NO_TRACE
-        with self.importing() as begun:
+        with self.importing(columns=400) as begun:
             begun.wait_for(FAR)
             self.feed_the_rest()
         self.assertEqual(begun.end(), 2)
