@@ -22,7 +22,7 @@ def without_styles(text):
 
 
 def shown(text, columns=None):
-    """The lines that a person sees when all of it is written; of the sequences we use it knows what they do."""
+    """The lines that a person sees when all of it is written. It knows the sequences that we use."""
     lines, at, i = [[]], 0, 0
     while i < len(text):
         escape = ESCAPE.match(text, i)

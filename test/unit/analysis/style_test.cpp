@@ -18,9 +18,8 @@ TEST_CASE("a line is styled by its first words", "[style]") {
 }
 
 TEST_CASE("all else stays as it is", "[style]") {
-    for (const char* line :
-         {"", "ran     python3", "  by name  ran", "           steps 0-98", "   try fuse them", "A step",
-          " 1", " 1 ", "  12 rows", "2023-11-14 x", "notes"})
+    for (const char* line : {"", "ran     python3", "  by name  ran", "           steps 0-98",
+                             "   try fuse them", "A step", " 1", " 1 ", "  12 rows", "2023-11-14 x", "notes"})
         CHECK(styled_line(line) == std::string(line).c_str());
     CHECK(styled(Style::plain, "a") == "a");
     CHECK(styled(Style::trouble, "").empty());
