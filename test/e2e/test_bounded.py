@@ -12,6 +12,7 @@ import unittest
 from typing import NamedTuple
 
 import box
+import optional
 import preload
 
 SOURCE = pathlib.Path(__file__).parent / "bounded" / "steps.c"
@@ -180,11 +181,6 @@ LD_PRELOAD= {preload.ANALYZER} report "$PWD" >/dev/null 2>&1
 exit $status""", "sh")
 
 
-def may_mount():
-    done = subprocess.run([*SMALL_RINGS, "true"], check=False, capture_output=True)
-    return done.returncode == 0
-
-
 class FullSpeed(Case):
     def begin(self, seconds, launches=0, before=(), **knobs):
         return self.start(seconds, launches, before=before, GPUSIM_TRUTH=self.folder / "truth.%p",
@@ -217,7 +213,7 @@ class FullSpeed(Case):
         report = box.run([preload.ANALYZER, "report", "--all", trace], sim=False).stdout
         self.assertRegex(report, r"cuLaunchKernel .* ~", "percentiles from histograms are rough")
 
-    @unittest.skipUnless(may_mount(), "no mounts of our own here")
+    @unittest.skipUnless(optional.may_mount(), optional.lacks("namespaces"))
     def test_with_a_reader_it_stops_counts_and_goes_on(self):
         enough = self.folder / "enough"
         started = self.begin(0, before=SMALL_RINGS, UNTIL=enough)
@@ -240,7 +236,7 @@ class FullSpeed(Case):
         self.accounted(trace)
         self.assertGreater(self.drops(trace).get("reader", 0), 0)
 
-    @unittest.skipUnless(may_mount(), "no mounts of our own here")
+    @unittest.skipUnless(optional.may_mount(), optional.lacks("namespaces"))
     def test_without_free_disk_nothing_is_written_and_it_counts(self):
         started = self.begin(1, 300_000, before=SMALL_RINGS, GPUSHIM_MIN_FREE_MB=1 << 40)
         self.finish(started, lines=1)

@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import box
+import optional
 
 HEADER = "// What it is.\n#pragma once\n"
 KNOBS = "KNOB(count, devices, GPUSIM_" + "DEVICES, 1)\n"
@@ -40,7 +41,7 @@ class Rule(unittest.TestCase):
     def test_what_other_programs_find(self):
         for program in ("clang-format", "shellcheck"):
             if shutil.which(program) is None:
-                self.skipTest(f"{program} is not installed (make check installs it)")
+                self.skipTest(optional.lacks("check", program))
         self.assert_finds("format", {"a.cpp": "int a;\n"}, {"b.cpp": "int   b;\n"}, "b.cpp:1:4")
         self.assert_finds("shell", {"a": "#!/bin/sh\necho a\n"}, {"c": "#!/bin/sh\nb=$(ls\n"}, "c:")
 

@@ -9,6 +9,7 @@ import unittest
 
 import box
 import cli
+import optional
 
 
 class Help(cli.Case):
@@ -163,7 +164,7 @@ class Install(cli.Case):
 
     def test_what_is_installed_runs_and_goes_again(self):
         if box.BUILD != box.ROOT / "build":
-            self.skipTest("installs what the plain build has made")
+            self.skipTest(optional.lacks("plain_build"))
         self.make("install")
         done = box.run([self.place / "bin" / "gpushim", "run", "-o", self.folder / "a.db", "--", cli.LINKED])
         self.assertEqual(done.returncode, 0, done.stderr)

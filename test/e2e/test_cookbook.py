@@ -10,6 +10,7 @@ import unittest
 import box
 import cli
 import cookbook_run
+import optional
 from cookbook_run import COOKBOOK, QUESTIONS, is_for, remarks, source
 
 README = COOKBOOK / "README.md"
@@ -64,7 +65,7 @@ class Questions(cookbook_run.Case):
     def test_the_shell_of_sqlite_reads_them(self):
         shell = shutil.which("sqlite3")
         if shell is None:
-            self.skipTest("no sqlite3 here")
+            self.skipTest(optional.lacks("sqlite3"))
         for question in QUESTIONS:
             attach = [f"ATTACH '{self.base()}' AS base"] if is_for(question) == "two runs" else []
             with self.subTest(question):

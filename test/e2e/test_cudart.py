@@ -11,12 +11,12 @@ import tempfile
 import unittest
 
 import box
+import optional
 
 SOURCES = box.ROOT / "test" / "e2e" / "cudart"
 LOOKUPS = box.ROOT / "test" / "sim" / "cudart" / "lookups.def"
 STAND_IN = box.SIM / "libcudart.so.13"
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
-SANITIZED = "san-" in str(box.BUILD)
 
 PER_THREAD = "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"
 
@@ -85,7 +85,6 @@ class Lookups(Cudart):
         self.assertEqual(sum(row.endswith(", 2)") for row in rows), 74)
         self.assertEqual(rows[0], "LOOKUP(, 0, 0)")
 
-    @unittest.skipIf(SANITIZED, "the interpreter that records is not built with sanitizers")
     def test_the_stand_in_makes_them_in_order(self):
         done = record_lookups("--library", STAND_IN)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -105,7 +104,7 @@ class WithoutDriver(Cudart):
     def first_call(self, **knobs):
         return box.run([self.build("first_call")], knobs)
 
-    @unittest.skipIf(machine_has_driver(), "this machine has a driver of its own")
+    @unittest.skipIf(machine_has_driver(), optional.lacks("no_driver"))
     def test_a_missing_driver_is_an_error_of_the_runtime(self):
         alone = self.folder / "alone"
         alone.mkdir()
@@ -156,8 +155,7 @@ class Programs(Cudart):
     def test_an_error_that_stays(self):
         self.passes(self.build("sticky"))
 
-    @unittest.skipUnless(nvcc(), "no nvcc here")
-    @unittest.skipIf(SANITIZED, "nvcc's programs are not built with sanitizers")
+    @unittest.skipUnless(nvcc(), optional.lacks("toolkit", "nvcc"))
     def test_a_program_of_nvcc(self):
         program = self.compile([nvcc(), "-cudart", "shared"], SOURCES / "kernels.cu")
         self.passes(program)
@@ -182,7 +180,7 @@ class Names(Cudart):
         self.assertIn("cudaLaunchKernel@@libcudart.so.13", exports)
         self.assertTrue(all(name.endswith("@@libcudart.so.13") for name in exports), exports)
 
-    @unittest.skipUnless(toolkit_runtime(), "no toolkit with a libcudart here")
+    @unittest.skipUnless(toolkit_runtime(), optional.lacks("toolkit", "libcudart"))
     def test_names_are_those_of_the_toolkit(self):
         with self.subTest("look-ups of the real runtime, in order"):
             done = record_lookups()

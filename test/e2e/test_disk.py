@@ -4,6 +4,7 @@ import subprocess
 import unittest
 
 import box
+import optional
 import preload
 
 LAUNCHES = 60_000
@@ -28,13 +29,7 @@ int main(void) {{
 MOUNT = 'mkdir -p "$1" && mount -t tmpfs -o "$2" none "$1"'
 
 
-def may_mount():
-    done = subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /mnt"], check=False,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return done.returncode == 0
-
-
-@unittest.skipUnless(may_mount(), "no mounts of our own here")
+@unittest.skipUnless(optional.may_mount(), optional.lacks("namespaces"))
 class Disk(preload.PreloadCase):
     def on_a_disk(self, options, *commands, out="trace.%p.db", min_free_mb=0):
         """Runs the program with its traces on a disk of its own; the commands after it run there, too."""

@@ -8,6 +8,7 @@ import unittest
 
 import box
 import cli
+import optional
 import preload
 
 
@@ -37,7 +38,7 @@ class Doctor(cli.Case):
         nowhere = self.findings(knobs={"GPUSHIM_OUT": "/etc/passwd/x.db"}, expect=3)["output"]
         self.assertEqual(nowhere, ("BLIND", "/etc/passwd is not writable: set GPUSHIM_OUT"))
 
-    @unittest.skipUnless(shutil.which("setcap") and os.geteuid() == 0, "needs setcap, and root to use it")
+    @unittest.skipUnless(shutil.which("setcap") and os.geteuid() == 0, optional.lacks("setcap"))
     def test_a_program_with_capabilities(self):
         raised = self.folder / "raised"
         shutil.copy("/bin/true", raised)

@@ -7,12 +7,13 @@ import unittest
 import exporting
 import hta_oracle
 import kineto_made
+import optional
 from exporting import rows
 
 HTA = os.environ.get("GPUSHIM_HTA_PYTHON")
 
 
-@unittest.skipUnless(HTA, "GPUSHIM_HTA_PYTHON names no python that has HolisticTraceAnalysis")
+@unittest.skipUnless(HTA, optional.lacks("hta"))
 class Peer(exporting.Export):
     ASK = """
 import json, sys

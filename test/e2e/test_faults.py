@@ -8,6 +8,7 @@ import sys
 import unittest
 
 import box
+import optional
 
 FOLDER = box.ROOT / "test" / "faults"
 sys.path.insert(0, str(FOLDER))
@@ -26,7 +27,7 @@ def method_of(proof):
         try:
             proof.function(scene)
         except NotTried as reason:
-            scene.skipTest(f"not tried: {reason}")
+            scene.skipTest(str(reason))
     method.__doc__ = f"{proof.key} on {proof.host}: {ROWS[proof.key].fault}"
     return method
 
@@ -76,7 +77,7 @@ class Catalogue(unittest.TestCase):
                 if os.access(path, os.X_OK)]
 
 
-@unittest.skipUnless(box.BUILD == box.ROOT / "build", "a mutant is built beside the ordinary build")
+@unittest.skipUnless(box.BUILD == box.ROOT / "build", optional.lacks("plain_build"))
 class Mutants(unittest.TestCase):
     """That a protection is missed where it is missing; `make mutants` tries all of them."""
 

@@ -7,6 +7,7 @@ import sys
 import unittest
 
 import box
+import optional
 from shim_host import LAUNCHES, SHIM, ShimTest
 
 CUDA = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
@@ -26,8 +27,7 @@ class CallsThatDoNotReturn(ShimTest):
 class Allocators(ShimTest):
     def test_jemalloc_before_and_behind(self):
         jemalloc = ctypes.util.find_library("jemalloc")
-        if jemalloc is None:
-            self.skipTest("libjemalloc2 is not installed")
+        self.assertIsNotNone(jemalloc, "scripts/deps installs libjemalloc2")
         host = self.build("host.c", "host", "-DWAY=DLOPEN")
         alone = self.run_host([host], preload=[jemalloc])
         for order in ([jemalloc, SHIM], [SHIM, jemalloc]):
@@ -43,8 +43,7 @@ class Sanitizers(ShimTest):
     def runtime(self, name):
         path = subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True,
                               check=True).stdout.strip()
-        if not os.path.isabs(path):
-            self.skipTest(f"{name} is not installed")
+        self.assertTrue(os.path.isabs(path), f"{name} comes with g++")
         return path
 
     def check(self, sanitizer, runtime):
@@ -103,7 +102,7 @@ class RealLibraries(ShimTest):
     def check(self, name, program, at_least):
         library = CUDA / "lib64" / name
         if not library.exists():
-            self.skipTest(f"{library} is not installed")
+            self.skipTest(optional.lacks("toolkit", name))
         seen_alone, alone = self.lookups(library, program, [])
         seen, rows = self.lookups(library, program, [SHIM])
         self.assertEqual(seen, seen_alone)

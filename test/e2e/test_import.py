@@ -7,6 +7,7 @@ import unittest
 import cli
 import hta_oracle
 import kineto_made
+import optional
 import nsys_made
 
 REAL = os.environ.get("GPUSHIM_REAL_TRACES")
@@ -55,7 +56,7 @@ class Hta(Import):
                 path = trace.write(self.folder / f"made-{seed}.json.gz")
                 self.compare(self.imported(path), 0, path)
 
-    @unittest.skipUnless(REAL, "GPUSHIM_REAL_TRACES names no folder with rank-*.json.gz")
+    @unittest.skipUnless(REAL, optional.lacks("real_traces"))
     def test_real_traces_say_what_the_other_tool_said(self):
         said = {0: (53.56, 17.71, 28.74, 11.81), 1: (54.72, 22.57, 22.72, 20.05)}  # percent
         windows = {0: 600058000, 1: 600674000}

@@ -9,6 +9,7 @@ import unittest
 
 import box
 import cli
+import optional
 import nightly
 
 PIECES = box.ROOT / "examples" / "nightly"
@@ -49,7 +50,7 @@ class Pieces(cli.Case):
 
     def test_systemd_reads_the_units(self):
         if shutil.which("systemd-analyze") is None:
-            self.skipTest("there is no systemd-analyze")
+            self.skipTest(optional.lacks("systemd"))
         for kind in ("service", "timer"):
             text = self.here((PIECES / f"gpushim-nightly.{kind}").read_text())
             (self.folder / f"gpushim-nightly.{kind}").write_text(text)

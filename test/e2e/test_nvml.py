@@ -9,6 +9,7 @@ import sys
 import unittest
 
 import box
+import optional
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "nvml_programs.py"
 
@@ -72,7 +73,7 @@ class Nvml(unittest.TestCase):
     def test_pynvml(self):
         seen = self.seen("pynvml")
         if seen is None:
-            self.skipTest("no pynvml here (pip install nvidia-ml-py)")
+            self.skipTest(optional.lacks("pynvml"))
         self.assertEqual(seen, {"name": "Simulated Z9", "power": 70_000, "total": 16 << 30, "reserved": 0,
                                 "processes": 0, "utilisation": 0})
 

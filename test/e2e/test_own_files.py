@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import box
+import optional
 import preload
 from lifecycle_case import COPIES, LifecycleCase
 
@@ -154,7 +155,7 @@ class Output(LifecycleCase):
         self.assertFalse((self.folder / "trace.taken.100.db").exists())
 
 
-@unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root to mount a file system")
+@unittest.skipUnless(optional.may_mount(), optional.lacks("namespaces"))
 class Tmpfs(LifecycleCase):
     def test_full(self):
         """D1: no room for a ring costs events, which are counted, and nothing else."""

@@ -9,6 +9,7 @@ import zipfile
 
 import box
 import cli
+import optional
 import preload
 
 PACKAGE = box.ROOT / "scripts" / "package"
@@ -21,7 +22,7 @@ def say(*words):
                           env=box.environment(sim=False)).stdout
 
 
-@unittest.skipIf(any("san-" in part for part in box.BUILD.parts), "a sanitizer's build is not given away")
+@unittest.skipIf(any("san-" in part for part in box.BUILD.parts), optional.lacks("plain_build"))
 class Packages(cli.Case):
     def made(self, kind, folder="dist", epoch="1700000000"):
         words = [sys.executable, "-B", PACKAGE, kind, self.folder / folder]
@@ -41,7 +42,7 @@ class Packages(cli.Case):
 
     def test_a_debian_package_runs_where_it_is_unpacked(self):
         if shutil.which("dpkg-deb") is None:
-            self.skipTest("no dpkg-deb here")
+            self.skipTest(optional.lacks("dpkg"))
         file, root = self.made("deb"), self.folder / "root"
         self.assertEqual(file.name, f"gpushim_{VERSION}_{say('dpkg', '--print-architecture').strip()}.deb")
         self.assertEqual(say("dpkg-deb", "-f", file, "Depends"), "libc6 (>= 2.35)\n")
@@ -56,7 +57,7 @@ class Packages(cli.Case):
 
     def test_debians_checker_has_nothing_to_say(self):
         if shutil.which("lintian") is None or shutil.which("dpkg-deb") is None:
-            self.skipTest("no lintian here")
+            self.skipTest(optional.lacks("lintian"))
         said = subprocess.run(["lintian", "--no-cfg", self.made("deb")], stdout=subprocess.PIPE, text=True,
                               check=False)
         self.assertEqual((said.returncode, said.stdout), (0, ""))
@@ -72,7 +73,7 @@ class Packages(cli.Case):
     def test_pip_installs_the_wheel(self):
         if subprocess.run([sys.executable, "-m", "venv", self.folder / "python"], check=False,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("this Python makes no environment with pip in it (python3-venv)")
+            self.skipTest(optional.lacks("venv"))
         there = self.folder / "python/bin"
         say(there / "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check",
             self.made("wheel"))

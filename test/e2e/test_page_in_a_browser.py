@@ -4,11 +4,12 @@ import unittest
 import browser
 import cli
 import made_traces
+import optional
 
 TABS = 20  # at most so many until something is reached
 
 
-@unittest.skipUnless(browser.program(), "no Chromium here: scripts/deps browser installs one")
+@unittest.skipUnless(browser.program(), optional.lacks("browser"))
 class InABrowser(cli.Case):
     def setUp(self):
         super().setUp()

@@ -11,6 +11,7 @@ from unittest import mock
 
 import box
 import cli
+import optional
 
 EXAMPLES = box.ROOT / "examples"
 sys.path[:0] = [str(EXAMPLES / name) for name in ("cases", "seven_steps", "precision_ladder")]
@@ -261,7 +262,7 @@ class Rows(unittest.TestCase):
             list(series_rows.check_series(Machine(), Boasts(), self.changes, []))
 
 
-@unittest.skipUnless(importlib.util.find_spec("torch") or PYTHON != sys.executable, "no PyTorch")
+@unittest.skipUnless(importlib.util.find_spec("torch") or PYTHON != sys.executable, optional.lacks("torch"))
 class InPyTorch(cli.Case):
     """On the CPU: no driver is called, so the shim has nothing to record and changes nothing."""
 

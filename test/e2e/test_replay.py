@@ -9,6 +9,7 @@ import box
 import cli
 import hta_oracle
 import kineto_made
+import optional
 
 REPLAY = box.ROOT / "examples" / "replay" / "replay.py"
 sys.path.append(str(REPLAY.parent))
@@ -53,7 +54,7 @@ class Replay(cli.Case):
         self.assertLess(max(map(abs, late)), 5_000)  # calls that come one behind the other
         self.assertEqual([op.end_ns - op.start_ns for op in ran], [was.end - was.start for was in recorded])
 
-    @unittest.skipUnless(REAL, "GPUSHIM_REAL_TRACES names no folder with rank-*.json.gz")
+    @unittest.skipUnless(REAL, optional.lacks("real_traces"))
     def test_real_traces(self):
         for path in sorted(pathlib.Path(REAL).glob("rank-*.json.gz")):
             with self.subTest(path.name):

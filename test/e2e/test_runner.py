@@ -12,11 +12,13 @@ ANSWER = """#!/bin/sh
 for name; do :; done
 case $name in
 good*) echo "All tests passed" ;;
-skip*) echo "SKIP: there is no such device"; exit 0 ;;
+skip*) echo "SKIP: optional: browser"; exit 0 ;;
+core*) echo "SKIP: there is no such device"; exit 0 ;;
+odd*) echo "SKIP: optional: a_quiet_day"; exit 0 ;;
 bad*) echo "it is broken"; exit 42 ;;
 crash*) kill -SEGV $$ ;;
 slow*) sleep 600 ;;
-box*) : >/dev/shm/gpusim-0-$GPUSIM_BOX.box1; echo "SKIP: $GPUSIM_BOX" ;;
+box*) : >/dev/shm/gpusim-0-$GPUSIM_BOX.box1; echo "SKIP: optional: browser ($GPUSIM_BOX)" ;;
 leave*) sleep 600 & exit 0 ;;
 esac
 """
@@ -51,17 +53,27 @@ class Runner(unittest.TestCase):
     def test_skipped_are_listed_with_the_reason_and_not_counted(self):
         status, lines = self.run_cases("good1", "skip1")
         self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed"))
-        self.assertIn("skipped double: skip1: there is no such device", lines)
+        self.assertIn("skipped double: skip1: optional: browser", lines)
 
-    def test_ten_skipped_are_fine_eleven_are_not(self):
-        ten = ["good"] + [f"skip{n}" for n in range(10)]
-        self.assertEqual(self.run_cases(*ten)[0], 0)
-        status, lines = self.run_cases("skip10", *ten)
-        self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
+    def test_what_needs_something_optional_may_be_skipped_however_often(self):
+        status, lines = self.run_cases("good", *(f"skip{n}" for n in range(15)))
+        self.assertEqual((status, lines[-1]), (0, "1 passed, 0 failed"))
+
+    def test_a_core_test_may_not_be_skipped(self):
+        status, lines = self.run_cases("good", "core1", "odd1")
+        self.assertEqual((status, lines[-1]), (1, "1 passed, 2 failed"))
+        self.assertIn("FAILED  double: core1: a core test was skipped: there is no such device", lines)
+        self.assertIn("FAILED  double: odd1: a core test was skipped: optional: a_quiet_day", lines)
+
+    def test_what_a_machine_must_have_is_not_optional_there(self):
+        status, lines = self.run_cases("skip1", MUST_HAVE="strace browser")
+        self.assertEqual((status, lines[-1]), (1, "0 passed, 1 failed"))
+        self.assertIn("FAILED  double: skip1: a core test was skipped: optional: browser", lines)
+        self.assertEqual(self.run_cases("good1", "skip1", MUST_HAVE="strace")[0], 0)
 
     def test_every_test_has_a_box_of_its_own_that_goes_with_it(self):
         _, lines = self.run_cases("box1", "box2")
-        boxes = [line.split(": ")[2] for line in lines if line.startswith("skipped")]
+        boxes = [line.split(" (")[1].rstrip(")") for line in lines if line.startswith("skipped")]
         self.assertEqual(len(set(boxes)), 2)
         for name in boxes:
             self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"*{name}*")), [])

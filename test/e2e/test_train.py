@@ -12,6 +12,7 @@ import time
 import unittest
 
 import box
+import optional
 
 FOLDER = box.ROOT / "examples" / "train"
 TRAIN = FOLDER / "train.py"
@@ -267,7 +268,7 @@ class Beside(TrainCase):
     def test_the_kernels_are_valid_ptx(self):
         ptxas = shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
         if not ptxas:
-            self.skipTest("ptxas is not installed")
+            self.skipTest(optional.lacks("toolkit", "ptxas"))
         import kernels
         with tempfile.TemporaryDirectory() as folder:
             text = os.path.join(folder, "kernels.ptx")

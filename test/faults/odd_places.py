@@ -1,9 +1,21 @@
 """What rows put a program into: interposers behind the shim, and file systems of its own."""
-import subprocess
+import shutil
 
 import box
+import optional
 import preload
 from row import C, NotTried
+
+
+def public_libraries(scene):
+    """A folder with copies of ours and the box's that every user can reach: the build may be root's alone."""
+    place = scene.folder / "libraries"
+    place.mkdir()
+    for path in (scene.folder, place):
+        path.chmod(0o755)
+    for library in (preload.SHIM, *box.SIM.glob("lib*.so*")):
+        shutil.copy(library, place, follow_symlinks=True)
+    return place
 
 
 def interposed(scene, name):
@@ -14,10 +26,8 @@ def interposed(scene, name):
 
 def mounted(scene, mounts, *words, **knobs):
     """The host with file systems of its own; `mounts` is what the shell does before."""
-    allowed = subprocess.run(["unshare", "-m", "sh", "-c", mounts], check=False, capture_output=True,
-                             text=True)
-    if allowed.returncode != 0:
-        raise NotTried(f"no such mounts here: {allowed.stderr.strip()}")
+    if not optional.may_mount():
+        raise NotTried("namespaces")
     command = ["unshare", "-m", "sh", "-c", f'{mounts} && exec "$@"', "sh", *map(str, scene.command(*words))]
     return scene.same_command(command, **knobs)
 

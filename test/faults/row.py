@@ -4,16 +4,19 @@ tried on it has proofs: functions here, or names of tests that are there anyway.
     F1 = Row("F1", "fork without exec: children are dark")
     F1.proven_by([C], "test_lifecycle.Children.test_fork")         a method of test/e2e
     F1.proven_by([C], "unit: a case's name", "check: a rule")      a unit case, a rule of make check
-    F1.not_tried([SPAWN], "why not")
+    F1.not_tried([SPAWN], "name in test/optional.list")
 
     @F1.tried_on(C, FORK)
     def children_under_load(scene):                                a Scene (oracle.py), which is a TestCase
         scene.same("children", scene.pick(quick=20, full=10000))
 
-A function raises NotTried("why") where this machine does not let it try. test/e2e/test_faults.py makes a test
-of each function and host kind; a host kind of which a row says nothing does not apply to it.
+A function raises NotTried("name in test/optional.list") where this machine does not let it try.
+test/e2e/test_faults.py makes a test of each function and host kind; a host kind of which a row says nothing
+does not apply to it.
 """
 from typing import Callable, List, NamedTuple, Union
+
+import optional
 
 C, FORK, SPAWN = "C", "Python fork", "Python spawn"
 HOSTS = (C, FORK, SPAWN)
@@ -23,7 +26,10 @@ ROWS = {}  # key -> Row: all of them, once catalogue.py has read the areas
 
 
 class NotTried(Exception):
-    """This machine does not let us try it; the text says what is missing."""
+    """This machine lacks what test/optional.list has under that name."""
+
+    def __init__(self, name, detail=""):
+        super().__init__(optional.lacks(name, detail))
 
 
 class Function(NamedTuple):
@@ -54,8 +60,8 @@ class Row:
     def proven_by(self, hosts, *tests):
         self._add(hosts, *tests)
 
-    def not_tried(self, hosts, why):
-        self._add(hosts, NotTried(why))
+    def not_tried(self, hosts, name, detail=""):
+        self._add(hosts, NotTried(name, detail))
 
     def tried_on(self, *hosts):
         def declare(function):

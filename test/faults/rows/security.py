@@ -12,6 +12,7 @@ import box
 import cli
 import made_traces
 import preload
+from odd_places import public_libraries
 from oracle import C_HOST
 from row import ALONE, C, NotTried, Row
 
@@ -112,13 +113,8 @@ S3 = Row("S3", "setuid, capabilities, AT_SECURE")
 def a_program_that_has_more_rights_than_its_user(scene):
     """The loader drops a preload; where the program is linked to the library, that itself stays away."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        raise NotTried("only root can make a program setuid, and setpriv run it as somebody else")
-    place = scene.folder / "place"
-    place.mkdir()
-    for path in (scene.folder, place):
-        path.chmod(0o755)
-    for library in (preload.SHIM, *box.SIM.glob("lib*.so*")):
-        shutil.copy(library, place, follow_symlinks=True)
+        raise NotTried("root")
+    place = public_libraries(scene)
     source = (box.ROOT / "test/e2e/lifecycle/host.c").read_text(encoding="utf-8")
     program = preload.compiled(source, place / "host", f"-Wl,-rpath,{place}",
                                before=("-Wl,--no-as-needed", f"-L{place}", "-l:libgpushim.so"))
@@ -132,7 +128,7 @@ def a_program_that_has_more_rights_than_its_user(scene):
     scene.assertEqual(len(list(traces.iterdir())), 1, "linked to it, it records")
     program.chmod(0o4755)
     if os.statvfs(program).f_flag & os.ST_NOSUID:
-        raise NotTried(f"{program.parent} is mounted nosuid")
+        raise NotTried("root", f"{program.parent} is mounted nosuid")
     for path in traces.iterdir():
         path.unlink()
     done = box.run([*nobody, program, "return"], knobs, sim=False, cwd="/")
@@ -161,7 +157,7 @@ def calls_of(scene, name, command, knobs):
     lines = scene.folder / f"{name}.strace"
     done = box.run(["strace", "-f", "-qq", "-o", lines, *command], knobs, cwd=scene.folder)
     if done.returncode != 0 and "ptrace" in done.stderr:
-        raise NotTried("nobody may be traced here")
+        raise NotTried("strace", "ptrace is refused")
     scene.assertEqual(done.returncode, 0, done.stderr)
     text = lines.read_text(errors="replace").splitlines()
     return {match[1] for line in text if (match := re.match(r"\d+ +([a-z0-9_]+)\(", line))}, text
@@ -169,7 +165,7 @@ def calls_of(scene, name, command, knobs):
 
 def under_strace(scene):
     if shutil.which("strace") is None:
-        raise NotTried("there is no strace")
+        raise NotTried("strace")
     traces = scene.folder / "traces"
     traces.mkdir()
     knobs = {**preload.variables(traces), **preload.QUICK}
@@ -223,7 +219,7 @@ def our_code_guards_its_stack(scene):
 def our_code_takes_jumps_only_where_it_expects_them(scene):
     """Whether a whole library says so is for all that it is made of: Debian's SQLite is not built for it."""
     if platform.machine() != "x86_64":
-        raise NotTried("only x86 has it")
+        raise NotTried("x86")
     sources = [file.relative_to(box.ROOT) for file in (box.ROOT / "shim").rglob("*.cpp")]
     scene.assertGreater(len(sources), 50)
     for file in [(box.BUILD / "obj" / source).with_suffix(".o") for source in sources]:
@@ -240,7 +236,7 @@ def nothing_is_read_from_the_working_directory(scene):
     trace = scene.folder / "a.db"
     made_traces.make(trace)
     if shutil.which("strace") is None:
-        raise NotTried("there is no strace")
+        raise NotTried("strace")
     done = box.run(["strace", "-f", "-qq", "-e", "trace=open,openat,execve", "-o", scene.folder / "opened",
                     preload.ANALYZER, "report", trace], sim=False, cwd=here)
     scene.assertEqual(done.returncode, 0, done.stderr)

@@ -2,12 +2,12 @@
 #include "analysis/importer/kineto_reader.h"
 
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 
 #include "analysis/importer/kineto_names.h"
 #include "kineto_made.h"
+#include "optional.h"
 
 using namespace made;
 
@@ -241,9 +241,9 @@ TEST_CASE("a bare list of events and gzip of several members are read as well", 
 
 // Counts were taken from the files by a general JSON reader.
 TEST_CASE("two real traces", "[kineto]") {
-    const char* folder = std::getenv("GPUSHIM_TRACES");
+    const char* folder = std::getenv("GPUSHIM_REAL_TRACES");
     if (folder == nullptr) {
-        std::puts("SKIP: GPUSHIM_TRACES does not say where the real traces are");
+        lacks("real_traces");
         return;
     }
     struct Row {

@@ -3,9 +3,9 @@
 #include <sys/mount.h>
 
 #include <fstream>
-#include <iostream>
 #include <thread>
 
+#include "optional.h"
 #include "trace.h"
 
 using namespace trace;
@@ -28,7 +28,7 @@ void write_second(Events& events, int64_t second) {
 
 TEST_CASE("a disk that was full for a while costs no rows", "[full_disk]") {
     if (!mount_small_disk()) {
-        std::cout << "SKIP: no file systems of our own here\n";
+        lacks("namespaces");
         return;
     }
     for (const int64_t max_bytes : {int64_t{64} << 20, int64_t{0}}) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "optional.h"
 #include "shim/rows.h"
 #include "shim/system.h"
 
@@ -87,7 +88,7 @@ TEST_CASE("a system call says what a thread is blocked on, unless its state does
 
 TEST_CASE("threads are seen at what they do", "[proc_thread]") {
     if (!has_syscall_file()) {
-        std::puts("SKIP: this kernel does not tell system calls");
+        lacks("proc_syscall");
         return;
     }
     const Pipe a, b, c;
