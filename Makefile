@@ -351,7 +351,7 @@ $(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(filter-out %-test.h.gc
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test check clean bench accuracy soak faults mutants fuzz gpu-check gpu-bundle
+.PHONY: help deps test test-more check clean bench accuracy soak faults mutants fuzz gpu-check gpu-bundle
 deps:
 	@scripts/deps
 
@@ -362,6 +362,10 @@ test:
 	@scripts/deps browser || scripts/deps # without a browser its tests are skipped
 	@$(MAKE) --no-print-directory $(if $(SAN),tests,all)
 	@GPUSHIM_BUILD=$(BUILD) test/run "$(ONLY)"
+
+# What takes longer than .ci/run may: some hours.
+test-more:
+	@test/more
 
 check:
 	@scripts/deps check
@@ -443,7 +447,7 @@ deb wheel: $(SHIM) $(ANALYZER)
 	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | check | bench | accuracy | soak | deps | clean"
+	@echo "make | demo | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak | deps | clean"
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target]"
 	@echo "     | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"
