@@ -29,7 +29,7 @@ int check(sqlite3* base, int code) {
     throw DatabaseError(base != nullptr ? sqlite3_extended_errcode(base) : code, text);
 }
 
-// A power loss amid a change of mode must leave a journal that is whole, or none: its count of pages is
+// A power loss amid the change to WAL mode must leave a journal that is whole, or none: its count of pages is
 // written after these were synced, and its removal is synced, too.
 constexpr const char* kSyncedModes =
     kept(Protection::synced_modes) ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
@@ -282,11 +282,13 @@ Database::Database(const std::string& path, Open how) {
 }
 
 // A file in WAL mode gets companions whenever somebody reads it; at rest it is in none. With a reader there
-// this fails, and does no harm.
+// this fails, and does no harm. The last write changes some bytes of the file's first sector; its journal is
+// in memory. A journal on disk would make the file unreadable to all who may not write it, where the exit
+// does not wait for a slow disk and the process ends before that journal is gone.
 Database::~Database() {
     if (!wal_) return;
     sqlite3_exec(base_.get(), kSyncedModes, nullptr, nullptr, nullptr);
-    sqlite3_exec(base_.get(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
+    sqlite3_exec(base_.get(), "PRAGMA journal_mode = MEMORY", nullptr, nullptr, nullptr);
 }
 
 void Database::run(const char* sql) {

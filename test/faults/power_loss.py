@@ -66,9 +66,10 @@ class File:
     """What is on the disk for sure, and what was done since; None is a file that is not there."""
 
     def __init__(self):
-        self.synced, self.since = None, []
+        self.synced, self.since, self.was_there = None, [], False
 
     def do(self, operation):
+        self.was_there = True
         if operation.op == SYNC:
             self.synced, self.since = self.left(ALL), []
         else:
@@ -188,9 +189,9 @@ class Left(NamedTuple):
 NOT_MADE = Left([], False)
 
 
-def read(path):
-    """Opened like anybody's file, to write."""
-    base = sqlite3.connect(path)
+def read(path, **how):
+    """Opened like anybody's file, to write, unless `how` says otherwise."""
+    base = sqlite3.connect(path, **how)
     try:
         whole = base.execute("PRAGMA integrity_check").fetchone()[0]
         if whole != "ok":
@@ -238,6 +239,7 @@ class Replay:
         """What is wrong with what is left."""
         self.disks += 1
         self.disk.leave(self.path, which)
+        refused = self.refused_to_readers() if which is ALL else []
         try:
             left = read(self.path)
         except sqlite3.Error as error:
@@ -250,7 +252,18 @@ class Replay:
         if self.disks % report_every == 0 and left is not NOT_MADE and not left.ended:
             self.reports += 1
             wrong += report_of(self.path)
-        return wrong
+        return refused + wrong
+
+    def refused_to_readers(self):
+        """All is there: the process alone has gone, as one does whose exit takes too long. Once the trace has
+        its log, who may not write reads it, too."""
+        if not self.disk.files[SUFFIXES.index("-wal")].was_there:
+            return []
+        try:
+            read(f"file:{self.path}?mode=ro", uri=True)
+        except sqlite3.Error as error:
+            return [f"for a reader: {error}"]
+        return []
 
 
 def judged(left, truth, now_ns):
