@@ -83,8 +83,9 @@ int main(void) {
 def built(folder):
     program = f"{folder}/launches"
     include = re.search(r"^CUDA_INCLUDE := (.*)$", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
-    subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-x", "c", "-", "-o", program, "-I", include.group(1),
-                    f"-L{box.SIM}", "-lcuda", f"-Wl,-rpath-link,{box.SIM}", "-ldl"],
+    subprocess.run(["gcc", "-O2", "-D_GNU_SOURCE", "-x", "c", "-", "-o", program,
+                    "-I", box.ROOT / include.group(1), f"-L{box.SIM}", "-lcuda",
+                    f"-Wl,-rpath-link,{box.SIM}", "-ldl"],
                    input=PROGRAM, text=True, check=True)
     return program
 
