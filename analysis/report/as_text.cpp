@@ -24,9 +24,7 @@ struct Writer {
     void operator()(const Line& line) {
         std::string rest = shortened(for_terminal(line.text), kLongestText);
         while (line.indent > 0 && width_of(rest) > kWidestLine) {
-            size_t end = 0, width = 0;  // one byte behind kWidestLine characters
-            for (; end < rest.size() && width <= kWidestLine; ++end) width += (rest[end] & 0xC0) != 0x80;
-            const size_t space = rest.rfind(' ', end - 1);
+            const size_t space = rest.rfind(' ', bytes_within(rest, kWidestLine));
             if (space == std::string::npos || space <= line.indent) break;  // one long word
             lines.push_back(rest.substr(0, space));
             rest = std::string(line.indent, ' ') + rest.substr(space + 1);

@@ -1,6 +1,5 @@
 #include "escape.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 
@@ -124,20 +123,6 @@ std::string hex(std::string_view bytes) {
     std::string text;
     for (const char byte : bytes) text += formatted("%02x", static_cast<uint8_t>(byte));
     return text;
-}
-
-size_t width_of(std::string_view text) {
-    return static_cast<size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
-std::string shortened(std::string text, size_t most) {
-    if (width_of(text) <= most) return text;
-    size_t cut = 0;
-    for (size_t characters = 0; characters < most; ++cut)
-        if ((text[cut] & 0xC0) != 0x80) ++characters;
-    while ((text[cut - 1] & 0xC0) == 0x80) --cut;  // back to where the last of them begins
-    return text.substr(0, cut - 1) + "…";
 }
 
 }  // namespace gpushim::analysis

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "width.h"
+
 namespace gpushim::analysis {
 
 std::string for_terminal(std::string_view text);  // control characters and what is not UTF-8 as \xNN
@@ -16,9 +18,5 @@ std::string for_html(std::string_view text);
 // Between tags and in a quoted attribute; line feeds and tabs stay, what XML forbids is shown as \xNN.
 std::string for_xml(std::string_view text);
 std::string hex(std::string_view bytes);
-
-// Of text that is safe already: how many characters it has, and at most so many of them, with … at the end.
-size_t width_of(std::string_view text);
-std::string shortened(std::string text, size_t most);
 
 }  // namespace gpushim::analysis

@@ -37,10 +37,3 @@ TEST_CASE("XML stays XML", "[escape]") {
     CHECK(for_xml("]]>\x1b\n\t\x01") == "]]&gt;\\x1b\n\t\\x01");
     CHECK(for_xml("\xef\xbf\xbf.\xef\xbf\xbe.\xff") == "\xef\xbf\xbd.\xef\xbf\xbd.\\xff");
 }
-
-TEST_CASE("a text is shortened by characters", "[escape]") {
-    CHECK(width_of("\xc2\xb5s \xe2\x86\x92") == 4);
-    CHECK(shortened("four", 4) == "four");
-    CHECK(shortened("fives", 4) == "fiv\xe2\x80\xa6");
-    CHECK(shortened("\xc2\xb5\xc2\xb5\xc2\xb5\xc2\xb5", 3) == "\xc2\xb5\xc2\xb5\xe2\x80\xa6");
-}
