@@ -1,36 +1,57 @@
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
-#include <csignal>
-#include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
 
 #include "command/command.h"
 #include "failure.h"
 #include "process/library.h"
+#include "process/write_signals.h"
+#include "text/answer.h"
 #include "text/tell.h"
 
-int main(int argc, char** argv) {
-    using namespace gpushim::analysis;
-    signal(SIGPIPE, SIG_IGN);  // `gpushim … | head` ends with a failed write, not with a signal
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);  // or every allocation takes a lock to be counted
+namespace gpushim::analysis {
+
+namespace {
+
+// What is closed stays no place to write to: else a file that we open would take its number, and the answer
+// would go into it. A program that we start finds it closed, as we did.
+void take_closed_ones() {
+    int number;
+    while ((number = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && number <= STDERR_FILENO) {
+    }
+    if (number > STDERR_FILENO) close(number);
+}
+
+int outcome_of(std::span<char* const> words) {
     try {
-        if (argc == 2 && argv[1] == kProbe) return kFine;
-        const int code = run_command({argv + 1, argv + argc});
-        return std::fflush(stdout) == 0 || code != kFine ? code : kIncomplete;
+        return run_command(words);
     } catch (const Failure& failure) {
-        std::fflush(stdout);
         tell_error(failure.what());
         return failure.code_;
     } catch (const std::bad_alloc&) {
-        std::fflush(stdout);
         tell_error(
             "it takes more memory than there is for it (half of the machine's): give it fewer traces at "
             "once");
-        return kIncomplete;
     } catch (const std::exception& error) {
-        std::fflush(stdout);
         tell_error(error.what());
-        return kIncomplete;
     }
+    return kIncomplete;
+}
+
+}  // namespace
+
+}  // namespace gpushim::analysis
+
+int main(int argc, char** argv) {
+    using namespace gpushim::analysis;
+    ignore_write_signals();
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);  // or every allocation takes a lock to be counted
+    if (argc == 2 && argv[1] == kProbe) return kFine;
+    take_closed_ones();
+    begin_answer();
+    return end_answer(outcome_of({argv + 1, argv + argc}));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../failure.h"
+#include "write_signals.h"
 
 namespace gpushim::analysis {
 
@@ -35,7 +36,7 @@ struct BlockedSignals {
     for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> words(command.begin(), command.end());
     words.push_back(nullptr);
-    signal(SIGPIPE, SIG_DFL);
+    give_back_write_signals();
     sigprocmask(SIG_SETMASK, &mask, nullptr);
     execvp(words[0], words.data());
     const int error = errno;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "answer.h"
 #include "escape.h"
 #include "json.h"
 
@@ -78,7 +79,7 @@ class Table {
 
 void print_table(Query& query, FILE* to) {
     Table table(query, to);
-    while (query.step()) {
+    while (is_answer_read() && query.step()) {
         std::vector<Cell> cells;
         for (int i = 0; i < query.columns(); ++i) cells.push_back(cell_of(query.value(i)));
         table.add(std::move(cells));
@@ -90,7 +91,7 @@ void print_csv(Query& query, FILE* to) {
     for (int i = 0; i < query.columns(); ++i)
         std::fprintf(to, "%s%s", i == 0 ? "" : ",", for_csv(query.column_name(i)).c_str());
     std::fputc('\n', to);
-    while (query.step()) {
+    while (is_answer_read() && query.step()) {
         for (int i = 0; i < query.columns(); ++i) {
             const Value value = query.value(i);
             const bool is_text = std::holds_alternative<std::string>(value);
@@ -103,7 +104,7 @@ void print_csv(Query& query, FILE* to) {
 
 void print_json(Query& query, FILE* to) {
     const char* before = "[\n";
-    while (query.step()) {
+    while (is_answer_read() && query.step()) {
         Json row = Json::object();
         for (int i = 0; i < query.columns(); ++i) row.set(query.column_name(i), json_of(query.value(i)));
         std::fprintf(to, "%s  %s", before, row.text(2).c_str());

@@ -2,12 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <string_view>
 
 #include "../terminal/progress.h"
 #include "../terminal/style.h"
 #include "../terminal/terminal.h"
 #include "escape.h"
+#include "names.h"
 #include "redact.h"
 
 namespace gpushim::analysis {
@@ -17,7 +21,13 @@ namespace {
 void tell_as(Style style, const std::string& text) {
     const BesideProgress room;
     const std::string name = has_colours(STDERR_FILENO) ? styled(style, "gpushim:") : "gpushim:";
-    std::fprintf(stderr, "%s %s\n", name.c_str(), for_terminal(without_hidden_names(text)).c_str());
+    const std::string line = name + " " + for_terminal(without_hidden_names(text)) + "\n";
+    std::fflush(stdout);  // what was said before stands before it, where both go to one place
+    for (std::string_view left = line; !left.empty();) {
+        const ssize_t done = write(STDERR_FILENO, left.data(), left.size());
+        if (done < 0 && errno != EINTR) return;  // there is nowhere else to say it
+        if (done > 0) left.remove_prefix(static_cast<size_t>(done));
+    }
 }
 
 }  // namespace
@@ -25,5 +35,10 @@ void tell_as(Style style, const std::string& text) {
 void tell(const std::string& text) { tell_as(Style::warning, text); }
 
 void tell_error(const std::string& text) { tell_as(Style::trouble, text); }
+
+void tell_few(const std::string& what, std::span<const std::string> texts) {
+    for (const std::string& text : texts.first(std::min(texts.size(), kMostNames))) tell(what + text);
+    if (texts.size() > kMostNames) tell(what + std::to_string(texts.size() - kMostNames) + " more");
+}
 
 }  // namespace gpushim::analysis
