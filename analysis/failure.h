@@ -15,4 +15,9 @@ struct Failure : std::runtime_error {
     ExitCode code_;
 };
 
+// A file could not be made or written where it was to be; another place may do.
+struct Unwritable : Failure {
+    explicit Unwritable(const std::string& what) : Failure(what, kIncomplete) {}
+};
+
 }  // namespace gpushim::analysis

@@ -32,18 +32,25 @@ void refuse_to_replace(const std::filesystem::path& place) {
     if (!is_ours) throw Failure(place.string() + ": is there and is no run database; it is left as it is");
 }
 
+RunSource opened_run(const Arguments& arguments, const std::filesystem::path& place) {
+    try {
+        return open_run(arguments.words_, run_options(arguments), place);
+    } catch (const Unwritable& failure) {
+        throw Unwritable(failure.what() + std::string("; -o FILE names another place"));
+    }
+}
+
 int run(const Arguments& arguments) {
     if (arguments.words_.empty()) throw Failure("which traces? gpushim analyze TRACE… -o run.db");
-    std::optional<std::filesystem::path> place;
-    if (const auto output = arguments.value("output")) {
-        place = *output;
-        refuse_to_replace(*place);
-    }
-    const RunSource source = open_run(arguments.words_, run_options(arguments), place);
+    const auto output = arguments.value("output");
+    const std::filesystem::path place =
+        output ? std::filesystem::path(*output) : place_beside(arguments.words_);
+    refuse_to_replace(place);
+    const RunSource source = opened_run(arguments, place);
     if (!source.traces)
         throw Failure(source.place.string() + ": is a run database already; `gpushim report` reads it");
     for (const std::string& note : source.traces->notes) tell(note);
-    for (const std::string& refused : source.traces->refused) tell("left out " + refused);
+    tell_few("left out ", source.traces->refused);
     std::printf("%s\n", source.place.c_str());
     return source.complete() ? kFine : kIncomplete;
 }

@@ -58,9 +58,9 @@ struct Imported {
 // A file that cannot be read is named, and the others are taken.
 Imported import_files(const Source& source, std::span<const std::string> files, const fs::path& folder) {
     Imported all;
+    std::vector<std::string> left_out;
     for (size_t i = 0; i < files.size(); ++i) {
         const std::string& file = files[i];
-        std::string note;
         try {
             const std::string name = fs::path(file).filename().string();
             const std::string what = files.size() > 1 ? nth_of("file", i, files.size()) + ", " + name : name;
@@ -70,14 +70,17 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
                 all.traces.push_back(trace.string());
                 all.of_trace[trace.string()] = file;
             }
-            note = made.note;
+            if (made.note.empty()) continue;
+            tell(made.note);
+            all.is_whole = false;
+        } catch (const Unwritable&) {
+            throw;
         } catch (const Failure& failure) {
-            note = std::string("left out ") + failure.what();
+            left_out.emplace_back(failure.what());
         }
-        if (note.empty()) continue;
-        tell(note);
-        all.is_whole = false;
     }
+    tell_few("left out ", left_out);
+    all.is_whole = all.is_whole && left_out.empty();
     if (all.traces.empty()) throw Failure("nothing to import in what was given");
     return all;
 }

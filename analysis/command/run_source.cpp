@@ -1,10 +1,5 @@
 #include "run_source.h"
 
-#include <unistd.h>
-
-#include <cstdio>
-#include <cstdlib>
-
 #include "../failure.h"
 #include "../run/analyze.h"
 #include "../run/run_db.h"
@@ -56,38 +51,41 @@ Database opened(const fs::path& place) {
     return run;
 }
 
-// It stays when we are gone, so nothing removes it.
-fs::path in_temporary_folder(const fs::path& wanted) {
-    std::string folder = (fs::temp_directory_path() / "gpushim-run-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr)
-        throw Failure(folder + ": no temporary folder to be had", kIncomplete);
-    const fs::path place = fs::path(folder) / kRunFile;
-    tell(wanted.string() + " cannot be made; the run is in " + place.string());
-    return place;
-}
-
-fs::path beside(const std::vector<std::string>& words) {
-    const fs::path first = fs::absolute(words[0]);
-    const fs::path folder = fs::is_directory(first) ? first : first.parent_path();
-    const fs::path place = folder / kRunFile;
-    // What has its name and is none is somebody else's.
-    const bool taken = fs::exists(place) && !holds_a_run(place);
-    return access(folder.c_str(), W_OK) == 0 && !taken ? place : in_temporary_folder(place);
+// Beside the traces. What has its name and is none is somebody else's.
+fs::path analyzed_beside(const Inputs& traces, const RunOptions& options, const fs::path& place) {
+    if (fs::exists(place) && !holds_a_run(place))
+        throw Unwritable(place.string() + ": is there and is no run database");
+    return analyze(traces, options, place);
 }
 
 }  // namespace
+
+fs::path place_beside(const std::vector<std::string>& words) {
+    const fs::path first = fs::absolute(words[0]);
+    return (fs::is_directory(first) ? first : first.parent_path()) / kRunFile;
+}
 
 RunSource open_run(const std::vector<std::string>& words, const RunOptions& options,
                    const std::optional<fs::path>& place) {
     if (const auto run = run_among(words)) {
         if (!options.step_marker.empty())
             throw Failure("--step-marker is for traces; " + run->string() + " has its steps");
-        return {nullptr, {}, *run, opened(*run)};
+        return {nullptr, {}, nullptr, *run, opened(*run)};
     }
     auto recovery = std::make_unique<Recovery>(words);
     Inputs traces = open_traces(words, *recovery);
-    const fs::path made = analyze(traces, options, place ? *place : beside(words));
-    return {std::move(recovery), std::move(traces), made, opened(made)};
+    std::unique_ptr<const TemporaryFolder> temporary;
+    fs::path made = place ? *place : place_beside(words);
+    try {
+        place ? analyze(traces, options, made) : analyzed_beside(traces, options, made);
+    } catch (const Unwritable& failure) {
+        if (place) throw;
+        tell(failure.what() +
+             std::string("; the analysis is not kept (`gpushim analyze -o FILE` keeps one)"));
+        temporary = std::make_unique<const TemporaryFolder>();
+        made = analyze(traces, options, temporary->path() / kRunFile);
+    }
+    return {std::move(recovery), std::move(traces), std::move(temporary), made, opened(made)};
 }
 
 }  // namespace gpushim::analysis

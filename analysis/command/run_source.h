@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "../process/recovery.h"
+#include "../process/temporary.h"
 #include "../run/facts.h"
 #include "../trace/inputs.h"
 
 namespace gpushim::analysis {
 
 struct RunSource {
-    std::unique_ptr<Recovery> recovery;  // null: nothing was to be recovered
-    std::optional<Inputs> traces;        // none: only the run database is there
+    std::unique_ptr<Recovery> recovery;                // null: nothing was to be recovered
+    std::optional<Inputs> traces;                      // none: only the run database is there
+    std::unique_ptr<const TemporaryFolder> temporary;  // what `run` is in where it could not be beside them
     std::filesystem::path place;
     Database run;
 
@@ -24,8 +26,11 @@ struct RunSource {
     }
 };
 
-// place: where the run database goes; none: beside the traces, or where that cannot be written, in the
-// temporary folder, which is said on stderr. Throws Failure.
+// Where the run database of these files or folders goes unless somebody says otherwise.
+std::filesystem::path place_beside(const std::vector<std::string>& words);
+
+// place: where the run database goes. None: beside the traces; where that cannot be written, into a temporary
+// file that is gone with the answer, which is said on stderr. Throws Failure.
 RunSource open_run(const std::vector<std::string>& words, const RunOptions& options,
                    const std::optional<std::filesystem::path>& place);
 

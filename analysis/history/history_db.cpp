@@ -25,6 +25,10 @@ std::optional<double> maybe_real(const Query& row, int column) {
     return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
 }
 
+bool is_unwritable(int code) {
+    return code == SQLITE_READONLY || code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+}
+
 }  // namespace
 
 void History::Close::operator()(sqlite3* base) const { sqlite3_close_v2(base); }  // cannot fail usefully
@@ -32,9 +36,12 @@ void History::Close::operator()(sqlite3* base) const { sqlite3_close_v2(base); }
 History::History(const std::filesystem::path& place, Open open) : where_(place.string()) {
     const int flags =
         open == Open::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    if (open == Open::kRead && !std::filesystem::exists(place))
+        throw Failure(where_ + ": No such file or directory; `gpushim history add` with traces makes one");
     sqlite3* base = nullptr;
     const int code = sqlite3_open_v2(place.c_str(), &base, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     base_.reset(base);
+    if (code != SQLITE_OK && open == Open::kWrite) throw Unwritable(where_ + ": " + sqlite3_errstr(code));
     if (code != SQLITE_OK) throw Failure(where_ + ": " + sqlite3_errstr(code));
     sqlite3_busy_timeout(base, kPatienceMs);
     for (const int off : {SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER})
@@ -51,7 +58,7 @@ void History::make_or_check(Open open) {
                                  "; PRAGMA user_version = " + std::to_string(kHistorySchema) + ";";
         if (sqlite3_exec(base_.get(), (head + kHistoryTables).c_str(), nullptr, nullptr, nullptr) !=
             SQLITE_OK)
-            throw Failure(where_ + ": " + sqlite3_errmsg(base_.get()));
+            throw Unwritable(where_ + ": " + sqlite3_errmsg(base_.get()));
     }
     Query application = ask("PRAGMA application_id"), version = ask("PRAGMA user_version");
     application.step();
@@ -70,7 +77,12 @@ Query History::ask(std::string_view sql, std::initializer_list<Value> values) co
 }
 
 void History::put(std::string_view sql, std::initializer_list<Value> values) const {
-    ask(sql, values).step();
+    try {
+        ask(sql, values).step();
+    } catch (const Failure& failure) {
+        if (is_unwritable(sqlite3_errcode(base_.get()))) throw Unwritable(failure.what());
+        throw;
+    }
 }
 
 void History::begin() { put("BEGIN IMMEDIATE", {}); }

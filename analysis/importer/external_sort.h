@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../failure.h"
+#include "../process/unfinished.h"
 
 namespace gpushim::analysis {
 
@@ -63,9 +64,12 @@ class ExternalSort {
     }
 
     void open() {
-        std::string name = (folder_ / "gpushim-sort-XXXXXX").string();
-        const int file = mkstemp(name.data());
-        if (file >= 0) std::filesystem::remove(name);
+        int file = -1;
+        const Unfinished has_a_name_until_here([&] {
+            std::string name = (folder_ / "gpushim-sort-XXXXXX").string();
+            file = mkstemp(name.data());
+            return file < 0 ? std::string() : name;
+        });
         file_.reset(file < 0 ? nullptr : fdopen(file, "w+b"));
         if (!file_) throw Failure(folder_.string() + ": no file to sort in can be made", kIncomplete);
     }

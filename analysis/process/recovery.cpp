@@ -17,7 +17,7 @@ using RecoverIn = int(const char*);
 using RecoverCopy = int(const char*, const char*);
 using WhyNot = const char*();
 
-void complain(const std::string& why) { tell("not all is recovered: " + why); }
+constexpr const char* kWhat = "not all is recovered: ";
 
 }  // namespace
 
@@ -25,8 +25,8 @@ Recovery::Recovery(std::span<const std::string> traces_or_folders) {
     std::string why;
     const auto recover_in = library_function<RecoverIn>("gpushim_recover", why);
     if (recover_in == nullptr) {
-        complain(why);
-        complete_ = false;
+        failures_.push_back(why);
+        tell(kWhat + why);
         return;
     }
     const Progress recovering("recovering what killed processes left");
@@ -38,6 +38,7 @@ Recovery::Recovery(std::span<const std::string> traces_or_folders) {
             for (const fs::path& trace : databases_in(word)) copy(trace);
         }
     }
+    tell_few(kWhat, failures_);
 }
 
 void Recovery::copy(const fs::path& trace) {
@@ -45,13 +46,12 @@ void Recovery::copy(const fs::path& trace) {
     const auto recover_copy = library_function<RecoverCopy>("gpushim_recover_copy", why);
     const auto why_not = library_function<WhyNot>("gpushim_recovery_failure", why);
     if (!folder_) folder_ = std::make_unique<TemporaryFolder>();
-    const fs::path to = folder_->path() / (std::to_string(copies_.size()) + ".db");
+    const fs::path to = folder_->path() / (std::to_string(copies_.size() + failures_.size()) + ".db");
     if (recover_copy != nullptr && recover_copy(trace.c_str(), to.c_str()) == 0) {
         copies_[trace] = to;
         return;
     }
-    complain(recover_copy != nullptr && why_not != nullptr ? why_not() : why);
-    complete_ = false;
+    failures_.push_back(recover_copy != nullptr && why_not != nullptr ? why_not() : why);
 }
 
 fs::path Recovery::file_of(const fs::path& trace) const {

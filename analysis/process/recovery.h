@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "temporary.h"
 
@@ -18,14 +19,14 @@ class Recovery {
     explicit Recovery(std::span<const std::string> traces_or_folders);
 
     std::filesystem::path file_of(const std::filesystem::path& trace) const;  // itself, or its copy
-    bool complete() const { return complete_; }
+    bool complete() const { return failures_.empty(); }
 
   private:
     void copy(const std::filesystem::path& trace);
 
     std::unique_ptr<TemporaryFolder> folder_;
     std::map<std::filesystem::path, std::filesystem::path> copies_;
-    bool complete_ = true;
+    std::vector<std::string> failures_;
 };
 
 }  // namespace gpushim::analysis

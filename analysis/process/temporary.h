@@ -1,32 +1,17 @@
-// A folder of our own in the temporary folder, gone with the object.
+// A folder of our own in the temporary folder, gone with the object or the process.
 #pragma once
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-
-#include "../failure.h"
+#include "unfinished.h"
 
 namespace gpushim::analysis {
 
 class TemporaryFolder {
   public:
-    TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "gpushim-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr)
-            throw Failure(name + ": no temporary folder to be had", kIncomplete);
-        path_ = name;
-    }
-    ~TemporaryFolder() {
-        std::error_code ignored;  // what is left in the temporary folder harms nobody
-        std::filesystem::remove_all(path_, ignored);
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    const std::filesystem::path& path() const { return path_; }
+    TemporaryFolder();  // throws Failure
+    const std::filesystem::path& path() const { return folder_.path(); }
 
   private:
-    std::filesystem::path path_;
+    Unfinished folder_;
 };
 
 }  // namespace gpushim::analysis

@@ -22,8 +22,13 @@ constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr int kLongestValue = 256 << 20;  // bytes; longer ones are not ours
 constexpr int kPatienceMs = 2000;         // for a program that is just writing
 
-[[noreturn]] void fail(const std::string& where, const std::string& what) {
-    throw Failure(where.empty() ? what : where + ": " + what, kUsage);
+[[noreturn]] void fail(const std::string& where, const std::string& what, ExitCode code = kUsage) {
+    throw Failure(where.empty() ? what : where + ": " + what, code);
+}
+
+// A disk that takes no more, its own or that of SQLite's temporary files: not a mistake in the question.
+bool is_of_writing(int code) {
+    return code == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC;
 }
 
 constexpr size_t kReadVersion = 19;  // place in the header: 2 says that changes come by a -wal
@@ -184,7 +189,9 @@ void Query::bind(int parameter, const Value& value) {
 bool Query::step() {
     const int code = sqlite3_step(raw());
     if (code == SQLITE_INTERRUPT) fail(where_, "it would take too long to read, as small as it is");
-    if (code != SQLITE_ROW && code != SQLITE_DONE) fail(where_, sqlite3_errmsg(base_));
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        fail(where_, sqlite3_errmsg(base_),
+             is_of_writing(sqlite3_extended_errcode(base_)) ? kIncomplete : kUsage);
     return code == SQLITE_ROW;
 }
 

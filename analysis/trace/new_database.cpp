@@ -2,10 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <system_error>
-
-#include "../process/new_file.h"
-
 namespace gpushim::analysis {
 
 namespace fs = std::filesystem;
@@ -13,21 +9,19 @@ namespace fs = std::filesystem;
 void NewDatabase::Close::operator()(sqlite3* base) const { sqlite3_close(base); }
 void NewDatabase::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-NewDatabase::NewDatabase(fs::path place) : place_(std::move(place)), made_(new_file_beside(place_)) {
+NewDatabase::NewDatabase(fs::path place) : place_(std::move(place)), made_(place_) {
     sqlite3* base = nullptr;
-    const int code = sqlite3_open_v2(
-        made_.c_str(), &base, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, nullptr);
+    // Without SQLite's locks: nobody else reads it before it is in its place, and over a network they would
+    // stand in the way of the one that says that we are alive.
+    const int code =
+        sqlite3_open_v2(made_.path().c_str(), &base,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX, "unix-none");
     base_.reset(base);
     check(code);
     run("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536");
 }
 
-NewDatabase::~NewDatabase() {
-    inserts_.clear();
-    base_.reset();
-    std::error_code ignored;
-    fs::remove(made_, ignored);
-}
+NewDatabase::~NewDatabase() = default;
 
 void NewDatabase::run(const std::string& sql) const {
     check(sqlite3_exec(base_.get(), sql.c_str(), nullptr, nullptr, nullptr));
@@ -55,16 +49,30 @@ void NewDatabase::put_row(sqlite3_stmt* row) const {
 void NewDatabase::move_to_place() {
     inserts_.clear();
     base_.reset();
-    std::error_code error;
-    fs::rename(made_, place_, error);
-    if (error) throw Failure(place_.string() + ": " + error.message(), kIncomplete);
+    made_.move_to_place();
 }
+
+namespace {
+// The file could not be written, which another place might do better.
+bool is_of_the_place(int code) {
+    switch (code & 0xff) {
+        case SQLITE_FULL:
+        case SQLITE_IOERR:
+        case SQLITE_READONLY:
+        case SQLITE_CANTOPEN:
+            return true;
+        default:
+            return false;
+    }
+}
+}  // namespace
 
 void NewDatabase::check(int code) const {
     if (code == SQLITE_OK) return;
     const std::string what =
         place_.string() + ": " + (base_ ? sqlite3_errmsg(base_.get()) : sqlite3_errstr(code));
     if ((code & 0xff) == SQLITE_CONSTRAINT) throw RowRefused(what, kIncomplete);
+    if (is_of_the_place(code)) throw Unwritable(what);
     throw Failure(what, kIncomplete);
 }
 

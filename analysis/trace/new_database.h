@@ -4,12 +4,12 @@
 // thread.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "../failure.h"
+#include "../process/new_file.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -24,7 +24,7 @@ struct RowRefused : Failure {
 class NewDatabase {
   public:
     explicit NewDatabase(std::filesystem::path place);
-    ~NewDatabase();  // without move_to_place nothing is left
+    ~NewDatabase();
 
     void run(const std::string& sql) const;
     // To bind a row of so many columns to; the same for each row of that table, until put_row.
@@ -42,7 +42,8 @@ class NewDatabase {
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const;
     };
-    std::filesystem::path place_, made_;
+    std::filesystem::path place_;
+    NewFile made_;  // before the connection: SQLite's is closed first
     std::unique_ptr<sqlite3, Close> base_;
     std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> inserts_;  // by table
 };
