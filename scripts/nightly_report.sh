@@ -17,8 +17,9 @@
 #   --dry-run            changes nothing: shows the answer, and what CMD would be given
 set -u
 
+help() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
 usage() {
-    sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2
+    help >&2
     exit 2
 }
 fail() {
@@ -50,6 +51,10 @@ while [ "$words" -gt 0 ]; do
     --max-age) max_age=$value ;;
     --on-regression) on_regression=$value ;;
     --dry-run) dry_run=1 ;;
+    --help | -h)
+        help || exit 3
+        exit 0
+        ;;
     --threshold | --nights | --keep | --tags) set -- "$@" "$word" "$value" ;;
     -*) usage ;;
     *)

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "../failure.h"
 #include "../process/memory_limit.h"
+#include "../text/names.h"
+#include "../text/width.h"
 #include "shim/version.h"
 
 namespace gpushim::analysis {
@@ -18,45 +21,37 @@ std::vector<const Command*>& commands() {
     return all;
 }
 
-void print_commands() {
-    std::sort(commands().begin(), commands().end(), [](auto a, auto b) { return a->place < b->place; });
-    std::puts("gpushim: where does the GPU's time go?\n");
-    std::string more;
-    for (const Command* command : commands()) {
-        if (command->place < 0)
-            more += (more.empty() ? "" : ", ") + std::string(command->name);
-        else
-            std::printf("  gpushim %-44s %s\n",
-                        (command->name + std::string(" ") + command->arguments).c_str(), command->summary);
-    }
-    if (!more.empty()) std::printf("\nmore: %s\n", more.c_str());
-    std::puts("\n`gpushim COMMAND --help` says more. Without it: LD_PRELOAD=libgpushim.so your-program");
+using Lines = std::vector<std::pair<std::string, const char*>>;
+
+// What is to be typed, and beside it what it does.
+void print_in_columns(const Lines& lines) {
+    size_t columns = 0;
+    for (const auto& [typed, help] : lines) columns = std::max(columns, width_of(typed));
+    for (const auto& [typed, help] : lines) std::printf("%s  %s\n", padded(typed, columns).c_str(), help);
 }
 
-void print_options(const Command& command) {
-    std::printf("gpushim %s %s\n  %s\n\n", command.name, command.arguments, command.summary);
-    for (const Option& option : command.options) {
-        std::string text = option.letter != 0 ? std::string{'-', option.letter, ',', ' '} : "";
-        text += "--" + std::string(option.name) + (option.value ? std::string(" ") + option.value : "");
-        std::printf("  %-30s %s\n", text.c_str(), option.help);
-    }
+bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
+bool asks_for_version(std::string_view word) {
+    return word == "--version" || word == "-V" || word == "version";
 }
-
-const Command& command_named(std::string_view name) {
-    for (const Command* command : commands())
-        if (command->name == name) return *command;
-    throw Failure("there is no command '" + std::string(name) + "'; `gpushim --help` lists them");
-}
-
-bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h" || word == "help"; }
 
 const Option& option_named(std::span<const Option> options, std::string_view word) {
+    std::vector<std::string> names = {"help"};
     for (const Option& option : options) {
         if (word.starts_with("--") ? word.substr(2) == option.name
                                    : word.size() == 2 && option.letter != 0 && word[1] == option.letter)
             return option;
+        names.emplace_back(option.name);
     }
-    throw Failure("there is no option " + std::string(word) + "; --help lists them");
+    throw Failure("there is no option " + std::string(word) +
+                  (word.starts_with("--") ? perhaps(word.substr(2), names, "--") : "") +
+                  "; --help lists them");
+}
+
+// A name of an option has no white space in it: what has, is a query that begins with a comment, say.
+bool is_option(std::string_view word) {
+    if (word.size() < 2 || word[0] != '-') return false;
+    return word.substr(0, word.find('=')).find_first_of(" \t\r\n") == std::string_view::npos;
 }
 
 }  // namespace
@@ -68,7 +63,7 @@ Arguments::Arguments(std::span<const Option> options, std::span<char* const> wor
             command_.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
             return;
         }
-        if (word.size() < 2 || word[0] != '-') {
+        if (!is_option(word)) {
             words_.emplace_back(word);
         } else if (asks_for_help(word)) {
             wants_help_ = true;
@@ -97,25 +92,76 @@ std::optional<std::string> Arguments::value(std::string_view name) const {
 
 Registration::Registration(const Command& command) { commands().push_back(&command); }
 
+std::span<const Command* const> all_commands() {
+    std::stable_sort(commands().begin(), commands().end(), [](auto a, auto b) {
+        return std::tuple(a->place < 0, a->place, std::string_view(a->name)) <
+               std::tuple(b->place < 0, b->place, std::string_view(b->name));
+    });
+    return commands();
+}
+
+const Command* command_named(std::string_view name) {
+    for (const Command* command : commands())
+        if (command->name == name) return command;
+    return nullptr;
+}
+
+std::vector<std::string> command_names() {
+    std::vector<std::string> names;
+    for (const Command* command : all_commands()) names.emplace_back(command->name);
+    return names;
+}
+
+void print_commands() {
+    std::puts("gpushim: where does the GPU's time go?\n");
+    std::string more;
+    Lines lines;
+    for (const Command* command : all_commands()) {
+        if (command->place < 0)
+            more += (more.empty() ? "" : ", ") + std::string(command->name);
+        else
+            lines.emplace_back("  gpushim " + std::string(command->name) + " " + command->arguments,
+                               command->summary);
+    }
+    print_in_columns(lines);
+    if (!more.empty()) std::printf("\nmore: %s\n", more.c_str());
+    std::puts("\n`gpushim COMMAND --help` says more. Without it: LD_PRELOAD=libgpushim.so your-program");
+}
+
+void print_options(const Command& command) {
+    std::printf("gpushim %s %s\n  %s\n\n", command.name, command.arguments, command.summary);
+    Lines lines;
+    for (const Option& option : command.options) {
+        std::string text = "  ";
+        if (option.letter != 0) text += {'-', option.letter, ',', ' '};
+        text += "--" + std::string(option.name) + (option.value ? std::string(" ") + option.value : "");
+        lines.emplace_back(text, option.help);
+    }
+    print_in_columns(lines);
+}
+
 int run_command(std::span<char* const> words) {
-    if (words.size() == 1 && words[0] == std::string_view("--version")) {
+    if (words.empty()) {
+        print_commands();
+        return kUsage;
+    }
+    if (words.size() == 1 && asks_for_version(words[0])) {
         std::printf("gpushim %s\n", kVersion);
         return kFine;
     }
-    if (words.empty() || asks_for_help(words[0])) {
-        print_commands();
-        return words.empty() ? kUsage : kFine;
-    }
-    const Command& command = command_named(words[0]);
-    const Arguments arguments(command.options, words.subspan(1));
+    const Command* const command = command_named(asks_for_help(words[0]) ? "help" : words[0]);
+    if (command == nullptr)
+        throw Failure("there is no command '" + std::string(words[0]) + "'" +
+                      perhaps(words[0], command_names(), "gpushim ") + "; `gpushim --help` lists them");
+    const Arguments arguments(command->options, words.subspan(1));
     if (arguments.wants_help_) {
-        print_options(command);
+        print_options(*command);
         return kFine;
     }
-    if (!command.takes_a_program && !arguments.command_.empty())
-        throw Failure(std::string(command.name) + " runs no program; what is after `--`?");
-    if (!command.takes_a_program) limit_memory();  // a program would inherit it
-    return command.run(arguments);
+    if (!command->takes_a_program && !arguments.command_.empty())
+        throw Failure(std::string(command->name) + " runs no program; what is after `--`?");
+    if (!command->takes_a_program) limit_memory();  // a program would inherit it
+    return command->run(arguments);
 }
 
 }  // namespace gpushim::analysis

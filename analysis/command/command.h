@@ -47,6 +47,14 @@ struct Registration {
     explicit Registration(const Command& command);
 };
 
+// All there are, in the order of --help.
+std::span<const Command* const> all_commands();
+const Command* command_named(std::string_view name);  // null: there is none
+std::vector<std::string> command_names();
+
+void print_commands();
+void print_options(const Command& command);
+
 // What main calls: the words after the program's name.
 int run_command(std::span<char* const> words);
 

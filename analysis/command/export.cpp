@@ -20,10 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUsageText = "export what? gpushim export chrome RUN_OR_TRACES… -o FILE.json.gz";
+constexpr const char* kUsageText = "export what? gpushim export chrome RUN_OR_TRACES… [-o FILE.json.gz]";
+// One for each rank, in the working directory, by a name that TensorBoard and HTA look for.
+constexpr const char* kDefaultOutput = "gpushim.rank-%r.pt.trace.json.gz";
 
 constexpr Option kOptions[] = {
-    {"output", "FILE", "FILE.json or .json.gz; of several ranks a folder, or a name with %r", 'o'},
+    {"output", "FILE",
+     "FILE.json or .json.gz; of several ranks a folder, or a name with %r (gpushim.rank-%r.pt.trace.json.gz)",
+     'o'},
     {"step-marker", "NAME", "ranges of this name are the steps"},
 };
 
@@ -141,7 +145,7 @@ int export_traces(const Arguments& arguments, std::span<const std::string> words
     const Recovery recovery(words);
     const Inputs inputs = open_traces(words, recovery);
     for (const std::string& note : inputs.notes) tell(note);
-    for (const std::string& refused : inputs.refused) tell("left out " + refused);
+    tell_few("left out ", inputs.refused);
     Places places(output, inputs.traces.size());
     for (const Trace& trace : inputs.traces) export_trace(trace, options, places.next(trace.rank, trace.pid));
     return inputs.refused.empty() && recovery.complete() ? kFine : kIncomplete;
@@ -186,14 +190,14 @@ std::optional<Database> run_given(std::span<const std::string> words) {
 
 int run(const Arguments& arguments) {
     const std::span words(arguments.words_);
-    const auto output = arguments.value("output");
-    if (words.size() < 2 || words[0] != "chrome" || !output) throw Failure(kUsageText);
-    if (const auto base = run_given(words.subspan(1))) return export_run(*base, words[1], *output);
-    return export_traces(arguments, words.subspan(1), *output);
+    const std::string output = arguments.value("output").value_or(kDefaultOutput);
+    if (words.size() < 2 || words[0] != "chrome") throw Failure(kUsageText);
+    if (const auto base = run_given(words.subspan(1))) return export_run(*base, words[1], output);
+    return export_traces(arguments, words.subspan(1), output);
 }
 
 constexpr Command kExport = {"export",
-                             "chrome RUN_OR_TRACES… -o FILE",
+                             "chrome RUN_OR_TRACES… [-o FILE]",
                              "a timeline that the Perfetto UI, TensorBoard and HTA open",
                              -1,
                              kOptions,

@@ -59,11 +59,11 @@ int run(const Arguments& arguments) {
     const RunSource source = open_run(words, run_options(arguments), {});
     const Inputs* const traces = source.traces ? &*source.traces : nullptr;
     const ReportSource asked_of = {source.run, traces, asked};
+    require_steps(asked_of);
     const Report report = write_report(asked_of);
     print(report, arguments);
     if (page) write_page(*page, asked_of, report);
-    if (traces != nullptr)
-        for (const std::string& refused : traces->refused) tell("left out " + refused);
+    if (traces != nullptr) tell_few("left out ", traces->refused);
     return source.complete() ? kFine : kIncomplete;
 }
 

@@ -18,9 +18,9 @@ struct Suffix {
 constexpr Suffix kCounts[] = {{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
                               {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
 // Decimal, as everywhere in bandwidths; a small b is bits.
-constexpr Suffix kBandwidths[] = {{"", 1},         {"B", 1},       {"kB", 1e3},     {"MB", 1e6},
-                                  {"GB", 1e9},     {"TB", 1e12},   {"Gb", 0.125e9}, {"Gbit", 0.125e9},
-                                  {"GiB", 0x1p30}, {"MiB", 0x1p20}};
+constexpr Suffix kBandwidths[] = {{"B", 1},          {"kB", 1e3},     {"MB", 1e6},
+                                  {"GB", 1e9},       {"TB", 1e12},    {"Gb", 0.125e9},
+                                  {"Gbit", 0.125e9}, {"GiB", 0x1p30}, {"MiB", 0x1p20}};
 
 // A number and one of the suffixes; none: it is not that, or not above 0.
 std::optional<double> scaled(std::string_view text, std::span<const Suffix> suffixes) {
@@ -33,8 +33,9 @@ std::optional<double> scaled(std::string_view text, std::span<const Suffix> suff
     return {};
 }
 
-[[noreturn]] void refuse(std::string_view option, std::string_view text, const char* how) {
-    throw Failure("--" + std::string(option) + " " + std::string(text) + ": not understood; write " + how);
+[[noreturn]] void refuse(std::string_view option, std::string_view text, std::string_view how) {
+    throw Failure("--" + std::string(option) + " " + std::string(text) + ": not understood; write " +
+                  std::string(how));
 }
 
 std::optional<int64_t> step_from(const Arguments& arguments, const char* option) {
@@ -57,6 +58,9 @@ int64_t count_from(std::string_view option, std::string_view text) {
 
 double bandwidth_from(std::string_view option, std::string_view text) {
     const std::string_view amount = text.ends_with("/s") ? text.substr(0, text.size() - 2) : text;
+    if (scaled(amount, std::span(kCounts, 1)))
+        refuse(option, text,
+               "its unit, too: " + std::string(amount) + "GB/s or " + std::string(amount) + "Gbit/s");
     const auto bandwidth = scaled(amount, kBandwidths);
     if (!bandwidth) refuse(option, text, "300GB/s");
     return *bandwidth;
@@ -66,6 +70,21 @@ double price_from(std::string_view option, std::string_view text) {
     const auto price = scaled(text, std::span(kCounts, 1));
     if (!price) refuse(option, text, "what an hour of one GPU costs, as in 2.50");
     return *price;
+}
+
+void require_steps(const ReportSource& source) {
+    if (!source.is_part_of_run()) return;
+    Query asked =
+        source.of_steps("SELECT EXISTS (SELECT 1 FROM v_counted_step WHERE number BETWEEN ?1 AND ?2)");
+    if (asked.step() && asked.number(0) != 0) return;
+    std::string text;
+    if (source.options.from_step) text += " --from " + std::to_string(*source.options.from_step);
+    if (source.options.to_step) text += " --to " + std::to_string(*source.options.to_step);
+    Query there = source.run.prepare("SELECT min(number), max(number) FROM v_counted_step");
+    if (!there.step() || there.is_null(0))
+        throw Failure(text.substr(1) + ": this run has no steps that count");
+    throw Failure(text.substr(1) + ": no step is there; the steps that count are " +
+                  std::to_string(there.number(0)) + " to " + std::to_string(there.number(1)));
 }
 
 ReportOptions report_options(const Arguments& arguments) {

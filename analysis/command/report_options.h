@@ -13,10 +13,11 @@
 namespace gpushim::analysis {
 
 int64_t count_from(std::string_view option, std::string_view text);     // 11689512, 1.5M, 7B
-double bandwidth_from(std::string_view option, std::string_view text);  // 300GB/s, 25GB, 200e9; bytes per s
+double bandwidth_from(std::string_view option, std::string_view text);  // 300GB/s, 25GB, 200e9B; bytes per s
 double price_from(std::string_view option, std::string_view text);      // 2.50
 
 ReportOptions report_options(const Arguments& arguments);
+void require_steps(const ReportSource& source);      // --from and --to leave any that count
 RunOptions run_options(const Arguments& arguments);  // of these, what traces are analysed with
 
 }  // namespace gpushim::analysis

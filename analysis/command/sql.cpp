@@ -1,6 +1,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,7 +12,9 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "../text/answer.h"
 #include "../text/escape.h"
+#include "../text/names.h"
 #include "../text/rows.h"
 #include "../text/tell.h"
 #include "../trace/union_table.h"
@@ -33,14 +36,39 @@ struct Source {
     std::unique_ptr<Recovery> recovery;
     Inputs inputs;
     Database base;
+    std::vector<std::string> elsewhere = {};  // tables of the same folder's run, which is not asked
 };
+
+constexpr std::string_view kNoTable = "no such table: ";
+
+std::vector<std::string> tables_of(const Database& base) {
+    std::vector<std::string> names;
+    Query table = base.prepare(
+        "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        " ORDER BY name LIMIT 2000");
+    while (table.step()) names.push_back(shortened(for_terminal(table.text(0)), 60));
+    return names;
+}
+
+// The tables there are, those that may have been meant first.
+std::string with_tables(const std::string& failure, const Source& source) {
+    const size_t at = failure.find(kNoTable);
+    if (at == std::string::npos) return failure;
+    std::vector<std::string> names = tables_of(source.base);
+    names.insert(names.end(), source.elsewhere.begin(), source.elsewhere.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    if (names.empty()) return failure + "; there is none";
+    return failure + "; there are " + listed(most_alike_first(failure.substr(at + kNoTable.size()), names)) +
+           " (.tables in the place of the query lists all)";
+}
 
 // A view of traces alone, which a run does not have.
 bool lacks_a_table(const Database& run, std::string_view text) {
     try {
         run.prepare(text);
     } catch (const Failure& failure) {
-        return std::string_view(failure.what()).find("no such table") != std::string_view::npos;
+        return std::string_view(failure.what()).find(kNoTable) != std::string_view::npos;
     }
     return false;
 }
@@ -48,27 +76,36 @@ bool lacks_a_table(const Database& run, std::string_view text) {
 // question: its first statement says which of a folder's databases is meant; empty: any may come.
 Source open_source(const std::string& word, std::string_view question) {
     if (fs::is_directory(word)) {
+        std::vector<std::string> of_run;
         if (const fs::path run = fs::path(word) / "gpushim.run.db"; fs::exists(run)) {
             Database base(run);
             if (!lacks_a_table(base, question)) return {nullptr, {}, std::move(base)};
+            of_run = tables_of(base);
         }
         auto recovery = std::make_unique<Recovery>(std::span(&word, 1));
         Inputs inputs = open_traces({&word, 1}, *recovery);
         Database all = unite(inputs.traces);
-        return {std::move(recovery), std::move(inputs), std::move(all)};
+        return {std::move(recovery), std::move(inputs), std::move(all), std::move(of_run)};
     }
+    if (!fs::exists(word))
+        throw Failure(word +
+                      ": No such file or directory; give a trace, a run database or a folder of traces");
     auto recovery = std::make_unique<Recovery>(std::span(&word, 1));
     Database base(recovery->file_of(word));
     return {std::move(recovery), {}, std::move(base)};
 }
 
-void run_all(const Database& base, std::string_view text, Format format) {
-    while (!text.empty()) {
-        size_t used = 0;
-        Query query = base.prepare(text, &used);
-        text.remove_prefix(used);
-        if (query) print_rows(query, format, stdout);
-        if (used == 0) break;
+void run_all(const Source& source, std::string_view text, Format format) {
+    try {
+        while (!text.empty() && is_answer_read()) {
+            size_t used = 0;
+            Query query = source.base.prepare(text, &used);
+            text.remove_prefix(used);
+            if (query) print_rows(query, format, stdout);
+            if (used == 0) break;
+        }
+    } catch (const Failure& failure) {
+        throw Failure(with_tables(failure.what(), source), failure.code_);
     }
 }
 
@@ -87,13 +124,14 @@ void print_lines(const std::string& text) {
 }
 
 // A line that begins with a dot is for us. False: end.
-bool obey(const Database& base, const std::string& line, Format format) {
+bool obey(const Source& source, const std::string& line, Format format) {
     if (line == ".quit" || line == ".exit") return false;
     if (line == ".tables") {
-        run_all(base, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name", format);
+        run_all(source, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name",
+                format);
     } else if (line.starts_with(".schema")) {
         Query query =
-            base.prepare("SELECT sql FROM sqlite_schema WHERE ?1 IN ('', name) AND sql IS NOT NULL");
+            source.base.prepare("SELECT sql FROM sqlite_schema WHERE ?1 IN ('', name) AND sql IS NOT NULL");
         query.bind(1, line.size() > 8 ? line.substr(8) : std::string());
         while (query.step()) print_lines(query.text(0) + ";");
     } else {
@@ -103,28 +141,28 @@ bool obey(const Database& base, const std::string& line, Format format) {
 }
 
 // Statements from stdin, one answer each. A mistake is told and the next statement is read.
-int converse(const Database& base, Format format) {
+int converse(const Source& source, Format format) {
     const bool by_hand = isatty(STDIN_FILENO) != 0;
     std::string statement;
     int code = kFine;
-    for (std::string line;;) {
+    for (std::string line; is_answer_read();) {
         if (by_hand) std::fprintf(stderr, statement.empty() ? "gpushim> " : "    ...> ");
         if (!std::getline(std::cin, line)) break;
         try {
             if (statement.empty() && line.starts_with('.')) {
-                if (!obey(base, line, format)) break;
+                if (!obey(source, line, format)) break;
                 continue;
             }
             statement += line + "\n";
             if (sqlite3_complete(statement.c_str()) == 0) continue;
-            run_all(base, std::exchange(statement, ""), format);
+            run_all(source, std::exchange(statement, ""), format);
             std::fflush(stdout);
         } catch (const Failure& failure) {
             tell(failure.what());
             if (!by_hand) code = kUsage;
         }
     }
-    if (!by_hand) run_all(base, statement, format);
+    if (!by_hand) run_all(source, statement, format);
     return code;
 }
 
@@ -138,12 +176,14 @@ int run(const Arguments& arguments) {
     const std::string question = arguments.words_.size() == 2 ? text_of(arguments.words_[1]) : "";
     const Source source = open_source(arguments.words_[0], question);
     for (const std::string& note : source.inputs.notes) tell(note);
-    for (const std::string& refused : source.inputs.refused) tell("left out " + refused);
+    tell_few("left out ", source.inputs.refused);
     int code = kFine;
-    if (arguments.words_.size() == 2)
-        run_all(source.base, question, format);
+    if (question.starts_with('.'))
+        obey(source, question, format);
+    else if (arguments.words_.size() == 2)
+        run_all(source, question, format);
     else
-        code = converse(source.base, format);
+        code = converse(source, format);
     return code == kFine && !source.inputs.refused.empty() ? kIncomplete : code;
 }
 

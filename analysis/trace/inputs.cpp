@@ -9,6 +9,7 @@
 #include "../failure.h"
 #include "../process/recovery.h"
 #include "../terminal/progress.h"
+#include "../text/names.h"
 #include "history_file.h"
 #include "plain_tables.h"
 #include "work_bound.h"
@@ -18,8 +19,6 @@ namespace gpushim::analysis {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr size_t kMostRefused = 4;  // that an error names
 
 constexpr int kSchemaVersion = 2;
 
@@ -71,15 +70,15 @@ void keep_newest_run(Inputs& inputs, const fs::path& folder) {
     const auto chosen = std::max_element(newest.begin(), newest.end(), [](auto& a, auto& b) {
                             return a.second < b.second;
                         })->first;
-    std::string others;
-    size_t left_out = std::erase_if(inputs.traces, [&](const Trace& trace) {
+    std::vector<std::string> others;
+    std::erase_if(inputs.traces, [&](const Trace& trace) {
         if (run_of(trace) == chosen) return false;
-        if (others.size() < 200) others += " " + trace.path.filename().string();
+        others.push_back(trace.path.filename().string());
         return true;
     });
     inputs.notes.push_back(folder.string() + " holds " + std::to_string(newest.size()) +
-                           " runs: this is the newest; not shown are " + std::to_string(left_out) +
-                           " traces:" + others);
+                           " runs: this is the newest; not shown are " + std::to_string(others.size()) +
+                           " traces: " + listed(others));
 }
 
 void add(Inputs& inputs, const fs::path& path, const Recovery& recovery) {
@@ -92,12 +91,17 @@ void add(Inputs& inputs, const fs::path& path, const Recovery& recovery) {
 
 void drop_repeated(Inputs& inputs) {
     std::set<std::string> seen;
+    std::vector<std::string> copies;
     std::erase_if(inputs.traces, [&](const Trace& trace) {
         if (trace.uuid.empty() || seen.insert(trace.uuid).second) return false;
-        inputs.notes.push_back(trace.path.string() +
-                               " is a copy of another trace here and is not counted twice");
+        copies.push_back(trace.path.string());
         return true;
     });
+    if (!copies.empty())
+        inputs.notes.push_back(listed(copies) +
+                               (copies.size() == 1
+                                    ? " is a copy of another trace here and is not counted twice"
+                                    : " are copies of other traces here and are not counted twice"));
 }
 
 }  // namespace
@@ -147,13 +151,12 @@ Inputs open_traces(std::span<const std::string> words, const Recovery& recovery)
     drop_repeated(inputs);
     if (inputs.traces.empty()) {
         std::string what = "no trace to read";
-        for (size_t i = 0; i < inputs.refused.size() && i < kMostRefused; ++i)
-            what += (i == 0 ? ": " : "; ") + inputs.refused[i];
-        if (inputs.refused.size() > kMostRefused)
-            what += "; and " + std::to_string(inputs.refused.size() - kMostRefused) + " more";
-        if (inputs.refused.empty())
-            what += " in " + (words.empty() ? "" : words[0]) + "; `gpushim run -- PROGRAM` makes one, " +
-                    "`gpushim doctor -- PROGRAM` says why there is none";
+        what +=
+            inputs.refused.empty() ? " in " + (words.empty() ? "" : words[0]) : ": " + listed(inputs.refused);
+        const auto is_missing = [](const std::string& word) { return !fs::exists(word); };
+        if (inputs.refused.empty() || std::any_of(words.begin(), words.end(), is_missing))
+            what +=
+                "; `gpushim run -- PROGRAM` makes one, `gpushim doctor -- PROGRAM` says why there is none";
         throw Failure(what);
     }
     const auto order = [](const Trace& trace) {

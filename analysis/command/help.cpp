@@ -1,0 +1,108 @@
+// `gpushim help WORD`: what a word of the report or of the command line means, from the catalogues that the
+// program works with.
+#include <cstdio>
+
+#include "../advice/advise.h"
+#include "../failure.h"
+#include "../idle/cause.h"
+#include "../run/run_db.h"
+#include "../text/names.h"
+#include "command.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Known {
+    std::string name, what, words;
+};
+using Catalogue = std::vector<Known>;
+
+void add_metrics(Catalogue& all) {
+    const Database base = Database::in_memory();
+    for (size_t i = 0; i < kRunSqlFiles; ++i)
+        if (std::string_view(kRunSql[i].name).starts_with("tables/")) base.run(kRunSql[i].text);
+    Query metric = base.prepare("SELECT name, unit, kind, words FROM metric_definition ORDER BY rowid");
+    while (metric.step())
+        all.push_back(
+            {metric.text(0), "metric, " + metric.text(2) + ", unit: " + metric.text(1), metric.text(3)});
+}
+
+void add_causes(Catalogue& all) {
+    for (const CauseRow& row : kCauses)
+        all.push_back({row.name, std::string("cause of idle time, group: ") + name_of(row.group), row.words});
+    for (size_t group = 0; group < std::size(kCauseGroups); ++group) {
+        std::vector<std::string> causes;
+        for (const CauseRow& row : kCauses)
+            if (row.group == static_cast<CauseGroup>(group)) causes.emplace_back(row.name);
+        all.push_back({kCauseGroups[group], "group of causes of idle time", listed(causes, causes.size())});
+    }
+}
+
+const char* words_of(Scope scope) {
+    switch (scope) {
+        case Scope::kInput:
+            return "what the GPU waits for";
+        case Scope::kOneGpu:
+            return "what one GPU is given to do";
+        case Scope::kKernels:
+            return "what its kernels do";
+        case Scope::kManyGpus:
+            return "several GPUs";
+        case Scope::kOurselves:
+            return "gpushim itself";
+    }
+    return "";
+}
+
+void add_findings(Catalogue& all) {
+    for (const Rule* rule : all_rules())
+        all.push_back({rule->id, std::string("finding, about ") + words_of(rule->scope),
+                       "`gpushim report` prints it with what was seen, what a change would save and which "
+                       "change, where that is worth it"});
+}
+
+// An option of `run` is a variable of the library: --max-mb is GPUSHIM_MAX_MB.
+std::string variable_of(std::string_view option) {
+    std::string name = "GPUSHIM_";
+    for (const char c : option) name += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
+    return name;
+}
+
+void add_variables(Catalogue& all) {
+    const Command* const run = command_named("run");
+    if (run == nullptr) return;
+    for (const Option& option : run->options)
+        all.push_back({variable_of(option.name),
+                       std::string("variable, `gpushim run --") + option.name +
+                           (option.value ? std::string(" ") + option.value : "") + "`",
+                       option.help});
+}
+
+int run(const Arguments& arguments) {
+    if (arguments.words_.empty()) return print_commands(), kFine;
+    if (arguments.words_.size() > 1) throw Failure("one word at a time: gpushim help WORD");
+    const std::string& word = arguments.words_[0];
+    if (const Command* command = command_named(word)) return print_options(*command), kFine;
+    Catalogue all;
+    for (const auto add : {add_metrics, add_causes, add_findings, add_variables}) add(all);
+    bool is_known = false;
+    for (const Known& one : all) {
+        if (one.name != word) continue;
+        std::printf("%s (%s)\n  %s\n", one.name.c_str(), one.what.c_str(), one.words.c_str());
+        is_known = true;
+    }
+    if (is_known) return kFine;
+    std::vector<std::string> names = command_names();
+    for (const Known& one : all) names.push_back(one.name);
+    throw Failure("nothing is called '" + word + "'" + perhaps(word, names) +
+                  "; known are commands, and the report's metrics, causes, findings and GPUSHIM_ variables");
+}
+
+constexpr Command kHelp = {"help", "[WORD]", "a command, metric, cause, finding or variable, explained",
+                           -1,     {},       run};
+const Registration kRegistration(kHelp);
+
+}  // namespace
+
+}  // namespace gpushim::analysis
