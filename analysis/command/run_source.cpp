@@ -58,6 +58,14 @@ fs::path analyzed_beside(const Inputs& traces, const RunOptions& options, const 
     return analyze(traces, options, place);
 }
 
+fs::path analyzed_in(const TemporaryFolder& folder, const Inputs& traces, const RunOptions& options) {
+    try {
+        return analyze(traces, options, folder.path() / kRunFile);
+    } catch (const Unwritable& failure) {
+        throw Unwritable(failure.what() + std::string("; TMPDIR may name another place"));
+    }
+}
+
 }  // namespace
 
 fs::path place_beside(const std::vector<std::string>& words) {
@@ -83,7 +91,7 @@ RunSource open_run(const std::vector<std::string>& words, const RunOptions& opti
         tell(failure.what() +
              std::string("; the analysis is not kept (`gpushim analyze -o FILE` keeps one)"));
         temporary = std::make_unique<const TemporaryFolder>();
-        made = analyze(traces, options, temporary->path() / kRunFile);
+        made = analyzed_in(*temporary, traces, options);
     }
     return {std::move(recovery), std::move(traces), std::move(temporary), made, opened(made)};
 }

@@ -52,6 +52,8 @@ Character first_of(std::string_view text) {
 }  // namespace
 
 size_t width_of(std::string_view text) {
+    // Nearly all are ASCII, and tables ask of every cell.
+    if (std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; })) return text.size();
     size_t columns = 0;
     while (!text.empty()) {
         const Character one = first_of(text);

@@ -38,7 +38,8 @@ int mkostemp(char* name, int flags) {
 int mkostemp64(char* name, int flags) { return mkostemp(name, flags); }
 ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t at) {
     if (refuses(file)) return -1;
-    return ((ssize_t (*)(int, const void*, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(file, bytes, size, at);
+    typedef ssize_t (*Next)(int, const void*, size_t, off64_t);
+    return ((Next)dlsym(RTLD_NEXT, "pwrite64"))(file, bytes, size, at);
 }
 ssize_t pwrite(int file, const void* bytes, size_t size, off_t at) { return pwrite64(file, bytes, size, at); }
 ssize_t write(int file, const void* bytes, size_t size) {

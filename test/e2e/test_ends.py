@@ -1,5 +1,5 @@
-"""How commands end: by a signal, on a disk that takes nothing, in a folder that is not theirs; and what is left
-behind then."""
+"""How commands end: by a signal, on a disk that takes nothing, in a folder that is not theirs; and what is
+left behind then."""
 import os
 import pathlib
 import shutil

@@ -90,7 +90,8 @@ class Output(cli.Case):
 
     def test_no_stdout_at_all(self):
         """What is opened later does not take its number, and the answer does not go there."""
-        for words in (["report", self.traces], ["export", "chrome", self.traces, "-o", self.folder / "%r.json"]):
+        export = ["export", "chrome", self.traces, "-o", self.folder / "%r.json"]
+        for words in (["report", self.traces], export):
             script = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', cli.GPUSHIM, *map(str, words)],
                                     env=box.environment(sim=False), stderr=subprocess.PIPE, text=True,
                                     check=False)
@@ -105,7 +106,8 @@ class Output(cli.Case):
             def given(number=number):
                 for one in signals:
                     signal.signal(one, number)
-            shown = self.gpushim("run", "--", "sh", "-c", "grep SigIgn /proc/$$/status", preexec_fn=given).stdout
+            script = "grep SigIgn /proc/$$/status"
+            shown = self.gpushim("run", "--", "sh", "-c", script, preexec_fn=given).stdout
             ignored = int(shown.split()[1], 16)
             for one in signals:
                 self.assertEqual(bool(ignored >> (one - 1) & 1), number == signal.SIG_IGN)

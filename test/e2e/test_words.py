@@ -99,7 +99,8 @@ class Slips(cli.Case):
                 self.assertIn(f"no trace to read in {empty}", said)
                 self.assertIn("gpushim run -- PROGRAM", said)
                 said = self.gpushim(command, self.folder / "none", expect=2).stderr
-                self.assertRegex(said, f"{self.folder}/none: No such file or directory; .*(gpushim run|give a)")
+                none = f"{self.folder}/none: No such file or directory"
+                self.assertRegex(said, f"{none}; .*(gpushim run|give a)")
 
 
 class Options(cli.Case):
@@ -118,7 +119,8 @@ class Options(cli.Case):
                              "SELECT max(number) FROM v_counted_step", "--csv").stdout.split()[1:]
         self.gpushim("report", self.traces, "--from", last)
         said = self.refused("--from", int(last) + 1)
-        self.assertRegex(said, rf"--from {int(last) + 1}: no step is there; the steps that count are \d+ to {last}\n")
+        self.assertRegex(said, rf"--from {int(last) + 1}: no step is there; "
+                         rf"the steps that count are \d+ to {last}\n")
         self.assertIn("--from 900 --to 901: no step", self.refused("--from", 900, "--to", 901))
         self.assertIn("--to -5: no step", self.refused("--to=-5"))
 
@@ -134,7 +136,8 @@ class Options(cli.Case):
         self.assertEqual(len(said), 6)
         self.assertEqual(said[-1], "gpushim: left out 12 more")
         for number in range(17):
-            made_traces.make(self.traces / f"older{number:02}.db", run_key=f"run{number}", started_ns=-1 - number)
+            made_traces.make(self.traces / f"older{number:02}.db", run_key=f"run{number}",
+                             started_ns=-1 - number)
         shown = self.gpushim("report", self.traces, expect=3).stdout
         note, = (line for line in shown.splitlines() if line.startswith("note "))
         self.assertEqual(note.count("older"), 5, note)
@@ -160,7 +163,8 @@ class Queries(cli.Case):
 
     def test_a_table_that_is_not_there(self):
         said = self.gpushim("sql", self.trace, "SELECT * FROM v_kernel_totals", expect=2).stderr
-        self.assertRegex(said, r"no such table: v_kernel_totals; there are v_kernel_total, .* … and \d+ more \(\.tables")
+        self.assertRegex(said, "no such table: v_kernel_totals; there are v_kernel_total, "
+                         r".* … and \d+ more \(\.tables")
         self.assertEqual(len(said.splitlines()), 1)
         self.assertLess(len(said), 300)
         self.assertIn("v_kernel_total\n", self.gpushim("sql", self.trace, ".tables").stdout)
