@@ -45,10 +45,14 @@ Life& Handles::make(Object object, uint64_t handle, int64_t since_ns) {
     life.object = object;
     life.handle = handle;
     life.since_ns = since_ns;
-    Life** place = &newest_[key_of(object, handle)];
-    while (*place != nullptr && (*place)->since_ns > since_ns) place = &(*place)->older;
-    life.older = *place;
-    *place = &life;
+    Life*& newest = newest_[key_of(object, handle)];
+    life.older = newest;
+    while (life.older != nullptr && life.older->since_ns > since_ns) {
+        life.newer = life.older;
+        life.older = life.older->older;
+    }
+    if (life.older != nullptr) life.older->newer = &life;
+    (life.newer != nullptr ? life.newer->older : newest) = &life;
     unwritten_.push_back(&life);
     if (is_code(object)) ++functions_;
     return life;
@@ -81,6 +85,8 @@ void Handles::lives_in(Life& life, Life& home) {
     if (life.home != nullptr || &life == &home || &life == other_) return;
     life.home = &home;
     life.sibling = home.child;
+    life.previous = nullptr;
+    if (home.child != nullptr) home.child->previous = &life;
     home.child = &life;
 }
 
@@ -139,16 +145,17 @@ void Handles::add_rows() {
 
 void Handles::unlink(Life& life) {
     if (is_code(life.object)) --functions_;
-    const auto found = newest_.find(key_of(life.object, life.handle));
-    Life** place = &found->second;
-    while (*place != &life) place = &(*place)->older;
-    *place = life.older;
-    if (found->second == nullptr) newest_.erase(found);
+    if (life.older != nullptr) life.older->newer = life.newer;
+    if (life.newer != nullptr)
+        life.newer->older = life.older;
+    else if (life.older != nullptr)
+        newest_[key_of(life.object, life.handle)] = life.older;
+    else
+        newest_.erase(key_of(life.object, life.handle));
     for (Life* child = life.child; child != nullptr; child = child->sibling) child->home = nullptr;
     if (life.home == nullptr) return;
-    place = &life.home->child;
-    while (*place != &life) place = &(*place)->sibling;
-    *place = life.sibling;
+    if (life.sibling != nullptr) life.sibling->previous = life.previous;
+    (life.previous != nullptr ? life.previous->sibling : life.home->child) = life.sibling;
 }
 
 void Handles::forget_before(int64_t time_ns) {

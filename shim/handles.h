@@ -59,9 +59,11 @@ struct Life {
     int64_t row_id = kNull;     // of its own table: stream, graph, communicator
     int64_t parent_id = kNull;  // what it was made in or from
     Life* home = nullptr;       // what it lives in: it ends with that
-    Life* older = nullptr;      // the life before it of the same handle
+    Life* older = nullptr;      // the lives before and after it of the same handle: a program that makes and
+    Life* newer = nullptr;      // ends objects all the time has thousands of them within kRemember_ns
     Life* child = nullptr;
-    Life* sibling = nullptr;
+    Life* sibling = nullptr;  // the next one in the same home, and the one before it
+    Life* previous = nullptr;
     bool primary = false;  // a device's primary context
     bool written = false;
     bool end_written = false;
