@@ -70,7 +70,7 @@ class Places(Export):
         self.export(trace, to=trace, expect=2)
         self.assertIn("ends in .json", self.said.stderr)
         self.assertEqual(trace.read_bytes(), before)
-        for words in (["export"], ["export", "chrome", trace], ["export", "pdf", trace, "-o", "a.json"]):
+        for words in (["export"], ["export", "chrome"], ["export", "pdf", trace, "-o", "a.json"]):
             self.assertIn("gpushim export chrome", self.gpushim(*words, expect=2).stderr)
         self.export(trace, to=self.folder / "none" / "a.json", expect=3)
 
