@@ -9,15 +9,26 @@ import tempfile
 import unittest
 
 import box
+import optional
 
 RUN = box.ROOT / "test" / "bench" / "run"
 MARGIN = 3  # times the budget
-NEED_NOTHING = ("analyze", "rows_read", "device_time", "box_launch", "governor", "writer_cpu",
-                "host_gap")  # tried everywhere
+NEED_PACKAGES = ("lttng", "instructions")  # all others are tried everywhere …
+TURNS = 5  # … so often, for a row is not tried, either, when a busy machine kept the writer from its work
 
 
 class Bench(unittest.TestCase):
     def figures(self, row, **variables):
+        for _ in range(1 if row in NEED_PACKAGES else TURNS):
+            found, done = self.measured(row, **variables)
+            if not found["not_tried"]:
+                return {figure["name"]: figure for figure in found["figures"]}, done
+        why = str(found["not_tried"])
+        if row in NEED_PACKAGES:
+            self.skipTest(optional.lacks("bench", why))
+        self.fail(why)
+
+    def measured(self, row, **variables):
         with tempfile.TemporaryDirectory(prefix="gpushim-bench-") as folder:
             env = {**os.environ, "BENCH_QUICK": "1", "BENCH_JSON": f"{folder}/found.json", **variables}
             done = subprocess.run([sys.executable, RUN, row], env=env, text=True, check=False,
@@ -26,10 +37,7 @@ class Bench(unittest.TestCase):
             self.assertIn(done.returncode, (0, 1), done.stdout)
             with open(f"{folder}/found.json", encoding="utf-8") as file:
                 found = json.load(file)
-        if found["not_tried"]:
-            self.assertNotIn(row, NEED_NOTHING, found["not_tried"])
-            self.skipTest(str(found["not_tried"]))
-        return {figure["name"]: figure for figure in found["figures"]}, done
+        return found, done
 
     def check_ratio(self, row, name, margin=MARGIN):
         figure = self.figures(row)[0][name]
