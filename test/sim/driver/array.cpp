@@ -64,13 +64,13 @@ using namespace gpusim::driver;
 
 namespace {
 
-constexpr unsigned kFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
+constexpr unsigned kArrayFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                             CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
                             CUDA_ARRAY3D_COLOR_ATTACHMENT;
 
 // All descriptors in the widest form.
 template <class Descriptor>
-CUDA_ARRAY3D_DESCRIPTOR widened(const Descriptor& d) {
+CUDA_ARRAY3D_DESCRIPTOR in_widest_form(const Descriptor& d) {
     CUDA_ARRAY3D_DESCRIPTOR wide{};
     wide.Width = d.Width, wide.Height = d.Height;
     wide.Format = d.Format, wide.NumChannels = d.NumChannels;
@@ -82,7 +82,7 @@ CUresult check(const CUDA_ARRAY3D_DESCRIPTOR& d) {
     const bool channels_fit = d.NumChannels == 1 || d.NumChannels == 2 || d.NumChannels == 4;
     const bool layered = (d.Flags & CUDA_ARRAY3D_LAYERED) != 0;
     if (d.Width == 0 || !channels_fit) return CUDA_ERROR_INVALID_VALUE;
-    if ((d.Flags & ~kFlags) != 0 || channel_bytes(d.Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
+    if ((d.Flags & ~kArrayFlags) != 0 || channel_bytes(d.Format) == 0) return CUDA_ERROR_NOT_SUPPORTED;
     if (d.Depth > 0 && d.Height == 0 && !layered) return CUDA_ERROR_INVALID_VALUE;
     if ((d.Flags & CUDA_ARRAY3D_CUBEMAP) != 0 && (d.Width != d.Height || d.Depth == 0 || d.Depth % 6 != 0))
         return CUDA_ERROR_INVALID_VALUE;
@@ -102,7 +102,7 @@ CUresult make(Context& context, const CUDA_ARRAY3D_DESCRIPTOR& descriptor, Array
 template <class Descriptor>
 CUresult create(CUarray* handle, const Descriptor* asked) {
     if (handle == nullptr || asked == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const CUDA_ARRAY3D_DESCRIPTOR descriptor = widened(*asked);
+    const CUDA_ARRAY3D_DESCRIPTOR descriptor = in_widest_form(*asked);
     RETURN_IF_FAILED(check(descriptor));
     const auto held = engine::lock();
     Context* context = current_context();

@@ -10,7 +10,7 @@ std::set<Capture*>& not_ended() {
     return *all;
 }
 
-uint64_t next_id() {
+uint64_t next_capture_id() {
     static uint64_t last = 0;
     return ++last;
 }
@@ -70,7 +70,7 @@ std::vector<Edge> CaptureFront::edges() const {
 }
 
 Capture::Capture(Stream& origin, CUstreamCaptureMode mode, std::shared_ptr<Graph> graph)
-    : id_(next_id()),
+    : id_(next_capture_id()),
       mode_(mode),
       thread_(std::this_thread::get_id()),
       origin_(&origin),

@@ -14,7 +14,7 @@ Registry<T>& living() {
     return *registry;
 }
 
-uint64_t next_id() {
+uint64_t next_graph_id() {
     static uint64_t last = 0;
     return ++last;
 }
@@ -51,7 +51,7 @@ namespace graph {
 
 std::shared_ptr<Graph> make() {
     std::shared_ptr<Graph> made(graphs().make(), [](Graph* graph) { graphs().destroy(graph); });
-    made->id = next_id();
+    made->id = next_graph_id();
     return made;
 }
 
@@ -82,7 +82,7 @@ std::shared_ptr<Graph> clone(const Graph& original) {
 GraphNode* add_node(Graph& graph, Work work, Context* context, std::vector<Edge> dependencies) {
     GraphNode* node = graph_nodes().make();
     node->graph = &graph;
-    node->id = next_id();
+    node->id = next_graph_id();
     graph_memory::hold(work, context);
     node->work = std::move(work);
     node->context = context;

@@ -14,7 +14,7 @@ using namespace gpusim::driver;
 
 namespace {
 
-constexpr cuuint64_t kFlags =
+constexpr cuuint64_t kLookupFlags =
     CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 using Rows = std::vector<const ExportRow*>;
@@ -56,7 +56,7 @@ Answer look_up(std::string_view base, int version, bool per_thread) {
 
 CUresult get(const char* symbol, void** address, int version, cuuint64_t flags,
              CUdriverProcAddressQueryResult* status) {
-    if (symbol == nullptr || address == nullptr || (flags & ~kFlags) != 0 || flags == kFlags)
+    if (symbol == nullptr || address == nullptr || (flags & ~kLookupFlags) != 0 || flags == kLookupFlags)
         return CUDA_ERROR_INVALID_VALUE;
     if (version > knobs().version) return CUDA_ERROR_INVALID_VALUE;
     const bool per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;

@@ -59,7 +59,7 @@ ncclResult_t check(ncclComm& comm, ncclRedOp_t op, Transfer& t) {
 ncclResult_t ask(ncclComm_t handle, cudaStream_t stream, Transfer t, ncclRedOp_t op = ncclSum) {
     Group& group = Group::of_this_thread();
     const Communicator comm = find_communicator(handle);
-    if (comm == nullptr) return group.spoil(refuse(ncclInvalidArgument, "not a communicator"));
+    if (comm == nullptr) return group.spoil(no_communicator());
     if (const auto result = check(*comm, op, t); result != ncclSuccess) return group.spoil(result);
     if (t.count == 0 && !t.is_message()) return ncclSuccess;
     return group.add(comm, stream, t);

@@ -6,8 +6,6 @@
 namespace gpusim::nccl::api {
 namespace {
 
-ncclResult_t no_communicator() { return refuse(ncclInvalidArgument, "not a communicator"); }
-
 template <class T>
 ncclResult_t answer(ncclComm_t handle, T* into, T ncclComm::*field) {
     const Communicator comm = find_communicator(handle);

@@ -98,7 +98,7 @@ ncclResult_t derive(const Communicator& parent, int color, int key, uint64_t exc
 }
 
 ncclResult_t check_parent(const Communicator& parent, const ncclComm_t* handle) {
-    if (parent == nullptr) return refuse(ncclInvalidArgument, "not a communicator");
+    if (parent == nullptr) return no_communicator();
     if (handle == nullptr) return refuse(ncclInvalidArgument, "no place for the communicator");
     if (!parent->ready || parent->state == ncclInProgress)
         return refuse(ncclInvalidArgument, "the communicator is still busy with what it was asked before");

@@ -9,8 +9,6 @@
 namespace gpusim::nccl::api {
 namespace {
 
-ncclResult_t no_communicator() { return refuse(ncclInvalidArgument, "not a communicator"); }
-
 // On the box no buffer is faster for being registered; the handle is only kept.
 ncclResult_t keep_registration(ncclComm_t handle, const void* buffer, size_t size, void** into) {
     const Communicator comm = find_communicator(handle);

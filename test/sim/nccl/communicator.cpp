@@ -68,5 +68,6 @@ ncclResult_t refuse(ncclResult_t result, const std::string& why) {
     explain(why);
     return result;
 }
+ncclResult_t no_communicator() { return refuse(ncclInvalidArgument, "not a communicator"); }
 
 }  // namespace gpusim::nccl

@@ -63,5 +63,6 @@ void explain(const std::string& why);
 const char* last_explanation();
 // `result`, and why.
 ncclResult_t refuse(ncclResult_t result, const std::string& why);
+ncclResult_t no_communicator();  // refused: the handle is none
 
 }  // namespace gpusim::nccl
