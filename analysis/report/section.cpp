@@ -15,6 +15,9 @@ std::vector<const Section*>& sections() {
 
 }  // namespace
 
+void Report::line(const std::string& text) { blocks.push_back(Line{text}); }
+void Report::paragraph(const std::string& text, size_t indent) { blocks.push_back(Line{text, indent}); }
+
 void Report::table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most) {
     const size_t left_out = rows.size() > most + 1 ? rows.size() - most - 1 : 0;
     rows.resize(rows.size() - left_out);

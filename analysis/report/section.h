@@ -29,8 +29,8 @@ struct Report {
     std::vector<std::variant<Line, Table>> blocks;
     Json json = Json::object();
 
-    void line(const std::string& text) { blocks.push_back(Line{text}); }
-    void paragraph(const std::string& text, size_t indent) { blocks.push_back(Line{text, indent}); }
+    void line(const std::string& text);
+    void paragraph(const std::string& text, size_t indent);
 
     // Rows of cells in columns, the first row being the headings: 'l' begins a column at the left, 'r' ends
     // it at the right. Of more than `most` rows the rest is counted in a line of its own.

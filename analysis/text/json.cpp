@@ -35,6 +35,13 @@ std::string bracketed(const std::vector<std::string>& parts, char open, char clo
 
 }  // namespace
 
+Json::Json() = default;
+Json::~Json() = default;
+Json::Json(const Json&) = default;
+Json::Json(Json&&) noexcept = default;
+Json& Json::operator=(const Json&) = default;
+Json& Json::operator=(Json&&) noexcept = default;
+
 Json::Json(bool value) : kind_(Kind::truth), number_(value) {}
 Json::Json(int value) : kind_(Kind::number), number_(value) {}
 Json::Json(int64_t value) : kind_(Kind::number), number_(value) {}

@@ -14,8 +14,14 @@ namespace gpushim::analysis {
 
 class Json {
   public:
-    Json() = default;
-    Json(std::nullptr_t) {}
+    Json();
+    Json(std::nullptr_t) : Json() {}
+    // Not inline: a value holds values, and every file that names one would compile this for itself.
+    ~Json();
+    Json(const Json&);
+    Json(Json&&) noexcept;
+    Json& operator=(const Json&);
+    Json& operator=(Json&&) noexcept;
     Json(bool value);
     Json(int value);
     Json(int64_t value);
