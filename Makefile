@@ -23,8 +23,9 @@ ifneq ($(filter-out $(WITHOUT_DEPS),$(or $(MAKECMDGOALS),all)),)
 include build/deps.mk
 endif
 
-# What sanitizers add takes the optimiser three times as long as the rest of a compilation.
-OPT      ?= $(if $(SAN),-O0,-O2) -g
+# What sanitizers add takes the optimiser three times as long as the rest of a compilation. -g1 is enough for
+# stacks and lines and takes a fifth less time and half of the room; `make OPT='-O0 -g'` is for a debugger.
+OPT      ?= $(if $(SAN),-O0,-O2) -g1
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
 ifneq ($(and $(SAN),$(filter g++,$(notdir $(CXX)))),)
 WARNINGS += -Wno-maybe-uninitialized # g++ 12 sees some in the standard library once it is instrumented
@@ -60,33 +61,48 @@ $(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
 
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
-	@echo "  CXX    $<"
+	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+
+# [n/N]: of the objects that were missing, or were made with other flags, when make began, so many are compiled
+# or being compiled. `make` expands recipes one after the other, so the count needs no lock. What is compiled
+# because a file of its changed has no number.
+IN_GOAL       = $(if $(filter product demo-product,$(MAKECMDGOALS)),$(addprefix $(OBJ)/,shim/% analysis/% test/sim/%),%)
+GOAL_OBJECTS  = $(filter $(IN_GOAL),$(filter-out $(if $(filter demo-product,$(MAKECMDGOALS)),$(NOT_IN_DEMO)),$(OBJECTS)))
+UP_TO_DATE    = $(shell find $(OBJ) -name '*.o' -newer $(BUILD)/compile.flags 2>/dev/null)
+MISSING       = $(eval MISSING := $(filter-out $(UP_TO_DATE),$(GOAL_OBJECTS)))$(MISSING)
+counted       = $(if $(filter $@,$(MISSING)),$(eval BEGUN += x) [$(words $(BEGUN))/$(words $(MISSING))])
 
 # A damaged file may say any number: sums of them wrap around, and what is wrong stays a figure.
 ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
-# What nothing optimises spends its time on reading headers: there the most common ones are read once. That
-# does not show an include that is missing; of all but the unit tests the ordinary build does.
+# QUICK=yes reads the common headers once for each room (half of a compilation is headers) and compiles a
+# library of the box as one unit. Neither shows an include that is missing: QUICK=no, file by file, does, and
+# .ci/run does it once. cuda.h is not precompiled: its includer says first which names it wants of it.
+QUICK          ?= yes
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
+# precompiled(name, visibility, more headers, flags)
 define precompiled
 $(OBJ)/common-$(1).h.gch: $(BUILD)/compile.flags
 	@mkdir -p $$(@D)
 	@printf '#include <%s>\n' $(COMMON_HEADERS) $(3) > $$(@:.gch=)
 	@$(COMPILE) $(4) -fvisibility=$(2) -x c++-header $$(@:.gch=) -o $$@
-PRECOMPILED_HEADERS += $(OBJ)/common-$(1).h.gch
 endef
-ifneq ($(filter -O0,$(OPT)),)
-$(OBJ)/analysis/%.o: PRECOMPILED = -include $(OBJ)/common-analysis.h
-$(OBJ)/test/%.o: PRECOMPILED = -include $(OBJ)/common-$(VISIBILITY).h
+# room(name of the precompiled headers, objects): what these are compiled with, where that is wanted
+define room
+$(if $(filter yes,$(QUICK)),$(2): PRECOMPILED = -include $(OBJ)/common-$(1).h $(FROM_PRECOMPILED))
+$(if $(filter yes,$(QUICK)),$(2): | $(OBJ)/common-$(1).h.gch)
+endef
+# What g++ 12 says of bounds inside a precompiled std::string is not so (its own headers are no longer told
+# from ours); file by file it says nothing of the kind.
+FROM_PRECOMPILED := $(if $(findstring clang,$(CXX)),,-Winvalid-pch \
+                    $(addprefix -Wno-,array-bounds restrict stringop-overflow stringop-overread))
 $(eval $(call precompiled,analysis,hidden,,$(ANALYZER_FLAGS)))
-$(eval $(call precompiled,hidden,hidden))
-$(eval $(call precompiled,default,default))
-endif
-$(OBJ)/test/unit/%.o: PRECOMPILED = -include $(OBJ)/common-test.h
-$(OBJ)/test/unit/main.o: PRECOMPILED := # it says first what Catch2's header is to hold
-$(eval $(call precompiled,test,hidden,catch2/catch.hpp,-O0))
+$(eval $(call precompiled,shim,hidden,,$(SHIM_FLAGS) $(HARDENED)))
+$(eval $(call precompiled,box,default))
+$(eval $(call precompiled,test,hidden))
+$(eval $(call precompiled,unit,hidden,catch2/catch.hpp,-O0))
 
 # The engine is what the box's other libraries stand on: its names are visible to them.
 $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
@@ -102,20 +118,32 @@ CXX_KINDS    := gpusim::* $(addsuffix ?for?gpusim::*,vtable typeinfo typeinfo?na
 ENGINE_NAMES := gpusim_*; gpushim_test_*; extern "C++" { $(CXX_KINDS:%=%;) };
 DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null | sed 's/,.*/;/')
 
+# What a library of the box is compiled from: all its files as one unit where that is quick, and where their
+# names allow it, else each by itself.
+AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter engine driver nccl,$(1)))
+sim_objects = $(if $(call AS_ONE_UNIT,$(1)),$(OBJ)/test/sim/$(1)/all.o,$(call objects,$(call sources,test/sim/$(1))))
+.PRECIOUS: $(OBJ)/test/sim/%/all.cpp
+$(OBJ)/test/sim/%/all.cpp: $(OBJ)/test/sim/%.list
+	@mkdir -p $(@D)
+	@printf '#include "%s"\n' $(call sources,test/sim/$*) >$@
+$(OBJ)/test/sim/%/all.o: $(OBJ)/test/sim/%/all.cpp $(BUILD)/compile.flags
+	@echo "  CXX    test/sim/$* (its files as one)$(counted)"
+	@$(COMPILE) $(PRECOMPILED) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+
 # sim_library(folder, file, plain name, libraries of the box it links, what it exports)
 define sim_library
 ifneq ($(call sources,test/sim/$(1)),)
 SIM_LIBRARIES += $(SIM)/$(2)
-OBJECTS       += $(call objects,$(call sources,test/sim/$(1)))
+OBJECTS       += $(call sim_objects,$(1))
 all: $(SIM)/$(2)
 $(call stamp,$(OBJ)/test/sim/$(1).list,$(call sources,test/sim/$(1)))
 $(call stamp,$(OBJ)/test/sim/$(1).map,{ global: $(5) local: *; };)
-$(SIM)/$(2): $(call objects,$(call sources,test/sim/$(1))) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags \
+$(SIM)/$(2): $(call sim_objects,$(1)) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags \
              $(filter $(addprefix $(SIM)/,$(4)),$(SIM_LIBRARIES)) $(call map,$(1))
 	@mkdir -p $$(@D)
 	@echo "  LINK   $$@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(2) -Wl,-rpath,'$$$$ORIGIN' -o $$@ \
-	    -Wl,--version-script=$(call map,$(1)) $(call objects,$(call sources,test/sim/$(1))) \
+	    -Wl,--version-script=$(call map,$(1)) $(call sim_objects,$(1)) \
 	    -L$(SIM) $(addprefix -l:,$(filter $(4),$(notdir $(SIM_LIBRARIES)))) -ldl
 	@$(if $(3),ln -sf $(2) $(SIM)/$(3))
 endif
@@ -194,6 +222,7 @@ $(RUN_SQL_SOURCE): $(RUN_SQL) $(OBJ)/run_sql.list
 	   printf ')sql"},\n'; done; \
 	   echo '}; const size_t kRunSqlFiles = sizeof kRunSql / sizeof *kRunSql; }'; } > $@
 $(OBJ)/analysis/run_sql.o: $(RUN_SQL_SOURCE) $(BUILD)/compile.flags
+	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 # What importers begin a trace with: the shim's own schema.
 TRACE_SCHEMA        := $(addprefix shim/schema/,tables.sql views.sql totals.sql)
@@ -204,6 +233,7 @@ $(TRACE_SCHEMA_SOURCE): $(TRACE_SCHEMA)
 	   for file in $(TRACE_SCHEMA); do printf 'R"sql('; cat "$$file"; printf ')sql"\n'; done; \
 	   echo '; }'; } > $@
 $(OBJ)/analysis/trace_schema.o: $(TRACE_SCHEMA_SOURCE) $(BUILD)/compile.flags
+	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 # What stands in every page: a style sheet and a script.
 PAGE_TEXTS       := $(addprefix analysis/chart/page.,css js)
@@ -214,6 +244,7 @@ $(PAGE_TEXT_SOURCE): $(PAGE_TEXTS)
 	   echo 'const char kPageStyle[] = R"text('; cat $(filter %.css,$^); echo ')text";'; \
 	   echo 'const char kPageScript[] = R"text('; cat $(filter %.js,$^); echo ')text"; }'; } > $@
 $(OBJ)/analysis/page_texts.o: $(PAGE_TEXT_SOURCE) $(BUILD)/compile.flags
+	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o
 ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES)) \
@@ -297,7 +328,7 @@ $(FAULTS_HOST): $(FAULTS_OBJECTS) $(SIM)/libcuda.so.1 $(OBJ)/test/faults.list $(
 # --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
 GPU_PROGRAMS := $(patsubst test/%.cpp,$(BUILD)/%,$(call files,test/gpu/*.cpp))
 OBJECTS      += $(GPU_PROGRAMS:$(BUILD)/%=$(OBJ)/test/%.o)
-all product: $(GPU_PROGRAMS)
+all gpu-programs: $(GPU_PROGRAMS)
 $(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/test/gpu/%.o $(SIM)/libcuda.so.1 $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -o $@ $< -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
@@ -346,12 +377,20 @@ $(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(BUILD)/link.flags $(UNIT_SHIM)
 	    -ldl $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
 all: $(if $(SAN),,$(MODEL))
 
-$(filter $(OBJ)/test/unit/%,$(OBJECTS)): | $(OBJ)/common-test.h.gch
-$(filter $(OBJ)/analysis/% $(OBJ)/test/%,$(OBJECTS)): | $(filter-out %-test.h.gch,$(PRECOMPILED_HEADERS))
+# Which room reads its common headers from where. Hot files have other flags and hardly any header; Catch2 is
+# told by its main file, first, what its header is to hold.
+BOX_ROOM  := $(filter $(OBJ)/test/sim/%,$(OBJECTS))
+UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
+$(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
+$(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT)),$(SHIM_OBJECTS))))
+$(eval $(call room,box,$(BOX_ROOM)))
+$(eval $(call room,unit,$(filter-out %/main.o,$(UNIT_ROOM))))
+$(eval $(call room,test,$(filter-out $(BOX_ROOM) $(UNIT_ROOM),$(filter $(OBJ)/test/%,$(OBJECTS)))))
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
-.PHONY: help deps test test-more check clean bench accuracy soak faults mutants fuzz gpu-check gpu-bundle
+.PHONY: help deps test test-more check clean bench accuracy soak faults mutants fuzz gpu-programs gpu-check
+.PHONY: gpu-bundle
 deps:
 	@scripts/deps
 
@@ -406,13 +445,13 @@ fuzz:
 	@FUZZ_PROGRAM=$(FUZZED) test/fuzz/run "$(ONLY)"
 
 gpu-check:
-	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
+	@$(MAKE) --no-print-directory product gpu-programs $(BUILD)/examples/linked
 	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check $(GPU_CHECK) "$(ONLY)"
 
 # What it needs of build/, small enough to be carried to a machine with a GPU: without what debuggers read.
 GPU_BUNDLE := $(BUILD)/gpu-bundle
 gpu-bundle:
-	@$(MAKE) --no-print-directory product $(BUILD)/examples/linked
+	@$(MAKE) --no-print-directory product gpu-programs $(BUILD)/examples/linked
 	@rm -rf $(GPU_BUNDLE) && mkdir -p $(addprefix $(GPU_BUNDLE)/,sim gpu examples)
 	@cd $(BUILD) && for file in gpushim libgpushim.so sim/*.so* gpu/* examples/linked; do \
 	    cp -P "$$file" "gpu-bundle/$$file" && { [ -L "$$file" ] || strip "gpu-bundle/$$file"; } || exit 1; \
@@ -424,12 +463,15 @@ clean:
 	rm -rf build
 
 # What people run, without the tests.
-.PHONY: product demo install uninstall
+.PHONY: product demo-product demo install uninstall
 product: $(SIM_LIBRARIES) $(SHIM) $(ANALYZER)
 
+# The demo's program asks the driver itself, and nothing of it asks CUPTI.
+NOT_IN_DEMO := $(OBJ)/test/sim/cudart/% $(OBJ)/test/sim/cupti/%
+demo-product: $(filter-out %/libcudart.so.13 %/libcupti.so.13,$(SIM_LIBRARIES)) $(SHIM) $(ANALYZER)
 demo:
-	@scripts/deps
-	@$(MAKE) --no-print-directory product
+	@scripts/deps demo
+	@$(MAKE) --no-print-directory demo-product
 	@GPUSHIM_BUILD=$(BUILD) scripts/demo
 
 .PHONY: golden
