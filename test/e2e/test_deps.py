@@ -10,7 +10,7 @@ import unittest
 import box
 
 TOOLS = "sh dirname awk grep cat mkdir rm cp ln sort tr mktemp".split()
-PRESENT = "g++ make nm python3".split()
+PRESENT = "g++ make nm python3 sqlite3 jq".split()
 HEADERS = ("cuda.h cuda_runtime_api.h cupti_activity.h cudaTypedefs.h crt/host_config.h cudaProfiler.h "
            "nv/target nvtx3/nvToolsExt.h nvml.h nccl.h")
 # What that machine has besides: nothing of the machine that runs the test is looked at.
@@ -122,6 +122,15 @@ class Deps(unittest.TestCase):
         self.assertEqual(self.deps("browser")[0], 0)
         (self.bin / "g++").unlink()
         self.assertEqual(self.deps("browser")[0], 1)
+
+    def test_the_demo_asks_for_nothing_that_only_tests_need(self):
+        for name in THERE:
+            if "catch2" in name or "faketime" in name or "jemalloc" in name:
+                (self.root / "system" / "usr" / name).unlink()
+        for command in ("sqlite3", "jq"):
+            (self.bin / command).unlink()
+        self.assertEqual(self.deps("demo"), (0, "", ""))
+        self.assertEqual(self.told(self.deps()[1]), "catch2 libjemalloc2 libfaketime sqlite3 jq")
 
     def test_groups(self):
         self.assertEqual(self.told(self.deps("check")[1]), "clang-format shellcheck")
