@@ -67,8 +67,10 @@ $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 # [n/N]: of the objects that were missing, or were made with other flags, when make began, so many are compiled
 # or being compiled. `make` expands recipes one after the other, so the count needs no lock. What is compiled
 # because a file of its changed has no number.
-IN_GOAL       = $(if $(filter product demo-product,$(MAKECMDGOALS)),$(addprefix $(OBJ)/,shim/% analysis/% test/sim/%),%)
-GOAL_OBJECTS  = $(filter $(IN_GOAL),$(filter-out $(if $(filter demo-product,$(MAKECMDGOALS)),$(NOT_IN_DEMO)),$(OBJECTS)))
+IN_GOAL       = $(if $(filter tests product demo-product,$(MAKECMDGOALS)),$(addprefix $(OBJ)/,shim/% analysis/% \
+                test/sim/% $(if $(filter tests,$(MAKECMDGOALS)),test/unit/%)),%)
+NOT_IN_GOAL   = $(if $(filter demo-product,$(MAKECMDGOALS)),$(NOT_IN_DEMO))
+GOAL_OBJECTS  = $(filter $(IN_GOAL),$(filter-out $(NOT_IN_GOAL),$(OBJECTS)))
 UP_TO_DATE    = $(shell find $(OBJ) -name '*.o' -newer $(BUILD)/compile.flags 2>/dev/null)
 MISSING       = $(eval MISSING := $(filter-out $(UP_TO_DATE),$(GOAL_OBJECTS)))$(MISSING)
 counted       = $(if $(filter $@,$(MISSING)),$(eval BEGUN += x) [$(words $(BEGUN))/$(words $(MISSING))])

@@ -1,6 +1,7 @@
 """The Makefile on a small box of its own: what is rebuilt when, and what stops the build."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -40,21 +41,26 @@ class Make(unittest.TestCase):
         done = subprocess.run(["make", "-j2", "OPT=-O0", *words], cwd=self.root, env=env, text=True,
                               check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode == 0, passes, done.stdout)
+        self.numbers = re.findall(r"^  CXX .* (\[\d+/\d+\])$", done.stdout, re.MULTILINE)
         steps = [line.split() for line in done.stdout.splitlines() if line.startswith("  ")]
         return done.stdout if not passes else {words[1] for words in steps if words[0] in ("CXX", "LINK")}
+
+    def alone(self, *words, **how):
+        """File by file."""
+        return self.make("QUICK=no", *words, **how)
 
     ALL = {"test/sim/engine/clock.cpp", "test/sim/engine/knobs.cpp", "test/sim/driver/init.cpp",
            "test/unit/main.cpp", "build/sim/libgpusim.so", "build/sim/libcuda.so.1", "build/test/unit"}
 
     def test_only_what_changed_is_rebuilt(self):
-        self.assertEqual(self.make("tests"), self.ALL)
-        self.assertEqual(self.make("tests"), set())
+        self.assertEqual(self.alone("tests"), self.ALL)
+        self.assertEqual(self.alone("tests"), set())
         (self.root / "test/sim/engine/clock.h").touch()
-        self.assertEqual(self.make("tests"), self.ALL - {"test/sim/engine/knobs.cpp", "test/unit/main.cpp"})
-        self.assertEqual(self.make("tests", "CXXFLAGS=-DANOTHER"), self.ALL)
-        self.assertEqual(self.make("tests", "CXXFLAGS=-DANOTHER"), set())
+        self.assertEqual(self.alone("tests"), self.ALL - {"test/sim/engine/knobs.cpp", "test/unit/main.cpp"})
+        self.assertEqual(self.alone("tests", "CXXFLAGS=-DANOTHER"), self.ALL)
+        self.assertEqual(self.alone("tests", "CXXFLAGS=-DANOTHER"), set())
         (self.root / "test/sim/engine/knobs.cpp").unlink()
-        self.assertIn("build/sim/libgpusim.so", self.make("tests", "CXXFLAGS=-DANOTHER"))
+        self.assertIn("build/sim/libgpusim.so", self.alone("tests", "CXXFLAGS=-DANOTHER"))
         self.assertNotIn("knob", self.symbols("libgpusim.so"))
 
     def symbols(self, library):
@@ -69,12 +75,35 @@ class Make(unittest.TestCase):
         ran = subprocess.run([self.root / "build/test/unit"], check=False)
         self.assertEqual(ran.returncode, 3)
 
+    def test_a_library_is_one_unit_where_that_is_quick(self):
+        together = {"test/sim/engine", "test/sim/driver", "test/unit/main.cpp"}
+        linked = {name for name in self.ALL if name.startswith("build/")}
+        self.assertEqual(self.make("tests"), together | linked)
+        self.assertEqual(self.make("tests"), set())
+        (self.root / "test/sim/engine/clock.h").touch()
+        self.assertEqual(self.make("tests"), {"test/sim/engine", "test/sim/driver"} | linked)
+        self.write("test/sim/engine/more.cpp", "namespace gpusim { int more() { return 1; } }\n")
+        self.assertIn("test/sim/engine", self.make("tests"))
+        self.assertIn("more", self.symbols("libgpusim.so"))
+
+    def test_an_include_that_is_missing_is_found_file_by_file(self):
+        self.write("test/sim/engine/knobs.cpp", "namespace gpusim { std::string knob() { return {}; } }\n")
+        self.make("tests")
+        self.assertIn("std", self.alone("tests", passes=False))
+
+    def test_what_is_to_be_compiled_is_counted(self):
+        self.make("tests")
+        self.assertEqual(sorted(self.numbers), ["[1/3]", "[2/3]", "[3/3]"])
+        (self.root / "test/unit/main.cpp").touch()
+        self.make("tests")
+        self.assertEqual(self.numbers, [])
+
     def test_warnings_and_holes_stop_the_build(self):
         self.write("test/sim/engine/knobs.cpp", "int narrow(long long n) { return n; }\n")
-        self.assertIn("-Werror=conversion", self.make("tests", passes=False))
+        self.assertIn("-Werror=conversion", self.alone("tests", passes=False))
         self.write("test/sim/engine/knobs.cpp", "int missing(); int knob() { return missing(); }\n")
         self.assertIn("undefined reference to `missing()'",
-                      self.make("build/sim/libgpusim.so", passes=False))
+                      self.alone("build/sim/libgpusim.so", passes=False))
 
     def test_sanitizers_build_beside(self):
         self.assertIn("build/san-address-undefined/test/unit", self.make("tests", "SAN=address,undefined"))
