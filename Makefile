@@ -64,11 +64,12 @@ $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
 
-# [n/N]: of the objects that were missing, or were made with other flags, when make began, so many are compiled
-# or being compiled. `make` expands recipes one after the other, so the count needs no lock. What is compiled
-# because a file of its changed has no number.
-IN_GOAL       = $(if $(filter tests product demo-product,$(MAKECMDGOALS)),$(addprefix $(OBJ)/,shim/% analysis/% \
-                test/sim/% $(if $(filter tests,$(MAKECMDGOALS)),test/unit/%)),%)
+# [n/N]: of the objects that were missing, or were made with other flags, when make began, so many are
+# compiled or being compiled. `make` expands recipes one after the other, so the count needs no lock. What is
+# compiled because a file of its changed has no number.
+PART_OF_ALL   = $(filter tests product demo-product,$(MAKECMDGOALS))
+IN_GOAL       = $(if $(PART_OF_ALL),$(addprefix $(OBJ)/,shim/% analysis/% test/sim/% \
+                $(if $(filter tests,$(PART_OF_ALL)),test/unit/%)),%)
 NOT_IN_GOAL   = $(if $(filter demo-product,$(MAKECMDGOALS)),$(NOT_IN_DEMO))
 GOAL_OBJECTS  = $(filter $(IN_GOAL),$(filter-out $(NOT_IN_GOAL),$(OBJECTS)))
 UP_TO_DATE    = $(shell find $(OBJ) -name '*.o' -newer $(BUILD)/compile.flags 2>/dev/null)
@@ -123,7 +124,8 @@ DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null 
 # What a library of the box is compiled from: all its files as one unit where that is quick, and where their
 # names allow it, else each by itself.
 AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter engine driver nccl,$(1)))
-sim_objects = $(if $(call AS_ONE_UNIT,$(1)),$(OBJ)/test/sim/$(1)/all.o,$(call objects,$(call sources,test/sim/$(1))))
+sim_objects = $(if $(call AS_ONE_UNIT,$(1)),$(OBJ)/test/sim/$(1)/all.o,$(call sim_files,$(1)))
+sim_files   = $(call objects,$(call sources,test/sim/$(1)))
 .PRECIOUS: $(OBJ)/test/sim/%/all.cpp
 $(OBJ)/test/sim/%/all.cpp: $(OBJ)/test/sim/%.list
 	@mkdir -p $(@D)

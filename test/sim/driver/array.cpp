@@ -65,8 +65,8 @@ using namespace gpusim::driver;
 namespace {
 
 constexpr unsigned kArrayFlags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
-                            CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
-                            CUDA_ARRAY3D_COLOR_ATTACHMENT;
+                                 CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
+                                 CUDA_ARRAY3D_COLOR_ATTACHMENT;
 
 // All descriptors in the widest form.
 template <class Descriptor>
