@@ -402,7 +402,7 @@ build/deps.mk: scripts/deps
 	@scripts/deps
 
 test:
-	@scripts/deps browser || scripts/deps # without a browser its tests are skipped
+	@scripts/deps browser # without one its tests are skipped
 	@$(MAKE) --no-print-directory $(if $(SAN),tests,all)
 	@GPUSHIM_BUILD=$(BUILD) test/run "$(ONLY)"
 

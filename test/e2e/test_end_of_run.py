@@ -9,6 +9,7 @@ import unittest
 
 import box
 import cli
+import optional
 import preload
 
 CONTEXT = """
@@ -125,7 +126,7 @@ class Nothing(Said):
             self.assertIn(part, line)
         self.assertFalse(self.traces.exists())
 
-    @unittest.skipIf(driver_is_there(), "this machine has a driver")
+    @unittest.skipIf(driver_is_there(), optional.lacks("no_driver"))
     def test_where_no_driver_is_the_simulated_box_is_named(self):
         line = self.the_line("true", sim=False)
         self.assertIn("no driver (libcuda.so.1) can be loaded here", line)

@@ -178,8 +178,8 @@ class HowFar(cli.Case):
             if begun.lasted_s < 1:
                 self.assertEqual(begun.text, f"{self.folder}/run.db\r\n")
                 return
+            # On a machine as busy as that it was no quick work; then it is silent for a second all the same.
             self.assertGreaterEqual(begun.first_s - begun.begin_s, 1)
-        self.skipTest("it takes more than a second here")
 
 
 class Colours(cli.Case):
