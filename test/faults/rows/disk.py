@@ -51,7 +51,7 @@ def no_room_behind_the_pages(scene):
 
 
 D3 = Row("D3", "a folder that is read-only, absent or unwritable")
-D3.proven_by([C], "test_disk.Disk.test_read_only", "test_own_files.Output.test_a_folder_that_is_not_there")
+D3.proven_by([C], "test_disk.Disk.test_read_only", "test_own_files.Output.test_a_folder_that_cannot_be_made")
 
 
 @D3.tried_on(C, FORK)
