@@ -103,8 +103,6 @@ FROM_PRECOMPILED := $(if $(findstring clang,$(CXX)),,-Winvalid-pch \
                     $(addprefix -Wno-,array-bounds restrict stringop-overflow stringop-overread))
 $(eval $(call precompiled,analysis,hidden,,$(ANALYZER_FLAGS)))
 $(eval $(call precompiled,shim,hidden,,$(SHIM_FLAGS) $(HARDENED)))
-$(eval $(call precompiled,box,default))
-$(eval $(call precompiled,test,hidden))
 $(eval $(call precompiled,unit,hidden,catch2/catch.hpp,-O0))
 
 # The engine is what the box's other libraries stand on: its names are visible to them.
@@ -296,7 +294,7 @@ BENCH_FILES    += $(ANALYZER_BENCH)
 OBJECTS        += $(ANALYZER_BENCH:$(BENCH)/%=$(OBJ)/test/bench/%.o)
 $(ANALYZER_BENCH): $(BENCH)/%: $(OBJ)/test/bench/%.o $(UNIT_ANALYZER) $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
+	@$(LINK) -s -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
 $(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $<
@@ -381,15 +379,12 @@ $(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(BUILD)/link.flags $(UNIT_SHIM)
 	    -ldl $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
 all: $(if $(SAN),,$(MODEL))
 
-# Which room reads its common headers from where. Hot files have other flags and hardly any header; Catch2 is
-# told by its main file, first, what its header is to hold.
-BOX_ROOM  := $(filter $(OBJ)/test/sim/%,$(OBJECTS))
+# Which room reads its common headers from where: each costs 90 MB, so only where many files do. Hot files have
+# other flags and hardly any header; Catch2 is told by its main file, first, what its header is to hold.
 UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
 $(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
 $(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT)),$(SHIM_OBJECTS))))
-$(eval $(call room,box,$(BOX_ROOM)))
 $(eval $(call room,unit,$(filter-out %/main.o,$(UNIT_ROOM))))
-$(eval $(call room,test,$(filter-out $(BOX_ROOM) $(UNIT_ROOM),$(filter $(OBJ)/test/%,$(OBJECTS)))))
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
