@@ -379,8 +379,8 @@ $(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(BUILD)/link.flags $(UNIT_SHIM)
 	    -ldl $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
 all: $(if $(SAN),,$(MODEL))
 
-# Which room reads its common headers from where: each costs 90 MB, so only where many files do. Hot files have
-# other flags and hardly any header; Catch2 is told by its main file, first, what its header is to hold.
+# Which room reads its common headers from where: each costs 90 MB, so only where many files do. Hot files
+# have other flags and hardly any header; Catch2 is told by its main file, first, what its header is to hold.
 UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
 $(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
 $(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT)),$(SHIM_OBJECTS))))

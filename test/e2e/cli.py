@@ -10,6 +10,9 @@ LIBRARY = box.BUILD / "libgpushim.so"
 LINKED = box.BUILD / "examples" / "linked"
 TRAIN = box.ROOT / "examples" / "train" / "train.py"
 
+# All that `gpushim run` says on stderr where nothing is wrong.
+WHERE_TRACES_ARE = r"\Agpushim: \d+ traces?: [^\n]+; next: [^\n]+\n\Z"
+
 
 class Case(unittest.TestCase):
     """A test with a folder of its own."""

@@ -23,7 +23,8 @@ class Replay(cli.Case):
         out, truth = self.folder / "trace.db", self.folder / "truth"
         done = box.run([cli.GPUSHIM, "run", "--budget", "100%", "-o", out, "--", "python3", REPLAY, path],
                        {"GPUSIM_TRUTH": truth})
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, cli.WHERE_TRACES_ARE)
         self.gpushim("analyze", out, "-o", self.folder / "run.db")
         base = sqlite3.connect(self.folder / "run.db")
         self.addCleanup(base.close)

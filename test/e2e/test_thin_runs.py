@@ -14,7 +14,8 @@ class Thin(cli.Case):
     def reported(self, *command, **knobs):
         """The report's text and JSON."""
         done = self.traced("python3", *command, **STEPPED, **knobs)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, cli.WHERE_TRACES_ARE)
         shown = self.gpushim("report", self.folder)
         self.assertEqual(shown.stderr, "")
         self.assertLessEqual(len(shown.stdout.splitlines()), MOST_LINES)
