@@ -186,6 +186,15 @@ $(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS 
 $(call objects,$(filter shim/hooks/%,$(SHIM_SOURCES))): FILE_FLAGS += $(if $(HARDENED),-fno-stack-protector)
 $(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
+# What a trace begins with, as the SQLite that is linked makes it.
+SCHEMA_IMAGE := $(OBJ)/shim/schema/image
+OBJECTS      += $(OBJ)/shim/schema/make_image.o
+SHIM_OBJECTS += $(SCHEMA_IMAGE).o
+$(SCHEMA_IMAGE).cpp: $(OBJ)/shim/schema/make_image.o $(OBJ)/shim/schema.o $(BUILD)/link.flags
+	@$(LINK) -o $(SCHEMA_IMAGE).make $(filter %.o,$^) -l:libsqlite3.a -lm -ldl
+	@$(SCHEMA_IMAGE).make > $@.new && mv -f $@.new $@
+$(SCHEMA_IMAGE).o: $(SCHEMA_IMAGE).cpp shim/schema_image.h $(BUILD)/compile.flags
+	@$(COMPILE) $(FILE_FLAGS) -fvisibility=hidden -c $< -o $@
 
 SHIM_LINK    := -Wl,-z,now,-z,relro $(if $(filter nodelete,$(WITHOUT)),,-Wl$(comma)-z$(comma)nodelete)
 
@@ -286,7 +295,7 @@ $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
 BENCH          := $(BUILD)/bench
 LTTNG          := $(firstword $(wildcard $(addsuffix /lttng/tracepoint.h,/usr/include /usr/include/*)))
-BENCH_PROGRAMS := call_cost load start $(if $(LTTNG),lttng_pair)
+BENCH_PROGRAMS := call_cost load short start $(if $(LTTNG),lttng_pair)
 BENCH_FILES    := $(addprefix $(BENCH)/,null/libcuda.so.1 idle_preload.so $(BENCH_PROGRAMS))
 OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver idle_preload $(BENCH_PROGRAMS))
 ANALYZER_BENCH := $(addprefix $(BENCH)/,sweep rows_read)

@@ -102,6 +102,7 @@ bool share_value(const char* text, double& to) {
 
 constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
 constexpr const char* kDeviceTimes[] = {"auto", "off", "events", "cupti"};
+constexpr const char* kRecoveries[] = {"own", "all"};
 constexpr const char* kCaptureRanges[] = {"all", "profiler"};
 
 // The level of the log first: it decides whether the others' complaints are seen.
@@ -119,6 +120,8 @@ constexpr SettingRow kRows[] = {
      [](const char* t, Config& c) { return megabytes(t, c.min_free_bytes); }},
     {"GPUSHIM_LEGACY_EVENTS", "0 or 1",
      [](const char* t, Config& c) { return is_switch(t, c.legacy_events); }},
+    {"GPUSHIM_RECOVER", "all or own",
+     [](const char* t, Config& c) { return word_value(t, kRecoveries, c.recovers_all); }},
     {"GPUSHIM_RANKS", "ranks such as 0,8-15",
      [](const char* t, Config& c) { return range_list(t, '-', c.ranks); }},
     {"GPUSHIM_STEPS", "steps such as 20:40",
@@ -165,6 +168,7 @@ Config default_config() {
     defaults.max_bytes = 2048 * kMegabyte;
     defaults.min_free_bytes = 256 * kMegabyte;
     defaults.legacy_events = true;
+    defaults.recovers_all = true;
     defaults.duration_s = -1;
     return defaults;
 }

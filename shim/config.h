@@ -36,6 +36,7 @@ struct Config {
     int64_t max_bytes;  // 0: no limit
     int64_t min_free_bytes;
     bool legacy_events;
+    bool recovers_all;  // what any process of this user left
     Ranges ranks;
     Ranges steps;
     Schedule schedule;

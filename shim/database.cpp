@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,8 +13,10 @@
 #include "file_status.h"
 #include "guarded.h"
 #include "histogram.h"
+#include "network_file_system.h"
 #include "protection.h"
 #include "rows_module.h"
+#include "schema_image.h"
 
 namespace gpushim::shim {
 namespace {
@@ -34,30 +35,38 @@ int check(sqlite3* base, int code) {
 constexpr const char* kSyncedModes =
     kept(Protection::synced_modes) ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
 
-// The one log that is written, and how long it may get.
-constinit int log_descriptor = -1;
-constinit int64_t most_log_bytes = INT64_MAX;
+constinit LogLimit written_log = {};  // the one log that is written
 
 // Also of journals: never through a link that somebody put there, and for nobody else to read.
 int open_safely(const char* path, int flags, int) {
     const int descriptor = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (std::string_view(path).ends_with("-wal")) {
-        log_descriptor = descriptor;
-        most_log_bytes = INT64_MAX;
-    } else if (descriptor == log_descriptor) {
-        log_descriptor = -1;  // that one was closed
+        written_log.descriptor = descriptor;
+        written_log.bytes = INT64_MAX;
+    } else if (descriptor == written_log.descriptor) {
+        written_log.descriptor = -1;  // that one was closed
     }
     return descriptor;
 }
 
 ssize_t write_within(int descriptor, const void* bytes, size_t size, off64_t offset) {
-    if (descriptor == log_descriptor && offset + static_cast<int64_t>(size) > most_log_bytes) {
+    if (descriptor == written_log.descriptor && offset + static_cast<int64_t>(size) > written_log.bytes) {
         errno = ENOSPC;
         return -1;
     }
     const ssize_t written = pwrite64(descriptor, bytes, size, offset);
     if (written < 0 && (errno == ENOSPC || errno == EDQUOT)) disk_is_full = true;
     return written;
+}
+
+// While the schema of a new trace is read, which has no views for us (schema_image.h).
+constinit bool are_views_hidden = false;
+
+ssize_t read_all_but_views(int descriptor, void* bytes, size_t size, off64_t offset) {
+    const ssize_t there = pread64(descriptor, bytes, size, offset);
+    if (are_views_hidden && there > 0)
+        hide_views(static_cast<char*>(bytes), static_cast<size_t>(there), static_cast<size_t>(offset));
+    return there;
 }
 
 template <class F>
@@ -75,6 +84,7 @@ void configure_once() {
     const std::pair<const char*, sqlite3_syscall_ptr> system_calls[] = {
         {"open", as_system_call(open_safely)},
         {"pwrite64", as_system_call(write_within)},
+        {"pread64", as_system_call(read_all_but_views)},
         {"stat", as_system_call<int(const char*, struct stat*)>(status_of)},
         {"lstat", as_system_call(status_of_link)},
         {"fstat", as_system_call<int(int, struct stat*)>(status_of)},
@@ -87,21 +97,6 @@ void configure_once() {
 }
 
 constexpr int kBusyWait_ms = 100;
-
-constexpr uint32_t kNetworkFileSystems[] = {
-    0x6969,      // NFS
-    0x517b,      // SMB
-    0xff534d42,  // CIFS
-    0xfe534d42,  // SMB 2
-    0x0bd00bd0,  // Lustre
-    0x47504653,  // GPFS
-    0x00c36400,  // Ceph
-    0x5346414f,  // AFS
-    0x01021997,  // 9P
-    0x65735546,  // FUSE: any of them may be behind it
-    0x19830326,  // BeeGFS
-    0xaad7aaea,  // PanFS
-};
 
 // --- histogram_sum(a, b), and histogram_sum(x) over rows; histogram_of(ns). NULL where there is none ------
 
@@ -164,11 +159,13 @@ bool DatabaseError::is_of_disk() const { return by_disk_; }
 bool DatabaseError::is_there_already() const { return (code_ & 0xff) == SQLITE_CONSTRAINT; }
 bool DatabaseError::is_busy() const { return (code_ & 0xff) == SQLITE_BUSY; }
 
-Statement::Statement(sqlite3* base, std::string_view sql) : base_(base) {
+sqlite3_stmt* Statement::prepared() {
+    if (statement_ != nullptr) return statement_.get();
     sqlite3_stmt* made = nullptr;
-    check(base, sqlite3_prepare_v3(base, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
-                                   &made, nullptr));
+    check(base_, sqlite3_prepare_v3(base_, sql_.data(), static_cast<int>(sql_.size()),
+                                    SQLITE_PREPARE_PERSISTENT, &made, nullptr));
     statement_.reset(made);
+    return made;
 }
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -176,31 +173,31 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 Statement& Statement::bind(int parameter, int64_t value) {
-    auto* s = statement_.get();
+    auto* s = prepared();
     check(base_, value == kNull ? sqlite3_bind_null(s, parameter) : sqlite3_bind_int64(s, parameter, value));
     return *this;
 }
 
 Statement& Statement::bind(int parameter, std::string_view text) {
-    check(base_, sqlite3_bind_text(statement_.get(), parameter, text.data(), static_cast<int>(text.size()),
+    check(base_, sqlite3_bind_text(prepared(), parameter, text.data(), static_cast<int>(text.size()),
                                    SQLITE_TRANSIENT));
     return *this;
 }
 
 Statement& Statement::bind(int parameter, std::span<const uint64_t> blob) {
-    check(base_, sqlite3_bind_blob(statement_.get(), parameter, blob.data(),
-                                   static_cast<int>(blob.size_bytes()), SQLITE_TRANSIENT));
+    check(base_, sqlite3_bind_blob(prepared(), parameter, blob.data(), static_cast<int>(blob.size_bytes()),
+                                   SQLITE_TRANSIENT));
     return *this;
 }
 
 Statement& Statement::bind(int parameter, std::span<const uint8_t> blob) {
-    check(base_, sqlite3_bind_blob(statement_.get(), parameter, blob.data(), static_cast<int>(blob.size()),
+    check(base_, sqlite3_bind_blob(prepared(), parameter, blob.data(), static_cast<int>(blob.size()),
                                    SQLITE_TRANSIENT));
     return *this;
 }
 
 bool Statement::step() {
-    const int code = sqlite3_step(statement_.get());
+    const int code = sqlite3_step(prepared());
     if (code == SQLITE_ROW) return true;
     sqlite3_reset(statement_.get());  // repeats the code that is checked below
     check(base_, code);
@@ -227,18 +224,6 @@ std::vector<uint64_t> Statement::blob(int column) const {
     return words;
 }
 
-bool is_network_file_system(const char* path) {
-    if (!kept(Protection::no_log_on_network)) return false;
-    std::string folder(path);
-    const size_t slash = folder.rfind('/');
-    folder = slash == std::string::npos ? "." : folder.substr(0, slash + 1);
-    struct statfs facts;
-    if (statfs(folder.c_str(), &facts) != 0) return false;
-    for (const uint32_t magic : kNetworkFileSystems)
-        if (static_cast<uint32_t>(facts.f_type) == magic) return true;
-    return false;
-}
-
 void Database::Close::operator()(sqlite3* base) const {
     sqlite3_close_v2(base);  // nothing can be done about a failure; what was committed is safe
 }
@@ -251,34 +236,82 @@ std::string resolved(const std::string& path) {
     return real == nullptr ? path : real.get() + ("/" + path.substr(slash + 1));
 }
 
+// As SQLite locks a file that it writes: who reads it meanwhile waits, and sees no half of an image.
+void lock_whole(int file) {
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 0x40000000;
+    lock.l_len = 512;
+    fcntl(file, F_SETLK, &lock);  // where files cannot be locked nobody waits
+}
+
+// The first page last: whoever is killed before it has made nothing that looks like a database.
+void write_image(const std::string& path) {
+    const int file = open_safely(path.c_str(), O_WRONLY | O_CREAT, 0);
+    if (file < 0) throw DatabaseError(SQLITE_CANTOPEN, std::strerror(errno));
+    const std::string_view image = kSchemaImage.bytes;
+    const auto write = [&](size_t from, size_t until) {
+        errno = ENOSPC;  // of a write that is short
+        return write_within(file, image.data() + from, until - from, static_cast<off64_t>(from)) ==
+               static_cast<ssize_t>(until - from);
+    };
+    disk_is_full = false;
+    lock_whole(file);
+    struct stat facts;
+    const bool is_empty = status_of(file, &facts) == 0 && facts.st_size == 0;
+    const bool written =
+        is_empty && write(SchemaImage::kPageBytes, image.size()) && write(0, SchemaImage::kPageBytes);
+    const int error = errno;
+    close(file);
+    if (!is_empty) throw DatabaseError(SQLITE_CANTOPEN, "it is no empty file");
+    if (!written) throw DatabaseError(SQLITE_IOERR_WRITE, std::strerror(error));
+}
+
 // On a network file system the name was taken with O_EXCL, which is all the exclusivity that can be had
 // there.
-Database::Database(const std::string& path, Open how) {
+Database::Database(const std::string& path, Open how) : is_new_(how == Open::create) {
     configure_once();
-    const bool network = is_network_file_system(path.c_str());
+    is_on_network_ = is_network_file_system(path.c_str());
     const int access = how == Open::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    const int creates = how == Open::create ? SQLITE_OPEN_CREATE : 0;
+    const std::string name = how == Open::read ? path : resolved(path);
+    if (is_new_) write_image(name);
     sqlite3* made = nullptr;
     const int code = sqlite3_open_v2(
-        (how == Open::read ? path : resolved(path)).c_str(), &made,
-        access | creates | SQLITE_OPEN_EXRESCODE | (how == Open::read ? 0 : SQLITE_OPEN_NOFOLLOW),
-        network && how != Open::read ? "unix-none" : "unix");
+        name.c_str(), &made, access | SQLITE_OPEN_EXRESCODE | (how == Open::read ? 0 : SQLITE_OPEN_NOFOLLOW),
+        is_on_network_ && how != Open::read ? "unix-none" : "unix");
     base_.reset(made);
     check(made, code);
     check(made, sqlite3_busy_timeout(made, kBusyWait_ms));
     make_functions(made);
     if (how == Open::read) return;
     run("PRAGMA temp_store = MEMORY");
-    if (how == Open::create) {
-        run("PRAGMA synchronous = OFF");
-        return;
+    is_new_ ? begin_early() : static_cast<void>(use_log());
+}
+
+// A journal that stays spares the making of one for each transaction.
+void Database::begin_early() {
+    are_views_hidden = true;
+    try {
+        run("SELECT 1 FROM meta");
+    } catch (...) {
+        are_views_hidden = false;
+        throw;
     }
-    if (!network) run(kSyncedModes);
-    Statement mode = prepare(network ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
+    are_views_hidden = false;
+    run("PRAGMA synchronous = OFF; PRAGMA journal_mode = TRUNCATE");
+}
+
+bool Database::use_log() {
+    if (is_settled_) return false;
+    if (is_new_) run("PRAGMA journal_mode = DELETE");
+    if (!is_on_network_) run(kSyncedModes);
+    Statement mode = prepare(is_on_network_ ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
     mode.step();
     wal_ = mode.text(0) == "wal";
     mode.step();
     if (wal_) run("PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0");
+    return is_settled_ = true;
 }
 
 // A file in WAL mode gets companions whenever somebody reads it; at rest it is in none. With a reader there
@@ -286,6 +319,8 @@ Database::Database(const std::string& path, Open how) {
 // in memory. A journal on disk would make the file unreadable to all who may not write it, where the exit
 // does not wait for a slow disk and the process ends before that journal is gone.
 Database::~Database() {
+    if (is_new_ && !is_settled_)
+        sqlite3_exec(base_.get(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
     if (!wal_) return;
     sqlite3_exec(base_.get(), kSyncedModes, nullptr, nullptr, nullptr);
     sqlite3_exec(base_.get(), "PRAGMA journal_mode = MEMORY", nullptr, nullptr, nullptr);
@@ -311,6 +346,14 @@ void Database::begin(bool durable) {
     run("BEGIN IMMEDIATE");
 }
 
+void Database::begin_last() {
+    if (is_settled_) return begin(false);
+    // What was written before and this are on the disk when the file is synced, and only then is the journal
+    // over: until then it takes the end back.
+    run("PRAGMA synchronous = NORMAL");
+    begin(false);
+}
+
 void Database::commit() { run("COMMIT"); }
 
 // Whoever reads keeps the log from being begun anew. They are not waited for: the rings fill meanwhile.
@@ -325,7 +368,9 @@ bool Database::empty_log() {
     return true;
 }
 
-void Database::limit_log(int64_t bytes) { most_log_bytes = bytes; }
+void Database::limit_log(int64_t bytes) { written_log.bytes = bytes; }
+
+void Database::exchange_log(LogLimit& with) { std::swap(written_log, with); }
 
 void Database::limit_pages(int64_t pages) {
     run(("PRAGMA max_page_count = " + std::to_string(pages)).c_str());

@@ -31,10 +31,11 @@ struct DatabaseError : std::runtime_error {
     bool by_disk_;
 };
 
-// A prepared statement; parameters and columns by position, parameters from 1.
+// A statement, prepared when it is first used: a short process uses few of them. Parameters and columns by
+// position, parameters from 1.
 class Statement {
   public:
-    Statement(sqlite3* base, std::string_view sql);
+    Statement(sqlite3* base, std::string_view sql) : base_(base), sql_(sql) {}
     Statement& bind(int parameter, int64_t value);  // kNull: NULL
     Statement& bind(int parameter, std::string_view text);
     Statement& bind(int parameter, std::span<const uint64_t> blob);
@@ -49,14 +50,24 @@ class Statement {
     struct Finalize {
         void operator()(sqlite3_stmt* statement) const;
     };
+    sqlite3_stmt* prepared();
     sqlite3* base_;
+    std::string sql_;
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+// How long a write-ahead log may get, and which one it is.
+struct LogLimit {
+    int descriptor = -1;
+    int64_t bytes = INT64_MAX;
 };
 
 class Database {
   public:
     enum class Open { create, write, read };
-    Database(const std::string& path, Open how);  // a new file is not synced
+    // `create`: from the image of an empty trace (schema_image.h), into an empty file or none. Until
+    // use_log() that is a file which nobody has synced, and which has no log.
+    Database(const std::string& path, Open how);
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
@@ -69,7 +80,14 @@ class Database {
     enum class Refused { fail, skip };
     Statement insertion_of(Rows& rows, Refused refused = Refused::fail);
 
+    // It was made by this object: what is in it was put there since.
+    bool is_new() const { return is_new_; }
+    // For a file that is going to be written again and again. False: it has it already.
+    bool use_log();
+
     void begin(bool durable);  // durable: on disk when commit returns
+    // The last one of this file. Where it has no log yet, only now is anything of it put onto the disk.
+    void begin_last();
     void commit();
     void rollback() noexcept;
 
@@ -78,18 +96,21 @@ class Database {
     bool empty_log();
     // What is more than that fails, and the transaction with it. Of one log at a time.
     static void limit_log(int64_t bytes);
+    // Who writes two traces in turns keeps the other's limit meanwhile.
+    static void exchange_log(LogLimit& with);
     void limit_pages(int64_t pages);
 
   private:
     struct Close {
         void operator()(sqlite3* base) const;
     };
+    void begin_early();
     std::unique_ptr<sqlite3, Close> base_;
+    bool is_new_ = false;
+    bool is_on_network_ = false;
+    bool is_settled_ = false;  // it has the log, or whatever there is in its place
     bool wal_ = false;
     bool durable_ = false;
 };
-
-// Whether SQLite's write-ahead log may be used there: not on file systems of other machines.
-bool is_network_file_system(const char* path);
 
 }  // namespace gpushim::shim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "hooks/counters.h"
@@ -60,7 +61,7 @@ void KeptPairs::add(const ClockPair& pair) {
 }
 
 Drain::Drain(ClockKind clock, const ClockPair& first)
-    : clock_(clock), events_(std::make_unique_for_overwrite<Event[]>(kMostEvents)) {
+    : clock_(clock), events_(static_cast<Event*>(::operator new(kMostEvents * sizeof(Event)))) {
     map_.add(first);
     pairs_.add(first);
 }
@@ -183,7 +184,7 @@ void Drain::settle_open(const Ring& ring, Cursor& cursor, bool all_over) {
 }
 
 void Drain::emit(const Ring& ring, const Open& from, bool finished) {
-    Event& event = events_[count_++];
+    Event& event = *new (events_.get() + count_++) Event;
     copy_slot(event.slot, slot_at(ring, from.position), finished);
     event.ring_id = ring.header->ring_id;
     event.position = from.position;
@@ -230,7 +231,7 @@ void Drain::map_times() {
     map_.add(now);
     pairs_.add(now);
     for (; mapped_ < count_; ++mapped_) {
-        Event& event = events_[mapped_];
+        Event& event = events_.get()[mapped_];
         if (event.enter_ns == kNotMapped) event.enter_ns = map_.mono_ns(event.slot.enter);
         if (event.exit_ns == kNotMapped) event.exit_ns = map_.mono_ns(event.slot.exit);
     }
@@ -250,6 +251,12 @@ void Drain::put_anchor(RingHeader& header, const ClockPair& pair) {
     header.anchors[count % kAnchors] = {pair.ticks, pair.mono_ns, pair.real_ns};
     // Release: with the count, the pair.
     header.anchor_count.store(count + 1, std::memory_order_release);
+}
+
+bool Drain::has_timed() const {
+    return std::any_of(events_.get(), events_.get() + count_, [](const Event& event) {
+        return event.slot.kind == static_cast<uint8_t>(EventKind::timed);
+    });
 }
 
 Batch Drain::batch() {
@@ -286,7 +293,9 @@ void Drain::committed() {
 }
 
 Drain::Cursor& Drain::cursor_of(const Ring& ring) {
-    Cursor& cursor = cursors_[&ring - all_rings().data()];
+    const auto place = static_cast<size_t>(&ring - all_rings().data());
+    if (place >= cursors_.size()) cursors_.resize(place + 1);
+    Cursor& cursor = cursors_[place];
     if (cursor.ring_id == ring.header->ring_id) return cursor;
     // A new ring where another was.
     cursor = Cursor();

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "batch.h"
@@ -69,13 +70,19 @@ class Drain {
     // The batch is in the database.
     void committed();
 
+    bool has_timed() const;  // an operation that got events of ours
     bool has_news() const { return count_ != 0 || changed_; }
     bool is_full() const { return count_ >= most_; }
+    bool is_cut_short() const { return cut_short_; }  // the rings have more, for which there was no place
     size_t events() const { return count_; }
     double fullest() const { return fullest_; }  // share of the slots in use, of the fullest ring
 
   private:
     static constexpr int64_t kNotMapped = INT64_MIN;
+    static_assert(std::is_trivially_destructible_v<Event>);
+    struct FreeRoom {
+        void operator()(void* room) const { ::operator delete(room); }
+    };
 
     struct Open {
         uint64_t position;
@@ -114,7 +121,8 @@ class Drain {
     ClockKind clock_;
     TickMap map_;
     Watermark watermark_;
-    std::unique_ptr<Event[]> events_;
+    // Raw memory: of all of it only what was used costs a page.
+    std::unique_ptr<Event, FreeRoom> events_;
     size_t most_ = kMostEvents;
     size_t count_ = 0;
     size_t mapped_ = 0;
@@ -126,8 +134,8 @@ class Drain {
     std::deque<std::string> texts_;
     KeptPairs pairs_;
     std::vector<RingProgress> progress_;
-    std::vector<Ring*> order_;  // those in use, the older of a thread's before the newer
-    Cursor cursors_[kMaxRings];
+    std::vector<Ring*> order_;    // those in use, the older of a thread's before the newer
+    std::deque<Cursor> cursors_;  // by place of the ring
     Cursor process_cursor_;
 };
 

@@ -74,8 +74,10 @@ int64_t size_of_samples(const Batch& batch) {
 
 }  // namespace
 
-OpenTrace::OpenTrace(const std::string& path, bool recovering, TimedOperations& timed)
-    : base_(path, Database::Open::write),
+OpenTrace::OpenTrace(std::unique_ptr<Database> base, const std::string& path, bool recovering,
+                     TimedOperations& timed)
+    : opened_(std::move(base)),
+      base_(*opened_),
       timed_(timed),
       translator_(tables_, timed, recovering, caps_of(limits_of(base_, recovering).max_bytes)),
       rollups_(base_, translator_.series()),
@@ -85,10 +87,10 @@ OpenTrace::OpenTrace(const std::string& path, bool recovering, TimedOperations& 
       drop_row_(base_.prepare("REPLACE INTO \"drop\" VALUES (?, ?, ?, ?)")),
       older_drops_(base_.prepare("DELETE FROM \"drop\" WHERE ring_id = ? AND reason = ? AND seen_ns < ?")),
       fact_row_(base_.prepare("REPLACE INTO meta VALUES (?, ?)")) {
-    for (Rows* rows : tables_.all()) insertions_.push_back(base_.insertion_of(*rows));
+    insertions_.resize(tables_.all().size());
     for (size_t i = 0; i < Tables::kInTime; ++i) starts_.emplace_back(base_, tables_.all()[i]->table());
     translator_.load(base_);
-    load_rings();
+    if (!base_.is_new()) load_rings();
 }
 
 void OpenTrace::load_rings() {
@@ -188,9 +190,16 @@ void OpenTrace::write_counts(const Batch& batch) {
     for (const auto& [key, times] : translator_.left_out()) write_count(key, times);
     write_count("samples_left_out", samples_left_out_);
     write_count("unknown_abi", batch.unknown_abi);
+    if (batch.ended != nullptr) write_end(batch.ended);
 }
 
 void OpenTrace::note_end(const char* how) {
+    base_.begin_last();
+    write_end(how);
+    base_.commit();
+}
+
+void OpenTrace::write_end(const char* how) {
     fact_row_.bind(1, std::string_view("ended")).bind(2, std::string_view(how)).step();
 }
 
@@ -258,7 +267,7 @@ void OpenTrace::write_apart(Rows& rows, size_t count) {
     room_.retention().write();
     const auto blocks = tables_.all();
     for (size_t i = 0; i < blocks.size(); ++i)
-        if (blocks[i] == &tables_.series && blocks[i]->count() != 0) insertions_[i].step();
+        if (blocks[i] == &tables_.series) insert_block(i);
     rollups_.write();
     base_.commit();
     rows.erase_first(rows.shown_until());
@@ -318,7 +327,7 @@ void OpenTrace::insert_observed(Rows& rows, Share share) {
 // Nothing of them is known afterwards but how many there were, as if they had been lost in their rings; only
 // events of ours come back.
 void OpenTrace::count_only(const Batch& batch) {
-    base_.begin(false);
+    batch.ended != nullptr ? base_.begin_last() : base_.begin(false);
     timed_.start_batch();
     for (const Event& event : batch.events) {
         if (is_in_already(event)) continue;
@@ -341,11 +350,19 @@ void OpenTrace::write_left_out() {
     if (left_out_ != 0) write_drop(kNoRing, Drop::size, clock_ns(CLOCK_MONOTONIC), left_out_);
 }
 
+void OpenTrace::insert_block(size_t index) {
+    Rows& rows = *tables_.all()[index];
+    if (rows.count() == 0) return;
+    std::optional<Statement>& insertion = insertions_[index];
+    if (!insertion) insertion.emplace(base_.insertion_of(rows));
+    insertion->step();
+}
+
 void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     const bool durable = now_ns - synced_ns_ >= kSyncEvery_ns;
     const int64_t used_before_bytes = room_.size().used_bytes();
-    base_.begin(durable);
+    batch.ended != nullptr ? base_.begin_last() : base_.begin(durable);
     if (share != Share::rows) room_.retention().leave_out(tables_);
     for (Rows* rows : batch.observed) {
         rows->show_all();
@@ -354,8 +371,7 @@ void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     room_.retention().note(tables_, keep);
     room_.retention().write();
     const auto blocks = tables_.all();
-    for (size_t i = 0; i < blocks.size(); ++i)
-        if (blocks[i]->count() != 0) insertions_[i].step();
+    for (size_t i = 0; i < blocks.size(); ++i) insert_block(i);
     rollups_.write();
     write_rings(batch);
     if (!pairs_apart_) write_clock(batch.clock);

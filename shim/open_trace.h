@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +28,10 @@ namespace gpushim::shim {
 
 class OpenTrace {
   public:
-    OpenTrace(const std::string& path, bool recovering, TimedOperations& timed);
+    OpenTrace(std::unique_ptr<Database> base, const std::string& path, bool recovering,
+              TimedOperations& timed);
+
+    bool use_log() { return base_.use_log(); }
 
     // What of it there is room for, as far as can be told before. No more than `most` is wanted.
     Share make_room(const Batch& batch, Share most);
@@ -66,17 +70,20 @@ class OpenTrace {
     void write_rings(const Batch& batch);
     void write_drops(const RingProgress& ring, int64_t seen_ns);
     void write_drop(int64_t ring, Drop why, int64_t seen_ns, uint64_t events);
+    void insert_block(size_t index);
     void write_counts(const Batch& batch);
+    void write_end(const char* how);
     void write_count(const char* key, uint64_t since_opened);
 
-    Database base_;
+    std::unique_ptr<Database> opened_;
+    Database& base_;
     Tables tables_;
     TimedOperations& timed_;
     Translator translator_;
     Rollups rollups_;
     Room room_;
-    std::vector<Statement> insertions_;
-    std::map<std::string, Observed> observed_;  // by table
+    std::vector<std::optional<Statement>> insertions_;  // of those blocks that ever had a row
+    std::map<std::string, Observed> observed_;          // by table
     std::vector<Starts> starts_;
     std::map<uint64_t, Counts> counts_;
     std::map<uint64_t, Committed> committed_;  // before the first batch; empty from then on

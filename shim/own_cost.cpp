@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kRateAfterNs = 1'000'000;
 constexpr size_t kMostRows = 16384;  // that wait
+constexpr uint32_t kFewSlots = 512, kSlots = 8192;
+constexpr int64_t kMeasureAfterNs = 1'000'000'000;
 
 // Of a core, for our own threads; of what they take without windows; and how many rows a timed operation is
 // worth.
@@ -23,9 +25,9 @@ constinit int64_t harvest_ns = 0;
 
 // A ring of nobody's, with room for so many events.
 struct ScratchRing {
-    static constexpr uint32_t kSlots = 8192;
+    explicit ScratchRing(uint32_t count) : slots(std::make_unique<Slot[]>(count)) {}
     std::unique_ptr<RingHeader> header = std::make_unique<RingHeader>();
-    std::unique_ptr<Slot[]> slots = std::make_unique<Slot[]>(kSlots);
+    std::unique_ptr<Slot[]> slots;
 };
 
 // As a thunk does it. The slots are new to the cache, as they are there.
@@ -38,21 +40,21 @@ void record_one(ThreadState& thread, uint64_t value) {
 }
 
 // The second time: the first takes the page faults.
-double measured_event_ns() {
-    ScratchRing ring;
+double measured_event_ns(uint32_t slots) {
+    ScratchRing ring(slots);
     int64_t took_ns = 0;
     for (int round = 0; round < 2; ++round) {
         ring.header->head.store(0);
         ThreadState thread = {};
         thread.ring = ring.header.get();
         thread.slots = ring.slots.get();
-        thread.mask = ScratchRing::kSlots - 1;
+        thread.mask = slots - 1;
         thread.generation = live->generation;
         const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
-        for (uint64_t i = 0; i < ScratchRing::kSlots; ++i) record_one(thread, i);
+        for (uint64_t i = 0; i < slots; ++i) record_one(thread, i);
         took_ns = clock_ns(CLOCK_MONOTONIC) - from_ns;
     }
-    return static_cast<double>(took_ns) / ScratchRing::kSlots;
+    return static_cast<double>(took_ns) / slots;
 }
 
 int64_t rounded(double ns) { return static_cast<int64_t>(ns + 0.5); }
@@ -73,14 +75,19 @@ OwnCost::OwnCost(ClockKind clock, const ClockPair& now)
       now_(now),
       row_ns_(now.mono_ns),
       loads_ns_(now.mono_ns),
-      event_ns_(clock == kTestClock ? 0 : measured_event_ns()) {}
+      event_ns_(clock == kTestClock ? 0 : measured_event_ns(kFewSlots)) {}
 
 void OwnCost::measure(const ClockPair& now, bool is_open) {
     now_ = now;
+    if (!is_measured_ && now.mono_ns - first_.mono_ns >= kMeasureAfterNs && clock_ != kTestClock) {
+        is_measured_ = true;
+        event_ns_ = measured_event_ns(kSlots);
+    }
     if (clock_ == kCounter && now.mono_ns - first_.mono_ns >= kRateAfterNs)
         ns_per_tick_ =
             static_cast<double>(now.mono_ns - first_.mono_ns) / static_cast<double>(now.ticks - first_.ticks);
     const std::span<Ring> rings = all_rings();
+    seen_.resize(rings.size());
     for (size_t i = 0; i < rings.size(); ++i)
         if (has_slots(rings[i])) take_ring(rings[i], seen_[i], is_open);
     if (now.mono_ns - row_ns_ >= kSecondNs) add_row();

@@ -20,7 +20,8 @@ void add_harvest_ns(int64_t ns);
 
 class OwnCost {
   public:
-    // Measures what recording an event takes.
+    // Measures what recording an event takes: a little at first, for a process that ends soon, and well
+    // a moment later.
     OwnCost(ClockKind clock, const ClockPair& now);
 
     // In every pass. `is_open`: operations were getting events of ours since the last time.
@@ -79,13 +80,14 @@ class OwnCost {
     int64_t row_ns_;
     int64_t loads_ns_;
     double event_ns_;
+    bool is_measured_ = false;
     double ns_per_tick_ = 1;
     int64_t device_time_ns_ = 0;
     int64_t busiest_ns_ = 0;
     int64_t harvest_before_ns_ = 0;
     int64_t writer_before_ns_ = 0;
     std::map<uint32_t, Thread> threads_;
-    std::array<Seen, kMaxRings> seen_;
+    std::vector<Seen> seen_;  // by place of the ring
     Work work_;
     RowsOf<9> rows_{"cost"};
 };

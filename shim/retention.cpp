@@ -114,7 +114,7 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
                         " * (flags & 4 <> 0)), 0)"}) +
                       rows));
     }
-    load();
+    if (!base.is_new()) load();
 }
 
 int64_t Retention::newest_row() const {

@@ -95,13 +95,24 @@ int lock_trace_folder(int trace_folder) {
     return -1;
 }
 
-bool is_held(int trace_folder) {
-    const int file = openat(trace_folder, kLockName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (file < 0) return false;
+namespace {
+
+// What keeps it from being locked; F_UNLCK: nothing.
+struct flock holder_lock(int trace_folder) {
     struct flock lock = whole_file(F_WRLCK);
-    const bool held = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    close(file);
-    return held;
+    const int file = openat(trace_folder, kLockName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0 || fcntl(file, F_GETLK, &lock) != 0) lock.l_type = F_UNLCK;
+    if (file >= 0) close(file);
+    return lock;
+}
+
+}  // namespace
+
+bool is_held(int trace_folder) { return holder_lock(trace_folder).l_type != F_UNLCK; }
+
+int32_t holder_of(int trace_folder) {
+    const struct flock lock = holder_lock(trace_folder);
+    return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
 }
 
 void ring_name(char (&name)[kRingNameBytes], uint64_t ring_id) {
@@ -116,8 +127,9 @@ void remove_trace_folder(int user_folder, const char* name) {
     unlinkat(user_folder, name, AT_REMOVEDIR);
 }
 
-void remove_old_folders(int user_folder) {
+void remove_old_folders(int user_folder, std::string_view own) {
     for_each_entry(dup(user_folder), [&](const char* name) {
+        if (name == own) return;
         const int folder = openat(user_folder, name, kFolder);
         if (folder < 0) return;
         const bool forgotten = is_old(folder) && !is_held(folder);

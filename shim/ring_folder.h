@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace gpushim::shim {
 
@@ -26,7 +27,8 @@ int open_trace_folder(int user_folder, const uint8_t trace_uuid[16], bool create
 // -1: it is held by another, or cannot be had.
 int lock_trace_folder(int trace_folder);
 
-bool is_held(int trace_folder);  // by another
+bool is_held(int trace_folder);       // by another
+int32_t holder_of(int trace_folder);  // its process, as seen from this one; 0: none, or not to be told
 
 constexpr size_t kRingNameBytes = 32;
 void ring_name(char (&name)[kRingNameBytes], uint64_t ring_id);
@@ -35,7 +37,8 @@ void trace_folder_name(char (&name)[33], const uint8_t trace_uuid[16]);
 // Removes a trace's folder and all that is in it.
 void remove_trace_folder(int user_folder, const char* name);
 
-// Removes what processes that are dead for more than a day have left.
-void remove_old_folders(int user_folder);
+// Removes what processes that are dead for more than a day have left. Never looked into is the folder `own`:
+// who closes a file gives up the lock that it has on that.
+void remove_old_folders(int user_folder, std::string_view own);
 
 }  // namespace gpushim::shim

@@ -261,7 +261,8 @@ bool none_to_be_had() {
 }  // namespace
 
 void open_rings(const RingSettings& settings) {
-    for (Ring& ring : registry.rings) ring.state.store(RingState::absent, std::memory_order_relaxed);
+    // Not all of them: that takes memory for those that never were.
+    for (Ring& ring : all_rings()) ring.state.store(RingState::absent, std::memory_order_relaxed);
     registry.bytes.store(0, std::memory_order_relaxed);
     registry.used.store(0, std::memory_order_relaxed);
     registry.numbers.store(0, std::memory_order_relaxed);
@@ -373,7 +374,9 @@ void collect(Ring& ring) {
 
 }  // namespace
 
-void care_for_rings(bool busy, bool may_shrink) {
+void make_first_ring() { make_spare(kFirstSlots); }
+
+void care_for_rings(Spares wanted, bool may_shrink) {
     uint32_t spares = 0;
     bool has_large = false;
     for (Ring& ring : all_rings()) {
@@ -385,9 +388,10 @@ void care_for_rings(bool busy, bool may_shrink) {
         // Not those that have just become spare: what they have lost is to be read first.
         if (was_spare && move(ring, RingState::spare, RingState::making)) unmake_ring(ring);
     }
-    while (spares++ < kSparesKept) make_spare(kSmallSlots);
-    if (busy && !has_large) make_spare(kLargeSlots);
     registry.starved.store(false, std::memory_order_relaxed);
+    if (wanted == Spares::none) return;
+    while (spares++ < kSparesKept) make_spare(kSmallSlots);
+    if (wanted == Spares::large && !has_large) make_spare(kLargeSlots);
 }
 
 }  // namespace gpushim::shim

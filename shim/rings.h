@@ -19,6 +19,7 @@
 
 namespace gpushim::shim {
 
+constexpr uint32_t kFirstSlots = 1024;  // 64 KiB: the first ring of a process; most short ones need no other
 constexpr uint32_t kSmallSlots = 4096;  // 256 KiB: the first ring of a thread
 constexpr uint32_t kLargeSlots = 16384;
 constexpr size_t kMaxRings = 1024;
@@ -58,10 +59,15 @@ std::span<Ring> all_rings();
 // Ring 0, which only counts what threads without a ring have lost; null: private memory was not to be had.
 RingHeader* process_ring();
 
-// The writer, in every pass: rings that nobody uses any more become spare, two spares are kept, and a large
-// one where a thread was seen to be busy.
-// `may_shrink`: all that was in rings or counted there is in the database, so that surplus ones may go.
-void care_for_rings(bool busy, bool may_shrink);
+// What a process begins with: one spare ring, a small one.
+void make_first_ring();
+
+// Whether threads are to find spare rings: none while the one that the process began with does.
+enum class Spares { none, some, large };  // two; and a large one, where a thread was seen to be busy
+
+// The writer, in every pass: rings that nobody uses any more become spare, and as many spares as wanted are
+// made. `may_shrink`: all that was in rings or counted there is in the database, so that surplus ones may go.
+void care_for_rings(Spares wanted, bool may_shrink);
 
 // The writer: whether the thread that has it, or had it last, is gone.
 bool is_orphan(const Ring& ring);

@@ -39,6 +39,8 @@ constexpr const char* kStepSums =
     " sum(sum_ns), min(min_ns), max(max_ns), histogram_sum(coalesce(histogram, histogram_of(sum_ns)))"
     " FROM step_total WHERE enter_ns >= ?1 AND enter_ns < ?2 AND sum_ns IS NOT NULL"
     " GROUP BY thread_id, source HAVING count(*) > 1";
+constexpr const char* kStepTable =
+    "CREATE TEMP TABLE IF NOT EXISTS merged_step AS SELECT * FROM step_total LIMIT 0";
 constexpr const char* kStepRest =
     "DELETE FROM step_total WHERE enter_ns >= ?1 AND enter_ns < ?2"
     " AND sum_ns IS NOT NULL AND (coalesce(thread_id, 0), source) IN"
@@ -49,11 +51,6 @@ constexpr const char* kSingleSteps =
     "SELECT s.enter_ns, (SELECT n.enter_ns FROM step_total n WHERE n.enter_ns >= s.enter_ns"
     " ORDER BY n.enter_ns LIMIT 1 OFFSET ?1) FROM step_total s WHERE s.steps = 1 AND EXISTS (SELECT 1 FROM"
     " step_total l WHERE l.enter_ns >= s.enter_ns LIMIT 1 OFFSET 2 * ?1) ORDER BY s.enter_ns LIMIT 1";
-
-Statement prepared_with_table(Database& base, const char* sql) {
-    base.run("CREATE TEMP TABLE IF NOT EXISTS merged_step AS SELECT * FROM step_total LIMIT 0");
-    return base.prepare(sql);
-}
 
 }  // namespace
 
@@ -72,7 +69,8 @@ RollupMerge::RollupMerge(Database& base, Samples& samples)
                              " ORDER BY enter_ns LIMIT 1 OFFSET ?3")),
       single_steps_(base.prepare(kSingleSteps)),
       step_ends_(base.prepare(kStepEnds)),
-      step_sums_(prepared_with_table(base, kStepSums)),
+      step_table_(base.prepare(kStepTable)),
+      step_sums_(base.prepare(kStepSums)),
       step_rest_(base.prepare(kStepRest)),
       step_rows_(base.prepare("INSERT INTO step_total SELECT * FROM temp.merged_step")),
       no_steps_(base.prepare("DELETE FROM temp.merged_step")) {}
@@ -173,6 +171,7 @@ bool RollupMerge::merge_steps(const Span& span, int64_t most_rows, Merged& merge
 
 Merged RollupMerge::merge_steps(int64_t from_ns, int64_t until_ns) {
     run(step_ends_, from_ns, until_ns);
+    step_table_.step();
     const int64_t made = run(step_sums_, from_ns, until_ns);
     const int64_t taken = run(step_rest_, from_ns, until_ns);
     step_rows_.step();

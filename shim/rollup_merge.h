@@ -58,7 +58,8 @@ class RollupMerge {
     int64_t steps_from_ns_ = 0;
     Statement extent_, level_, level_row_, changes_;
     Statement any_, there_, sums_, rest_, width_;
-    Statement nth_step_, single_steps_, step_ends_, step_sums_, step_rest_, step_rows_, no_steps_;
+    Statement nth_step_, single_steps_, step_ends_, step_table_, step_sums_, step_rest_, step_rows_,
+        no_steps_;
 };
 
 }  // namespace gpushim::shim

@@ -40,6 +40,7 @@ size_t SeriesList::Hash::operator()(const Series& series) const {
 }
 
 int64_t SeriesList::id(const Series& series) {
+    if (cached_.empty()) cached_.resize(kCached);
     const size_t hash = Hash()(series) % kCached;
     Cached& cached = cached_[hash];
     if (cached.id == 0 || cached.series != series) cached = {series, known(series)};

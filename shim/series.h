@@ -50,7 +50,7 @@ struct Series {
 class SeriesList {
   public:
     // Above `most` streams make no difference any more.
-    explicit SeriesList(Tables& tables, size_t most) : tables_(tables), most_(most), cached_(kCached) {}
+    explicit SeriesList(Tables& tables, size_t most) : tables_(tables), most_(most) {}
     void load(Database& base);
 
     int64_t id(const Series& series);

@@ -13,6 +13,7 @@ std::string sql(const char* before, const char* table, const char* after) {
 
 Starts::Starts(Database& base, const char* table)
     : there_(base.prepare(sql("SELECT 1 FROM ", table, " WHERE enter_ns = ?"))) {
+    if (base.is_new()) return;
     Statement newest = base.prepare(sql("SELECT coalesce(max(enter_ns), 0) FROM ", table, ""));
     newest.step();
     newest_ = written_newest_ = newest.number(0);

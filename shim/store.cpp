@@ -10,7 +10,6 @@
 
 #include "identity_rows.h"
 #include "open_trace.h"
-#include "schema.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -40,17 +39,30 @@ bool without_throwing(F&& work) noexcept {
     return false;
 }
 
+std::unique_ptr<Database> begun(const char* path, const TraceIdentity& identity,
+                                std::span<const Device> devices) {
+    auto base = std::make_unique<Database>(path, Database::Open::create);
+    base->run("BEGIN");
+    write_identity(*base, identity, devices);
+    base->run("COMMIT");
+    return base;
+}
+
 }  // namespace
 
 bool Store::create(const char* path, const TraceIdentity& identity,
                    std::span<const Device> devices) noexcept {
-    return without_throwing([&] {
-        Database base(path, Database::Open::create);
-        base.run("BEGIN");
-        for (const char* part : gpushim_schema) base.run(part);
-        write_identity(base, identity, devices);
-        base.run("COMMIT");
+    return without_throwing([&] { begun(path, identity, devices); });
+}
+
+Store* Store::make(const char* path, const TraceIdentity& identity,
+                   std::span<const Device> devices) noexcept {
+    std::unique_ptr<Store> made;
+    const bool done = without_throwing([&] {
+        made.reset(new Store(path, Role::writer));
+        made->trace_ = std::make_unique<OpenTrace>(begun(path, identity, devices), path, false, made->timed_);
     });
+    return done ? made.release() : nullptr;
 }
 
 Store::Store(std::string path, Role role) : path_(std::move(path)), role_(role) {}
@@ -58,7 +70,8 @@ Store::~Store() = default;
 
 bool Store::connect() noexcept {
     return trace_ != nullptr || without_throwing([&] {
-               trace_ = std::make_unique<OpenTrace>(path_, role_ == Role::recovery, timed_);
+               trace_ = std::make_unique<OpenTrace>(std::make_unique<Database>(path_, Database::Open::write),
+                                                    path_, role_ == Role::recovery, timed_);
            });
 }
 
@@ -105,7 +118,10 @@ Store::Outcome Store::try_to_write(const Batch& batch) noexcept {
     return attempt([&] {
         const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
         tried_ = share_of(Share::rows, now_ns);
-        tried_ = share_of(trace_->make_room(batch, tried_), now_ns);
+        const Share most = tried_;
+        tried_ = share_of(trace_->make_room(batch, most), now_ns);
+        if (!batch.is_at_the_end && trace_->use_log())
+            tried_ = share_of(trace_->make_room(batch, most), now_ns);
         trace_->write(batch, keeps_rows_, tried_);
         timed_.written();
         events_ += batch.events.size();

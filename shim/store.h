@@ -31,6 +31,11 @@ class Store {
     static bool create(const char* path, const TraceIdentity& identity,
                        std::span<const Device> devices) noexcept;
 
+    // The same, and it stays open. Null: it could not be made. It has no log before the first batch that is
+    // not at the end of its process: one that ends soon writes little, and syncs once.
+    static Store* make(const char* path, const TraceIdentity& identity,
+                       std::span<const Device> devices) noexcept;
+
     // Null: not to be opened (why: the log's business is the caller's; see failure()).
     static Store* open(const char* path, Role role) noexcept;
     ~Store();

@@ -1,6 +1,7 @@
 #include "stream_uses.h"
 
 #include <cstddef>
+#include <span>
 
 #include "event_pool.h"
 
@@ -170,10 +171,13 @@ void stream_is_gone(uint64_t stream) {
 }
 
 void forget_streams() {
-    for (StreamUse& use : all) {
+    // Nothing is there the first time; looking would take memory for all of them.
+    static constinit bool is_first = true;
+    for (StreamUse& use : is_first ? std::span<StreamUse>() : std::span(all)) {
         use.key.store(kNobody, std::memory_order_relaxed);
         use.holder.store(nullptr, std::memory_order_relaxed);
     }
+    is_first = false;
     for (ContextUses& uses : contexts)
         for (Uses* of : {&uses.legacy, &uses.others}) of->over.store(of->begun.load());
 }

@@ -83,6 +83,7 @@ void Streams::load(Database& base) {
     devices.step();
     if (devices.number(0) == 1) only_device_ = devices.number(1);
     devices.step();
+    if (base.is_new()) return;
 
     std::unordered_map<int64_t, Life*> lives = handles_.by_id();
     Statement contexts = base.prepare("SELECT id, handle_id, device_id FROM context");

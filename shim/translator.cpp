@@ -74,10 +74,10 @@ Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering, 
       handles_(tables, caps.functions),
       streams_(tables, handles_),
       communicators_(tables, handles_),
-      graphs_(tables, caps.graphs, caps.graph_kernels),
-      cached_shapes_(kCachedShapes) {}
+      graphs_(tables, caps.graphs, caps.graph_kernels) {}
 
 void Translator::load(Database& base) {
+    if (base.is_new()) return streams_.load(base);
     names_.load(base);
     apis_.load(base);
     shapes_.load(base);
@@ -168,6 +168,7 @@ void Translator::ask_name(Life& function) {
 }
 
 Translator::CachedShape& Translator::cached_shape(const Call& call) {
+    if (cached_shapes_.empty()) cached_shapes_.resize(kCachedShapes);
     const uint64_t grid = call.word(2);
     return cached_shapes_[(call.word(0) >> 4 ^ grid * 31 ^ grid >> 32 ^ call.word(3)) * 0x9e3779b97f4a7c15 >>
                           54];

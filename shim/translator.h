@@ -187,7 +187,7 @@ class Translator {
     SpanPairs spans_;
     std::unordered_map<std::string, int64_t> domains_;
     static constexpr size_t kCachedShapes = 1024;
-    std::vector<CachedShape> cached_shapes_;
+    std::vector<CachedShape> cached_shapes_;  // made when there is a launch
 };
 
 }  // namespace gpushim::shim

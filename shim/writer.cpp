@@ -42,9 +42,7 @@ void reach(Stage reached) {
 
 std::unique_ptr<Store> make_store() {
     live->writing.store(1);
-    std::unique_ptr<Store> store;
-    if (Store::create(start.trace_path, *start.identity, start.devices))
-        store.reset(Store::open(start.trace_path, Store::Role::writer));
+    std::unique_ptr<Store> store(Store::make(start.trace_path, *start.identity, start.devices));
     live->writing.store(0);
     return store;
 }
@@ -89,6 +87,7 @@ void write_until_the_end() {
         close_folder(folder);
         return reach(Stage::failed);
     }
+    loop->make_space();
     reach(Stage::running);
     switch (loop->run()) {
         case Ended::finished:

@@ -52,7 +52,6 @@ void close_folder(WriterFolder& folder) {
 bool open_folder(WriterFolder& folder, const TraceIdentity& identity) {
     folder.user = open_user_folder(kRingRoot, true);
     if (folder.user < 0) return false;
-    remove_old_folders(folder.user);
     folder.trace = open_trace_folder(folder.user, identity.trace_uuid, true);
     // The lock before the rings: from their first moment they belong to somebody who lives.
     if (folder.trace >= 0) folder.lock = lock_trace_folder(folder.trace);
@@ -76,7 +75,7 @@ void make_rings(WriterFolder& folder, TraceIdentity& identity, const char* trace
     open_rings(settings);
     forget_wishes();
     forget_device_times();
-    care_for_rings(false, false);
+    make_first_ring();
 }
 
 }  // namespace gpushim::shim

@@ -23,10 +23,15 @@ constexpr int64_t kShortestSleepNs = kMillisecond;
 constexpr int64_t kLongestSleepNs = 50 * kMillisecond;
 constexpr int64_t kIdleSleepNs = 80 * kMillisecond;
 constexpr int64_t kCommitEveryNs = 100 * kMillisecond;  // rings of threads that ended are free only then
+// The first makes the trace one that is written all the time. Most processes that make a context and end soon
+// never have it; where rings are lost with the process it does not wait.
+constexpr int64_t kFirstCommitNs = 1000 * kMillisecond;
 constexpr int64_t kForkWaitNs = 20 * kMillisecond;
+constexpr int64_t kMakeSpaceNs = 200 * kMillisecond;
 constexpr size_t kWorthACommit = 4096;
 constexpr double kGettingFull = 0.25;
 constexpr double kBusy = 0.5;
+constexpr double kWantsSpares = 0.125;
 
 // "pid (name) Z …": the main thread is a zombie for as long as others run.
 bool main_thread_is_gone() {
@@ -56,6 +61,8 @@ void begin_transaction() {
     }
 }
 
+constexpr char kExit[] = "exit";  // of meta.ended
+
 bool is_ending() { return live->doing.load() == kEnding; }
 
 }  // namespace
@@ -73,9 +80,15 @@ WriterLoop::WriterLoop(const WriterStart& start, std::unique_ptr<Store> store, W
       drain_(clock_, read_pair(clock_)),
       observers_(start.devices),
       switches_(start.trace_path),
-      sleep_ns_(kShortestSleepNs) {
+      taking_in_(*start.identity, now(false).mono_ns),
+      sleep_ns_(kShortestSleepNs),
+      last_commit_ns_(now(false).mono_ns) {
     drain_.take_at_most(store_->most_slots());
     watch_files();
+}
+
+void WriterLoop::make_space() {
+    if (clock_ != kTestClock) taking_in_.make_space(kMakeSpaceNs);
 }
 
 Ended WriterLoop::run() {
@@ -115,9 +128,27 @@ void WriterLoop::pass() {
     is_idle_ = !drain_.has_news();
     const int64_t look_ns = std::min(range_ns, observers_.look(moment));
     if (has_news() && is_worth_a_commit(moment.mono_ns)) commit();
-    care_for_rings(drain_.fullest() > kBusy, !drain_.has_news());
-    sleep_ns_ = std::clamp(look_ns, kShortestSleepNs, sleep_after_scan());
+    care_for_rings(wanted_spares(), !drain_.has_news());
+    sleep_ns_ = std::clamp(std::min(look_ns, take_in(moment.mono_ns)), kShortestSleepNs, sleep_after_scan());
     pass_is_done(read_pair(clock_).ticks + static_cast<uint64_t>(sleep_ns_));
+}
+
+// Only while nothing of our own waits.
+int64_t WriterLoop::take_in(int64_t now_ns) {
+    if (clock_ == kTestClock || is_ending() || drain_.fullest() > kWantsSpares) return kIdleSleepNs;
+    if (taking_in_.is_due(now_ns)) {
+        begin_transaction();
+        taking_in_.take_piece(now_ns);
+        end_transaction();
+    }
+    return taking_in_.next_ns() - now_ns;
+}
+
+// Once a thread has been busy, or there was a second one, the next may want a ring at any time.
+Spares WriterLoop::wanted_spares() {
+    wants_spares_ = wants_spares_ || drain_.fullest() > kWantsSpares || all_rings().size() > 1;
+    if (!wants_spares_) return Spares::none;
+    return drain_.fullest() > kBusy ? Spares::large : Spares::some;
 }
 
 int64_t WriterLoop::obey_switches(int64_t now_ns) {
@@ -143,12 +174,15 @@ bool WriterLoop::has_news() { return drain_.has_news() || observers_.have_rows()
 
 bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
     return drain_.events() >= kWorthACommit || drain_.is_full() || drain_.fullest() > kGettingFull ||
-           now_ns - last_commit_ns_ >= kCommitEveryNs;
+           now_ns - last_commit_ns_ >=
+               (has_committed_ || !start_.identity->rings_survive ? kCommitEveryNs : kFirstCommitNs);
 }
 
-bool WriterLoop::commit() {
+bool WriterLoop::commit(const char* ended) {
     if (!has_its_files()) return false;
     Batch batch = drain_.batch();
+    batch.is_at_the_end = is_ending() || live->last_look.load() == kLookWanted;
+    batch.ended = ended;
     batch.observed = observers_.rows();
     batch.samples_left_out = observers_.left_out();
     begin_transaction();
@@ -163,6 +197,7 @@ bool WriterLoop::commit() {
         observers_.stored(batch.events, store_->timed());
         drain_.committed();
         last_commit_ns_ = now(false).mono_ns;
+        has_committed_ = true;
         show_progress();
         wish_for_names();
     }
@@ -170,10 +205,15 @@ bool WriterLoop::commit() {
     return written;
 }
 
+// A short process that used no device: all of it goes in with its end.
+bool WriterLoop::has_nothing_to_look_for() const {
+    return !has_committed_ && !drain_.has_timed() && !is_range_asked();
+}
+
 // Device times belong to rows: first everything is written, then what can be read now is read.
 void WriterLoop::look_last() {
     drain_.scan(false);
-    if (!drain_.has_news() || commit()) observers_.look(now(true));
+    if (has_nothing_to_look_for() || !drain_.has_news() || commit()) observers_.look(now(true));
     live->last_look.store(kLooked);
     show_progress();
 }
@@ -190,17 +230,18 @@ void WriterLoop::read_now() {
 
 void WriterLoop::finish() {
     bool written = store_ != nullptr;
-    while (written) {
-        drain_.scan(true);
-        if (!drain_.has_news()) break;
+    drain_.scan(true);
+    while (written && drain_.has_news() && !(has_nothing_to_look_for() && !drain_.is_cut_short())) {
         written = commit();
+        drain_.scan(true);
     }
     // Twice where it was not done before: what one of them closes is another's to write.
     if (written && live->last_look.load() != kLooked) observers_.look(now(true));
     if (written) observers_.look(now(true));
-    if (written && observers_.have_rows()) written = commit();
+    const bool has_more = has_news();
+    if (written && has_more) written = commit(kExit);
     written = has_its_files() && written;
-    if (written) store_->note_end("exit");
+    if (written && !has_more) store_->note_end(kExit);
     store_.reset();
     // What could not be written stays, for recovery.
     if (written) remove_folder(folder_, *start_.identity);

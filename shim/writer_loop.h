@@ -12,8 +12,10 @@
 #include "drain.h"
 #include "identity.h"
 #include "observers.h"
+#include "rings.h"
 #include "store.h"
 #include "switch_files.h"
+#include "taking_in.h"
 #include "writer_folder.h"
 
 namespace gpushim::shim {
@@ -40,6 +42,9 @@ class WriterLoop {
     // that must not be this one.
     Ended run();
 
+    // Before the program that waits for the start goes on.
+    void make_space();
+
     // On another thread, as the process exits: the old one has taken its descriptors with it.
     void resume();
 
@@ -51,10 +56,14 @@ class WriterLoop {
     int64_t sleep_after_scan();
     int64_t obey_switches(int64_t now_ns);
     Moment now(bool ending) const;
+    Spares wanted_spares();
+    int64_t take_in(int64_t now_ns);
     bool has_news();
     bool has_nothing_to_do() const;
     bool is_worth_a_commit(int64_t now_ns) const;
-    bool commit();
+    // `ended`: with the last one, what meta.ended becomes.
+    bool commit(const char* ended = nullptr);
+    bool has_nothing_to_look_for() const;
     void look_last();
     void read_now();
     void finish();
@@ -71,10 +80,13 @@ class WriterLoop {
     Observers observers_;
     WatchedFiles files_;
     SwitchFiles switches_;
+    TakingIn taking_in_;
     std::vector<uint64_t> unnamed_;
     int64_t sleep_ns_;
-    int64_t last_commit_ns_ = 0;
+    int64_t last_commit_ns_;
+    bool wants_spares_ = false;
     bool is_idle_ = false;
+    bool has_committed_ = false;
     bool complained_ = false;
 };
 

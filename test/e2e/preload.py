@@ -57,7 +57,17 @@ def content(file):
 
 def query(trace, sql):
     """All rows; the trace is opened read-only, as people do."""
-    base = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
+    try:
+        return asked(trace, sql, "ro")
+    except sqlite3.OperationalError as error:
+        # Its process was killed in the middle of a transaction: the next who may write puts it in order.
+        if "readonly" not in str(error):
+            raise
+        return asked(trace, sql, "rw")
+
+
+def asked(trace, sql, mode):
+    base = sqlite3.connect(f"file:{trace}?mode={mode}", uri=True)
     try:
         return base.execute(sql).fetchall()
     finally:

@@ -61,6 +61,9 @@ class Bench(unittest.TestCase):
     def test_start_up(self):
         self.check_ratio("start", "start-up / idle preload")
 
+    def test_a_short_process(self):
+        self.check_ratio("short", "short process: added")
+
     def test_instructions(self):
         figure = self.figures("instructions")[0]["instructions added per launch"]
         self.assertGreater(figure["value"], 20)

@@ -333,6 +333,10 @@ class Trouble(RecoveryCase):
     def test_a_reader_that_stays(self):
         run = Busy(self, pause_us=500)
         run.ready()
+        # Who begins to read in the first tenth of a second keeps the trace from getting its log.
+        log, deadline = pathlib.Path(f"{run.trace()}-wal"), time.monotonic() + 60
+        while not log.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
         reader = sqlite3.connect(f"file:{run.trace()}?mode=ro", uri=True, isolation_level=None)
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM launch").fetchall()

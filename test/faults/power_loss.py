@@ -173,7 +173,7 @@ class Disk:
 class Losses(NamedTuple):
     operations: int
     disks: int  # that were left, each in one of the three ways
-    unmade: int  # the trace was not on the disk yet, or had no tables
+    unmade: int  # the trace was not on the disk yet, or was not anybody's
     reports: int
     most_lost_ns: int  # before the power went
     complaints: list
@@ -198,8 +198,10 @@ def read(path, **how):
             raise sqlite3.DatabaseError(whole)
         if not base.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone():
             return NOT_MADE
-        ended = base.execute("SELECT value <> 'no' FROM meta WHERE key = 'ended'").fetchone()[0]
-        return Left(sorted(row[0] for row in base.execute(EVENTS)), bool(ended))
+        ended = base.execute("SELECT value <> 'no' FROM meta WHERE key = 'ended'").fetchone()
+        if ended is None:
+            return NOT_MADE  # it has tables, and does not say yet whose it is
+        return Left(sorted(row[0] for row in base.execute(EVENTS)), bool(ended[0]))
     finally:
         base.close()
 

@@ -117,6 +117,15 @@ def the_power_goes_after_any_operation(scene):
     print(losses)
 
 
+@D7.tried_on(C)
+def the_power_goes_in_a_short_life(scene):
+    with tempfile.TemporaryDirectory(prefix="gpushim-power-", dir=errors.MEMORY) as folder:
+        losses = power_loss.Replay(pathlib.Path(folder), 20).run(every=1, report_every=50)
+    scene.assertEqual(losses.complaints, [])
+    scene.assertGreater(losses.disks, 100)
+    print(losses)
+
+
 D8 = Row("D8", "the program closes our descriptors")
 D8.proven_by([C], "test_own_files.Descriptors.test_a_program_that_closes_everything",
              "test_own_files.SharedDescriptors.test_not_a_byte_at_the_end_either",

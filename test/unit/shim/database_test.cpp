@@ -26,7 +26,7 @@ TEST_CASE("no exception of ours goes through SQLite", "[database]") {
     for (uint64_t nth = 1; has_failed; ++nth) {
         const FailingNew failing(nth);
         try {
-            base.insertion_of(rows);
+            base.insertion_of(rows).step();
         } catch (const DatabaseError&) {
             ++by_sqlite;  // what SQLite has called failed, and SQLite says so
         } catch (const std::bad_alloc&) {

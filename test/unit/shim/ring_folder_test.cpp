@@ -137,7 +137,7 @@ TEST_CASE("only what is dead for more than a day is removed", "[folder]") {
     const fs::path removed = root.user / name;
     trace_folder_name(name, old_but_alive);
     make_older(root.user / name, 25);
-    remove_old_folders(user);
+    remove_old_folders(user, {});
     CHECK(fs::exists(kept));
     CHECK(!fs::exists(removed));
     CHECK(fs::exists(root.user / name));

@@ -116,17 +116,40 @@ TEST_CASE("a text that finds no room for all of it is dropped with its event", "
 
 TEST_CASE("the writer keeps spare rings, and takes those of ended threads back", "[rings]") {
     const Recording recording;
-    care_for_rings(false, true);
+    care_for_rings(Spares::some, true);
     REQUIRE(all_rings().size() == 2);
     Sink sink;
     for (int i = 0; i < 100; ++i) {
         std::thread([] { CHECK(record()); }).join();
         sink.take();
-        care_for_rings(false, true);
+        care_for_rings(Spares::some, true);
     }
     // A joined thread may still be there for the kernel, for a moment.
     CHECK(all_rings().size() <= 4);
     CHECK(sink.count(EventKind::copy) == 100);
+}
+
+TEST_CASE("a process begins with one small ring, and has no others while nobody wants them", "[rings]") {
+    const Recording recording;
+    make_first_ring();
+    REQUIRE(all_rings().size() == 1);
+    CHECK(record());
+    CHECK(all_rings().front().header->slot_count == kFirstSlots);
+    Sink sink;
+    for (int pass = 0; pass < 3; ++pass) {
+        sink.take();
+        care_for_rings(Spares::none, true);
+    }
+    CHECK(all_rings().size() == 1);
+    SECTION("what comes when it is full is recorded all the same") {
+        for (uint64_t i = 0; i < 2 * kFirstSlots; ++i) CHECK(record(i));
+        sink.take();
+        CHECK(sink.count(EventKind::copy) == 2 * kFirstSlots + 1);
+    }
+    SECTION("two spares once a thread may want one") {
+        care_for_rings(Spares::some, true);
+        CHECK(all_rings().size() == 3);
+    }
 }
 
 TEST_CASE("a ring that is not drained yet goes from an ended thread to the next", "[rings]") {
@@ -167,7 +190,7 @@ TEST_CASE("50,000 short threads: every event, and memory that stays", "[rings]")
     std::thread writer([&] {
         while (!stop) {
             sink.take();
-            care_for_rings(false, true);
+            care_for_rings(Spares::some, true);
         }
     });
     constexpr int kThreads = 50'000;
@@ -203,7 +226,7 @@ TEST_CASE("producers and the writer at once: produced is recorded plus dropped",
         });
     while (running != 0) {
         sink.take();
-        care_for_rings(true, true);
+        care_for_rings(Spares::large, true);
         // Once in a while too slow.
         if (sink.rows.size() % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
