@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../failure.h"
+#include "../process/leftovers.h"
 #include "../process/memory_limit.h"
 #include "../text/names.h"
 #include "../text/width.h"
@@ -161,6 +162,7 @@ int run_command(std::span<char* const> words) {
     if (!command->takes_a_program && !arguments.command_.empty())
         throw Failure(std::string(command->name) + " runs no program; what is after `--`?");
     if (!command->takes_a_program) limit_memory();  // a program would inherit it
+    take_in_leftovers();
     return command->run(arguments);
 }
 

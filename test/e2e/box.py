@@ -42,6 +42,7 @@ def environment(knobs=None, sim=True):
     around = os.environ.items()
     env = {name: value for name, value in around if not name.startswith("GPUSIM_") or name == "GPUSIM_BOX"}
     env["GPUSHIM_BUILD"] = str(BUILD)
+    env["GPUSHIM_RECOVER"] = "own"  # what other tests leave in /dev/shm is theirs
     if sim:
         env["LD_LIBRARY_PATH"] = ":".join(filter(None, [str(SIM), env.get("LD_LIBRARY_PATH")]))
     env.update({name: str(value) for name, value in (knobs or {}).items()})

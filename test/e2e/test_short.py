@@ -1,0 +1,196 @@
+"""Short processes: what one that makes a context pays, and what one that ends without a word leaves in
+/dev/shm: how much, that plain sqlite3 shows it, and who takes it in."""
+import os
+import pathlib
+import resource
+import shutil
+import sqlite3
+import subprocess
+import time
+import unittest
+
+import box
+import preload
+
+SOURCE = """
+#include <cuda.h>
+#include <stdlib.h>
+#include <unistd.h>
+// short WAY SECONDS: makes a context, launches and stays so long; ends as it is told.
+int main(int count, char** words) {
+    CUdevice device; CUcontext context; CUmodule module; CUfunction function;
+    if (cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, NULL, 0, device)) return 9;
+    if (words[1][0] != 'c') {
+        if (cuModuleLoadData(&module, ".visible .entry k__1us()")) return 8;
+        if (cuModuleGetFunction(&function, module, "k__1us")) return 7;
+        for (int i = 0; i < 3; ++i)
+            if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0)) return 6;
+        if (cuCtxSynchronize()) return 5;
+    }
+    if (count > 2) sleep(atoi(words[2]));
+    if (words[1][0] == '_') _exit(0);
+    return 0;
+}
+"""
+SCHEMA = [box.ROOT / "shim" / "schema" / name for name in ("tables.sql", "views.sql", "totals.sql")]
+MOST_LEFT_BYTES = 128 << 10
+OUTSIDE = "SELECT what, folder, try FROM v_outside"
+
+
+class ShortCase(preload.PreloadCase):
+    def program(self):
+        path = self.folder / "short"
+        if not path.exists():
+            preload.compiled(SOURCE, path)
+        return path
+
+
+class Cost(ShortCase):
+    """Against what the same machine takes at the same time to run the schema's SQL once."""
+
+    TURNS = 25
+
+    def cpu_s(self, **knobs):
+        env = {name: text for name, text in box.environment(knobs).items()}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([self.program(), "context"], env=env, cwd=self.folder, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def schema_s(self):
+        path = self.folder / "schema.db"
+        path.unlink(missing_ok=True)
+        sql = "".join(part.read_text(encoding="utf-8") for part in SCHEMA)
+        before = time.process_time()
+        base = sqlite3.connect(path, isolation_level=None)
+        base.execute("PRAGMA synchronous = OFF")
+        base.executescript(f"BEGIN; {sql} COMMIT;")
+        base.close()
+        return time.process_time() - before
+
+    def test_a_process_that_makes_a_context_and_ends(self):
+        without, traced, schema = [], [], []
+        for _ in range(self.TURNS):
+            without.append(self.cpu_s())
+            traced.append(self.cpu_s(**preload.variables(self.folder)))
+            schema.append(self.schema_s())
+        self.assertEqual(len(self.traces()), self.TURNS)
+        added = min(traced) - min(without)
+        self.assertLess(added, min(schema), "what is added costs more than running the schema's SQL")
+
+
+class PrivateShm(ShortCase):
+    """With a /dev/shm of its own, where that can be had: what other tests leave is theirs."""
+
+    def setUp(self):
+        super().setUp()
+        self.inside, self.shm = [], pathlib.Path("/dev/shm")
+        if shutil.which("nsenter") is None or os.geteuid() != 0:
+            return
+        mounts = "mount -t tmpfs -o size=300m none /dev/shm && echo ready && exec sleep 600"
+        holder = subprocess.Popen(["unshare", "-m", "sh", "-c", mounts], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(self.close, holder)
+        if holder.stdout.readline() == b"ready\n":
+            self.inside = ["nsenter", "-t", str(holder.pid), "-m", f"--wd={self.folder}"]
+            self.shm = pathlib.Path(f"/proc/{holder.pid}/root/dev/shm")
+
+    @staticmethod
+    def close(process):
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def run_inside(self, command, expect=0, **knobs):
+        knobs = {"GPUSHIM_RECOVER": "all", **knobs}
+        # Of the environment only what the tracing needs is the tracer's, not nsenter's.
+        names = ["env", *(f"{name}={text}" for name, text in knobs.items())]
+        done = box.run([*self.inside, *names, *command], cwd=self.folder)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done
+
+    def short(self, way="_exit", seconds=0, name="trace"):
+        out = self.folder / f"{name}.%p.db"
+        self.run_inside([self.program(), way, seconds], **{**preload.variables(self.folder),
+                                                           "GPUSHIM_OUT": out})
+
+    def folder_of(self, trace):
+        uuid = preload.query(trace, "SELECT value FROM meta WHERE key = 'uuid'")[0][0]
+        return self.shm / f"gpushim-{os.geteuid()}" / uuid
+
+    def left(self, name="trace"):
+        self.short(name=name)
+        (trace,) = self.folder.glob(f"{name}.*.db")
+        self.addCleanup(shutil.rmtree, self.folder_of(trace), ignore_errors=True)
+        return trace
+
+    def launches(self, trace):
+        return preload.query(trace, "SELECT count(*) FROM launch")[0][0]
+
+
+class Leftovers(PrivateShm):
+    def test_little_is_left_and_plain_sqlite3_says_so(self):
+        trace = self.left()
+        folder = self.folder_of(trace)
+        files = list(folder.iterdir())
+        self.assertLess(sum(512 * file.stat().st_blocks for file in files), MOST_LEFT_BYTES, files)
+        ((what, told, how),) = preload.query(trace, OUTSIDE)
+        self.assertIn("outside", what)
+        self.assertEqual(pathlib.Path(told).name, folder.name)
+        self.assertIn("gpushim report", how)
+
+    def test_after_its_end_nothing_is_outside(self):
+        self.short("exit")
+        self.assertEqual(preload.query(self.the_trace(), OUTSIDE), [])
+
+    def test_any_command_takes_it_in(self):
+        trace = self.left()
+        other = self.folder / "other.db"
+        sqlite3.connect(other).execute("CREATE TABLE t (x)").connection.close()
+        self.run_inside([preload.ANALYZER, "sql", other, "SELECT 1"])
+        self.assertFalse(self.folder_of(trace).exists())
+        self.assertEqual((preload.query(trace, OUTSIDE), self.launches(trace)), ([], 3))
+
+    def test_unless_it_is_told_to_leave_it(self):
+        trace = self.left()
+        self.run_inside([preload.ANALYZER, "sql", self.program(), "SELECT 1"], 2, GPUSHIM_RECOVER="own")
+        self.assertTrue(self.folder_of(trace).exists())
+
+    def test_nobody_elses(self):
+        trace = self.left()
+        folder = self.folder_of(trace)
+        others = self.shm / "gpushim-4294967"
+        others.mkdir(mode=0o700)
+        self.addCleanup(shutil.rmtree, others)
+        shutil.copytree(folder, others / folder.name)
+        shutil.rmtree(folder)
+        self.run_inside([preload.ANALYZER, "sql", trace, "SELECT 1"])
+        self.assertTrue((others / folder.name / "ring-1").exists())
+
+    def test_the_next_traced_process_takes_it_in(self):
+        trace = self.left()
+        self.short("exit", 30, name="next")
+        self.assertFalse(self.folder_of(trace).exists())
+        self.assertEqual((preload.query(trace, OUTSIDE), self.launches(trace)), ([], 3))
+        (next_one,) = self.folder.glob("next.*.db")
+        self.assert_nothing_lost(next_one)
+
+    def test_never_more_than_a_tenth_of_what_is_free(self):
+        if not self.inside:
+            self.skipTest("no /dev/shm of its own to fill")
+        filler = self.shm / "filler"
+        filler.write_bytes(bytes(294 << 20))
+        for number in range(20):
+            self.short(name=f"trace{number}")
+            left = sum(512 * file.stat().st_blocks for file in self.shm.glob("gpushim-*/*/*"))
+            facts = os.statvfs(self.shm)
+            # What it left itself is what the next one finds.
+            self.assertLess(left, facts.f_bavail * facts.f_frsize / 10 + MOST_LEFT_BYTES, number)
+        self.assertGreater(sum(not preload.query(trace, OUTSIDE) for trace in self.traces_made()), 5)
+
+    def traces_made(self):
+        return sorted(self.folder.glob("trace*.db"))
+
+
+if __name__ == "__main__":
+    unittest.main()
