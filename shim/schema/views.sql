@@ -439,3 +439,16 @@ SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
   g.class,                                          -- what it was blocked on, by samples; NULL: not sampled
   g.samples
 FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
+
+-- What this file does not have yet: a row while its process runs, and after that process ended without a word
+-- (killed, or by _exit); none once all is in.
+CREATE VIEW v_outside AS
+  SELECT
+    CASE WHEN (SELECT value FROM meta WHERE key = 'rings_survive') = 1
+      THEN 'rows of the last moments may still be outside of this file'
+      ELSE 'if its process was killed, rows of the last moments are lost' END AS what,
+    -- of the user who ran it, on the host where it ran; NULL: nowhere
+    CASE WHEN (SELECT value FROM meta WHERE key = 'rings_survive') = 1
+      THEN '/dev/shm/gpushim-<uid>/' || (SELECT value FROM meta WHERE key = 'uuid') END AS folder,
+    'run `gpushim report` on this file to bring them in' AS try
+  FROM meta WHERE key = 'ended' AND value = 'no';
