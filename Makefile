@@ -188,8 +188,10 @@ $(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -DFMT_HEADER_ONLY
 $(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
 # What a trace begins with, as the SQLite that is linked makes it.
 SCHEMA_IMAGE := $(OBJ)/shim/schema/image
+ifneq ($(SHIM_SOURCES),)
 OBJECTS      += $(OBJ)/shim/schema/make_image.o
 SHIM_OBJECTS += $(SCHEMA_IMAGE).o
+endif
 $(SCHEMA_IMAGE).cpp: $(OBJ)/shim/schema/make_image.o $(OBJ)/shim/schema.o $(BUILD)/link.flags
 	@$(LINK) -o $(SCHEMA_IMAGE).make $(filter %.o,$^) -l:libsqlite3.a -lm -ldl
 	@$(SCHEMA_IMAGE).make > $@.new && mv -f $@.new $@

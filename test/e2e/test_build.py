@@ -87,9 +87,15 @@ class Make(unittest.TestCase):
         self.assertIn("more", self.symbols("libgpusim.so"))
 
     def test_an_include_that_is_missing_is_found_file_by_file(self):
-        self.write("test/sim/engine/knobs.cpp", "namespace gpusim { std::string knob() { return {}; } }\n")
-        self.make("tests")
-        self.assertIn("std", self.alone("tests", passes=False))
+        """In a library that is one unit, and where headers are precompiled."""
+        text = "std::string knob() { return {}; }\n"
+        self.write("test/sim/engine/clock.cpp", "#include <string>\n" + TREE["test/sim/engine/clock.cpp"])
+        for name in "test/sim/engine/knobs.cpp", "test/unit/knobs.cpp":
+            self.write(name, text)
+            self.make("tests")
+            shutil.rmtree(self.root / "build/obj")
+            self.assertIn("std", self.alone("tests", passes=False))
+            (self.root / name).unlink()
 
     def test_what_is_to_be_compiled_is_counted(self):
         self.make("tests")
