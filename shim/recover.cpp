@@ -52,7 +52,7 @@ void copy_file(const std::string& from, const std::string& to) {
 
 void recover_into_copy(const std::string& path, const std::string& copy) {
     copy_file(path, copy);
-    copy_file(path + "-wal", copy + "-wal");
+    for (const char* beside : {"-wal", "-journal"}) copy_file(path + beside, copy + beside);
     const auto uuid = uuid_of(copy);
     if (!uuid) throw std::runtime_error(path + ": not a trace");
     const DeadFolder folder(*uuid, kWaitForAnotherNs);

@@ -52,6 +52,19 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+# The pages of a transaction, and not its end.
+HALF_WRITTEN = """
+import os, sqlite3, sys
+base = sqlite3.connect(sys.argv[1], isolation_level=None)
+base.execute("PRAGMA journal_mode = TRUNCATE")
+base.execute("PRAGMA cache_size = 1")
+base.execute("BEGIN IMMEDIATE")
+for table in "meta", "ring_commit", "clock", "api":
+    base.execute(f"DELETE FROM {table}")
+os._exit(0)
+"""
+
+
 class Busy:
     """One run of the busy program, traced."""
 
@@ -269,6 +282,17 @@ class Recovery(RecoveryCase):
         self.assertEqual(shim.gpushim_recover_copy(str(trace).encode(), str(copy).encode()), 0)
         self.assertEqual({path: digest(path) for path in self.folder.glob("trace.*")}, before)
         self.assertTrue(ring_folder(trace).exists())
+        self.assertEqual(recover(trace), (0, ""))
+        self.assertEqual(preload.ledger(copy), preload.ledger(trace))
+        self.assertGreaterEqual(preload.ledger(copy)["recovered"], 60)
+
+    def test_a_copy_takes_back_what_was_half_written(self):
+        copy = self.folder / "copy.db"
+        trace = self.killed_while_rings_hold().trace()
+        subprocess.run([sys.executable, "-c", HALF_WRITTEN, str(trace)], check=True)
+        self.assertGreater(trace.with_name(trace.name + "-journal").stat().st_size, 0)
+        shim = ctypes.CDLL(str(preload.SHIM))
+        self.assertEqual(shim.gpushim_recover_copy(str(trace).encode(), str(copy).encode()), 0)
         self.assertEqual(recover(trace), (0, ""))
         self.assertEqual(preload.ledger(copy), preload.ledger(trace))
         self.assertGreaterEqual(preload.ledger(copy)["recovered"], 60)
