@@ -64,8 +64,8 @@ D4 = Row("D4", "network file systems")
 
 @D4.tried_on(C, FORK, SPAWN)
 def no_shared_memory_and_no_locks(scene):
-    """By a rollback journal: no memory shared through files, no lock of their bytes. A process that writes only
-    once leaves none, another leaves it empty."""
+    """By a rollback journal: no memory shared through files, no lock of their bytes. A process that writes
+    only once leaves none, another leaves it empty."""
     _, ledger = scene.same(*usual(scene), LD_PRELOAD=interposed(scene, "network"))
     scene.assertGreater(ledger.recorded, 0)
     scene.assertEqual(ledger.dropped, 0)
