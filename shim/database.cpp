@@ -30,11 +30,6 @@ int check(sqlite3* base, int code) {
     throw DatabaseError(base != nullptr ? sqlite3_extended_errcode(base) : code, text);
 }
 
-// A power loss amid the change to WAL mode must leave a journal that is whole, or none: its count of pages is
-// written after these were synced, and its removal is synced, too.
-constexpr const char* kSyncedModes =
-    kept(Protection::synced_modes) ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = NORMAL";
-
 constinit LogLimit written_log = {};  // the one log that is written
 
 // Also of journals: never through a link that somebody put there, and for nobody else to read.
@@ -305,7 +300,7 @@ void Database::begin_early() {
 bool Database::use_log() {
     if (is_settled_) return false;
     if (is_new_) run("PRAGMA journal_mode = DELETE");
-    if (!is_on_network_) run(kSyncedModes);
+    if (!is_on_network_) run("PRAGMA synchronous = NORMAL");
     Statement mode = prepare(is_on_network_ ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
     mode.step();
     wal_ = mode.text(0) == "wal";
@@ -322,7 +317,7 @@ Database::~Database() {
     if (is_new_ && !is_settled_)
         sqlite3_exec(base_.get(), "PRAGMA journal_mode = DELETE", nullptr, nullptr, nullptr);
     if (!wal_) return;
-    sqlite3_exec(base_.get(), kSyncedModes, nullptr, nullptr, nullptr);
+    sqlite3_exec(base_.get(), "PRAGMA synchronous = NORMAL", nullptr, nullptr, nullptr);
     sqlite3_exec(base_.get(), "PRAGMA journal_mode = MEMORY", nullptr, nullptr, nullptr);
 }
 
@@ -339,6 +334,7 @@ Statement Database::insertion_of(Rows& rows, Refused refused) {
 
 // In WAL mode only a FULL commit reaches the disk; the setting cannot change inside a transaction.
 void Database::begin(bool durable) {
+    if (!kept(Protection::synced_log)) durable = false;
     if (wal_ && durable != durable_)
         run(durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
     durable_ = durable;

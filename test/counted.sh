@@ -8,12 +8,13 @@ say() { printf '\n== %s\n' "$*"; }
 # that the counts do not show is one more
 counted() {
     say "$*"
-    local log status line counts='^([0-9]+) passed, ([0-9]+) failed(, .*)?$'
+    local log status line began=$SECONDS counts='^([0-9]+) passed, ([0-9]+) failed(, .*)?$'
     log=$(mktemp)
     "$@" 2>&1 | tee "$log"
     status=${PIPESTATUS[0]}
     line=$(grep -E "$counts" "$log" | tail -n 1)
     rm -f "$log"
+    printf '== %s s: %s\n' $((SECONDS - began)) "$*"
     if [[ $line =~ $counts ]]; then
         passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
         if [ "$status" = 0 ] || [ "${BASH_REMATCH[2]}" != 0 ]; then return; fi
