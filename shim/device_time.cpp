@@ -236,6 +236,7 @@ void begin_timing(ThreadState& thread, Timing& timing, uint64_t what, CUstream s
     const uint64_t now = ticks();
     if (!is_in_window(now) || !driver_usable()) return;
     if (is_timed_by_records()) {
+        find_room(thread, kSlots);  // its slots belong into one ring
         timing.by = Timing::By::records;
         return forget_correlation();
     }

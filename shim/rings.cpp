@@ -374,7 +374,7 @@ void collect(Ring& ring) {
 
 }  // namespace
 
-void make_first_ring() { make_spare(kFirstSlots); }
+void make_first_ring() { make_spare(kSmallSlots); }
 
 void care_for_rings(Spares wanted, bool may_shrink) {
     uint32_t spares = 0;

@@ -19,7 +19,6 @@
 
 namespace gpushim::shim {
 
-constexpr uint32_t kFirstSlots = 1024;  // 64 KiB: the first ring of a process; most short ones need no other
 constexpr uint32_t kSmallSlots = 4096;  // 256 KiB: the first ring of a thread
 constexpr uint32_t kLargeSlots = 16384;
 constexpr size_t kMaxRings = 1024;

@@ -19,8 +19,8 @@ class Starts {
     int64_t place(int64_t start);
     bool is_taken(int64_t start);
 
-    int64_t newest_;  // of all rows
-    int64_t written_newest_;
+    int64_t newest_ = 0;  // of all rows
+    int64_t written_newest_ = 0;
     std::set<int64_t> late_;  // of this batch
     Statement there_;
     uint64_t moved_ = 0;

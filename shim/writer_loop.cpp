@@ -173,9 +173,10 @@ Moment WriterLoop::now(bool ending) const {
 bool WriterLoop::has_news() { return drain_.has_news() || observers_.have_rows(); }
 
 bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
+    // Device times are read once their rows are in: not all at once, later.
+    const bool may_wait = !has_committed_ && start_.identity->rings_survive && !drain_.has_timed();
     return drain_.events() >= kWorthACommit || drain_.is_full() || drain_.fullest() > kGettingFull ||
-           now_ns - last_commit_ns_ >=
-               (has_committed_ || !start_.identity->rings_survive ? kCommitEveryNs : kFirstCommitNs);
+           now_ns - last_commit_ns_ >= (may_wait ? kFirstCommitNs : kCommitEveryNs);
 }
 
 bool WriterLoop::commit(const char* ended) {

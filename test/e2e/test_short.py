@@ -33,7 +33,7 @@ int main(int count, char** words) {
 }
 """
 SCHEMA = [box.ROOT / "shim" / "schema" / name for name in ("tables.sql", "views.sql", "totals.sql")]
-MOST_LEFT_BYTES = 128 << 10
+MOST_LEFT_BYTES = 320 << 10
 OUTSIDE = "SELECT what, folder, try FROM v_outside"
 
 
@@ -92,7 +92,7 @@ class PrivateShm(ShortCase):
                                   stderr=subprocess.DEVNULL)
         self.addCleanup(self.close, holder)
         if holder.stdout.readline() == b"ready\n":
-            self.inside = ["nsenter", "-t", str(holder.pid), "-m", f"--wd={self.folder}"]
+            self.inside = ["nsenter", "-t", str(holder.pid), "-m", "--root", f"--wd={self.folder}"]
             self.shm = pathlib.Path(f"/proc/{holder.pid}/root/dev/shm")
 
     @staticmethod

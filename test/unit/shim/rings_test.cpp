@@ -129,12 +129,12 @@ TEST_CASE("the writer keeps spare rings, and takes those of ended threads back",
     CHECK(sink.count(EventKind::copy) == 100);
 }
 
-TEST_CASE("a process begins with one small ring, and has no others while nobody wants them", "[rings]") {
+TEST_CASE("a process begins with one ring, and has no others while nobody wants them", "[rings]") {
     const Recording recording;
     make_first_ring();
     REQUIRE(all_rings().size() == 1);
     CHECK(record());
-    CHECK(all_rings().front().header->slot_count == kFirstSlots);
+    CHECK(all_rings().front().header->slot_count == kSmallSlots);
     Sink sink;
     for (int pass = 0; pass < 3; ++pass) {
         sink.take();
@@ -142,9 +142,9 @@ TEST_CASE("a process begins with one small ring, and has no others while nobody 
     }
     CHECK(all_rings().size() == 1);
     SECTION("what comes when it is full is recorded all the same") {
-        for (uint64_t i = 0; i < 2 * kFirstSlots; ++i) CHECK(record(i));
+        for (uint64_t i = 0; i < 2 * kSmallSlots; ++i) CHECK(record(i));
         sink.take();
-        CHECK(sink.count(EventKind::copy) == 2 * kFirstSlots + 1);
+        CHECK(sink.count(EventKind::copy) == 2 * kSmallSlots + 1);
     }
     SECTION("two spares once a thread may want one") {
         care_for_rings(Spares::some, true);
