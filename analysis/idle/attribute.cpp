@@ -101,11 +101,12 @@ class Question {
         return queued_ns <= device.latency_p95_ns ? Cause::launch_latency : Cause::device_other;
     }
 
-    // N behind the sync: what was in the queue before it was not the reason that it ran empty.
+    // N behind the sync: what was in the queue before it was not the reason that it ran empty. A wait may end
+    // with what it waited for, by the device's clock.
     bool drained_by_sync() const {
         const int64_t error_ns = facts_.clock_error_ns;
         const auto sync = line_.sync_at(gap_.from_ns - error_ns, gap_.from_ns + error_ns);
-        return sync && next_.launch_enter_ns >= sync->until_ns;
+        return sync && next_.launch_enter_ns >= sync->until_ns - error_ns;
     }
 
     void put(Cause cause, int64_t from_ns, int64_t until_ns, int32_t blocked_on = kNotSampled) {

@@ -83,6 +83,16 @@ TEST_CASE("a loop drained by a sync in each step", "[idle]") {
     CHECK(scene.ask().drained_by_sync);
 }
 
+//  thread  L┐4  6┌────sync────────┐54   53┌N┐57: by the device's clock it ended 1 us later than by the host's
+//  GPU      5██████████████54|                        |60██
+TEST_CASE("a sync that ends with its work by another clock has drained the queue", "[idle]") {
+    Scene scene;
+    scene.launch(0, 4).call(What::sync, 6, 54).launch(53, 57).gap_before(54, 60, 53, 57);
+    CHECK_FALSE(scene.ask().drained_by_sync);
+    scene.facts.clock_error_ns = 1 * kUs;
+    CHECK(scene.ask().drained_by_sync);
+}
+
 //  thread  L┐4  N┐9 10┌────sync────────
 //  GPU      5██████████50| |60███ N
 TEST_CASE("a sync behind the next launch has not drained the queue", "[idle]") {
