@@ -80,8 +80,11 @@ counted       = $(if $(filter $@,$(MISSING)),$(eval BEGUN += x) [$(words $(BEGUN
 ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
 # QUICK=yes reads the common headers once for each room (half of a compilation is headers) and compiles a
-# library of the box as one unit. Neither shows an include that is missing: QUICK=no, file by file, does, and
-# .ci/run does it once. cuda.h is not precompiled: its includer says first which names it wants of it.
+# library of the box, and a dozen files of one of the analyzer's folders, as one unit: the templates that they
+# share are compiled once. No two files of a folder have one name for different things, therefore; a rule, a
+# section, a check or a command has a namespace of its own. Neither shows an include that is missing:
+# `make includes` does, and QUICK=no, which compiles file by file. cuda.h is not precompiled: its includer says
+# first which names it wants of it.
 QUICK          ?= yes
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
@@ -260,7 +263,27 @@ $(OBJ)/analysis/page_texts.o: $(PAGE_TEXT_SOURCE) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o
-ANALYZER_OBJECTS := $(call objects,$(ANALYZER_SOURCES)) \
+# Of a folder's files, in order, so many are one unit where that is quick.
+DOZENS           := 1-12 13-24 25-36 37-48 49-60 61-72 73-84 85-96
+part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\
+                      $(call sources,$(1)))
+# unit(folder, from-until)
+define unit
+ANALYZER_UNITS += $(OBJ)/$(1)/files-$(2).o
+$(call stamp,$(OBJ)/$(1)/files-$(2).list,$(call part_of,$(1),$(2)))
+$(OBJ)/$(1)/files-$(2).cpp: $(OBJ)/$(1)/files-$(2).list
+	@printf '#include "%s"\n' $(call part_of,$(1),$(2)) >$$@
+endef
+units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),$(eval $(call unit,$(1),$(dozen)))))
+$(foreach folder,$(sort $(dir $(filter-out analysis/main.cpp,$(ANALYZER_SOURCES)))),\
+    $(call units_of,$(folder:/=)))
+# g++ takes what is in a file that is included for a header's.
+IN_A_UNIT        := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
+$(OBJ)/analysis/%.o: $(OBJ)/analysis/%.cpp $(BUILD)/compile.flags
+	@echo "  CXX    analysis/$* (as one)$(counted)"
+	@$(COMPILE) $(PRECOMPILED) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
+OF_NO_UNIT       := $(filter $(if $(filter yes,$(QUICK)),analysis/main.cpp,%),$(ANALYZER_SOURCES))
+ANALYZER_OBJECTS := $(call objects,$(OF_NO_UNIT)) $(if $(filter yes,$(QUICK)),$(ANALYZER_UNITS)) \
                     $(if $(ANALYZER_SOURCES),$(addprefix $(OBJ)/analysis/,$(ANALYZER_TEXTS)))
 OBJECTS          += $(ANALYZER_OBJECTS)
 $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
@@ -415,6 +438,17 @@ test:
 # What takes longer than .ci/run may: some hours.
 test-more:
 	@test/more
+
+# Each file of the product and of the box by itself, without a precompiled header, so that no include goes
+# missing. Nothing is made of them.
+BY_THEMSELVES := $(call files,analysis/*.cpp analysis/*/*.cpp shim/*.cpp shim/*/*.cpp test/sim/*/*.cpp)
+$(OBJ)/shim/log.alone: FILE_FLAGS := -DFMT_HEADER_ONLY
+$(OBJ)/%.alone: %.cpp $(BUILD)/compile.flags
+	@mkdir -p $(@D)
+	@$(COMPILE) $(FILE_FLAGS) -fsyntax-only $< && touch $@
+.PHONY: includes
+includes: $(BY_THEMSELVES:%.cpp=$(OBJ)/%.alone)
+	@echo "$(words $^) files have all that they include"
 
 check:
 	@scripts/deps check

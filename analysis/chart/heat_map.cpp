@@ -9,10 +9,10 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kLeft = 116, kRight = 14, kTop = 4, kBottom = 38;
+constexpr double kMapLeft = 116, kMapRight = 14, kMapTop = 4, kMapBottom = 38;
 constexpr double kTallest = 22, kAllRows = 480;  // of a row; of all of them, where they are many
-constexpr double kLetter = 6.6;
-constexpr size_t kLongestLabel = 17;
+constexpr double kMapLetter = 6.6;
+constexpr size_t kMapLongestLabel = 17;
 
 struct Grid {
     double left, top, width, height;  // width and height: of a cell
@@ -30,9 +30,9 @@ Grid grid_of(const HeatMap& map) {
         for (const double value : row.values) extent.take(value);
     if (extent.is_empty()) extent = {0, 1};
     Grid grid = {
-        kLeft,
-        kTop,
-        (kChartWidth - kLeft - kRight) / static_cast<double>(std::max<size_t>(map.columns.size(), 1)),
+        kMapLeft,
+        kMapTop,
+        (kChartWidth - kMapLeft - kMapRight) / static_cast<double>(std::max<size_t>(map.columns.size(), 1)),
         std::min(kTallest, kAllRows / static_cast<double>(std::max<size_t>(map.rows.size(), 1))),
         {}};
     const size_t levels = extent.high > extent.low ? kHeatLevels : 1;
@@ -70,12 +70,12 @@ Markup labels_of(const HeatMap& map, const Grid& grid) {
     for (size_t i = 0; i < map.rows.size(); ++i) {
         const double top = grid.top + grid.height * static_cast<double>(i);
         if (i % every == 0)
-            all += label(kLeft - 8, top + std::min(grid.height, 14.0) / 2 + 4, "end",
-                         shortened(map.rows[i].label, kLongestLabel), "name");
+            all += label(kMapLeft - 8, top + std::min(grid.height, 14.0) / 2 + 4, "end",
+                         shortened(map.rows[i].label, kMapLongestLabel), "name");
         all += element("rect",
                        {{"x", coordinate(grid.left)},
                         {"y", coordinate(top)},
-                        {"width", coordinate(kChartWidth - kRight - grid.left)},
+                        {"width", coordinate(kChartWidth - kMapRight - grid.left)},
                         {"height", coordinate(grid.height)},
                         {"class", "over"}},
                        hint(map.rows[i].hint));
@@ -83,12 +83,13 @@ Markup labels_of(const HeatMap& map, const Grid& grid) {
     const double bottom = grid.top + grid.height * rows;
     size_t widest = 1;
     for (const std::string& column : map.columns) widest = std::max(widest, width_of(column));
-    const double room = kLetter * static_cast<double>(widest) + 14;
+    const double room = kMapLetter * static_cast<double>(widest) + 14;
     const auto step = static_cast<size_t>(std::max(1.0, std::ceil(room / grid.width)));
     for (size_t i = 0; i < map.columns.size(); i += step)
         all += label(grid.left + grid.width * (static_cast<double>(i) + 0.5), bottom + 15, "middle",
                      map.columns[i]);
-    all += label((kLeft + kChartWidth) / 2, bottom + kBottom - 6, "middle", map.column_label, "axis-label");
+    all += label((kMapLeft + kChartWidth) / 2, bottom + kMapBottom - 6, "middle", map.column_label,
+                 "axis-label");
     return all;
 }
 
@@ -113,11 +114,11 @@ Markup levels_of(const HeatMap& map, const Grid& grid) {
 
 Markup heat_map(const HeatMap& map) {
     const Grid grid = grid_of(map);
-    const double height = grid.top + grid.height * static_cast<double>(map.rows.size()) + kBottom;
+    const double height = grid.top + grid.height * static_cast<double>(map.rows.size()) + kMapBottom;
     Markup all = element("rect", {{"x", coordinate(grid.left)},
                                   {"y", coordinate(grid.top)},
-                                  {"width", coordinate(kChartWidth - kRight - grid.left)},
-                                  {"height", coordinate(height - kBottom - grid.top)},
+                                  {"width", coordinate(kChartWidth - kMapRight - grid.left)},
+                                  {"height", coordinate(height - kMapBottom - grid.top)},
                                   {"class", "lane"}});
     std::vector<std::string> paths(kHeatLevels);
     for (size_t i = 0; i < map.rows.size(); ++i) add_cells(grid, map.rows[i], i, paths);

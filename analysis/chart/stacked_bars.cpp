@@ -9,10 +9,10 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kRight = 16, kTop = 6, kRow = 26, kBar = 18, kBottom = 40;
+constexpr double kStackRight = 16, kStackTop = 6, kStackRow = 26, kStackBar = 18, kStackBottom = 40;
 constexpr double kLabelLetter = 7.2;  // of names, which are in all kinds of letters
-constexpr double kLetter = 6.6;       // about as wide as a letter is
-constexpr size_t kShortestLabel = 15, kLongestLabel = 34;
+constexpr double kStackLetter = 6.6;  // about as wide as a letter is
+constexpr size_t kShortestLabel = 15, kStackLongestLabel = 34;
 
 double sum_of(const StackedBars::Bar& bar) {
     return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
@@ -21,17 +21,17 @@ double sum_of(const StackedBars::Bar& bar) {
 double room_for_notes(const StackedBars& chart) {
     size_t most = 0;
     for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.note));
-    return most == 0 ? 0 : 8 + kLetter * static_cast<double>(most);
+    return most == 0 ? 0 : 8 + kStackLetter * static_cast<double>(most);
 }
 
 double room_for_labels(const StackedBars& chart) {
     size_t most = kShortestLabel;
     for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.label));
-    return 12 + kLabelLetter * static_cast<double>(std::min(most, kLongestLabel));
+    return 12 + kLabelLetter * static_cast<double>(std::min(most, kStackLongestLabel));
 }
 
 Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {
-    Markup all = label(x.begin - 8, top + 13, "end", shortened(bar.label, kLongestLabel), "name");
+    Markup all = label(x.begin - 8, top + 13, "end", shortened(bar.label, kStackLongestLabel), "name");
     double sum = 0;
     for (size_t i = 0; i < bar.values.size() && i < chart.parts.size(); ++i) {
         if (!(bar.values[i] > 0)) continue;
@@ -41,12 +41,12 @@ Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale
                        {{"x", coordinate(from)},
                         {"y", coordinate(top)},
                         {"width", coordinate(to - from)},
-                        {"height", coordinate(kBar)},
+                        {"height", coordinate(kStackBar)},
                         {"class", "part " + fill_class(chart.parts[i].colour)}},
                        hint(bar.label + ": " + chart.parts[i].name + " " + amount));
         const std::string words = chart.parts[i].name + " " + amount;
         const auto fits = [&](const std::string& text) {
-            return kLetter * static_cast<double>(width_of(text)) + 8 < to - from;
+            return kStackLetter * static_cast<double>(width_of(text)) + 8 < to - from;
         };
         if (fits(words) || fits(amount))
             all += label((from + to) / 2, top + 13, "middle", fits(words) ? words : amount, "inside");
@@ -60,23 +60,23 @@ Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale
 Markup stacked_bars(const StackedBars& chart) {
     Extent sums;
     for (const StackedBars::Bar& bar : chart.bars) sums.take(sum_of(bar));
-    const double bottom = kTop + kRow * static_cast<double>(chart.bars.size());
-    const Scale x =
-        scale_of(sums, room_for_labels(chart), kChartWidth - kRight - room_for_notes(chart), true, false);
+    const double bottom = kStackTop + kStackRow * static_cast<double>(chart.bars.size());
+    const Scale x = scale_of(sums, room_for_labels(chart), kChartWidth - kStackRight - room_for_notes(chart),
+                             true, false);
     Markup all;
     for (const double value : x.marks(6)) {
         const double at = x.place(value);
         all += element("line", {{"x1", coordinate(at)},
                                 {"x2", coordinate(at)},
-                                {"y1", coordinate(kTop)},
+                                {"y1", coordinate(kStackTop)},
                                 {"y2", coordinate(bottom)},
                                 {"class", "grid"}});
         all += label(at, bottom + 14, "middle", chart.x.text(value));
     }
     for (size_t i = 0; i < chart.bars.size(); ++i)
-        all += bar_of(chart, chart.bars[i], x, kTop + kRow * static_cast<double>(i));
-    all += label((x.begin + x.end) / 2, bottom + kBottom - 8, "middle", chart.x.label, "axis-label");
-    Markup made = drawing(chart.words, bottom + kBottom, all);
+        all += bar_of(chart, chart.bars[i], x, kStackTop + kStackRow * static_cast<double>(i));
+    all += label((x.begin + x.end) / 2, bottom + kStackBottom - 8, "middle", chart.x.label, "axis-label");
+    Markup made = drawing(chart.words, bottom + kStackBottom, all);
     std::vector<LegendEntry> there;
     for (size_t i = 0; i < chart.parts.size(); ++i)
         if (std::any_of(chart.bars.begin(), chart.bars.end(), [&](const StackedBars::Bar& bar) {

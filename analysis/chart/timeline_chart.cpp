@@ -10,11 +10,12 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kLeft = 116, kRight = 14, kTop = 20, kRow = 24, kBar = 17, kBottom = 40;
-constexpr double kLetter = 6.6;
+constexpr double kLineLeft = 116, kLineRight = 14, kLineTop = 20, kLineRow = 24, kLineBar = 17,
+                 kLineBottom = 40;
+constexpr double kLineLetter = 6.6;
 constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer is one
 constexpr size_t kMostSpans = 1500;
-constexpr size_t kLongestLabel = 17;
+constexpr size_t kLineLongestLabel = 17;
 
 struct Merged {
     TimelineSpan span;
@@ -72,10 +73,10 @@ Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double
                          {{"x", coordinate(begin)},
                           {"y", coordinate(top)},
                           {"width", coordinate(std::max(end - begin, 0.6))},
-                          {"height", coordinate(kBar)},
+                          {"height", coordinate(kLineBar)},
                           {"class", row.is_outlined ? "idle" : fill_class(one.span.colour)}},
                          hint(words_of(one, from_ns)));
-    const double letters = (end - begin - 6) / kLetter;
+    const double letters = (end - begin - 6) / kLineLetter;
     if (one.count == 1 && letters >= 4) {
         const std::string name = shortened(one.span.name, static_cast<size_t>(letters));
         all += label((begin + end) / 2, top + 13, "middle", name, row.is_outlined ? "note" : "inside");
@@ -86,16 +87,16 @@ Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double
 }  // namespace
 
 Markup timeline_chart(const TimelineChart& timeline) {
-    const double bottom = kTop + kRow * static_cast<double>(timeline.rows.size());
+    const double bottom = kLineTop + kLineRow * static_cast<double>(timeline.rows.size());
     const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
-    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLeft, kChartWidth - kRight};
+    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLineLeft, kChartWidth - kLineRight};
     const Scale since = {0, length_ns, x.begin, x.end};
     Markup all;
     for (const double ns : since.marks(7)) {
         const double at = since.place(ns);
         all += element("line", {{"x1", coordinate(at)},
                                 {"x2", coordinate(at)},
-                                {"y1", coordinate(kTop)},
+                                {"y1", coordinate(kLineTop)},
                                 {"y2", coordinate(bottom)},
                                 {"class", "grid"}});
         all += label(at, bottom + 15, "middle", duration_text(ns));
@@ -103,8 +104,9 @@ Markup timeline_chart(const TimelineChart& timeline) {
     const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin));
     std::set<size_t> used;
     for (size_t i = 0; i < rows.size(); ++i) {
-        const double top = kTop + kRow * static_cast<double>(i);
-        all += label(kLeft - 8, top + 13, "end", shortened(timeline.rows[i].label, kLongestLabel), "name");
+        const double top = kLineTop + kLineRow * static_cast<double>(i);
+        all += label(kLineLeft - 8, top + 13, "end", shortened(timeline.rows[i].label, kLineLongestLabel),
+                     "name");
         for (const Merged& one : rows[i]) {
             all += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
             if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
@@ -114,15 +116,15 @@ Markup timeline_chart(const TimelineChart& timeline) {
         const double at = x.place(rule.at_ns);
         all += element("line", {{"x1", coordinate(at)},
                                 {"x2", coordinate(at)},
-                                {"y1", coordinate(kTop - 6)},
+                                {"y1", coordinate(kLineTop - 6)},
                                 {"y2", coordinate(bottom)},
                                 {"class", "rule"}});
-        all += label(at + (at > kChartWidth / 2 ? -4 : 4), kTop - 8, at > kChartWidth / 2 ? "end" : "start",
-                     rule.text, "note");
+        all += label(at + (at > kChartWidth / 2 ? -4 : 4), kLineTop - 8,
+                     at > kChartWidth / 2 ? "end" : "start", rule.text, "note");
     }
-    all += label((kLeft + kChartWidth) / 2, bottom + kBottom - 7, "middle", "since the step began",
+    all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", "since the step began",
                  "axis-label");
-    Markup made = drawing(timeline.words, bottom + kBottom, all);
+    Markup made = drawing(timeline.words, bottom + kLineBottom, all);
     std::vector<LegendEntry> there;
     for (const LegendEntry& entry : timeline.colours)
         if (used.contains(entry.colour)) there.push_back(entry);

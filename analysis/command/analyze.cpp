@@ -7,7 +7,7 @@
 #include "report_options.h"
 #include "run_source.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_analyze {
 
 namespace {
 
@@ -61,4 +61,4 @@ const Registration kRegistration(kAnalyze);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_analyze

@@ -13,7 +13,7 @@
 #include "run_summaries.h"
 #include "threshold.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_compare {
 
 namespace {
 
@@ -66,4 +66,4 @@ const Registration kRegistration(kCompare);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_compare

@@ -24,7 +24,7 @@
 #include "../trace/unknown_abi.h"
 #include "command.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_doctor {
 
 namespace {
 
@@ -178,4 +178,4 @@ const Registration kRegistration(kDoctor);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_doctor

@@ -14,7 +14,7 @@
 #include "../trace/gone.h"
 #include "command.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_export {
 
 namespace {
 
@@ -206,4 +206,4 @@ const Registration kRegistration(kExport);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_export

@@ -9,7 +9,7 @@
 #include "../text/names.h"
 #include "command.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_help {
 
 namespace {
 
@@ -105,4 +105,4 @@ const Registration kRegistration(kHelp);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_help

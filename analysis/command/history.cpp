@@ -20,7 +20,7 @@
 #include "run_summaries.h"
 #include "threshold.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_history {
 
 namespace {
 
@@ -236,4 +236,4 @@ const Registration kRegistration(kHistory);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_history

@@ -13,7 +13,7 @@
 #include "../text/tell.h"
 #include "command.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_import {
 
 namespace {
 
@@ -112,4 +112,4 @@ const Registration kRegistration(kImport);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_import

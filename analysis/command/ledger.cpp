@@ -13,7 +13,7 @@
 #include "command.h"
 #include "run_summaries.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_ledger {
 
 namespace {
 
@@ -118,4 +118,4 @@ const Registration kRegistration(kLedger);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_ledger

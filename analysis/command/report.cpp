@@ -11,7 +11,7 @@
 #include "report_options.h"
 #include "run_source.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_report {
 
 namespace {
 
@@ -73,4 +73,4 @@ const Registration kRegistration(kReport);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_report

@@ -13,7 +13,7 @@
 #include "command.h"
 #include "run_end.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_run {
 
 namespace {
 
@@ -104,4 +104,4 @@ const Registration kRegistration(kRun);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_run

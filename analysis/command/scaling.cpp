@@ -11,7 +11,7 @@
 #include "../text/units.h"
 #include "run_summaries.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_scaling {
 
 namespace {
 
@@ -138,4 +138,4 @@ const Registration kRegistration(kScaling);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_scaling

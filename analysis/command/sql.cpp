@@ -20,7 +20,7 @@
 #include "../trace/union_table.h"
 #include "command.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::command_sql {
 
 namespace {
 
@@ -193,4 +193,4 @@ const Registration kRegistration(kSql);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::command_sql

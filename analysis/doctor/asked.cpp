@@ -9,7 +9,7 @@
 #include "../process/settings.h"
 #include "check.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_asked {
 
 namespace {
 
@@ -63,4 +63,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_asked

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "opened.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_driver {
 
 namespace {
 
@@ -65,4 +65,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_driver

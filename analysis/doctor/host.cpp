@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_host {
 
 namespace {
 
@@ -26,4 +26,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_host

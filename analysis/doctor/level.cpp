@@ -7,7 +7,7 @@
 #include "opened.h"
 #include "topology.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_level {
 
 namespace {
 
@@ -82,4 +82,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_level

@@ -5,7 +5,7 @@
 #include "../process/library.h"
 #include "check.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_library {
 
 namespace {
 
@@ -33,4 +33,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_library

@@ -2,7 +2,7 @@
 #include "../process/reach.h"
 #include "check.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_program {
 
 namespace {
 
@@ -22,4 +22,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_program

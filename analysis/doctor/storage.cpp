@@ -10,7 +10,7 @@
 #include "../text/units.h"
 #include "check.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::check_storage {
 
 namespace fs = std::filesystem;
 
@@ -82,4 +82,4 @@ const CheckRegistration kRegistration(kCheck);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::check_storage

@@ -6,7 +6,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kNone = ExportRow::kNone;
 constexpr int64_t kMostTid = 1 << 22;  // that the system gives
 constexpr int64_t kOtherPid = 1'000'000'000;
 // HTA (0.5.0) keeps numbers of rows in as many bits as these numbers need, and fails where that is too few.
@@ -25,7 +24,7 @@ const char* word(const char* const (&words)[n], int64_t number) {
 }
 
 std::string copy_name(const ExportRow& row) {
-    const int64_t sides = row.number(2) == kNone ? 0 : row.number(2);
+    const int64_t sides = row.number(2) == kNoNumber ? 0 : row.number(2);
     const std::string direction = word(kDirections, row.number(1));
     return "Memcpy " + direction + (direction.empty() ? "(" : " (") + word(kSides, sides & 7) + " -> " +
            word(kSides, sides >> 3) + ")";
@@ -77,13 +76,13 @@ void ChromeTrace::put(EventText& event) {
 }
 
 Placed ChromeTrace::write_call(const ExportRow& row, int64_t correlation) {
-    const int64_t tid = row.tid == kNone ? pid_ : row.tid;
+    const int64_t tid = row.tid == kNoNumber ? pid_ : row.tid;
     const Placed placed = tracks_.nested(pid_, tid, row.enter_ns, row.enter_ns + row.dur_ns);
     event_.begin('X', category_of_call(row.name), row.name.empty() ? "(not recorded)" : row.name);
     event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
     event_.arg("correlation", correlation);
     const bool is_about_event = row.kind == ExportKind::sync || row.kind == ExportKind::call;
-    const bool is_untimed = row.is_operation() && row.ran() && correlation == kNone;
+    const bool is_untimed = row.is_operation() && row.ran() && correlation == kNoNumber;
     if (is_about_event) event_.arg("event", row.number(0));
     if (is_about_event || is_untimed)
         event_.arg("call device", row.device).arg("call context", row.context).arg("call stream", row.stream);
@@ -109,15 +108,15 @@ void ChromeTrace::begin_operation(const ExportRow& row) {
 
 void ChromeTrace::write_operation(const ExportRow& row) {
     const bool is_of_host = row.kind == ExportKind::copy && row.number(1) == kHostToHost;
-    const bool is_timed = row.start_ns != kNone && row.device != kNone && !is_of_host;
+    const bool is_timed = row.start_ns != kNoNumber && row.device != kNoNumber && !is_of_host;
     std::optional<Placed> ran;
     if (row.ran() && is_timed)
         ran = tracks_.in_a_row(row.device, row.stream, row.start_ns, row.start_ns + row.ran_ns);
     counts_.untimed += row.ran() && !is_timed && !is_of_host;
     counts_.too_many += row.ran() && is_timed && !ran;
     std::optional<Placed> call;
-    const int64_t correlation = ran ? kFirstCorrelation + ++correlation_ : kNone;
-    if (row.dur_ns != kNone) call = write_call(row, correlation);
+    const int64_t correlation = ran ? kFirstCorrelation + ++correlation_ : kNoNumber;
+    if (row.dur_ns != kNoNumber) call = write_call(row, correlation);
     if (!ran) return;
     ++counts_.operations;
     begin_operation(row);
@@ -128,12 +127,12 @@ void ChromeTrace::write_operation(const ExportRow& row) {
         const auto& n = row.numbers;
         event_.arg("grid", std::array{n[1], n[2], n[3]}).arg("block", std::array{n[4], n[5], n[6]});
         event_.arg("shared memory", n[0]);
-        if (row.group != kNone) nccl_.tell(row, event_);
+        if (row.group != kNoNumber) nccl_.tell(row, event_);
     } else if (row.kind == ExportKind::graph) {
         event_.arg("graph id", row.number(0)).arg("kernels", std::max<int64_t>(row.number(1), -1));
     } else {
         event_.arg("bytes", row.number(0));
-        if (row.ran_ns > 0 && row.number(0) != kNone)
+        if (row.ran_ns > 0 && row.number(0) != kNoNumber)
             event_.decimal("memory bandwidth (GB/s)",
                            static_cast<double>(row.number(0)) / static_cast<double>(row.ran_ns));
     }
@@ -154,23 +153,23 @@ void ChromeTrace::write_arrow(const ExportRow& row, const Placed& call, const Pl
 // Of the device's memory that the driver gave out.
 void ChromeTrace::write_memory(const ExportRow& row) {
     constexpr int64_t kCuda = 1;  // the profiler's number of that kind of device
-    if (!row.ran() || row.device == kNone || row.number(1) != kDeviceMemory) return;
+    if (!row.ran() || row.device == kNoNumber || row.number(1) != kDeviceMemory) return;
     const int64_t end_ns = row.enter_ns + row.dur_ns;
-    if (row.number(0) != kNone) {
+    if (row.number(0) != kNoNumber) {
         event_.begin('i', "cpu_instant_event", "[memory]").member("s", "t");
         event_.at(pid_, row.tid, after_base(end_ns)).arg("Bytes", row.number(0)).arg("Addr", row.number(2));
         event_.arg("Device Type", kCuda).arg("Device Id", row.device);
         put(event_.arg("Total Allocated", row.number(3)));
     }
-    if (row.number(3) == kNone) return;
+    if (row.number(3) == kNoNumber) return;
     event_.begin('C', "", "memory of context " + std::to_string(row.context));
     put(event_.at(row.device, 0, after_base(end_ns)).arg("bytes held", row.number(3)));
 }
 
 // A range of the whole process has two ends in any threads: as such it is drawn.
 void ChromeTrace::write_range(const ExportRow& row) {
-    const int64_t end_ns = row.dur_ns == kNone ? head_.last_ns : row.enter_ns + row.dur_ns;
-    const int64_t tid = row.tid == kNone ? pid_ : row.tid;
+    const int64_t end_ns = row.dur_ns == kNoNumber ? head_.last_ns : row.enter_ns + row.dur_ns;
+    const int64_t tid = row.tid == kNoNumber ? pid_ : row.tid;
     if (row.kind == ExportKind::process_range) {
         ++process_ranges_;
         for (const char phase : {'b', 'e'}) {
@@ -182,16 +181,19 @@ void ChromeTrace::write_range(const ExportRow& row) {
     const Placed placed = tracks_.nested(pid_, tid, row.enter_ns, std::max(end_ns, row.enter_ns));
     event_.begin('X', "user_annotation", row.name);
     event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
-    if (row.dur_ns == kNone) event_.arg("still open", 1);
+    if (row.dur_ns == kNoNumber) event_.arg("still open", 1);
     put(event_);
 }
 
 void ChromeTrace::write_gap(const ExportRow& row) {
-    if (row.tid == kNone || row.tid < 0 || row.tid > kMostTid) return;
+    if (row.tid == kNoNumber || row.tid < 0 || row.tid > kMostTid) return;
     gaps_of_.insert(row.tid);
     const Placed placed = tracks_.nested(pid_, kGapsTid + row.tid, row.enter_ns, row.enter_ns + row.dur_ns);
-    const bool on_cpu = row.number(0) != kNone && 2 * row.number(0) >= row.dur_ns;
-    event_.begin('X', "host_gap", row.number(0) == kNone ? "between calls" : on_cpu ? "on a CPU" : "blocked");
+    const bool on_cpu = row.number(0) != kNoNumber && 2 * row.number(0) >= row.dur_ns;
+    event_.begin('X', "host_gap",
+                 row.number(0) == kNoNumber ? "between calls"
+                 : on_cpu                   ? "on a CPU"
+                                            : "blocked");
     event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
     event_.arg("thread", row.tid).arg("running ns", row.number(0)).arg("runqueue ns", row.number(1));
     put(event_.arg("samples", row.number(2)).arg("blocked on", row.what));
@@ -199,7 +201,7 @@ void ChromeTrace::write_gap(const ExportRow& row) {
 
 void ChromeTrace::write_instant(const ExportRow& row, const char* category) {
     event_.begin('i', category, row.name.empty() ? "(not recorded)" : row.name).member("s", "t");
-    event_.at(pid_, row.tid == kNone ? pid_ : row.tid, after_base(row.enter_ns));
+    event_.at(pid_, row.tid == kNoNumber ? pid_ : row.tid, after_base(row.enter_ns));
     if ((row.flags & ExportRow::kUnfinished) != 0) event_.arg("unfinished", 1);
     put(event_);
 }
@@ -209,14 +211,14 @@ void ChromeTrace::add(const ExportRow& row) {
     if (row.kind == ExportKind::range || row.kind == ExportKind::process_range) return write_range(row);
     if (row.kind == ExportKind::gap) return write_gap(row);
     if (row.kind == ExportKind::mark) return write_instant(row, "mark");
-    if (row.dur_ns == kNone && (row.flags & ExportRow::kUnfinished) != 0) {
+    if (row.dur_ns == kNoNumber && (row.flags & ExportRow::kUnfinished) != 0) {
         ++counts_.unfinished;
         return write_instant(row, category_of_call(row.name));
     }
     if (row.is_operation()) return write_operation(row);
     if (row.kind == ExportKind::collective) nccl_.asked(row);
-    if (row.dur_ns != kNone) write_call(row, kNone);
-    if (row.kind == ExportKind::memory && row.dur_ns != kNone) write_memory(row);
+    if (row.dur_ns != kNoNumber) write_call(row, kNoNumber);
+    if (row.kind == ExportKind::memory && row.dur_ns != kNoNumber) write_memory(row);
 }
 
 void ChromeTrace::window(int64_t device, int64_t start_ns, int64_t dur_ns, int64_t operations,

@@ -61,6 +61,8 @@ struct ExportRow {
     }
 };
 
+constexpr int64_t kNoNumber = ExportRow::kNone;
+
 struct ExportDevice {
     int64_t id;
     std::string uuid, name;

@@ -11,7 +11,7 @@ constexpr const char* kKinds[] = {"launch", "copy", "memset", "graph",         "
                                   "memory", "call", "range",  "process_range", "gap",  "mark"};
 static_assert(std::size(kKinds) == static_cast<size_t>(ExportKind::kCount));
 
-int64_t known(const Query& row, int column) { return row.maybe(column).value_or(ExportRow::kNone); }
+int64_t kept_number(const Query& row, int column) { return row.maybe(column).value_or(ExportRow::kNone); }
 
 ExportKind kind_named(const std::string& name) {
     for (size_t i = 0; i < std::size(kKinds); ++i)
@@ -70,7 +70,7 @@ ExportHead kept_head(const Database& run, int64_t rank_id) {
         rank_id);
     while (tracks.step())
         (tracks.text(0) == "thread" ? head.threads : head.streams)
-            .push_back({known(tracks, 1), tracks.number(2), tracks.text(3)});
+            .push_back({kept_number(tracks, 1), tracks.number(2), tracks.text(3)});
     Query steps = of_rank(run,
                           "SELECT s.number, s.begin_ns, s.begin_ns + s.dur_ns, k.real_minus_mono_ns,"
                           " EXISTS (SELECT 1 FROM kept_call c JOIN kept_text t ON t.rank_id = c.rank_id AND"
@@ -105,21 +105,22 @@ bool KeptRows::next(ExportRow& row) {
     row = {};
     row.kind = kind_named(rows_.text(0));
     row.enter_ns = rows_.number(1);
-    row.dur_ns = known(rows_, 2);
-    row.tid = known(rows_, 3);
+    row.dur_ns = kept_number(rows_, 2);
+    row.tid = kept_number(rows_, 3);
     row.flags = rows_.number(4);
-    row.device = known(rows_, 5);
-    row.context = known(rows_, 6);
-    row.stream = known(rows_, 7);
-    row.group = known(rows_, 8);
-    row.start_ns = known(rows_, 9);
-    row.ran_ns = known(rows_, 10);
+    row.device = kept_number(rows_, 5);
+    row.context = kept_number(rows_, 6);
+    row.stream = kept_number(rows_, 7);
+    row.group = kept_number(rows_, 8);
+    row.start_ns = kept_number(rows_, 9);
+    row.ran_ns = kept_number(rows_, 10);
     row.error_ns = rows_.number(11);
     name_ = rows_.text(12);
     what_ = rows_.text(13);
     row.name = name_;
     row.what = what_;
-    for (size_t i = 0; i < ExportRow::kNumbers; ++i) row.numbers[i] = known(rows_, 14 + static_cast<int>(i));
+    for (size_t i = 0; i < ExportRow::kNumbers; ++i)
+        row.numbers[i] = kept_number(rows_, 14 + static_cast<int>(i));
     return true;
 }
 

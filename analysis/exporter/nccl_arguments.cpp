@@ -6,7 +6,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kNone = ExportRow::kNone;
 constexpr size_t kMostGroups = 4096;
 constexpr const char* kMixed = "coalesced";
 
@@ -25,9 +24,9 @@ constexpr std::string_view kTypes[] = {"Char", "Byte",  "Int",    "UInt32",   "L
                                        "Half", "Float", "Double", "BFloat16", "Float8_e4m3fn", "Float8_e5m2"};
 
 int64_t elements(Elements kind, int64_t count, int64_t ranks) {
-    if (count == kNone || kind == Elements::none) return kNone;
+    if (count == kNoNumber || kind == Elements::none) return kNoNumber;
     if (kind == Elements::one) return count;
-    return ranks == kNone ? kNone : count * ranks;
+    return ranks == kNoNumber ? kNoNumber : count * ranks;
 }
 
 // "[0, 1, 2]"; a large one as the profiler shortens it.
@@ -44,14 +43,14 @@ std::string all_ranks(int64_t count) {
     return list + "]";
 }
 
-int64_t sum(int64_t a, int64_t b) { return a == kNone || b == kNone ? kNone : a + b; }
+int64_t sum(int64_t a, int64_t b) { return a == kNoNumber || b == kNoNumber ? kNoNumber : a + b; }
 
 }  // namespace
 
 void NcclArguments::add(Asked& all, const Asked& one) {
     if (all.api != one.api) all.api = kMixed;
-    if (all.type != one.type) all.type = kNone;
-    if (all.peer != one.peer) all.peer = kNone;
+    if (all.type != one.type) all.type = kNoNumber;
+    if (all.peer != one.peer) all.peer = kNoNumber;
     if (all.communicator != one.communicator) all.communicator.clear();
     all.count = sum(all.count, one.count);
     all.bytes = sum(all.bytes, one.bytes);
@@ -60,7 +59,7 @@ void NcclArguments::add(Asked& all, const Asked& one) {
 }
 
 void NcclArguments::asked(const ExportRow& row) {
-    if (!row.ran() || row.group == kNone) return;
+    if (!row.ran() || row.group == kNoNumber) return;
     const Key key(row.group, row.device, row.stream);
     const Asked one = {std::string(row.name), std::string(row.what), row.number(0),
                        row.number(1),         row.number(2),         row.number(3),

@@ -17,7 +17,6 @@ struct ExportSource {
 
 namespace {
 
-constexpr int64_t kNone = ExportRow::kNone;
 constexpr int kText = 7, kTimes = 8, kFirstNumber = 11;
 
 #define EVENT_OF "(SELECT id FROM handle WHERE id = t.target_id AND kind = 'event')"
@@ -78,7 +77,7 @@ const typename Map::mapped_type* find(const Map& map, int64_t key) {
     return found == map.end() ? nullptr : &found->second;
 }
 
-int64_t known(const Query& row, int column) { return row.maybe(column).value_or(kNone); }
+int64_t known(const Query& row, int column) { return row.maybe(column).value_or(kNoNumber); }
 
 // A profiler's small numbers are kept; the driver's values and the default streams' have none.
 bool are_small(const Database& base) {
@@ -136,21 +135,21 @@ void name_launch(const ExportWords& words, ExportRow& row) {
 
 void name_collective(const ExportWords& words, ExportRow& row) {
     const auto* communicator = find(words.communicators, row.numbers[5]);
-    row.numbers[5] = communicator == nullptr ? kNone : communicator->ranks;
-    row.numbers[6] = communicator == nullptr ? kNone : communicator->rank;
+    row.numbers[5] = communicator == nullptr ? kNoNumber : communicator->ranks;
+    row.numbers[6] = communicator == nullptr ? kNoNumber : communicator->rank;
     if (communicator != nullptr) row.what = communicator->uid;
 }
 
 void name_memory(const ExportWords& words, ExportRow& row) {
     const auto* device = find(words.device_of_context, row.numbers[4]);
     row.context = row.numbers[4];
-    row.device = device == nullptr ? kNone : *device;
-    row.numbers[4] = kNone;
+    row.device = device == nullptr ? kNoNumber : *device;
+    row.numbers[4] = kNoNumber;
 }
 
 void name_graph(const ExportWords& words, ExportRow& row) {
     const auto* kernels = find(words.kernels_of_graph, row.numbers[0]);
-    row.numbers[1] = kernels == nullptr ? kNone : *kernels;
+    row.numbers[1] = kernels == nullptr ? kNoNumber : *kernels;
 }
 
 }  // namespace
@@ -255,7 +254,7 @@ ExportHead export_head(const Trace& trace) {
     while (devices.step())
         head.devices.push_back({devices.number(0), devices.text(1), devices.text(2), devices.maybe(3)});
     Query threads = base.prepare("SELECT tid, max(name) FROM thread GROUP BY tid ORDER BY min(id)");
-    while (threads.step()) head.threads.push_back({kNone, threads.number(0), threads.text(1)});
+    while (threads.step()) head.threads.push_back({kNoNumber, threads.number(0), threads.text(1)});
     const ExportWords words = words_of_export(base);
     Query streams = base.prepare("SELECT id, stream FROM v_stream ORDER BY id");
     while (streams.step()) {

@@ -21,10 +21,6 @@ NightResult result_of(const std::string& word) {
     return NightResult::kInconclusive;
 }
 
-std::optional<double> maybe_real(const Query& row, int column) {
-    return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
-}
-
 bool is_unwritable(int code) {
     return code == SQLITE_READONLY || code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
 }
@@ -96,8 +92,8 @@ std::vector<Night> History::nights() const {
     while (row.step())
         nights.push_back({row.number(0), row.text(1), row.number(2), row.text(3), row.text(4),
                           result_of(row.text(5)), row.text(6), row.text(7), row.number(8) != 0,
-                          row.number(9) != 0, row.maybe(10), row.maybe(11), maybe_real(row, 12),
-                          maybe_real(row, 13)});
+                          row.number(9) != 0, row.maybe(10), row.maybe(11), row.maybe_real(12),
+                          row.maybe_real(13)});
     return nights;
 }
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kMostSteps = 2000, kMostKept = 1000;
 
-std::optional<double> maybe_real(const Query& row, int column) {
-    return row.is_null(column) ? std::nullopt : std::optional(row.real(column));
-}
-
 Value flag(bool is) { return int64_t{is}; }
 
 // The kernels in which most time goes; without times, the most launched.
@@ -101,16 +97,16 @@ Side History::side(int64_t night) const {
     side.ranks_seen = row.number(3);
     side.gpus = row.number(4);
     side.ranks_expected = row.maybe(5);
-    side.samples_per_step = maybe_real(row, 6);
-    side.busy_share = maybe_real(row, 7);
-    side.productive_share = maybe_real(row, 8);
-    side.launches_per_step = maybe_real(row, 9);
+    side.samples_per_step = row.maybe_real(6);
+    side.busy_share = row.maybe_real(7);
+    side.productive_share = row.maybe_real(8);
+    side.launches_per_step = row.maybe_real(9);
     side.why_no_steps = row.text(10);
     side.traces = traces(night);
     Query around = ask("SELECT kind, name, value FROM night_around WHERE night = ?1 ORDER BY nth", {night});
     while (around.step()) side.around.push_back({around.text(0), around.text(1), around.text(2)});
     Query kernel = ask("SELECT name, launches, ns FROM night_kernel WHERE night = ?1", {night});
-    while (kernel.step()) side.kernels[kernel.text(0)] = {kernel.real(1), maybe_real(kernel, 2)};
+    while (kernel.step()) side.kernels[kernel.text(0)] = {kernel.real(1), kernel.maybe_real(2)};
     Query finding =
         ask("SELECT finding, low_ns, high_ns FROM night_finding WHERE night = ?1 ORDER BY nth", {night});
     while (finding.step()) side.predicted.push_back({finding.text(0), finding.real(1), finding.real(2)});

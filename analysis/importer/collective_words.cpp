@@ -10,10 +10,10 @@ namespace gpushim::analysis {
 
 namespace {
 
-struct Word {
+struct OpWord {
     std::string_view name, api;
 };
-constexpr Word kWords[] = {
+constexpr OpWord kWords[] = {
 #define WORD(api, name) {name, #api},
 #include "collective_words.def"
 #undef WORD
@@ -73,7 +73,7 @@ std::string_view api_of_collective(std::string_view word) {
     constexpr std::string_view kNccl = "nccl:";
     if (word.starts_with(kNccl)) word.remove_prefix(kNccl.size());
     const std::string name = lower(word, false);
-    for (const Word& known : kWords)
+    for (const OpWord& known : kWords)
         if (known.name == name) return known.api;
     return {};
 }

@@ -32,6 +32,8 @@ struct ImportedRow {
     uint8_t direction = 0;  // of a copy; of a range its ImportedRange
     uint8_t sides = 0, flags = 0;
 };
+
+constexpr int64_t kNotThere = ImportedRow::kNone;
 static_assert(std::is_trivially_copyable_v<ImportedRow> && sizeof(ImportedRow) == 72);
 
 // Where a source gives what is less than 0 for what it does not know.

@@ -9,13 +9,13 @@ namespace gpushim::analysis {
 namespace {
 
 template <class Owner>
-using Field =
+using HeadField =
     std::variant<std::optional<int64_t> Owner::*, std::optional<bool> Owner::*, std::string Owner::*>;
 
 template <class Owner>
 struct Member {
     std::string_view key;
-    Field<Owner> field;
+    HeadField<Owner> field;
 };
 
 constexpr Member<KinetoHead> kTop[] = {

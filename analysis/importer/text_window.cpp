@@ -6,13 +6,13 @@
 namespace gpushim::analysis {
 
 namespace {
-constexpr size_t kBlock = 256 << 10;
+constexpr size_t kAtOnce = 256 << 10;
 }
 
 TextWindow::TextWindow(InputStream& input, size_t most)
     : input_(input),
       most_(most),
-      room_(std::min(2 * kBlock, most) + 1),
+      room_(std::min(2 * kAtOnce, most) + 1),
       buffer_(std::make_unique_for_overwrite<char[]>(room_)) {
     buffer_[0] = '\0';
 }
@@ -29,7 +29,7 @@ bool TextWindow::more() {
     std::memmove(to, buffer_.get() + begin_, end_);
     begin_ = 0;
     if (larger) buffer_ = std::move(larger);
-    const size_t got = input_.read(buffer_.get() + end_, std::min(room_ - 1 - end_, kBlock));
+    const size_t got = input_.read(buffer_.get() + end_, std::min(room_ - 1 - end_, kAtOnce));
     end_ += got;
     read_ += got;
     buffer_[end_] = '\0';

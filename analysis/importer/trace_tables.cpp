@@ -8,7 +8,6 @@ extern const char kTraceSchema[];  // shim/schema/*.sql, one after the other
 
 namespace {
 
-constexpr int64_t kNone = ImportedRow::kNone;
 constexpr int64_t kBlocking = 32;  // of a copy's flags
 
 int64_t memory_kind(ApiTrait trait) {
@@ -29,10 +28,10 @@ int64_t TraceTables::moved(Table table, int64_t enter_ns) {
 
 void TraceTables::write(ImportedRow row) {
     row.enter_ns += trace_.base_ns;
-    if (row.start_ns != kNone) row.start_ns += trace_.base_ns;
-    first_ns_ = std::min({first_ns_, row.enter_ns, row.start_ns == kNone ? row.enter_ns : row.start_ns});
+    if (row.start_ns != kNotThere) row.start_ns += trace_.base_ns;
+    first_ns_ = std::min({first_ns_, row.enter_ns, row.start_ns == kNotThere ? row.enter_ns : row.start_ns});
     last_ns_ = std::max(last_ns_, row.enter_ns);
-    if (row.start_ns != kNone) last_ns_ = std::max(last_ns_, row.start_ns + row.ran_ns);
+    if (row.start_ns != kNotThere) last_ns_ = std::max(last_ns_, row.start_ns + row.ran_ns);
     const bool is_gap = row.what == ImportedWhat::gap;
     if (row.what == ImportedWhat::call || is_gap) last_ns_ = std::max(last_ns_, row.enter_ns + row.call_ns);
     for (const int64_t part : {row.enter_ns, row.start_ns, row.ran_ns, static_cast<int64_t>(row.what)})
@@ -52,9 +51,9 @@ void TraceTables::write(ImportedRow row) {
 void TraceTables::write_range(const ImportedRow& row) {
     constexpr const char* kKinds[][2] = {{"push", "pop"}, {"range_start", "range_end"}, {"mark", "mark"}};
     const bool ends = row.what == ImportedWhat::pop;
-    rows_.add("marker", {moved(kMarker, row.enter_ns), Cell(row.thread < 0 ? kNone : row.thread + 1),
-                         kKinds[row.direction][ends], row.name + 1, kNone, kNone, kNone, kNone,
-                         ends ? row.call_ns : kNone, 0});
+    rows_.add("marker", {moved(kMarker, row.enter_ns), Cell(row.thread < 0 ? kNotThere : row.thread + 1),
+                         kKinds[row.direction][ends], row.name + 1, kNotThere, kNotThere, kNotThere,
+                         kNotThere, ends ? row.call_ns : kNotThere, 0});
 }
 
 void TraceTables::write_gap(const ImportedRow& row) {
@@ -66,47 +65,48 @@ void TraceTables::write_gap(const ImportedRow& row) {
 // The event that a call is about, as a handle.
 int64_t TraceTables::event(const ImportedRow& row, std::string_view kind) {
     const bool is_about_one = kind == "sync" || kind == "query" || kind == "record" || kind == "wait";
-    if (!is_about_one || row.number == kNone) return kNone;
+    if (!is_about_one || row.number == kNotThere) return kNotThere;
     const auto [found, is_new] = events_.try_emplace(row.number, 0);
     if (is_new) {
         found->second = ++handles_;
-        rows_.add("handle", {found->second, "event", row.number, kNone, kNone, kNone, kNone, kNone});
+        rows_.add("handle", {found->second, "event", row.number, kNotThere, kNotThere, kNotThere, kNotThere,
+                             kNotThere});
     }
     return found->second;
 }
 
 void TraceTables::write_call(const ImportedRow& row, std::string_view kind) {
-    const int64_t thread = row.thread < 0 ? kNone : row.thread + 1,
-                  stream = row.stream < 0 ? kNone : row.stream + 1;
+    const int64_t thread = row.thread < 0 ? kNotThere : row.thread + 1,
+                  stream = row.stream < 0 ? kNotThere : row.stream + 1;
     const int64_t api = row.api + 1;
     if (kind == "sync" || kind == "query")
         rows_.add("sync", {moved(kSync, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, 1,
-                           kNone, row.flags});
+                           kNotThere, row.flags});
     else if (kind == "memory")
-        rows_.add("memory", {moved(kMemory, row.enter_ns), row.call_ns, thread, api, kNone, row.number,
-                             memory_kind(kind_of_api(names_.apis.at(row.api)).trait), kNone, kNone, kNone,
-                             row.flags, kNone});
+        rows_.add("memory", {moved(kMemory, row.enter_ns), row.call_ns, thread, api, kNotThere, row.number,
+                             memory_kind(kind_of_api(names_.apis.at(row.api)).trait), kNotThere, kNotThere,
+                             kNotThere, row.flags, kNotThere});
     else
         rows_.add("call", {moved(kCall, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream,
-                           kNone, row.flags});
+                           kNotThere, row.flags});
 }
 
 // An operation of which only the call and its stream are told; false: it is none.
 bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
     if (row.stream < 0 || row.flags != 0) return false;
-    const int64_t thread = row.thread < 0 ? kNone : row.thread + 1, stream = row.stream + 1;
+    const int64_t thread = row.thread < 0 ? kNotThere : row.thread + 1, stream = row.stream + 1;
     if (kind == "launch")
         rows_.add("launch",
-                  {moved(kLaunch, row.enter_ns), row.call_ns, thread, stream, shape(row), kNone, 0});
+                  {moved(kLaunch, row.enter_ns), row.call_ns, thread, stream, shape(row), kNotThere, 0});
     else if (kind == "copy")
-        rows_.add("copy", {moved(kCopy, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone, 0, 0,
-                           kNone, flags_of(row)});
+        rows_.add("copy", {moved(kCopy, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNotThere, 0,
+                           0, kNotThere, flags_of(row)});
     else if (kind == "memset")
-        rows_.add("memset", {moved(kMemset, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone,
-                             kNone, flags_of(row)});
+        rows_.add("memset", {moved(kMemset, row.enter_ns), row.call_ns, thread, stream, row.api + 1,
+                             kNotThere, kNotThere, flags_of(row)});
     else if (kind == "graph_launch")
         rows_.add("graph_launch",
-                  {moved(kGraph, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNone, 0});
+                  {moved(kGraph, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNotThere, 0});
     else
         return false;
     return true;
@@ -118,28 +118,29 @@ int64_t TraceTables::flags_of(const ImportedRow& row) const {
 }
 
 void TraceTables::write_operation(const ImportedRow& row) {
-    const int64_t thread = row.thread < 0 ? kNone : row.thread + 1;
-    const int64_t stream = row.stream < 0 ? kNone : row.stream + 1, api = row.api < 0 ? kNone : row.api + 1;
+    const int64_t thread = row.thread < 0 ? kNotThere : row.thread + 1;
+    const int64_t stream = row.stream < 0 ? kNotThere : row.stream + 1,
+                  api = row.api < 0 ? kNotThere : row.api + 1;
     const int64_t flags = flags_of(row);
     const char* device_table = "launch_device";
     int64_t enter_ns = 0;
     if (row.what == ImportedWhat::kernel) {
-        const int64_t group = row.collective < 0 ? kNone : ++groups_;
+        const int64_t group = row.collective < 0 ? kNotThere : ++groups_;
         enter_ns = moved(kLaunch, row.enter_ns);
         rows_.add("launch", {enter_ns, row.call_ns, thread, stream, shape(row), group, 0});
-        if (group != kNone) write_collective(row, group);
+        if (group != kNotThere) write_collective(row, group);
     } else if (row.what == ImportedWhat::copy) {
         enter_ns = moved(kCopy, row.enter_ns);
         rows_.add("copy", {enter_ns, row.call_ns, thread, stream, api, row.number, row.direction, row.sides,
-                           kNone, flags});
+                           kNotThere, flags});
         device_table = "copy_device";
     } else if (row.what == ImportedWhat::graph) {
         enter_ns = moved(kGraph, row.enter_ns);
-        rows_.add("graph_launch", {enter_ns, row.call_ns, thread, stream, api, kNone, 0});
+        rows_.add("graph_launch", {enter_ns, row.call_ns, thread, stream, api, kNotThere, 0});
         device_table = "graph_launch_device";
     } else {
         enter_ns = moved(kMemset, row.enter_ns);
-        rows_.add("memset", {enter_ns, row.call_ns, thread, stream, api, row.number, kNone, flags});
+        rows_.add("memset", {enter_ns, row.call_ns, thread, stream, api, row.number, kNotThere, flags});
         device_table = "memset_device";
     }
     rows_.add(device_table, {enter_ns, row.start_ns - enter_ns, row.ran_ns, 1});
@@ -152,23 +153,23 @@ void TraceTables::write_collective(const ImportedRow& row, int64_t group) {
     const ImportedCollective& is = names_.collectives.at(row.collective);
     ++counts_.rows;
     rows_.add("collective",
-              {moved(kCollective, row.enter_ns), row.call_ns, row.thread < 0 ? kNone : row.thread + 1,
-               row.stream < 0 ? kNone : row.stream + 1, is.api + 1,
-               is.communicator < 0 ? kNone : is.communicator + 1, instance(row), known(is.count),
-               known(is.dtype), kNone, known(is.peer), known(is.bytes), group, 0});
+              {moved(kCollective, row.enter_ns), row.call_ns, row.thread < 0 ? kNotThere : row.thread + 1,
+               row.stream < 0 ? kNotThere : row.stream + 1, is.api + 1,
+               is.communicator < 0 ? kNotThere : is.communicator + 1, instance(row), known(is.count),
+               known(is.dtype), kNotThere, known(is.peer), known(is.bytes), group, 0});
 }
 
 int64_t TraceTables::instance(const ImportedRow& row) {
     const ImportedCollective& is = names_.collectives.at(row.collective);
-    if (is.communicator < 0) return kNone;
+    if (is.communicator < 0) return kNotThere;
     const bool is_between_two = is.sends >= 0 && is.peer >= 0;
     const int64_t next =
         counted_[{is.communicator, is_between_two ? is.peer : -1, is_between_two ? is.sends : -1}]++;
-    return row.number != kNone ? row.number : next;
+    return row.number != kNotThere ? row.number : next;
 }
 
 int64_t TraceTables::shape(const ImportedRow& row) {
-    if (row.name < 0) return kNone;
+    if (row.name < 0) return kNotThere;
     const auto [found, is_new] =
         shapes_.try_emplace({row.name, row.api}, static_cast<int64_t>(shapes_.size()) + 1);
     if (is_new) {
@@ -176,7 +177,7 @@ int64_t TraceTables::shape(const ImportedRow& row) {
         const int64_t api = (row.api < 0 ? names_.apis.count() : row.api) + 1;
         rows_.add("shape", {found->second, function(is.name), api, known(is.grid[0]), known(is.grid[1]),
                             known(is.grid[2]), known(is.block[0]), known(is.block[1]), known(is.block[2]),
-                            known(is.shared_bytes), kNone, kNone, kNone, kNone});
+                            known(is.shared_bytes), kNotThere, kNotThere, kNotThere, kNotThere});
     }
     return found->second;
 }
@@ -185,7 +186,8 @@ int64_t TraceTables::function(int32_t name) {
     const auto [found, is_new] = functions_.try_emplace(name, 0);
     if (is_new) {
         found->second = ++handles_;
-        rows_.add("handle", {found->second, "function", found->second, kNone, kNone, kNone, kNone, name + 1});
+        rows_.add("handle", {found->second, "function", found->second, kNotThere, kNotThere, kNotThere,
+                             kNotThere, name + 1});
     }
     return found->second;
 }

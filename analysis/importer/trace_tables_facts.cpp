@@ -10,7 +10,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kNone = ImportedRow::kNone;
 constexpr std::string_view kNotRecorded = "(not recorded)";
 
 std::string_view text_or_none(const std::string& text) {
@@ -26,7 +25,7 @@ std::string capability_of(const ImportedDevice& device) {
 
 void TraceTables::write_texts() {
     for (int32_t i = 0; i < names_.names.count(); ++i)
-        rows_.add("name", {i + 1, std::string_view(names_.names.at(i)), kNone});
+        rows_.add("name", {i + 1, std::string_view(names_.names.at(i)), kNotThere});
     for (int32_t i = 0; i < names_.apis.count(); ++i) {
         const std::string_view name = names_.apis.at(i);
         const bool is_collective = name.starts_with("nccl") || name == "SendRecv";
@@ -49,29 +48,30 @@ void TraceTables::write_contexts() {
         const std::pair key(is.device.value_or(-1), is.context.value_or(-1));
         const auto [context, is_new] = contexts_.try_emplace(key, static_cast<int64_t>(contexts_.size()) + 1);
         if (is_new) {
-            rows_.add("handle",
-                      {++handles_, "context", is.context.value_or(0), kNone, kNone, kNone, is.device, kNone});
+            rows_.add("handle", {++handles_, "context", is.context.value_or(0), kNotThere, kNotThere,
+                                 kNotThere, is.device, kNotThere});
             rows_.add("context", {context->second, handles_, is.device});
         }
-        rows_.add("handle", {++handles_, "stream", is.stream.value_or(0), kNone, kNone, kNone, kNone, kNone});
-        rows_.add("stream", {i + 1, handles_, context->second, "made", kNone, kNone, kNone});
+        rows_.add("handle", {++handles_, "stream", is.stream.value_or(0), kNotThere, kNotThere, kNotThere,
+                             kNotThere, kNotThere});
+        rows_.add("stream", {i + 1, handles_, context->second, "made", kNotThere, kNotThere, kNotThere});
     }
 }
 
 int64_t TraceTables::rank_in(const ImportedCommunicator& communicator) const {
-    if (!trace_.rank) return kNone;
+    if (!trace_.rank) return kNotThere;
     const auto members = ranks_in(communicator.members);
     for (size_t i = 0; i < members.size(); ++i)
         if (members[i] == *trace_.rank) return static_cast<int64_t>(i);
     const bool is_all = communicator.ranks > 0 && communicator.ranks == trace_.world_size.value_or(-1);
-    return is_all ? *trace_.rank : kNone;
+    return is_all ? *trace_.rank : kNotThere;
 }
 
 void TraceTables::write_communicators() {
     for (int32_t i = 0; i < names_.communicators.count(); ++i) {
         const ImportedCommunicator& is = names_.communicators.at(i);
-        rows_.add("communicator",
-                  {i + 1, std::string_view(is.uid), kNone, kNone, rank_in(is), known(is.ranks), kNone});
+        rows_.add("communicator", {i + 1, std::string_view(is.uid), kNotThere, kNotThere, rank_in(is),
+                                   known(is.ranks), kNotThere});
     }
 }
 
@@ -83,11 +83,11 @@ void TraceTables::write_devices() {
             if (one.id == device) told = &one;
         const ImportedDevice is = told == nullptr ? ImportedDevice{device, "", "", {}, {}, {}, {}} : *told;
         const std::string capability = capability_of(is);
-        rows_.add("device", {device, text_or_none(is.uuid), text_or_none(is.name), is.memory_bytes, kNone,
+        rows_.add("device", {device, text_or_none(is.uuid), text_or_none(is.name), is.memory_bytes, kNotThere,
                              is.multiprocessors, text_or_none(capability)});
         const int64_t dur_ns = last_ns_ - first_ns_;
         if (trace_.windows.empty())
-            rows_.add("window", {first_ns_, device, dur_ns, kNone, dur_ns, operations, operations, 0, 0});
+            rows_.add("window", {first_ns_, device, dur_ns, kNotThere, dur_ns, operations, operations, 0, 0});
     }
 }
 
@@ -97,7 +97,7 @@ void TraceTables::write_windows() {
     for (const ImportedWindow& window : trace_.windows) {
         const int64_t enter_ns = window.start_ns + trace_.base_ns;
         if (operations_.contains(window.device) && told.insert({enter_ns, window.device}).second)
-            rows_.add("window", {enter_ns, window.device, window.duration_ns, kNone, window.duration_ns,
+            rows_.add("window", {enter_ns, window.device, window.duration_ns, kNotThere, window.duration_ns,
                                  window.operations, window.timed, 0, 0});
     }
 }
@@ -106,12 +106,12 @@ void TraceTables::write_trace() {
     // A time that was cut off is that much later; one that was rounded, half of that either way.
     const int64_t low = trace_.fraction_ns / 2, high = std::max<int64_t>(trace_.fraction_ns - 1, 0);
     rows_.add("level_error", {1, std::string_view(trace_.source), 1, low, high, low, high, low, 0});
-    rows_.add("process", {trace_.pid.value_or(0), kNone, kNone, text_or_none(trace_.executable), trace_.rank,
-                          kNone, trace_.world_size, "imported", kNone, kNone});
+    rows_.add("process", {trace_.pid.value_or(0), kNotThere, kNotThere, text_or_none(trace_.executable),
+                          trace_.rank, kNotThere, trace_.world_size, "imported", kNotThere, kNotThere});
     if (counts_.rows == 0) first_ns_ = last_ns_ = trace_.base_ns;
     rows_.add("clock", {first_ns_, first_ns_, first_ns_});
     if (last_ns_ > first_ns_) rows_.add("clock", {last_ns_, last_ns_, last_ns_});
-    rows_.add("ring_commit", {0, counts_.rows, kNone, 0, 0, last_ns_});
+    rows_.add("ring_commit", {0, counts_.rows, kNotThere, 0, 0, last_ns_});
     if (trace_.damaged > 0) rows_.add("drop", {0, "damaged", last_ns_, static_cast<int64_t>(trace_.damaged)});
 }
 

@@ -10,13 +10,12 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kNone = ImportedRow::kNone;
 constexpr int64_t kUnsaid = -1;
 constexpr size_t kMostExplained = 1'000'000;
 
 // Profilers write 0 where a call asked for nothing.
 int64_t correlation_of(ImportedNumber correlation) {
-    return correlation && *correlation > 0 ? *correlation : kNone;
+    return correlation && *correlation > 0 ? *correlation : kNotThere;
 }
 
 ImportedWhat what_of(ImportedWork::What what) {
@@ -111,7 +110,7 @@ int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& nu
     const int64_t count = type ? count_passed(api, said) : kUnsaid;
     const bool sends = api == "ncclSend", receives = api == "ncclRecv";
     const ImportedNumber peer = sends ? said.target_rank : receives ? said.source_rank : ImportedNumber();
-    if (!sends && !receives) number = said.sequence.value_or(kNone);
+    if (!sends && !receives) number = said.sequence.value_or(kNotThere);
     return names.collectives.id({names.apis.id(api.empty() ? "nccl" : api), communicator(said), count,
                                  type ? type->nccl : kUnsaid, count < 0 ? kUnsaid : count * type->bytes,
                                  peer.value_or(kUnsaid), sends ? 1 : 0});
@@ -119,7 +118,7 @@ int32_t TraceWriter::Impl::collective(const ImportedArguments& said, int64_t& nu
 
 void TraceWriter::explain(int64_t operator_id, const ImportedArguments& arguments) {
     if (arguments.collective.empty() || impl_->explained.size() == kMostExplained) return;
-    Impl::Explained explained = {0, kNone};
+    Impl::Explained explained = {0, kNotThere};
     explained.collective = impl_->collective(arguments, explained.number);
     impl_->explained.emplace(operator_id, explained);
 }
@@ -134,7 +133,7 @@ void TraceWriter::call(const ImportedCall& call) {
     row.thread = impl_->thread(call.thread, call.start_ns);
     row.flags = call.failed ? 2 : 0;
     if (call.stream.stream) row.stream = impl_->names.streams.id(call.stream);
-    row.number = call.event.value_or(kNone);
+    row.number = call.event.value_or(kNotThere);
     if (!call.kernel.empty()) row.name = impl_->shape(impl_->names.names.id(call.kernel), {}, {}, {});
     impl_->asked.add(row);
 }
@@ -146,8 +145,8 @@ void TraceWriter::gap(const ImportedGap& gap) {
     row.call_ns = gap.duration_ns;
     row.thread = impl_->thread(gap.thread, gap.start_ns);
     if (row.thread < 0) return;
-    row.number = gap.running_ns.value_or(kNone);
-    row.ran_ns = gap.runqueue_ns.value_or(kNone);
+    row.number = gap.running_ns.value_or(kNotThere);
+    row.ran_ns = gap.runqueue_ns.value_or(kNotThere);
     row.correlation = gap.samples.value_or(0);
     if (!gap.blocked_on.empty()) row.name = impl_->names.names.id(gap.blocked_on);
     impl_->rows.add(row);
@@ -160,17 +159,17 @@ void TraceWriter::work(const ImportedWork& work) {
     row.start_ns = work.start_ns;
     row.ran_ns = work.duration_ns;
     row.stream = impl_->names.streams.id(work.stream);
-    row.number = work.bytes.value_or(kNone);
+    row.number = work.bytes.value_or(kNotThere);
     row.direction = work.direction;
     row.sides = static_cast<uint8_t>(work.source + 8 * work.target);
     if (work.what == ImportedWork::What::kernel) {
-        row.number = kNone;
+        row.number = kNotThere;
         row.name = impl_->shape(impl_->names.names.id(work.name), work.grid, work.block, work.shared_bytes);
         row.collective = impl_->collective_by_name(impl_->names.names.id(work.name), work.name);
         if (row.collective >= 0 && !work.arguments.collective.empty())
             row.collective = impl_->collective(work.arguments, row.number);
         else if (row.collective >= 0 && work.operator_id != work.correlation)
-            row.call_ns = work.operator_id.value_or(kNone);  // its operator may come later
+            row.call_ns = work.operator_id.value_or(kNotThere);  // its operator may come later
     }
     impl_->asked.add(row);
 }
@@ -180,7 +179,7 @@ void TraceWriter::waited_for(int64_t correlation, const ImportedStream& stream) 
     row.what = ImportedWhat::target;
     row.correlation = correlation_of(correlation);
     row.stream = impl_->names.streams.id(stream);
-    if (row.correlation != kNone) impl_->asked.add(row);
+    if (row.correlation != kNotThere) impl_->asked.add(row);
 }
 
 void TraceWriter::allocated(int64_t correlation, int64_t bytes) {
@@ -188,7 +187,7 @@ void TraceWriter::allocated(int64_t correlation, int64_t bytes) {
     row.what = ImportedWhat::target;
     row.correlation = correlation_of(correlation);
     row.number = bytes;
-    if (row.correlation != kNone) impl_->asked.add(row);
+    if (row.correlation != kNotThere) impl_->asked.add(row);
 }
 
 void TraceWriter::range(std::string_view name, int64_t start_ns, int64_t duration_ns, ImportedNumber thread,
@@ -228,10 +227,10 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
         is_used = false;
         return;
     }
-    const bool is_asked = has_call && row.correlation != kNone && row.correlation == call.correlation;
+    const bool is_asked = has_call && row.correlation != kNotThere && row.correlation == call.correlation;
     if (row.what == ImportedWhat::target) {
         if (is_asked && row.stream >= 0) call.stream = row.stream;
-        if (is_asked && row.number != kNone) call.number = row.number;
+        if (is_asked && row.number != kNotThere) call.number = row.number;
         return;
     }
     ImportedRow joined = row;
@@ -239,7 +238,7 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
         joined.collective = found->second.collective;
         joined.number = found->second.number;
     }
-    joined.call_ns = kNone;
+    joined.call_ns = kNotThere;
     joined.enter_ns = is_asked ? call.enter_ns : row.start_ns;
     if (is_asked) {
         joined.api = call.api;

@@ -4,7 +4,7 @@
 #include "../report/printed.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_as_text {
 
 namespace {
 
@@ -17,4 +17,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_as_text

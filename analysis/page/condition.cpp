@@ -6,7 +6,7 @@
 #include "figures.h"
 #include "over_time.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_condition {
 
 namespace {
 
@@ -64,4 +64,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_condition

@@ -9,7 +9,7 @@
 #include "figures.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_durations {
 
 namespace {
 
@@ -89,4 +89,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_durations

@@ -7,7 +7,7 @@
 #include "figures.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_findings {
 
 namespace {
 
@@ -84,4 +84,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_findings

@@ -12,7 +12,7 @@
 #include "figures.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_gpus {
 
 namespace {
 
@@ -166,4 +166,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_gpus

@@ -9,7 +9,7 @@
 #include "figures.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_kernels {
 
 namespace {
 
@@ -85,4 +85,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_kernels

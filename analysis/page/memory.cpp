@@ -7,7 +7,7 @@
 #include "figures.h"
 #include "over_time.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_memory {
 
 namespace {
 
@@ -45,4 +45,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_memory

@@ -11,7 +11,7 @@
 #include "figures.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_ranks {
 
 namespace {
 
@@ -184,4 +184,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_ranks

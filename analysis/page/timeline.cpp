@@ -13,7 +13,7 @@
 #include "kept_step.h"
 #include "part.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::part_timeline {
 
 namespace {
 
@@ -86,4 +86,4 @@ const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::part_timeline

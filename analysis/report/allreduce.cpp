@@ -8,7 +8,7 @@
 #include "facts.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_allreduce {
 
 namespace {
 
@@ -208,4 +208,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_allreduce

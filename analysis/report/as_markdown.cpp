@@ -70,7 +70,7 @@ std::string words(std::string_view text) {
     return line;
 }
 
-struct Writer {
+struct MarkdownWriter {
     std::vector<std::string> lines;
 
     void gap() {
@@ -110,7 +110,7 @@ struct Writer {
 }  // namespace
 
 std::vector<std::string> as_markdown(const Report& report) {
-    Writer writer;
+    MarkdownWriter writer;
     for (const auto& block : report.blocks) std::visit(writer, block);
     return std::move(writer.lines);
 }

@@ -18,7 +18,7 @@ std::string padded(const std::string& text, size_t width, bool right) {
     return right ? fill + text : text + fill;
 }
 
-struct Writer {
+struct TextWriter {
     std::vector<std::string> lines;
 
     void operator()(const Line& line) {
@@ -62,7 +62,7 @@ std::string rest_of(const Table& table) {
 }
 
 std::vector<std::string> as_text(const Report& report) {
-    Writer writer;
+    TextWriter writer;
     for (const auto& block : report.blocks) std::visit(writer, block);
     return std::move(writer.lines);
 }

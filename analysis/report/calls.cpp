@@ -8,7 +8,7 @@
 #include "rollups.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_calls {
 
 namespace {
 
@@ -86,4 +86,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_calls

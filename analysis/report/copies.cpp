@@ -7,7 +7,7 @@
 #include "gpu_label.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_copies {
 
 namespace {
 
@@ -138,4 +138,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_copies

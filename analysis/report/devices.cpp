@@ -7,7 +7,7 @@
 #include "../text/units.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_devices {
 
 namespace {
 
@@ -190,4 +190,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_devices

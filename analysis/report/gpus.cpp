@@ -9,7 +9,7 @@
 #include "gpu_figures.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_gpus {
 
 namespace {
 
@@ -207,4 +207,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_gpus

@@ -2,7 +2,7 @@
 #include "../text/units.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_graphs {
 
 namespace {
 
@@ -51,4 +51,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_graphs

@@ -10,7 +10,7 @@
 #include "gpu_figures.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_idle {
 
 namespace {
 
@@ -169,4 +169,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_idle

@@ -6,7 +6,7 @@
 #include "facts.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_kernels {
 
 namespace {
 
@@ -137,4 +137,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_kernels

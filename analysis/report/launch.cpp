@@ -4,7 +4,7 @@
 #include "gpu_label.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_launch {
 
 namespace {
 
@@ -93,4 +93,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_launch

@@ -5,7 +5,7 @@
 #include "facts.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_ledger {
 
 namespace {
 
@@ -63,4 +63,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_ledger

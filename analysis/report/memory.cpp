@@ -3,7 +3,7 @@
 #include "../text/units.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_memory {
 
 namespace {
 
@@ -44,4 +44,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_memory

@@ -6,7 +6,7 @@
 #include "rollups.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_ranges {
 
 namespace {
 
@@ -93,4 +93,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_ranges

@@ -7,7 +7,7 @@
 #include "gpu_label.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_shared_gpus {
 
 namespace {
 
@@ -113,4 +113,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_shared_gpus

@@ -7,7 +7,7 @@
 #include "facts.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_skew {
 
 namespace {
 
@@ -169,4 +169,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_skew

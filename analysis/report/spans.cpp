@@ -5,7 +5,7 @@
 #include "../trace/gone.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_spans {
 
 namespace {
 
@@ -51,4 +51,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_spans

@@ -4,7 +4,7 @@
 #include "gpu_label.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_streams {
 
 namespace {
 
@@ -47,4 +47,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_streams

@@ -4,7 +4,7 @@
 #include "facts.h"
 #include "section.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_syncs {
 
 namespace {
 
@@ -40,4 +40,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_syncs

@@ -5,7 +5,7 @@
 #include "section.h"
 #include "trust_rows.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::section_trust {
 
 namespace {
 
@@ -95,4 +95,4 @@ const SectionRegistration kRegistration(kSection);
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::section_trust

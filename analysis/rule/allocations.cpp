@@ -4,7 +4,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_allocations {
 
 namespace {
 
@@ -32,4 +32,4 @@ const RuleRegistration kRegistration({"allocations", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_allocations

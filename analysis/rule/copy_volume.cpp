@@ -4,7 +4,7 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_copy_volume {
 
 namespace {
 
@@ -31,4 +31,4 @@ const RuleRegistration kRegistration({"copy_volume", Scope::kInput, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_copy_volume

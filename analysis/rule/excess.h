@@ -9,6 +9,9 @@
 
 namespace gpushim::analysis {
 
+constexpr int64_t kLatencyBound = 256 << 10;  // bytes; below, the rounds decide, not the bytes
+constexpr double kReachedInPractice = 0.8;    // of a bandwidth: as good as it gets
+
 double redundant_share(const Situation& run, const Traffic& traffic);
 double latency_share(const Traffic& traffic);         // of small messages that could be few large ones
 double below_expected_share(const Traffic& traffic);  // by the bandwidth

@@ -9,7 +9,7 @@
 #include "../text/units.h"
 #include "excess.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_exposed_communication {
 
 namespace {
 
@@ -49,4 +49,4 @@ const RuleRegistration kRegistration({"exposed_communication", Scope::kManyGpus,
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_exposed_communication

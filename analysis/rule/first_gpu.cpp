@@ -9,7 +9,7 @@
 #include "../text/units.h"
 #include "timed_gpus.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_first_gpu {
 
 namespace {
 
@@ -65,4 +65,4 @@ const RuleRegistration kRegistration({"first_gpu", Scope::kManyGpus, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_first_gpu

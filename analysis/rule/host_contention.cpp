@@ -3,7 +3,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_host_contention {
 
 namespace {
 
@@ -28,4 +28,4 @@ const RuleRegistration kRegistration({"host_contention", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_host_contention

@@ -4,7 +4,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_input_bound {
 
 namespace {
 
@@ -42,4 +42,4 @@ const RuleRegistration kRegistration({"input_bound", Scope::kInput, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_input_bound

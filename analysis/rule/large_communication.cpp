@@ -9,7 +9,7 @@
 #include "../text/units.h"
 #include "excess.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_large_communication {
 
 namespace {
 
@@ -62,4 +62,4 @@ const RuleRegistration kRegistration({"large_communication", Scope::kManyGpus, l
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_large_communication

@@ -9,7 +9,7 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_larger_batch {
 
 namespace {
 
@@ -54,4 +54,4 @@ const RuleRegistration kRegistration({"larger_batch", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_larger_batch

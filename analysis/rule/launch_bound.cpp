@@ -3,7 +3,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_launch_bound {
 
 namespace {
 
@@ -39,4 +39,4 @@ const RuleRegistration kRegistration({"launch_bound", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_launch_bound

@@ -4,7 +4,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_layout_conversions {
 
 namespace {
 
@@ -28,4 +28,4 @@ const RuleRegistration kRegistration({"layout_conversions", Scope::kKernels, loo
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_layout_conversions

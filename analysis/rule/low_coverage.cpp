@@ -5,7 +5,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_low_coverage {
 
 namespace {
 
@@ -92,4 +92,4 @@ const RuleRegistration kRegistration({"low_coverage", Scope::kOurselves, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_low_coverage

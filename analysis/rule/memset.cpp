@@ -4,7 +4,7 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_memset {
 
 namespace {
 
@@ -42,4 +42,4 @@ const RuleRegistration kRegistration({"memset", Scope::kKernels, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_memset

@@ -3,7 +3,7 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_no_tensor_cores {
 
 namespace {
 
@@ -37,4 +37,4 @@ const RuleRegistration kRegistration({"no_tensor_cores", Scope::kKernels, look})
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_no_tensor_cores

@@ -7,7 +7,7 @@
 #include "../text/units.h"
 #include "timed_gpus.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_not_worth_gpu {
 
 namespace {
 
@@ -62,4 +62,4 @@ const RuleRegistration kRegistration({"not_worth_gpu", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_not_worth_gpu

@@ -6,7 +6,7 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_pageable_copies {
 
 namespace {
 
@@ -60,4 +60,4 @@ const RuleRegistration kRegistration({"pageable_copies", Scope::kInput, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_pageable_copies

@@ -2,7 +2,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_recompilation {
 
 namespace {
 
@@ -34,4 +34,4 @@ const RuleRegistration kRegistration({"recompilation", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_recompilation

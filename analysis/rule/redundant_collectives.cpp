@@ -39,6 +39,18 @@ struct Reductions {
     }
 };
 
+}  // namespace
+
+double redundant_share(const Situation& run, const Traffic& traffic) {
+    const auto ratio = ratio_to_params(run);
+    if (!ratio || *ratio < kNearlyTwice || traffic.ns() <= 0) return 0;
+    return (1 - 1 / *ratio) * Reductions(traffic).ns / traffic.ns();
+}
+
+namespace rule_redundant_collectives {
+
+namespace {
+
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
     const double too_much = redundant_share(run, traffic);
@@ -65,10 +77,6 @@ const RuleRegistration kRegistration({"redundant_collectives", Scope::kManyGpus,
 
 }  // namespace
 
-double redundant_share(const Situation& run, const Traffic& traffic) {
-    const auto ratio = ratio_to_params(run);
-    if (!ratio || *ratio < kNearlyTwice || traffic.ns() <= 0) return 0;
-    return (1 - 1 / *ratio) * Reductions(traffic).ns / traffic.ns();
-}
+}  // namespace rule_redundant_collectives
 
 }  // namespace gpushim::analysis

@@ -7,7 +7,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_repeated_copies {
 
 namespace {
 
@@ -69,4 +69,4 @@ const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_repeated_copies

@@ -6,7 +6,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_round_trips {
 
 namespace {
 
@@ -45,4 +45,4 @@ const RuleRegistration kRegistration({"round_trips", Scope::kInput, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_round_trips

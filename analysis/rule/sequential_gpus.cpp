@@ -9,7 +9,7 @@
 #include "../text/units.h"
 #include "timed_gpus.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_sequential_gpus {
 
 namespace {
 
@@ -68,4 +68,4 @@ const RuleRegistration kRegistration({"sequential_gpus", Scope::kManyGpus, look}
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_sequential_gpus

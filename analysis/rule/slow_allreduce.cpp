@@ -9,9 +9,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kLatencyBound = 256 << 10;  // below: see small_collectives
-constexpr double kReached = 0.8;              // of the bandwidth: as good as it gets in practice
-
 std::string by_parameters(const Situation& run, double bandwidth) {
     auto params = run.given().params;
     if (!params) params = run.number("SELECT params FROM allreduce_check");
@@ -27,13 +24,24 @@ struct Slow {
     explicit Slow(const Traffic& traffic) {
         for (const CollectiveKind& kind : traffic.kinds) {
             if (!kind.is_reduction() || kind.bytes < kLatencyBound || !kind.is_judged) continue;
-            if (!kind.expected_ns || *kind.expected_ns >= kReached * kind.each_ns) continue;
+            if (!kind.expected_ns || *kind.expected_ns >= kReachedInPractice * kind.each_ns) continue;
             kinds.push_back(&kind);
             ns += kind.ns();
             expected_ns += kind.calls * *kind.expected_ns;
         }
     }
 };
+
+}  // namespace
+
+double below_expected_share(const Traffic& traffic) {
+    const Slow slow(traffic);
+    return traffic.ns() > 0 ? (slow.ns - slow.expected_ns) / traffic.ns() : 0;
+}
+
+namespace rule_slow_allreduce {
+
+namespace {
 
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
@@ -50,7 +58,7 @@ std::optional<Finding> look(const Situation& run) {
         "NCCL_IB_HCA, NCCL_SOCKET_IFNAME and NCCL_NET_GDR_LEVEL between hosts; leave NCCL_ALGO and "
         "NCCL_PROTO unset, or try Tree for many hosts; nccl-tests beside it shows whether it is the fabric; "
         "bf16 gradients halve the bytes (DDP's bf16_compress_hook, Horovod's Compression.fp16)";
-    const double at_best_ns = slow.expected_ns / kReached;
+    const double at_best_ns = slow.expected_ns / kReachedInPractice;
     found.gain = without_transfers(run, std::max(0.0, slow.ns - at_best_ns) / traffic.ns(),
                                    (slow.ns - slow.expected_ns) / traffic.ns());
     found.confidence = 0.7;
@@ -62,9 +70,6 @@ const RuleRegistration kRegistration({"slow_allreduce", Scope::kManyGpus, look})
 
 }  // namespace
 
-double below_expected_share(const Traffic& traffic) {
-    const Slow slow(traffic);
-    return traffic.ns() > 0 ? (slow.ns - slow.expected_ns) / traffic.ns() : 0;
-}
+}  // namespace rule_slow_allreduce
 
 }  // namespace gpushim::analysis

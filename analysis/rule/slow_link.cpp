@@ -10,7 +10,6 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kBandwidthBound = 32 << 20;  // messages from here on reach what the link carries
-constexpr double kReached = 0.8;               // … as good as it gets in practice
 constexpr double kUnused = 0.4;                // of a link's rate: below, it is not that link which is used
 
 struct Link {
@@ -31,13 +30,13 @@ std::vector<Link> links_of(const Situation& run) {
 }
 
 // What its large messages reached, in the bytes that a link carries.
-struct Reached {
+struct BestOfLink {
     double ns = 0,
            bytes_per_s = 0;  // of a step, of all its messages; the best of large ones, 0: there are none
     std::vector<const CollectiveKind*> kinds;
 };
-Reached reached_by(const Traffic& traffic, const std::string& comm) {
-    Reached reached;
+BestOfLink reached_by(const Traffic& traffic, const std::string& comm) {
+    BestOfLink reached;
     for (const CollectiveKind& kind : traffic.kinds) {
         if (kind.comm != comm) continue;
         reached.ns += kind.ns();
@@ -59,34 +58,34 @@ std::string switched_off(const Situation& run) {
 
 enum class Why { kBadlyChosen, kNotUsed };
 
-struct Slow {
+struct SlowLink {
     Why why;
     Link link;
-    Reached reached;
+    BestOfLink reached;
     double share;  // of all transfers that goes at the better rate
 };
 
 // Of several communicators the one that could gain most.
-std::optional<Slow> slowest(const Situation& run, const Traffic& traffic) {
-    std::optional<Slow> most;
+std::optional<SlowLink> slowest(const Situation& run, const Traffic& traffic) {
+    std::optional<SlowLink> most;
     for (const Link& link : links_of(run)) {
-        const Reached reached = reached_by(traffic, link.comm);
+        const BestOfLink reached = reached_by(traffic, link.comm);
         double faster = 1;
         Why why = Why::kBadlyChosen;
         if (link.best_bytes_per_s > link.bytes_per_s) {
             faster = link.best_bytes_per_s / link.bytes_per_s;
         } else if (reached.bytes_per_s > 0 && reached.bytes_per_s < kUnused * link.bytes_per_s) {
-            faster = kReached * link.bytes_per_s / reached.bytes_per_s;
+            faster = kReachedInPractice * link.bytes_per_s / reached.bytes_per_s;
             why = Why::kNotUsed;
         }
         if (reached.ns <= 0 || faster <= 1) continue;
         const double share = (1 - 1 / faster) * reached.ns / traffic.ns();
-        if (!most || share > most->share) most = Slow{why, link, reached, share};
+        if (!most || share > most->share) most = SlowLink{why, link, reached, share};
     }
     return most;
 }
 
-void tell_badly_chosen(const Slow& slow, Finding& found) {
+void tell_badly_chosen(const SlowLink& slow, Finding& found) {
     found.title = count_text(slow.link.ranks) + " GPUs are joined by " + slow.link.word + " (" +
                   rate_text(slow.link.bytes_per_s) + "); as many of these hosts are joined at " +
                   rate_text(slow.link.best_bytes_per_s);
@@ -96,7 +95,7 @@ void tell_badly_chosen(const Slow& slow, Finding& found) {
     found.confidence = 0.8;
 }
 
-void tell_not_used(const Situation& run, const Slow& slow, Finding& found) {
+void tell_not_used(const Situation& run, const SlowLink& slow, Finding& found) {
     const std::string off = switched_off(run);
     found.title = "the GPUs are joined by " + slow.link.word + " (" + rate_text(slow.link.bytes_per_s) +
                   "), and large messages reach " + rate_text(slow.reached.bytes_per_s) +
@@ -106,6 +105,17 @@ void tell_not_used(const Situation& run, const Slow& slow, Finding& found) {
                    "/dev/shm large enough in a container, ACS off for P2P over PCIe";
     found.confidence = off.empty() ? 0.5 : 0.8;
 }
+
+}  // namespace
+
+double slow_link_share(const Situation& run, const Traffic& traffic) {
+    const auto slow = slowest(run, traffic);
+    return slow ? slow->share : 0;
+}
+
+namespace rule_slow_link {
+
+namespace {
 
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
@@ -131,9 +141,6 @@ const RuleRegistration kRegistration({"slow_link", Scope::kManyGpus, look});
 
 }  // namespace
 
-double slow_link_share(const Situation& run, const Traffic& traffic) {
-    const auto slow = slowest(run, traffic);
-    return slow ? slow->share : 0;
-}
+}  // namespace rule_slow_link
 
 }  // namespace gpushim::analysis

@@ -15,10 +15,9 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kSmallBytes = 1 << 20;
-constexpr int64_t kLatencyBound = 256 << 10;  // below, the rounds decide, not the bytes
-constexpr double kMostlyLatency = 0.5;        // of such a message's time, at least
-constexpr double kBucketBytes = 25e6;         // as PyTorch's DDP makes them
-constexpr double kSeveral = 2;                // calls of a step that become one
+constexpr double kMostlyLatency = 0.5;  // of such a message's time, at least
+constexpr double kBucketBytes = 25e6;   // as PyTorch's DDP makes them
+constexpr double kSeveral = 2;          // calls of a step that become one
 
 struct Small {
     std::vector<const CollectiveKind*> kinds;
@@ -62,6 +61,16 @@ Small small_of(const Traffic& traffic) {
     return small;
 }
 
+}  // namespace
+
+double latency_share(const Traffic& traffic) {
+    return traffic.ns() > 0 ? small_of(traffic).high_ns / traffic.ns() : 0;
+}
+
+namespace rule_small_collectives {
+
+namespace {
+
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
     const Small small = small_of(traffic);
@@ -85,8 +94,6 @@ const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, loo
 
 }  // namespace
 
-double latency_share(const Traffic& traffic) {
-    return traffic.ns() > 0 ? small_of(traffic).high_ns / traffic.ns() : 0;
-}
+}  // namespace rule_small_collectives
 
 }  // namespace gpushim::analysis

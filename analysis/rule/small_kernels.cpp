@@ -5,7 +5,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_small_kernels {
 
 namespace {
 
@@ -40,4 +40,4 @@ const RuleRegistration kRegistration({"small_kernels", Scope::kKernels, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_small_kernels

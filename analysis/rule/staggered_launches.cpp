@@ -9,7 +9,7 @@
 #include "../text/units.h"
 #include "timed_gpus.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_staggered_launches {
 
 namespace {
 
@@ -78,4 +78,4 @@ const RuleRegistration kRegistration({"staggered_launches", Scope::kManyGpus, lo
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_staggered_launches

@@ -8,7 +8,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_step_gap {
 
 namespace {
 
@@ -77,4 +77,4 @@ const RuleRegistration kRegistration({"step_gap", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_step_gap

@@ -7,7 +7,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_straggler {
 
 namespace {
 
@@ -135,4 +135,4 @@ const RuleRegistration kRegistration({"straggler", Scope::kManyGpus, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_straggler

@@ -5,7 +5,7 @@
 #include "../advice/rule.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_sync_every_step {
 
 namespace {
 
@@ -62,4 +62,4 @@ const RuleRegistration kRegistration({"sync_every_step", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_sync_every_step

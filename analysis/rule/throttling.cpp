@@ -6,7 +6,7 @@
 #include "../text/units.h"
 #include "timed_gpus.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_throttling {
 
 namespace {
 
@@ -128,4 +128,4 @@ const RuleRegistration kRegistration({"throttling", Scope::kOneGpu, look});
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_throttling

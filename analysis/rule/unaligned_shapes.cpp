@@ -3,7 +3,7 @@
 #include "../advice/work.h"
 #include "../text/units.h"
 
-namespace gpushim::analysis {
+namespace gpushim::analysis::rule_unaligned_shapes {
 
 namespace {
 
@@ -26,4 +26,4 @@ const RuleRegistration kRegistration({"unaligned_shapes", Scope::kKernels, look}
 
 }  // namespace
 
-}  // namespace gpushim::analysis
+}  // namespace gpushim::analysis::rule_unaligned_shapes

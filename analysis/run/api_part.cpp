@@ -104,7 +104,7 @@ class ApiPart : public Part {
     int64_t last_id_ = kNotRecorded;
 };
 
-const PartRegistration kRegistration(make_api_part);
+const PartRegistration kApiPart(make_api_part);
 
 }  // namespace
 

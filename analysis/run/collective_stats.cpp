@@ -152,7 +152,7 @@ Value transfer_by(const KindSums& kind) {
 Value bytes_per_s(const std::optional<Bandwidth>& bandwidth) {
     return bandwidth ? Value(bandwidth->gb_per_s * 1e9) : Value(nullptr);
 }
-Value source_of(const std::optional<Bandwidth>& bandwidth) {
+Value bandwidth_source(const std::optional<Bandwidth>& bandwidth) {
     return bandwidth ? Value(std::string(kSources[static_cast<size_t>(bandwidth->source)])) : Value(nullptr);
 }
 
@@ -197,12 +197,12 @@ void write_kind(const OfCommunicator& comm, const KindKey& key, KindSums& kind, 
              maybe(expected.by_model_ns),
              expected.by_model_ns ? Value(std::string(name_of(expected.model))) : Value(nullptr),
              bytes_per_s(expected.bandwidth),
-             source_of(expected.bandwidth),
+             bandwidth_source(expected.bandwidth),
              maybe(reached.share),
              std::string(kEfficiencyBy[static_cast<size_t>(reached.by)]),
              maybe(comm.by.hosts),
              bytes_per_s(expected.between),
-             source_of(expected.between),
+             bandwidth_source(expected.between),
              comm.by.why.empty() ? Value(nullptr) : Value(comm.by.why)});
 }
 

@@ -170,7 +170,7 @@ class CommStepPart : public Part {
     std::vector<Row> rows_;
 };
 
-const PartRegistration kRegistration(make_comm_step_part);
+const PartRegistration kCommStepPart(make_comm_step_part);
 
 }  // namespace
 

@@ -258,7 +258,7 @@ class CopyPart : public Part {
     std::vector<Beside> beside_;    // by GPU
 };
 
-const PartRegistration kRegistration(make_copy_part);
+const PartRegistration kCopyPart(make_copy_part);
 
 }  // namespace
 

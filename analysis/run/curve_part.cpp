@@ -71,7 +71,7 @@ class CurvePart : public Part {
     const TraceFacts& facts_;
 };
 
-const PartRegistration kRegistration(make_curve_part);
+const PartRegistration kCurvePart(make_curve_part);
 
 }  // namespace
 

@@ -87,7 +87,7 @@ class HtaPart : public Part {
     int64_t left_out_ = 0, untimed_ = 0;
 };
 
-const PartRegistration kRegistration(make_hta_part);
+const PartRegistration kHtaPart(make_hta_part);
 
 }  // namespace
 

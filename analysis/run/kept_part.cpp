@@ -133,7 +133,7 @@ class KeptPart : public Part {
     std::set<std::pair<int64_t, int64_t>> streams_;
 };
 
-const PartRegistration kRegistration(make_kept_part);
+const PartRegistration kKeptPart(make_kept_part);
 
 }  // namespace
 

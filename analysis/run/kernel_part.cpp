@@ -250,7 +250,7 @@ class KernelPart : public Part {
     std::map<std::pair<size_t, int64_t>, int64_t> graphs_;  // launches by GPU and graph
 };
 
-const PartRegistration kRegistration(make_kernel_part);
+const PartRegistration kKernelPart(make_kernel_part);
 
 }  // namespace
 

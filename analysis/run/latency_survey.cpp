@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr size_t kEnough = 20'000;  // of each kind, for each GPU
-constexpr int64_t kMostCalls = 2'000'000;
+constexpr int64_t kMostSurveyed = 2'000'000;
 constexpr int64_t kUsualLatencyNs = 8'000, kUsualSpreadNs = 12'000;  // where nothing tells
 constexpr int64_t kWidestKernelGapNs = 20'000, kLeastKernelGapNs = 1'000;
 
@@ -113,7 +113,7 @@ void survey_latencies(TraceFacts& facts) {
     Survey survey(facts, timeline.clocks());
     Call call;
     ProgressCount read;
-    for (int64_t calls = 0; calls < kMostCalls && timeline.next(call); ++calls, ++read) survey.take(call);
+    for (int64_t calls = 0; calls < kMostSurveyed && timeline.next(call); ++calls, ++read) survey.take(call);
     survey.finish(timeline.clocks());
 }
 

@@ -1,5 +1,5 @@
-// Launches of kernels and graphs by stream: what the calls cost, how soon their work began, and what the GPU
-// had in its queues. Calls of the whole run, times of pieces.
+// LaunchSums of kernels and graphs by stream: what the calls cost, how soon their work began, and what the
+// GPU had in its queues. Calls of the whole run, times of pieces.
 //
 //   host        |─L1─|                  |─L2─|                    a latency counts from when the launch was
 //   stream             ███████1███████████████ ██2██              entered and the stream was free:
@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kFullQueue = 1000, kFullQueueFactor = 10;
 constexpr int64_t kEnoughForMedian = 100, kMedianEvery = 1024;
 
-struct Launches {
+struct LaunchSums {
     int64_t count = 0, api_sum_ns = 0;
     int64_t timed = 0, on_empty = 0, behind = 0, negative = 0, small = 0, small_ns = 0, full_queue = 0;
     int64_t depth_max = 0;
@@ -40,7 +40,7 @@ class LaunchPart : public Part {
 
     void see(const Call& call) override {
         if (!is_launch(call)) return;
-        Launches& launches = all_[places_.of(call)];
+        LaunchSums& launches = all_[places_.of(call)];
         const int64_t cost_ns = call.exit_ns - call.enter_ns;
         ++launches.count;
         launches.api_sum_ns += cost_ns;
@@ -74,7 +74,7 @@ class LaunchPart : public Part {
     }
 
     void measure(const Call& call) {
-        Launches& launches = all_[places_.of(call)];
+        LaunchSums& launches = all_[places_.of(call)];
         const QueueState state = queues_.at(call.lane, call.enter_ns);
         const DeviceFacts& device = facts_.gpus[static_cast<size_t>(places_[places_.of(call)].gpu)].idle;
         const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
@@ -96,7 +96,7 @@ class LaunchPart : public Part {
     // One that waited for events of other streams is neither on an empty GPU nor behind its own stream. What
     // ended as the launch was entered, as far as the estimates tell, was over: half of a latency that is left
     // of it makes the launch no later, all that is not known of when it was may.
-    void add_latency(Launches& launches, const Call& call, const QueueState& state, int64_t unsure_ns) {
+    void add_latency(LaunchSums& launches, const Call& call, const QueueState& state, int64_t unsure_ns) {
         const int64_t enter_ns = call.enter_ns, start_ns = call.times.start_ns;
         int64_t latency_ns = start_ns - enter_ns;
         if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
@@ -112,19 +112,19 @@ class LaunchPart : public Part {
 
     void add_totals() {
         if (!has_totals(*facts_.trace)) return;
-        for (Launches& launches : all_) launches.count = launches.api_sum_ns = 0;
+        for (LaunchSums& launches : all_) launches.count = launches.api_sum_ns = 0;
         Query query = facts_.trace->base.prepare(
             "SELECT s.stream_id, sum(t.events), sum(t.sum_ns) FROM series s"
             " JOIN v_series_total t ON t.series_id = s.id"
             " WHERE s.kind IN ('launch', 'graph_launch') AND s.flags & 7 = 0 GROUP BY s.stream_id");
         while (query.step()) {
-            Launches& launches = all_[places_.of_stream(query.maybe(0))];
+            LaunchSums& launches = all_[places_.of_stream(query.maybe(0))];
             launches.count += query.number(1);
             launches.api_sum_ns += query.number(2);
         }
     }
 
-    void write(RunDb& run, const Place& place, const Launches& l) const {
+    void write(RunDb& run, const Place& place, const LaunchSums& l) const {
         const bool latency_known =
             place.gpu >= 0 && facts_.gpus[static_cast<size_t>(place.gpu)].idle.latency_ns > 0;
         const auto if_known = [&](int64_t value) { return latency_known ? Value(value) : Value(nullptr); };
@@ -146,12 +146,12 @@ class LaunchPart : public Part {
     const Places places_;
     Queues queues_;
     std::vector<Interval> known_;
-    std::vector<Launches> all_;  // by place
-    Histogram costs_;            // of all launch calls
+    std::vector<LaunchSums> all_;  // by place
+    Histogram costs_;              // of all launch calls
     int64_t usual_cost_ns_ = 0;
 };
 
-const PartRegistration kRegistration(make_launch_part);
+const PartRegistration kLaunchPart(make_launch_part);
 
 }  // namespace
 

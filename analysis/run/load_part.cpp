@@ -37,7 +37,7 @@ class LoadPart : public Part {
     int64_t loads_ = 0, load_ns_ = 0, late_ = 0, late_ns_ = 0;
 };
 
-const PartRegistration kRegistration(make_load_part);
+const PartRegistration kLoadPart(make_load_part);
 
 }  // namespace
 

@@ -85,7 +85,7 @@ class NvmlPart : public Part {
     const TraceFacts& facts_;
 };
 
-const PartRegistration kRegistration(make_nvml_part);
+const PartRegistration kNvmlPart(make_nvml_part);
 
 }  // namespace
 

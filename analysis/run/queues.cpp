@@ -6,7 +6,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kMostEvents = 65'536;  // forgotten beyond that: waits for older ones are not seen
+constexpr size_t kMostRecorded = 65'536;  // forgotten beyond that: waits for older ones are not seen
 
 }  // namespace
 
@@ -82,7 +82,7 @@ void Queues::add(const Call& call) {
     if (call.kind == CallKind::operation) return add_operation(call);
     Stream& stream = streams_[static_cast<size_t>(call.lane)];
     if (call.kind == CallKind::record) {
-        if (recorded_.size() >= kMostEvents) recorded_.clear();
+        if (recorded_.size() >= kMostRecorded) recorded_.clear();
         recorded_[call.target_id] = std::max(free_ns(call.lane), stream.wait_ns);
     } else if (call.kind == CallKind::wait) {
         const auto found = recorded_.find(call.target_id);

@@ -19,8 +19,9 @@ struct User {  // a process's row of a GPU
 };
 
 // What is summed of one of them while all are gone through.
-struct Seen {
-    explicit Seen(const User& user) : spans(*user.facts->trace, user.gpu->device_id), next(spans.next()) {}
+struct SeenRank {
+    explicit SeenRank(const User& user)
+        : spans(*user.facts->trace, user.gpu->device_id), next(spans.next()) {}
 
     BusySpans spans;
     std::optional<Interval> next;
@@ -51,18 +52,18 @@ Intervals known_of_all(std::span<const User> users) {
 }
 
 // The one that starts first; nullptr: none does before then.
-Seen* first_before(std::list<Seen>& all, int64_t until_ns) {
-    Seen* first = nullptr;
-    for (Seen& seen : all)
+SeenRank* first_before(std::list<SeenRank>& all, int64_t until_ns) {
+    SeenRank* first = nullptr;
+    for (SeenRank& seen : all)
         if (seen.next && seen.next->start_ns < (first != nullptr ? first->next->start_ns : until_ns))
             first = &seen;
     return first;
 }
 
 // Sums of one known span; returns the time behind the last operation.
-int64_t go_through(std::list<Seen>& all, Interval known) {
+int64_t go_through(std::list<SeenRank>& all, Interval known) {
     int64_t at_ns = known.start_ns;
-    while (Seen* seen = first_before(all, known.end_ns)) {
+    while (SeenRank* seen = first_before(all, known.end_ns)) {
         const Interval span = {std::max(seen->next->start_ns, known.start_ns),
                                std::min(seen->next->end_ns, known.end_ns)};
         if (span.length_ns() > 0) {
@@ -81,11 +82,11 @@ int64_t go_through(std::list<Seen>& all, Interval known) {
 void write_gpu(std::span<const User> users, RunDb& run) {
     const Intervals known = known_of_all(users);
     const int64_t known_ns = length_ns(known);
-    std::list<Seen> all;
+    std::list<SeenRank> all;
     for (const User& user : users) all.emplace_back(user);
     int64_t tail_ns = 0, ended_ns = 0;
     for (const Interval& span : known) tail_ns += go_through(all, span);
-    for (const Seen& seen : all) ended_ns += seen.ended_ns;
+    for (const SeenRank& seen : all) ended_ns += seen.ended_ns;
     const auto if_known = [&](int64_t ns) { return known_ns > 0 ? Value(ns) : Value(nullptr); };
     auto seen = all.begin();
     for (const User& user : users) {

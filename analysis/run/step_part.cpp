@@ -130,7 +130,7 @@ class StepPart : public Part {
     std::vector<Row> rows_;
 };
 
-const PartRegistration kRegistration(make_step_part);
+const PartRegistration kStepPart(make_step_part);
 
 }  // namespace
 

@@ -143,7 +143,7 @@ class StreamPart : public Part {
     std::vector<Stream> all_;  // by place
 };
 
-const PartRegistration kRegistration(make_stream_part);
+const PartRegistration kStreamPart(make_stream_part);
 
 }  // namespace
 

@@ -118,7 +118,7 @@ class SyncPart : public Part {
     std::unordered_set<int64_t> after_small_;  // threads whose last operation was a small copy to the host
 };
 
-const PartRegistration kRegistration(make_sync_part);
+const PartRegistration kSyncPart(make_sync_part);
 
 }  // namespace
 

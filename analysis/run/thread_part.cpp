@@ -81,7 +81,7 @@ class ThreadPart : public Part {
     int64_t last_id_ = 0;
 };
 
-const PartRegistration kRegistration(make_thread_part);
+const PartRegistration kThreadPart(make_thread_part);
 
 }  // namespace
 

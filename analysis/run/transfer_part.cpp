@@ -25,7 +25,7 @@ constexpr double kNearlyEvery = 0.9;
 constexpr int64_t kInputBytes = 64 * 1024;
 constexpr int64_t kStepsEnough = 3;  // fewer repeat nothing
 
-struct Sums {
+struct TransferSums {
     int64_t count = 0, bytes = 0, ns = 0, steps = 0;
     int32_t last_step = kNoStep;
 
@@ -43,9 +43,9 @@ struct Left {  // copies out that nothing has come back for
     int64_t count = 0, call_ns = 0;
 };
 struct Gpu {
-    std::array<Sums, patterns> sums;
+    std::array<TransferSums, patterns> sums;
     std::unordered_map<int64_t, Left> to_host, to_peer;  // of this step, by bytes
-    std::unordered_map<int64_t, Sums> inputs;            // by bytes
+    std::unordered_map<int64_t, TransferSums> inputs;    // by bytes
 };
 
 class TransferPart : public Part {
@@ -65,7 +65,7 @@ class TransferPart : public Part {
         for (size_t i = 0; i < gpus_.size(); ++i) {
             add_inputs(gpus_[i]);
             for (size_t p = 0; p < patterns; ++p)
-                if (const Sums& sums = gpus_[i].sums[p]; sums.count > 0)
+                if (const TransferSums& sums = gpus_[i].sums[p]; sums.count > 0)
                     run.add("transfer_pattern",
                             {i < facts_.gpus.size() ? facts_.gpus[i].gpu_id : kNotTold,
                              std::string(kPatterns[p]), sums.count, sums.bytes, sums.ns, sums.steps});
@@ -126,7 +126,7 @@ class TransferPart : public Part {
         left.call_ns = took_ns(call);
     }
 
-    static bool come_back(std::unordered_map<int64_t, Left>& out, const Call& call, Sums& sums) {
+    static bool come_back(std::unordered_map<int64_t, Left>& out, const Call& call, TransferSums& sums) {
         const auto found = out.find(call.bytes);
         if (call.step == kNoStep || found == out.end()) return false;
         sums.add(call, 2 * call.bytes, found->second.call_ns + took_ns(call));
@@ -144,7 +144,7 @@ class TransferPart : public Part {
     void add_inputs(Gpu& gpu) const {
         const auto steps = static_cast<int64_t>(facts_.steps.size());
         if (facts_.are_slices || steps < kStepsEnough) return;
-        Sums& sums = gpu.sums[repeated_input];
+        TransferSums& sums = gpu.sums[repeated_input];
         for (const auto& [bytes, input] : gpu.inputs) {
             if (static_cast<double>(input.steps) < kNearlyEvery * static_cast<double>(steps)) continue;
             sums.count += input.count;
@@ -161,7 +161,7 @@ class TransferPart : public Part {
     int32_t step_ = kNoStep;
 };
 
-const PartRegistration kRegistration(make_transfer_part);
+const PartRegistration kTransferPart(make_transfer_part);
 
 }  // namespace
 

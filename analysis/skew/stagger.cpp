@@ -23,7 +23,7 @@ Loads loads_of(std::span<const int64_t> all_ns) {
     return loads;
 }
 
-double median_of(std::vector<int64_t> values) {
+double median_length(std::vector<int64_t> values) {
     std::sort(values.begin(), values.end());
     const size_t n = values.size();
     return (static_cast<double>(values[(n - 1) / 2]) + static_cast<double>(values[n / 2])) / 2;
@@ -94,7 +94,7 @@ std::optional<double> imbalance(std::span<const int64_t> load_ns) {
 
 std::optional<double> step_skew(std::span<const int64_t> own_work_ns) {
     if (own_work_ns.empty()) return {};
-    const double median = median_of({own_work_ns.begin(), own_work_ns.end()});
+    const double median = median_length({own_work_ns.begin(), own_work_ns.end()});
     if (median <= 0) return {};
     const int64_t largest = *std::max_element(own_work_ns.begin(), own_work_ns.end());
     return (static_cast<double>(largest) - median) / median;
@@ -105,7 +105,7 @@ std::optional<FirstGpu> first_gpu(std::span<const GpuLoad> gpus, int64_t p2p_byt
     if (gpus.size() < 2) return {};
     std::vector<int64_t> others_ns;
     for (const GpuLoad& gpu : gpus.subspan(1)) others_ns.push_back(gpu.load_ns);
-    const double median = median_of(std::move(others_ns));
+    const double median = median_length(std::move(others_ns));
     if (median <= 0) return {};
     FirstGpu found = {static_cast<double>(gpus[0].load_ns) / median - 1, only_on_first(gpus),
                       p2p_bytes_among_others == 0 ? p2p_bytes_with_first : 0};

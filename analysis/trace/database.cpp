@@ -215,6 +215,10 @@ std::optional<int64_t> Query::maybe(int column) const {
     return is_null(column) ? std::nullopt : std::optional(number(column));
 }
 
+std::optional<double> Query::maybe_real(int column) const {
+    return is_null(column) ? std::nullopt : std::optional(real(column));
+}
+
 std::string Query::text(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(raw(), column));
     return text != nullptr ? std::string(text, static_cast<size_t>(sqlite3_column_bytes(raw(), column))) : "";

@@ -40,6 +40,7 @@ class Query {
     bool is_null(int column) const;
     int64_t number(int column) const;  // NULL: 0
     std::optional<int64_t> maybe(int column) const;
+    std::optional<double> maybe_real(int column) const;
     double real(int column) const;
     std::string text(int column) const;  // NULL: empty
     Value value(int column) const;

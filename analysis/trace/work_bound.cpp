@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 // asks of a file of ours. A run of many steps with little in them takes more for a byte than others.
 constexpr int kWorkAtOnce = 10'000;
 constexpr int64_t kLeastWork = 100'000'000, kWorkPerByte = 500;
-constexpr int kLongestValue = 16 << 20;  // bytes; names have 64 KiB
+constexpr int kLongestName = 16 << 20;  // bytes; names have 64 KiB
 
 int has_worked(void* left) { return --*static_cast<int64_t*>(left) < 0 ? 1 : 0; }
 
@@ -35,7 +35,7 @@ void bound_work(const Database& base) {
     sqlite3_progress_handler(base.raw(), kWorkAtOnce, has_worked, left);
     sqlite3_create_collation_v2(base.raw(), "gpushim_work_left", SQLITE_UTF8, left, all_are_equal,
                                 [](void* count) { delete static_cast<int64_t*>(count); });
-    sqlite3_limit(base.raw(), SQLITE_LIMIT_LENGTH, kLongestValue);
+    sqlite3_limit(base.raw(), SQLITE_LIMIT_LENGTH, kLongestName);
 }
 
 std::string file_of(sqlite3* base) {
