@@ -83,8 +83,8 @@ ANALYZER_FLAGS := -fwrapv $(HARDENED)
 # library of the box, and a dozen files of one of the analyzer's folders, as one unit: the templates that they
 # share are compiled once. No two files of a folder have one name for different things, therefore; a rule, a
 # section, a check or a command has a namespace of its own. Neither shows an include that is missing:
-# `make includes` does, and QUICK=no, which compiles file by file. cuda.h is not precompiled: its includer says
-# first which names it wants of it.
+# `make includes` does, and QUICK=no, which compiles file by file. cuda.h is not precompiled: its includer
+# says first which names it wants of it.
 QUICK          ?= yes
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
