@@ -37,10 +37,10 @@ inline bool write_seconds(Trace& trace, Events& events, int64_t from_s, int64_t 
     return true;
 }
 
-// A try that fails says what to try next.
+// A try that fails says what to try next. After one that took long the store waits, however long that is.
 inline void write_in_the_end(Trace& trace, Events& events) {
     bool written = false;
-    for (int i = 0; i < 50 && !written; ++i) {
+    for (int i = 0; i < 3000 && !written; ++i) {
         written = events.write(trace.store());
         if (!written) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
