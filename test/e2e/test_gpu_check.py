@@ -3,8 +3,13 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import pathlib
+import re
+import shutil
 import subprocess
 import sys
+import tarfile
+import time
 
 import box
 import preload
@@ -37,13 +42,15 @@ TOGETHER = {path.stem for path in ROWS_THERE if "TOGETHER = " in path.read_text(
 STEPS = {"truth", "step_cost", "cost"}
 # What one call has time for, by the limits of rows, beside those that run together; and what a second has.
 TOGETHER_S = 100
-FIRST_CALL = ["truth", "step_cost", "ceilings", "nvml", "memory", "steps", "precision"]
+FIRST_CALL = ["device_facts", "truth", "step_cost", "ceilings", "nvml", "memory", "steps", "precision"]
 SECOND_CALL = ["windows", "cost", "governor"]
 NO_GPU = ["on_the_cpu"]
 ELSEWHERE = {"steps"}  # takes the longest, and the series have tests of their own
 
 sys.path.insert(0, str(box.ROOT / "test" / "gpu"))
 
+import evidence  # noqa: E402
+import facts  # noqa: E402
 import machine as m  # noqa: E402
 
 # A program that is never over under the shim.
@@ -51,8 +58,8 @@ HANGS = "import os, time; time.sleep(600 if 'LD_PRELOAD' in os.environ else 0)"
 
 
 class GpuCheck(preload.PreloadCase):
-    def check(self, part="", *options, library=preload.SHIM):
-        env = {**os.environ, "GPU_CHECK_REHEARSE": "1", "GPU_CHECK_LIBRARY": str(library)}
+    def check(self, part="", *options, library=preload.SHIM, **variables):
+        env = {**os.environ, "GPU_CHECK_REHEARSE": "1", "GPU_CHECK_LIBRARY": str(library), **variables}
         return subprocess.run([sys.executable, CHECK, *options, part], env=env, text=True, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -63,13 +70,13 @@ class GpuCheck(preload.PreloadCase):
         self.rehearse(STEPS, first=["truth"])
 
     def test_all_other_rows_are_right_and_marked(self):
-        self.rehearse(NAMES - TOGETHER - STEPS - ELSEWHERE, first=["ceilings"])
+        self.rehearse(NAMES - TOGETHER - STEPS - ELSEWHERE, first=["device_facts"])
 
     def rehearse(self, names, first):
         results = set((box.ROOT / "test" / "gpu").glob("results/*"))
         done = self.check(" ".join(names), "--together", "2", "--json", self.folder / "found.json")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        title, *rows, last, _ = done.stdout.splitlines()
+        title, *rows, last, _ = filter(lambda line: not line.startswith(" "), done.stdout.splitlines())
         self.assertIn("Simulated GPU   no GPU: a rehearsal, no figure is a GPU's", title)
         self.assertRegex(last, r"^\d+ right, 0 wrong, \d+ skipped, \d+ s$")
         self.assertGreaterEqual(len(rows), len(names))
@@ -107,6 +114,63 @@ class GpuCheck(preload.PreloadCase):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn(f"box  WRONG   {row}", done.stdout)
 
+    def test_a_machine_without_git_and_a_folder_that_cannot_be_written(self):
+        nothing = self.folder / "bin"
+        nothing.mkdir()
+        done = self.check("lookups", "--results", "/proc/nowhere", PATH=str(nothing))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        told = re.fullmatch(r"gpu-check: /proc/nowhere: .*; results go to (.*)\n", done.stderr)
+        self.assertTrue(told, done.stderr)
+        self.addCleanup(shutil.rmtree, told[1])
+        (file,) = pathlib.Path(told[1]).glob("*.json")
+        found = json.loads(file.read_text(encoding="utf-8"))
+        self.assertEqual([row["verdict"] for row in found["rows"]], ["ok"] * 3)
+        self.assertIn("git: none", found["machine"]["programs"])
+
+    def test_results_go_where_the_caller_has_a_place_for_them(self):
+        for variables in ({"OUT": str(self.folder)}, {"GPU_CHECK_RESULTS": str(self.folder / "named")}):
+            with self.subTest(variables):
+                self.assertEqual(self.check("linked", **variables).returncode, 0)
+                (table,) = pathlib.Path(*variables.values()).glob("*linked.md")
+                self.assertIn("| ok | linked |", table.read_text(encoding="utf-8"))
+
+    def test_what_was_wrong_leaves_its_evidence_and_all_others_stand_on_the_first(self):
+        library = preload.without_row("cuLaunchKernel", self.folder / "libgpushim.so")
+        done = self.check("driver", "--results", self.folder, "--again", "--then", "train", library=library)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertRegex(done.stdout, "skipped +train +a row on which all others stand is wrong")
+        (archive,) = self.folder.glob("*.evidence.tar")
+        with tarfile.open(archive) as rows:
+            self.assertEqual(rows.getnames(), ["driver.tar.gz"])
+            with tarfile.open(fileobj=rows.extractfile("driver.tar.gz")) as files:
+                names = files.getnames()
+                self.assertTrue(any(name.endswith(".db") for name in names), names)
+                again = files.extractfile("again.txt").read().decode()
+                self.assertIn("AssertionError: launches", again)
+                last = max(name for name in names if name.startswith("run-"))
+                self.assertIn("GPUSHIM_OUT=", files.extractfile(last).read().decode())
+
+    def test_evidence_is_small_enough_to_be_carried_away(self):
+        for row, size in (("old", 3 << 20), ("large", 9 << 20), ("new", 3 << 20)):
+            folder = self.folder / row
+            folder.mkdir()
+            (folder / "trace.db").write_bytes(os.urandom(size))
+            (folder / "run-01.txt").write_text("status 1", encoding="utf-8")
+        kept = evidence.Evidence(self.folder / "evidence.tar", most_bytes=8 << 20)
+        for row in ("old", "large", "new"):
+            kept.keep(row, self.folder / row)
+        self.assertLess(kept.file.stat().st_size, 8 << 20)
+        with tarfile.open(kept.file) as rows:
+            self.assertEqual(rows.getnames(), ["new.tar.gz", "large.tar.gz", "old.tar.gz"])
+            held = {name: tarfile.open(fileobj=rows.extractfile(name)).getnames() for name in rows.getnames()}
+        self.assertEqual([len(names) for names in held.values()], [2, 1, 2])
+
+    def test_no_fact_of_the_machine_stops_the_check(self):
+        asked = {"broken": lambda: 1 / 0, "late": lambda: time.sleep(2), "fine": lambda: "yes"}
+        told = facts.told(asked, 0.5)
+        self.assertEqual(told, {"broken": "not told: ZeroDivisionError division by zero",
+                                "late": "not told in time", "fine": "yes"})
+
     def test_what_has_no_time_is_skipped(self):
         done = self.check("d", "--seconds", "0", "--json", self.folder / "found.json")
         self.assertEqual(done.returncode, 1)  # nothing was right
@@ -116,6 +180,7 @@ class GpuCheck(preload.PreloadCase):
 
     def test_a_program_that_is_not_over_under_the_shim_is_wrong_and_else_late(self):
         machine = m.Machine(preload.SHIM, rehearse=True)
+        self.addCleanup(machine.forget)
         command = [sys.executable, "-c", HANGS]
         machine.begin(2)
         with self.assertRaisesRegex(m.OutOfTime, "not over after 2 s"):  # it might have been as long without

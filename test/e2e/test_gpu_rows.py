@@ -112,6 +112,7 @@ class GpuRows(preload.PreloadCase):
     def test_nodes_that_cupti_did_not_tell_are_wrong(self):
         row = importlib.import_module("cupti")
         machine = m.Machine(preload.SHIM, rehearse=True)
+        self.addCleanup(machine.forget)
         with mock.patch.object(row, "CUPTI", {**row.CUPTI, "GPUSIM_CUPTI_DROP": 10}):
             with self.assertRaisesRegex(AssertionError, "nodes are others|launches have times"):
                 row.driver_graphs(machine)

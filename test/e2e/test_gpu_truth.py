@@ -50,6 +50,25 @@ class Beside(unittest.TestCase):
         clock = beside.clocks(beside.match(ours, theirs).pairs)
         self.assertEqual((clock.offset_ns + APART, clock.agree), (200, 0.95))
 
+    def test_which_way_it_is_off_is_told_by_length_and_each_pair_is_left(self):
+        for off_ns, longer_ns in (300, 50), (-200, -1000):
+            pairs = beside.match(*both_sides(off_ns=off_ns, longer_ns=longer_ns)).pairs
+            (one,) = beside.biases(pairs, beside.Clocks(-APART, 0, 1))
+            self.assertEqual(one, ("5 to 20 us", 200, (off_ns,) * 3, (longer_ns,) * 3))
+            lines = beside.as_csv(pairs, beside.Clocks(-APART, 0, 1)).splitlines()
+            self.assertEqual(len(lines), 201)
+            first = f'"{NAMES[0]}",1,1000000,1003000,{1008000 + off_ns},{1013000 + off_ns + longer_ns},'
+            self.assertEqual(lines[1], first + "1008000,1013000")
+
+    def test_what_is_wrong_hides_nothing_behind_it(self):
+        def row(loop, is_right):
+            truth.demand(is_right, "off")
+            return loop
+        wrong, found = [], []
+        for loop, is_right in ("first", False), ("second", True):
+            found += truth.unless_wrong(wrong, row, loop, is_right)
+        self.assertEqual((found, wrong), (["second"], ["first: off"]))
+
     def test_errors_are_what_was_put_in(self):
         ours, theirs = both_sides(off_ns=300, longer_ns=50)
         found = beside.errors(beside.match(ours, theirs).pairs, beside.Clocks(-APART, 0, 1))
@@ -166,13 +185,14 @@ class ByCupti(preload.PreloadCase):
 
     def test_on_the_box(self):
         machine = m.Machine(preload.SHIM, rehearse=True)
-        bare = truth.Run(machine, "unqueued", self.folder, profiler=True)
-        row = truth.by_cupti("unqueued", truth.Run(machine, "unqueued", self.folder, truth.CUPTI), bare, bare)
+        self.addCleanup(machine.forget)
+        bare = truth.Run(machine, "unqueued", profiler=True)
+        row = truth.by_cupti("unqueued", truth.Run(machine, "unqueued", truth.CUPTI), bare, bare)
         self.assertRegex(row.found, r"^(\d+) of \1 timed, \d before it was on; \d records unclaimed, 0 drop")
         self.assertEqual(row.figures["durations"], 1)
         for knobs, said in (({"GPUSIM_FAIL": "cuptiSubscribe_v2:1:39"}, "though a profiler had it"),
                             ({"GPUSIM_CUPTI_DROP": 10}, "too few times")):
-            run = truth.Run(machine, "unqueued", self.folder, {**truth.CUPTI, **knobs})
+            run = truth.Run(machine, "unqueued", {**truth.CUPTI, **knobs})
             with self.subTest(said), self.assertRaisesRegex(AssertionError, said):
                 truth.by_cupti("unqueued", run, bare, bare)
 
@@ -190,7 +210,8 @@ class Read(preload.PreloadCase):
 
     def test_a_run_on_the_box_beside_its_truth_as_a_profiler_would_write_it(self):
         machine = m.Machine(preload.SHIM, rehearse=True)
-        run = truth.Run(machine, "unqueued", self.folder, truth.EVENTS, profiler=True)
+        self.addCleanup(machine.forget)
+        run = truth.Run(machine, "unqueued", truth.EVENTS, profiler=True)
         trace, ahead = kineto_made.Trace(), 10 ** 12
         for one in run.theirs:  # its calls last 2 us: in the middle of ours
             trace.kernel(one.name, one.enter_ns + 1_000 + ahead, one.start_ns + ahead, one.duration_ns)
@@ -199,7 +220,7 @@ class Read(preload.PreloadCase):
         self.assertEqual((len(pairs.pairs), clock), (3_000, beside.Clocks(-ahead, 1_000, 1)))
         row = truth.times_row("unqueued", "events", run.ours, pairs, clock, exact=True)
         self.assertLess(row.figures["unqueued"]["starts"].p95_ns, 100)
-        busy = truth.busy_row("unqueued", run.report(), run.ours, pairs, clock).figures["windows"]
+        busy = truth.busy_row("unqueued", run.report(machine), run.ours, pairs, clock).figures["windows"]
         self.assertEqual([round(window["profiler"], 4) for window in busy], [0.0532])
 
 

@@ -1,6 +1,8 @@
 """Processes that take turns, and what is said of the cost of a step: made figures, and a program that is a
 few lines of Python."""
+import pathlib
 import sys
+import time
 import types
 import unittest
 
@@ -24,7 +26,8 @@ for line in sys.stdin:
     elif word == "go":
         if sys.argv[1] == "dies":
             sys.exit("out of memory")
-        answer = {"step_ns": [float(sys.argv[1])] * int(more[1])}
+        # Who has just woken is slow.
+        answer = {"step_ns": [1e6] + [float(sys.argv[1])] * (int(more[1]) - 1)}
     else:
         answer = {}
     print(json.dumps(answer), flush=True)
@@ -48,6 +51,19 @@ class Turns(preload.PreloadCase):
             there, missing = taking_turns.load(everyone, "any")
             found = taking_turns.play(there, 0)
         self.assertEqual((missing, found), ({}, [{"bare": 1000, "slow": 1100}] * 2))
+
+    def test_who_is_not_on_turn_is_stopped(self):
+        with self.players({"bare": Mode(words=("1000",))}) as everyone:
+            player = everyone["bare"]
+            taking_turns.load(everyone, "any")
+            self.assertEqual(taking_turns.awake(player, "go 3 3"), 1000)
+            stat = pathlib.Path(f"/proc/{player.process.pid}/stat")
+            for _ in range(500):  # a signal takes a moment
+                state = stat.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+                if state == "T":
+                    break
+                time.sleep(0.01)
+            self.assertEqual(state, "T")
 
     def test_who_cannot_is_named_and_left_out(self):
         with self.players({"bare": Mode(words=("1000",))}) as everyone:

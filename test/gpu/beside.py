@@ -138,6 +138,42 @@ def errors(pairs, clock):
     return Errors(off(starts), off(durations), inside / count, likely / count)
 
 
+class Bias(NamedTuple):
+    """Of operations that take about as long: ours less theirs, in ns: p5, median, p95."""
+
+    what: str
+    count: int
+    starts: tuple
+    durations: tuple
+
+
+CLASSES_NS = {"below 5 us": 5_000, "5 to 20 us": 20_000, "20 to 100 us": 100_000, "100 us and more": None}
+
+
+def spread(values):
+    values = sorted(values)
+    return tuple(values[int(share * (len(values) - 1))] for share in (0.05, 0.5, 0.95))
+
+
+def biases(pairs, clock) -> List[Bias]:
+    found = {what: [] for what in CLASSES_NS}
+    for one, other in timed(pairs):
+        what = next(what for what, below in CLASSES_NS.items() if below is None or other.duration_ns < below)
+        found[what].append((one.start_ns - other.start_ns - clock.offset_ns,
+                            one.duration_ns - other.duration_ns))
+    return [Bias(what, len(off_by), *(spread(side) for side in zip(*off_by)))
+            for what, off_by in found.items() if off_by]
+
+
+def as_csv(pairs, clock):
+    """Each pair, for whoever looks for a law in them."""
+    lines = ["name,queued,enter_ns,exit_ns,our_start_ns,our_end_ns,their_start_ns,their_end_ns"]
+    lines += [f'"{one.name}",' + ",".join(str(number) for number in (
+        int(bool(one.queued)), one.enter_ns, one.exit_ns, one.start_ns, one.end_ns,
+        other.start_ns + clock.offset_ns, other.end_ns + clock.offset_ns)) for one, other in timed(pairs)]
+    return "\n".join(lines) + "\n"
+
+
 def union_ns(spans, begin_ns, end_ns):
     """Length of the union of (start, end) inside [begin, end)."""
     total, covered = 0, begin_ns

@@ -3,8 +3,6 @@ copies and bytes of each kind and memsets as PyTorch's profiler has from CUPTI. 
 the CPU, where the shim finds no driver and has to be as good as not there.
 """
 import os
-import pathlib
-import tempfile
 
 from counted import Rows, differences, figures, of_kineto, told
 from machine import PROGRAMS, Row, Skip, demand, printed_json, same
@@ -34,16 +32,15 @@ def without_the_shim(machine, name, **more):
 
 def counted(machine, name, traced=True, **more):
     """(what it said, what its profiler counted or None, traces)"""
-    with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
-        file = pathlib.Path(folder) / "kineto.json"
-        words = [*command(machine, name), "--count", file]
-        if traced:
-            done, traces = machine.traced(words, reader=Rows, **variables(machine, **more))
-        else:
-            done, traces = machine.plain(words, **variables(machine, **more)), []
-        said = printed_json(done)
-        demand("missing" not in said, "only under the shim:", said.get("missing"))
-        return said, of_kineto(file) if said["profiled"] else None, traces
+    file = machine.folder() / "kineto.json"
+    words = [*command(machine, name), "--count", file]
+    if traced:
+        done, traces = machine.traced(words, reader=Rows, **variables(machine, **more))
+    else:
+        done, traces = machine.plain(words, **variables(machine, **more)), []
+    said = printed_json(done)
+    demand("missing" not in said, "only under the shim:", said.get("missing"))
+    return said, of_kineto(file) if said["profiled"] else None, traces
 
 
 def check_work(machine, name, what, also=None, **more):

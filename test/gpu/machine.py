@@ -5,10 +5,13 @@ A row is a file of test/gpu/rows: `ORDER` (what matters most comes first), `LIMI
 `check(machine)`, which yields Rows. It raises Skip where the machine lacks what it needs, and AssertionError
 (as `demand` does) where the shim is wrong.
 """
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +27,7 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 TRAIN = ROOT / "examples" / "train"
 LIMIT_S = 150
 HANGS = 5  # times as long under the shim is no lack of time
+MOST_TEXT = 1 << 18  # of what a program printed
 
 
 def _build():
@@ -56,6 +60,8 @@ class Machine:
         self.python = os.environ.get("GPU_CHECK_PYTHON", sys.executable)
         self.until_s = float("inf")
         self.plain_s = 0.0  # the longest run without the shim since then
+        self.more = {}      # variables for every program
+        self.forget()
         self.simulated = False
         self.gpus = [] if rehearse else self._ask()
         if not self.gpus:
@@ -63,6 +69,7 @@ class Machine:
             self.gpus = self._ask()
         demand(self.gpus, "no GPU, and no simulated box in", BUILD / "sim")
         self.simulated = self.gpus[0].startswith("Simulated ")
+        self.forget()
 
     @property
     def undisturbed(self):
@@ -72,6 +79,22 @@ class Machine:
     def begin(self, seconds):
         """What is started from now on has to be over in so many seconds."""
         self.until_s, self.plain_s = time.monotonic() + seconds, 0.0
+
+    def forget(self):
+        """Nothing is left of what a row did."""
+        if getattr(self, "work", None):
+            shutil.rmtree(self.work, ignore_errors=True)
+        self.work, self.runs, self.last = None, 0, None
+
+    def folder(self):
+        """A folder of this row's, until forget()."""
+        self.work = self.work or tempfile.mkdtemp(prefix="gpushim-gpu-")
+        return pathlib.Path(tempfile.mkdtemp(dir=self.work))
+
+    def note(self, name, text):
+        """A file for whoever looks into what went wrong."""
+        self.work = self.work or tempfile.mkdtemp(prefix="gpushim-gpu-")
+        (pathlib.Path(self.work) / name).write_text(text, encoding="utf-8", errors="replace")
 
     def left_s(self):
         return max(self.until_s - time.monotonic(), 0.0)
@@ -89,16 +112,16 @@ class Machine:
 
     def traced_as_it_ends(self, command, reader=Trace, **variables):
         """... of a program that may end with any status."""
-        with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
-            more = {"LD_PRELOAD": self.library, "GPUSHIM_OUT": f"{folder}/%p.db", **variables}
-            given_s = min(LIMIT_S, self.left_s())
-            try:
-                done = self.run(command, more)
-            except OutOfTime as late:
-                hangs = given_s > HANGS * self.plain_s if self.plain_s else given_s == LIMIT_S
-                demand(not hangs, late, "under the shim; without it at most", f"{self.plain_s:.0f} s")
-                raise
-            traces = [reader(path) for path in sorted(pathlib.Path(folder).glob("*.db"))]
+        folder = self.folder()
+        more = {"LD_PRELOAD": self.library, "GPUSHIM_OUT": f"{folder}/%p.db", **variables}
+        given_s = min(LIMIT_S, self.left_s())
+        try:
+            done = self.run(command, more)
+        except OutOfTime as late:
+            hangs = given_s > HANGS * self.plain_s if self.plain_s else given_s == LIMIT_S
+            demand(not hangs, late, "under the shim; without it at most", f"{self.plain_s:.0f} s")
+            raise
+        traces = [reader(path) for path in sorted(folder.glob("*.db"))]
         return done, traces
 
     def same_with_and_without(self, command, **variables):
@@ -124,7 +147,39 @@ class Machine:
                     what = f"{pathlib.Path(str(command[-1])).name}: not over after {limit_s:.0f} s"
                     raise OutOfTime(what) from end
                 raise
+        self._keep(command, variables, child.returncode, out, err)
         return subprocess.CompletedProcess(command, child.returncode, out, err)
+
+    def _keep(self, command, variables, status, out, err):
+        self.runs += 1
+        self.last = command, variables, status
+        words = " ".join(str(word) for word in command)
+        told = " ".join(f"{name}={text}" for name, text in variables.items())
+        self.note(f"run-{self.runs:02}.txt", f"{told} {words}\nstatus {status}\n"
+                  f"--- stderr\n{err[-MOST_TEXT:]}\n--- stdout\n{out[-MOST_TEXT:]}\n")
+
+    def look_closer(self):
+        """Where the last program was ended by a signal under the shim: once more, in a debugger."""
+        names = "cuda-gdb", "/usr/local/cuda/bin/cuda-gdb", "gdb"
+        debugger = next(filter(None, map(shutil.which, names)), None)
+        if debugger is None or self.last is None or self.last[2] >= 0 or "LD_PRELOAD" not in self.last[1]:
+            return
+        command, variables, _ = self.last
+        inside = [f"{name}={text}" for name, text in variables.items()]
+        words = [debugger, "-batch", "-ex", f"set exec-wrapper env {shlex.join(inside)}", "-ex", "run", "-ex",
+                 "thread apply all backtrace", "-ex", "info sharedlibrary", "--args", *command]
+        with contextlib.suppress(OutOfTime):
+            self.run(words, {})
+
+    def report(self, *words):
+        """What `gpushim report` says, with nothing of the box around it."""
+        limit_s = min(LIMIT_S, self.left_s())
+        try:
+            return subprocess.run([BUILD / "gpushim", "report", *words], check=False, timeout=max(limit_s, 1),
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True)
+        except subprocess.TimeoutExpired as late:
+            raise OutOfTime(f"gpushim report: not over after {limit_s:.0f} s") from late
 
     def _ask(self):
         done = self.run([sys.executable, "-B", __file__], {})
@@ -134,10 +189,11 @@ class Machine:
         ours = ("GPUSHIM_", "GPUSIM_") if self.simulated else ("GPUSHIM_",)
         env = {name: text for name, text in os.environ.items()
                if not name.startswith(ours) or name in ("GPUSIM_BOX", "GPUSHIM_BUILD")}
+        env["PYTHONFAULTHANDLER"] = "1"
         if self.simulated:
             env["LD_LIBRARY_PATH"] = f"{BUILD / 'sim'}:{env.get('LD_LIBRARY_PATH', '')}"
             env["GPUSIM_DEVICES"] = "2"
-        env.update({name: str(text) for name, text in variables.items()})
+        env.update({name: str(text) for name, text in {**variables, **self.more}.items()})
         return env
 
     @staticmethod

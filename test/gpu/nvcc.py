@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from machine import PROGRAMS, Skip
+from machine import PROGRAMS, OutOfTime, Skip
 
 LIMIT_S = 120
 
@@ -29,14 +29,18 @@ def libraries():
 
 
 @contextlib.contextmanager
-def compiled(source, *options):
+def compiled(machine, source, *options):
     """A program, as long as it is wanted; Skip where it cannot be made here."""
     with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
+        limit_s = min(LIMIT_S, machine.left_s())
         program = pathlib.Path(folder) / pathlib.Path(source).stem
         places = [f"-L{folder}" for folder in folders()]
         words = [toolkit() / "bin" / "nvcc", "-o", program, PROGRAMS / source, *places, *options]
-        done = subprocess.run(words, text=True, check=False, timeout=LIMIT_S, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
+        try:
+            done = subprocess.run(words, text=True, check=False, timeout=limit_s, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        except subprocess.TimeoutExpired as late:
+            raise OutOfTime(f"nvcc: not over after {limit_s:.0f} s") from late
         if done.returncode != 0:
             raise Skip(f"nvcc: {' '.join(done.stdout.split())[-200:]}")
         yield program

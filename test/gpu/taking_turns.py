@@ -36,6 +36,11 @@ class Player:
         self.ready = selectors.DefaultSelector()
         self.ready.register(self.process.stdout, selectors.EVENT_READ)
 
+    def rest(self, is_resting):
+        """Whoever is not on turn does nothing, nor does the shim in it."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGSTOP if is_resting else signal.SIGCONT)
+
     def ask(self, line):
         with contextlib.suppress(BrokenPipeError):  # it is gone: what it last said is its answer
             self.process.stdin.write(f"{line}\n")
@@ -57,6 +62,7 @@ class Player:
 
     def leave(self, patience_s=20):
         """As a program ends by itself, so that its trace is whole."""
+        self.rest(False)
         with contextlib.suppress(OSError):
             self.process.stdin.close()
         try:
@@ -96,17 +102,28 @@ def load(everyone, workload):
 
 
 def play(there, seconds, block_s=0.1, blocks=2, most=1000):
-    """[{mode: ns a step}] of the rounds that fit, at most so many; each mode begins as often as any other."""
+    """[{mode: ns a step}] of the rounds that fit, at most so many; each mode begins as often as any other.
+    One at a time is awake; what it does first, after it woke, is not counted."""
     until_s = time.monotonic() + seconds
     first = statistics.median(there["bare"].told("go 3 3")["step_ns"])
     steps = max(int(block_s * 1e9 / first), 1)
     rounds = []
+    for player in there.values():
+        player.rest(True)
     while len(rounds) < 2 or (time.monotonic() < until_s and len(rounds) < most):
         turn = len(rounds) % len(there)
         order = [*there][turn:] + [*there][:turn]
-        rounds.append({name: statistics.mean(there[name].told(f"go {steps} {blocks}")["step_ns"])
-                       for name in order})
+        rounds.append({name: awake(there[name], f"go {steps} {blocks + 1}") for name in order})
+    for player in there.values():
+        player.rest(False)
     return rounds
+
+
+def awake(player, line):
+    player.rest(False)
+    step_ns = player.told(line)["step_ns"][1:]
+    player.rest(True)
+    return statistics.mean(step_ns)
 
 
 class Costs(NamedTuple):

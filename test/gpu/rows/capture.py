@@ -2,7 +2,7 @@
 from frameworks import command, variables, without_the_shim
 from machine import Row, Skip, demand, one, printed_json, same
 
-ORDER, LIMIT_S, TOGETHER = 26, 120, True
+ORDER, LIMIT_S, TOGETHER = 18, 120, True
 
 
 def check(machine):

@@ -3,7 +3,6 @@ profiler counts in another run; and who else wants CUPTI is not disturbed, befor
 import collections
 import pathlib
 import sys
-import tempfile
 
 import operations
 from counted import Counts, demangled, differences, of_kineto, told
@@ -11,7 +10,7 @@ from frameworks import command, counted, largest, variables, without_the_shim
 from machine import PROGRAMS, Row, Skip, demand, printed_json, same
 from traces import Trace
 
-ORDER, LIMIT_S, TOGETHER = 29, 150, True
+ORDER, LIMIT_S, TOGETHER = 20, 150, True
 CUPTI = {"GPUSHIM_DEVICE_TIME": "cupti"}
 NOT_PERMITTED, TAKEN = 35, 39  # CUptiResult
 MOSTLY = 0.95                  # of the launches have their nodes
@@ -85,10 +84,19 @@ def is_on(source):
     demand(source.refused is None, "CUPTI was not to be had:", source.refused and source.why)
 
 
+def packages(machine):
+    """The interpreter's own CUPTI, for a program that has no package around it."""
+    asks = "import nvidia; print(*nvidia.__path__, sep=chr(10))"
+    done = machine.run([machine.python, "-c", asks], {})
+    places = [pathlib.Path(line, "cu13") for line in done.stdout.splitlines()]
+    homes = [place for place in places if (place / "lib").is_dir()]
+    return {"CUDA_HOME": homes[0]} if homes else {}
+
+
 def driver_graphs(machine):
     """Known numbers: no profiler is needed."""
     without = machine.plain(program(machine))
-    done, traces = machine.traced(program(machine), reader=Timed, **CUPTI)
+    done, traces = machine.traced(program(machine), reader=Timed, **CUPTI, **packages(machine))
     same(done.stdout, without.stdout, "what it prints")
     trace, said = largest(traces), printed_json(done)
     is_on(trace.source)
@@ -133,11 +141,10 @@ def without_bytes(theirs):
 
 def profiler_after(machine, without):
     """It comes too late: it may count nothing, and nothing else changes."""
-    with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
-        file = pathlib.Path(folder) / "kineto.json"
-        done, traces = machine.traced([*command(machine, "graphs"), "--count", file], reader=Timed,
-                                      **variables(machine, **CUPTI))
-        seen = of_kineto(file)
+    file = machine.folder() / "kineto.json"
+    done, traces = machine.traced([*command(machine, "graphs"), "--count", file], reader=Timed,
+                                  **variables(machine, **CUPTI))
+    seen = of_kineto(file)
     if without["repeats"]:
         same(printed_json(done)["result"], without["result"], "the result, with a profiler after us")
     is_on(largest(traces).source)
@@ -147,13 +154,12 @@ def profiler_after(machine, without):
 
 def profiler_before(machine):
     """It is there first and keeps what it has: it counts what it counts without us."""
-    with tempfile.TemporaryDirectory(prefix="gpushim-gpu-") as folder:
-        files = [pathlib.Path(folder) / f"{which}.json" for which in ("alone", "beside")]
-        words = [[machine.python, "-B", PROGRAMS / "loops.py", "queued", "--steps", STEPS, "--profile", file]
-                 for file in files]
-        machine.plain(words[0], **variables(machine))
-        _, traces = machine.traced(words[1], reader=Timed, **variables(machine, **CUPTI))
-        alone, beside = map(of_kineto, files)
+    files = [machine.folder() / f"{which}.json" for which in ("alone", "beside")]
+    words = [[machine.python, "-B", PROGRAMS / "loops.py", "queued", "--steps", STEPS, "--profile", file]
+             for file in files]
+    machine.plain(words[0], **variables(machine))
+    _, traces = machine.traced(words[1], reader=Timed, **variables(machine, **CUPTI))
+    alone, beside = map(of_kineto, files)
     said = differences(beside, alone)
     demand(not said, "the profiler under the shim (us) and without (them):", told(said))
     return kept_by_others("a profiler started before us", largest(traces))

@@ -1,7 +1,7 @@
 """CuPy: elementwise work, a RawKernel, a matrix product, copies, streams."""
 from frameworks import check_work
 
-ORDER, LIMIT_S, TOGETHER = 18, 120, True
+ORDER, LIMIT_S, TOGETHER = 22, 120, True
 
 
 def check(machine):

@@ -1,7 +1,8 @@
 """Nothing hooked twice and nothing passed by: a launch counts once, whichever way its function was found."""
 from machine import BUILD, Row, Skip, demand, one, same
 
-ORDER, LIMIT_S, TOGETHER = 14, 30, True
+ORDER, LIMIT_S, TOGETHER = 13, 30, True
+DECIDES = True  # all others stand on it
 LEAST = 9  # ways; a driver need not have versions of its names, nor look itself up
 
 

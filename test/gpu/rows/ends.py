@@ -1,11 +1,12 @@
 """However a program ends, its status and what it says are the same with and without the shim in front."""
-import subprocess
+import functools
 import sys
 
-from machine import BUILD, PROGRAMS, Row, demand, same
+from machine import PROGRAMS, Row, demand, same
 from traces import Trace
 
 ORDER, LIMIT_S, TOGETHER = 15, 60, True
+DECIDES = True  # all others stand on it
 WAYS = {"return": 0, "exit": 3, "raise": 1, "abort": -6, "terminated": -15, "killed": -9}
 
 
@@ -14,10 +15,9 @@ def ended(done):
     return done.returncode, done.stdout, done.stderr.splitlines()[-1:]
 
 
-def recovered(path):
+def recovered(machine, path):
     """The trace with what was still in rings when its process was ended: who looks first brings it in."""
-    subprocess.run([BUILD / "gpushim", "report", "--all", path], check=False, timeout=60,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    machine.report("--all", path)
     return Trace(path)
 
 
@@ -25,7 +25,7 @@ def check(machine):
     for way, status in WAYS.items():
         command = [sys.executable, "-B", PROGRAMS / "ending.py", way]
         without = machine.run(command, {})
-        under, traces = machine.traced_as_it_ends(command, reader=recovered)
+        under, traces = machine.traced_as_it_ends(command, reader=functools.partial(recovered, machine))
         same(without.returncode, status, f"the program itself, {way}")
         same(ended(under), ended(without), f"how it ends, {way}")
         demand(traces, way, "left no trace")

@@ -1,7 +1,7 @@
 """JAX's jit, which may launch what it compiled as a graph."""
 from frameworks import check_work
 
-ORDER, LIMIT_S, TOGETHER = 20, 150, True
+ORDER, LIMIT_S, TOGETHER = 24, 150, True
 
 
 def check(machine):

@@ -3,12 +3,12 @@ import nvcc
 from frameworks import check_work
 from machine import Row, Skip, demand, one
 
-ORDER, LIMIT_S, TOGETHER = 16, 150, True
+ORDER, LIMIT_S, TOGETHER = 21, 150, True
 LIBRARIES = ("-cudart", "shared", "-lcublas", "-lcublasLt")
 
 
 def check(machine):
-    with nvcc.compiled("libraries.cu", *LIBRARIES) as program:
+    with nvcc.compiled(machine, "libraries.cu", *LIBRARIES) as program:
         if machine.simulated:
             raise Skip("compiled, not run: NVIDIA's libraries refuse a simulated driver")
         done, traces = machine.same_with_and_without([program], **nvcc.libraries())
@@ -16,5 +16,5 @@ def check(machine):
     launches = sum(trace.kernels.values())
     demand(launches >= 24, "24 products, and these launches:", trace.kernels)
     yield Row("cuBLAS and cuBLASLt by nvcc", f"{launches} launches; {done.stdout.strip()} as without")
-    with nvcc.compiled("libraries.cu", *LIBRARIES, "-shared", "-Xcompiler", "-fPIC") as library:
+    with nvcc.compiled(machine, "libraries.cu", *LIBRARIES, "-shared", "-Xcompiler", "-fPIC") as library:
         yield from check_work(machine, "library", "the same next to CUPTI", GPU_CHECK_WORK=library)

@@ -2,6 +2,7 @@
 from machine import BUILD, Row, Skip, one, same
 
 ORDER, LIMIT_S, TOGETHER = 12, 30, True
+DECIDES = True  # all others stand on it
 
 
 def check(machine):

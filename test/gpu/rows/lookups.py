@@ -5,6 +5,7 @@ import sys
 from machine import PROGRAMS, Row, demand, same
 
 ORDER, LIMIT_S, TOGETHER = 10, 30, True
+DECIDES = True  # all others stand on it
 
 
 def check(machine):

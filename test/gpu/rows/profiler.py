@@ -3,7 +3,7 @@ from counted import differences, told
 from frameworks import counted, without_the_shim
 from machine import Row, Skip, demand, same
 
-ORDER, LIMIT_S, TOGETHER = 25, 120, True
+ORDER, LIMIT_S, TOGETHER = 28, 120, True
 
 
 def check(machine):

@@ -1,7 +1,7 @@
 """PyTorch: cuBLAS, cuBLASLt and cuDNN through it."""
 from frameworks import check_work
 
-ORDER, LIMIT_S, TOGETHER = 17, 200, True
+ORDER, LIMIT_S, TOGETHER = 16, 200, True
 
 
 def check(machine):

@@ -5,7 +5,7 @@ import sys
 import nccl_library
 from machine import TRAIN, Row, demand, same
 
-ORDER, LIMIT_S, TOGETHER = 28, 60, True
+ORDER, LIMIT_S, TOGETHER = 30, 60, True
 OPTIONS = "--steps 20 --loss-every 10 --params 400000 --bucket-mb 0.5 --input-mb 0.5".split()
 
 

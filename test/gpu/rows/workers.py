@@ -3,7 +3,7 @@ from losses import command, same_losses, where, without_the_shim
 from frameworks import variables
 from machine import Row, demand, printed_json, same
 
-ORDER, LIMIT_S, TOGETHER = 24, 150, True
+ORDER, LIMIT_S, TOGETHER = 27, 150, True
 
 
 def check(machine):
