@@ -11,9 +11,6 @@ namespace {
 
 constexpr int64_t kLookAgainNs = 60'000'000'000;
 
-// CUPTI sets itself up on this thread, and NVIDIA does not say what that takes.
-constexpr size_t kCuptiStackBytes = 4 << 20;
-
 enum State : uint32_t { kIdle, kBusy, kLeaving };
 
 // Plain data, never destroyed: a process may end while it works. A child has one of its own.
@@ -61,8 +58,7 @@ void main_of_driver_thread(void* given) {
 void start_driver_thread() {
     watch_forks();
     desk = newest = new Desk{kIdle, nullptr, nullptr, newest};
-    const size_t stack_bytes = config.device_time == DeviceTime::cupti ? kCuptiStackBytes : kOwnStackBytes;
-    if (start_own_thread({"gpushim", main_of_driver_thread, desk, stack_bytes}) != 0) desk = nullptr;
+    if (start_own_thread({"gpushim", main_of_driver_thread, desk}) != 0) desk = nullptr;
 }
 
 bool give_to_driver_thread(void (*work)(void*), void* argument) {

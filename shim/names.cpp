@@ -38,6 +38,15 @@ const char* ask(const char* getter, uint64_t function) {
     return told ? name : nullptr;
 }
 
+// Older drivers take whatever they are given for what they were asked about: of a kernel's handle asked as a
+// function's they say that its name is somewhere, and whoever reads there crashes.
+bool are_handles_checked() {
+    constexpr int kChecked = 13000;
+    int version = 0;
+    const auto get = reinterpret_cast<decltype(cuDriverGetVersion)*>(driver_function("cuDriverGetVersion"));
+    return get != nullptr && get(&version) == CUDA_SUCCESS && version >= kChecked;
+}
+
 void record_name(ThreadState& thread, uint64_t function, const char* name) {
     const size_t length = strnlen(name, kLongestName);
     if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
@@ -57,13 +66,13 @@ void record_name(ThreadState& thread, uint64_t function, const char* name) {
 void answer_name(ThreadState& thread, uint64_t function) {
     if (function == 0 || !take_wish(function)) return;
     const KeepErrno keep;
-    tell_name(thread, function);
+    tell_name(thread, function, FunctionHandle::any);
 }
 
-void tell_name(ThreadState& thread, uint64_t function) {
-    // A launch takes a kernel's handle as well as a function's; the driver knows which it is.
-    const char* name = ask("cuFuncGetName", function);
-    if (name == nullptr) name = ask("cuKernelGetName", function);
+void tell_name(ThreadState& thread, uint64_t function, FunctionHandle kind) {
+    if (kind == FunctionHandle::any && !are_handles_checked()) return;
+    const char* name = kind == FunctionHandle::kernel ? nullptr : ask("cuFuncGetName", function);
+    if (name == nullptr && kind != FunctionHandle::function) name = ask("cuKernelGetName", function);
     if (name != nullptr) record_name(thread, function, name);
 }
 

@@ -9,11 +9,14 @@
 
 namespace gpushim::shim {
 
+// What a function's handle is known to be. `any`: a launch takes either.
+enum class FunctionHandle : uint8_t { function, kernel, any };
+
 // Thunks of launches, after the call, where live->wanted is not 0. No allocation.
 void answer_name(ThreadState& thread, uint64_t function);
 
 // Asks without a wish: for a function that the driver has just named itself, and that nobody may launch.
-void tell_name(ThreadState& thread, uint64_t function);
+void tell_name(ThreadState& thread, uint64_t function, FunctionHandle kind);
 
 // The writer's thread. False: too many wishes are open; ask again later.
 bool wish_for_name(uint64_t function);

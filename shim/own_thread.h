@@ -6,7 +6,8 @@
 
 namespace gpushim::shim {
 
-constexpr std::size_t kOwnStackBytes = 512 * 1024;
+// Driver, NVML and CUPTI run on some of them, and nobody says what that takes. Unused it is not memory.
+constexpr std::size_t kOwnStackBytes = 4 << 20;
 
 struct OwnThread {
     const char* name;  // the kernel shows 15 characters

@@ -139,7 +139,8 @@ class Walk {
         CUDA_KERNEL_NODE_PARAMS_v2 params = {};
         if (ask_.kernel(node, &params) != CUDA_SUCCESS) return false;
         const uint64_t function = function_of(params);
-        if (is_first(function)) tell_name(thread_, function);
+        const auto kind = params.func != nullptr ? FunctionHandle::function : FunctionHandle::kernel;
+        if (is_first(function)) tell_name(thread_, function, kind);
         return tell_node(GraphNode::kernel, node, function);
     }
 

@@ -1,5 +1,6 @@
 // What can be asked of a function, and how much of it fits on a multiprocessor.
 #include <algorithm>
+#include <csignal>
 
 #include "engine/device_facts.h"
 #include "entry.h"
@@ -67,6 +68,8 @@ API(cuFuncGetModule)(CUmodule* result, CUfunction handle) {
     });
 }
 API(cuFuncGetName)(const char** name, CUfunction handle) {
+    // As drivers before 13.0: what is no function is read as one.
+    if (knobs().version < 13000 && functions().find(handle) == nullptr) std::raise(SIGSEGV);
     return about(handle, name, [=](Function& function) {
         *name = function.name;
         return CUDA_SUCCESS;

@@ -1,5 +1,6 @@
 // Libraries and kernels: code that is loaded without a context; functions of it are made per context when
 // used.
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
@@ -162,6 +163,7 @@ API(cuKernelGetLibrary)(CUlibrary* result, CUkernel handle) {
     });
 }
 API(cuKernelGetName)(const char** name, CUkernel handle) {
+    if (knobs().version < 13000 && kernels().find(handle) == nullptr) std::raise(SIGSEGV);
     return about(handle, name, [=](Kernel& kernel) {
         *name = kernel.name;
         return CUDA_SUCCESS;
