@@ -30,8 +30,8 @@ constexpr const char* copy_kind(OperationClass type) {
 }
 
 constexpr const char* memory_kind(int64_t side) {
-    constexpr const char* kNames[] = {"unknown", "pageable", "pinned", "managed", "device", "array"};
-    return side >= 0 && side <= 5 ? kNames[side] : "unknown";
+    constexpr const char* kKinds[] = {"unknown", "pageable", "pinned", "managed", "device", "array"};
+    return side >= 0 && side <= 5 ? kKinds[side] : "unknown";
 }
 constexpr const char* source_of(int64_t sides) { return sides < 0 ? "unknown" : memory_kind(sides & 7); }
 constexpr const char* target_of(int64_t sides) { return sides < 0 ? "unknown" : memory_kind(sides >> 3); }

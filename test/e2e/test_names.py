@@ -1,4 +1,4 @@
-"""Names of functions that nobody has told the shim: asked for only where the driver checks what it is given."""
+"""Names of functions that nobody has told the shim: asked only where the driver checks what it is given."""
 import unittest
 
 import box
@@ -8,7 +8,7 @@ SOURCE = """
 #include <cuda.h>
 #include <string.h>
 #include <unistd.h>
-#define PTX ".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry listed__1us()\\n{\\nret;\\n}\\n"
+#define PTX ".version 7.0\\n.target sm_50\\n.address_size 64\\n.entry listed__1us()\\n{\\nret;\\n}\\n"
 // names launch|node: a kernel whose handle the library was asked to list, launched or put into a graph.
 int main(int count, char** words) {
     CUdevice device; CUcontext context; CUlibrary library; CUkernel kernel;

@@ -203,13 +203,15 @@ def programs_are_hardened(scene):
 
 @S4.tried_on(ALONE)
 def our_code_guards_its_stack(scene):
-    """What is linked to ours is built by others, with guards: each of our objects is asked, but the hooks."""
-    for folder in ("shim", "analysis/report", "analysis/trace"):
-        sources = [file.relative_to(box.ROOT) for file in (box.ROOT / folder).glob("*.cpp")]
-        wanted = [shown_of((box.BUILD / "obj" / source).with_suffix(".o"), "nm", "--undefined-only")
-                  for source in sources]
+    """What is linked to ours is built by others, with guards: each of our objects is asked, but the hooks.
+
+    An object of the analyzer is several files, so more of them have a frame that wants guarding.
+    """
+    for folder, part in (("shim", 1 / 3), ("analysis/report", 2 / 3), ("analysis/trace", 2 / 3)):
+        objects = list((box.BUILD / "obj" / folder).glob("*.o"))
+        wanted = [shown_of(file, "nm", "--undefined-only") for file in objects]
         guarded = sum("__stack_chk_fail" in names for names in wanted)
-        scene.assertGreater(guarded, len(sources) // 3, folder)
+        scene.assertGreater(guarded, len(objects) * part, folder)
 
 
 @S4.tried_on(ALONE)
