@@ -23,7 +23,12 @@ class Golden(cli.Case):
         if os.environ.get("GOLDEN") == "write":
             GOLDEN.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        self.assertEqual(text, path.read_text(encoding="utf-8"))
+        self.assertEqual(text, path.read_text(encoding="utf-8"), self.folder_says())
+
+    def folder_says(self):
+        """What a run that differs is to be explained by."""
+        asked = ("SELECT * FROM meta", "SELECT * FROM window", "SELECT * FROM refusal", "SELECT * FROM v_drop")
+        return "\n".join(self.gpushim("sql", self.folder, query).stdout for query in asked)
 
     def test_linked(self):
         self.compare("linked.report.txt", self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1))
