@@ -27,8 +27,8 @@ class Golden(cli.Case):
 
     def folder_says(self):
         """What a run that differs is to be explained by."""
-        asked = ("SELECT * FROM meta", "SELECT * FROM window", "SELECT * FROM refusal", "SELECT * FROM v_drop")
-        return "\n".join(self.gpushim("sql", self.folder, query).stdout for query in asked)
+        return "\n".join(self.gpushim("sql", self.folder, f"SELECT * FROM {table}").stdout
+                         for table in ("meta", "window", "refusal", "v_drop"))
 
     def test_linked(self):
         self.compare("linked.report.txt", self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1))

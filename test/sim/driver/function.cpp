@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "engine/device_facts.h"
+#include "engine/knobs.h"
 #include "entry.h"
 #include "objects.h"
 

@@ -22,6 +22,9 @@ std::string touched(const fs::path& file) {
     return file.string();
 }
 
+// Before anything here waits for it: who started us with nohup has it ignored, and so it stays.
+const auto hang_up = signal(SIGHUP, SIG_DFL);
+
 template <class Work>
 int status_of(Work work) {
     const pid_t child = fork();
