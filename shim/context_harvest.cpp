@@ -53,13 +53,13 @@ CUresult ContextHarvest::failed(const char* call, CUresult result) {
 bool ContextHarvest::visit(const Moment& now) {
     CUresult result = calls_.cuCtxPushCurrent_v2(pool_.context());
     if (result != CUDA_SUCCESS) {
-        pool_.give_up("cuCtxPushCurrent", result);
-        return false;
+        pool_.failed("cuCtxPushCurrent", result);
+        return !pool_.is_retired();
     }
     result = pool_.is_retired() ? CUDA_SUCCESS : work(now);
     CUcontext popped = nullptr;
     calls_.cuCtxPopCurrent_v2(&popped);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) pool_.give_up(failed_call_, result);
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) pool_.failed(failed_call_, result);
     return !pool_.is_retired();
 }
 
@@ -80,7 +80,7 @@ CUresult ContextHarvest::work(const Moment& now) {
                                           : trace_now_ns() + kVisitNs;
     is_behind_ = false;
     for (auto& [id, stream] : streams_)
-        if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest(stream, until_ns);
+        if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest_or_drop(stream, until_ns);
     if (streams_.size() > kMostStreams)
         std::erase_if(streams_, [](const auto& stream) { return stream.second.pending.empty(); });
     if (result == CUDA_SUCCESS) result = anchor(now);
@@ -118,8 +118,19 @@ CUresult ContextHarvest::anchor(const Moment& now) {
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
 }
 
-CUresult ContextHarvest::query(const TimedOperation& operation) {
-    return failed("cuEventQuery", calls_.cuEventQuery(pool_.handle(operation.end)));
+CUresult ContextHarvest::query(const Stream& stream, size_t index) {
+    asked_ = index;
+    return failed("cuEventQuery", calls_.cuEventQuery(pool_.handle(stream.pending[index].end)));
+}
+
+// An operation whose events are no events any more keeps the host's times, and nobody gets those again.
+CUresult ContextHarvest::harvest_or_drop(Stream& stream, int64_t until_ns) {
+    const CUresult result = harvest(stream, until_ns);
+    if (result == CUDA_SUCCESS || !pool_.failed(failed_call_, result)) return result;
+    stream.pending.erase(stream.pending.begin() + static_cast<std::ptrdiff_t>(asked_));
+    stream.has_end = false;
+    --pending_;
+    return CUDA_SUCCESS;
 }
 
 // What is done in a stream is done in order: the newest first, then by halves.
@@ -127,12 +138,12 @@ CUresult ContextHarvest::count_done(const Stream& stream, size_t& done) {
     const auto& pending = stream.pending;
     done = 0;
     size_t first_not = pending.size();
-    CUresult result = query(pending.back());
+    CUresult result = query(stream, pending.size() - 1);
     if (result == CUDA_SUCCESS) done = first_not;
     if (result == CUDA_ERROR_NOT_READY) --first_not;
     while (done < first_not && (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY)) {
         const size_t middle = done + (first_not - done) / 2;
-        result = query(pending[middle]);
+        result = query(stream, middle);
         result == CUDA_SUCCESS ? done = middle + 1 : first_not = middle;
     }
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
@@ -154,6 +165,7 @@ CUresult ContextHarvest::harvest(Stream& stream, int64_t until_ns) {
 }
 
 CUresult ContextHarvest::read(Stream& stream, const TimedOperation& operation) {
+    asked_ = 0;
     Stamped stamped = {};
     stamped.operation = operation;
     stamped.has_start = operation.start != kNoEvent;

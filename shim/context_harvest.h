@@ -74,7 +74,8 @@ class ContextHarvest {
     CUresult anchor(const Moment& now);
     CUresult harvest(Stream& stream, int64_t until_ns);
     CUresult count_done(const Stream& stream, size_t& done);
-    CUresult query(const TimedOperation& operation);
+    CUresult query(const Stream& stream, size_t index);
+    CUresult harvest_or_drop(Stream& stream, int64_t until_ns);
     CUresult read(Stream& stream, const TimedOperation& operation);
     Stamps stamps_of(const Stamped& stamped) const;
     bool is_sure(const Stamps& stamps) const;
@@ -106,6 +107,7 @@ class ContextHarvest {
     bool is_behind_ = false;   // there is more to read
     bool is_filling_ = false;  // the pool has not yet what it usually has
     const char* failed_call_ = "";
+    size_t asked_ = 0;  // which of a stream's pending operations the last question was about
 };
 
 }  // namespace gpushim::shim

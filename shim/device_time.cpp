@@ -16,6 +16,7 @@ namespace {
 constexpr uint64_t kSlots = 4;
 
 constinit std::atomic<bool> by_records = false;
+constinit std::atomic<bool> may_hide_captures = false;
 constinit std::atomic<uint64_t> on_legacy = 0;
 constinit std::atomic<uint64_t> wished = 0;  // a first word; 0: none
 constinit std::atomic<uint32_t> wished_events = 0;
@@ -50,26 +51,28 @@ void refresh_context(ThreadState& thread) {
         thread.context = context_number(reinterpret_cast<uint64_t>(current_context()));
 }
 
+// A newer driver may begin captures in ways that we do not know: then each stream is asked.
+bool may_capture() { return captures_active() || may_hide_captures.load(std::memory_order_relaxed); }
+
 bool may_record(const Timing& timing) {
-    return !captures_active() || takes_events(timing.stream, timing.per_thread);
+    return !may_capture() || takes_events(timing.stream, timing.per_thread);
 }
 
 bool record(const Timing& timing, uint32_t event) {
     const CUresult result = record_event(timing.pool->handle(event), timing.stream, timing.per_thread);
-    if (result != CUDA_SUCCESS) timing.pool->give_up("cuEventRecord", result);
+    if (result != CUDA_SUCCESS) timing.pool->failed("cuEventRecord", result);
     if (timing.is_legacy) on_legacy.fetch_add(1, std::memory_order_relaxed);
     return result == CUDA_SUCCESS;
 }
 
 // Whether the last event of ours in the stream is certainly still to come when the operation is asked for.
 bool is_pending(const Timing& timing) {
-    if (captures_active()) return false;
+    if (may_capture()) return false;
     const uint32_t end = timing.use->end.load(std::memory_order_relaxed);
     const uint32_t lives = timing.use->end_lives.load(std::memory_order_relaxed);
     if (timing.pool->lives(end) != lives) return false;
     const CUresult answer = ask_event(timing.pool->handle(end));
-    if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY)
-        timing.pool->give_up("cuEventQuery", answer);
+    if (answer != CUDA_SUCCESS && answer != CUDA_ERROR_NOT_READY) timing.pool->failed("cuEventQuery", answer);
     // Looked at again after the question: only of an event that nobody has given back the answer counts.
     return answer == CUDA_ERROR_NOT_READY && timing.pool->lives_by_now(end) == lives;
 }
@@ -221,7 +224,7 @@ bool end_by_records(ThreadState& thread, const Slot* slot) {
 // stream at all. The next operation in it has device times.
 void find_context(const Timing& timing) {
     constexpr uint64_t kPerThreadHandle = 2;
-    if (captures_active() || number_of(timing.stream) <= kPerThreadHandle) return;
+    if (captures_active() || number_of(timing.stream) <= kPerThreadHandle || !may_record(timing)) return;
     bool green = false;
     const CUcontext context = context_of_stream(timing.stream, green);
     const uint32_t number = green ? kForeignContext : context_number(reinterpret_cast<uint64_t>(context));
@@ -285,6 +288,8 @@ void fence_timing(const ThreadState& thread, CUstream stream, bool per_thread) {
 // Relaxed: set before any window is open, and for good.
 bool is_timed_by_records() { return by_records.load(std::memory_order_relaxed); }
 void time_by_records() { by_records.store(true, std::memory_order_relaxed); }
+
+void ask_before_records() { may_hide_captures.store(true, std::memory_order_relaxed); }
 
 uint64_t legacy_events() { return on_legacy.load(std::memory_order_relaxed); }
 

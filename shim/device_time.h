@@ -61,6 +61,9 @@ void wish_for_queue(uint64_t what, uint32_t events);
 void time_by_records();
 bool is_timed_by_records();
 
+// From now on no stream gets an event of ours without being asked whether it captures. The writer's thread.
+void ask_before_records();
+
 // In a process that was forked, before it has any pools of its own.
 void forget_device_times();
 

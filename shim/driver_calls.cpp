@@ -5,22 +5,27 @@
 namespace gpushim::shim {
 namespace {
 
-bool find_all(DriverCalls& calls) {
-    bool all = true;
+struct Found {
+    DriverCalls calls = {};
+    const char* missing = nullptr;
+
+    Found() {
 #define GPUSHIM_FIND(name)                                                    \
     calls.name = reinterpret_cast<decltype(&::name)>(driver_function(#name)); \
-    all = all && calls.name != nullptr;
-    GPUSHIM_DRIVER_CALLS(GPUSHIM_FIND)
+    if (missing == nullptr && calls.name == nullptr) missing = #name;
+        GPUSHIM_DRIVER_CALLS(GPUSHIM_FIND)
 #undef GPUSHIM_FIND
+    }
+};
+
+const Found& found() {
+    static const Found all;
     return all;
 }
 
 }  // namespace
 
-const DriverCalls* driver_calls() {
-    static DriverCalls calls = {};
-    static const bool complete = find_all(calls);
-    return complete ? &calls : nullptr;
-}
+const DriverCalls* driver_calls() { return found().missing == nullptr ? &found().calls : nullptr; }
+const char* missing_driver_call() { return found().missing; }
 
 }  // namespace gpushim::shim

@@ -23,7 +23,8 @@ struct DriverCalls {
 #undef GPUSHIM_POINTER
 };
 
-// Null: the driver lacks one of them.
+// Null: the driver lacks one of them: the first that is missing.
 const DriverCalls* driver_calls();
+const char* missing_driver_call();
 
 }  // namespace gpushim::shim

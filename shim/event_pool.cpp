@@ -81,14 +81,19 @@ bool EventPool::add(CUevent event) {
 void EventPool::retire() { retired_.store(true, std::memory_order_relaxed); }
 bool EventPool::is_retired() const { return retired_.load(std::memory_order_relaxed); }
 
-void EventPool::give_up(const char* call, CUresult error) {
-    retire();
+bool EventPool::failed(const char* call, CUresult error) {
+    const bool goes_on =
+        error == CUDA_ERROR_INVALID_HANDLE && slips_.fetch_add(1, std::memory_order_relaxed) < kMostSlips;
+    if (!goes_on) retire();
     // The driver has gone with the process: no failure.
-    if (error == CUDA_ERROR_DEINITIALIZED) return;
+    if (error == CUDA_ERROR_DEINITIALIZED) return false;
     const char* none = nullptr;
-    if (!failed_call_.compare_exchange_strong(none, call, std::memory_order_relaxed)) return;
+    const bool is_first = failed_call_.compare_exchange_strong(none, call, std::memory_order_relaxed);
+    if (goes_on ? !is_first : has_ended_.exchange(true, std::memory_order_relaxed)) return goes_on;
+    failed_call_.store(call, std::memory_order_relaxed);
     // Release: with the name of the call.
     error_.store(static_cast<uint32_t>(error), std::memory_order_release);
+    return goes_on;
 }
 
 CUresult EventPool::error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }

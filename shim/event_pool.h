@@ -14,6 +14,7 @@ namespace gpushim::shim {
 constexpr uint32_t kNoEvent = 0;
 constexpr uint32_t kMostEventsOfOurs = 32768;  // of one context
 constexpr uint32_t kMostPools = 256;           // of one process, ever
+constexpr uint32_t kMostSlips = 16;            // of one context: failures that are an operation's own matter
 
 class EventPool {
   public:
@@ -35,9 +36,10 @@ class EventPool {
     // Its context ends: nothing is taken any more.
     void retire();
     bool is_retired() const;
-    // The same, because a call of ours has failed; the first failure counts, and the writer says it
-    // (error()). That the driver has gone is none.
-    void give_up(const char* call, CUresult error);
+    // A call of ours has failed; the one that ends it counts, else the first, and the writer says it
+    // (error()). That the driver has gone is none. The same as retire(), unless it is an operation's own
+    // matter: a handle that is none any more, and that not again and again. True: the rest goes on.
+    bool failed(const char* call, CUresult error);
     CUresult error() const;           // CUDA_SUCCESS: none
     const char* failed_call() const;  // of error()
 
@@ -55,6 +57,8 @@ class EventPool {
     std::atomic<bool> retired_;
     std::atomic<const char*> failed_call_;
     std::atomic<uint32_t> error_;
+    std::atomic<uint32_t> slips_;
+    std::atomic<bool> has_ended_;  // by a failure
     Place* places_;
     CUcontext context_;
     friend EventPool* make_pool(uint32_t, CUcontext);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "device_rows.h"
 #include "device_time.h"
 #include "driver_thread.h"
+#include "hooks/api.h"
+#include "hooks/questions.h"
 #include "lifecycle.h"
 #include "log.h"
 #include "own_cost.h"
@@ -47,20 +50,31 @@ class Harvest : public Observer {
     void stored(std::span<const Event> events, std::span<const TimedOperation> timed) override;
 
   private:
+    enum class Failure : uint8_t { none, of_one, of_all };
+    struct Refusal {
+        int64_t context;
+        const char* call;
+        int64_t error;
+        const char* why;
+        bool is_failure = true;
+    };
     struct Context {
         std::unique_ptr<ContextHarvest> harvest;
         int64_t clock_row_ns = INT64_MIN / 2;
-        bool is_over = false;    // nothing more is read there …
-        bool is_closed = false;  // … and that has been said
+        bool is_over = false;  // nothing more is read there
+        Failure said = Failure::none;
     };
     // On the driver's thread.
     void drive();
     void find_contexts();
+    void refused(const Refusal& refusal);
     void visit(Context& context);
     // The writer's, while the driver's thread is idle.
     int64_t collect();
     void give_up();
     void close(Context& context);
+    void say_refusals();
+    void say_failure(Context& context);
     void take_rows(Context& context);
     void add_row(const OperationRow& row, int64_t device);
     void add_clock_row(Context& context);
@@ -74,8 +88,10 @@ class Harvest : public Observer {
     bool has_mode_ = false;   // of captures
     std::map<uint32_t, Context> contexts_;
     std::map<uint32_t, int64_t> devices_;  // of contexts
-    std::vector<TimedOperation> timed_;    // not yet given to their contexts
-    int64_t unknown_ns_ = INT64_MAX;       // from then on there are operations whose times may still come
+    std::vector<Refusal> refusals_;        // the driver's thread adds; what is said stays
+    size_t said_ = 0;
+    std::vector<TimedOperation> timed_;  // not yet given to their contexts
+    int64_t unknown_ns_ = INT64_MAX;     // from then on there are operations whose times may still come
     DeviceRows times_{"events"};
     WindowRows windows_;
     RowsOf<10> clock_{"device_clock"};
@@ -119,19 +135,48 @@ void Harvest::drive() {
 void Harvest::find_contexts() {
     NumberedContext found[kMostContexts];
     const size_t count = numbered_contexts(found, kMostContexts);
-    const DriverCalls* calls = count != 0 ? driver_calls() : nullptr;
-    if (calls == nullptr) return;
+    if (count == 0) return;
+    const DriverCalls* calls = driver_calls();
+    if (calls == nullptr)
+        return refused({kNull, missing_driver_call(), kNull, "the driver does not have it: host times only"});
     if (!has_mode_) {
         // What we do is no business of the program's captures.
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-        has_mode_ = calls->cuThreadExchangeStreamCaptureMode(&mode) == CUDA_SUCCESS;
-        if (!has_mode_) return;
+        const CUresult result = calls->cuThreadExchangeStreamCaptureMode(&mode);
+        has_mode_ = result == CUDA_SUCCESS;
+        if (!has_mode_)
+            return refused({kNull, "cuThreadExchangeStreamCaptureMode", result,
+                            "a call of ours failed: host times until it does not"});
+        if (driver_version() > kNewestKnown) {
+            ask_before_records();
+            refused({kNull, "cuDriverGetVersion", kNull,
+                     "the driver is newer than what is known of it: calls may go unseen", false});
+        }
     }
     for (size_t i = 0; i < count; ++i) {
         if (contexts_.contains(found[i].number)) continue;
         EventPool* pool = make_pool(found[i].number, reinterpret_cast<CUcontext>(found[i].handle));
-        if (pool == nullptr) continue;
+        if (pool == nullptr) {
+            refused(
+                {found[i].number, "", kNull, "no memory for events, or too many contexts: host times only"});
+            continue;
+        }
         contexts_[found[i].number].harvest = std::make_unique<ContextHarvest>(found[i].number, *pool, *calls);
+    }
+}
+
+// Once of each call: it may be tried again and again.
+void Harvest::refused(const Refusal& refusal) {
+    const bool is_said = std::ranges::any_of(
+        refusals_, [&](const Refusal& said) { return said.call == std::string_view(refusal.call); });
+    if (!is_said) refusals_.push_back(refusal);
+}
+
+void Harvest::say_refusals() {
+    for (; said_ < refusals_.size(); ++said_) {
+        const Refusal& one = refusals_[said_];
+        log_line(one.is_failure ? LogLevel::warn : LogLevel::info, "%s: %s", one.call, one.why);
+        refusal_.add(now_.mono_ns, one.context, refusal_.text(one.call), one.error, refusal_.text(one.why));
     }
 }
 
@@ -151,8 +196,10 @@ int64_t Harvest::collect() {
     add_harvest_ns(took_ns_);
     bool is_behind = false, has_work = false;
     unknown_ns_ = INT64_MAX;
+    say_refusals();
     for (auto& [number, context] : contexts_) {
         const ContextHarvest& harvest = *context.harvest;
+        say_failure(context);
         if (harvest.device() != kNull) {
             devices_[number] = harvest.device();
             windows_.device(harvest.device());
@@ -184,13 +231,22 @@ void Harvest::close(Context& context) {
     ContextHarvest& harvest = *context.harvest;
     harvest.give_up();
     take_rows(context);
-    const EventPool& pool = harvest.pool();
-    if (std::exchange(context.is_closed, true) || pool.error() == CUDA_SUCCESS) return;
-    const char* call = pool.failed_call();
-    log_line(LogLevel::warn, "%s returned %d: no more device times in context %u", call,
-             static_cast<int>(pool.error()), harvest.number());
-    refusal_.add(now_.mono_ns, int64_t{harvest.number()}, refusal_.text(call),
-                 static_cast<int64_t>(pool.error()), refusal_.text("a call of ours failed"));
+}
+
+// Twice at most: an operation that has no device times, and that there are none any more.
+void Harvest::say_failure(Context& context) {
+    const EventPool& pool = context.harvest->pool();
+    if (pool.error() == CUDA_SUCCESS) return;
+    const Failure failure = pool.is_retired() ? Failure::of_all : Failure::of_one;
+    if (std::exchange(context.said, failure) == failure) return;
+    const uint32_t number = context.harvest->number();
+    log_line(LogLevel::warn, "%s returned %d: no %sdevice times in context %u", pool.failed_call(),
+             static_cast<int>(pool.error()), failure == Failure::of_all ? "more " : "", number);
+    refusal_.add(now_.mono_ns, int64_t{number}, refusal_.text(pool.failed_call()),
+                 static_cast<int64_t>(pool.error()),
+                 refusal_.text(failure == Failure::of_all
+                                   ? "a call of ours failed: host times in that context from there on"
+                                   : "a call of ours failed: one operation has host times"));
 }
 
 void Harvest::take_rows(Context& context) {

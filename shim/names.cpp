@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "hooks/driver_api.h"
+#include "hooks/questions.h"
 #include "hooks/resolve.h"
 #include "recorder.h"
 #include "system.h"
@@ -42,9 +43,7 @@ const char* ask(const char* getter, uint64_t function) {
 // function's they say that its name is somewhere, and whoever reads there crashes.
 bool are_handles_checked() {
     constexpr int kChecked = 13000;
-    int version = 0;
-    const auto get = reinterpret_cast<decltype(cuDriverGetVersion)*>(driver_function("cuDriverGetVersion"));
-    return get != nullptr && get(&version) == CUDA_SUCCESS && version >= kChecked;
+    return driver_version() >= kChecked;
 }
 
 void record_name(ThreadState& thread, uint64_t function, const char* name) {

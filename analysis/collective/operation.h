@@ -61,6 +61,9 @@ constexpr const CollectiveFacts& facts_of(CollectiveOp op) { return kOperations[
 
 constexpr std::optional<CollectiveOp> operation_of(std::string_view api) {
     if (api == "ncclBcast") return CollectiveOp::broadcast;  // the older form, in place
+    // With settings for this one call, since 2.31.
+    constexpr std::string_view kConfig = "Config";
+    if (api.ends_with(kConfig)) api.remove_suffix(kConfig.size());
     for (size_t i = 0; i < std::size(kOperations); ++i)
         if (!api.empty() && kOperations[i].api == api) return static_cast<CollectiveOp>(i);
     return {};

@@ -44,7 +44,7 @@ struct Tried {
     size_t traces = 0;
     int64_t unknown_abi = 0;
     Losses losses;
-    std::set<std::string> refusals;        // why device times were given up
+    std::set<std::string> refusals;        // why there are fewer device times
     std::map<std::string, int64_t> calls;  // by exported name
 };
 
@@ -61,10 +61,10 @@ struct StdoutToStderr {
 };
 
 std::string refusal_text(const Query& refusal) {
-    std::string text = "given up in a context: " + refusal.text(0);
+    std::string text = refusal.text(0);
     if (!refusal.is_null(1)) text += ", " + refusal.text(1);
     if (!refusal.is_null(2)) text += " returned " + std::to_string(refusal.number(2));
-    return text + "; what came after it has host times";
+    return text;
 }
 
 Tried try_program(std::span<char* const> command) {

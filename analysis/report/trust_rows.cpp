@@ -106,7 +106,7 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
                     "leaves them out)");
     for (size_t i = 0; i < rows.refusals.size() && i < kMostRefusals; ++i) {
         const TrustRows::Refusal& refusal = rows.refusals[i];
-        report.line("note    " + refusal.rank + ": device times were given up: " +
+        report.line("note    " + refusal.rank + ": device times: " +
                     for_terminal(refusal.api.empty() ? refusal.why : refusal.api + ": " + refusal.why));
     }
     for (size_t i = 0; i < rows.sources.size() && i < kMostRefusals; ++i)

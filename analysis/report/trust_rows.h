@@ -1,4 +1,4 @@
-// What only traces say of how far figures can be trusted: how sure the rows are, what was given up.
+// What only traces say of how far figures can be trusted: how sure the rows are, what was refused.
 #pragma once
 
 #include "facts.h"

@@ -161,26 +161,49 @@ inline uint64_t type_of(const CUmemcpy3DOperand& operand) {
 template <size_t N>
 struct operand_target {
     template <class A>
-    static uint64_t take(const A& a, bool, size_t i) {
-        return place(std::get<N>(a)[i].dst);
+    static uint64_t take(const A& a, bool succeeded, size_t i) {
+        return succeeded ? place(std::get<N>(a)[i].dst) : 0;
     }
 };
 
 template <size_t N>
 struct operand_source {
     template <class A>
-    static uint64_t take(const A& a, bool, size_t i) {
-        return place(std::get<N>(a)[i].src);
+    static uint64_t take(const A& a, bool succeeded, size_t i) {
+        return succeeded ? place(std::get<N>(a)[i].src) : 0;
     }
 };
 
 template <size_t N>
 struct operand_bytes {
     template <class A>
-    static uint64_t take(const A& a, bool, size_t i) {
+    static uint64_t take(const A& a, bool succeeded, size_t i) {
+        if (!succeeded) return 0;
         const CUDA_MEMCPY3D_BATCH_OP& op = std::get<N>(a)[i];
         return (uint64_t{op.extent.width} * op.extent.height * op.extent.depth) |
                type_of(op.dst) << kTargetShift | type_of(op.src) << kSourceShift;
+    }
+};
+
+// What lies behind another GPU's end point has no address here.
+inline uint64_t place(const CUfabricCpyOperand& operand) {
+    constexpr unsigned kAddress = 1;
+    return operand.type == kAddress ? number(operand.op.ptr.ptr) : 0;
+}
+
+template <size_t N>
+struct fabric_target {
+    template <class A>
+    static uint64_t take(const A& a, bool, size_t i) {
+        return place(std::get<N>(a)[i].dst);
+    }
+};
+
+template <size_t N>
+struct fabric_source {
+    template <class A>
+    static uint64_t take(const A& a, bool, size_t i) {
+        return place(std::get<N>(a)[i].src);
     }
 };
 

@@ -6,3 +6,5 @@
 #endif
 #include <cuda.h>
 #include <cudaProfiler.h>
+
+#include "newer_driver.h"

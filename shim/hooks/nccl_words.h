@@ -3,6 +3,7 @@
 
 #include <nccl.h>
 
+#include "newer_nccl.h"
 #include "questions.h"
 #include "words.h"
 
@@ -79,6 +80,18 @@ struct hash_all {
         const auto* list = std::get<List>(a);
         if (!succeeded || list == nullptr) return 0;
         return hash_bytes(list, static_cast<size_t>(std::get<Count>(a)) * sizeof *list);
+    }
+};
+
+// The unique id by which new ranks come to a communicator that grows. Who was in it knows none, and the one
+// that does goes by its parent, as the others do.
+template <size_t Parent, size_t Id>
+struct joined {
+    template <class A>
+    static uint64_t take(const A& a, bool succeeded) {
+        const auto* id = std::get<Id>(a);
+        if (!succeeded || id == nullptr || std::get<Parent>(a) != nullptr) return 0;
+        return hash_bytes(id, sizeof *id);
     }
 };
 

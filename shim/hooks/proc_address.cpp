@@ -10,7 +10,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int kNewestKnown = 13000;
 constexpr uint64_t kPerThreadAsked = 2;
 constexpr int kNone = -1;
 

@@ -7,6 +7,7 @@
 namespace gpushim::shim {
 namespace {
 
+ASKED(driver_function, cuDriverGetVersion);
 ASKED(driver_function, cuCtxGetCurrent);
 ASKED(driver_function, cuDevicePrimaryCtxGetState);
 ASKED(driver_function, cuStreamIsCapturing);
@@ -15,6 +16,12 @@ ASKED(nccl_function, pncclCommUserRank);
 ASKED(nccl_function, pncclCommCount);
 
 }  // namespace
+
+int driver_version() {
+    auto* ask = asked_cuDriverGetVersion.get();
+    int version = 0;
+    return ask != nullptr && ask(&version) == CUDA_SUCCESS ? version : 0;
+}
 
 CUcontext current_context() {
     auto* ask = asked_cuCtxGetCurrent.get();

@@ -10,6 +10,7 @@ struct ncclComm;
 
 namespace gpushim::shim {
 
+int driver_version();         // the newest CUDA that the driver knows; 0: not to be had
 CUcontext current_context();  // null: none, or not to be had
 bool primary_context_is_active(CUdevice device);
 bool is_capturing(CUstream stream, bool per_thread);  // an error means no

@@ -375,7 +375,7 @@ CREATE TABLE cost (
   writer_cpu_ns INTEGER NOT NULL   -- of the writer: all it took of a core
 );
 
--- Contexts in which device times were given up, and why.
+-- Why operations, contexts or all of them have no device times; context_id NULL: all of them.
 CREATE TABLE refusal (
   mono_ns INTEGER NOT NULL, context_id INTEGER, api TEXT, error INTEGER, why TEXT NOT NULL
 );

@@ -71,6 +71,12 @@ _FUNCTIONS = {
     "libgpusim.so": {"gpusim_advance_ns": [c_uint64]},
 }
 
+# Since 2.31 each collective also comes with settings for one call.
+_FUNCTIONS["libnccl.so.2"] |= {
+    f"nccl{name}Config": [*_FUNCTIONS["libnccl.so.2"][f"nccl{name}"], c_void_p]
+    for name in ("AllReduce", "Reduce", "ReduceScatter", "Broadcast", "AllGather", "AlltoAll", "Gather",
+                 "Scatter")}
+
 
 class Library:
     """Calls by name; one that fails raises, unless it is called through `raw`."""

@@ -15,31 +15,36 @@ from nccl_rank import INT32, IN_PROGRESS, MAX, SUCCESS, SUM, Config, Library, Ra
 _CAPTURE_RELAXED = 2
 
 
-def collectives(rank):
+def collectives(rank, form="", *settings):
     """Each collective once, out of place; what this rank has received."""
     rank.join()
     n, me = rank.world_size, rank.rank
-    nccl, comm, stream = rank.nccl, rank.comm, rank.stream
+    comm, last = rank.comm, (rank.stream, *settings)
     send = rank.put([me * 100 + i for i in range(2 * n)])
     got = {}
 
-    def receive(name, call, count):
+    def receive(name, call, count, *words):
         buffer = rank.put([-1] * count)
-        call(buffer)
+        getattr(rank.nccl, f"nccl{call}{form}")(send, buffer, 2, INT32, *words, comm, *last)
         rank.synchronize()
         got[name] = rank.get(buffer, count)
 
-    receive("all_reduce", lambda b: nccl.ncclAllReduce(send, b, 2, INT32, SUM, comm, stream), 2)
-    receive("max", lambda b: nccl.ncclAllReduce(send, b, 2, INT32, MAX, comm, stream), 2)
-    receive("reduce", lambda b: nccl.ncclReduce(send, b, 2, INT32, SUM, n - 1, comm, stream), 2)
-    receive("reduce_scatter", lambda b: nccl.ncclReduceScatter(send, b, 2, INT32, SUM, comm, stream), 2)
-    receive("broadcast", lambda b: nccl.ncclBroadcast(send, b, 2, INT32, 1, comm, stream), 2)
-    receive("all_gather", lambda b: nccl.ncclAllGather(send, b, 2, INT32, comm, stream), 2 * n)
-    receive("all_to_all", lambda b: nccl.ncclAlltoAll(send, b, 2, INT32, comm, stream), 2 * n)
-    receive("gather", lambda b: nccl.ncclGather(send, b, 2, INT32, 0, comm, stream), 2 * n)
-    receive("scatter", lambda b: nccl.ncclScatter(send, b, 2, INT32, 0, comm, stream), 2)
+    receive("all_reduce", "AllReduce", 2, SUM)
+    receive("max", "AllReduce", 2, MAX)
+    receive("reduce", "Reduce", 2, SUM, n - 1)
+    receive("reduce_scatter", "ReduceScatter", 2, SUM)
+    receive("broadcast", "Broadcast", 2, 1)
+    receive("all_gather", "AllGather", 2 * n)
+    receive("all_to_all", "AlltoAll", 2 * n)
+    receive("gather", "Gather", 2 * n, 0)
+    receive("scatter", "Scatter", 2, 0)
     rank.close()
     return got
+
+
+def with_settings(rank):
+    """The same by the forms that take settings for one call; there are none."""
+    return collectives(rank, "Config", None)
 
 
 def ring(rank):

@@ -96,7 +96,7 @@ class BusyReport(cli.Case):
                      "own cost 0.80 % of the busiest thread's time (budget 1.0 %);",
                      "; the writer took 4.0 % of a core",
                      "2 events of ours on the legacy stream",
-                     "device times were given up: cuEventRecord: the driver said no"):
+                     "device times: cuEventRecord: the driver said no"):
             self.assertIn(said, text)
 
     def test_a_latency_that_was_not_calibrated_is_said(self):

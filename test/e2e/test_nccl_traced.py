@@ -5,8 +5,8 @@ import unittest
 import preload
 import test_nccl
 
-SCENARIOS = {"collectives": 3, "ring": 4, "split": 5, "shrink": 4, "scalable": 4, "steps": 2, "order": 2,
-             "graph": 2, "non_blocking": 2}
+SCENARIOS = {"collectives": 3, "with_settings": 3, "ring": 4, "split": 5, "shrink": 4, "scalable": 4,
+             "steps": 2, "order": 2, "graph": 2, "non_blocking": 2}
 
 
 class NcclTraced(test_nccl.NcclTest):
@@ -35,18 +35,25 @@ class NcclTraced(test_nccl.NcclTest):
 
     def test_each_collective_is_what_was_called(self):
         for rank, trace in enumerate(self.traced("collectives", 3)):
-            found = self.collectives(trace, "seq, api, count, dtype, op, bytes, peer, rank, ranks")
-            common = (rank, 3)
-            self.assertEqual(found, [
-                (1, "ncclAllReduce", 2, "int32", "sum", 8, None, *common),
-                (2, "ncclAllReduce", 2, "int32", "max", 8, None, *common),
-                (3, "ncclReduce", 2, "int32", "sum", 8, 2, *common),
-                (4, "ncclReduceScatter", 2, "int32", "sum", 8, None, *common),
-                (5, "ncclBroadcast", 2, "int32", None, 8, 1, *common),
-                (6, "ncclAllGather", 2, "int32", None, 8, None, *common),
-                (7, "ncclAlltoAll", 2, "int32", None, 8, None, *common),
-                (8, "ncclGather", 2, "int32", None, 8, 0, *common),
-                (9, "ncclScatter", 2, "int32", None, 8, 0, *common)])
+            self.assert_called(trace, rank)
+
+    def test_forms_with_settings_are_the_same_collectives(self):
+        for rank, trace in enumerate(self.traced("with_settings", 3)):
+            self.assert_called(trace, rank, "Config")
+
+    def assert_called(self, trace, rank, form=""):
+        found = self.collectives(trace, "seq, api, count, dtype, op, bytes, peer, rank, ranks")
+        common = (rank, 3)
+        self.assertEqual(found, [
+            (1, "ncclAllReduce" + form, 2, "int32", "sum", 8, None, *common),
+            (2, "ncclAllReduce" + form, 2, "int32", "max", 8, None, *common),
+            (3, "ncclReduce" + form, 2, "int32", "sum", 8, 2, *common),
+            (4, "ncclReduceScatter" + form, 2, "int32", "sum", 8, None, *common),
+            (5, "ncclBroadcast" + form, 2, "int32", None, 8, 1, *common),
+            (6, "ncclAllGather" + form, 2, "int32", None, 8, None, *common),
+            (7, "ncclAlltoAll" + form, 2, "int32", None, 8, None, *common),
+            (8, "ncclGather" + form, 2, "int32", None, 8, 0, *common),
+            (9, "ncclScatter" + form, 2, "int32", None, 8, 0, *common)])
 
     def test_sends_and_receives_are_numbered_alike(self):
         sent, received = set(), set()

@@ -5,8 +5,17 @@ import box
 import preload
 
 SOURCES = pathlib.Path(__file__).parent / "never_disturb"
-SCENARIOS = [SOURCES / name for name in ("captures.c", "answers.c", "ends.c")]
+SCENARIOS = [SOURCES / name for name in ("captures.c", "answers.c", "ends.c", "newer.c")]
 ALL_IS_TIMED = {"GPUSHIM_BUDGET": "100%", "COMPANY": 1}
+
+# Linked to the driver itself and opened RTLD_DEEPBIND: what it calls, nobody in front of the driver sees.
+PAST_ALL = """
+#include <cuda.h>
+CUresult begin_capture(CUstream stream) {
+    return cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+"""
+KNOWN, UNKNOWN = 13050, 13060  # the newest version whose names we know, and a driver that may have others
 
 # The runtime on the stand-in library: what its last error is, with work in between.
 RUNTIME = f"""
@@ -105,6 +114,58 @@ class NeverDisturb(preload.PreloadCase):
         self.assertIn("cuEventRecord", done.stderr)
         self.assertEqual(self.refusals(), [("cuEventRecord", 999)])
         self.assert_nothing_lost(self.the_trace())
+
+    def test_an_error_that_is_one_operations_own_ends_nothing(self):
+        """A stream or an event that is gone by the time we use it: the others keep their device times."""
+        for call in ("cuEventRecord", "cuEventQuery", "cuEventElapsedTime"):
+            with self.subTest(call):
+                expected = self.alone([self.program, "ends"])
+                # Only their call, which is the first: the program has none of these.
+                nth = 40 if call == "cuEventElapsedTime" else 3
+                done = self.traced([self.program, "ends"], stderr=None, GPUSIM_FAIL=f"{call}:{nth}:400",
+                                   GPUSIM_TRUTH=self.folder / "truth", **ALL_IS_TIMED)
+                self.assertEqual(done.stdout, expected)
+                self.assertEqual(preload.query(self.the_trace(), "SELECT api, error, why FROM refusal"),
+                                 [(call, 400, "a call of ours failed: one operation has host times")])
+                self.assertIn(call, done.stderr)
+                self.assertGreater(self.timed(), 5)
+                self.the_trace().unlink()
+
+    def test_a_driver_that_refuses_us_is_said(self):
+        for knob, value, row in (
+                ("GPUSIM_MISSING", "cuEventElapsedTime",
+                 ("cuEventElapsedTime", None, "the driver does not have it: host times only")),
+                ("GPUSIM_FAIL", "cuThreadExchangeStreamCaptureMode:1:999",
+                 ("cuThreadExchangeStreamCaptureMode", 999,
+                  "a call of ours failed: host times until it does not"))):
+            with self.subTest(knob):
+                done = self.traced([self.program, "devices"], stderr=None, **{knob: value},
+                                   GPUSIM_DEVICES=2, GPUSHIM_BUDGET="100%")
+                self.assertEqual(done.returncode, 0)
+                self.assertEqual(preload.query(self.the_trace(), "SELECT api, error, why FROM refusal"),
+                                 [row])
+                self.assertIn(row[0], done.stderr)
+                self.the_trace().unlink()
+
+    def test_what_newer_drivers_can_do(self):
+        self.scenario("newer", GPUSIM_VERSION=KNOWN)
+        trace = self.the_trace()
+        self.assertEqual(preload.query(trace, "SELECT bytes FROM copy WHERE bytes BETWEEN 1001 AND 1004 "
+                                              "ORDER BY enter_ns, bytes"),
+                         [(1001,), (1002,), (1003,), (1004,)])
+        self.assertEqual(preload.query(trace, "SELECT name, count(*) FROM call JOIN api ON api.id = api_id "
+                                              "WHERE kind = 'host_call' GROUP BY 1"),
+                         [("cuLaunchHostFunc_v2", 1)])
+        self.assertEqual(preload.query(trace, "SELECT count(*) FROM launch WHERE flags & 1"), [(3,)])
+        self.assertEqual(preload.query(trace, "SELECT value FROM meta WHERE key = 'unknown_abi'"), [(0,)])
+
+    def test_a_driver_that_may_capture_in_ways_that_nobody_knows(self):
+        past = self.folder / "past_all.so"
+        preload.compiled(PAST_ALL, past, "-shared", "-fPIC")
+        self.both(self.program, "hidden", GPUSIM_VERSION=UNKNOWN, PAST_ALL=past)
+        self.assertEqual(preload.query(self.the_trace(), "SELECT why FROM refusal"),
+                         [("the driver is newer than what is known of it: calls may go unseen",)])
+        self.assertGreater(self.timed(), 0)
 
     def test_without_events_on_the_legacy_stream(self):
         """Not one; elsewhere they go on."""

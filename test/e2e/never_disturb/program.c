@@ -101,7 +101,7 @@ int main(int count, char** words) {
         void (*run)(void);
     } scenarios[] = {{"capture", capture}, {"beside", beside},   {"legacy", legacy}, {"unsafe", unsafe},
                      {"answers", answers}, {"refused", refused}, {"fault", fault},   {"ends", ends},
-                     {"resets", resets},   {"devices", devices}};
+                     {"resets", resets},   {"devices", devices}, {"newer", newer},   {"hidden", hidden}};
     if (count != 2) return 1;
     start();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {

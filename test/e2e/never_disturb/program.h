@@ -40,3 +40,5 @@ void fault(void);
 void ends(void);
 void resets(void);
 void devices(void);
+void newer(void);
+void hidden(void);

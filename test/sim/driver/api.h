@@ -12,6 +12,8 @@
 #include <cuda.h>
 #include <cudaProfiler.h>
 
+#include "shim/hooks/newer_driver.h"
+
 extern "C" {
 #define EXPORT(export, implementation, base, version, per_thread) \
     __attribute__((weak, visibility("hidden"))) decltype(::export) sim_##implementation;

@@ -112,6 +112,12 @@ API(cuStreamBeginCaptureToGraph)
     return begin(stream, mode, graph->shared_from_this(), edges);
 }
 
+// What a recapture finds in the graph is not compared with it: all is recorded again, behind what there is.
+API(cuStreamBeginRecaptureToGraph)
+(CUstream stream, CUstreamCaptureMode mode, CUgraph handle, CUgraphRecaptureCallback, void*) {
+    return sim_cuStreamBeginCaptureToGraph(stream, handle, nullptr, nullptr, 0, mode);
+}
+
 API(cuStreamEndCapture)(CUstream handle, CUgraph* graph) {
     if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const auto held = engine::lock();

@@ -112,12 +112,20 @@ API(cuGraphAddNode_v2)
     const auto held = engine::lock();
     return graph::add(node, graph, dependencies, data, count, *params);
 }
+API(cuGraphAddNode_v3)
+(CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, const CUgraphEdgeData* data, size_t count,
+ CUgraphNodeParams* params) {
+    return sim_cuGraphAddNode_v2(node, graph, dependencies, data, count, params);
+}
 API(cuGraphAddNode)
 (CUgraphNode* node, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeParams* params) {
     return sim_cuGraphAddNode_v2(node, graph, dependencies, nullptr, count, params);
 }
 API(cuGraphNodeSetParams)(CUgraphNode node, CUgraphNodeParams* params) {
     return params != nullptr ? set(node, *params) : CUDA_ERROR_INVALID_VALUE;
+}
+API(cuGraphNodeSetParams_v2)(CUgraphNode node, CUgraphNodeParams* params) {
+    return sim_cuGraphNodeSetParams(node, params);
 }
 API(cuGraphExecNodeSetParams)(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* params) {
     if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;

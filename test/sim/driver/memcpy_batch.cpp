@@ -140,3 +140,28 @@ API(cuMemcpy3DBatchAsync)
  CUstream stream) {
     return batch_3d(count, operations, failed, flags, stream);
 }
+
+API(cuMemcpyWithAttributesAsync)
+(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUmemcpyAttributes* attributes, CUstream stream) {
+    size_t first = 0;
+    return batch(&to, &from, &bytes, 1, attributes, &first, 1, nullptr, stream);
+}
+API(cuMemcpy3DWithAttributesAsync)
+(CUDA_MEMCPY3D_BATCH_OP* operation, unsigned long long flags, CUstream stream) {
+    return batch_3d(1, operation, nullptr, flags, stream);
+}
+
+// Only addresses: there are no end points in the box.
+API(cuFabricCpyBatchAsync)
+(size_t count, CUDA_FABRIC_COPY_BATCH_OP* operations, unsigned long long flags, CUstream stream) {
+    constexpr unsigned kAddress = 1;
+    if (operations == nullptr || count == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<Item> items;
+    for (size_t i = 0; i < count; ++i) {
+        const CUDA_FABRIC_COPY_BATCH_OP& one = operations[i];
+        if (one.src.type != kAddress || one.dst.type != kAddress) return CUDA_ERROR_NOT_SUPPORTED;
+        items.push_back({flat(unified(one.dst.op.ptr.ptr), unified(one.src.op.ptr.ptr), one.size),
+                         CU_MEMCPY_SRC_ACCESS_ORDER_STREAM});
+    }
+    return issue_and_tell(items, nullptr, stream);
+}

@@ -102,6 +102,9 @@ API(cuLaunchHostFunc)(CUstream handle, CUhostFn function, void* data) {
     if (stream == nullptr) return stream_error();
     return submit(*stream, HostWork{function, data, nullptr, nullptr});
 }
+API(cuLaunchHostFunc_v2)(CUstream handle, CUhostFn function, void* data, unsigned) {
+    return sim_cuLaunchHostFunc(handle, function, data);
+}
 
 API(cuStreamGetFlags)(CUstream handle, unsigned* flags) {
     return about(handle, flags, [=](Stream& stream) {

@@ -4,6 +4,8 @@
 
 #include <nccl.h>
 
+#include "shim/hooks/newer_nccl.h"
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 namespace gpusim::nccl::api {

@@ -127,6 +127,42 @@ ncclResult_t recv(void* buffer, size_t count, ncclDataType_t type, int peer, ncc
     return ask(comm, stream, transfer(Kind::recv, nullptr, buffer, count, type, peer));
 }
 
+// What a call's settings would change is how it is done.
+ncclResult_t all_reduce_as_told(const void* send, void* recv, size_t count, ncclDataType_t type,
+                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+                                const ncclCollConfig_t*) {
+    return all_reduce(send, recv, count, type, op, comm, stream);
+}
+ncclResult_t reduce_as_told(const void* send, void* recv, size_t count, ncclDataType_t type, ncclRedOp_t op,
+                            int root, ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+    return reduce(send, recv, count, type, op, root, comm, stream);
+}
+ncclResult_t reduce_scatter_as_told(const void* send, void* recv, size_t count, ncclDataType_t type,
+                                    ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream,
+                                    const ncclCollConfig_t*) {
+    return reduce_scatter(send, recv, count, type, op, comm, stream);
+}
+ncclResult_t all_gather_as_told(const void* send, void* recv, size_t count, ncclDataType_t type,
+                                ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+    return all_gather(send, recv, count, type, comm, stream);
+}
+ncclResult_t broadcast_as_told(const void* send, void* recv, size_t count, ncclDataType_t type, int root,
+                               ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+    return broadcast(send, recv, count, type, root, comm, stream);
+}
+ncclResult_t all_to_all_as_told(const void* send, void* recv, size_t count, ncclDataType_t type,
+                                ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+    return all_to_all(send, recv, count, type, comm, stream);
+}
+ncclResult_t gather_as_told(const void* send, void* recv, size_t count, ncclDataType_t type, int root,
+                            ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+    return gather(send, recv, count, type, root, comm, stream);
+}
+ncclResult_t scatter_as_told(const void* send, void* recv, size_t count, ncclDataType_t type, int root,
+                             ncclComm_t comm, cudaStream_t stream, const ncclCollConfig_t*) {
+    return scatter(send, recv, count, type, root, comm, stream);
+}
+
 ncclResult_t group_start() {
     Group::of_this_thread().start();
     return ncclSuccess;

@@ -26,7 +26,9 @@ TEST_CASE("operations are counted as nccl-tests counts them", "[collective]") {
     CHECK(whole_bytes(CollectiveOp::all_to_all, 100, 4) == 400);
     CHECK(operation_of("ncclReduceScatter") == CollectiveOp::reduce_scatter);
     CHECK(operation_of("ncclBcast") == CollectiveOp::broadcast);
+    CHECK(operation_of("ncclReduceConfig") == CollectiveOp::reduce);
     CHECK(!operation_of("ncclCommInitAll"));
+    CHECK(!operation_of("ncclCommInitRankConfig"));
     CHECK(!operation_of(""));
     CHECK(is_barrier_like(CollectiveOp::all_to_all));
     CHECK(!is_barrier_like(CollectiveOp::reduce));

@@ -69,12 +69,12 @@ bool is_right(const Answer& a, const Row* row) {
 }  // namespace
 
 TEST_CASE("every export is found by base name, version and flags, and is the exported address", "[lookup]") {
-    REQUIRE(std::size(kRows) == 637);
+    REQUIRE(std::size(kRows) == 655);
     int asked = 0;
     for (const Row& row : kRows)
         for (const int version : {row.version - 1, row.version, row.version + 1, 13000})
             for (const cuuint64_t flags : {kDefault, kLegacy, kPerThread}) {
-                if (version > 13000) continue;
+                if (version > 13000 || row.version > 13000) continue;  // not of this driver
                 const Row* wanted = expected(row.base, version, flags == kPerThread);
                 const Answer answer = ask(row.base, version, flags);
                 ++asked;

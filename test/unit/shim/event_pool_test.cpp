@@ -66,16 +66,32 @@ TEST_CASE("nothing is taken from a pool whose context ends", "[event_pool]") {
 
 TEST_CASE("a pool that is given up says why, by its first failure", "[event_pool]") {
     EventPool& pool = filled(1, 3);
-    pool.give_up("cuEventRecord", CUDA_ERROR_ILLEGAL_ADDRESS);
-    pool.give_up("cuEventQuery", CUDA_ERROR_UNKNOWN);
+    pool.failed("cuEventRecord", CUDA_ERROR_ILLEGAL_ADDRESS);
+    pool.failed("cuEventQuery", CUDA_ERROR_UNKNOWN);
     CHECK(pool.is_retired());
     CHECK(pool.error() == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK(std::string(pool.failed_call()) == "cuEventRecord");
 }
 
+TEST_CASE("a handle that is none any more ends nothing, unless it happens again and again", "[event_pool]") {
+    EventPool& pool = filled(1, 3);
+    for (uint32_t i = 0; i < kMostSlips; ++i) {
+        CHECK(pool.failed("cuEventQuery", CUDA_ERROR_INVALID_HANDLE));
+        CHECK_FALSE(pool.is_retired());
+    }
+    CHECK(pool.error() == CUDA_ERROR_INVALID_HANDLE);
+    SECTION("it does") { CHECK_FALSE(pool.failed("cuEventRecord", CUDA_ERROR_INVALID_HANDLE)); }
+    SECTION("something else does it") {
+        CHECK_FALSE(pool.failed("cuEventRecord", CUDA_ERROR_UNKNOWN));
+        CHECK(pool.error() == CUDA_ERROR_UNKNOWN);
+    }
+    CHECK(pool.is_retired());
+    CHECK(std::string(pool.failed_call()) == "cuEventRecord");
+}
+
 TEST_CASE("that the driver has gone is no failure", "[event_pool]") {
     EventPool& pool = filled(1, 3);
-    pool.give_up("cuEventQuery", CUDA_ERROR_DEINITIALIZED);
+    pool.failed("cuEventQuery", CUDA_ERROR_DEINITIALIZED);
     CHECK(pool.is_retired());
     CHECK(pool.error() == CUDA_SUCCESS);
 }
