@@ -96,6 +96,7 @@ bool EventPool::failed(const char* call, CUresult error) {
     return goes_on;
 }
 
+bool EventPool::has_ended() const { return has_ended_.load(std::memory_order_relaxed); }
 CUresult EventPool::error() const { return static_cast<CUresult>(error_.load(std::memory_order_acquire)); }
 const char* EventPool::failed_call() const { return failed_call_.load(std::memory_order_relaxed); }
 

@@ -40,6 +40,7 @@ class EventPool {
     // (error()). That the driver has gone is none. The same as retire(), unless it is an operation's own
     // matter: a handle that is none any more, and that not again and again. True: the rest goes on.
     bool failed(const char* call, CUresult error);
+    bool has_ended() const;           // by a failure
     CUresult error() const;           // CUDA_SUCCESS: none
     const char* failed_call() const;  // of error()
 

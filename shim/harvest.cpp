@@ -56,7 +56,7 @@ class Harvest : public Observer {
         const char* call;
         int64_t error;
         const char* why;
-        bool is_failure = true;
+        bool is_complaint = true;
     };
     struct Context {
         std::unique_ptr<ContextHarvest> harvest;
@@ -157,8 +157,8 @@ void Harvest::find_contexts() {
         if (contexts_.contains(found[i].number)) continue;
         EventPool* pool = make_pool(found[i].number, reinterpret_cast<CUcontext>(found[i].handle));
         if (pool == nullptr) {
-            refused(
-                {found[i].number, "", kNull, "no memory for events, or too many contexts: host times only"});
+            refused({found[i].number, "", kNull,
+                     "no memory for events, or too many contexts: host times only", false});
             continue;
         }
         contexts_[found[i].number].harvest = std::make_unique<ContextHarvest>(found[i].number, *pool, *calls);
@@ -175,7 +175,7 @@ void Harvest::refused(const Refusal& refusal) {
 void Harvest::say_refusals() {
     for (; said_ < refusals_.size(); ++said_) {
         const Refusal& one = refusals_[said_];
-        log_line(one.is_failure ? LogLevel::warn : LogLevel::info, "%s: %s", one.call, one.why);
+        log_line(one.is_complaint ? LogLevel::warn : LogLevel::info, "%s: %s", one.call, one.why);
         refusal_.add(now_.mono_ns, one.context, refusal_.text(one.call), one.error, refusal_.text(one.why));
     }
 }
@@ -237,7 +237,7 @@ void Harvest::close(Context& context) {
 void Harvest::say_failure(Context& context) {
     const EventPool& pool = context.harvest->pool();
     if (pool.error() == CUDA_SUCCESS) return;
-    const Failure failure = pool.is_retired() ? Failure::of_all : Failure::of_one;
+    const Failure failure = pool.has_ended() ? Failure::of_all : Failure::of_one;
     if (std::exchange(context.said, failure) == failure) return;
     const uint32_t number = context.harvest->number();
     log_line(LogLevel::warn, "%s returned %d: no %sdevice times in context %u", pool.failed_call(),

@@ -109,6 +109,8 @@ void TakingIn::piece() {
         return begin(next);
     }
     if (current_->recovery->step()) return;
+    // Closed before anybody is told that nothing is left.
+    current_->recovery.reset();
     current_->folder.remove();
     current_.reset();
 }

@@ -26,7 +26,8 @@ class ShimRules(unittest.TestCase):
 class Hooks(ShimRules):
     def setUp(self):
         super().setUp()
-        for path in ("shim/hooks/cuda.def", "shim/hooks/nccl.def", "test/sim/exports.def", "build/deps.mk"):
+        for path in ("shim/hooks/cuda.def", "shim/hooks/nccl.def", "shim/hooks/newer_nccl.h",
+                     "test/sim/exports.def", "build/deps.mk"):
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(box.ROOT / path, self.root / path)
         os.symlink(box.ROOT / "build" / "include", self.root / "build" / "include")

@@ -174,7 +174,10 @@ class Cupti(windows_host.Case):
         hooks = json.loads(box.run([preload.ANALYZER, "doctor", "--hooks", "--json"]).stdout)["hooks"]
         timed = {hook["name"] for hook in hooks if hook["kind"] in compare.TABLES}
         self.assertGreater(len(timed), 100)
-        self.assertEqual(timed - named, set())
+        exports = (box.ROOT / "test" / "sim" / "exports.def").read_text(encoding="utf-8")
+        newer = {name for name, version in re.findall(r"^EXPORT\((\w+), .*, (\d+), \w+\)", exports, re.M)
+                 if int(version) > 13000}  # than the header
+        self.assertEqual(timed - named - newer, set())
 
     def test_without_the_stand_in(self):
         """No library at all, or a toolkit's, which does not take the box for a GPU."""

@@ -170,9 +170,11 @@ class Kills(RecoveryCase):
 
     def recovered_once(self, run, trace):
         self.assertEqual(recover(trace), (0, ""))
-        if not preload.query(trace, "SELECT name FROM sqlite_master WHERE name = 'v_ledger'"):
+        if not trace.read_bytes().startswith(b"SQLite format 3"):
             return 0  # killed while the trace was being made: before anything was recorded
         terms = self.check_whole(run)
+        if not any(terms.values()):
+            return 0  # the same: an empty journal may lie beside it, which stands for nothing
         # Closed as it should be: nothing lies beside it, even when it was read; all was recovered.
         before = digest(trace)
         self.assertEqual(list(self.folder.glob(trace.name + "-*")), [])
