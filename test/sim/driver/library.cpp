@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "engine/intern.h"
+#include "engine/knobs.h"
 #include "entry.h"
 #include "image.h"
 #include "memory.h"
