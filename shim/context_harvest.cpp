@@ -126,7 +126,8 @@ CUresult ContextHarvest::query(const Stream& stream, size_t index) {
 // An operation whose events are no events any more keeps the host's times, and nobody gets those again.
 CUresult ContextHarvest::harvest_or_drop(Stream& stream, int64_t until_ns) {
     const CUresult result = harvest(stream, until_ns);
-    if (result == CUDA_SUCCESS || !pool_.failed(failed_call_, result)) return result;
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY) return result;
+    if (!pool_.failed(failed_call_, result)) return result;
     stream.pending.erase(stream.pending.begin() + static_cast<std::ptrdiff_t>(asked_));
     stream.has_end = false;
     --pending_;

@@ -297,15 +297,9 @@ void Database::begin_early() {
     run("PRAGMA synchronous = OFF; PRAGMA journal_mode = TRUNCATE");
 }
 
-bool Database::is_in_log() {
-    Statement mode = prepare("PRAGMA journal_mode");
-    return mode.step() && mode.text(0) == "wal";
-}
-
 bool Database::use_log() {
     if (is_settled_) return false;
-    // Also the emptied one of a life that ended before this: nothing else would ever take it away.
-    if (!is_in_log()) run("PRAGMA journal_mode = TRUNCATE; PRAGMA journal_mode = DELETE");
+    if (is_new_) run("PRAGMA journal_mode = DELETE");
     if (!is_on_network_) run("PRAGMA synchronous = NORMAL");
     Statement mode = prepare(is_on_network_ ? "PRAGMA journal_mode = TRUNCATE" : "PRAGMA journal_mode = WAL");
     mode.step();

@@ -101,7 +101,6 @@ class Database {
     void limit_pages(int64_t pages);
 
   private:
-    bool is_in_log();
     struct Close {
         void operator()(sqlite3* base) const;
     };

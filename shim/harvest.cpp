@@ -138,7 +138,7 @@ void Harvest::find_contexts() {
     if (count == 0) return;
     const DriverCalls* calls = driver_calls();
     if (calls == nullptr)
-        return refused({kNull, missing_driver_call(), kNull, "the driver does not have it: host times only"});
+        return refused({kNull, missing_driver_call(), kNull, "the driver lacks it: host times only"});
     if (!has_mode_) {
         // What we do is no business of the program's captures.
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -146,7 +146,7 @@ void Harvest::find_contexts() {
         has_mode_ = result == CUDA_SUCCESS;
         if (!has_mode_)
             return refused({kNull, "cuThreadExchangeStreamCaptureMode", result,
-                            "a call of ours failed: host times until it does not"});
+                            "our call failed: host times only, until it succeeds"});
         if (driver_version() > kNewestKnown) {
             ask_before_records();
             refused({kNull, "cuDriverGetVersion", kNull,
@@ -245,8 +245,8 @@ void Harvest::say_failure(Context& context) {
     refusal_.add(now_.mono_ns, int64_t{number}, refusal_.text(pool.failed_call()),
                  static_cast<int64_t>(pool.error()),
                  refusal_.text(failure == Failure::of_all
-                                   ? "a call of ours failed: host times in that context from there on"
-                                   : "a call of ours failed: one operation has host times"));
+                                   ? "our call failed: host times only, in that context from then on"
+                                   : "our call failed: one operation has host times only"));
 }
 
 void Harvest::take_rows(Context& context) {

@@ -1,6 +1,6 @@
 // What drivers after CUDA 13.0 export, up to 13.5, and we have rows for: declared here where the header that
 // we are built with is older. Types of which only the address is passed on stay without contents. Facts of an
-// interface: they are never to change. After cuda.h.
+// interface: they are never to change. By way of driver_api.h, which asks cuda.h for every version of a name.
 #pragma once
 
 #include <cuda.h>

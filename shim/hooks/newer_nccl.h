@@ -1,4 +1,4 @@
-// What NCCL after 2.28 exports, up to 2.32, and we have rows for: as newer_driver.h. After nccl.h.
+// What NCCL after 2.28 exports, up to 2.32, and we have rows for: as newer_driver.h.
 #pragma once
 
 #include <nccl.h>

@@ -120,24 +120,32 @@ class NeverDisturb(preload.PreloadCase):
         for call in ("cuEventRecord", "cuEventQuery", "cuEventElapsedTime"):
             with self.subTest(call):
                 expected = self.alone([self.program, "ends"])
-                # Only their call, which is the first: the program has none of these.
+                # The program itself makes none of these calls.
                 nth = 40 if call == "cuEventElapsedTime" else 3
                 done = self.traced([self.program, "ends"], stderr=None, GPUSIM_FAIL=f"{call}:{nth}:400",
                                    GPUSIM_TRUTH=self.folder / "truth", **ALL_IS_TIMED)
                 self.assertEqual(done.stdout, expected)
                 self.assertEqual(preload.query(self.the_trace(), "SELECT api, error, why FROM refusal"),
-                                 [(call, 400, "a call of ours failed: one operation has host times")])
+                                 [(call, 400, "our call failed: one operation has host times only")])
                 self.assertIn(call, done.stderr)
                 self.assertGreater(self.timed(), 5)
                 self.the_trace().unlink()
 
+    def test_a_stamp_that_is_not_there_yet_is_read_later(self):
+        expected = self.alone([self.program, "ends"])
+        done = self.traced([self.program, "ends"], GPUSIM_FAIL="cuEventElapsedTime:40:600",
+                           GPUSIM_TRUTH=self.folder / "truth", **ALL_IS_TIMED)
+        self.assertEqual(done.stdout, expected)
+        self.assertEqual(self.refusals(), [])
+        self.assertGreater(self.timed(), 5)
+
     def test_a_driver_that_refuses_us_is_said(self):
         for knob, value, row in (
                 ("GPUSIM_MISSING", "cuEventElapsedTime",
-                 ("cuEventElapsedTime", None, "the driver does not have it: host times only")),
+                 ("cuEventElapsedTime", None, "the driver lacks it: host times only")),
                 ("GPUSIM_FAIL", "cuThreadExchangeStreamCaptureMode:1:999",
                  ("cuThreadExchangeStreamCaptureMode", 999,
-                  "a call of ours failed: host times until it does not"))):
+                  "our call failed: host times only, until it succeeds"))):
             with self.subTest(knob):
                 done = self.traced([self.program, "devices"], stderr=None, **{knob: value},
                                    GPUSIM_DEVICES=2, GPUSHIM_BUDGET="100%")

@@ -1,10 +1,7 @@
 #include "shim/database.h"
 
 #include <sqlite3.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <new>
 
 #include "failing_new.h"
@@ -39,21 +36,4 @@ TEST_CASE("no exception of ours goes through SQLite", "[database]") {
     }
     CHECK(by_sqlite > 2);
     base.run("INSERT INTO wide(a) VALUES (1)");
-}
-
-TEST_CASE("the emptied journal of a life that ended early goes with the next opening", "[database]") {
-    trace::Trace trace;
-    const std::string path = trace.path() + ".early", journal = path + "-journal";
-    const pid_t life = fork();
-    if (life == 0) {
-        Database base(path, Database::Open::create);
-        base.run("CREATE TABLE one(a)");
-        _exit(0);
-    }
-    int status = 0;
-    REQUIRE(waitpid(life, &status, 0) == life);
-    REQUIRE(std::filesystem::exists(journal));
-    { const Database again(path, Database::Open::write); }
-    CHECK_FALSE(std::filesystem::exists(journal));
-    CHECK_FALSE(std::filesystem::exists(path + "-wal"));
 }
