@@ -16,9 +16,11 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kLongestForkNs = 20'000'000;
 std::atomic<int> working = 0;
+std::atomic<bool> begun = false;  // stays, for the work may be over before anyone looks
 
 void work_for(void* us) {
     working = 1;
+    begun = true;
     usleep(*static_cast<useconds_t*>(us));
     working = 0;
 }
@@ -39,8 +41,9 @@ Fork fork_beside_it() {
 }
 
 void begin(useconds_t& us) {
+    begun = false;
     REQUIRE(give_to_driver_thread(work_for, &us));
-    while (working == 0) usleep(100);
+    while (!begun) usleep(100);
 }
 
 }  // namespace
