@@ -20,6 +20,7 @@ bool GraphNodes::is_below(const GraphItem& item, uint64_t node) const {
 }
 
 void GraphNodes::awaits(uint64_t below) {
+    was_known_ = known_;
     if (known_)
         awaited_ = below;
     else if (awaited_ != below)
@@ -45,6 +46,13 @@ void GraphNodes::told(std::vector<GraphItem>&& items, uint64_t below) {
               [](const GraphItem& a, const GraphItem& b) { return a.node < b.node; });
     known_ = true;
     awaited_ = 0;
+}
+
+bool GraphNodes::stays_as_it_was(uint64_t below) {
+    if (known_ || !was_known_ || awaited_ != below) return false;
+    known_ = true;
+    awaited_ = 0;
+    return true;
 }
 
 // A node of the graph that it was once made from, where the contents are another graph's: which of its nodes

@@ -3,8 +3,8 @@
 //
 //   instantiated   told(all) ── value, enable ──── launch: totals()
 //   updated        awaits(all), told(all) ── …     nodes switched off stay off; where one of them is not
-//   found
-//                                                  again, nobody knows what runs
+//                                                  found again, nobody knows what runs
+//                  awaits(all), stays_as_it_was
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,7 @@ class GraphNodes {
     // What is below that node (0: everything) is about to change into something that has still to be told.
     void awaits(uint64_t below);
     void told(std::vector<GraphItem>&& items, uint64_t below);
+    bool stays_as_it_was(uint64_t below);  // false: what it was is not known either
 
     void set_value(uint64_t node, int64_t value);
     void enable(uint64_t node, bool on);
@@ -48,7 +49,7 @@ class GraphNodes {
 
     std::vector<GraphItem> items_;  // by node
     std::unordered_set<uint64_t> disabled_;
-    bool known_ = false;
+    bool known_ = false, was_known_ = false;  // before what is awaited
     uint64_t awaited_ = 0;  // while not known: all but what is below this node is; 0: nothing is
 };
 

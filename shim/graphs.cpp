@@ -73,6 +73,12 @@ void Graphs::telling_ends(int64_t thread, Life& exec, uint64_t below, uint64_t c
     row(exec);
 }
 
+void Graphs::stays_as_it_was(Life& exec, uint64_t below) {
+    if (!states_[exec.id].nodes.stays_as_it_was(below)) return;
+    ++assumed_;
+    exec.row_id = kNull;
+}
+
 // Of no graph.
 int64_t Graphs::other_row() {
     ++left_out_;

@@ -30,6 +30,7 @@ class Graphs {
     void telling_begins(int64_t thread);
     void tells(int64_t thread, GraphNode kind, uint64_t node, int64_t value);
     void telling_ends(int64_t thread, Life& exec, uint64_t below, uint64_t count);
+    void stays_as_it_was(Life& exec, uint64_t below);  // nobody looked at what the update brought
 
     // Of its present state.
     int64_t row(Life& exec);
@@ -39,6 +40,7 @@ class Graphs {
         kernels_ -= kernels;
     }
     uint64_t left_out() const { return left_out_; }  // states that had no row of their own
+    uint64_t assumed() const { return assumed_; }    // updates after which what was before is taken for it
 
   private:
     struct State {
@@ -59,7 +61,7 @@ class Graphs {
     const size_t most_rows_, most_kernels_;
     size_t rows_ = 0, kernels_ = 0;
     int64_t other_id_ = kNull;
-    uint64_t left_out_ = 0;
+    uint64_t left_out_ = 0, assumed_ = 0;
     std::unordered_map<int64_t, State> states_;      // by handle.id
     std::unordered_map<int64_t, Telling> tellings_;  // by thread
     int64_t last_id_ = 0;

@@ -52,8 +52,7 @@ enum class EventKind : uint8_t {
     span,   // a range or mark of the program's own (NVTX): what (span_word), depth of a push or pop, id of a
             // range or number of the category that is named, length of the texts, payload (a double); the
             // texts follow in kText slots: the name of the domain, then what the program says
-    graph_content,  // executable graph, the node below which (0: all of it), nodes told, 0: they follow; 1:
-                    // those were all
+    graph_content,  // executable graph, the node below which (0: all of it), nodes told, GraphTelling
     graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
                     // copy's bytes or kNotTold); handle 0: only one
 };
@@ -68,6 +67,9 @@ enum class GraphChange : uint64_t {
     contents,  // everything, taken from the graph that the second word is; told by graph_content
     child,     // what is below the node, taken from the graph that the third word is; told by graph_content
 };
+
+// Whether nodes follow, were all, or were not looked at: what was there before is taken to be there still.
+enum class GraphTelling : uint64_t { begins, ends, skipped };
 
 enum class GraphNode : uint8_t { kernel, copy, memset, other, child, end };  // end: of what a child holds
 constexpr int kNodeShift = 56;

@@ -156,9 +156,13 @@ int64_t Translator::function_of(const Call& call, uint64_t handle) {
 }
 
 void Translator::graph_content(const Call& call) {
-    if (call.word(3) == 0) return graphs_.telling_begins(call.thread);
-    graphs_.telling_ends(call.thread, handles_.at(Object::exec, call.word(0), call.enter_ns), call.word(1),
-                         call.word(2));
+    const auto telling = static_cast<GraphTelling>(call.word(3));
+    if (telling == GraphTelling::begins) return graphs_.telling_begins(call.thread);
+    Life& exec = handles_.at(Object::exec, call.word(0), call.enter_ns);
+    if (telling == GraphTelling::ends)
+        graphs_.telling_ends(call.thread, exec, call.word(1), call.word(2));
+    else
+        graphs_.stays_as_it_was(exec, call.word(1));
 }
 
 void Translator::graph_nodes(const Call& call) {

@@ -138,12 +138,13 @@ void Translator::end_of_batch(int64_t watermark_ns) {
     ranges_.forget_before(watermark_ns - kRemember_ns);
 }
 
-std::array<Translator::LeftOut, 5> Translator::left_out() const {
+std::array<Translator::LeftOut, 6> Translator::left_out() const {
     return {{{"names_left_out", names_.left_out()},
              {"functions_left_out", handles_.left_out()},
              {"shapes_left_out", shapes_.left_out()},
              {"series_left_out", series_.left_out()},
-             {"graphs_left_out", graphs_.left_out()}}};
+             {"graphs_left_out", graphs_.left_out()},
+             {"graphs_assumed", graphs_.assumed()}}};
 }
 
 Series Translator::series_of(const Call& call, SeriesKind kind, int64_t stream_id) const {

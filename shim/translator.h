@@ -58,7 +58,7 @@ class Translator {
         const char* key;
         uint64_t times;
     };
-    std::array<LeftOut, 5> left_out() const;
+    std::array<LeftOut, 6> left_out() const;
 
   private:
     struct Call {  // an event with what all kinds need of it

@@ -10,6 +10,7 @@ struct Graphs {
     int64_t launches = 0;
     int64_t not_recorded = 0;  // launches of graphs that do not say what they hold
     int64_t kernels = 0;
+    int64_t assumed = 0;  // updates that were not looked at
 };
 
 Graphs graphs_of(const Inputs& inputs) {
@@ -28,6 +29,8 @@ Graphs graphs_of(const Inputs& inputs) {
         sum.launches += query.number(0);
         sum.not_recorded += query.number(1);
         sum.kernels += query.number(2);
+        Query assumed = trace.base.prepare("SELECT value FROM meta WHERE key = 'graphs_assumed'");
+        if (assumed.step()) sum.assumed += assumed.number(0);
     }
     return sum;
 }
@@ -41,9 +44,14 @@ void write(const ReportSource& source, Report& report) {
                     (graphs.not_recorded == 0
                          ? ""
                          : "; what " + count_text(graphs.not_recorded) + " of them held is not recorded"));
+    if (graphs.assumed != 0)
+        report.line("  " + count_text(graphs.assumed) +
+                    " updates of graphs were not looked at, to spare the program: which kernels and bytes ran"
+                    " after them is inferred from before");
     report.json.set("graphs", Json::object({{"launches", graphs.launches},
                                             {"not_recorded", graphs.not_recorded},
-                                            {"kernels", graphs.kernels}}));
+                                            {"kernels", graphs.kernels},
+                                            {"updates_inferred", graphs.assumed}}));
 }
 
 constexpr Section kSection = {41, write, true};

@@ -6,6 +6,7 @@
 #include "../system.h"
 #include "cuda_words.h"
 #include "driver_api.h"
+#include "look_budget.h"
 #include "resolve.h"
 
 namespace gpushim::shim {
@@ -13,6 +14,10 @@ namespace {
 
 constexpr size_t kMostNames = 8192;  // functions of one graph that are asked for their names
 constexpr int kDeepest = 32;         // child graphs in child graphs
+constexpr uint64_t kGapsAtOnce = 500;  // that long looks may take in a row: 25 ms (Live::gap_ticks)
+constexpr size_t kFewNodes = 4'000;  // making a graph of so many takes longer than looking at it, far
+
+constinit LookBudget budget;
 
 // The driver's functions. An older one tells kernels in the older form, whose fields are the first of the
 // newer.
@@ -67,16 +72,19 @@ class Scratch {
 
 class Walk {
   public:
-    Walk(ThreadState& thread, Scratch::Room& room) : thread_(thread), room_(room) {}
+    Walk(ThreadState& thread, Scratch::Room& room, size_t most_nodes)
+        : thread_(thread), room_(room), most_nodes_(most_nodes) {}
 
     bool tell(CUgraph graph, uint64_t exec, uint64_t below) {
-        return ask_.are_known() && mark(exec, below, false) && tell_graph(graph, 0) && flush() &&
-               mark(exec, below, true);
+        return ask_.are_known() && mark(exec, below, GraphTelling::begins) && tell_graph(graph, 0) &&
+               flush() && mark(exec, below, GraphTelling::ends);
     }
+    uint64_t told() const { return told_; }
+    void skip(uint64_t exec, uint64_t below) { mark(exec, below, GraphTelling::skipped); }
 
   private:
-    bool mark(uint64_t exec, uint64_t below, bool end) {
-        const uint64_t words[4] = {exec, below, told_, end ? uint64_t{1} : 0};
+    bool mark(uint64_t exec, uint64_t below, GraphTelling telling) {
+        const uint64_t words[4] = {exec, below, told_, static_cast<uint64_t>(telling)};
         return write(EventKind::graph_content, words);
     }
 
@@ -106,7 +114,7 @@ class Walk {
         size_t count = 0;
         if (depth > kDeepest || ask_.nodes(graph, nullptr, &count) != CUDA_SUCCESS) return false;
         if (count == 0) return true;
-        if (count > kMostNodes - used_ || told_ + count > kMostNodes) return false;
+        if (count > kMostNodes - used_ || told_ + count > most_nodes_) return false;
         CUgraphNode* nodes = room_.nodes + used_;
         used_ += count;
         if (ask_.nodes(graph, nodes, &count) != CUDA_SUCCESS) return false;
@@ -177,6 +185,7 @@ class Walk {
 
     ThreadState& thread_;
     Scratch::Room& room_;
+    const size_t most_nodes_;
     Questions ask_;
     size_t used_ = 0;
     uint64_t told_ = 0;
@@ -201,6 +210,20 @@ Source source_of(EventKind kind, const uint64_t (&words)[4]) {
     }
 }
 
+// An update keeps the nodes and what kinds they are, so there is something to go by without another look.
+void look(ThreadState& thread, EventKind kind, const Source& source, uint64_t exec) {
+    const uint64_t from = ticks();
+    const bool is_update = kind == EventKind::graph, is_allowed = budget.allows(from);
+    Scratch scratch;
+    if (scratch.room() == nullptr) return;
+    Walk walk(thread, *scratch.room(), is_allowed ? kMostNodes : kFewNodes);
+    if (is_update && !is_allowed) return walk.skip(exec, source.below);
+    walk.tell(reinterpret_cast<CUgraph>(source.graph), exec, source.below);
+    if (!is_update && walk.told() <= kFewNodes) return;
+    const uint64_t now = ticks();
+    budget.took(now - from, now, kGapsAtOnce * live->gap_ticks);
+}
+
 }  // namespace
 
 void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[4]) {
@@ -212,9 +235,7 @@ void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[
     if (source.graph == 0) return;
     const KeepErrno keep;
     const uint64_t started = ticks();
-    Scratch scratch;
-    if (scratch.room() != nullptr)
-        Walk(thread, *scratch.room()).tell(reinterpret_cast<CUgraph>(source.graph), words[0], source.below);
+    look(thread, kind, source, words[0]);
     const uint64_t over = ticks();
     if (thread.ring != nullptr) add(thread.ring->own_ticks, over - started);
     // What the thread did since the call was ours.

@@ -308,6 +308,20 @@ BEFORE_THE_RANGE = r"""
     CHECK(cuProfilerStop());
 """
 
+UPDATED_FOR_EACH_TOKEN = r"""
+    CUgraph graph = chain(a, b, 100), longer = chain(c, a, 100);
+    CUgraphExec exec = instance(graph);
+    for (int node = 3; node < 4500; ++node) add_kernel(longer, c, 0);
+    for (int token = 0; token < 200; ++token) {
+        CHECK(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
+        launch(exec, 1);
+    }
+    instance(longer);
+    CHECK(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
+    launch(exec, 1);
+"""
+
 # Those that are counted to the last node.
 SCENARIOS = {name: body for name, body in globals().items() if isinstance(body, str) and "launch(" in body
-             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED", "BEFORE_THE_RANGE")}
+             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED", "BEFORE_THE_RANGE",
+                             "UPDATED_FOR_EACH_TOKEN")}

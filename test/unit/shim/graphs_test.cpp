@@ -43,6 +43,9 @@ class Program {
     void end(uint64_t count, uint64_t exec = kExec, uint64_t below = 0, int32_t thread = 1) {
         slot(EventKind::graph_content, {exec, below, count, 1}, thread);
     }
+    void skip(uint64_t below = 0) {
+        slot(EventKind::graph_content, {kExec, below, 0, static_cast<uint64_t>(GraphTelling::skipped)}, 1);
+    }
     void tell(const Nodes& told, uint64_t exec = kExec, uint64_t below = 0) {
         begin(exec, below);
         nodes(told);
@@ -208,6 +211,41 @@ TEST_CASE("an update takes over what it is given", "[graphs]") {
     program.launch();
     CHECK(program.launched() == "2|1|0|0|100 ; 2|1|0|0|2000 ; 2|1|0|0|2000 ; -|-|-|-|- ; 2|1|0|0|100");
     CHECK(program.kernels() == "0|2 ; 16|6");
+}
+
+TEST_CASE("an update that was not looked at leaves what was there", "[graphs]") {
+    Program program;
+    const auto update_unseen = [&program] {
+        program.call("cuGraphExecUpdate_v2",
+                     {kExec, kGraph, 0, static_cast<uint64_t>(GraphChange::contents)});
+        program.skip();
+    };
+    program.instantiate(kChain);
+    SECTION("and it is counted") {
+        update_unseen();
+        program.launch();
+        program.set_bytes(3, 7);  // nodes go by the handles of the graph that was looked at last
+        update_unseen();
+        program.launch();
+        CHECK(program.launched() == "2|1|0|0|100 ; 2|1|0|0|7");
+        CHECK(program.trace.ask("SELECT value FROM meta WHERE key = 'graphs_assumed'") == "2");
+    }
+    SECTION("nothing, where that was not known") {
+        program.call("cuGraphExecUpdate_v2",
+                     {kExec, kGraph, 0, static_cast<uint64_t>(GraphChange::contents)});
+        update_unseen();
+        program.launch();
+        CHECK(program.launched() == kNotRecorded);
+        CHECK(program.trace.ask("SELECT value FROM meta WHERE key = 'graphs_assumed'") == "");
+    }
+    SECTION("a child, too") {
+        program.update({of(GraphNode::child, 1), kernel(2, kA), of(GraphNode::end, 1), kernel(3, kB)});
+        program.call("cuGraphExecChildGraphNodeSetParams",
+                     {kExec, 1, kGraph, static_cast<uint64_t>(GraphChange::child)});
+        program.skip(1);
+        program.launch();
+        CHECK(program.launched() == "2|0|0|0|0");
+    }
 }
 
 TEST_CASE("single nodes change", "[graphs]") {
