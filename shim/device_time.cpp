@@ -7,6 +7,7 @@
 #include "hooks/our_events.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"
+#include "programmatic.h"
 #include "system.h"
 
 namespace gpushim::shim {
@@ -131,6 +132,19 @@ void use_stream(Timing& timing, uint32_t context, bool is_legacy) {
     use.window.store(window, std::memory_order_relaxed);
 }
 
+// Whether an event beside the operation would keep it from overlapping with its neighbour.
+bool is_in_a_chain(const Timing& timing, const Asked& asked) {
+    StreamUse& use = *timing.use;
+    const uint64_t before = use.what.load(std::memory_order_relaxed);
+    const bool is_next = use.what_use.load(std::memory_order_relaxed) + 1 == timing.number;
+    if (before != 0 && is_next) note_successor(before, asked.is_programmatic);
+    use.what.store(asked.what, std::memory_order_relaxed);
+    use.what_use.store(timing.number, std::memory_order_relaxed);
+    if (!asked.is_programmatic && !has_programmatic_successor(asked.what)) return false;
+    count_programmatic();
+    return true;
+}
+
 void leave_stream(const Timing& timing) {
     if (!timing.is_apart) end_use(timing.context, timing.is_legacy);
     release(*timing.use);
@@ -152,7 +166,7 @@ uint32_t context_of(const StreamUse& use) {
     return is_ended(context) ? kNoContext : context;
 }
 
-bool begin(ThreadState& thread, Timing& timing, uint64_t what) {
+bool begin(ThreadState& thread, Timing& timing, const Asked& asked) {
     const StreamKey key = key_of(thread, number_of(timing.stream), timing.per_thread);
     timing.use = hold(key, thread);
     if (timing.use == nullptr) {
@@ -161,11 +175,12 @@ bool begin(ThreadState& thread, Timing& timing, uint64_t what) {
     }
     timing.by = Timing::By::events;
     use_stream(timing, context_of(*timing.use), key.is_legacy);
+    if (is_in_a_chain(timing, asked)) return false;
     timing.pool = pool_of(timing.context);
     if (timing.pool == nullptr || timing.pool->is_retired() || (key.is_legacy && !config.legacy_events) ||
         !are_others_idle(timing) || !may_record(timing))
         return false;
-    if (take_events(timing, what)) return true;
+    if (take_events(timing, asked.what)) return true;
     give_back(timing);
     return false;
 }
@@ -235,7 +250,7 @@ void find_context(const Timing& timing) {
 
 }  // namespace
 
-void begin_timing(ThreadState& thread, Timing& timing, uint64_t what, CUstream stream, bool per_thread) {
+void begin_timing(ThreadState& thread, Timing& timing, const Asked& asked, CUstream stream, bool per_thread) {
     const uint64_t now = ticks();
     if (!is_in_window(now) || !driver_usable()) return;
     if (is_timed_by_records()) {
@@ -250,7 +265,7 @@ void begin_timing(ThreadState& thread, Timing& timing, uint64_t what, CUstream s
     refresh_context(thread);
     if (!find_room(thread, kSlots))
         fence_timing(thread, stream, per_thread);
-    else if (begin(thread, timing, what))
+    else if (begin(thread, timing, asked))
         return;
     timing.pool = nullptr;
     if (thread.ring != nullptr) add(thread.ring->untimed, 1);
@@ -303,6 +318,7 @@ void forget_device_times() {
     forget_pools();
     forget_streams();
     forget_context_visits();
+    forget_programmatic();
     on_legacy.store(0, std::memory_order_relaxed);
     by_records.store(false, std::memory_order_relaxed);
     wished.store(0, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hooks/counters.h"
+#include "programmatic.h"
 
 namespace gpushim::shim {
 namespace {
@@ -79,7 +80,7 @@ void Drain::scan(bool ending) {
     for (Ring& ring : all_rings())
         if (has_memory(ring)) note_drops(*ring.header, cursor_of(ring));
     if (process_ring() != nullptr) note_drops(*process_ring(), process_cursor_);
-    note_unknown_abi();
+    note_counts_of_hooks();
     map_times();
     if (!cut_short_ && !was_cut_short) watermark_.scanned(started.mono_ns, started.mono_ns);
     if (!cut_short_ && ending) watermark_.ends(read_pair(clock_).mono_ns);
@@ -218,11 +219,13 @@ void Drain::note_drops(const RingHeader& header, Cursor& cursor) {
     }
 }
 
-void Drain::note_unknown_abi() {
+void Drain::note_counts_of_hooks() {
     // Relaxed: a count, as above.
     const uint64_t asked = counters.unknown_abi.load(std::memory_order_relaxed);
-    changed_ = changed_ || asked != unknown_abi_;
+    const uint64_t programmatic = programmatic_operations();
+    changed_ = changed_ || asked != unknown_abi_ || programmatic != programmatic_;
     unknown_abi_ = asked;
+    programmatic_ = programmatic;
 }
 
 // A pair that is newer than all the times to be put between pairs.
@@ -266,6 +269,7 @@ Batch Drain::batch() {
     if (process_ring() != nullptr) report(*process_ring(), process_cursor_);
     Batch batch = {{events_.get(), count_}, progress_, pairs_.all(), watermark_.ns()};
     batch.unknown_abi = unknown_abi_;
+    batch.programmatic = programmatic_;
     return batch;
 }
 

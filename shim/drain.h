@@ -112,7 +112,7 @@ class Drain {
     void emit(const Ring& ring, const Open& from, bool finished);
     std::string_view text_after(const Ring& ring, uint64_t position, uint64_t length);
     void note_drops(const RingHeader& header, Cursor& cursor);
-    void note_unknown_abi();
+    void note_counts_of_hooks();
     void map_times();
     static void put_anchor(RingHeader& header, const ClockPair& pair);
     void report(const RingHeader& header, Cursor& cursor);
@@ -127,7 +127,7 @@ class Drain {
     size_t count_ = 0;
     size_t mapped_ = 0;
     bool changed_ = false;
-    uint64_t unknown_abi_ = 0;
+    uint64_t unknown_abi_ = 0, programmatic_ = 0;
     uint64_t until_ = 0;      // ticks: what begins later comes with the next scan
     bool cut_short_ = false;  // events are left in the rings because there was no place for them
     double fullest_ = 0;

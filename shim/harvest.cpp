@@ -18,6 +18,7 @@
 #include "lifecycle.h"
 #include "log.h"
 #include "own_cost.h"
+#include "programmatic.h"
 #include "ticks.h"
 #include "window_rows.h"
 
@@ -125,6 +126,11 @@ int64_t Harvest::look(const Moment& now) {
 void Harvest::drive() {
     const int64_t begun_ns = trace_now_ns();
     if (driver_usable()) find_contexts();
+    if (programmatic_operations() != 0)
+        refused({kNull, "cuLaunchKernelEx", kNull,
+                 "programmatic launches, and what is before them, are not timed: an event between two would keep"
+                 " them from overlapping",
+                 false});
     for (auto& [number, context] : contexts_)
         if (!context.is_over && driver_usable()) visit(context);
     took_ns_ = trace_now_ns() - begun_ns;

@@ -190,6 +190,7 @@ void OpenTrace::write_counts(const Batch& batch) {
     for (const auto& [key, times] : translator_.left_out()) write_count(key, times);
     write_count("samples_left_out", samples_left_out_);
     write_count("unknown_abi", batch.unknown_abi);
+    write_count("untimed_programmatic", batch.programmatic);
     if (batch.ended != nullptr) write_end(batch.ended);
 }
 

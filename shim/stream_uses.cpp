@@ -62,6 +62,7 @@ void give_to(StreamUse& use, uint64_t key, uint32_t context, bool is_apart) {
     use.context.store(context, std::memory_order_relaxed);
     use.is_apart.store(is_apart, std::memory_order_relaxed);
     use.end.store(kNoEvent, std::memory_order_relaxed);
+    use.what.store(0, std::memory_order_relaxed);
     use.key.store(key, std::memory_order_release);
 }
 

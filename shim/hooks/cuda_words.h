@@ -47,6 +47,16 @@ struct config_odd {
         }
         return true;
     }
+    template <class A>
+    static bool is_programmatic(const A& a) {
+        const CUlaunchConfig* config = std::get<N>(a);
+        if (config == nullptr || config->attrs == nullptr) return false;
+        for (unsigned i = 0; i < config->numAttrs; ++i)
+            if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                config->attrs[i].value.programmaticStreamSerializationAllowed != 0)
+                return true;
+        return false;
+    }
     static uint64_t packed_cluster(uint64_t x, uint64_t y, uint64_t z) {
         return (x & 0xffff) | (y & 0xffff) << 16 | (z & 0xffff) << 32;
     }

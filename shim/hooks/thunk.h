@@ -142,10 +142,12 @@ struct Thunk<Row, R(A...)> {
     [[gnu::noinline]] static void begin(ThreadState& thread, Timing& timing, const A&... a) {
         constexpr int word = stream_word(Row::kind, Row::traits);
         constexpr bool has_function = Row::kind == EventKind::launch || Row::kind == EventKind::graph_launch;
-        uint64_t what = 0, stream = 0;
-        if constexpr (has_function) what = Row::Words::first(Arguments(a...));
+        Asked asked = {};
+        uint64_t stream = 0;
+        if constexpr (has_function) asked.what = Row::Words::first(Arguments(a...));
+        if constexpr (has_function) asked.is_programmatic = Row::Words::is_programmatic(Arguments(a...));
         if constexpr (word != kNoStream) stream = Row::Words::template word<word>(Arguments(a...));
-        begin_timing(thread, timing, what, as_stream(stream), has<Row>(traits::per_thread));
+        begin_timing(thread, timing, asked, as_stream(stream), has<Row>(traits::per_thread));
     }
 
     // Whatever else a stream is given: after it, the last event of ours is not right before the next

@@ -205,6 +205,11 @@ struct Words {
     static uint64_t first(const A& arguments) {
         return word<0>(arguments);
     }
+    // Of a launch, before the call: whether it may begin before what lies before it in its stream is over.
+    template <class A>
+    static bool is_programmatic(const A& arguments) {
+        return (is_programmatic_of<W>(arguments) || ...);
+    }
     // One word alone, also before the call: nothing that the others point to is looked at.
     template <size_t I, class A>
     static uint64_t word(const A& arguments) {
@@ -239,6 +244,13 @@ struct Words {
     template <class One, class A>
     static void find_text(const char*& found, const A& arguments) {
         if constexpr (Text<One>) found = std::get<One::text_argument>(arguments);
+    }
+    template <class One, class A>
+    static bool is_programmatic_of(const A& arguments) {
+        if constexpr (requires { One::is_programmatic(arguments); })
+            return One::is_programmatic(arguments);
+        else
+            return false;
     }
     template <class One, class A>
     static bool take_second_of(uint64_t (&to)[4], const A& arguments) {

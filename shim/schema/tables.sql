@@ -14,12 +14,14 @@ PRAGMA user_version = 2;
 -- later), names_left_out, functions_left_out (how often one had no place any more and is called "(other)"; of
 -- a program's ranges at first only the number at their end is lost), shapes_left_out (launches whose geometry
 -- is not recorded), graphs_left_out (states of graphs without a row), graphs_assumed (updates of graphs that
--- were not looked at, to spare the program: kernels and bytes in them are taken to be those before; none:
--- 0), series_left_out (how often a series was not told apart from others), samples_left_out (rows that say how things were, for which there was no room),
--- unknown_abi (calls whose address was asked for in a version of CUDA that is newer than what is known here,
--- and was handed out as it is: what goes through it is not seen; none: not counted), ended (exit: the process
--- has, and its rings are empty; recovered: from its rings, after it was killed; no: it still runs, or what
--- came last is lost; none: not told).
+-- were not looked at, to spare the program: kernels and bytes in them are taken to be those before; none: 0),
+-- series_left_out (how often a series was not told apart from others), samples_left_out (rows that say how
+-- things were, for which there was no room), unknown_abi (calls whose address was asked for in a version of
+-- CUDA that is newer than what is known here, and was handed out as it is: what goes through it is not seen;
+-- none: not counted), untimed_programmatic (operations without device times because an event beside them
+-- would keep programmatic launches from overlapping; none: 0), ended (exit: the process has, and its rings
+-- are empty; recovered: from its rings, after it was killed; no: it still runs, or what came last is lost;
+-- none: not told).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.

@@ -112,6 +112,28 @@ Point before_new_work(Stream& stream) {
     return before;
 }
 
+namespace {
+
+bool is_programmatic(const Work& work) {
+    const auto* kernel = std::get_if<KernelWork>(&work);
+    return kernel != nullptr &&
+           std::any_of(kernel->attributes.begin(), kernel->attributes.end(), [](const CUlaunchAttribute& a) {
+               return a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                      a.value.programmaticStreamSerializationAllowed != 0;
+           });
+}
+
+// What such a kernel has to come after, right behind another: all that this one does, and all of it but its
+// end. Where nobody knows yet when that is, it waits as any other.
+Point before_programmatic(const Stream& stream, const Point& before) {
+    if (!stream.before_last || !before.open.empty() || before.end_ns != stream.tail.end_ns) return before;
+    Point early = *stream.before_last;
+    early.end_ns = std::max(early.end_ns, before.end_ns - knobs().programmatic_ns);
+    return early;
+}
+
+}  // namespace
+
 CUresult submit(Stream& stream, Work work, Point* end) {
     if (stream.capture != nullptr) return capture::record(stream, std::move(work));
     if (stream.is_legacy) RETURN_IF_FAILED(capture::forbids_legacy(*stream.context));
@@ -119,7 +141,12 @@ CUresult submit(Stream& stream, Work work, Point* end) {
     life::operation_issued();
     const Place place{stream.context, stream.id, call::enter_ns()};
     const Point before = before_new_work(stream);
-    stream.tail = std::visit([&](const auto& kind) { return issue_work(kind, place, before); }, work);
+    const bool is_early = is_programmatic(work);
+    const Point after = is_early ? before_programmatic(stream, before) : before;
+    stream.tail = std::visit([&](const auto& kind) { return issue_work(kind, place, after); }, work);
+    if (is_early) stream.tail.join(before);
+    stream.before_last.reset();
+    if (std::holds_alternative<KernelWork>(work)) stream.before_last = after;
     if (end != nullptr) *end = stream.tail;
     return CUDA_SUCCESS;
 }

@@ -28,7 +28,7 @@ Elsewhere launched_elsewhere(CUfunction function, CUstream stream) {
         thread_state.generation = 1;
         thread_state.context = context;
         Timing timing;
-        begin_timing(thread_state, timing, 0, stream, false);
+        begin_timing(thread_state, timing, {}, stream, false);
         Slot* slot = open_slot(thread_state, api_cuLaunchKernel, EventKind::launch, 0);
         CU(launch(function, stream));
         complete_slot(slot);
@@ -212,7 +212,7 @@ TEST_CASE("an operation that was left without a word keeps nobody from the strea
     Timed timed;
     const CUstream stream = stream_of_ours(CU_STREAM_DEFAULT);
     Timing left;
-    begin_timing(thread_state, left, 0, stream, false);
+    begin_timing(thread_state, left, {}, stream, false);
     CHECK_FALSE(timed.launch_in(nullptr).timed);
     CHECK(timed.launch_in(stream).timed);
     CHECK(timed.launch_in(nullptr).timed);

@@ -230,7 +230,7 @@ TEST_CASE("errno is the program's", "[device_time]") {
     ThreadState& thread = thread_state;
     Timing timing;
     errno = 77;
-    begin_timing(thread, timing, 0, stream, false);
+    begin_timing(thread, timing, {}, stream, false);
     CHECK(errno == 77);
     Slot* slot = open_slot(thread, api_cuLaunchKernel, EventKind::launch, 0);
     complete_slot(slot);

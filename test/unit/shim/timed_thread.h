@@ -54,7 +54,7 @@ class Timed {
                    bool per_thread = false) {
         ThreadState& thread = thread_state;
         Timing timing;
-        begin_timing(thread, timing, reinterpret_cast<uint64_t>(function), stream, per_thread);
+        begin_timing(thread, timing, {reinterpret_cast<uint64_t>(function), false}, stream, per_thread);
         Slot* slot = open_slot(thread, api_cuLaunchKernel, EventKind::launch, 0);
         const CUresult result = call(function, stream);
         slot->exit = ticks();

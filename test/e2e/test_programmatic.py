@@ -1,0 +1,81 @@
+"""Programmatic launches overlap with what is before them under the shim as without: no event of ours lies
+between. On the stepped clock."""
+import json
+
+import box
+import preload
+
+STEPS = 400
+PROGRAM = r"""
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
+void gpusim_advance_ns(long long ns);
+static CUstream stream;
+static CUmodule module;
+static void launch(const char* name, int programmatic) {
+    CUfunction function;
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
+    attribute.value.programmaticStreamSerializationAllowed = programmatic;
+    CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, &attribute, 1};
+    CHECK(cuModuleGetFunction(&function, module, name));
+    CHECK(cuLaunchKernelEx(&config, function, 0, 0));
+}
+int main(void) {
+    CUcontext context;
+    CHECK(cuInit(0));
+    CHECK(cuCtxCreate(&context, 0, 0, 0));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuModuleLoadData(&module, "an image"));
+    for (int step = 0; step < STEPS; ++step) {
+        launch("alone__30us", 0);
+        launch("first__40us", 0);
+        launch("second__50us", 1);
+        launch("third__60us", 1);
+        launch("after__20us", 0);
+        CHECK(cuStreamSynchronize(stream));
+        gpusim_advance_ns(4000000);
+    }
+    return 0;
+}
+""".replace("STEPS", str(STEPS))
+STEPPED = {"GPUSIM_CLOCK": "stepped"}
+
+
+class Programmatic(preload.PreloadCase):
+    def setUp(self):
+        super().setUp()
+        self.program = preload.compiled(PROGRAM, self.folder / "program", "-l:libgpusim.so")
+        self.traced([self.program], GPUSIM_TRUTH=self.folder / "truth", **STEPPED)
+        self.trace = self.the_trace()
+
+    @staticmethod
+    def overlaps(truth):
+        """How many kernels began before the one before them in the stream was over."""
+        kernels = [o for o in box.read_truth(truth) if o.op == "kernel"]
+        return sum(later.start_ns < sooner.end_ns for sooner, later in zip(kernels, kernels[1:]))
+
+    def test_they_overlap_as_they_do_without_us(self):
+        box.run([self.program], {**STEPPED, "GPUSIM_TRUTH": self.folder / "truth.without"})
+        self.assertEqual(self.overlaps(self.folder / "truth.without"), 2 * STEPS)
+        # An event stood behind "first" and behind "second" until it was seen what follows them.
+        self.assertGreaterEqual(self.overlaps(self.folder / "truth"), 2 * STEPS - 2)
+
+    def test_the_others_have_device_times(self):
+        timed = dict(preload.query(self.trace, "SELECT kernel, count(device_dur_ns) FROM v_launch GROUP BY 1"))
+        self.assertGreater(timed["alone__30us"], STEPS - 20)
+        self.assertGreater(timed["after__20us"], STEPS - 20)
+        self.assertLess(timed["first__40us"] + timed["second__50us"] + timed["third__60us"], 3)
+        (durations,), = preload.query(self.trace, """SELECT max(device_dur_ns) FROM v_launch
+                                                     WHERE kernel = 'after__20us'""")
+        self.assertLess(durations, 30_000)
+
+    def test_the_trace_and_the_report_say_so(self):
+        (untimed,), = preload.query(self.trace, "SELECT value FROM meta WHERE key = 'untimed_programmatic'")
+        self.assertGreater(untimed, 3 * STEPS - 60)
+        self.assertLessEqual(untimed, 3 * STEPS)
+        report = box.run([preload.ANALYZER, "report", self.trace], sim=False).stdout
+        self.assertIn("programmatic launches, and what is before them, are not timed", " ".join(report.split()))
+        answer = json.loads(box.run([preload.ANALYZER, "report", "--json", self.trace], sim=False).stdout)
+        self.assertIn("programmatic", json.dumps(answer))
