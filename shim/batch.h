@@ -78,7 +78,9 @@ struct Batch {
     bool is_at_the_end = false;     // of the process; there is at most one more after it
     const char* ended = nullptr;    // not null: nothing comes after it; what meta.ended becomes
     uint64_t unknown_abi = 0;       // of the doors, since the process began (hooks/counters.h)
-    uint64_t programmatic = 0;      // operations without events for that (programmatic.h), since it began
+    // Operations without events for that reason, since it began.
+    uint64_t programmatic = 0;
+    uint64_t measured = 0;
 };
 
 }  // namespace gpushim::shim

@@ -7,6 +7,7 @@
 #include "hooks/our_events.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"
+#include "measuring.h"
 #include "programmatic.h"
 #include "system.h"
 
@@ -263,7 +264,9 @@ void begin_timing(ThreadState& thread, Timing& timing, const Asked& asked, CUstr
     timing.per_thread = per_thread;
     timing.start = timing.end = kNoEvent;
     refresh_context(thread);
-    if (!find_room(thread, kSlots))
+    const bool is_measured = config.device_time == DeviceTime::automatic && is_measuring(thread, now);
+    if (is_measured) count_measured();
+    if (is_measured || !find_room(thread, kSlots))
         fence_timing(thread, stream, per_thread);
     else if (begin(thread, timing, asked))
         return;
@@ -318,6 +321,7 @@ void forget_device_times() {
     forget_pools();
     forget_streams();
     forget_context_visits();
+    forget_measuring();
     forget_programmatic();
     on_legacy.store(0, std::memory_order_relaxed);
     by_records.store(false, std::memory_order_relaxed);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "hooks/counters.h"
+#include "measuring.h"
 #include "programmatic.h"
 
 namespace gpushim::shim {
@@ -223,9 +224,11 @@ void Drain::note_counts_of_hooks() {
     // Relaxed: a count, as above.
     const uint64_t asked = counters.unknown_abi.load(std::memory_order_relaxed);
     const uint64_t programmatic = programmatic_operations();
-    changed_ = changed_ || asked != unknown_abi_ || programmatic != programmatic_;
+    const uint64_t measured = measured_operations();
+    changed_ = changed_ || asked != unknown_abi_ || programmatic != programmatic_ || measured != measured_;
     unknown_abi_ = asked;
     programmatic_ = programmatic;
+    measured_ = measured;
 }
 
 // A pair that is newer than all the times to be put between pairs.
@@ -270,6 +273,7 @@ Batch Drain::batch() {
     Batch batch = {{events_.get(), count_}, progress_, pairs_.all(), watermark_.ns()};
     batch.unknown_abi = unknown_abi_;
     batch.programmatic = programmatic_;
+    batch.measured = measured_;
     return batch;
 }
 

@@ -127,7 +127,7 @@ class Drain {
     size_t count_ = 0;
     size_t mapped_ = 0;
     bool changed_ = false;
-    uint64_t unknown_abi_ = 0, programmatic_ = 0;
+    uint64_t unknown_abi_ = 0, programmatic_ = 0, measured_ = 0;
     uint64_t until_ = 0;      // ticks: what begins later comes with the next scan
     bool cut_short_ = false;  // events are left in the rings because there was no place for them
     double fullest_ = 0;

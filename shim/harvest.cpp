@@ -18,6 +18,7 @@
 #include "lifecycle.h"
 #include "log.h"
 #include "own_cost.h"
+#include "measuring.h"
 #include "programmatic.h"
 #include "ticks.h"
 #include "window_rows.h"
@@ -126,6 +127,10 @@ int64_t Harvest::look(const Moment& now) {
 void Harvest::drive() {
     const int64_t begun_ns = trace_now_ns();
     if (driver_usable()) find_contexts();
+    if (measured_operations() != 0)
+        refused({kNull, "cuEventElapsedTime", kNull,
+                 "the program measures with events of its own: what a thread launches while it does is not timed",
+                 false});
     if (programmatic_operations() != 0)
         refused({kNull, "cuLaunchKernelEx", kNull,
                  "programmatic launches, and what is before them, are not timed: an event between two would keep"

@@ -99,6 +99,9 @@ struct alignas(64) ThreadState {
     int64_t cpu_ns;      // … and what it said (host_gap.h)
     PendingGap gap;
     const void* nccl_frame;  // as cuda_frame, of the outermost NCCL call
+    // Ticks (measuring.h): the program measures; events with timing that it records are a sign of that.
+    uint64_t measures_until;
+    uint64_t suspected_until;  // 0: it has recorded none
 };
 
 // Initial-exec: the default model may call malloc at a thread's first use.

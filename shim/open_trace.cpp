@@ -191,6 +191,7 @@ void OpenTrace::write_counts(const Batch& batch) {
     write_count("samples_left_out", samples_left_out_);
     write_count("unknown_abi", batch.unknown_abi);
     write_count("untimed_programmatic", batch.programmatic);
+    write_count("untimed_measured", batch.measured);
     if (batch.ended != nullptr) write_end(batch.ended);
 }
 

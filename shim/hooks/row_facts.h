@@ -41,6 +41,9 @@ struct RowFacts {
     static constexpr bool ends_context =
         (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
 
+    static constexpr bool tells_elapsed =
+        Row::id == api_cuEventElapsedTime || Row::id == api_cuEventElapsedTime_v2;
+
     static constexpr bool blocks = Row::kind == EventKind::sync || has<Row>(traits::blocking);
 };
 

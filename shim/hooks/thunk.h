@@ -11,6 +11,7 @@
 #include "../device_time.h"
 #include "../host_gap.h"
 #include "../lifecycle.h"
+#include "../measuring.h"
 #include "../names.h"
 #include "../pacing.h"
 #include "../protection.h"
@@ -344,6 +345,9 @@ struct Thunk<Row, R(A...)> {
             if (may_time()) read_before_context_ends();
             context_is_ending(context_to_end(a...));
         }
+        if constexpr (Row::kind == EventKind::record && Facts::object == traits::of_stream) {
+            if (has_timing(Row::Words::first(Arguments(a...)))) note_timed_record(thread_state, ticks());
+        }
         if constexpr (Row::kind == EventKind::died && Facts::object == traits::of_stream)
             stream_is_gone(Row::Words::first(Arguments(a...)));
     }
@@ -375,6 +379,12 @@ struct Thunk<Row, R(A...)> {
             context_is_ending(context_number(words[0]));  // by a call that does not name it: never visited
     }
 
+    static void note_event(const A&... a) {
+        uint64_t words[4];
+        Row::Words::store(words, Arguments(a...), true);
+        note_event_made(words[0], (words[2] & CU_EVENT_DISABLE_TIMING) == 0);
+    }
+
     static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
                      [[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) {
@@ -389,6 +399,12 @@ struct Thunk<Row, R(A...)> {
         if constexpr (Row::kind == EventKind::born &&
                       (Facts::object == traits::of_stream || Facts::object == traits::of_context)) {
             if (succeeded(result)) note_birth(thread, a...);
+        }
+        if constexpr (Row::kind == EventKind::born && Facts::object == traits::of_event) {
+            if (succeeded(result)) note_event(a...);
+        }
+        if constexpr (Facts::tells_elapsed) {
+            if (succeeded(result)) note_elapsed(thread, *std::get<0>(Arguments(a...)), ticks());
         }
         if constexpr (has<Row>(traits::profiler_starts | traits::profiler_stops)) {
             if (succeeded(result)) profiler_turned(has<Row>(traits::profiler_starts));

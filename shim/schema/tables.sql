@@ -19,9 +19,10 @@ PRAGMA user_version = 2;
 -- things were, for which there was no room), unknown_abi (calls whose address was asked for in a version of
 -- CUDA that is newer than what is known here, and was handed out as it is: what goes through it is not seen;
 -- none: not counted), untimed_programmatic (operations without device times because an event beside them
--- would keep programmatic launches from overlapping; none: 0), ended (exit: the process has, and its rings
--- are empty; recovered: from its rings, after it was killed; no: it still runs, or what came last is lost;
--- none: not told).
+-- would keep programmatic launches from overlapping; none: 0), untimed_measured (operations without device
+-- times because their thread was measuring with events of its own; none: 0), ended (exit: the process has,
+-- and its rings are empty; recovered: from its rings, after it was killed; no: it still runs, or what came
+-- last is lost; none: not told).
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 -- The process: one row.

@@ -22,7 +22,7 @@ def check(machine):
         folder = pathlib.Path(place)
         words = machine.plain([program], **machine.undisturbed).stdout.split()
         machine.plain([program], LD_PRELOAD=machine.library, GPUSHIM_OUT=folder / "trace.db",
-                              GPUSHIM_BUDGET="100%", **machine.undisturbed)
+                              GPUSHIM_BUDGET="100%", GPUSHIM_DEVICE_TIME="events", **machine.undisturbed)
         machine.plain([BUILD / "gpushim", "analyze", folder / "trace.db", "-o", folder / "run.db"])
         best = best_seen(folder / "run.db")
     yield compared(dict(zip(words[::2], map(float, words[1::2]))), best, machine.simulated)

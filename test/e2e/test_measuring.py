@@ -1,0 +1,100 @@
+"""Programs that choose by what they measure choose under the shim what they choose without. On the stepped
+clock."""
+import box
+import preload
+
+PROGRAM = r"""
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
+void gpusim_advance_ns(long long ns);
+static CUstream stream;
+static CUmodule module;
+static CUevent from, until;
+static void launch(const char* name, int times) {
+    CUfunction function;
+    CHECK(cuModuleGetFunction(&function, module, name));
+    while (times-- > 0) CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0));
+}
+static float measure(const char* name, int times) {
+    float ms;
+    launch("flush__200us", 1);
+    CHECK(cuEventRecord(from, stream));
+    launch(name, times);
+    CHECK(cuEventRecord(until, stream));
+    CHECK(cuEventSynchronize(until));
+    CHECK(cuEventElapsedTime(&ms, from, until));
+    return ms;
+}
+/* One kernel of 80 us, or ten of 7. */
+static void choose(void) {
+    const float one = measure("one__80us", 1), many = measure("many__7us", 10);
+    printf("%s\n", one < many ? "one" : "many");
+}
+static void steps(int count) {
+    while (count-- > 0) {
+        launch("step__300us", 1);
+        CHECK(cuStreamSynchronize(stream));
+        gpusim_advance_ns(1000000);
+    }
+}
+int main(void) {
+    CUcontext context;
+    CHECK(cuInit(0));
+    CHECK(cuCtxCreate(&context, 0, 0, 0));
+    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(cuModuleLoadData(&module, "an image"));
+    CHECK(cuEventCreate(&from, CU_EVENT_DEFAULT));
+    CHECK(cuEventCreate(&until, CU_EVENT_DEFAULT));
+    BODY
+    return 0;
+}
+"""
+AT_FIRST = "steps(20); choose(); choose(); steps(3000); choose(); choose();"
+LATE = "steps(9000); choose(); choose();"
+# Each step between two events, as training loops have it that print how long a step took.
+TIMES_STEPS = """
+    for (int i = 0; i < 900; ++i) {
+        float ms;
+        CHECK(cuEventRecord(from, stream));
+        launch("step__300us", 40);
+        CHECK(cuEventRecord(until, stream));
+        CHECK(cuEventSynchronize(until));
+        CHECK(cuEventElapsedTime(&ms, from, until));
+    }
+"""
+STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
+
+
+class Measuring(preload.PreloadCase):
+    def run_both(self, body):
+        program = preload.compiled(PROGRAM.replace("BODY", body), self.folder / "program", "-l:libgpusim.so")
+        without = box.run([program], STEPPED).stdout
+        return without, self.traced([program], **STEPPED).stdout, self.the_trace()
+
+    def untimed(self, trace):
+        return preload.query(trace, "SELECT value FROM meta WHERE key = 'untimed_measured'")
+
+    def test_an_autotuner_chooses_what_it_chooses_without_us(self):
+        for body in (AT_FIRST, LATE):
+            with self.subTest(body):
+                for trace in self.traces():
+                    trace.unlink()
+                without, traced, trace = self.run_both(body)
+                self.assertEqual(set(without.split()), {"many"})
+                self.assertEqual(traced, without)
+                self.assertTrue(self.untimed(trace))
+
+    def test_the_rest_has_device_times(self):
+        *_, trace = self.run_both(AT_FIRST)
+        timed = dict(preload.query(trace, "SELECT kernel, count(device_dur_ns) FROM v_launch GROUP BY 1"))
+        self.assertEqual((timed["one__80us"], timed["many__7us"]), (0, 0))
+        self.assertGreater(timed["step__300us"], 1000)
+        report = box.run([preload.ANALYZER, "report", trace], sim=False).stdout
+        self.assertIn("the program measures with events of its own", " ".join(report.split()))
+
+    def test_who_times_steps_is_timed(self):
+        *_, trace = self.run_both(TIMES_STEPS)
+        (timed, launches), = preload.query(trace, "SELECT count(device_dur_ns), count(*) FROM v_launch")
+        self.assertGreater(timed, 0.98 * launches)

@@ -1,0 +1,73 @@
+// Which threads are taken to measure, and for how long.
+#include "shim/measuring.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+
+using namespace gpushim::shim;
+
+namespace {
+
+constexpr uint64_t kGap = 50'000, kSecond = 20'000 * kGap, kStart = 1'000 * kSecond;
+
+// A page on which a gap is 50 us.
+class Page {
+  public:
+    Page() : before_(live), page_(std::make_unique<Live>()) {
+        page_->gap_ticks = kGap;
+        live = page_.get();
+    }
+    ~Page() { live = before_; }
+
+  private:
+    Live* before_;
+    std::unique_ptr<Live> page_;
+};
+
+}  // namespace
+
+TEST_CASE("a record of an event with timing is a sign for a second", "[measuring]") {
+    const Page page;
+    ThreadState thread = {};
+    CHECK_FALSE(is_measuring(thread, kStart));
+    note_timed_record(thread, kStart);
+    CHECK(is_measuring(thread, kStart));
+    CHECK(is_measuring(thread, kStart + kSecond - 1));
+    CHECK_FALSE(is_measuring(thread, kStart + kSecond));
+}
+
+TEST_CASE("who only records is not suspected for long", "[measuring]") {
+    const Page page;
+    ThreadState thread = {};
+    for (uint64_t at = 0; at < 5 * kSecond; at += kSecond / 10) note_timed_record(thread, kStart + at);
+    CHECK(is_measuring(thread, kStart + 5 * kSecond));
+    note_timed_record(thread, kStart + 6 * kSecond);
+    CHECK_FALSE(is_measuring(thread, kStart + 6 * kSecond));
+}
+
+TEST_CASE("short answers renew it, a long one ends it", "[measuring]") {
+    const Page page;
+    ThreadState thread = {};
+    note_timed_record(thread, kStart);
+    const uint64_t later = kStart + 100 * kSecond;
+    note_timed_record(thread, later);
+    CHECK_FALSE(is_measuring(thread, later));
+    note_elapsed(thread, 0.2f, later);
+    CHECK(is_measuring(thread, later + kSecond - 1));
+    note_timed_record(thread, later + 3 * kSecond);
+    CHECK(is_measuring(thread, later + 3 * kSecond));
+    note_elapsed(thread, 250.0f, later + 3 * kSecond);
+    CHECK_FALSE(is_measuring(thread, later + 3 * kSecond));
+    note_timed_record(thread, later + 3 * kSecond + 1);
+    CHECK_FALSE(is_measuring(thread, later + 3 * kSecond + 1));
+}
+
+TEST_CASE("events with timing are told from those without", "[measuring]") {
+    CHECK_FALSE(has_timing(0));
+    note_event_made(0x1230, true);
+    note_event_made(0x4560, false);
+    CHECK(has_timing(0x1230));
+    CHECK_FALSE(has_timing(0x4560));
+    note_event_made(0x1230, false);  // the handle again, of another event
+    CHECK_FALSE(has_timing(0x1230));
+}
