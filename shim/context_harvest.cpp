@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device_time.h"
+#include "hardware_queues.h"
 
 namespace gpushim::shim {
 namespace {
@@ -81,6 +82,7 @@ CUresult ContextHarvest::work(const Moment& now) {
     is_behind_ = false;
     for (auto& [id, stream] : streams_)
         if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest_or_drop(stream, until_ns);
+    watch(trace_now_ns());
     if (streams_.size() > kMostStreams)
         std::erase_if(streams_, [](const auto& stream) { return stream.second.pending.empty(); });
     if (result == CUDA_SUCCESS) result = anchor(now);
@@ -148,6 +150,15 @@ CUresult ContextHarvest::count_done(const Stream& stream, size_t& done) {
         result == CUDA_SUCCESS ? done = middle + 1 : first_not = middle;
     }
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
+}
+
+// Where every stream has a queue of its own, an event holds up nothing: there a stream may wait for as long as
+// another rank saves its checkpoint.
+void ContextHarvest::watch(int64_t now_ns) {
+    if (seen_sharing() == Sharing::none_seen || are_events_stopped()) return;
+    for (const auto& [id, stream] : streams_)
+        if (!stream.pending.empty() && now_ns - stream.pending.front().recorded_ns > kLongestWaitNs)
+            stop_events();
 }
 
 CUresult ContextHarvest::harvest(Stream& stream, int64_t until_ns) {

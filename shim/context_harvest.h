@@ -72,6 +72,7 @@ class ContextHarvest {
     CUresult work(const Moment& now);
     CUresult fill_pool();
     CUresult anchor(const Moment& now);
+    void watch(int64_t now_ns);
     CUresult harvest(Stream& stream, int64_t until_ns);
     CUresult count_done(const Stream& stream, size_t& done);
     CUresult query(const Stream& stream, size_t index);

@@ -4,6 +4,7 @@
 #include "contexts.h"
 #include "cupti_callbacks.h"
 #include "event_pool.h"
+#include "hardware_queues.h"
 #include "hooks/our_events.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"
@@ -130,7 +131,16 @@ void use_stream(Timing& timing, uint32_t context, bool is_legacy) {
                     use.others.load(std::memory_order_relaxed) != timing.others ||
                     use.window.load(std::memory_order_relaxed) != window;
     use.others.store(timing.others, std::memory_order_relaxed);
-    use.window.store(window, std::memory_order_relaxed);
+    timing.is_new = use.window.exchange(window, std::memory_order_relaxed) != window;
+}
+
+bool may_hold_up_others(const Timing& timing, uint64_t stream) {
+    if (timing.context == kNoContext || timing.context == kForeignContext) {
+        timing.use->window.store(0, std::memory_order_relaxed);  // the next one is its first here
+        return true;                                             // it has no events yet, if ever
+    }
+    return may_hold_up(timing.context, stream, timing.number, timing.is_new,
+                       timing.use->window.load(std::memory_order_relaxed));
 }
 
 // Whether an event beside the operation would keep it from overlapping with its neighbour.
@@ -176,7 +186,7 @@ bool begin(ThreadState& thread, Timing& timing, const Asked& asked) {
     }
     timing.by = Timing::By::events;
     use_stream(timing, context_of(*timing.use), key.is_legacy);
-    if (is_in_a_chain(timing, asked)) return false;
+    if (is_in_a_chain(timing, asked) || !may_hold_up_others(timing, key.number)) return false;
     timing.pool = pool_of(timing.context);
     if (timing.pool == nullptr || timing.pool->is_retired() || (key.is_legacy && !config.legacy_events) ||
         !are_others_idle(timing) || !may_record(timing))
@@ -321,6 +331,7 @@ void forget_device_times() {
     forget_pools();
     forget_streams();
     forget_context_visits();
+    forget_hardware_queues();
     forget_measuring();
     forget_programmatic();
     on_legacy.store(0, std::memory_order_relaxed);

@@ -33,6 +33,7 @@ struct Timing {
     bool is_legacy;
     bool is_apart;
     bool fenced;
+    bool is_new;      // the stream's first in this window
     uint32_t others;  // what else the stream may wait for: how often there was something before it
 };
 

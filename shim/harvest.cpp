@@ -13,6 +13,7 @@
 #include "device_rows.h"
 #include "device_time.h"
 #include "driver_thread.h"
+#include "hardware_queues.h"
 #include "hooks/api.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"
@@ -127,6 +128,18 @@ int64_t Harvest::look(const Moment& now) {
 void Harvest::drive() {
     const int64_t begun_ns = trace_now_ns();
     if (driver_usable()) find_contexts();
+    if (are_events_stopped())
+        refused({kNull, "cuEventQuery", kNull,
+                 "an event of ours waited for 5 s where streams share hardware queues: nothing is timed any more",
+                 false});
+    if (seen_sharing() != Sharing::none_seen)
+        refused({kNull, "CUDA_DEVICE_MAX_CONNECTIONS", kNull,
+                 seen_sharing() == Sharing::none_gets_events
+                     ? "streams share the only hardware queue: an event of ours would hold up other streams, so"
+                       " nothing is timed"
+                     : "streams share hardware queues: an event of ours would hold up other streams, so only the"
+                       " stream that is used most is timed",
+                 false});
     if (measured_operations() != 0)
         refused({kNull, "cuEventElapsedTime", kNull,
                  "the program measures with events of its own: what a thread launches while it does is not timed",

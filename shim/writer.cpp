@@ -9,6 +9,8 @@
 #include "descriptors.h"
 #include "device_times.h"
 #include "driver_thread.h"
+#include "hardware_queues.h"
+#include "identity.h"
 #include "log.h"
 #include "nvml_sampler.h"
 #include "own_thread.h"
@@ -147,6 +149,7 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
 
 bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
     start = {trace_path, &identity, devices};
+    find_hardware_queues(identity.variables);
     stage.store(Stage::starting);
     const int error = start_own_thread({"gpushim", main_of_writer});
     if (error != 0) {

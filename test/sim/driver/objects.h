@@ -142,6 +142,7 @@ struct Context {
     std::set<Module*> modules;
     std::set<Context*> peers;  // contexts whose memory this one may use
     std::map<int, size_t> limits;
+    std::vector<Point> queues;  // hardware's, where the box has them: until its last command had begun
     Point departed;           // the work of streams that have been destroyed
     Point departed_blocking;  // of those, what the legacy stream waits for
     CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;

@@ -1,6 +1,7 @@
 #include "work.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "capture.h"
 #include "engine/clock.h"
@@ -114,6 +115,26 @@ Point before_new_work(Stream& stream) {
 
 namespace {
 
+// Streams share so many hardware queues, in turn; 0: each has its own.
+size_t hardware_queues() {
+    if (knobs().queues == 0) return 0;
+    const char* asked = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int number = asked != nullptr ? atoi(asked) : 0;
+    return number >= 1 && number <= 32 ? static_cast<size_t>(number) : 8;
+}
+
+Point* queue_of(Stream& stream) {
+    static const size_t queues = hardware_queues();
+    if (queues == 0) return nullptr;
+    stream.context->queues.resize(queues);
+    return &stream.context->queues[stream.id % queues];
+}
+
+// An event, or a wait, stands in its queue until what it waits for is over; all else only until it begins.
+bool stands_in_queue(const Work& work) {
+    return std::holds_alternative<RecordWork>(work) || std::holds_alternative<WaitWork>(work);
+}
+
 bool is_programmatic(const Work& work) {
     const auto* kernel = std::get_if<KernelWork>(&work);
     return kernel != nullptr &&
@@ -140,13 +161,17 @@ CUresult submit(Stream& stream, Work work, Point* end) {
     RETURN_IF_FAILED(fault_by_now(*stream.context->fault));
     life::operation_issued();
     const Place place{stream.context, stream.id, call::enter_ns()};
-    const Point before = before_new_work(stream);
+    Point before = before_new_work(stream);
+    Point* const queue = queue_of(stream);
+    if (queue != nullptr) queue->settle();
+    if (queue != nullptr) before.join(*queue);
     const bool is_early = is_programmatic(work);
     const Point after = is_early ? before_programmatic(stream, before) : before;
     stream.tail = std::visit([&](const auto& kind) { return issue_work(kind, place, after); }, work);
     if (is_early) stream.tail.join(before);
     stream.before_last.reset();
     if (std::holds_alternative<KernelWork>(work)) stream.before_last = after;
+    if (queue != nullptr) *queue = stands_in_queue(work) ? stream.tail : before;
     if (end != nullptr) *end = stream.tail;
     return CUDA_SUCCESS;
 }
