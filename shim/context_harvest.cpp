@@ -12,11 +12,11 @@ constexpr uint32_t kFirstEvents =
     2048;  // … at a visit, until there are so many; then as many again on misses
 constexpr uint32_t kUsualEvents = 8192;
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr uint32_t kInARow = 128;  // calls of ours, then the driver's lock is the program's for a moment
 constexpr int64_t kVisitNs = 5 * kMillisecond;
 constexpr int64_t kLastVisitsNs = 150 * kMillisecond;  // all together: the process waits
 constexpr int64_t kEndedVisitsNs = 50 * kMillisecond;
 constexpr int64_t kAnchorBusyNs = 20 * kMillisecond;
-constexpr int64_t kAnchorIdleNs = 7'000 * kMillisecond;
 constexpr int64_t kHoldNs = 2'000 * kMillisecond;  // for what is still to be learnt about empty queues
 constexpr size_t kMostHeld = 30'000;
 constexpr size_t kMostStamped = 65'536;  // where no anchor can be had, the oldest keep the host's times
@@ -71,6 +71,7 @@ CUresult ContextHarvest::work(const Moment& now) {
         result = calls_.cuCtxGetDevice(&device);
         if (result != CUDA_SUCCESS) return failed("cuCtxGetDevice", result);
         device_ = device;
+        gaps_ = gaps_of_(device_);
     }
     if (!is_last(now)) result = fill_pool();
     if (result == CUDA_SUCCESS && !anchors_.is_open()) {
@@ -103,6 +104,7 @@ CUresult ContextHarvest::fill_pool() {
     misses_ = misses;
     const uint32_t wanted = made < kUsualEvents ? kFirstEvents : made;
     for (uint32_t i = 0; i < wanted && pool_.made() < kMostEventsOfOurs; ++i) {
+        if (i % kInARow == 0) let_program_in();
         CUevent event = nullptr;
         const CUresult result = calls_.cuEventCreate(&event, CU_EVENT_DEFAULT);
         if (result != CUDA_SUCCESS) return failed("cuEventCreate", result);
@@ -112,11 +114,12 @@ CUresult ContextHarvest::fill_pool() {
 }
 
 CUresult ContextHarvest::anchor(const Moment& now) {
-    // In an open window, too: what it holds is not stored yet.
-    const bool is_busy = has_work() || live->timing.load(std::memory_order_relaxed) != 0;
-    const int64_t every_ns = is_busy ? kAnchorBusyNs : kAnchorIdleNs;
-    if (!is_last(now) && now.mono_ns - anchors_.newest_ns() < every_ns) return CUDA_SUCCESS;
+    // Nothing was timed since: a device that sleeps is not woken. What a window holds may not be stored yet.
+    const uint64_t turns = pool_.turns();
+    const bool is_busy = has_work() || turns != turns_;
+    if (!is_busy || (!is_last(now) && now.mono_ns - anchors_.newest_ns() < kAnchorBusyNs)) return CUDA_SUCCESS;
     const CUresult result = anchors_.take();
+    if (result == CUDA_SUCCESS) turns_ = turns;
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
 }
 
@@ -169,6 +172,7 @@ CUresult ContextHarvest::harvest(Stream& stream, int64_t until_ns) {
         if (result != CUDA_SUCCESS) break;
         stream.pending.pop_front();
         --pending_;
+        if (done % kInARow == 0) let_program_in();
         if (done % 64 != 0 || trace_now_ns() < until_ns) continue;
         is_behind_ = true;
         break;
@@ -232,6 +236,16 @@ Stamps ContextHarvest::stamps_of(const Stamped& stamped) const {
     return stamps;
 }
 
+// What a kernel takes until the event behind it counts as the event's own.
+EventFacts ContextHarvest::event_facts() const {
+    EventFacts facts = anchors_.event_facts();
+    facts.ns += gaps_.after_ns;
+    facts.high_ns += gaps_.after_high_ns;
+    facts.before_ns = gaps_.before_ns;
+    facts.before_high_ns = gaps_.before_high_ns;
+    return facts;
+}
+
 // Not where the device's clock may have jumped: nothing is learnt there.
 bool ContextHarvest::is_sure(const Stamps& stamps) const {
     const int64_t most_ns = 3 * anchors_.clock().error_ns() + kSureNs;
@@ -248,7 +262,7 @@ void ContextHarvest::map_stamps() {
         hold({stamped.operation, stamps_of(stamped), stamped.seen_ns});
         if (!is_sure(held_.back().stamps)) continue;
         delays_.learn(stamped.operation.operation, stamped.operation.alike,
-                      observe(held_.back().stamps, anchors_.event_facts()));
+                      observe(held_.back().stamps, event_facts()));
     }
     std::erase_if(stamped_, known);
     delays_.settle();
@@ -270,7 +284,7 @@ void ContextHarvest::settle(const Moment& now) {
     while (!held_.empty()) {
         const Held& held = held_.front();
         const Usual usual = delays_.usual(held.operation.operation, held.operation.alike);
-        const OperationTimes times = times_of(held.stamps, anchors_.event_facts(), usual);
+        const OperationTimes times = times_of(held.stamps, event_facts(), usual);
         const bool is_final = times.queued || delays_.is_sure(held.operation.operation) || is_last(now) ||
                               now.mono_ns - held.since_ns > kHoldNs || held_.size() > kMostHeld;
         if (!times.queued) last_what_ = held.operation.what;
@@ -298,7 +312,7 @@ void ContextHarvest::wish(const Moment& now) {
 void ContextHarvest::give_up() {
     for (const Held& held : held_)
         rows_.push_back(
-            {held.operation, times_of(held.stamps, anchors_.event_facts(),
+            {held.operation, times_of(held.stamps, event_facts(),
                                       delays_.usual(held.operation.operation, held.operation.alike))});
     held_.clear();
     oldest_held_.clear();

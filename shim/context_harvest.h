@@ -6,13 +6,16 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "device_anchors.h"
 #include "event_pool.h"
 #include "observer.h"
 #include "queue_delay.h"
+#include "stamp_gaps.h"
 
 namespace gpushim::shim {
 
@@ -23,8 +26,10 @@ struct OperationRow {
 
 class ContextHarvest {
   public:
-    ContextHarvest(uint32_t number, EventPool& pool, const DriverCalls& calls)
-        : number_(number), pool_(pool), calls_(calls) {}
+    // What a device's stamps are is asked when it is known which it is.
+    using GapsOf = std::function<StampGaps(int64_t device)>;
+    ContextHarvest(uint32_t number, EventPool& pool, const DriverCalls& calls, GapsOf gaps_of)
+        : number_(number), pool_(pool), calls_(calls), gaps_of_(std::move(gaps_of)) {}
 
     void add(const TimedOperation& operation);
 
@@ -46,6 +51,7 @@ class ContextHarvest {
     int64_t device() const { return device_; }  // ordinal; kNull: not known yet
     const DeviceAnchors& anchors() const { return anchors_; }
     const QueueDelay& delays() const { return delays_; }
+    bool is_calibrated() const { return device_ == kNull || gaps_.is_calibrated; }
     bool has_clock() const { return anchors_.is_open(); }
     EventPool& pool() const { return pool_; }
 
@@ -79,6 +85,7 @@ class ContextHarvest {
     CUresult harvest_or_drop(Stream& stream, int64_t until_ns);
     CUresult read(Stream& stream, const TimedOperation& operation);
     Stamps stamps_of(const Stamped& stamped) const;
+    EventFacts event_facts() const;
     bool is_sure(const Stamps& stamps) const;
     void map_stamps();
     void hold(const Held& held);
@@ -90,6 +97,8 @@ class ContextHarvest {
     const uint32_t number_;
     EventPool& pool_;
     const DriverCalls& calls_;
+    const GapsOf gaps_of_;
+    StampGaps gaps_ = {};
     int64_t device_ = kNull;
     DeviceAnchors anchors_;
     QueueDelay delays_;
@@ -101,6 +110,7 @@ class ContextHarvest {
     std::vector<OperationRow> rows_;
     size_t pending_ = 0;
     uint32_t misses_ = 0;
+    uint64_t turns_ = 0;  // of the pool, at the newest anchor
     uint64_t last_what_ = 0;  // of an operation that began on an empty queue
     int wishes_ = 0;
     int64_t wishes_since_ns_ = INT64_MIN / 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 #include "clock.h"
 #include "system.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr int64_t kNarrowNs = 1'000;             // good enough
+constexpr int64_t kSpinNs = 30'000;
 constexpr int64_t kPatienceNs = 300'000;         // a device that takes longer has other things to do
 constexpr double kFloatShare = 1.0 / (1 << 24);  // elapsed times come as floats
 constexpr int64_t kSureNs = 500;
@@ -20,6 +22,11 @@ constexpr int64_t kSureNs = 500;
 int64_t trace_now_ns() {
     const auto kind = static_cast<ClockKind>(live->clock_kind);
     return kind == kTestClock ? read_pair(kind).mono_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
+void let_program_in() {
+    constexpr timespec kMoment = {0, 50'000};
+    if (live->clock_kind != kTestClock) nanosleep(&kMoment, nullptr);
 }
 
 CUresult DeviceAnchors::failed(const char* call, CUresult result) {
@@ -60,6 +67,8 @@ CUresult DeviceAnchors::see(CUevent event, Seen& seen) {
         if (result != CUDA_ERROR_NOT_READY) break;
         seen.low_ns = asked_ns;
         if (asked_ns - begun_ns > kPatienceNs) return result;
+        // By now it is no narrow anchor any more: the device has other things to do.
+        if (asked_ns - returned_ns > kSpinNs) let_program_in();
     }
     seen.since_record_ns = seen.high_ns - returned_ns;
     return result == CUDA_SUCCESS ? result : failed("cuEventQuery", result);
@@ -100,12 +109,15 @@ CUresult DeviceAnchors::read(CUevent event, double& device_ns) {
     float elapsed_ms = 0;
     const CUresult result = calls_->cuEventElapsedTime(&elapsed_ms, events_[newest_], event);
     if (result != CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
-    device_ns = newest_device_ns_ + static_cast<double>(elapsed_ms) * 1e6;
+    const double elapsed_ns = static_cast<double>(elapsed_ms) * 1e6;
+    grain_.saw(elapsed_ns, std::abs(elapsed_ns) * kFloatShare);
+    device_ns = newest_device_ns_ + elapsed_ns;
     return result;
 }
 
 int64_t DeviceAnchors::rounding_ns(double device_ns) const {
-    return static_cast<int64_t>(std::ceil(std::abs(device_ns - newest_device_ns_) * kFloatShare));
+    const double float_ns = std::abs(device_ns - newest_device_ns_) * kFloatShare;
+    return grain_.ns() + static_cast<int64_t>(std::ceil(float_ns));
 }
 
 // Events back to back: as far apart as one takes on the device, or as recording one takes if that is longer.
@@ -127,6 +139,7 @@ CUresult DeviceAnchors::calibrate() {
         result = calls_->cuEventElapsedTime(&elapsed_ms, events_[i], events_[i + 1]);
         if (result != CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
         apart_ns[i] = std::llround(static_cast<double>(elapsed_ms) * 1e6);
+        grain_.saw(static_cast<double>(apart_ns[i]), 0.5);
     }
     std::sort(apart_ns.begin(), apart_ns.end());
     facts_.low_ns = apart_ns.front();

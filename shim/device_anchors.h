@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "clock_grain.h"
 #include "device_clock.h"
 #include "driver_calls.h"
 #include "operation_times.h"
@@ -14,6 +15,9 @@ namespace gpushim::shim {
 
 // What the trace's times are of; advances by calls of ours, too.
 int64_t trace_now_ns();
+
+// Our calls take the driver's lock: between many of them it is free for a moment. Not on the test clock.
+void let_program_in();
 
 class DeviceAnchors {
   public:
@@ -27,8 +31,9 @@ class DeviceAnchors {
 
     // When an event was stamped, on the device's clock.
     CUresult read(CUevent event, double& device_ns);
-    // What was read just now may be off by so much: elapsed times are floats.
+    // What was read just now may be off by so much: elapsed times are floats, and stamps have a grain.
     int64_t rounding_ns(double device_ns) const;
+    int64_t grain_ns() const { return grain_.ns(); }
 
     const DeviceClock& clock() const { return clock_; }
     int64_t newest_ns() const { return newest_ns_; }  // when, on the host
@@ -61,6 +66,7 @@ class DeviceAnchors {
     double newest_device_ns_ = 0;
     int64_t newest_ns_ = INT64_MIN / 2;
     DeviceClock clock_;
+    ClockGrain grain_;
     EventFacts facts_ = {};
     int64_t record_ns_ = 0;
     std::array<int64_t, 64> distances_ = {};

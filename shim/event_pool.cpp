@@ -51,6 +51,8 @@ void EventPool::push(uint32_t event) {
     } while (!top_.compare_exchange_weak(top, above, std::memory_order_release, std::memory_order_relaxed));
 }
 
+uint64_t EventPool::turns() const { return top_.load(std::memory_order_relaxed) / kOneChange; }
+
 void EventPool::give(uint32_t event) {
     if (event == kNoEvent) return;
     // Before it can be taken again: who sees that the life is the same knows that the event was.

@@ -22,6 +22,7 @@ class EventPool {
     void give(uint32_t event);
     CUevent handle(uint32_t event) const;  // of one that was taken
     uint32_t made() const;                 // how many there are
+    uint64_t turns() const;                // of takes and gives so far: whether anything goes on
     uint32_t misses() const;               // takes that found none; the writer makes more
 
     // How often the event was given back: whoever remembers an event sees by it that it is another's now.

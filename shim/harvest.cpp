@@ -44,6 +44,7 @@ class Harvest : public Observer {
   public:
     explicit Harvest(std::span<const Device> devices)
         : only_device_(devices.size() == 1 ? devices.front().ordinal : kNull) {
+        for (const Device& device : devices) gaps_[device.ordinal] = stamp_gaps_of(device.name);
         std::ranges::copy(times_.tables(), std::back_inserter(all_rows_));
         all_rows_.insert(all_rows_.end(), {&clock_, &refusal_, &windows_.rows});
     }
@@ -83,8 +84,13 @@ class Harvest : public Observer {
     void add_clock_row(Context& context);
     void look_at_windows(const Moment& now);
     int64_t device_of(uint32_t context) const;
+    StampGaps gaps_on(int64_t device) const {
+        const auto found = gaps_.find(device);
+        return found != gaps_.end() ? found->second : stamp_gaps_of("");
+    }
 
     const int64_t only_device_;
+    std::map<int64_t, StampGaps> gaps_;  // by device
     Moment now_ = {};         // of the look that the driver's thread works for
     int64_t took_ns_ = 0;     // … and how long it did
     bool is_driven_ = false;  // its work is not collected
@@ -128,6 +134,12 @@ int64_t Harvest::look(const Moment& now) {
 void Harvest::drive() {
     const int64_t begun_ns = trace_now_ns();
     if (driver_usable()) find_contexts();
+    for (const auto& [number, context] : contexts_)
+        if (!context.harvest->is_calibrated())
+            refused({kNull, "cuEventRecord", kNull,
+                     "bounds of device times are estimates: the stamps of this device were never compared with"
+                     " what really ran",
+                     false});
     if (are_events_stopped())
         refused({kNull, "cuEventQuery", kNull,
                  "an event of ours waited for 5 s where streams share hardware queues: nothing is timed any more",
@@ -142,7 +154,8 @@ void Harvest::drive() {
                  false});
     if (measured_operations() != 0)
         refused({kNull, "cuEventElapsedTime", kNull,
-                 "the program measures with events of its own: what a thread launches while it does is not timed",
+                 "the program measures with events of its own: what a thread launches while it does is not timed"
+                 " (GPUSHIM_DEVICE_TIME=events times it all the same)",
                  false});
     if (programmatic_operations() != 0)
         refused({kNull, "cuLaunchKernelEx", kNull,
@@ -185,7 +198,8 @@ void Harvest::find_contexts() {
                      "no memory for events, or too many contexts: host times only", false});
             continue;
         }
-        contexts_[found[i].number].harvest = std::make_unique<ContextHarvest>(found[i].number, *pool, *calls);
+        contexts_[found[i].number].harvest = std::make_unique<ContextHarvest>(
+            found[i].number, *pool, *calls, [this](int64_t device) { return gaps_on(device); });
     }
 }
 

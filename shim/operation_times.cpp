@@ -130,10 +130,13 @@ OperationTimes times_of(const Stamps& stamps, const EventFacts& event, const Usu
         return times;
     }
     const Moments& since = *ready(stamps);
-    times.start_ns = std::clamp(since.ns, times.start_low_ns, std::max(times.start_low_ns, end.ns));
-    times.start_high_ns = std::min(std::max(times.start_ns, since.high_ns + kGoOnNs), end.high_ns);
+    const int64_t start_ns = since.ns + event.before_ns;
+    times.start_ns = std::clamp(start_ns, times.start_low_ns, std::max(times.start_low_ns, end.ns));
+    const int64_t go_on_ns = std::max(kGoOnNs, event.before_high_ns);
+    times.start_high_ns = std::min(std::max(times.start_ns, since.high_ns + go_on_ns), end.high_ns);
     times.end_ns = end.ns;
-    times.likely_ns = std::max(since.likely_ns, end.likely_ns);
+    const int64_t gap_off_ns = std::max(event.before_ns, event.before_high_ns - event.before_ns);
+    times.likely_ns = std::max(since.likely_ns + gap_off_ns, end.likely_ns);
     return times;
 }
 
@@ -144,7 +147,7 @@ Observed observe(const Stamps& stamps, const EventFacts& event) {
     seen.is_whole = since != nullptr && end.waited && !stamps.blocking;
     if (!seen.is_whole) return seen;
     seen.slack_ns = since->ns - stamps.exit_ns;
-    seen.span_ns = end.ns - since->ns;
+    seen.span_ns = end.ns - since->ns - event.before_ns;
     seen.in_call_ns = stamps.exit_ns - stamps.enter_ns;
     return seen;
 }

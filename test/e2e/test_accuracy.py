@@ -50,6 +50,27 @@ class Accuracy(unittest.TestCase):
         for knobs in ({"GPUSIM_CLOCK_DRIFT_PPM": 80}, {"GPUSIM_CLOCK_JUMP_US": "20000:3000"}):
             self.kept(["training", "starved_by_work"], **knobs)
 
+    UNCALIBRATED = {"GPUSIM_NAME": "Unkind"}  # no device that the shim knows
+
+    def unkind(self, **knobs):
+        for name in ("training", "starved_by_work", "copies_overlap", "graphs_and_kernels"):
+            yield judge.everything_timed(WORKLOADS[name], steps=FEWER.get(name), **knobs)
+
+    def test_stamps_with_a_grain_and_gaps_around_kernels(self):
+        """As hardware has them: within bounds, and no farther off than they are long."""
+        for knobs in ({"GPUSIM_GRAIN_NS": 1024}, {"GPUSIM_GAP_NS": 1_200, **self.UNCALIBRATED},
+                      {"GPUSIM_GRAIN_NS": 32, "GPUSIM_GAP_NS": 700, **self.UNCALIBRATED}):
+            for result in self.unkind(**knobs):
+                with self.subTest(result.label, **knobs):
+                    self.assertEqual(result.errors.outside, [])
+                    self.assertGreaterEqual(result.errors.likely_share or 1, judge.LIKELY)
+                    self.assertLess(result.errors.worst_queued_ns, 1_500)
+                    self.assertTrue(all(window.contains for window in result.windows))
+
+    def test_gaps_that_nobody_reckons_with_are_seen(self):
+        """The device is taken for one that has none."""
+        self.assertTrue(any(result.errors.outside for result in self.unkind(GPUSIM_GAP_NS=1_200)))
+
     def test_durations_that_vary(self):
         for share in (0.05, 0.2, 0.5):
             self.kept(["training", "starved_by_work"], GPUSIM_JITTER=share)

@@ -1,6 +1,9 @@
 // Events: recorded in streams, waited for by the host, compared in time.
+#include <cmath>
+
 #include "capture.h"
 #include "engine/clock.h"
+#include "engine/knobs.h"
 #include "entry.h"
 #include "ipc.h"
 #include "work.h"
@@ -24,6 +27,11 @@ CUresult record(CUevent event_handle, CUstream stream_handle, unsigned flags) {
     return submit(*stream, RecordWork{event});
 }
 
+double stamp_of(const Point& point) {
+    const double ns = clock::device_ns(point.end_ns), grain = static_cast<double>(knobs().grain_ns);
+    return grain > 0 ? std::floor(ns / grain) * grain : ns;
+}
+
 CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) {
     if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
     auto held = engine::lock();
@@ -36,7 +44,7 @@ CUresult elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) 
         return CUDA_ERROR_INVALID_HANDLE;
     Point from = start->point, to = end->point;  // the lock may be given up meanwhile, and events destroyed
     if (!engine::reached(from, held) || !engine::reached(to, held)) return CUDA_ERROR_NOT_READY;
-    const double ns = clock::device_ns(to.end_ns) - clock::device_ns(from.end_ns);
+    const double ns = stamp_of(to) - stamp_of(from);
     *milliseconds = static_cast<float>(ns * 1e-6);
     return CUDA_SUCCESS;
 }

@@ -165,12 +165,17 @@ CUresult submit(Stream& stream, Work work, Point* end) {
     Point* const queue = queue_of(stream);
     if (queue != nullptr) queue->settle();
     if (queue != nullptr) before.join(*queue);
+    const bool is_kernel = std::holds_alternative<KernelWork>(work);
+    const bool is_event = std::holds_alternative<RecordWork>(work);
+    const bool has_gap = (is_kernel && stream.ends_in_event) || (is_event && stream.before_last);
+    if (has_gap && before.open.empty()) before.end_ns += knobs().gap_ns;
     const bool is_early = is_programmatic(work);
     const Point after = is_early ? before_programmatic(stream, before) : before;
     stream.tail = std::visit([&](const auto& kind) { return issue_work(kind, place, after); }, work);
     if (is_early) stream.tail.join(before);
     stream.before_last.reset();
-    if (std::holds_alternative<KernelWork>(work)) stream.before_last = after;
+    if (is_kernel) stream.before_last = after;
+    stream.ends_in_event = is_event;
     if (queue != nullptr) *queue = stands_in_queue(work) ? stream.tail : before;
     if (end != nullptr) *end = stream.tail;
     return CUDA_SUCCESS;

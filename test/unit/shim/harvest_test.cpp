@@ -25,7 +25,8 @@ class Visited {
         const uint32_t number = context_number(reinterpret_cast<uint64_t>(context));
         pool = make_pool(number, context);
         REQUIRE(driver_calls() != nullptr);
-        harvest = std::make_unique<ContextHarvest>(number, *pool, *driver_calls());
+        harvest = std::make_unique<ContextHarvest>(number, *pool, *driver_calls(),
+                                                   [](int64_t) { return stamp_gaps_of("Simulated GPU"); });
     }
     ~Visited() { live = before_; }
     Visited(const Visited&) = delete;

@@ -9,7 +9,7 @@ namespace {
 // Times in ns; a clock that is 100 wide either side.
 Moments at(int64_t ns) { return {ns - 100, ns, ns + 100, 100}; }
 
-constexpr EventFacts kEvent = {2'500, 2'500, 2'500, 3'500};
+constexpr EventFacts kEvent = {2'500, 2'500, 2'500, 0, 0, 3'500};
 constexpr Spread kDelay = {true, 3'900, 4'000, 4'100};
 constexpr Spread kFromEnter = {true, 7'900, 8'000, 8'100};
 constexpr Spread kUnknown = {};
@@ -36,6 +36,26 @@ Stamps with_before(Stamps made, int64_t before_ns) {
 }
 
 }  // namespace
+
+TEST_CASE("what a device takes between stamps and kernels is no part of either", "[operation_times]") {
+    EventFacts event = kEvent;
+    event.before_ns = 700;
+    event.before_high_ns = 1'500;
+    event.ns += 700;  // behind the kernel
+    event.high_ns += 1'500;
+    const Stamps seen = with_start(stamps(10'000, 14'000, 965'000), 442'500);
+    const OperationTimes plain = times_of(seen, kEvent, {kDelay, kFromEnter, kUnknown});
+    const OperationTimes times = times_of(seen, event, {kDelay, kFromEnter, kUnknown});
+    CHECK(times.queued);
+    CHECK(times.start_ns == plain.start_ns + 700);
+    CHECK(times.end_ns == plain.end_ns - 700);
+    CHECK(times.start_low_ns == plain.start_low_ns);
+    CHECK(times.start_high_ns >= plain.start_ns + 1'500);
+    CHECK(times.end_low_ns == plain.end_low_ns - 1'500);
+    CHECK(times.end_high_ns == plain.end_high_ns);
+    CHECK(times.likely_ns >= plain.likely_ns + 700);
+    CHECK(observe(seen, event).span_ns == observe(seen, kEvent).span_ns - 1'400);
+}
 
 TEST_CASE("queued: the times are the stamps", "[operation_times]") {
     //  host    |10 launch 14|··δ··18

@@ -1,0 +1,26 @@
+#include "clock_grain.h"
+
+#include <cmath>
+
+namespace gpushim::shim {
+
+void ClockGrain::saw(double difference_ns, double rounding_ns) {
+    if (difference_ns == 0) return;
+    for (int i = 0; i < kCount; ++i) {
+        const auto step = static_cast<double>(kSteps[i]);
+        if (is_refuted_[i] || rounding_ns > step / 8) continue;
+        const double off = std::abs(difference_ns - std::round(difference_ns / step) * step);
+        if (off > rounding_ns + 1)
+            is_refuted_[i] = true;
+        else
+            ++seen_[i];
+    }
+}
+
+int64_t ClockGrain::ns() const {
+    for (int i = 0; i < kCount; ++i)
+        if (!is_refuted_[i] && seen_[i] >= kEnough) return kSteps[i];
+    return 0;
+}
+
+}  // namespace gpushim::shim
