@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include "device_anchors.h"
-
 namespace gpushim::shim {
 
 thread_local constinit uint32_t cupti_correlation __attribute__((tls_model("initial-exec"))) = 0;
@@ -108,7 +106,5 @@ void on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
     // Release: the records, and how many bytes.
     while (!completed.compare_exchange_weak(top, place, std::memory_order_release));
 }
-
-uint64_t on_timestamp() { return static_cast<uint64_t>(trace_now_ns()); }
 
 }  // namespace gpushim::shim

@@ -1,5 +1,5 @@
 // What CUPTI calls, on the program's threads and on its own: which number it gave to the driver call that is
-// under way, room for its records, full room back, what time it is. Promise: no lock, no allocation, no
+// under way, room for its records, full room back. Promise: no lock, no allocation, no
 // system call; where no room is left CUPTI drops records, and counts them. Any thread.
 //
 //   program's thread    forget_correlation ── real call (on_driver_call) ── correlation
@@ -48,10 +48,5 @@ void limit_records(size_t most);
 
 void on_buffer_requested(uint8_t** buffer, size_t* bytes, size_t* records);
 void on_buffer_completed(CUcontext, uint32_t, uint8_t* buffer, size_t size, size_t valid);
-
-// --- the clock ---------------------------------------------------------------------------------------------
-
-// The trace's own, so that records need no translation.
-uint64_t on_timestamp();
 
 }  // namespace gpushim::shim

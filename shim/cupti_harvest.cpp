@@ -36,6 +36,8 @@ constexpr size_t kMostNodes = 1 << 16;  // whose names are told
 constexpr size_t kMostGiven = 1 << 16;  // of contexts whose device nobody knows
 constexpr int64_t kBuffersPerSecond = 4;
 constexpr int64_t kFewestRecords = 16;
+// One of so many may be of another clock, which is judged from as many on.
+constexpr int64_t kRecordsForOneDisplaced = 100;
 // How far a record may be off. Taken for it, not measured: NVIDIA publishes no figure. Where a record says
 // that an operation began before it was asked for, it is off by at least that much.
 constexpr int64_t kErrorNs = 1'000;
@@ -52,7 +54,8 @@ class CuptiHarvest : public Observer {
     void stored(std::span<const Event> events, std::span<const TimedOperation> timed) override;
 
   private:
-    enum class State { opening, open, refused };
+    // ended: it was open, and is not believed any more.
+    enum class State { opening, open, ended, refused };
 
     // On the driver's thread.
     void drive();
@@ -63,6 +66,7 @@ class CuptiHarvest : public Observer {
     void begin(const Moment& now);
     void adapt_buffers(const Moment& now);
     void take_joined(const Moment& now);
+    void look_for_another_clock();
     void add(const JoinedOperation& joined);
     void add_nodes(const JoinedOperation& joined, int64_t shift_ns);
     void add_source_row(const Moment& now);
@@ -87,6 +91,7 @@ class CuptiHarvest : public Observer {
     };
     std::vector<Given> given_;  // operations whose device is not known yet
     std::vector<DeviceRecord> records_;
+    std::string refused_;  // why it is not used, or not any more
     RecordJoin join_;
     int64_t count_ = 0;  // of records, ever
     int64_t counted_ = 0, counted_ns_ = 0;
@@ -97,7 +102,7 @@ class CuptiHarvest : public Observer {
     WindowRows windows_;
     RowsOf<3> node_{"graph_node", 1u << 2};
     RowsOf<4> node_device_{"graph_node_device"};
-    RowsOf<10> source_{"device_source", 1u << 1 | 1u << 2 | 1u << 4};
+    RowsOf<11> source_{"device_source", 1u << 1 | 1u << 2 | 1u << 4};
     std::vector<Rows*> all_rows_;
 };
 
@@ -162,14 +167,30 @@ void CuptiHarvest::collect(const Moment& now) {
     for (const auto& [context, device] : devices_) windows_.device(device);
     count_given();
     count_ += static_cast<int64_t>(records_.size());
+    // Also when they are not believed: nothing else empties CUPTI's buffers.
     for (const DeviceRecord& record : std::exchange(records_, {})) join_.add(record, now.mono_ns);
     adapt_buffers(now);
+    look_for_another_clock();
     take_joined(now);
     add_source_row(now);
 }
 
+// A process's tools share CUPTI's clock, and whoever registers one last gives the time. Records that are near
+// enough to be taken for ours can be of it as well, so none is believed from then on.
+void CuptiHarvest::look_for_another_clock() {
+    const auto displaced = static_cast<int64_t>(join_.displaced());
+    if (state_ != State::open || count_ < kRecordsForOneDisplaced ||
+        displaced * kRecordsForOneDisplaced <= count_)
+        return;
+    state_ = State::ended;
+    refused_ = "it gave records of another clock, as after another tool's registration";
+    source_row_ns_ = 0;
+    log_line(LogLevel::warn, "GPUSHIM_DEVICE_TIME=cupti: %s; no device times from now on", refused_.c_str());
+}
+
 void CuptiHarvest::begin(const Moment& now) {
-    const bool is_open = session_.refused().empty();
+    refused_ = session_.refused();
+    const bool is_open = refused_.empty();
     state_ = is_open ? State::open : State::refused;
     if (is_open) {
         time_by_records();
@@ -178,7 +199,7 @@ void CuptiHarvest::begin(const Moment& now) {
                  session_.library().path.c_str());
         return;
     }
-    log_line(LogLevel::warn, "GPUSHIM_DEVICE_TIME=cupti: %s%s%s; events instead", session_.refused().c_str(),
+    log_line(LogLevel::warn, "GPUSHIM_DEVICE_TIME=cupti: %s%s%s; events instead", refused_.c_str(),
              session_.error() != kNull ? ", error " : "",
              session_.error() != kNull ? std::to_string(session_.error()).c_str() : "");
     add_source_row(now);
@@ -197,7 +218,7 @@ void CuptiHarvest::adapt_buffers(const Moment& now) {
 
 void CuptiHarvest::take_joined(const Moment& now) {
     for (const JoinedOperation& joined : join_.take(now.mono_ns, now.ending, session_.dropped() != 0))
-        add(joined);
+        if (state_ == State::open) add(joined);
 }
 
 void CuptiHarvest::add(const JoinedOperation& joined) {
@@ -241,9 +262,10 @@ void CuptiHarvest::add_source_row(const Moment& now) {
     const auto known = [&](int64_t number) { return is_open ? number : kNull; };
     source_.add(now.mono_ns, source_.text("cupti"), library.path.empty() ? kNull : source_.text(library.path),
                 library.version != 0 ? int64_t{library.version} : kNull,
-                is_open ? kNull : source_.text(session_.refused()), session_.error(), known(count_),
+                refused_.empty() ? kNull : source_.text(refused_), session_.error(), known(count_),
                 known(static_cast<int64_t>(join_.unclaimed())),
-                known(static_cast<int64_t>(session_.dropped())), known(session_.clock_error_ns()));
+                known(static_cast<int64_t>(session_.dropped())), known(session_.clock_error_ns()),
+                known(static_cast<int64_t>(join_.displaced())));
 }
 
 // A context's device is asked for on the driver's thread: what it is given meanwhile waits.

@@ -25,9 +25,7 @@ namespace gpushim::shim {
     CALL(cuptiActivityGetNextRecord)     \
     CALL(cuptiActivityGetNumDroppedRecords)
 // Null where the library is too old for them.
-#define GPUSHIM_CUPTI_NEWER_CALLS(CALL) \
-    CALL(cuptiSubscribe_v2)             \
-    CALL(cuptiActivityRegisterTimestampCallback)
+#define GPUSHIM_CUPTI_NEWER_CALLS(CALL) CALL(cuptiSubscribe_v2)
 
 struct CuptiCalls {
 #define GPUSHIM_POINTER(name) decltype(&::name) name;

@@ -44,6 +44,7 @@ bool take(const CUpti_Activity& record, GraphNode kind, DeviceRecord& read) {
     read.end_ns = static_cast<int64_t>(whole.end);
     read.node = whole.graphNodeId;
     read.name = nullptr;
+    read.read_ns = 0;
     read.kind = kind;
     return whole.start != 0 && whole.end >= whole.start;
 }

@@ -14,7 +14,8 @@ namespace gpushim::shim {
 struct DeviceRecord {
     uint32_t correlation;      // of the driver call that asked for it
     uint32_t device;           // ordinal
-    int64_t start_ns, end_ns;  // of CUPTI's clock
+    int64_t start_ns, end_ns;  // of CUPTI's clock; once the session has read it (cupti_session.h), of ours
+    int64_t read_ns;           // when that was; 0: not yet
     uint64_t node;             // CUPTI's number of the graph's node; 0: none
     const char* name;          // of a kernel, for as long as its module is loaded; else null
     GraphNode kind;            // kernel, copy or memset

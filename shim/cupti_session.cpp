@@ -1,9 +1,11 @@
 #include "cupti_session.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 #include <unordered_set>
 
+#include "clock.h"
 #include "cupti_callbacks.h"
 #include "device_anchors.h"
 #include "hooks/api.h"
@@ -16,6 +18,10 @@ namespace {
 constexpr CUpti_CallbackId kMostCallbacks = 4096;
 constexpr int kReadings = 5;
 constexpr size_t kMostNames = 1 << 14;
+// From one look to the next CUPTI's clock moves by no more against ours, and a thousandth of the time between
+// the two: a clock that is being corrected drifts half of that at most. Nor is it further from the calendar.
+constexpr int64_t kMostDriftNs = 1'000'000;
+constexpr int64_t kMostDriftShare = 1'000;
 
 bool asks_for_operation(const ApiTraits& api) {
     return api.kind == EventKind::launch || api.kind == EventKind::graph_launch ||
@@ -81,9 +87,8 @@ bool CuptiSession::subscribe() {
 
 bool CuptiSession::enable() {
     const CuptiCalls& calls = library_.calls;
-    // Before any kind: records would be of two clocks.
-    has_our_clock_ = calls.cuptiActivityRegisterTimestampCallback != nullptr &&
-                     calls.cuptiActivityRegisterTimestampCallback(on_timestamp) == CUPTI_SUCCESS;
+    // No timestamp callback of ours: there is one for all tools of a process, and another tool's would be
+    // lost, or take the place of ours without a word (PyTorch's profiler registers one).
     if (!check("cuptiActivityRegisterCallbacks",
                calls.cuptiActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed)))
         return false;
@@ -116,10 +121,21 @@ void CuptiSession::undo() {
     library_.calls.cuptiUnsubscribe(subscriber_);
 }
 
-// Where CUPTI cannot take our clock: the narrowest of some readings of its own between two of ours.
+// The calendar can be set: then its distance changes, and the clock is the same. A clock that another tool
+// has registered may be a counter that runs at any rate: it is not followed, and its records show as records
+// of another clock.
+bool CuptiSession::is_same_clock(int64_t theirs_ns, int64_t offset_ns) const {
+    const int64_t passed_ns = trace_now_ns() - looked_ns_;
+    const int64_t most_ns = kMostDriftNs + passed_ns / kMostDriftShare;
+    if (!has_offset_ || std::abs(offset_ns - offset_ns_) <= most_ns) return true;
+    const ClockPair now = read_pair(static_cast<ClockKind>(live->clock_kind));
+    return std::abs(now.real_ns - theirs_ns) <= kMostDriftNs;
+}
+
+// The narrowest of some readings of its clock between two of ours. What it has moved by since the look before
+// is unsure of the records of that time.
 void CuptiSession::look_at_clock() {
-    if (has_our_clock_) return;
-    int64_t narrowest_ns = INT64_MAX;
+    int64_t narrowest_ns = INT64_MAX, offset_ns = 0, theirs_ns = 0;
     for (int i = 0; i < kReadings; ++i) {
         uint64_t theirs = 0;
         const int64_t before_ns = trace_now_ns();
@@ -127,12 +143,19 @@ void CuptiSession::look_at_clock() {
         const int64_t width_ns = trace_now_ns() - before_ns;
         if (width_ns >= narrowest_ns) continue;
         narrowest_ns = width_ns;
-        offset_ns_ = before_ns + width_ns / 2 - static_cast<int64_t>(theirs);
+        theirs_ns = static_cast<int64_t>(theirs);
+        offset_ns = before_ns + width_ns / 2 - theirs_ns;
     }
-    if (narrowest_ns != INT64_MAX) clock_error_ns_ = (narrowest_ns + 1) / 2;
+    if (narrowest_ns == INT64_MAX || !is_same_clock(theirs_ns, offset_ns)) return;
+    const int64_t moved_ns = has_offset_ ? std::abs(offset_ns - offset_ns_) : 0;
+    clock_error_ns_ = (narrowest_ns + 1) / 2 + std::min(moved_ns, kMostDriftNs);
+    offset_ns_ = offset_ns;
+    looked_ns_ = trace_now_ns();
+    has_offset_ = true;
 }
 
 void CuptiSession::read(std::vector<DeviceRecord>& records, bool all) {
+    const size_t before = records.size();
     look_at_clock();
     // It waits for no device. What it cannot give now it gives later.
     library_.calls.cuptiActivityFlushAll(all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
@@ -140,6 +163,8 @@ void CuptiSession::read(std::vector<DeviceRecord>& records, bool all) {
         read_buffer(full.buffer, full.bytes, records);
         give_back(full.buffer);
     }
+    const int64_t now_ns = trace_now_ns();
+    for (size_t i = before; i < records.size(); ++i) records[i].read_ns = now_ns;
     size_t dropped = 0;
     if (library_.calls.cuptiActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS)
         dropped_ += dropped;  // since it was asked last

@@ -30,7 +30,7 @@ class CuptiSession {
     int64_t error() const { return error_; }  // CUptiResult; kNull: none
     const CuptiLibrary& library() const { return library_; }
     uint64_t dropped() const { return dropped_; }  // records, by CUPTI
-    // How far CUPTI's clock may be from where we take it to be; 0: it uses ours.
+    // How far CUPTI's clock may be from where we take it to be.
     int64_t clock_error_ns() const { return clock_error_ns_; }
 
   private:
@@ -41,13 +41,15 @@ class CuptiSession {
     bool refuse(const std::string& why, int64_t error);
     bool check(const char* call, CUptiResult result);
     void look_at_clock();
+    bool is_same_clock(int64_t theirs_ns, int64_t offset_ns) const;
     void read_buffer(const uint8_t* buffer, size_t bytes, std::vector<DeviceRecord>& records);
     const char* kept_name(const char* name);
 
     CuptiLibrary library_;
     CUpti_SubscriberHandle subscriber_ = nullptr;
-    bool has_our_clock_ = false;
-    int64_t offset_ns_ = 0;  // from CUPTI's clock to ours
+    bool has_offset_ = false;
+    int64_t offset_ns_ = 0;  // from CUPTI's clock to ours …
+    int64_t looked_ns_ = 0;  // … as it was seen then
     int64_t clock_error_ns_ = 0;
     uint64_t dropped_ = 0;
     std::set<std::string, std::less<>> names_;

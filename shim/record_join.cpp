@@ -7,6 +7,11 @@ namespace gpushim::shim {
 void RecordJoin::join(Waiting& waiting, const DeviceRecord& record) {
     JoinedOperation& joined = waiting.joined;
     const bool is_first = waiting.records++ == 0;
+    if (record.start_ns < joined.operation.enter_ns - kEarliestNs || record.end_ns > record.read_ns) {
+        waiting.is_displaced = true;
+        ++displaced_;
+        return;
+    }
     joined.start_ns = is_first ? record.start_ns : std::min(joined.start_ns, record.start_ns);
     joined.end_ns = is_first ? record.end_ns : std::max(joined.end_ns, record.end_ns);
     if (is_first) joined.device = static_cast<int64_t>(record.device);
@@ -64,7 +69,8 @@ std::vector<JoinedOperation> RecordJoin::take(int64_t now_ns, bool last, bool lo
             ++place;
             continue;
         }
-        if (waiting.records != 0 && !lacks_nodes(waiting, lossy)) whole.push_back(std::move(waiting.joined));
+        if (waiting.records != 0 && !lacks_nodes(waiting, lossy) && !waiting.is_displaced)
+            whole.push_back(std::move(waiting.joined));
         place = waiting_.erase(place);
     }
     // By their begin: rows that are in order are faster to write, and the same in every run.

@@ -6,18 +6,30 @@ namespace gpushim::analysis {
 
 std::optional<std::string> device_source_note(const Database& trace) {
     if (!trace.has("device_source")) return {};
-    Query source = trace.prepare(
-        "SELECT refused, error, dropped, records FROM device_source ORDER BY mono_ns DESC LIMIT 1");
+    const bool has_displaced = trace.columns_of("device_source").contains("displaced");
+    Query source = trace.prepare("SELECT refused, error, dropped, records, " +
+                                 std::string(has_displaced ? "displaced" : "NULL") +
+                                 " FROM device_source ORDER BY mono_ns DESC LIMIT 1");
     if (!source.step()) return {};
+    const int64_t records = source.maybe(3).value_or(0);
+    const int64_t displaced = source.maybe(4).value_or(0);
+    const std::string of_another_clock =
+        count_text(displaced) + " of " + count_text(records) + " records of CUPTI's were of another clock";
+    if (!source.is_null(0) && !source.is_null(3))
+        return "CUPTI is not believed: " + source.text(0) + ": " + of_another_clock +
+               "; operations have the host's times from then on";
     if (!source.is_null(0))
         return "CUPTI was not to be had: " + source.text(0) +
                (source.is_null(1) ? "" : " (error " + std::to_string(source.number(1)) + ")") +
                "; device times are by events";
     const int64_t dropped = source.maybe(2).value_or(0);
-    if (dropped == 0) return {};
-    return "CUPTI had no room for " + count_text(dropped) + " of " +
-           count_text(dropped + source.maybe(3).value_or(0)) +
-           " records: these operations have the host's times";
+    std::string note;
+    if (dropped != 0)
+        note = "CUPTI had no room for " + count_text(dropped) + " of " + count_text(dropped + records) +
+               " records: these operations have the host's times";
+    if (displaced != 0)
+        note += (note.empty() ? "" : "; ") + of_another_clock + ": these operations have the host's times";
+    return note.empty() ? std::nullopt : std::optional(note);
 }
 
 bool is_timed_by_cupti(const Database& trace) {

@@ -313,12 +313,15 @@ CREATE TABLE device_source (
   source TEXT NOT NULL,            -- cupti
   library TEXT,                    -- where it was found; NULL: nowhere
   version INTEGER,                 -- CUPTI_API_VERSION: 130001 is CUDA 13.0, 28 is 12.9
-  refused TEXT,                    -- why times are by events instead; NULL: they are by CUPTI
+  -- why times are by events instead, or, where there are records, why there are none from then on; NULL: they
+  -- are by CUPTI
+  refused TEXT,
   error INTEGER,                   -- CUptiResult of what failed; NULL: nothing did
   records INTEGER,                 -- of operations, that came
   unclaimed INTEGER,               -- … whose call is not in the trace
   dropped INTEGER,                 -- that CUPTI had no room for: these operations have the host's times
-  clock_error_ns INTEGER           -- how far its clock may be from ours; 0: it used ours
+  clock_error_ns INTEGER,          -- how far its clock may be from where we took it to be
+  displaced INTEGER                -- of another clock, so left out: before their call, or in the future
 );
 
 -- How sure that is, each once: the truth lies in [start - start_low_ns, start + start_high_ns], likewise the

@@ -92,12 +92,21 @@ class Cupti(windows_host.Case):
             """), [(0,)])
 
     def test_in_real_time_too(self):
+        """Records are of the calendar, which is read between two readings of our clock."""
         self.run_paced(300, GPUSIM_CLOCK="real", GPUSIM_TRUTH=self.folder / "truth")
-        true = {(o.start_ns, o.end_ns) for o in box.read_truth(self.folder / "truth") if o.op == "kernel"}
+        self.assert_within_error()
+        self.assertGreater(self.levels().get("cupti", 0), 0)
+
+    def assert_within_error(self):
+        true = [(o.start_ns, o.end_ns - o.start_ns) for o in box.read_truth(self.folder / "truth")
+                if o.op == "kernel"]
         said = preload.query(self.the_trace(), """
-            SELECT enter_ns + start_offset_ns, enter_ns + start_offset_ns + dur_ns FROM launch_device""")
-        self.assertEqual([times for times in said if times not in true], [])
-        self.assertEqual(len(said), self.levels().get("cupti", 0))
+            SELECT enter_ns + start_offset_ns, dur_ns, likely_ns FROM launch_device
+            JOIN level_error e ON e.id = level_error_id ORDER BY 1""")
+        for (start, length, error), (true_start, true_length) in zip(said, true[-len(said):]):
+            self.assertLessEqual(abs(length - true_length), 1)
+            self.assertLessEqual(abs(start - true_start), error)
+        return said
 
     def test_one_window_whatever_the_budget(self):
         self.run_paced(GPUSHIM_BUDGET="0.01%")
@@ -198,15 +207,7 @@ class Cupti(windows_host.Case):
     def test_a_library_without_the_newer_names(self):
         self.run_paced(GPUSIM_MISSING="cuptiSubscribe_v2,cuptiActivityRegisterTimestampCallback",
                        GPUSIM_TRUTH=self.folder / "truth")
-        true = [(o.start_ns, o.end_ns - o.start_ns) for o in box.read_truth(self.folder / "truth")
-                if o.op == "kernel"]
-        said = preload.query(self.the_trace(), """
-            SELECT enter_ns + start_offset_ns, dur_ns, likely_ns FROM launch_device
-            JOIN level_error e ON e.id = level_error_id ORDER BY 1""")
-        self.assertGreater(len(said), 1_900)
-        for (start, length, error), (true_start, true_length) in zip(said, true[-len(said):]):
-            self.assertEqual(length, true_length)
-            self.assertLessEqual(abs(start - true_start), error)
+        self.assertGreater(len(self.assert_within_error()), 1_900)
 
     def program(self, name):
         source = (PROGRAMS / f"{name}.c").read_text(encoding="utf-8")
@@ -217,6 +218,47 @@ class Cupti(windows_host.Case):
         for launches in (5, 30, 300):
             with self.subTest(launches):
                 self.run_paced(launches)
+
+    def other_clock(self, which):
+        """Another tool registers a clock in the middle. No time is another than the truth's, whatever the
+        records say; answers the newest row of device_source."""
+        for trace in self.traces():
+            trace.unlink()
+        truth = self.folder / f"truth.{which}"
+        done = self.traced([self.program("clock"), which], stderr=None, GPUSIM_TRUTH=truth,
+                           **CUPTI, **STEPPED)
+        self.assertEqual(done.stdout, "failed: 0\n")
+        self.assert_nothing_lost(self.the_trace())
+        true = {(o.start_ns, o.end_ns) for o in box.read_truth(truth) if o.op == "kernel"}
+        said = preload.query(self.the_trace(), """
+            SELECT enter_ns + start_offset_ns, enter_ns + start_offset_ns + dur_ns FROM launch_device""")
+        self.assertEqual([times for times in said if times not in true], [])
+        self.assertEqual(list(self.levels()), ["cupti"])
+        return done, preload.query(self.the_trace(), """
+            SELECT refused, records, displaced FROM device_source ORDER BY mono_ns DESC LIMIT 1""")[0]
+
+    def test_records_of_another_clock_end_cuptis_times(self):
+        """As a second tool's registration does, whether that clock counts nanoseconds or not."""
+        for which in "shared", "fast":
+            with self.subTest(which):
+                done, (refused, records, displaced) = self.other_clock(which)
+                self.assertEqual(done.stderr.count("\n"), 1)
+                self.assertIn("records of another clock", done.stderr)
+                self.assertIn("records of another clock", refused)
+                # What had been read before is kept; nothing that came with the others, or later.
+                self.assertGreater(self.levels()["cupti"], 900)
+                self.assertLessEqual(self.levels()["cupti"], 1000)
+                self.assertGreater(displaced, records / 100)
+                report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+                self.assertIn("host's times from then on", " ".join(report.split()))
+
+    def test_few_records_of_another_clock_are_left_out_and_counted(self):
+        done, (refused, records, displaced) = self.other_clock("passing")
+        self.assertEqual((done.stderr, refused, records, displaced), ("", None, 2005, 5))
+        self.assertGreater(self.levels()["cupti"], 1990)
+        self.assertLessEqual(self.levels()["cupti"], 2000)
+        report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        self.assertIn("5 of 2,005 records of CUPTI's were of another clock", " ".join(report.split()))
 
     def subscriber(self, when):
         return self.traced([self.program("subscriber"), when], stderr=None, **CUPTI, **STEPPED)

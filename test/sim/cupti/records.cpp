@@ -1,5 +1,6 @@
 #include "records.h"
 
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -31,11 +32,24 @@ struct Buffer {
     }
 };
 
+// What the clock of records says at a moment of the box.
+struct Reading {
+    Ns box_ns = 0;
+    Ns stamp_ns = 0;
+    double rate = 1;  // of that clock, in nanoseconds of the box
+    uint64_t stamp(Ns at) const {
+        const Ns since = at - box_ns;
+        return static_cast<uint64_t>(stamp_ns +
+                                     (rate == 1 ? since : std::llround(static_cast<double>(since) * rate)));
+    }
+};
+
 struct State {
     std::mutex mutex;
     CUpti_BuffersCallbackRequestFunc request = nullptr;
     CUpti_BuffersCallbackCompleteFunc complete = nullptr;
     CUpti_TimestampCallbackFunc timestamp = nullptr;
+    Reading registered;  // of that one's clock, when it was registered
     bool kinds[CUPTI_ACTIVITY_KIND_COUNT] = {};
     std::vector<Noted> noted;
     std::deque<Buffer> full;
@@ -77,8 +91,23 @@ size_t size_of(CUpti_ActivityKind kind) {
     }
 }
 
-// With our clock in place of its own, a subscriber's is taken for the box's.
-Ns ahead() { return state().timestamp != nullptr ? 0 : clock::calendar_ahead(); }
+constexpr Ns kLongEnoughForRate = 1'000'000;
+
+// Calls who registered the clock: without the lock.
+Reading read_clock() {
+    std::unique_lock held(state().mutex);
+    const auto registered = state().timestamp;
+    const Reading first = state().registered;
+    held.unlock();
+    Reading now = {clock::now(), 0, 1};
+    now.stamp_ns =
+        registered != nullptr ? static_cast<Ns>(registered()) : now.box_ns + clock::calendar_ahead();
+    // Of a registered one CUPTI interpolates what it has read, however fast that runs.
+    if (registered != nullptr && now.box_ns - first.box_ns >= kLongEnoughForRate)
+        now.rate = static_cast<double>(now.stamp_ns - first.stamp_ns) /
+                   static_cast<double>(now.box_ns - first.box_ns);
+    return now;
+}
 
 const char* name_of(const Noted& noted) {
     if (noted.operation.name == nullptr) return nullptr;
@@ -88,11 +117,11 @@ const char* name_of(const Noted& noted) {
 }
 
 template <class Record>
-Record& fill(uint8_t* at, const Noted& noted) {
+Record& fill(uint8_t* at, const Noted& noted, const Reading& clock) {
     auto& record = *reinterpret_cast<Record*>(at);
     record.kind = noted.kind;
-    record.start = static_cast<uint64_t>(noted.operation.start_ns + ahead());
-    record.end = static_cast<uint64_t>(noted.operation.end_ns + ahead());
+    record.start = clock.stamp(noted.operation.start_ns);
+    record.end = clock.stamp(noted.operation.end_ns);
     record.deviceId = static_cast<uint32_t>(noted.operation.device);
     record.streamId = static_cast<uint32_t>(noted.operation.stream);
     record.correlationId = noted.operation.call;
@@ -100,24 +129,24 @@ Record& fill(uint8_t* at, const Noted& noted) {
     return record;
 }
 
-void write(uint8_t* at, const Noted& noted) {
+void write(uint8_t* at, const Noted& noted, const Reading& clock) {
     const auto bytes = static_cast<uint64_t>(noted.operation.bytes);
     switch (noted.kind) {
         case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
             // An old one's last member is not ours to write.
             if (is_old())
-                fill<CUpti_ActivityKernel9>(at, noted).name = name_of(noted);
+                fill<CUpti_ActivityKernel9>(at, noted, clock).name = name_of(noted);
             else
-                fill<CUpti_ActivityKernel10>(at, noted).name = name_of(noted);
+                fill<CUpti_ActivityKernel10>(at, noted, clock).name = name_of(noted);
             return;
         case CUPTI_ACTIVITY_KIND_MEMCPY:
-            fill<CUpti_ActivityMemcpy5>(at, noted).bytes = bytes;
+            fill<CUpti_ActivityMemcpy5>(at, noted, clock).bytes = bytes;
             return;
         case CUPTI_ACTIVITY_KIND_MEMCPY2:
-            fill<CUpti_ActivityMemcpyPtoP4>(at, noted).bytes = bytes;
+            fill<CUpti_ActivityMemcpyPtoP4>(at, noted, clock).bytes = bytes;
             return;
         default:
-            fill<CUpti_ActivityMemset4>(at, noted).bytes = bytes;
+            fill<CUpti_ActivityMemset4>(at, noted, clock).bytes = bytes;
     }
 }
 
@@ -147,7 +176,7 @@ bool make_room(Lock& held, size_t wanted) {
     return has_room(s.open, wanted);
 }
 
-void put(Lock& held, const Noted& noted) {
+void put(Lock& held, const Noted& noted, const Reading& clock) {
     State& s = state();
     const int64_t every = knobs().cupti_drop;
     const bool is_lost = every != 0 && ++s.count % every == 0;
@@ -156,7 +185,7 @@ void put(Lock& held, const Noted& noted) {
         ++s.dropped;
         return;
     }
-    write(s.open.bytes + s.open.used, noted);
+    write(s.open.bytes + s.open.used, noted, clock);
     s.open.ends.emplace_back(s.open.used, noted.operation.end_ns);
     s.open.used += size;
 }
@@ -190,15 +219,14 @@ void set_buffers(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallback
 }
 
 void set_timestamp(CUpti_TimestampCallbackFunc timestamp) {
+    put_noted();
+    const Ns stamp_ns = static_cast<Ns>(timestamp());
     const std::lock_guard guard(state().mutex);
     state().timestamp = timestamp;
+    state().registered = {clock::now(), stamp_ns, 1};
 }
 
-uint64_t timestamp() {
-    const auto subscribers = state().timestamp;
-    return subscribers != nullptr ? subscribers()
-                                  : static_cast<uint64_t>(clock::now() + clock::calendar_ahead());
-}
+uint64_t timestamp() { return static_cast<uint64_t>(read_clock().stamp_ns); }
 
 bool can_record(CUpti_ActivityKind kind) { return size_of(kind) != 0; }
 
@@ -214,8 +242,9 @@ void note(const Operation& op) {
 }
 
 void put_noted() {
+    const Reading clock = read_clock();
     Lock held(state().mutex);
-    for (const Noted& noted : std::exchange(state().noted, {})) put(held, noted);
+    for (const Noted& noted : std::exchange(state().noted, {})) put(held, noted, clock);
 }
 
 void spoil_names() {

@@ -11,6 +11,8 @@
 namespace gpusim::cupti {
 
 void set_buffers(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
+// From now on records are of that clock, whatever it says and however fast it runs; those that were made
+// before keep their stamps.
 void set_timestamp(CUpti_TimestampCallbackFunc timestamp);
 uint64_t timestamp();
 

@@ -10,6 +10,7 @@ using namespace gpushim::shim;
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr int64_t kReadNs = 100 * kSecond;
 
 TimedOperation operation(uint32_t number, int64_t enter_ns, Operation what = Operation::launch,
                          int64_t alike = 1) {
@@ -27,6 +28,7 @@ DeviceRecord record(uint32_t number, int64_t start_ns, int64_t end_ns, uint64_t 
     made.device = 2;
     made.start_ns = start_ns;
     made.end_ns = end_ns;
+    made.read_ns = kReadNs;
     made.node = node;
     made.kind = GraphNode::kernel;
     return made;
@@ -139,5 +141,35 @@ TEST_CASE("an operation without a number or a row is none", "[cupti]") {
     RecordJoin join;
     join.add(operation(0, 100), 0);
     join.add(operation(4, kNull), 0);
+    CHECK_FALSE(join.is_waiting());
+}
+
+//   call        |                                            read |
+//   1: 1 ms before |===|            ok    3: until it was read |===| ok
+//   2: earlier    |===|             displaced    4: later |===|       displaced
+TEST_CASE("records before their call or after their reading are counted, and give no times", "[cupti]") {
+    RecordJoin join;
+    const int64_t enter_ns = kSecond;
+    const int64_t earliest_ns = enter_ns - RecordJoin::kEarliestNs;
+    for (uint32_t number = 1; number <= 4; ++number) join.add(operation(number, enter_ns + number), 0);
+    join.add(record(1, earliest_ns + 1, enter_ns), 0);
+    join.add(record(2, earliest_ns + 1, enter_ns), 0);
+    join.add(record(3, kReadNs - 10, kReadNs), 0);
+    join.add(record(4, kReadNs - 10, kReadNs + 1), 0);
+    const auto whole = join.take(0, false, false);
+    REQUIRE(whole.size() == 2);
+    CHECK(whole[0].start_ns == earliest_ns + 1);
+    CHECK(whole[1].end_ns == kReadNs);
+    CHECK(join.displaced() == 2);
+    CHECK_FALSE(join.is_waiting());
+}
+
+TEST_CASE("a graph of which one record is displaced has no times", "[cupti]") {
+    RecordJoin join;
+    join.add(operation(1, kSecond, Operation::graph_launch), 0);
+    join.add(record(1, kSecond + 10, kSecond + 20, 1), 0);
+    join.add(record(1, 10, 20, 2), 0);
+    CHECK(join.take(RecordJoin::kQuietNs, false, false).empty());
+    CHECK(join.displaced() == 1);
     CHECK_FALSE(join.is_waiting());
 }
