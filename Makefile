@@ -170,8 +170,8 @@ SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
 OBJECTS      += $(SHIM_OBJECTS)
 SHIM_HOT     := $(filter shim/hooks/%,$(SHIM_SOURCES)) \
                 $(addprefix shim/,$(addsuffix .cpp,capture_range clock context_visits contexts \
-                cupti_callbacks device_time event_pool hardware_queues host_gap lifecycle live markers \
-                measuring names nvtx nvtx_given nvtx_offer pacing programmatic rings stream_uses))
+                captures cupti_callbacks device_time event_pool hardware_queues host_gap lifecycle live \
+                markers measuring names nvtx nvtx_given nvtx_offer pacing programmatic rings stream_uses))
 SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
                 $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
 HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics

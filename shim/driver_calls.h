@@ -12,6 +12,7 @@ namespace gpushim::shim {
     CALL(cuCtxGetDevice)                    \
     CALL(cuThreadExchangeStreamCaptureMode) \
     CALL(cuStreamCreate)                    \
+    CALL(cuStreamIsCapturing)               \
     CALL(cuEventCreate)                     \
     CALL(cuEventRecord)                     \
     CALL(cuEventQuery)                      \

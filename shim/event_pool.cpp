@@ -84,6 +84,10 @@ void EventPool::retire() { retired_.store(true, std::memory_order_relaxed); }
 bool EventPool::is_retired() const { return retired_.load(std::memory_order_relaxed); }
 
 bool EventPool::failed(const char* call, CUresult error) {
+    // Of a stream whose capture something has spoiled, or of the legacy stream beside one: the program hears
+    // the same of each of its operations there.
+    if (error == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return true;
     const bool goes_on =
         error == CUDA_ERROR_INVALID_HANDLE && slips_.fetch_add(1, std::memory_order_relaxed) < kMostSlips;
     if (!goes_on) retire();

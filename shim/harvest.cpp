@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "captures.h"
 #include "context_harvest.h"
 #include "contexts.h"
 #include "device_rows.h"
@@ -18,9 +19,10 @@
 #include "hooks/questions.h"
 #include "lifecycle.h"
 #include "log.h"
-#include "own_cost.h"
 #include "measuring.h"
+#include "own_cost.h"
 #include "programmatic.h"
+#include "stream_uses.h"
 #include "ticks.h"
 #include "window_rows.h"
 
@@ -35,10 +37,43 @@ constexpr int64_t kClockRowIdleNs = 8'000 * kMillisecond;
 // What was recorded may come that much later.
 constexpr int64_t kStoredAfterNs = 300 * kMillisecond;
 constexpr size_t kMostContexts = 64;
+constexpr int64_t kCapturesNs = 1'000 * kMillisecond;
+constexpr int64_t kLongCaptureNs = 60'000 * kMillisecond;
 // How long the writer waits for the driver: not at all long, but at the end, and where time stands still.
 constexpr int64_t kPatienceNs = 5 * kMillisecond;
 constexpr int64_t kLastPatienceNs = 200 * kMillisecond;
 constexpr int64_t kSteppedPatienceNs = 2'000 * kMillisecond;
+
+// An invalid one stays until it is ended, but holds nothing any more: each call in it fails.
+bool is_no_capture(uint64_t stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    return driver_calls()->cuStreamIsCapturing(reinterpret_cast<CUstream>(stream), &status) == CUDA_SUCCESS &&
+           status != CU_STREAM_CAPTURE_STATUS_ACTIVE;
+}
+
+// Operations that get no events of ours, so that the program does what it does without us.
+struct Withheld {
+    bool (*is_so)();
+    const char* call;
+    const char* why;
+};
+constexpr Withheld kWithheld[] = {
+    {are_events_stopped, "cuEventQuery",
+     "an event of ours waited for 5 s where streams share hardware queues: nothing is timed any more"},
+    {[] { return seen_sharing() == Sharing::none_gets_events; }, "CUDA_DEVICE_MAX_CONNECTIONS",
+     "streams share the only hardware queue: an event of ours would hold up other streams, so nothing is "
+     "timed"},
+    {[] { return seen_sharing() == Sharing::one_gets_events; }, "CUDA_DEVICE_MAX_CONNECTIONS",
+     "streams share hardware queues: an event of ours would hold up other streams, so only the stream that is"
+     " used most is timed"},
+    {[] { return measured_operations() != 0; }, "cuEventElapsedTime",
+     "the program measures with events of its own: what a thread launches while it does is not timed"
+     " (GPUSHIM_DEVICE_TIME=events times it all the same)"},
+    {[] { return programmatic_operations() != 0; }, "cuLaunchKernelEx",
+     "programmatic launches, and what is before them, are not timed: an event between two would keep them "
+     "from"
+     " overlapping"},
+};
 
 class Harvest : public Observer {
   public:
@@ -71,6 +106,8 @@ class Harvest : public Observer {
     // On the driver's thread.
     void drive();
     void find_contexts();
+    void look_at_captures();
+    void say_old_capture();
     void refused(const Refusal& refusal);
     void visit(Context& context);
     // The writer's, while the driver's thread is idle.
@@ -90,11 +127,12 @@ class Harvest : public Observer {
     }
 
     const int64_t only_device_;
-    std::map<int64_t, StampGaps> gaps_;  // by device
-    Moment now_ = {};         // of the look that the driver's thread works for
-    int64_t took_ns_ = 0;     // … and how long it did
-    bool is_driven_ = false;  // its work is not collected
-    bool has_mode_ = false;   // of captures
+    std::map<int64_t, StampGaps> gaps_;    // by device
+    Moment now_ = {};                      // of the look that the driver's thread works for
+    int64_t took_ns_ = 0;                  // … and how long it did
+    bool is_driven_ = false;               // its work is not collected
+    bool has_mode_ = false;                // of captures
+    int64_t captures_ns_ = INT64_MIN / 2;  // when those under way were looked at
     std::map<uint32_t, Context> contexts_;
     std::map<uint32_t, int64_t> devices_;  // of contexts
     std::vector<Refusal> refusals_;        // the driver's thread adds; what is said stays
@@ -128,43 +166,59 @@ int64_t Harvest::look(const Moment& now) {
         }
     }
     look_at_windows(now);
-    return next_ns;
+    return captures_active() ? std::min(next_ns, kCapturesNs) : next_ns;
 }
 
 void Harvest::drive() {
     const int64_t begun_ns = trace_now_ns();
     if (driver_usable()) find_contexts();
-    for (const auto& [number, context] : contexts_)
-        if (!context.harvest->is_calibrated())
-            refused({kNull, "cuEventRecord", kNull,
-                     "bounds of device times are estimates: the stamps of this device were never compared with"
-                     " what really ran",
-                     false});
-    if (are_events_stopped())
-        refused({kNull, "cuEventQuery", kNull,
-                 "an event of ours waited for 5 s where streams share hardware queues: nothing is timed any more",
-                 false});
-    if (seen_sharing() != Sharing::none_seen)
-        refused({kNull, "CUDA_DEVICE_MAX_CONNECTIONS", kNull,
-                 seen_sharing() == Sharing::none_gets_events
-                     ? "streams share the only hardware queue: an event of ours would hold up other streams, so"
-                       " nothing is timed"
-                     : "streams share hardware queues: an event of ours would hold up other streams, so only the"
-                       " stream that is used most is timed",
-                 false});
-    if (measured_operations() != 0)
-        refused({kNull, "cuEventElapsedTime", kNull,
-                 "the program measures with events of its own: what a thread launches while it does is not timed"
-                 " (GPUSHIM_DEVICE_TIME=events times it all the same)",
-                 false});
-    if (programmatic_operations() != 0)
-        refused({kNull, "cuLaunchKernelEx", kNull,
-                 "programmatic launches, and what is before them, are not timed: an event between two would keep"
-                 " them from overlapping",
-                 false});
+    say_what_is_withheld();
     for (auto& [number, context] : contexts_)
         if (!context.is_over && driver_usable()) visit(context);
+    if (captures_active() && driver_usable()) look_at_captures();
     took_ns_ = trace_now_ns() - begun_ns;
+}
+
+void Harvest::say_what_is_withheld() {
+    for (const Withheld& one : kWithheld)
+        if (one.is_so()) refused({kNull, one.call, kNull, one.why, false});
+    const bool is_guessed = std::ranges::any_of(
+        contexts_, [](const auto& context) { return !context.second.harvest->is_calibrated(); });
+    if (is_guessed)
+        refused(
+            {kNull, "cuEventRecord", kNull,
+             "bounds of device times are estimates: the stamps of this device were never compared with what"
+             " really ran",
+             false});
+}
+
+// What a program left open, or something made invalid, is not under way for ever: while a capture is, each
+// stream is asked before it gets an event, and more events are recorded than are needed.
+void Harvest::look_at_captures() {
+    if (now_.mono_ns - captures_ns_ < kCapturesNs) return;
+    captures_ns_ = now_.mono_ns;
+    const DriverCalls* calls = driver_calls();
+    for (auto& [number, context] : contexts_) {
+        if (context.is_over || !enter_context(number)) continue;
+        CUcontext popped = nullptr;
+        if (calls->cuCtxPushCurrent_v2(context.harvest->pool().context()) == CUDA_SUCCESS) {
+            visit_captures(number, is_no_capture);
+            calls->cuCtxPopCurrent_v2(&popped);
+        }
+        leave_context();
+    }
+    say_old_capture();
+}
+
+void Harvest::say_old_capture() {
+    int64_t began_ns = 0;
+    uint32_t context = kNoContext;
+    if (!oldest_capture(began_ns, context) || now_.mono_ns - began_ns < kLongCaptureNs) return;
+    refused(
+        {context != kNoContext ? int64_t{context} : kNull, "cuStreamBeginCapture", kNull,
+         "a capture has not ended for 60 s: until it does, operations take more events of ours, and streams"
+         " that are new to us are not timed",
+         false});
 }
 
 // Those that were some thread's current one: they get their events before their first operation, if it can

@@ -30,7 +30,7 @@ struct alignas(64) Live {
     // When operations get events of ours (windows.h): it is worth looking at the ticks.
     std::atomic<uint32_t> timing;
     // How many captures are under way: while none is, nobody needs to ask whether a stream is capturing (one
-    // joins a capture by waiting for an event, so a mark on the stream would not do).
+    // joins a capture by waiting for an event, so a mark on the stream would not do). captures.h counts.
     std::atomic<int32_t> captures;
     uint64_t gap_ticks;                  // from so long on, what a thread did between two calls is recorded
     std::atomic<uint64_t> window_from;   // ticks

@@ -107,6 +107,11 @@ StreamKey key_of(const ThreadState& thread, uint64_t stream, bool per_thread) {
     return {kLegacy | thread.context, thread.context, true};
 }
 
+uint32_t known_context_of(uint64_t stream) {
+    const StreamUse* use = find(stream);
+    return use != nullptr ? use->context.load(std::memory_order_relaxed) : kNoContext;
+}
+
 StreamUse* hold(const StreamKey& key, const ThreadState& thread) {
     if (StreamUse* use = find(key.number); use != nullptr)
         return try_hold(*use, key.number, thread) ? use : nullptr;

@@ -39,6 +39,7 @@ struct StreamKey {
     bool is_legacy;
 };
 StreamKey key_of(const ThreadState& thread, uint64_t stream, bool per_thread);
+uint32_t known_context_of(uint64_t stream);  // kNoContext: nobody has told
 
 // Null: another thread holds it, or it does not fit.
 StreamUse* hold(const StreamKey& key, const ThreadState& thread);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "captures.h"
 #include "device_time.h"
 #include "names.h"
 #include "protection.h"
@@ -75,6 +76,7 @@ void make_rings(WriterFolder& folder, TraceIdentity& identity, const char* trace
     open_rings(settings);
     forget_wishes();
     forget_device_times();
+    forget_captures();
     make_first_ring();
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "../capture_range.h"
+#include "../captures.h"
 #include "../contexts.h"
 #include "../device_time.h"
 #include "../host_gap.h"
@@ -337,10 +338,14 @@ struct Thunk<Row, R(A...)> {
             return known_context_number(Row::Words::first(Arguments(a...)));
     }
 
+    static constexpr bool is_end_of_stream =
+        Row::kind == EventKind::died && Facts::object == traits::of_stream;
+
+    static uint64_t captured_stream(const A&... a) { return words::number(first_argument(a...)); }
+
     // Before the call: what has to be so while it is under way.
     static void beginning([[maybe_unused]] const A&... a) {
-        if constexpr (has<Row>(traits::capture_begins))
-            live->captures.fetch_add(1, std::memory_order_relaxed);
+        if constexpr (has<Row>(traits::capture_begins)) capture_is_beginning();
         if constexpr (Facts::ends_context) {
             if (may_time()) read_before_context_ends();
             context_is_ending(context_to_end(a...));
@@ -348,8 +353,10 @@ struct Thunk<Row, R(A...)> {
         if constexpr (Row::kind == EventKind::record && Facts::object == traits::of_stream) {
             if (has_timing(Row::Words::first(Arguments(a...)))) note_timed_record(thread_state, ticks());
         }
-        if constexpr (Row::kind == EventKind::died && Facts::object == traits::of_stream)
+        if constexpr (is_end_of_stream) {
             stream_is_gone(Row::Words::first(Arguments(a...)));
+            capture_may_go(Row::Words::first(Arguments(a...)));
+        }
     }
 
     static void note_context_end(bool ended, const A&... a) {
@@ -357,6 +364,8 @@ struct Thunk<Row, R(A...)> {
         if constexpr (has<Row>(traits::primary))
             lives_on = Row::Words::template word<1>(Arguments(a...)) != 0;
         context_has_ended(context_to_end(a...), ended && !lives_on);
+        if (ended && !lives_on && Row::id != api_cuCtxDetach)
+            captures_of_context_have_gone(context_to_end(a...));
         // A context that was detached from may live on; then nothing has device times in it any more.
         if (!ended || lives_on || Row::id == api_cuCtxDetach) return;
         if constexpr (has<Row>(traits::primary))
@@ -388,13 +397,14 @@ struct Thunk<Row, R(A...)> {
     static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
                      [[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) {
-            if (!succeeded(result)) live->captures.fetch_sub(1, std::memory_order_relaxed);
+            capture_has_begun(thread, captured_stream(a...), has<Row>(traits::per_thread), succeeded(result));
         }
         if constexpr (has<Row>(traits::capture_ends)) {
-            // One that began before recording did was not counted.
-            if (ends_capture(result) && captures_active())
-                live->captures.fetch_sub(1, std::memory_order_relaxed);
+            if (ends_capture(result))
+                capture_has_ended(thread, captured_stream(a...), has<Row>(traits::per_thread));
         }
+        if constexpr (is_end_of_stream)
+            capture_has_gone(Row::Words::first(Arguments(a...)), succeeded(result));
         if constexpr (Facts::ends_context) note_context_end(succeeded(result), a...);
         if constexpr (Row::kind == EventKind::born &&
                       (Facts::object == traits::of_stream || Facts::object == traits::of_context)) {
