@@ -161,6 +161,19 @@ $(eval $(call sim_library,cupti,libcupti.so.13,libcupti.so,libgpusim.so,cupti*;)
 $(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so,nvml*;))
 $(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,,cuda*; __cuda*;))
 
+# The driver behind a loader, as on WSL2: two/ comes before the others in the loader's path.
+TWO           := $(addprefix $(SIM)/two/,libcuda.so.1 libcuda_behind.so.1)
+SIM_LOADER    := $(call sim_files,loader)
+OBJECTS       += $(SIM_LOADER)
+all tests: $(TWO)
+$(SIM)/two/libcuda.so.1: $(SIM_LOADER)
+$(SIM)/two/libcuda_behind.so.1: $(call sim_objects,driver)
+$(TWO): $(SIM)/libgpusim.so $(OBJ)/test/sim/driver.map $(BUILD)/link.flags
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ \
+	    -Wl,--version-script=$(OBJ)/test/sim/driver.map $(filter %.o,$^) -L$(SIM) -l:libgpusim.so -ldl
+
 # --- the shim ----------------------------------------------------------------------------------------------
 # Runs inside somebody else's process: it needs nothing but libc, exports what the hook tables say and nothing
 # else, and what runs in the program's own threads (SHIM_HOT) has neither exceptions nor RTTI.
@@ -508,7 +521,7 @@ clean:
 
 # What people run, without the tests.
 .PHONY: product demo-product demo install uninstall
-product: $(SIM_LIBRARIES) $(SHIM) $(ANALYZER)
+product: $(SIM_LIBRARIES) $(TWO) $(SHIM) $(ANALYZER)
 
 # The demo's program asks the driver itself, and nothing of it asks CUPTI.
 NOT_IN_DEMO := $(OBJ)/test/sim/cudart/% $(OBJ)/test/sim/cupti/%

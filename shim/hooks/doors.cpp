@@ -56,6 +56,10 @@ void* answer_look_up(ApiId api, void* handle, const char* name, const char* vers
     void* found = look_up(handle, name, version);
     if (found == nullptr) return nullptr;
     if (is_ours(found)) found = look_up_past_us(name);
+    if (!disabled() && api_traits[api].version != 0 && is_in_driver(caller)) {
+        driver_has_found(found);
+        return found;
+    }
     return swapped(api, found, caller);
 }
 

@@ -50,7 +50,8 @@ bool is_hooked_base(const char* symbol) {
 }  // namespace
 
 void* swapped_proc_address(const char* symbol, void* found, int version, uint64_t flags, const void* caller) {
-    if (symbol == nullptr || found == nullptr || !is_hooked_base(symbol) || is_ours(found) || disabled())
+    if (symbol == nullptr || found == nullptr || !is_hooked_base(symbol) || is_ours(found) || disabled() ||
+        is_in_driver(caller))
         return found;
     int row = best_row(symbol, found, version, flags);
     if (row != kNone) return swapped(static_cast<ApiId>(row), found, caller);

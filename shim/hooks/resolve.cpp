@@ -104,10 +104,30 @@ bool is_there(Library& library) {
     return true;
 }
 
+// What the driver has found its functions in, where it is a loader; filled from the front.
+struct Part {
+    std::atomic<bool> is_taken;
+    std::atomic<uintptr_t> base;
+    std::atomic<const ElfW(Dyn)*> dynamic;  // null: nothing; stored last
+};
+constinit Part behind_loader[4] = {};
+
+// Acquire: with the base that was stored before.
+template <class Loaded>
+void* exported_there(const Loaded& loaded, const char* name) {
+    const auto* dynamic = loaded.dynamic.load(std::memory_order_acquire);
+    return dynamic != nullptr ? exported_by(loaded.base.load(std::memory_order_relaxed), dynamic, name)
+                              : nullptr;
+}
+
+// A loader need not export all that there is.
 void* exported(Library& library, const char* name) {
     if (!is_there(library)) return nullptr;
-    return exported_by(library.base.load(std::memory_order_relaxed),
-                       library.dynamic.load(std::memory_order_relaxed), name);
+    void* found = exported_there(library, name);
+    if (found != nullptr || &library != &driver) return found;
+    for (const Part& part : behind_loader)
+        if (found = exported_there(part, name); found != nullptr) break;
+    return found;
 }
 
 // NCCL's weak names have strong twins that begin with p.
@@ -206,12 +226,46 @@ bool in_one_object(const void* a, const void* b) {
 
 bool is_ours(const void* address) { return in_one_object(address, reinterpret_cast<const void*>(&is_ours)); }
 
-bool is_in_library(const void* address) {
-    for (Library* library : {&driver, &nccl}) {
-        const auto* dynamic = library->dynamic.load(std::memory_order_acquire);
-        if (dynamic != nullptr && in_one_object(address, dynamic)) return true;
-    }
+namespace {
+
+template <class Loaded>
+bool is_in(const Loaded& loaded, const void* address) {
+    const auto* dynamic = loaded.dynamic.load(std::memory_order_acquire);
+    return dynamic != nullptr && in_one_object(address, dynamic);
+}
+
+bool is_behind_loader(const void* address) {
+    for (const Part& part : behind_loader)
+        if (is_in(part, address)) return true;
     return false;
+}
+
+}  // namespace
+
+bool is_in_library(const void* address) {
+    return is_in(driver, address) || is_in(nccl, address) || is_behind_loader(address);
+}
+
+bool is_in_driver(const void* address) {
+    // Its constructors look names up before anybody has called it.
+    return (is_there(driver) && is_in(driver, address)) || is_behind_loader(address);
+}
+
+void driver_has_found(const void* address) {
+    if (is_in_library(address) || is_ours(address)) return;
+    Object object;
+    any_object([&](const dl_phdr_info& info) {
+        if (holds(info, address)) object = described(info);
+        return object.dynamic != nullptr;
+    });
+    if (object.dynamic == nullptr) return;
+    for (Part& part : behind_loader) {
+        // Two threads may take two for one object.
+        if (part.is_taken.exchange(true, std::memory_order_relaxed)) continue;
+        part.base.store(object.base, std::memory_order_relaxed);
+        part.dynamic.store(object.dynamic, std::memory_order_release);
+        return;
+    }
 }
 
 bool is_behind_us(const void* address) {

@@ -41,6 +41,10 @@ Dlsym dlsym_of_libc();
 // object.
 bool is_ours(const void* address);
 bool is_in_library(const void* address);
+// The driver, and what stands behind one that is only a loader (WSL2's opens the driver proper under another
+// name and asks for its entries by dlsym). What it looks up for itself it gets, or calls would go past it.
+bool is_in_driver(const void* address);
+void driver_has_found(const void* address);  // there is more of it
 bool in_one_object(const void* a, const void* b);
 bool is_behind_us(const void* address);  // in the linker's order
 
