@@ -117,7 +117,8 @@ CUresult ContextHarvest::anchor(const Moment& now) {
     // Nothing was timed since: a device that sleeps is not woken. What a window holds may not be stored yet.
     const uint64_t turns = pool_.turns();
     const bool is_busy = has_work() || turns != turns_;
-    if (!is_busy || (!is_last(now) && now.mono_ns - anchors_.newest_ns() < kAnchorBusyNs)) return CUDA_SUCCESS;
+    if (!is_busy || (!is_last(now) && now.mono_ns - anchors_.newest_ns() < kAnchorBusyNs))
+        return CUDA_SUCCESS;
     const CUresult result = anchors_.take();
     if (result == CUDA_SUCCESS) turns_ = turns;
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
@@ -155,8 +156,8 @@ CUresult ContextHarvest::count_done(const Stream& stream, size_t& done) {
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
 }
 
-// Where every stream has a queue of its own, an event holds up nothing: there a stream may wait for as long as
-// another rank saves its checkpoint.
+// Where every stream has a queue of its own, an event holds up nothing: there a stream may wait for as long
+// as another rank saves its checkpoint.
 void ContextHarvest::watch(int64_t now_ns) {
     if (seen_sharing() == Sharing::none_seen || are_events_stopped()) return;
     for (const auto& [id, stream] : streams_)

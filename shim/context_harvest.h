@@ -110,7 +110,7 @@ class ContextHarvest {
     std::vector<OperationRow> rows_;
     size_t pending_ = 0;
     uint32_t misses_ = 0;
-    uint64_t turns_ = 0;  // of the pool, at the newest anchor
+    uint64_t turns_ = 0;      // of the pool, at the newest anchor
     uint64_t last_what_ = 0;  // of an operation that began on an empty queue
     int wishes_ = 0;
     int64_t wishes_since_ns_ = INT64_MIN / 2;

@@ -11,7 +11,7 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int kTries = 3;
-constexpr int64_t kNarrowNs = 1'000;             // good enough
+constexpr int64_t kNarrowNs = 1'000;  // good enough
 constexpr int64_t kSpinNs = 30'000;
 constexpr int64_t kPatienceNs = 300'000;         // a device that takes longer has other things to do
 constexpr double kFloatShare = 1.0 / (1 << 24);  // elapsed times come as floats

@@ -106,6 +106,7 @@ class Harvest : public Observer {
     // On the driver's thread.
     void drive();
     void find_contexts();
+    void say_what_is_withheld();
     void look_at_captures();
     void say_old_capture();
     void refused(const Refusal& refusal);

@@ -32,9 +32,9 @@ struct Stamps {
 
 // What events of ours take on the device.
 struct EventFacts {
-    int64_t low_ns, ns, high_ns;  // one that waited for what is before it, until its stamp
+    int64_t low_ns, ns, high_ns;        // one that waited for what is before it, until its stamp
     int64_t before_ns, before_high_ns;  // from a stamp until what is behind it begins (stamp_gaps.h)
-    int64_t idle_ns;              // at most, from the return of recording one on an empty stream to its stamp
+    int64_t idle_ns;  // at most, from the return of recording one on an empty stream to its stamp
 };
 
 // An estimate with the range in which 95 of 100 lie. Where it is not known, `high_ns` may still be a bound;

@@ -12,10 +12,10 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr size_t kMostNames = 8192;  // functions of one graph that are asked for their names
-constexpr int kDeepest = 32;         // child graphs in child graphs
+constexpr size_t kMostNames = 8192;    // functions of one graph that are asked for their names
+constexpr int kDeepest = 32;           // child graphs in child graphs
 constexpr uint64_t kGapsAtOnce = 500;  // that long looks may take in a row: 25 ms (Live::gap_ticks)
-constexpr size_t kFewNodes = 4'000;  // making a graph of so many takes longer than looking at it, far
+constexpr size_t kFewNodes = 4'000;    // making a graph of so many takes longer than looking at it, far
 
 constinit LookBudget budget;
 

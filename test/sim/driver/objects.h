@@ -144,8 +144,8 @@ struct Context {
     std::set<Context*> peers;  // contexts whose memory this one may use
     std::map<int, size_t> limits;
     std::vector<Point> queues;  // hardware's, where the box has them: until its last command had begun
-    Point departed;           // the work of streams that have been destroyed
-    Point departed_blocking;  // of those, what the legacy stream waits for
+    Point departed;             // the work of streams that have been destroyed
+    Point departed_blocking;    // of those, what the legacy stream waits for
     CUfunc_cache cache_config = CU_FUNC_CACHE_PREFER_NONE;
     CUsharedconfig shared_config = CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE;
 };

@@ -15,7 +15,8 @@ constexpr uint64_t kWindow = 77, kA = 0xa0, kB = 0xb0, kC = 0xc0;
 
 // Recording starts with that much in the environment; nullptr: nothing.
 void start(const char* connections) {
-    const Variable variables[] = {{"CUDA_VISIBLE_DEVICES", "1"}, {"CUDA_DEVICE_MAX_CONNECTIONS", connections}};
+    const Variable variables[] = {{"CUDA_VISIBLE_DEVICES", "1"},
+                                  {"CUDA_DEVICE_MAX_CONNECTIONS", connections}};
     find_hardware_queues({variables, connections != nullptr ? size_t{2} : 1});
     forget_hardware_queues();
 }
@@ -27,8 +28,13 @@ bool use(uint64_t stream, uint32_t number, bool is_new = false, uint64_t window 
 }  // namespace
 
 TEST_CASE("the environment says how many queues there are, or the driver's default holds", "[queues]") {
-    for (const auto& [said, queues] : {std::pair<const char*, uint32_t>{nullptr, 8}, {"1", 1}, {"32", 32},
-                                       {"0", 8}, {"33", 8}, {"many", 8}, {"", 8}}) {
+    for (const auto& [said, queues] : {std::pair<const char*, uint32_t>{nullptr, 8},
+                                       {"1", 1},
+                                       {"32", 32},
+                                       {"0", 8},
+                                       {"33", 8},
+                                       {"many", 8},
+                                       {"", 8}}) {
         start(said);
         CHECK(hardware_queues() == queues);
     }
