@@ -430,7 +430,8 @@ all: $(if $(SAN),,$(MODEL))
 # have other flags and hardly any header; Catch2 is told by its main file, first, what its header is to hold.
 UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
 $(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
-$(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT) shim/log.cpp),$(SHIM_OBJECTS))))
+$(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT) shim/log.cpp), \
+    $(SHIM_OBJECTS) $(OBJ)/shim/schema/make_image.o)))
 $(eval $(call room,unit,$(filter-out %/main.o,$(UNIT_ROOM))))
 -include $(OBJECTS:.o=.d)
 
