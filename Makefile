@@ -313,7 +313,10 @@ $(ANALYZER): $(ANALYZER_OBJECTS) $(FLOOR) $(OBJ)/analysis.list $(BUILD)/link.fla
 $(OBJ)/test/unit/%.o: UNOPTIMISED := -O0
 # UNITS="shim driver": of these folders alone; without `analysis` the analyzer is not compiled for them.
 UNITS        ?= $(notdir $(patsubst %/,%,$(wildcard test/unit/*/)))
-UNIT_SOURCES := $(call sources,test/unit $(addprefix test/unit/,$(UNITS)))
+# Debian has Catch2's own code compiled; elsewhere catch_main.cpp is as much. With it, optimised, and without
+# relocations (-no-pie) each of 1,500 processes starts in 0.17 s under a sanitizer, not in 0.24 s.
+CATCH        := $(firstword $(wildcard $(addsuffix /libCatch2WithMain.a,/usr/lib /usr/lib/*)))
+UNIT_SOURCES := $(filter-out $(if $(CATCH),%/catch_main.cpp),$(call sources,test/unit $(UNITS:%=test/unit/%)))
 OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
@@ -327,7 +330,7 @@ $(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES
                     $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -o $@ $(filter %.o,$^) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
+	@$(LINK) -no-pie -o $@ $(filter %.o,$^) $(CATCH) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
 	    -l:libsqlite3.a -l:libz.a -lm -ldl -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
@@ -432,7 +435,7 @@ UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
 $(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
 $(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT) shim/log.cpp), \
     $(SHIM_OBJECTS) $(OBJ)/shim/schema/make_image.o)))
-$(eval $(call room,unit,$(filter-out %/main.o,$(UNIT_ROOM))))
+$(eval $(call room,unit,$(filter-out %/main.o %/catch_main.o,$(UNIT_ROOM))))
 -include $(OBJECTS:.o=.d)
 
 # --- what people type ------------------------------------------------------------------------------------
