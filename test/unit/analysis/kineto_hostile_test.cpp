@@ -5,6 +5,7 @@
 
 #include "analysis/failure.h"
 #include "kineto_made.h"
+#include "repeats.h"
 #include "shim/sanitized.h"
 
 using namespace made;
@@ -197,7 +198,8 @@ constexpr int64_t kMostKb = 32'000;
 #endif
 
 TEST_CASE("huge strings, deep nesting and gzip that unpacks far need no memory", "[kineto]") {
-    constexpr size_t kHuge = 48 << 20;  // from 64 MiB on, gzip that grows so much is refused
+    // From 64 MiB on, gzip that grows so much is refused.
+    constexpr size_t kHuge = repeats<size_t>(48, 8) << 20;
     const auto huge = [&](const std::string& open, const std::string& fill, const std::string& close) {
         return gzip(open, fill, kHuge / fill.size(), close);
     };

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/step/steps.h"
+#include "repeats.h"
 
 using namespace gpushim::analysis;
 
@@ -134,8 +135,9 @@ std::string in_words(const Shape& of) {
 }  // namespace
 
 TEST_CASE("random training programs: their steps exactly, or none", "[step]") {
+    constexpr int kPrograms = repeats(300, 60);
     int found_exactly = 0;
-    for (uint64_t seed = 1; seed <= 300; ++seed) {
+    for (uint64_t seed = 1; seed <= kPrograms; ++seed) {
         Program run(seed);
         const Shape shape = made(run);
         const Steps found = find_steps(run.source(), {});
@@ -148,11 +150,11 @@ TEST_CASE("random training programs: their steps exactly, or none", "[step]") {
         CHECK(is_exact);
         found_exactly += is_exact;
     }
-    CHECK(found_exactly >= 270);
+    CHECK(found_exactly >= kPrograms * 90 / 100);
 }
 
 TEST_CASE("tokens in no order are refused", "[step]") {
-    for (uint64_t seed = 1; seed <= 600; ++seed) {
+    for (uint64_t seed = 1; seed <= repeats(600, 100); ++seed) {
         Program run(seed);
         const int64_t names = 1 + run.up_to(seed % 3 == 0 ? 4 : 60), length = 20 + run.up_to(4000);
         const bool has_cues = seed % 2 == 0;

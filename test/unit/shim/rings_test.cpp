@@ -10,6 +10,8 @@
 #include <fstream>
 #include <set>
 
+#include "repeats.h"
+
 using namespace rings;
 
 namespace {
@@ -193,7 +195,7 @@ TEST_CASE("50,000 short threads: every event, and memory that stays", "[rings]")
             care_for_rings(Spares::some, true);
         }
     });
-    constexpr int kThreads = 50'000;
+    constexpr int kThreads = repeats(50'000, 10'000);
     std::atomic<int> kept = 0;
     for (int i = 0; i < kThreads; i += 4) {
         std::thread four[4];

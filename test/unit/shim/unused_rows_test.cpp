@@ -1,5 +1,6 @@
 #include "shim/unused_rows.h"
 
+#include "repeats.h"
 #include "sized_trace.h"
 
 using namespace trace;
@@ -64,13 +65,14 @@ TEST_CASE("what only rows that are gone have named goes with them", "[unused_row
     Trace trace(1, 4 * kMegabyte);
     Events events;
     Restless program(trace, events);
-    program.run(8000);
+    constexpr int64_t kSeconds = repeats(8000, 3000);
+    program.run(kSeconds);
     const auto count = [&](const char* table) {
         return std::stoi(trace.ask(std::string("SELECT count(*) FROM ") + table));
     };
     const int handles = count("handle"), shapes = count("shape"), threads = count("thread");
     const int launches = count("launch");
-    program.run(8000);
+    program.run(kSeconds);
     CHECK(count("handle") < handles * 5 / 4);
     CHECK(count("shape") < shapes * 5 / 4 + 100);
     CHECK(count("thread") < threads * 5 / 4);
