@@ -132,7 +132,9 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     Night night;
     night.name = "a";
     night.first_bad = 0;
+    history.begin();
     const int64_t id = history.add(night, side);
+    history.keep();
     const Side back = history.side(id);
     CHECK(back.groups.size() == 2);
     CHECK(back.groups[0].count == 5000);
@@ -147,7 +149,9 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     CHECK(back.value_of("tag", "model") == "small");
     CHECK(back.traces == side.traces);
     CHECK(history.nights().front().first_bad == id);
+    history.begin();
     history.remove(id);
+    history.keep();
     CHECK_THROWS_AS(history.side(id), Failure);
 }
 
