@@ -5,6 +5,7 @@ import re
 import box
 import preload
 from shim_host import LAUNCHES, SHIM, ShimTest
+from test_captures import PROGRAM
 from test_doors import CALLS
 
 TWO = f"{box.SIM}/two:{box.SIM}"
@@ -59,13 +60,14 @@ class TwoLibraries(ShimTest):
 class Timed(preload.PreloadCase):
     def test_a_program_with_device_times(self):
         """The same results and kernels, and all of them in the trace."""
-        program, truth = box.BUILD / "examples" / "linked", self.folder / "truth"
+        program = preload.compiled(PROGRAM, self.folder / "program", "-l:libgpusim.so")
+        truth = self.folder / "truth"
         shown = []
         for name, knobs in ("without", {}), ("with", preload.variables(self.folder)):
             knobs = {**knobs, "LD_LIBRARY_PATH": TWO, "GPUSIM_CLOCK": "stepped",
                      "GPUSIM_TRUTH": f"{truth}.{name}"}
-            done = box.run([program], knobs, cwd=self.folder)
-            shown.append((done.returncode, done.stdout))  # on stderr it says how long it took
+            done = box.run([program, "ended"], knobs, cwd=self.folder)
+            shown.append((done.returncode, done.stdout, done.stderr))
         self.assertEqual(shown[0], shown[1])
         self.assertEqual(shown[0][0], 0, shown)
         trace = self.the_trace()
