@@ -31,7 +31,8 @@ class Golden(cli.Case):
                          for table in ("meta", "window", "refusal", "v_drop"))
 
     def test_linked(self):
-        self.compare("linked.report.txt", self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1, GPUSHIM_DEVICE_TIME="events"))
+        self.compare("linked.report.txt", self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1,
+                                                         GPUSHIM_DEVICE_TIME="events"))
 
     def test_train(self):
         """Which Python there is, is not the report's."""

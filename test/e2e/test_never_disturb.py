@@ -6,7 +6,8 @@ import preload
 
 SOURCES = pathlib.Path(__file__).parent / "never_disturb"
 SCENARIOS = [SOURCES / name for name in ("captures.c", "answers.c", "ends.c", "newer.c")]
-ALL_IS_TIMED = {"GPUSHIM_DEVICE_TIME": "events", "GPUSHIM_BUDGET": "100%", "COMPANY": 1}
+ALL_IS_TIMED = {"GPUSHIM_DEVICE_TIME": "events", "GPUSHIM_BUDGET": "100%", "CUDA_DEVICE_MAX_CONNECTIONS": 32,
+                "COMPANY": 1}
 
 # Linked to the driver itself and opened RTLD_DEEPBIND: what it calls, nobody in front of the driver sees.
 PAST_ALL = """

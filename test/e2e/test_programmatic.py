@@ -63,7 +63,8 @@ class Programmatic(preload.PreloadCase):
         self.assertGreaterEqual(self.overlaps(self.folder / "truth"), 2 * STEPS - 2)
 
     def test_the_others_have_device_times(self):
-        timed = dict(preload.query(self.trace, "SELECT kernel, count(device_dur_ns) FROM v_launch GROUP BY 1"))
+        timed = dict(preload.query(self.trace,
+                                   "SELECT kernel, count(device_dur_ns) FROM v_launch GROUP BY 1"))
         self.assertGreater(timed["alone__30us"], STEPS - 20)
         self.assertGreater(timed["after__20us"], STEPS - 20)
         self.assertLess(timed["first__40us"] + timed["second__50us"] + timed["third__60us"], 3)
@@ -76,6 +77,7 @@ class Programmatic(preload.PreloadCase):
         self.assertGreater(untimed, 3 * STEPS - 60)
         self.assertLessEqual(untimed, 3 * STEPS)
         report = box.run([preload.ANALYZER, "report", self.trace], sim=False).stdout
-        self.assertIn("programmatic launches, and what is before them, are not timed", " ".join(report.split()))
+        self.assertIn("programmatic launches, and what is before them, are not timed",
+                      " ".join(report.split()))
         answer = json.loads(box.run([preload.ANALYZER, "report", "--json", self.trace], sim=False).stdout)
         self.assertIn("programmatic", json.dumps(answer))

@@ -49,7 +49,8 @@ class Queues(preload.PreloadCase):
         for trace in self.traces():
             trace.unlink()
         box.run([program, others, *words], {**knobs, "GPUSIM_TRUTH": self.folder / "alone"})
-        self.traced([program, others, *words], GPUSIM_TRUTH=self.folder / "truth", GPUSHIM_BUDGET="100%", **knobs)
+        self.traced([program, others, *words], GPUSIM_TRUTH=self.folder / "truth", GPUSHIM_BUDGET="100%",
+                    **knobs)
         return self.steps_ns("alone"), self.steps_ns("truth"), self.the_trace()
 
     def steps_ns(self, truth):
