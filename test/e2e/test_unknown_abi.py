@@ -87,8 +87,8 @@ class UnknownAbi(cli.Case):
 
     def test_none_is_none(self):
         done = box.run([self.program, 1], {**preload.variables(self.folder)})
-        self.assertEqual(done.returncode, 2)  # the box has no version 14000
-        self.assertEqual(self.traced(cli.LINKED, pattern="a.db").returncode, 0)
+        self.assertEqual(done.returncode, 0)  # a driver that has nothing newer gives what it has
+        self.assertEqual(self.counted(), [[(0,)]])
         self.assertEqual(self.ledger()["unknown_abi"], 0)
         self.assertNotIn("newer than", self.gpushim("report", self.folder).stdout)
 
