@@ -440,7 +440,7 @@ $(eval $(call room,unit,$(filter-out %/main.o %/catch_main.o,$(UNIT_ROOM))))
 
 # --- what people type ------------------------------------------------------------------------------------
 .PHONY: help deps test test-more check clean bench accuracy soak faults mutants fuzz gpu-programs gpu-check
-.PHONY: gpu-bundle
+.PHONY: gpu-bundle real-driver
 deps:
 	@scripts/deps
 
@@ -505,6 +505,12 @@ fuzz:
 	    OPT='-O1 -gline-tables-only' $(FUZZED)
 	@FUZZ_PROGRAM=$(FUZZED) test/fuzz/run "$(ONLY)"
 
+# NVIDIA's own drivers and libraries, which it fetches, without a GPU.
+real-driver:
+	@scripts/deps
+	@$(MAKE) --no-print-directory $(SHIM) $(SIM_LIBRARIES)
+	@GPUSHIM_BUILD=$(BUILD) FULL=$(FULL) test/real/run "$(ONLY)"
+
 gpu-check:
 	@$(MAKE) --no-print-directory product gpu-programs $(BUILD)/examples/linked
 	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check $(GPU_CHECK) "$(ONLY)"
@@ -552,5 +558,5 @@ deb wheel: $(SHIM) $(ANALYZER)
 help:
 	@echo "make | demo | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak | deps | clean"
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
-	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target]"
+	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"
