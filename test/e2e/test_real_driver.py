@@ -76,7 +76,8 @@ class Skipped(Fetched):
         self.assertIn("FULL=1", self.verdict(lines, "newest NCCL's names"))
 
     def test_what_pip_says_is_the_reason_without_its_addresses(self):
-        says = "import sys\nif 'download' in sys.argv:\n    sys.exit('ERROR: no such wheel at http://a.example/b')"
+        says = ("import sys\n"
+                "if 'download' in sys.argv: sys.exit('ERROR: no such wheel at http://a.example/b')")
         status, lines = self.table("newest typedefs", **self.pip(says))
         self.assertEqual(status, 0)
         self.assertIn("pip download nvidia-cuda-runtime: ERROR: no such wheel at (address)",

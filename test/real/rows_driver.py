@@ -105,8 +105,9 @@ def beside_the_box(driver):
                       if newest.get(base, 0) <= driver.cuda and (base in newest or base in NO_NAMES)}
     asked["exports"] = [name for name in names.box_exports() if name in driver.exports]
     command = [sys.executable, "-B", pairs.PROGRAMS / "lookups.py"]
-    real, box = (pairs.ended(command, env, json.dumps(asked)).out.splitlines()
-                 for env in (driver.env, BOX))
+    real, box = (pairs.ended(command, env, json.dumps(asked)).out.splitlines() for env in (driver.env, BOX))
+    if "cuGetProcAddress_v2" not in driver.exports:
+        box = [line for line in box if not line.startswith("v2")]
     demand(len(real) == len(box) > 0, len(real), "answers of the driver,", len(box), "of the box")
     first = {line.split()[1]: line.split()[-2] for line in real if line.startswith("dlsym ")}
     return [(a, b) for a, b in zip(real, box)], first

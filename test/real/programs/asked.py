@@ -1,4 +1,4 @@
-"""Calls into a C library by ctypes, each answer a line, for programs that are run with and without the shim."""
+"""Calls into a C library by ctypes, each answer a line, for programs that run with and without the shim."""
 import ctypes
 
 

@@ -1,4 +1,4 @@
-"""What a program on the driver API sees where no GPU is: versions, refusals, texts of errors, missing names."""
+"""What a program on the driver API sees without a GPU: versions, refusals, texts of errors, missing names."""
 import ctypes
 
 import asked

@@ -50,9 +50,11 @@ class Asker:
         for flags in FLAGS:
             arguments = version, ctypes.c_uint64(flags)
             outcome = ctypes.c_int(-1)
-            status, address = self.given("cuGetProcAddress_v2", name, *arguments, ctypes.byref(outcome))
-            self.say("v2", name, version, flags, f"{status}/{outcome.value}", address)
-            self.say("v2-", name, version, flags, *self.given("cuGetProcAddress_v2", name, *arguments, None))
+            if hasattr(self.driver, "cuGetProcAddress_v2"):  # from 12.0 on
+                status, address = self.given("cuGetProcAddress_v2", name, *arguments, ctypes.byref(outcome))
+                self.say("v2", name, version, flags, f"{status}/{outcome.value}", address)
+                self.say("v2-", name, version, flags,
+                         *self.given("cuGetProcAddress_v2", name, *arguments, None))
             self.say("v1", name, version, flags, *self.given("cuGetProcAddress", name, *arguments))
 
     def given(self, way, name, *arguments):
