@@ -20,7 +20,8 @@ PACKAGES = ("libcuda1", "libnvidia-ml1")
 QUICKLY = ("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=30", "-o", "Acquire::https::Timeout=30")
 LIMIT_S = 300
 
-# name: (requirement, MB to download); without a version it is the newest.
+# name: (requirement, MB to download); without a version it is the newest, or, with RELEASES=known, the one
+# with which this was last seen to pass: a release of NVIDIA's must not hold up what has nothing to do with it.
 WHEELS = {
     "runtime-12.4": ("nvidia-cuda-runtime-cu12==12.4.127", 1),
     "runtime-12.9": ("nvidia-cuda-runtime-cu12==12.9.79", 4),
@@ -37,6 +38,8 @@ WHEELS = {
     "cupy": ("cupy-cuda12x", 137),
     "numpy": ("numpy", 17),
 }
+KNOWN = {"runtime-newest": "13.5.37", "crt-newest": "13.5.37", "cupti-newest": "13.5.25", "nvtx": "13.5.25",
+         "bindings": "13.5.0", "pathfinder": "1.9.0", "nccl": "2.32.3", "cupy": "14.2.0"}
 BIG = ("nccl", "cupy", "numpy")
 
 
@@ -166,6 +169,8 @@ def drivers(root):
 def wheel(root, name):
     """The folder with the unpacked wheel."""
     requirement, megabytes = WHEELS[name]
+    if os.environ.get("RELEASES") == "known" and name in KNOWN:
+        requirement += "==" + KNOWN[name]
     folder = root / "wheels" / name
     if folder.exists():
         return folder
