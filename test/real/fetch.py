@@ -21,7 +21,8 @@ QUICKLY = ("-o", "Acquire::Retries=1", "-o", "Acquire::http::Timeout=30", "-o", 
 LIMIT_S = 300
 
 # name: (requirement, MB to download); without a version it is the newest, or, with RELEASES=known, the one
-# with which this was last seen to pass: a release of NVIDIA's must not hold up what has nothing to do with it.
+# with which this was last seen to pass: a release of NVIDIA's is not to hold up what has nothing to do with
+# it.
 WHEELS = {
     "runtime-12.4": ("nvidia-cuda-runtime-cu12==12.4.127", 1),
     "runtime-12.9": ("nvidia-cuda-runtime-cu12==12.9.79", 4),
