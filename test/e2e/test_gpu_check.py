@@ -42,7 +42,8 @@ TOGETHER = {path.stem for path in ROWS_THERE if "TOGETHER = " in path.read_text(
 STEPS = {"truth", "step_cost", "cost"}
 # What one call has time for, by the limits of rows, beside those that run together; and what a second has.
 TOGETHER_S = 100
-FIRST_CALL = ["device_facts", "truth", "step_cost", "ceilings", "nvml", "memory", "steps", "precision"]
+FIRST_CALL = ["device_facts", "truth", "step_cost", "choices", "ceilings", "nvml", "memory", "steps",
+              "precision"]
 SECOND_CALL = ["windows", "cost", "governor"]
 NO_GPU = ["on_the_cpu"]
 ELSEWHERE = {"steps"}  # takes the longest, and the series have tests of their own

@@ -3,6 +3,11 @@ import sqlite3
 
 from judging import demand, same
 
+# What is said for what it is, and is no fault: a device that was never calibrated, and what gets no events of
+# ours so that the program does what it does without us.
+NOTES = ("bounds of device times are estimates", "the program measures", "programmatic launches",
+         "streams share")
+
 
 class Trace:
     """Read before its folder goes."""
@@ -23,7 +28,8 @@ class Trace:
             "SELECT count(*), total(e.queued), max(e.likely_ns) FROM launch_device d "
             "JOIN level_error e ON e.id = d.level_error_id")
         self.timed_share = self.timed_launches / max(sum(self.kernels.values()), 1)
-        self.refusals = rows("SELECT api, error, why FROM refusal")
+        said = rows("SELECT api, error, why FROM refusal")
+        self.refusals = [row for row in said if not row[2].startswith(NOTES)]
         # The newest that is known of each.
         self.clock = {name: next((value for value, in rows(
             f"SELECT {name} FROM device_clock WHERE {name} NOT NULL ORDER BY mono_ns DESC LIMIT 1")), None)
