@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <numeric>
 
 #include "clock.h"
 #include "system.h"
@@ -120,6 +121,12 @@ int64_t DeviceAnchors::rounding_ns(double device_ns) const {
     return grain_.ns() + static_cast<int64_t>(std::ceil(float_ns));
 }
 
+// The middle one; of multiples of a grain their mean, which lies between two of them.
+int64_t DeviceAnchors::usual(std::span<const int64_t> sorted) const {
+    if (grain_.ns() == 0) return sorted[sorted.size() / 2];
+    return std::accumulate(sorted.begin(), sorted.end(), int64_t{0}) / static_cast<int64_t>(sorted.size());
+}
+
 // Events back to back: as far apart as one takes on the device, or as recording one takes if that is longer.
 CUresult DeviceAnchors::calibrate() {
     const int64_t begun_ns = trace_now_ns();
@@ -143,7 +150,7 @@ CUresult DeviceAnchors::calibrate() {
     }
     std::sort(apart_ns.begin(), apart_ns.end());
     facts_.low_ns = apart_ns.front();
-    facts_.ns = apart_ns[apart_ns.size() / 2];
+    facts_.ns = usual(apart_ns);
     facts_.high_ns = apart_ns.back();
     // Where recording takes as long, the device may have been done with each at any time before the next.
     if (facts_.ns <= record_ns_ + record_ns_ / 4) facts_.low_ns = 0, facts_.ns /= 2;
@@ -156,7 +163,7 @@ void DeviceAnchors::saw_distance(double device_ns) {
     if (distance_count_ % distances_.size() != 0) return;
     std::array<int64_t, 64> sorted = distances_;
     std::sort(sorted.begin(), sorted.end());
-    const int64_t ns = sorted[sorted.size() / 2];
+    const int64_t ns = usual(sorted);
     if (ns >= facts_.ns || ns <= 0) return;
     facts_.ns = ns;
     facts_.low_ns = std::min(facts_.low_ns, sorted.front());

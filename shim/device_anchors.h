@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "clock_grain.h"
 #include "device_clock.h"
@@ -57,6 +58,7 @@ class DeviceAnchors {
     CUresult calibrate();
     CUresult see(CUevent event, Seen& seen);
     CUresult add(const Seen& seen);
+    int64_t usual(std::span<const int64_t> sorted) const;
 
     const DriverCalls* calls_ = nullptr;
     CUstream stream_ = nullptr;

@@ -17,6 +17,11 @@ struct End {
     int64_t likely_ns;
 };
 
+// How far the gap before a kernel may be from what it is taken for.
+int64_t gap_off_ns(const EventFacts& event) {
+    return std::max(event.before_ns, event.before_high_ns - event.before_ns);
+}
+
 // When its stream had nothing else to do: null if nothing says so.
 const Moments* ready(const Stamps& stamps) {
     if (stamps.has_start) return &stamps.start;
@@ -114,6 +119,7 @@ void estimate(OperationTimes& times, const Stamps& stamps, const EventFacts& eve
     times.end_ns = end.ns;
     times.likely_ns = std::max(start.likely_ns, end.likely_ns);
     if (!end.waited) guess_end(times, end, start, stamps, usual.duration);
+    times.likely_ns += gap_off_ns(event);
 }
 
 }  // namespace
@@ -135,8 +141,7 @@ OperationTimes times_of(const Stamps& stamps, const EventFacts& event, const Usu
     const int64_t go_on_ns = std::max(kGoOnNs, event.before_high_ns);
     times.start_high_ns = std::min(std::max(times.start_ns, since.high_ns + go_on_ns), end.high_ns);
     times.end_ns = end.ns;
-    const int64_t gap_off_ns = std::max(event.before_ns, event.before_high_ns - event.before_ns);
-    times.likely_ns = std::max(since.likely_ns + gap_off_ns, end.likely_ns);
+    times.likely_ns = std::max(since.likely_ns + gap_off_ns(event), end.likely_ns);
     return times;
 }
 
