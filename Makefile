@@ -162,13 +162,14 @@ $(eval $(call sim_library,nvml,libnvidia-ml.so.1,libnvidia-ml.so,libgpusim.so,nv
 $(eval $(call sim_library,cudart,libcudart.so.13,libcudart.so,,cuda*; __cuda*;))
 
 # The driver behind a loader, as on WSL2: two/ comes before the others in the loader's path.
-TWO           := $(addprefix $(SIM)/two/,libcuda.so.1 libcuda_behind.so.1)
 SIM_LOADER    := $(call sim_files,loader)
+TWO           := $(if $(SIM_LOADER),$(addprefix $(SIM)/two/,libcuda.so.1 libcuda_behind.so.1))
 OBJECTS       += $(SIM_LOADER)
 all tests: $(TWO)
 $(SIM)/two/libcuda.so.1: $(SIM_LOADER)
 $(SIM)/two/libcuda_behind.so.1: $(call sim_objects,driver)
-$(TWO): $(SIM)/libgpusim.so $(OBJ)/test/sim/driver.map $(BUILD)/link.flags
+$(SIM)/two/libcuda.so.1 $(SIM)/two/libcuda_behind.so.1: $(SIM)/libgpusim.so $(OBJ)/test/sim/driver.map \
+                                                        $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ \

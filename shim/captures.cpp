@@ -52,22 +52,29 @@ Place* find(uint64_t key) {
     return nullptr;
 }
 
-// False: the driver's thread did it. Where the driver does not answer that thread, its question is left
-// alone.
-bool turn_when_not_asked(Place& place, State to) {
+// Its stream is about to go: not while the driver's thread asks for it, unless that gets no answer.
+void turn_when_not_asked(Place& place, State to) {
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kPatienceNs;
+    while (!turn(place, State::open, to)) {
+        if (place.state.load(std::memory_order_acquire) != State::asked) return;
+        if (clock_ns(CLOCK_MONOTONIC) > until_ns) return void(turn(place, State::asked, to));
+        sched_yield();
+    }
+}
+
+// Whoever asks for it finds that it is no longer what it was, and leaves it alone. False: another was
+// quicker.
+bool set_free(Place& place) {
     for (;;) {
-        if (turn(place, State::open, to) || turn(place, State::going, to)) return true;
         const State state = place.state.load(std::memory_order_acquire);
         if (state == State::free || state == State::writing) return false;
-        if (clock_ns(CLOCK_MONOTONIC) > until_ns) return turn(place, State::asked, to);
-        sched_yield();
+        if (turn(place, state, State::free)) return true;
     }
 }
 
 bool remove(uint64_t key) {
     Place* place = find(key);
-    if (place == nullptr || !turn_when_not_asked(*place, State::free)) return false;
+    if (place == nullptr || !set_free(*place)) return false;
     one_less();
     return true;
 }
@@ -132,9 +139,10 @@ void capture_has_gone(uint64_t stream, bool gone) {
     if (!captures_active() || stream <= kLastHandleOfDefaults) return;
     Place* place = find(stream);
     if (place == nullptr) return;
-    if (gone)
-        remove(stream);
-    else
+    // Of another thread's stream that has got the handle meanwhile it is not.
+    if (gone && turn(*place, State::going, State::free))
+        one_less();
+    else if (!gone)
         turn(*place, State::going, State::open);
 }
 
@@ -142,8 +150,7 @@ void captures_of_context_have_gone(uint32_t context) {
     if (!captures_active() || context == kNoContext) return;
     for (Place& place : places)
         if (place.context.load(std::memory_order_relaxed) == context &&
-            is_there(place, place.key.load(std::memory_order_relaxed)) &&
-            turn_when_not_asked(place, State::free))
+            is_there(place, place.key.load(std::memory_order_relaxed)) && set_free(place))
             one_less();
 }
 

@@ -23,4 +23,15 @@ int64_t ClockGrain::ns() const {
     return 0;
 }
 
+int64_t ClockGrain::usual(std::span<const int64_t> sorted) const {
+    const int64_t middle = sorted[sorted.size() / 2], grain = ns();
+    int64_t sum = 0, count = 0;
+    for (const int64_t one : sorted) {
+        if (one < middle - grain || one > middle + grain) continue;
+        sum += one;
+        ++count;
+    }
+    return grain == 0 ? middle : sum / count;
+}
+
 }  // namespace gpushim::shim

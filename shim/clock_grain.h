@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace gpushim::shim {
 
@@ -11,6 +12,10 @@ class ClockGrain {
     // `rounding_ns`: by so much the difference itself may be off.
     void saw(double difference_ns, double rounding_ns);
     int64_t ns() const;  // 0: less than can be told, or too little was seen
+
+    // The middle one of spans that should be the same; where they are multiples of a grain, the mean of those
+    // within one of it, which lies between two of them.
+    int64_t usual(std::span<const int64_t> sorted) const;
 
   private:
     static constexpr int64_t kSteps[] = {1'024, 512, 256, 128, 64, 32};

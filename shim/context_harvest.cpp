@@ -17,6 +17,7 @@ constexpr int64_t kVisitNs = 5 * kMillisecond;
 constexpr int64_t kLastVisitsNs = 150 * kMillisecond;  // all together: the process waits
 constexpr int64_t kEndedVisitsNs = 50 * kMillisecond;
 constexpr int64_t kAnchorBusyNs = 20 * kMillisecond;
+constexpr int64_t kOldAnchorNs = 5'000 * kMillisecond;
 constexpr int64_t kHoldNs = 2'000 * kMillisecond;  // for what is still to be learnt about empty queues
 constexpr size_t kMostHeld = 30'000;
 constexpr size_t kMostStamped = 65'536;  // where no anchor can be had, the oldest keep the host's times
@@ -81,9 +82,13 @@ CUresult ContextHarvest::work(const Moment& now) {
     const int64_t until_ns = is_last(now) ? now.mono_ns + (now.ending ? kLastVisitsNs : kEndedVisitsNs)
                                           : trace_now_ns() + kVisitNs;
     is_behind_ = false;
+    // Read from an anchor of long ago, stamps would be rounded by much: the second one is near them.
+    if (result == CUDA_SUCCESS && pending_ != 0 && now.mono_ns - anchors_.newest_ns() > kOldAnchorNs)
+        for (int i = 0; i < 2 && result == CUDA_SUCCESS; ++i) result = take_anchor();
     for (auto& [id, stream] : streams_)
         if (result == CUDA_SUCCESS && !stream.pending.empty()) result = harvest_or_drop(stream, until_ns);
-    watch(trace_now_ns());
+    // What was not read may be over.
+    if (result == CUDA_SUCCESS && !is_behind_) watch(trace_now_ns());
     if (streams_.size() > kMostStreams)
         std::erase_if(streams_, [](const auto& stream) { return stream.second.pending.empty(); });
     if (result == CUDA_SUCCESS) result = anchor(now);
@@ -119,8 +124,14 @@ CUresult ContextHarvest::anchor(const Moment& now) {
     const bool is_busy = has_work() || turns != turns_;
     if (!is_busy || (!is_last(now) && now.mono_ns - anchors_.newest_ns() < kAnchorBusyNs))
         return CUDA_SUCCESS;
+    const int64_t newest_ns = anchors_.newest_ns();
+    const CUresult result = take_anchor();
+    if (anchors_.newest_ns() != newest_ns) turns_ = turns;
+    return result;
+}
+
+CUresult ContextHarvest::take_anchor() {
     const CUresult result = anchors_.take();
-    if (result == CUDA_SUCCESS) turns_ = turns;
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : failed(anchors_.failed_call(), result);
 }
 

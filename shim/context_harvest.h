@@ -78,6 +78,7 @@ class ContextHarvest {
     CUresult work(const Moment& now);
     CUresult fill_pool();
     CUresult anchor(const Moment& now);
+    CUresult take_anchor();  // the device may be too busy to say
     void watch(int64_t now_ns);
     CUresult harvest(Stream& stream, int64_t until_ns);
     CUresult count_done(const Stream& stream, size_t& done);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
-#include <numeric>
+#include <utility>
 
 #include "clock.h"
 #include "system.h"
@@ -14,6 +14,7 @@ namespace {
 constexpr int kTries = 3;
 constexpr int64_t kNarrowNs = 1'000;  // good enough
 constexpr int64_t kSpinNs = 30'000;
+constexpr int64_t kLongNs = 1'000'000'000;
 constexpr int64_t kPatienceNs = 300'000;         // a device that takes longer has other things to do
 constexpr double kFloatShare = 1.0 / (1 << 24);  // elapsed times come as floats
 constexpr int64_t kSureNs = 500;
@@ -60,7 +61,7 @@ CUresult DeviceAnchors::see(CUevent event, Seen& seen) {
     CUresult result = calls_->cuEventRecord(event, stream_);
     if (result != CUDA_SUCCESS) return failed("cuEventRecord", result);
     const int64_t returned_ns = trace_now_ns();
-    seen = {event, begun_ns, 0, 0};
+    seen = {event, begun_ns, 0, 0, false};
     for (;;) {
         const int64_t asked_ns = trace_now_ns();
         result = calls_->cuEventQuery(event);
@@ -68,11 +69,22 @@ CUresult DeviceAnchors::see(CUevent event, Seen& seen) {
         if (result != CUDA_ERROR_NOT_READY) break;
         seen.low_ns = asked_ns;
         if (asked_ns - begun_ns > kPatienceNs) return result;
-        // By now it is no narrow anchor any more: the device has other things to do.
-        if (asked_ns - returned_ns > kSpinNs) let_program_in();
+        // The device has other things to do. What is seen after a sleep is wide.
+        if (asked_ns - returned_ns <= kSpinNs) continue;
+        seen.is_wide = true;
+        let_program_in();
     }
     seen.since_record_ns = seen.high_ns - returned_ns;
     return result == CUDA_SUCCESS ? result : failed("cuEventQuery", result);
+}
+
+// What a first, wide one says is too much, and is forgotten when there is a narrow one.
+void DeviceAnchors::learn_idle(const Seen& seen) {
+    const int64_t ns = seen.since_record_ns + kSureNs;
+    const bool is_narrow = seen.high_ns - seen.low_ns <= kNarrowNs;
+    if (is_narrow && std::exchange(is_idle_guessed_, false)) facts_.idle_ns = 0;
+    if (!is_narrow && facts_.idle_ns == 0) is_idle_guessed_ = seen.is_wide;
+    if (is_narrow || facts_.idle_ns == 0) facts_.idle_ns = std::max(facts_.idle_ns, ns);
 }
 
 CUresult DeviceAnchors::take() {
@@ -84,8 +96,9 @@ CUresult DeviceAnchors::take() {
         const CUresult result = see(events_[place], seen);
         if (result == CUDA_ERROR_NOT_READY) break;
         if (result != CUDA_SUCCESS) return result;
-        if (seen.high_ns - seen.low_ns <= kNarrowNs || facts_.idle_ns == 0)
-            facts_.idle_ns = std::max(facts_.idle_ns, seen.since_record_ns + kSureNs);
+        // Better none than one that makes its neighbours as wide, unless there is none for long.
+        if (seen.is_wide && trace_now_ns() - newest_ns_ < kLongNs) break;
+        learn_idle(seen);
         if (best.event == nullptr || seen.high_ns - seen.low_ns < best.high_ns - best.low_ns) best = seen;
         if (best.high_ns - best.low_ns <= kNarrowNs) break;
     }
@@ -121,12 +134,6 @@ int64_t DeviceAnchors::rounding_ns(double device_ns) const {
     return grain_.ns() + static_cast<int64_t>(std::ceil(float_ns));
 }
 
-// The middle one; of multiples of a grain their mean, which lies between two of them.
-int64_t DeviceAnchors::usual(std::span<const int64_t> sorted) const {
-    if (grain_.ns() == 0) return sorted[sorted.size() / 2];
-    return std::accumulate(sorted.begin(), sorted.end(), int64_t{0}) / static_cast<int64_t>(sorted.size());
-}
-
 // Events back to back: as far apart as one takes on the device, or as recording one takes if that is longer.
 CUresult DeviceAnchors::calibrate() {
     const int64_t begun_ns = trace_now_ns();
@@ -150,7 +157,7 @@ CUresult DeviceAnchors::calibrate() {
     }
     std::sort(apart_ns.begin(), apart_ns.end());
     facts_.low_ns = apart_ns.front();
-    facts_.ns = usual(apart_ns);
+    facts_.ns = grain_.usual(apart_ns);
     facts_.high_ns = apart_ns.back();
     // Where recording takes as long, the device may have been done with each at any time before the next.
     if (facts_.ns <= record_ns_ + record_ns_ / 4) facts_.low_ns = 0, facts_.ns /= 2;
@@ -163,7 +170,7 @@ void DeviceAnchors::saw_distance(double device_ns) {
     if (distance_count_ % distances_.size() != 0) return;
     std::array<int64_t, 64> sorted = distances_;
     std::sort(sorted.begin(), sorted.end());
-    const int64_t ns = usual(sorted);
+    const int64_t ns = grain_.usual(sorted);
     if (ns >= facts_.ns || ns <= 0) return;
     facts_.ns = ns;
     facts_.low_ns = std::min(facts_.low_ns, sorted.front());

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 #include "clock_grain.h"
 #include "device_clock.h"
@@ -51,6 +50,7 @@ class DeviceAnchors {
         int64_t low_ns;
         int64_t high_ns;
         int64_t since_record_ns;
+        bool is_wide;
     };
     static constexpr size_t kEvents = 8;
     CUresult failed(const char* call, CUresult result);
@@ -58,11 +58,12 @@ class DeviceAnchors {
     CUresult calibrate();
     CUresult see(CUevent event, Seen& seen);
     CUresult add(const Seen& seen);
-    int64_t usual(std::span<const int64_t> sorted) const;
+    void learn_idle(const Seen& seen);
 
     const DriverCalls* calls_ = nullptr;
     CUstream stream_ = nullptr;
     bool is_calibrated_ = false;
+    bool is_idle_guessed_ = false;
     std::array<CUevent, kEvents> events_ = {};
     size_t newest_ = kEvents;  // none
     double newest_device_ns_ = 0;

@@ -134,21 +134,22 @@ void use_stream(Timing& timing, uint32_t context, bool is_legacy) {
     timing.is_new = use.window.exchange(window, std::memory_order_relaxed) != window;
 }
 
-bool may_hold_up_others(const Timing& timing, uint64_t stream) {
+bool gets_events(const Timing& timing, uint64_t stream) {
     if (timing.context == kNoContext || timing.context == kForeignContext) {
         timing.use->window.store(0, std::memory_order_relaxed);  // the next one is its first here
         return true;                                             // it has no events yet, if ever
     }
-    return may_hold_up(timing.context, stream, timing.number, timing.is_new,
-                       timing.use->window.load(std::memory_order_relaxed));
+    return may_get_events(timing.context, stream, timing.number, timing.is_new,
+                          timing.use->window.load(std::memory_order_relaxed));
 }
 
 // Whether an event beside the operation would keep it from overlapping with its neighbour.
 bool is_in_a_chain(const Timing& timing, const Asked& asked) {
     StreamUse& use = *timing.use;
     const uint64_t before = use.what.load(std::memory_order_relaxed);
-    const bool is_next = use.what_use.load(std::memory_order_relaxed) + 1 == timing.number;
-    if (before != 0 && is_next) note_successor(before, asked.is_programmatic);
+    // Between windows nobody counts uses.
+    const bool is_next = !timing.is_new && use.what_use.load(std::memory_order_relaxed) + 1 == timing.number;
+    if (asked.is_programmatic && before != 0 && is_next) note_programmatic_successor(before);
     use.what.store(asked.what, std::memory_order_relaxed);
     use.what_use.store(timing.number, std::memory_order_relaxed);
     if (!asked.is_programmatic && !has_programmatic_successor(asked.what)) return false;
@@ -186,11 +187,12 @@ bool begin(ThreadState& thread, Timing& timing, const Asked& asked) {
     }
     timing.by = Timing::By::events;
     use_stream(timing, context_of(*timing.use), key.is_legacy);
-    if (is_in_a_chain(timing, asked) || !may_hold_up_others(timing, key.number)) return false;
     timing.pool = pool_of(timing.context);
-    if (timing.pool == nullptr || timing.pool->is_retired() || (key.is_legacy && !config.legacy_events) ||
-        !are_others_idle(timing) || !may_record(timing))
+    if (timing.pool == nullptr || timing.pool->is_retired() || (key.is_legacy && !config.legacy_events))
         return false;
+    // What goes into a capture does not run, and says nothing of what does.
+    if (!are_others_idle(timing) || !may_record(timing)) return false;
+    if (is_in_a_chain(timing, asked) || !gets_events(timing, key.number)) return false;
     if (take_events(timing, asked.what)) return true;
     give_back(timing);
     return false;
@@ -274,8 +276,8 @@ void begin_timing(ThreadState& thread, Timing& timing, const Asked& asked, CUstr
     timing.per_thread = per_thread;
     timing.start = timing.end = kNoEvent;
     refresh_context(thread);
-    const bool is_measured = config.device_time == DeviceTime::automatic && is_measuring(thread, now);
-    if (is_measured) count_measured();
+    const bool is_measured = config.device_time != DeviceTime::events && is_measuring(thread, now);
+    if (is_measured && !may_capture()) count_measured();
     if (is_measured || !find_room(thread, kSlots))
         fence_timing(thread, stream, per_thread);
     else if (begin(thread, timing, asked))

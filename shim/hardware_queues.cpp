@@ -37,6 +37,9 @@ uint32_t count_stream(ContextStreams& context, bool is_new, uint64_t window) {
     if (context.window.load(std::memory_order_relaxed) != window) {
         context.window.store(window, std::memory_order_relaxed);
         context.streams.store(0, std::memory_order_relaxed);
+        // One that is not used any more is not in the way of others.
+        context.most.store(0, std::memory_order_relaxed);
+        context.most_uses.store(0, std::memory_order_relaxed);
     }
     if (!is_new) return context.streams.load(std::memory_order_relaxed);
     return context.streams.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -63,7 +66,8 @@ void find_hardware_queues(std::span<const Variable> environment) {
 
 uint32_t hardware_queues() { return queues; }
 
-bool may_hold_up(uint32_t number_of_context, uint64_t stream, uint32_t number, bool is_new, uint64_t window) {
+bool may_get_events(uint32_t number_of_context, uint64_t stream, uint32_t number, bool is_new,
+                    uint64_t window) {
     if (are_events_stopped()) return false;
     ContextStreams& context = contexts[number_of_context % 256];
     const uint32_t streams = count_stream(context, is_new, window);

@@ -25,8 +25,9 @@ constexpr uint32_t kFirstLooks = 256;  // operations of a context that has fewer
 void find_hardware_queues(std::span<const Variable> environment);
 uint32_t hardware_queues();
 
-// May this use, the `number`th of its stream, get events? `is_new`: the stream's first in this window.
-bool may_hold_up(uint32_t context, uint64_t stream, uint32_t number, bool is_new, uint64_t window);
+// May this use get events? `number`: how often the stream was used, so far. `is_new`: the stream's first in
+// this window.
+bool may_get_events(uint32_t context, uint64_t stream, uint32_t number, bool is_new, uint64_t window);
 
 // Whether some context's streams get fewer than they might: for the trace.
 enum class Sharing : uint8_t { none_seen, one_gets_events, none_gets_events };

@@ -16,13 +16,7 @@ static_assert(kPlaces == size_t{1} << (64 - 54));
 
 }  // namespace
 
-void note_successor(uint64_t what, bool is_programmatic) {
-    std::atomic<uint64_t>& place = place_of(what);
-    if (is_programmatic)
-        place.store(what, std::memory_order_relaxed);
-    else if (place.load(std::memory_order_relaxed) == what)
-        place.store(0, std::memory_order_relaxed);
-}
+void note_programmatic_successor(uint64_t what) { place_of(what).store(what, std::memory_order_relaxed); }
 
 bool has_programmatic_successor(uint64_t what) {
     return what != 0 && place_of(what).load(std::memory_order_relaxed) == what;

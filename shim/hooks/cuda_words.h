@@ -31,6 +31,7 @@ struct config_block {
 // each.
 template <size_t N>
 struct config_odd {
+    static constexpr unsigned kMostAttributes = 64;  // more than there are
     using second_slot = void;
     template <class A>
     static bool take_all(uint64_t (&to)[4], const A& a) {
@@ -50,7 +51,7 @@ struct config_odd {
     template <class A>
     static bool is_programmatic(const A& a) {
         const CUlaunchConfig* config = std::get<N>(a);
-        if (config == nullptr || config->attrs == nullptr) return false;
+        if (config == nullptr || config->attrs == nullptr || config->numAttrs > kMostAttributes) return false;
         for (unsigned i = 0; i < config->numAttrs; ++i)
             if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
                 config->attrs[i].value.programmaticStreamSerializationAllowed != 0)

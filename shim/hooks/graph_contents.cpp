@@ -70,6 +70,20 @@ class Scratch {
     Room* room_;
 };
 
+using FourWords = uint64_t[4];
+bool write(ThreadState& thread, EventKind kind, const FourWords& words) {
+    Slot* slot = open_slot(thread, kNoApi, kind, 0);
+    if (slot == nullptr) return false;
+    for (size_t i = 0; i < 4; ++i) slot->word[i] = words[i];
+    slot->exit = slot->enter;
+    complete_slot(slot);
+    return true;
+}
+
+void skip(ThreadState& thread, uint64_t exec, uint64_t below) {
+    write(thread, EventKind::graph_content, {exec, below, 0, static_cast<uint64_t>(GraphTelling::skipped)});
+}
+
 class Walk {
   public:
     Walk(ThreadState& thread, Scratch::Room& room, size_t most_nodes)
@@ -80,41 +94,34 @@ class Walk {
                flush() && mark(exec, below, GraphTelling::ends);
     }
     uint64_t told() const { return told_; }
-    void skip(uint64_t exec, uint64_t below) { mark(exec, below, GraphTelling::skipped); }
+    bool had_too_many() const { return had_too_many_; }
 
   private:
     bool mark(uint64_t exec, uint64_t below, GraphTelling telling) {
-        const uint64_t words[4] = {exec, below, told_, static_cast<uint64_t>(telling)};
-        return write(EventKind::graph_content, words);
-    }
-
-    bool write(EventKind kind, const uint64_t (&words)[4]) {
-        Slot* slot = open_slot(thread_, kNoApi, kind, 0);
-        if (slot == nullptr) return false;
-        for (size_t i = 0; i < 4; ++i) slot->word[i] = words[i];
-        slot->exit = slot->enter;
-        complete_slot(slot);
-        return true;
+        return write(thread_, EventKind::graph_content, {exec, below, told_, static_cast<uint64_t>(telling)});
     }
 
     bool flush() {
         if (told_ % 2 == 0) return true;
         pair_[2] = pair_[3] = 0;
-        return write(EventKind::graph_nodes, pair_);
+        return write(thread_, EventKind::graph_nodes, pair_);
     }
 
     bool tell_node(GraphNode kind, CUgraphNode node, uint64_t value) {
         uint64_t* words = &pair_[told_++ % 2 * 2];
         words[0] = words::number(node) | static_cast<uint64_t>(kind) << kNodeShift;
         words[1] = value;
-        return told_ % 2 != 0 || write(EventKind::graph_nodes, pair_);
+        return told_ % 2 != 0 || write(thread_, EventKind::graph_nodes, pair_);
     }
 
     bool tell_graph(CUgraph graph, int depth) {
         size_t count = 0;
         if (depth > kDeepest || ask_.nodes(graph, nullptr, &count) != CUDA_SUCCESS) return false;
         if (count == 0) return true;
-        if (count > kMostNodes - used_ || told_ + count > most_nodes_) return false;
+        if (count > kMostNodes - used_ || told_ + count > most_nodes_) {
+            had_too_many_ = true;
+            return false;
+        }
         CUgraphNode* nodes = room_.nodes + used_;
         used_ += count;
         if (ask_.nodes(graph, nodes, &count) != CUDA_SUCCESS) return false;
@@ -189,6 +196,7 @@ class Walk {
     Questions ask_;
     size_t used_ = 0;
     uint64_t told_ = 0;
+    bool had_too_many_ = false;
     uint64_t pair_[4] = {};
 };
 
@@ -214,11 +222,12 @@ Source source_of(EventKind kind, const uint64_t (&words)[4]) {
 void look(ThreadState& thread, EventKind kind, const Source& source, uint64_t exec) {
     const uint64_t from = ticks();
     const bool is_update = kind == EventKind::graph, is_allowed = budget.allows(from);
+    if (is_update && !is_allowed) return skip(thread, exec, source.below);
     Scratch scratch;
     if (scratch.room() == nullptr) return;
-    Walk walk(thread, *scratch.room(), is_allowed ? kMostNodes : kFewNodes);
-    if (is_update && !is_allowed) return walk.skip(exec, source.below);
+    Walk walk(thread, *scratch.room(), is_allowed && !is_update ? kMostNodes : kFewNodes);
     walk.tell(reinterpret_cast<CUgraph>(source.graph), exec, source.below);
+    if (is_update && walk.had_too_many()) skip(thread, exec, source.below);
     if (!is_update && walk.told() <= kFewNodes) return;
     const uint64_t now = ticks();
     budget.took(now - from, now, kGapsAtOnce * live->gap_ticks);

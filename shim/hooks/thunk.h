@@ -147,7 +147,8 @@ struct Thunk<Row, R(A...)> {
         Asked asked = {};
         uint64_t stream = 0;
         if constexpr (has_function) asked.what = Row::Words::first(Arguments(a...));
-        if constexpr (has_function) asked.is_programmatic = Row::Words::is_programmatic(Arguments(a...));
+        if constexpr (has_function)
+            asked.is_programmatic = asked.what != 0 && Row::Words::is_programmatic(Arguments(a...));
         if constexpr (word != kNoStream) stream = Row::Words::template word<word>(Arguments(a...));
         begin_timing(thread, timing, asked, as_stream(stream), has<Row>(traits::per_thread));
     }
@@ -391,7 +392,9 @@ struct Thunk<Row, R(A...)> {
     static void note_event(const A&... a) {
         uint64_t words[4];
         Row::Words::store(words, Arguments(a...), true);
-        note_event_made(words[0], (words[2] & CU_EVENT_DISABLE_TIMING) == 0);
+        // Another process's is without.
+        const bool is_ours = Row::id == api_cuEventCreate;
+        note_event_made(words[0], is_ours && (words[2] & CU_EVENT_DISABLE_TIMING) == 0);
     }
 
     static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,

@@ -67,7 +67,8 @@ def faults_of(errors, windows, exact=True):
     for window in windows:
         if not window.contains:
             faults.append(f"busy {window.true:.4f} is not in [{window.low:.4f}, {window.high:.4f}]")
-        elif exact and window.queued_share >= MOSTLY_QUEUED and abs(window.estimate - window.true) > EXACT_SHARE:
+        elif exact and window.queued_share >= MOSTLY_QUEUED and \
+                abs(window.estimate - window.true) > EXACT_SHARE:
             faults.append(f"busy {window.true:.4f} is said to be {window.estimate:.4f}")
     return faults
 

@@ -55,6 +55,11 @@ API cuCtxGetCurrent(CUcontext* current) {
     return CUDA_SUCCESS;
 }
 
+API cuStreamIsCapturing(CUstream, CUstreamCaptureStatus* status) {
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
 API cuModuleLoadData(CUmodule* made, const void*) {
     *made = reinterpret_cast<CUmodule>(&module_);
     return CUDA_SUCCESS;

@@ -26,7 +26,8 @@ class SmallGrids(cli.Case):
                 for kernel in answer["kernels"]}
 
     def one_trace(self):
-        done = self.traced(cli.LINKED, pattern="a.db", GPUSIM_CLOCK="stepped", GPUSHIM_BUDGET="100%")
+        done = self.traced(cli.LINKED, pattern="a.db", GPUSIM_CLOCK="stepped", GPUSHIM_BUDGET="100%",
+                           GPUSHIM_DEVICE_TIME="events")
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.folder / "a.db"
 

@@ -28,6 +28,7 @@ class Trace:
             "SELECT count(*), total(e.queued), max(e.likely_ns) FROM launch_device d "
             "JOIN level_error e ON e.id = d.level_error_id")
         self.timed_share = self.timed_launches / max(sum(self.kernels.values()), 1)
+        self.measured, = rows("SELECT coalesce(sum(value), 0) FROM meta WHERE key = 'untimed_measured'")[0]
         said = rows("SELECT api, error, why FROM refusal")
         self.refusals = [row for row in said if not row[2].startswith(NOTES)]
         # The newest that is known of each.

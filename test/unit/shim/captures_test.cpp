@@ -115,3 +115,40 @@ TEST_CASE("captures that have no place are counted, and nobody asks for any", "[
     for (int i = 0; i < kMany; ++i) Counted::end(kThird + 16 * static_cast<uint64_t>(i));
     CHECK(captures.count() == 0);
 }
+
+TEST_CASE("who ends a capture while the driver is asked for it waits for nobody", "[captures]") {
+    const Counted captures;
+    Counted::begin(kStream, 1);
+    visit_captures(1, [](uint64_t stream) {
+        Counted::end(stream);
+        return true;  // what was asked about is another's by now
+    });
+    CHECK(captures.count() == 0);
+    Counted::begin(kStream, 1);
+    visit_captures(1, [](uint64_t stream) {
+        Counted::end(stream);
+        Counted::begin(stream, 1);
+        return true;
+    });
+    CHECK(captures.count() == 1);
+}
+
+TEST_CASE("nobody asks for a stream that is being destroyed", "[captures]") {
+    const Counted captures;
+    Counted::begin(kStream, 1);
+    capture_may_go(kStream);
+    visit_captures(1, [](uint64_t) { return true; });
+    CHECK(captures.count() == 1);
+    capture_has_gone(kStream, false);
+    visit_captures(1, [](uint64_t) { return true; });
+    CHECK(captures.count() == 0);
+}
+
+TEST_CASE("a handle that another stream has got by now keeps that one's capture", "[captures]") {
+    const Counted captures;
+    Counted::begin(kStream, 1);
+    capture_may_go(kStream);
+    Counted::begin(kStream, 1);  // another thread's, before this one is back from the destruction
+    capture_has_gone(kStream, true);
+    CHECK(captures.count() == 1);
+}

@@ -47,3 +47,13 @@ TEST_CASE("one difference that does not fit refutes a step for good", "[clock_gr
     for (int i = 1; i <= 10; ++i) grain.saw(1'024.0 * i, 0);
     CHECK(grain.ns() == 0);
 }
+
+TEST_CASE("spans that are multiples of a grain have a mean, and what was held up is none of them",
+          "[clock_grain]") {
+    ClockGrain grain;
+    const int64_t plain[] = {2'400, 2'500, 2'500, 2'600, 50'000};
+    CHECK(grain.usual(plain) == 2'500);
+    for (int i = 1; i <= 10; ++i) grain.saw(1'024.0 * i, 0);
+    const int64_t grained[] = {2'048, 2'048, 2'048, 2'048, 3'072, 3'072, 51'200};
+    CHECK(grain.usual(grained) == (4 * 2'048 + 2 * 3'072) / 6);
+}

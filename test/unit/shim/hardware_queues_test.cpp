@@ -22,7 +22,7 @@ void start(const char* connections) {
 }
 
 bool use(uint64_t stream, uint32_t number, bool is_new = false, uint64_t window = kWindow) {
-    return may_hold_up(kContext, stream, number, is_new, window);
+    return may_get_events(kContext, stream, number, is_new, window);
 }
 
 }  // namespace
@@ -79,6 +79,16 @@ TEST_CASE("of streams that share the only queue none gets events", "[queues]") {
     CHECK_FALSE(use(kA, kFirstLooks + 2));
     CHECK(seen_sharing() == Sharing::none_gets_events);
     start(nullptr);
+}
+
+TEST_CASE("a stream that is not used any more is in nobody's way", "[queues]") {
+    start(nullptr);
+    for (uint64_t stream = 1; stream <= 9; ++stream) use(stream, 1, true);
+    CHECK(use(9, 1'000'000));
+    CHECK_FALSE(use(2, 100));
+    CHECK(use(2, 101, true, kWindow + 1));  // 9 is gone
+    CHECK(use(2, 102, false, kWindow + 1));
+    CHECK_FALSE(use(3, 50, true, kWindow + 1));
 }
 
 TEST_CASE("when events are stopped nobody gets any", "[queues]") {
