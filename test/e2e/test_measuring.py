@@ -64,14 +64,15 @@ TIMES_STEPS = """
         CHECK(cuEventElapsedTime(&ms, from, until));
     }
 """
+TAKEN = "gpushim: GPUSHIM_DEVICE_TIME=cupti: another profiler holds CUPTI, error 39; events instead\n"
 STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
 
 
 class Measuring(preload.PreloadCase):
-    def run_both(self, body):
+    def run_both(self, body, stderr="", **more):
         program = preload.compiled(PROGRAM.replace("BODY", body), self.folder / "program", "-l:libgpusim.so")
         without = box.run([program], STEPPED).stdout
-        return without, self.traced([program], **STEPPED).stdout, self.the_trace()
+        return without, self.traced([program], stderr=stderr, **STEPPED, **more).stdout, self.the_trace()
 
     def untimed(self, trace):
         return preload.query(trace, "SELECT value FROM meta WHERE key = 'untimed_measured'")
@@ -85,6 +86,12 @@ class Measuring(preload.PreloadCase):
                 self.assertEqual(set(without.split()), {"many"})
                 self.assertEqual(traced, without)
                 self.assertTrue(self.untimed(trace))
+
+    def test_also_where_cupti_was_asked_for_and_is_taken(self):
+        without, traced, trace = self.run_both(AT_FIRST, stderr=TAKEN, GPUSHIM_DEVICE_TIME="cupti",
+                                               GPUSIM_FAIL="cuptiSubscribe_v2:1:39")
+        self.assertEqual(traced, without)
+        self.assertTrue(self.untimed(trace))
 
     def test_the_rest_has_device_times(self):
         *_, trace = self.run_both(AT_FIRST)
