@@ -57,12 +57,12 @@ void turn_when_not_asked(Place& place, State to) {
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kPatienceNs;
     while (!turn(place, State::open, to)) {
         if (place.state.load(std::memory_order_acquire) != State::asked) return;
-        if (clock_ns(CLOCK_MONOTONIC) > until_ns) return void(turn(place, State::asked, to));
+        if (clock_ns(CLOCK_MONOTONIC) > until_ns && turn(place, State::asked, to)) return;
         sched_yield();
     }
 }
 
-// Whoever asks for it finds that it is no longer what it was, and leaves it alone. False: another was
+// The thread that asks for it finds another state than it left, and changes nothing. False: another was
 // quicker.
 bool set_free(Place& place) {
     for (;;) {

@@ -82,6 +82,7 @@ CUresult ContextHarvest::work(const Moment& now) {
     const int64_t until_ns = is_last(now) ? now.mono_ns + (now.ending ? kLastVisitsNs : kEndedVisitsNs)
                                           : trace_now_ns() + kVisitNs;
     is_behind_ = false;
+    is_waited_for_ = is_last(now);
     // Read from an anchor of long ago, stamps would be rounded by much: the second one is near them.
     if (result == CUDA_SUCCESS && pending_ != 0 && now.mono_ns - anchors_.newest_ns() > kOldAnchorNs)
         for (int i = 0; i < 2 && result == CUDA_SUCCESS; ++i) result = take_anchor();
@@ -109,7 +110,7 @@ CUresult ContextHarvest::fill_pool() {
     misses_ = misses;
     const uint32_t wanted = made < kUsualEvents ? kFirstEvents : made;
     for (uint32_t i = 0; i < wanted && pool_.made() < kMostEventsOfOurs; ++i) {
-        if (i % kInARow == 0) let_program_in();
+        if (i != 0 && i % kInARow == 0) let_program_in();
         CUevent event = nullptr;
         const CUresult result = calls_.cuEventCreate(&event, CU_EVENT_DEFAULT);
         if (result != CUDA_SUCCESS) return failed("cuEventCreate", result);
@@ -184,7 +185,7 @@ CUresult ContextHarvest::harvest(Stream& stream, int64_t until_ns) {
         if (result != CUDA_SUCCESS) break;
         stream.pending.pop_front();
         --pending_;
-        if (done % kInARow == 0) let_program_in();
+        if (!is_waited_for_ && done % kInARow == 0) let_program_in();
         if (done % 64 != 0 || trace_now_ns() < until_ns) continue;
         is_behind_ = true;
         break;

@@ -116,8 +116,9 @@ class ContextHarvest {
     int wishes_ = 0;
     int64_t wishes_since_ns_ = INT64_MIN / 2;
     int64_t wished_ns_ = INT64_MIN / 2;
-    bool is_behind_ = false;   // there is more to read
-    bool is_filling_ = false;  // the pool has not yet what it usually has
+    bool is_waited_for_ = false;  // the program waits for this visit
+    bool is_behind_ = false;      // there is more to read
+    bool is_filling_ = false;     // the pool has not yet what it usually has
     const char* failed_call_ = "";
     size_t asked_ = 0;  // which of a stream's pending operations the last question was about
 };

@@ -40,12 +40,12 @@ struct Timing {
 // Whether a window may be open: the only thing that an untimed operation asks.
 inline bool may_time() { return live->timing.load(std::memory_order_relaxed) != 0; }
 
-// `what`: the function or executable graph that is launched, else 0; programmatic.h. `stream` as the program
-// gave it.
 struct Asked {
-    uint64_t what;
-    bool is_programmatic;
+    uint64_t what;         // the function or executable graph that is launched, else 0
+    bool is_programmatic;  // programmatic.h
 };
+
+// `stream` as the program gave it.
 void begin_timing(ThreadState& thread, Timing& timing, const Asked& asked, CUstream stream, bool per_thread);
 
 // `slot`: the operation's, complete; null: it was dropped.

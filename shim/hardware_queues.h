@@ -7,8 +7,8 @@
 //   any                                            else                  the one that is used most
 //
 // Fewer than 8 were asked for by somebody whose overlap hangs on them: there a context's first operations get
-// none, until it is seen how many streams it uses. What a context was once found to be it stays. On the
-// program's thread; no allocation, no lock.
+// none, until it is seen how many streams it uses. Streams of a context that shared once share for good. On
+// the program's thread; no allocation, no lock.
 #pragma once
 
 #include <cstdint>

@@ -14,17 +14,15 @@
 #include "device_rows.h"
 #include "device_time.h"
 #include "driver_thread.h"
-#include "hardware_queues.h"
 #include "hooks/api.h"
 #include "hooks/questions.h"
 #include "lifecycle.h"
 #include "log.h"
-#include "measuring.h"
 #include "own_cost.h"
-#include "programmatic.h"
 #include "stream_uses.h"
 #include "ticks.h"
 #include "window_rows.h"
+#include "withheld.h"
 
 namespace gpushim::shim {
 namespace {
@@ -50,30 +48,6 @@ bool is_no_capture(uint64_t stream) {
     return driver_calls()->cuStreamIsCapturing(reinterpret_cast<CUstream>(stream), &status) == CUDA_SUCCESS &&
            status != CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
-
-// Operations that get no events of ours, so that the program does what it does without us.
-struct Withheld {
-    bool (*is_so)();
-    const char* call;
-    const char* why;
-};
-constexpr Withheld kWithheld[] = {
-    {are_events_stopped, "cuEventQuery",
-     "an event of ours waited for 5 s where streams share hardware queues: nothing is timed any more"},
-    {[] { return seen_sharing() == Sharing::none_gets_events; }, "CUDA_DEVICE_MAX_CONNECTIONS",
-     "streams share the only hardware queue: an event of ours would hold up other streams, so nothing is "
-     "timed"},
-    {[] { return seen_sharing() == Sharing::one_gets_events; }, "CUDA_DEVICE_MAX_CONNECTIONS",
-     "streams share hardware queues: an event of ours would hold up other streams, so only the stream that is"
-     " used most is timed"},
-    {[] { return measured_operations() != 0; }, "cuEventElapsedTime",
-     "the program measures with events of its own: what a thread launches while it does is not timed"
-     " (GPUSHIM_DEVICE_TIME=events times it all the same)"},
-    {[] { return programmatic_operations() != 0; }, "cuLaunchKernelEx",
-     "programmatic launches, and what is before them, are not timed: an event between two would keep them "
-     "from"
-     " overlapping"},
-};
 
 class Harvest : public Observer {
   public:
@@ -181,7 +155,7 @@ void Harvest::drive() {
 }
 
 void Harvest::say_what_is_withheld() {
-    for (const Withheld& one : kWithheld)
+    for (const Withheld& one : all_withheld())
         if (one.is_so()) refused({kNull, one.call, kNull, one.why, false});
     const bool is_guessed = std::ranges::any_of(
         contexts_, [](const auto& context) { return !context.second.harvest->is_calibrated(); });
