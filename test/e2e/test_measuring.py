@@ -2,26 +2,18 @@
 clock."""
 import box
 import preload
+import stepped_program
 
-PROGRAM = r"""
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
-void gpusim_advance_ns(long long ns);
-static CUstream stream;
-static CUmodule module;
+BEFORE = r"""
 static CUevent from, until;
-static void launch(const char* name, int times) {
-    CUfunction function;
-    CHECK(cuModuleGetFunction(&function, module, name));
-    while (times-- > 0) CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0));
+static void launches(const char* name, int times) {
+    while (times-- > 0) launch(name, stream);
 }
 static float measure(const char* name, int times) {
     float ms;
-    launch("flush__200us", 1);
+    launch("flush__200us", stream);
     CHECK(cuEventRecord(from, stream));
-    launch(name, times);
+    launches(name, times);
     CHECK(cuEventRecord(until, stream));
     CHECK(cuEventSynchronize(until));
     CHECK(cuEventElapsedTime(&ms, from, until));
@@ -32,24 +24,17 @@ static void choose(void) {
     const float one = measure("one__80us", 1), many = measure("many__7us", 10);
     printf("%s\n", one < many ? "one" : "many");
 }
-static void steps(int count) {
-    while (count-- > 0) {
-        launch("step__300us", 1);
+static void steps(int times) {
+    while (times-- > 0) {
+        launch("step__300us", stream);
         CHECK(cuStreamSynchronize(stream));
         gpusim_advance_ns(1000000);
     }
 }
-int main(void) {
-    CUcontext context;
-    CHECK(cuInit(0));
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
+"""
+EVENTS = """
     CHECK(cuEventCreate(&from, CU_EVENT_DEFAULT));
     CHECK(cuEventCreate(&until, CU_EVENT_DEFAULT));
-    BODY
-    return 0;
-}
 """
 AT_FIRST = "steps(20); choose(); choose(); steps(3000); choose(); choose();"
 LATE = "steps(9000); choose(); choose();"
@@ -58,19 +43,19 @@ TIMES_STEPS = """
     for (int i = 0; i < 900; ++i) {
         float ms;
         CHECK(cuEventRecord(from, stream));
-        launch("step__300us", 40);
+        launches("step__300us", 40);
         CHECK(cuEventRecord(until, stream));
         CHECK(cuEventSynchronize(until));
         CHECK(cuEventElapsedTime(&ms, from, until));
     }
 """
 TAKEN = "gpushim: GPUSHIM_DEVICE_TIME=cupti: another profiler holds CUPTI, error 39; events instead\n"
-STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
+STEPPED = {**stepped_program.STEPPED, "GPUSHIM_BUDGET": "100%"}
 
 
 class Measuring(preload.PreloadCase):
     def run_both(self, body, stderr="", **more):
-        program = preload.compiled(PROGRAM.replace("BODY", body), self.folder / "program", "-l:libgpusim.so")
+        program = stepped_program.compiled(self.folder, EVENTS + body, BEFORE)
         without = box.run([program], STEPPED).stdout
         return without, self.traced([program], stderr=stderr, **STEPPED, **more).stdout, self.the_trace()
 

@@ -4,51 +4,36 @@ import json
 
 import box
 import preload
+import stepped_program
 
 STEPS = 400
-PROGRAM = r"""
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
-void gpusim_advance_ns(long long ns);
-static CUstream stream;
-static CUmodule module;
-static void launch(const char* name, int programmatic) {
-    CUfunction function;
+BEFORE = r"""
+static void launch_as(const char* name, int programmatic) {
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
     attribute.value.programmaticStreamSerializationAllowed = programmatic;
     CUlaunchConfig config = {1, 1, 1, 32, 1, 1, 0, stream, &attribute, 1};
-    CHECK(cuModuleGetFunction(&function, module, name));
-    CHECK(cuLaunchKernelEx(&config, function, 0, 0));
+    CHECK(cuLaunchKernelEx(&config, kernel(name), 0, 0));
 }
-int main(void) {
-    CUcontext context;
-    CHECK(cuInit(0));
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
+"""
+BODY = r"""
     for (int step = 0; step < STEPS; ++step) {
-        launch("alone__30us", 0);
-        launch("first__40us", 0);
-        launch("second__50us", 1);
-        launch("third__60us", 1);
-        launch("first__40us", 0);
-        launch("after__20us", 0);
+        launch_as("alone__30us", 0);
+        launch_as("first__40us", 0);
+        launch_as("second__50us", 1);
+        launch_as("third__60us", 1);
+        launch_as("first__40us", 0);
+        launch_as("after__20us", 0);
         CHECK(cuStreamSynchronize(stream));
         gpusim_advance_ns(4000000);
     }
-    return 0;
-}
 """.replace("STEPS", str(STEPS))
-STEPPED = {"GPUSIM_CLOCK": "stepped"}
 
 
 class Programmatic(preload.PreloadCase):
     def setUp(self):
         super().setUp()
-        self.program = preload.compiled(PROGRAM, self.folder / "program", "-l:libgpusim.so")
-        self.traced([self.program], GPUSIM_TRUTH=self.folder / "truth", **STEPPED)
+        self.program = stepped_program.compiled(self.folder, BODY, BEFORE)
+        self.traced([self.program], GPUSIM_TRUTH=self.folder / "truth", **stepped_program.STEPPED)
         self.trace = self.the_trace()
 
     @staticmethod
@@ -58,7 +43,7 @@ class Programmatic(preload.PreloadCase):
         return sum(later.start_ns < sooner.end_ns for sooner, later in zip(kernels, kernels[1:]))
 
     def test_they_overlap_as_they_do_without_us(self):
-        box.run([self.program], {**STEPPED, "GPUSIM_TRUTH": self.folder / "truth.without"})
+        box.run([self.program], {**stepped_program.STEPPED, "GPUSIM_TRUTH": self.folder / "truth.without"})
         self.assertEqual(self.overlaps(self.folder / "truth.without"), 2 * STEPS)
         # An event stood behind "first" and behind "second" until it was seen what may follow them.
         self.assertGreaterEqual(self.overlaps(self.folder / "truth"), 2 * STEPS - 2)

@@ -1,51 +1,33 @@
 """Streams that share hardware queues overlap under the shim as they do without. On the stepped clock."""
 import box
 import preload
+import stepped_program
 
 STEPS = 300
-PROGRAM = r"""
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
-#define CHECK(call) do { CUresult r = call; if (r) { printf("%s: %d\n", #call, r); exit(1); } } while (0)
-void gpusim_advance_ns(long long ns);
-static CUmodule module;
-static void launch(const char* name, CUstream stream) {
-    CUfunction function;
-    CHECK(cuModuleGetFunction(&function, module, name));
-    CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0));
-}
-int main(int count, char** words) {
+BODY = r"""
     const int others = count > 1 ? atoi(words[1]) : 1, is_stuck = count > 2;
-    CUcontext context;
-    CUstream most, stream[64];
-    CHECK(cuInit(0));
-    CHECK(cuCtxCreate(&context, 0, 0, 0));
-    CHECK(cuStreamCreate(&most, CU_STREAM_NON_BLOCKING));
-    for (int i = 0; i < others; ++i) CHECK(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
-    CHECK(cuModuleLoadData(&module, "an image"));
+    CUstream other[64];
+    for (int i = 0; i < others; ++i) CHECK(cuStreamCreate(&other[i], CU_STREAM_NON_BLOCKING));
     for (int step = 0; step < STEPS; ++step) {
-        for (int i = 0; i < others; ++i) launch("beside__700us", stream[i]);
-        launch("compute__300us", most);
-        launch("compute__200us", most);
-        if (is_stuck && step == STEPS / 2) launch("stuck__8000000us", most);
+        for (int i = 0; i < others; ++i) launch("beside__700us", other[i]);
+        launch("compute__300us", stream);
+        launch("compute__200us", stream);
+        if (is_stuck && step == STEPS / 2) launch("stuck__8000000us", stream);
         for (int i = 0; is_stuck && step == STEPS / 2 && i < 80; ++i) {
             gpusim_advance_ns(100000000);
-            cuStreamQuery(most);
+            cuStreamQuery(stream);
         }
         CHECK(cuCtxSynchronize());
         gpusim_advance_ns(1000000);
     }
-    return 0;
-}
 """.replace("STEPS", str(STEPS))
 
 
 class Queues(preload.PreloadCase):
     def times(self, others, *words, **knobs):
         """What the device took for the whole program, without us and with us; and the trace."""
-        program = preload.compiled(PROGRAM, self.folder / "program", "-l:libgpusim.so")
-        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_QUEUES": 1, **knobs}
+        program = stepped_program.compiled(self.folder, BODY)
+        knobs = {**stepped_program.STEPPED, "GPUSIM_QUEUES": 1, **knobs}
         for trace in self.traces():
             trace.unlink()
         box.run([program, others, *words], {**knobs, "GPUSIM_TRUTH": self.folder / "alone"})

@@ -6,38 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "spin.h"
+
 namespace {
 
-// The names say how long they take, for a simulated GPU that runs no PTX; a real one waits on its timer.
-constexpr const char* kPtx = R"(
-.version 6.0
-.target sm_50
-.address_size 64
-.visible .entry one__120us()
-{
-    .reg .u64 %begin, %now, %passed;
-    .reg .pred %early;
-    mov.u64 %begin, %globaltimer;
-again:
-    mov.u64 %now, %globaltimer;
-    sub.u64 %passed, %now, %begin;
-    setp.lt.u64 %early, %passed, 120000;
-    @%early bra again;
-    ret;
-}
-.visible .entry many__4us()
-{
-    .reg .u64 %begin, %now, %passed;
-    .reg .pred %early;
-    mov.u64 %begin, %globaltimer;
-again:
-    mov.u64 %now, %globaltimer;
-    sub.u64 %passed, %now, %begin;
-    setp.lt.u64 %early, %passed, 4000;
-    @%early bra again;
-    ret;
-}
-)";
+constexpr const char* kPtx = PTX_HEAD PTX_SPIN("one__120us", "120000") PTX_SPIN("many__4us", "4000");
 constexpr int kChoices = 12, kOfMany = 20;
 
 void check(CUresult result) {

@@ -16,50 +16,15 @@
 #include <thread>
 #include <vector>
 
+#include "spin.h"
+
 namespace {
 
-constexpr const char* kPtx = R"(
-.version 6.0
-.target sm_50
-.address_size 64
-.visible .entry empty__1us()
-{
-    ret;
-}
-.visible .entry busy__20us()
-{
-    .reg .u64 %begin, %now, %passed;
-    .reg .pred %early;
-    mov.u64 %begin, %globaltimer;
-again:
-    mov.u64 %now, %globaltimer;
-    sub.u64 %passed, %now, %begin;
-    setp.lt.u64 %early, %passed, 20000;
-    @%early bra again;
-    ret;
-}
-)";
+constexpr const char* kPtx = PTX_HEAD PTX_EMPTY("empty__1us") PTX_SPIN("busy__20us", "20000");
 
 // Lets what follows begin at once, and takes as long all the same.
-constexpr const char* kProgrammaticPtx = R"(
-.version 7.8
-.target sm_90
-.address_size 64
-.visible .entry early__20us()
-{
-    .reg .u64 %begin, %now, %passed;
-    .reg .pred %early;
-    griddepcontrol.launch_dependents;
-    mov.u64 %begin, %globaltimer;
-again:
-    mov.u64 %now, %globaltimer;
-    sub.u64 %passed, %now, %begin;
-    setp.lt.u64 %early, %passed, 20000;
-    @%early bra again;
-    griddepcontrol.wait;
-    ret;
-}
-)";
+constexpr const char* kProgrammaticPtx = ".version 7.8\n.target sm_90\n.address_size 64\n" PTX_SPIN_AROUND(
+    "early__20us", "20000", "    griddepcontrol.launch_dependents;\n", "    griddepcontrol.wait;\n");
 
 constexpr int kRounds = 5;
 

@@ -15,29 +15,11 @@
 #include <numeric>
 #include <vector>
 
+#include "spin.h"
+
 namespace {
 
-constexpr const char* kPtx = R"(
-.version 6.0
-.target sm_50
-.address_size 64
-.visible .entry busy__2us()
-{
-    ret;
-}
-.visible .entry busy__20us()
-{
-    .reg .u64 %begin, %now, %passed;
-    .reg .pred %early;
-    mov.u64 %begin, %globaltimer;
-again:
-    mov.u64 %now, %globaltimer;
-    sub.u64 %passed, %now, %begin;
-    setp.lt.u64 %early, %passed, 20000;
-    @%early bra again;
-    ret;
-}
-)";
+constexpr const char* kPtx = PTX_HEAD PTX_EMPTY("busy__2us") PTX_SPIN("busy__20us", "20000");
 
 template <class Function>
 Function found(const char* name) {
