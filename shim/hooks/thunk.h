@@ -6,19 +6,17 @@
 //   Row::real()                                     where the call goes on; null: nowhere
 #pragma once
 
-#include "../capture_range.h"
-#include "../captures.h"
 #include "../contexts.h"
 #include "../device_time.h"
 #include "../host_gap.h"
 #include "../lifecycle.h"
-#include "../measuring.h"
 #include "../names.h"
 #include "../pacing.h"
 #include "../protection.h"
 #include "../recorder.h"
 #include "../writer.h"
 #include "api.h"
+#include "call_effects.h"
 #include "counters.h"
 #include "graph_contents.h"
 #include "groups.h"
@@ -39,6 +37,7 @@ struct Thunk<Row, R(A...)> {
     using Real = R (*)(A...);
     using Arguments = std::tuple<const A&...>;
     using Facts = RowFacts<Row>;
+    using Effects = CallEffects<Row, R(A...)>;
 
     static R call(A... a) {
         const auto real = reinterpret_cast<Real>(Row::real());
@@ -73,7 +72,7 @@ struct Thunk<Row, R(A...)> {
             const uint64_t entered = ticks();
             before_call(thread, entered, Row::id, flags(thread));
             result = real(a...);
-            note(thread, result, a...);
+            Effects::after(thread, result, a...);
             record_late(thread, entered, ticks(), result, a...);
         } else {
             Timing timing;
@@ -85,12 +84,12 @@ struct Thunk<Row, R(A...)> {
                 if (may_time()) [[unlikely]]
                     fence(thread, a...);
             }
-            beginning(a...);
+            Effects::before(a...);
             Slot* slot = open(thread);
             if (slot != nullptr) [[likely]]
                 before_call(thread, slot->enter, Row::id, slot->flags);
             result = real(a...);
-            note(thread, result, a...);
+            Effects::after(thread, result, a...);
             if (slot != nullptr && is_current(thread)) [[likely]]
                 finish(thread, slot, result, a...);
             if constexpr (Facts::is_operation) {
@@ -126,7 +125,7 @@ struct Thunk<Row, R(A...)> {
         } else {
             if (!start_after_success()) return;
             begin(thread, &entered);
-            note(thread, result, a...);
+            Effects::after(thread, result, a...);
             record_late(thread, entered.ticks(), left.ticks(), result, a...);
             thread.last_exit = ticks();  // the start is nothing that the program did
             end(thread, result);
@@ -326,104 +325,6 @@ struct Thunk<Row, R(A...)> {
             }
             if constexpr (has<Row>(traits::group_ends)) group_is_closed();
             thread.group = 0;
-        }
-    }
-
-    static auto first_argument(const A&... a) { return std::get<0>(Arguments(a...)); }
-
-    // The context that the call may end, by its number.
-    static uint32_t context_to_end(const A&... a) {
-        if constexpr (has<Row>(traits::primary))
-            return known_context_number(primary_context_of(static_cast<CUdevice>(first_argument(a...))));
-        else
-            return known_context_number(Row::Words::first(Arguments(a...)));
-    }
-
-    static constexpr bool is_end_of_stream =
-        Row::kind == EventKind::died && Facts::object == traits::of_stream;
-
-    static uint64_t captured_stream(const A&... a) { return words::number(first_argument(a...)); }
-
-    // Before the call: what has to be so while it is under way.
-    static void beginning([[maybe_unused]] const A&... a) {
-        if constexpr (has<Row>(traits::capture_begins)) capture_is_beginning();
-        if constexpr (Facts::ends_context) {
-            if (may_time()) read_before_context_ends();
-            context_is_ending(context_to_end(a...));
-        }
-        if constexpr (Row::kind == EventKind::record && Facts::object == traits::of_stream) {
-            if (has_timing(Row::Words::first(Arguments(a...)))) note_timed_record(thread_state, ticks());
-        }
-        if constexpr (is_end_of_stream) {
-            stream_is_gone(Row::Words::first(Arguments(a...)));
-            capture_may_go(Row::Words::first(Arguments(a...)));
-        }
-    }
-
-    static void note_context_end(bool ended, const A&... a) {
-        bool lives_on = false;
-        if constexpr (has<Row>(traits::primary))
-            lives_on = Row::Words::template word<1>(Arguments(a...)) != 0;
-        context_has_ended(context_to_end(a...), ended && !lives_on);
-        if (ended && !lives_on && Row::id != api_cuCtxDetach)
-            captures_of_context_have_gone(context_to_end(a...));
-        // A context that was detached from may live on; then nothing has device times in it any more.
-        if (!ended || lives_on || Row::id == api_cuCtxDetach) return;
-        if constexpr (has<Row>(traits::primary))
-            context_gone(primary_context_of(static_cast<CUdevice>(first_argument(a...))));
-        else
-            context_gone(Row::Words::first(Arguments(a...)));
-    }
-
-    static void note_birth(const ThreadState& thread, const A&... a) {
-        uint64_t words[4];
-        Row::Words::store(words, Arguments(a...), true);
-        if constexpr (Facts::object == traits::of_stream)
-            stream_is_born(words[0], Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
-                           (words[2] & CU_STREAM_NON_BLOCKING) != 0);
-        else
-            context_is_born(words[0]);
-        if constexpr (has<Row>(traits::primary))
-            primary_context_is(static_cast<CUdevice>(words[2]), words[0]);
-        else if constexpr (Row::id == api_cuCtxFromGreenCtx)
-            context_is_ending(context_number(words[0]));  // by a call that does not name it: never visited
-    }
-
-    static void note_event(const A&... a) {
-        uint64_t words[4];
-        Row::Words::store(words, Arguments(a...), true);
-        // Another process's is without.
-        const bool is_ours = Row::id == api_cuEventCreate;
-        note_event_made(words[0], is_ours && (words[2] & CU_EVENT_DISABLE_TIMING) == 0);
-    }
-
-    static void note([[maybe_unused]] ThreadState& thread, [[maybe_unused]] R result,
-                     [[maybe_unused]] const A&... a) {
-        if constexpr (has<Row>(traits::capture_begins)) {
-            capture_has_begun(thread, captured_stream(a...), has<Row>(traits::per_thread), succeeded(result));
-        }
-        if constexpr (has<Row>(traits::capture_ends)) {
-            if (ends_capture(result))
-                capture_has_ended(thread, captured_stream(a...), has<Row>(traits::per_thread));
-        }
-        if constexpr (is_end_of_stream)
-            capture_has_gone(Row::Words::first(Arguments(a...)), succeeded(result));
-        if constexpr (Facts::ends_context) note_context_end(succeeded(result), a...);
-        if constexpr (Row::kind == EventKind::born &&
-                      (Facts::object == traits::of_stream || Facts::object == traits::of_context)) {
-            if (succeeded(result)) note_birth(thread, a...);
-        }
-        if constexpr (Row::kind == EventKind::born && Facts::object == traits::of_event) {
-            if (succeeded(result)) note_event(a...);
-        }
-        if constexpr (Facts::tells_elapsed) {
-            if (succeeded(result)) note_elapsed(thread, *std::get<0>(Arguments(a...)), ticks());
-        }
-        if constexpr (has<Row>(traits::profiler_starts | traits::profiler_stops)) {
-            if (succeeded(result)) profiler_turned(has<Row>(traits::profiler_starts));
-        }
-        if constexpr (has<Row>(traits::current)) {
-            thread.context = context_number(words::number(current_context()));
         }
     }
 };
