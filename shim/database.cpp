@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "guarded.h"
 #include "histogram.h"
 #include "network_file_system.h"
+#include "own_files.h"
 #include "protection.h"
 #include "rows_module.h"
 #include "schema_image.h"
@@ -32,9 +34,22 @@ int check(sqlite3* base, int code) {
 
 constinit LogLimit written_log = {};  // the one log that is written
 
+int cut_ours(int descriptor, off64_t size) {
+    return is_ours(descriptor) ? ftruncate64(descriptor, size) : -1;
+}
+
+// Locks: nobody else's are given up.
+int control_ours(int descriptor, int command, ...) {
+    va_list rest;
+    va_start(rest, command);
+    void* argument = va_arg(rest, void*);
+    va_end(rest);
+    return is_ours(descriptor) ? fcntl(descriptor, command, argument) : -1;
+}
+
 // Also of journals: never through a link that somebody put there, and for nobody else to read.
 int open_safely(const char* path, int flags, int) {
-    const int descriptor = open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int descriptor = kept_as_ours(open(path, flags | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (std::string_view(path).ends_with("-wal")) {
         written_log.descriptor = descriptor;
         written_log.bytes = INT64_MAX;
@@ -45,6 +60,7 @@ int open_safely(const char* path, int flags, int) {
 }
 
 ssize_t write_within(int descriptor, const void* bytes, size_t size, off64_t offset) {
+    if (!is_ours(descriptor)) return -1;
     if (descriptor == written_log.descriptor && offset + static_cast<int64_t>(size) > written_log.bytes) {
         errno = ENOSPC;
         return -1;
@@ -58,6 +74,7 @@ ssize_t write_within(int descriptor, const void* bytes, size_t size, off64_t off
 constinit bool are_views_hidden = false;
 
 ssize_t read_all_but_views(int descriptor, void* bytes, size_t size, off64_t offset) {
+    if (!is_ours(descriptor)) return -1;
     const ssize_t there = pread64(descriptor, bytes, size, offset);
     if (are_views_hidden && there > 0)
         hide_views(static_cast<char*>(bytes), static_cast<size_t>(there), static_cast<size_t>(offset));
@@ -78,6 +95,9 @@ void configure_once() {
     check(nullptr, sqlite3_initialize());
     const std::pair<const char*, sqlite3_syscall_ptr> system_calls[] = {
         {"open", as_system_call(open_safely)},
+        {"close", as_system_call(close_ours)},
+        {"fcntl", as_system_call(control_ours)},
+        {"ftruncate", as_system_call<int(int, off64_t)>(cut_ours)},
         {"pwrite64", as_system_call(write_within)},
         {"pread64", as_system_call(read_all_but_views)},
         {"stat", as_system_call<int(const char*, struct stat*)>(status_of)},

@@ -51,8 +51,14 @@ class SharedDescriptors(LifecycleCase):
         library = preload.compiled(self.REFUSING + more, folder / "refusing.so", "-shared", "-fPIC")
         return {"LD_PRELOAD": f"{preload.SHIM}:{library}", "GPUSHIM_OUT": f"{self.folder}/trace.%p.db"}
 
-    def refused(self, *words):
-        return self.same(*words, **self.refusing())
+    def within(self, moment):
+        return self.WITHIN.replace("MOMENT", str(moment))
+
+    def spoiled(self):
+        return [path.name for path in self.folder.glob("host.*") if path.read_bytes() != b"mine"]
+
+    def refused(self, *words, more=""):
+        return self.same(*words, **self.refusing(more))
 
     def test_all_is_well_while_nobody_closes_them(self):
         self.refused("return")
@@ -76,6 +82,55 @@ class SharedDescriptors(LifecycleCase):
         self.recover()
         self.assertEqual(self.copies(), 21 * COPIES, "the rings had room for what came afterwards")
         self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
+
+    # Calls what it was given once, in the midst of a transaction: as that write to the log begins or ends.
+    WITHIN = """
+    #include <dlfcn.h>
+    #include <stdatomic.h>
+    #include <stdio.h>
+    #include <string.h>
+    #include <sys/types.h>
+    ssize_t readlink(const char*, char*, size_t);
+    void (*_Atomic within_a_write)(void);
+    ssize_t pwrite64(int file, const void* bytes, size_t size, off64_t offset) {
+        typedef ssize_t (*Next)(int, const void*, size_t, off64_t);
+        static int calls;
+        ssize_t written;
+        char link[64], path[4096] = "";
+        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+        const int is_read = within_a_write && readlink(link, path, sizeof path - 1) > 0;
+        const int counts = is_read && strstr(path, "-wal");
+        if (counts && ++calls == MOMENT) atomic_exchange(&within_a_write, 0)();
+        written = ((Next)dlsym(RTLD_NEXT, "pwrite64"))(file, bytes, size, offset);
+        if (counts && ++calls == MOMENT) atomic_exchange(&within_a_write, 0)();
+        return written;
+    }
+    """
+
+    def test_not_a_byte_in_the_middle_of_a_transaction(self):
+        """Nor is what was in it lost."""
+        for moment in (1, 2, 3, 4, 11, 12):
+            with self.subTest(moment=moment):
+                for path in self.folder.iterdir():
+                    path.unlink()
+                done = self.refused("closes_within_a_write", "100", more=self.within(moment))
+                self.assertEqual(done.stdout, "copied\ntaken: 1\n")
+                self.assertEqual(self.spoiled(), [])
+                self.recover()
+                self.assertEqual(self.copies(), 41 * COPIES)
+                self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
+
+    def test_not_a_byte_where_numbers_are_few(self):
+        """Here ours are taken. What the rings could not hold until the files were open again is counted."""
+        few = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]
+        done = box.run([*few, self.host(), "closes_within_a_write", preload.MORE_THAN_RINGS_HOLD // 40],
+                       {**preload.QUICK, **self.refusing(preload.SMALL_TMPFS + self.within(2))},
+                       cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (0, "copied\ntaken: 1\n"), done.stderr)
+        self.assertEqual(self.spoiled(), [])
+        self.recover()
+        lost = preload.query(self.the_trace(), "SELECT coalesce(sum(events), 0) FROM v_drop")[0][0]
+        self.assertEqual(self.copies() + lost, COPIES + preload.MORE_THAN_RINGS_HOLD)
 
     def test_not_a_byte_at_the_end_either(self):
         """Everything was in the trace, and nothing comes any more."""

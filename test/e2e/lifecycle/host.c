@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,6 +226,20 @@ static void closes_and_leaves_a_thread(void) {
     takes_numbers();
     pthread_exit(0);
 }
+static atomic_int is_taken;
+static void takes_them(void) { takes_numbers(), is_taken = 1; }
+// In the middle of what a library of test_own_files.py sees written, which a busy machine meets by chance.
+static void closes_within_a_write(void) {
+    void (*_Atomic* within_a_write)(void) = dlsym(RTLD_DEFAULT, "within_a_write");
+    work();
+    within_a_write ? (void)(*within_a_write = takes_them) : takes_them();
+    for (int i = 0; i < 2000 && !is_taken; ++i) usleep(10000);
+    for (int i = 0; i < 40; ++i) {
+        copy(number);
+        usleep(10000);
+    }
+    printf("taken: %d\n", is_taken);
+}
 static void becomes_silent(void) {
     work();
     close(0), close(1), close(2);
@@ -313,6 +328,7 @@ static const struct {
     {"threads", short_threads},
     {"tiny_stack", tiny_stack},
     {"closes", closes_everything},
+    {"closes_within_a_write", closes_within_a_write},
     {"closes_at_the_end", closes_at_the_end},
     {"closes_and_leaves_a_thread", closes_and_leaves_a_thread},
     {"silent", becomes_silent},
