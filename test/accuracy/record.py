@@ -13,7 +13,7 @@ WORKLOADS = box.BUILD / "accuracy" / "workloads"
 
 # Every length of kernel that a workload uses: what opaque names stand for.
 DURATIONS_NS = (1_000, 2_000, 5_000, 7_000, 10_000, 20_000, 30_000, 50_000, 100_000, 200_000, 300_000,
-                1_000_000)
+                400_000, 1_000_000)
 OPAQUE = ",".join(f"kernel_{chr(ord('a') + i)}={ns}" for i, ns in enumerate(DURATIONS_NS))
 
 EVENT_NS, EVENT_LATENCY_NS = 1_500, 2_500  # the box's defaults
