@@ -16,7 +16,8 @@ namespace gpushim::analysis::command_report {
 namespace {
 
 constexpr Option kOptions[] = {
-    {"all", nullptr, "also what is left out to fit a screen: waits, calls, collectives, memory, devices"},
+    {"all", nullptr,
+     "also what is left out to fit a screen: bounds, waits, calls, collectives, memory, devices"},
     {"json", nullptr, "one JSON object; its keys stay"},
     {"markdown", nullptr, "to paste where Markdown is read"},
     {"html", "FILE", "also a page with drawings: one file that needs no network"},

@@ -46,6 +46,8 @@ Database opened(const fs::path& place) {
     version.step();
     if (version.number(0) > kRunSchema)
         throw Failure(place.string() + ": written by a newer gpushim; analyse its traces with this one");
+    if (version.number(0) < kRunSchema)
+        throw Failure(place.string() + ": written by an older gpushim; analyse its traces again");
     require_plain_tables(run);
     bound_work(run);
     return run;

@@ -8,6 +8,11 @@ namespace {
 
 constexpr int64_t kWaitedNs = 20'000;  // a call that only asks takes less
 
+// One operation more, or rows that are gone.
+int64_t more(int64_t operations, bool gone) {
+    return gone || operations == Bounds::kAnyNumber ? Bounds::kAnyNumber : operations + 1;
+}
+
 }  // namespace
 
 Bounds::Over Bounds::over_by_host(const Call& call) {
@@ -55,14 +60,14 @@ void Bounds::operation(const Call& call) {
         over_by_legacy_rules(call.lane, call.enter_ns, by);
         queue.timed_exit_ns = call.exit_ns;
         queue.timed_end_low_ns = call.times.end_low_ns;
-        sink_(device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed);
+        sink_({device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed, 1});
         return;
     }
     const int64_t from_ns = earliest_start_ns(queue, call);
     if (call.completes) {
         over(call.lane, call.enter_ns, over_by_host(call));
         over_by_legacy_rules(call.lane, call.enter_ns, over_by_host(call));
-        sink_(device_id, {from_ns, call.exit_ns}, over_by_host(call).say);
+        sink_({device_id, {from_ns, call.exit_ns}, over_by_host(call).say, 1});
         return;
     }
     queue.entries.push_back({from_ns, call.enter_ns, call.exit_ns, kNoLane, 0});
@@ -100,17 +105,18 @@ void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
         entries.pop_front();
     }
     entries.insert(entries.begin(), kept.begin(), kept.end());
-    int64_t from_ns = INT64_MAX, last_enter_ns = INT64_MIN;
+    int64_t from_ns = INT64_MAX, last_enter_ns = INT64_MIN, operations = 0;
     for (const Entry& entry : done) {
         if (entry.waits_for == kNoLane) {
             from_ns = std::min(from_ns, entry.from_ns);
+            operations = more(operations, entry.gone);
             if (!entry.gone) last_enter_ns = entry.enter_ns;
         } else {
             over(entry.waits_for, entry.before_ns, by);
         }
     }
     if (from_ns == INT64_MAX) return;
-    sink_(lanes_[static_cast<size_t>(lane)].device_id, {from_ns, by.at_ns}, by.say);
+    sink_({lanes_[static_cast<size_t>(lane)].device_id, {from_ns, by.at_ns}, by.say, operations});
     if (last_enter_ns != INT64_MIN) over_by_legacy_rules(lane, last_enter_ns, by);
 }
 
@@ -127,6 +133,16 @@ bool Bounds::is_open(int32_t lane) const {
     const auto& entries = queues_[static_cast<size_t>(lane)].entries;
     return std::any_of(entries.begin(), entries.end(),
                        [](const Entry& entry) { return entry.waits_for == kNoLane; });
+}
+
+int64_t Bounds::open_operations(int64_t device_id) const {
+    int64_t operations = 0;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+        if (lanes_[i].device_id != device_id) continue;
+        for (const Entry& entry : queues_[i].entries)
+            if (entry.waits_for == kNoLane) operations = more(operations, entry.gone);
+    }
+    return operations;
 }
 
 Intervals Bounds::open(int64_t device_id, int64_t until_ns) const {

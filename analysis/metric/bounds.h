@@ -38,7 +38,14 @@ class Bounds {
     // Of one operation with device times; or of some without, which probably ran until the end of that, or of
     // which nothing more is known.
     enum class Say : uint8_t { timed, until_the_end, some_time };
-    using Sink = std::function<void(int64_t device_id, Interval, Say)>;
+    struct MayBeBusy {
+        int64_t device_id;
+        Interval span;
+        Say say;
+        int64_t operations;  // so many, or kAnyNumber
+    };
+    static constexpr int64_t kAnyNumber = INT64_MAX;
+    using Sink = std::function<void(const MayBeBusy&)>;
     Bounds(std::span<const Lane> lanes, Sink may_be_busy)
         : lanes_(lanes), queues_(lanes.size()), sink_(may_be_busy) {}
 
@@ -48,6 +55,7 @@ class Bounds {
     bool is_open(int32_t lane) const;
     // What that may make of the time until then; the sink has not been told.
     Intervals open(int64_t device_id, int64_t until_ns) const;
+    int64_t open_operations(int64_t device_id) const;
 
   private:
     // An operation, or a wait of the stream for another one, whose end is not known.

@@ -78,9 +78,7 @@ class Pass {
         : timeline_(trace, watch != nullptr ? CallsOf::host_too : CallsOf::devices),
           watch_(watch),
           ahead_(trace),
-          bounds_(timeline_.lanes(), [this](int64_t device, Interval span, Bounds::Say say) {
-              may_be_busy({device, span, say});
-          }) {
+          bounds_(timeline_.lanes(), [this](const MayBeBusy& said) { may_be_busy(said); }) {
         for (const Lane& lane : timeline_.lanes())
             if (lane.device_id >= 0) devices_.insert(lane.device_id);
         pieces_ = pieces_of(timeline_.windows(), devices_, watch != nullptr ? watch->cuts() : kAnywhere);
@@ -218,6 +216,12 @@ double share_of(int64_t part_ns, int64_t whole_ns) {
 
 bool is_refused(const SpanBusy& busy) { return busy.coverage().value_or(1) < kRefusedCoverage; }
 
+Range certain_range(const SpanBusy& busy) {
+    const int64_t whole_ns = busy.span.length_ns();
+    return {std::min(share_of(busy.low_ns, whole_ns), ratio_of({&busy.at_least, 1}).value_or(1)),
+            std::max(share_of(busy.high_ns, whole_ns), ratio_of({&busy.at_most, 1}).value_or(0))};
+}
+
 std::optional<double> DeviceBusy::coverage() const {
     int64_t operations = 0, timed = 0;
     for (const SpanBusy& busy : windows) {
@@ -293,6 +297,14 @@ Figure DeviceBusy::without_us() const {
     };
     return {mixed(*estimate, std::min(*estimate, most)), mixed(at_least, rest_low),
             mixed(at_most, rest_high)};
+}
+
+Figure DeviceBusy::certain() const {
+    Figure figure = without_us();
+    const Figure ran = as_it_ran();
+    figure.low = std::min(figure.low, ran.low);
+    figure.high = std::max(figure.high, ran.high);
+    return figure;
 }
 
 std::vector<DeviceBusy> busy_of(const Trace& trace, CallWatch* watch) {

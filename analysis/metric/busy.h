@@ -33,13 +33,17 @@ struct DeviceBusy {
     std::optional<double> coverage() const;  // operations with device times, of those in windows
     double timed_share() const;
     bool sampled() const;
-    Figure without_us() const;  // the program's own; what it is estimated from: windows that are not refused
-    Figure as_it_ran() const;   // with our events in it: hard bounds, and in windows a measured figure
-    double rest_high() const;   // the time outside of windows was at most so busy
-    std::string why() const;    // there is no share; empty: there is one
+    // The program's own, in 95 of 100 cases; what it is estimated from: windows that are not refused. Where
+    // nothing is measured it is what is certain.
+    Figure without_us() const;
+    Figure certain() const;    // of both
+    Figure as_it_ran() const;  // with our events in it: hard bounds, and in windows a measured figure
+    double rest_high() const;  // the time outside of windows was at most so busy
+    std::string why() const;   // there is no share; empty: there is one
 };
 
 bool is_refused(const SpanBusy& busy);
+Range certain_range(const SpanBusy& busy);  // as it ran, and without our events
 
 // Who is told of all calls on the way, also of those of the host alone, and of each piece of the time in
 // which operations have device times.

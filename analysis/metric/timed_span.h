@@ -24,18 +24,13 @@
 
 namespace gpushim::analysis {
 
-// When a device may be busy, as Bounds says it.
-struct MayBeBusy {
-    int64_t device_id;
-    Interval span;
-    Bounds::Say say;
-};
+using MayBeBusy = Bounds::MayBeBusy;
 
 struct SpanBusy {
     Window window;
     Interval span;                       // on the device; empty: nothing is known of all its streams at once
     int64_t busy_ns, low_ns, high_ns;    // as it ran; hard bounds
-    PartOf estimate, at_least, at_most;  // without our events: busy ns of so many
+    PartOf estimate, at_least, at_most;  // without our events, likely: busy ns of so many
     bool undisturbed;                    // false: what our events take is not known, so they are still in it
     int64_t operations;                  // launched in it
     int64_t queued, unqueued;            // of them, with device times
@@ -95,13 +90,19 @@ class TimedSpan {
         int64_t next_ns = INT64_MAX;        // the first start behind the span
         bool untimed_next = false;          // something without device times was launched behind it
         GrowingUnion may_be_busy;
-        GrowingUnion untimed;  // of it, by what has no device times
+        GrowingUnion untimed;            // of it, by what has no device times …
+        int64_t untimed_operations = 0;  // … so many, or Bounds::kAnyNumber
     };
     void close();
     void take_behind(const Call& call);
     Interval known_span(int64_t device_id) const;
     bool has_device_times(int64_t device_id) const;  // an operation that ended in it or later
     SpanBusy busy_of(const Window& window, Interval span, const OwnCost* cost);
+    // When operations without device times may have run; of that, when nothing else did.
+    struct Untimed {
+        int64_t ns, alone_ns;
+    };
+    int64_t likely_untimed_ns(const Window& window, Untimed may) const;
     OwnCost scaled(const OwnCost& cost, const Window& window) const;
 
     Interval host_;

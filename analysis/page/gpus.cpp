@@ -114,8 +114,11 @@ Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
 }
 
 TableCell share_cell(const Json& gpu, const std::string& key) {
-    const auto share = gpu[key].amount(), low = gpu[key + "_low"].amount(),
-               high = gpu[key + "_high"].amount();
+    const auto bound = [&](const char* side) {
+        const auto likely = gpu[key + "_likely" + side].amount();
+        return likely ? likely : gpu[key + side].amount();
+    };
+    const auto share = gpu[key].amount(), low = bound("_low"), high = bound("_high");
     if (!share) return {kNotThere};
     std::string text = percent_text(*share);
     if (low && high && *high - *low >= 0.001)

@@ -17,7 +17,9 @@ std::string or_spans(const ReportSource& source) {
 void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
     Query rows = source.of_steps(
         "SELECT gpu_id, basis, window_ns, busy_ns, idle_ns, waiting_for_peer_ns, productive_ns, compute_ns,"
-        " copy_ns, comm_ns, exposed_comm_ns, coalesce(busy_low_ns, busy_ns), coalesce(busy_high_ns, busy_ns)"
+        " copy_ns, comm_ns, exposed_comm_ns, coalesce(busy_low_ns, busy_ns), coalesce(busy_high_ns, busy_ns),"
+        " coalesce(busy_likely_low_ns, busy_low_ns, busy_ns),"
+        " coalesce(busy_likely_high_ns, busy_high_ns, busy_ns)"
         " FROM v_gpu_counted WHERE (number BETWEEN ?1 AND ?2" +
         or_spans(source) + ") ORDER BY gpu_id, step");
     while (rows.step()) {
@@ -31,6 +33,8 @@ void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) 
         for (int i = 0; i < 9; ++i) *sums[i] += rows.number(i + 2);
         gpu.busy_low_ns += std::min(busy_ns, rows.number(11));
         gpu.busy_high_ns += std::max(busy_ns, rows.number(12));
+        gpu.busy_likely_low_ns += std::min(busy_ns, rows.number(13));
+        gpu.busy_likely_high_ns += std::max(busy_ns, rows.number(14));
         gpu.parts_busy.push_back({busy_ns, window_ns});
         gpu.parts_waiting.push_back({rows.number(5), window_ns});
         gpu.parts_productive.push_back({rows.number(6), window_ns});
@@ -76,14 +80,26 @@ bool GpuFigures::causes_sum() const {
 ShareRange GpuFigures::range(int64_t ns, const std::vector<PartOf>& parts, bool has_bounds) const {
     ShareRange range = {of_window(ns), of_window(ns), of_window(ns)};
     if (has_bounds) {
-        range.low -= of_window(busy_ns - busy_low_ns);
-        range.high += of_window(busy_high_ns - busy_ns);
+        range.low -= of_window(busy_ns - busy_likely_low_ns);
+        range.high += of_window(busy_likely_high_ns - busy_ns);
     }
     if (const auto drawn = sampled ? sampling_range(blocks_of(parts, windows)) : std::nullopt) {
         range.low = std::min(range.low, drawn->low);
         range.high = std::max(range.high, drawn->high);
     }
     return {range.share, std::clamp(range.low, 0.0, range.share), std::clamp(range.high, range.share, 1.0)};
+}
+
+// Of one window there is no drawing others: the rest of the run is anything.
+ShareRange GpuFigures::with_rest(ShareRange range) const {
+    if (!speaks_for_the_run() || windows > 1) return range;
+    return {range.share, timed_share * range.low, timed_share * range.high + 1 - timed_share};
+}
+
+ShareRange GpuFigures::busy() const {
+    const ShareRange timed = range(busy_ns, parts_busy, true);
+    if (!speaks_for_the_run() || !run_low || !run_high) return with_rest(timed);
+    return {timed.share, std::min(timed.low, *run_low), std::max(timed.high, *run_high)};
 }
 
 ShareRange GpuFigures::idle() const {
@@ -97,10 +113,15 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         by_id[id].gpu_id = id;
         by_id[id].label = label;
     }
-    Query timed = source.run.prepare("SELECT gpu_id, timed_share, windows FROM gpu");
+    Query timed = source.run.prepare(
+        "SELECT gpu_id, timed_share, windows, busy_share_likely_low, busy_share_likely_high FROM gpu");
     while (timed.step()) {
-        by_id[timed.number(0)].sampled = timed.real(1) < kFullyTimed;
-        by_id[timed.number(0)].windows = timed.number(2);
+        GpuFigures& gpu = by_id[timed.number(0)];
+        gpu.timed_share = timed.real(1);
+        gpu.sampled = gpu.timed_share < kFullyTimed;
+        gpu.windows = timed.number(2);
+        gpu.run_low = maybe_real(timed, 3);
+        gpu.run_high = maybe_real(timed, 4);
     }
     read_rows(source, by_id);
     read_causes(source, by_id);

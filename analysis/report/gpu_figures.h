@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,25 +29,35 @@ struct GpuFigures {
     int64_t steps = 0, window_ns = 0;
     int64_t busy_ns = 0, idle_ns = 0, waiting_ns = 0, productive_ns = 0;
     int64_t compute_ns = 0, copy_ns = 0, comm_ns = 0, exposed_ns = 0;
-    int64_t busy_low_ns = 0, busy_high_ns = 0;  // hold busy_ns
+    int64_t busy_low_ns = 0, busy_high_ns = 0;  // certainly; hold busy_ns
+    int64_t busy_likely_low_ns = 0, busy_likely_high_ns = 0;
     std::map<std::string, int64_t> idle_by_cause, idle_by_group;
     int64_t drained_ns = 0;  // of idle, after a wait of the host had emptied the queue
     int64_t windows = 0;
     bool sampled = false;  // so little of the run is timed that the rest is an estimate
+    double timed_share = 1;
+    std::optional<double> run_low, run_high;  // of the whole run's busy share, in 95 of 100 cases
 
     bool is_known() const { return window_ns > 0; }
     double of_window(int64_t ns) const { return static_cast<double>(ns) / static_cast<double>(window_ns); }
     bool causes_sum() const;
-    // With what is not sure of operations that did not queue, and what windows say of the time between them.
-    ShareRange busy() const { return range(busy_ns, parts_busy, true); }
+    // With what is likely, in 95 of 100 cases, of operations that did not queue, and what windows say of the
+    // time between them. Without steps they stand for the run: then busy and idle hold the whole run's, too.
+    ShareRange busy() const;
     ShareRange idle() const;
-    ShareRange productive() const { return range(productive_ns, parts_productive, true); }
-    ShareRange waiting() const { return range(waiting_ns, parts_waiting, false); }
+    ShareRange productive() const { return with_rest(range(productive_ns, parts_productive, true)); }
+    ShareRange waiting() const { return with_rest(range(waiting_ns, parts_waiting, false)); }
+    // In these steps, for certain.
+    ShareRange certainly_busy() const {
+        return {of_window(busy_ns), of_window(busy_low_ns), of_window(busy_high_ns)};
+    }
 
     std::vector<PartOf> parts_busy, parts_productive, parts_waiting;  // a row for each step
 
   private:
     ShareRange range(int64_t ns, const std::vector<PartOf>& parts, bool has_bounds) const;
+    bool speaks_for_the_run() const { return sampled && basis != "steps"; }
+    ShareRange with_rest(ShareRange range) const;
 };
 
 // Those of which most is lost first.

@@ -22,7 +22,8 @@ struct Gpu {
     std::string uuid, name, level, why;
     bool simulated;
     std::optional<int64_t> run_ns, windows, memory_peak, memory_total;
-    std::optional<double> busy, low, high, as_ran, as_ran_low, as_ran_high, coverage, timed_share;
+    std::optional<double> busy, low, high, likely_low, likely_high, as_ran, as_ran_low, as_ran_high, coverage,
+        timed_share;
     bool called_nccl;
 };
 
@@ -30,17 +31,18 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
     std::map<int64_t, Gpu> all;
     Query row = run.prepare(
         "SELECT gpu_id, uuid, name, simulated, level, coalesce(why, ''), run_ns, windows, memory_peak_bytes,"
-        " memory_total_bytes, busy_share, busy_share_low, busy_share_high, as_it_ran_share,"
+        " memory_total_bytes, busy_share, busy_share_low, busy_share_high,"
+        " busy_share_likely_low, busy_share_likely_high, as_it_ran_share,"
         " as_it_ran_share_low, as_it_ran_share_high, coverage, timed_share,"
         " EXISTS (SELECT 1 FROM stream_stat s WHERE s.gpu_id = gpu.gpu_id AND s.collectives > 0)"
         " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id) FROM gpu");
     while (row.step())
-        all[row.number(0)] = {row.text(1),         row.text(2),         row.text(4),
-                              row.text(5),         row.number(3) != 0,  row.maybe(6),
-                              row.maybe(7),        row.maybe(8),        row.maybe(9),
-                              maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
-                              maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15),
-                              maybe_real(row, 16), maybe_real(row, 17), row.number(18) != 0};
+        all[row.number(0)] = {
+            row.text(1),         row.text(2),         row.text(4),         row.text(5),
+            row.number(3) != 0,  row.maybe(6),        row.maybe(7),        row.maybe(8),
+            row.maybe(9),        maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
+            maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15), maybe_real(row, 16),
+            maybe_real(row, 17), maybe_real(row, 18), maybe_real(row, 19), row.number(20) != 0};
     return all;
 }
 
@@ -50,28 +52,44 @@ std::string why_of(const Gpu& gpu, const ReportSource& source) {
                                    : "no operation has device times";
 }
 
-// busy_share is of the same rows as idle; its range holds that of the whole run, too.
+// What is certain holds of the whole run, too.
+ShareRange certainly_busy(const GpuFigures& figures, const Gpu& gpu, const ShareRange& likely) {
+    ShareRange range = figures.certainly_busy();
+    range.low = std::min({range.low, likely.low, gpu.low.value_or(1)});
+    range.high = std::max({range.high, likely.high, gpu.high.value_or(0)});
+    return range;
+}
+
+// In 95 of 100 cases.
+void add_likely(Facts& facts, const std::string& name, std::optional<double> low, std::optional<double> high,
+                const std::string& why) {
+    facts.maybe((name + "_likely_low").c_str(), low, why).maybe((name + "_likely_high").c_str(), high, why);
+}
+
+// busy_share is of the same rows as idle.
 void add_shares(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const std::string& why) {
     const auto share = [&](int64_t ns) {
         return figures.is_known() ? std::optional(figures.of_window(ns)) : std::nullopt;
     };
     if (figures.is_known()) {
-        const ShareRange busy = figures.busy(), productive = figures.productive(),
-                         waiting = figures.waiting();
-        const double low = std::min(busy.low, gpu.low.value_or(busy.low));
-        const double high = std::max(busy.high, gpu.high.value_or(busy.high));
-        facts.between("busy_share", busy.share, low, high, "")
-            .between("productive_share", productive.share, productive.low, productive.high, "")
+        const ShareRange likely = figures.busy(), certain = certainly_busy(figures, gpu, likely);
+        const ShareRange productive = figures.productive(), waiting = figures.waiting();
+        facts.between("busy_share", likely.share, certain.low, certain.high, "");
+        add_likely(facts, "busy_share", likely.low, likely.high, "");
+        facts.between("productive_share", productive.share, productive.low, productive.high, "")
             .between("waiting_for_peer_share", waiting.share, waiting.low, waiting.high, "")
-            .between("idle_share", share(figures.idle_ns), 1 - high, 1 - low, "");
+            .between("idle_share", share(figures.idle_ns), 1 - certain.high, 1 - certain.low, "");
+        add_likely(facts, "idle_share", 1 - likely.high, 1 - likely.low, "");
     } else {
         const auto over = [](std::optional<double> bound) {
             return bound ? std::optional(1 - *bound) : std::nullopt;
         };
-        facts.between("busy_share", std::nullopt, gpu.low, gpu.high, why)
-            .between("productive_share", std::nullopt, {}, {}, why)
+        facts.between("busy_share", std::nullopt, gpu.low, gpu.high, why);
+        add_likely(facts, "busy_share", {}, {}, why);
+        facts.between("productive_share", std::nullopt, {}, {}, why)
             .between("waiting_for_peer_share", std::nullopt, {}, {}, why)
             .between("idle_share", std::nullopt, over(gpu.high), over(gpu.low), why);
+        add_likely(facts, "idle_share", {}, {}, why);
     }
     facts.maybe("compute_share", share(figures.compute_ns), why)
         .maybe("copy_share", share(figures.copy_ns), why)
@@ -120,6 +138,8 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
     facts.maybe("memory_peak_bytes", gpu.memory_peak, "no allocation was recorded")
         .maybe("memory_total_bytes", gpu.memory_total, "not recorded")
         .between("run_busy_share", gpu.busy, gpu.low, gpu.high, why)
+        .maybe("run_busy_share_likely_low", gpu.likely_low, why)
+        .maybe("run_busy_share_likely_high", gpu.likely_high, why)
         .between("busy_share_as_it_ran", gpu.as_ran, gpu.as_ran_low, gpu.as_ran_high,
                  gpu.busy ? "only windows were timed" : why)
         .known("level", gpu.level)
@@ -131,14 +151,14 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
     return facts.json();
 }
 
-// 34.0 % ±0.6, or 34.0 % (20.0 to 35.0) where one side is much wider.
+// 34.0 % ±0.6; 34.0 % (20.0 to 35.0) where one side is much wider, or ± would go beyond what a share can be.
 std::string range_text(const ShareRange& range) {
     const double share = 100 * range.share, low = 100 * range.low, high = 100 * range.high;
     const double less = share - low, more = high - share, off = std::max(less, more);
     char text[64];
     if (off < 0.05)
         std::snprintf(text, sizeof text, "%.1f %%", share);
-    else if (off > 2 * std::min(less, more) + 0.5)
+    else if (off > 2 * std::min(less, more) + 0.5 || off > share || off > 100 - share)
         std::snprintf(text, sizeof text, "%.1f %% (%.1f to %.1f)", share, low, high);
     else
         std::snprintf(text, sizeof text, "%.1f %% ±%.1f", share, off);
@@ -158,7 +178,9 @@ std::string part_text(const GpuFigures& figures, int64_t ns) {
 }
 
 std::string run_text(const Gpu& gpu) {
-    if (gpu.busy) return range_text({*gpu.busy, gpu.low.value_or(*gpu.busy), gpu.high.value_or(*gpu.busy)});
+    if (gpu.busy)
+        return range_text(
+            {*gpu.busy, gpu.likely_low.value_or(*gpu.busy), gpu.likely_high.value_or(*gpu.busy)});
     if (!gpu.high) return "not recorded";
     const std::string most = percent_text(*gpu.high);
     return gpu.low.value_or(0) > 0 ? percent_text(*gpu.low) + " to " + most : "at most " + most;

@@ -25,6 +25,7 @@ void set(Facts& facts, const std::string& key, const Figure& figure, const std::
 }
 
 Json json_of(const SpanBusy& busy) {
+    const Range certain = certain_range(busy);
     return Json::object({{"from_ns", busy.span.start_ns},
                          {"until_ns", busy.span.end_ns},
                          {"slot", busy.window.slot},
@@ -39,8 +40,10 @@ Json json_of(const SpanBusy& busy) {
                          {"without_us", busy.undisturbed},
                          {"busy_ns", busy.estimate.part_ns},
                          {"window_ns", busy.estimate.whole_ns},
-                         {"busy_share_low", ratio_of({&busy.at_least, 1})},
-                         {"busy_share_high", ratio_of({&busy.at_most, 1})}});
+                         {"busy_share_low", certain.low},
+                         {"busy_share_high", certain.high},
+                         {"busy_share_likely_low", ratio_of({&busy.at_least, 1})},
+                         {"busy_share_likely_high", ratio_of({&busy.at_most, 1})}});
 }
 
 Json json_of(const Trace& trace, const DeviceBusy& busy) {
@@ -59,7 +62,10 @@ Json json_of(const Trace& trace, const DeviceBusy& busy) {
         .known("device", busy.device_id)
         .known("level", busy.level())
         .known("window_ns", host ? busy.run.length_ns() : window_ns);
-    set(facts, "busy_share", figure, busy.why());
+    set(facts, "busy_share", busy.certain(), busy.why());
+    facts.maybe("busy_share_likely_low", figure.share ? std::optional(figure.low) : std::nullopt, busy.why())
+        .maybe("busy_share_likely_high", figure.share ? std::optional(figure.high) : std::nullopt,
+               busy.why());
     facts.maybe("idle_share", figure.share ? std::optional(1 - *figure.share) : std::nullopt, busy.why());
     set(facts, "busy_share_as_it_ran", busy.as_it_ran(), host ? busy.why() : "only windows were timed");
     facts.known("without_us", !host && undisturbed)

@@ -154,11 +154,15 @@ void Basis::read_rows(sqlite3* run) {
 
 void Basis::read_bounds(sqlite3* run) {
     RowFinder finder((Rows(rows_)));
-    Query bounds(run, file_of(run), "SELECT gpu_id, step, busy_low_ns, busy_high_ns FROM gpu_step");
+    Query bounds(run, file_of(run),
+                 "SELECT gpu_id, step, busy_low_ns, busy_high_ns, busy_likely_low_ns, busy_likely_high_ns"
+                 " FROM gpu_step");
     while (bounds.step())
         if (GpuInStep* row = finder.find(bounds.number(0), bounds.number(1))) {
             row->busy_low_ns = bounds.number(2);
             row->busy_high_ns = bounds.number(3);
+            row->busy_likely_low_ns = bounds.number(4);
+            row->busy_likely_high_ns = bounds.number(5);
         }
 }
 
@@ -200,6 +204,8 @@ void Basis::sum_rows() {
             ++total.steps;
             total.busy_low_ns += std::min(row.busy_low_ns, row.busy_ns);
             total.busy_high_ns += std::max(row.busy_high_ns, row.busy_ns);
+            total.busy_likely_low_ns += std::min(row.busy_likely_low_ns, row.busy_ns);
+            total.busy_likely_high_ns += std::max(row.busy_likely_high_ns, row.busy_ns);
         }
     std::erase_if(totals_, [](const GpuTotal& none) { return none.steps == 0; });
 }
@@ -294,7 +300,8 @@ void Basis::stand_before_views(const NewDatabase& run) const {
         const std::string gpu = std::to_string(total.gpu_id);
         run.run("INSERT INTO temp.v_gpu_total VALUES (" + gpu + ", '" + total.basis + "', " +
                 std::to_string(total.steps) + sums + ", " + std::to_string(total.busy_low_ns) + ", " +
-                std::to_string(total.busy_high_ns) + ")");
+                std::to_string(total.busy_high_ns) + ", " + std::to_string(total.busy_likely_low_ns) + ", " +
+                std::to_string(total.busy_likely_high_ns) + ")");
         for (const CauseRow& row : kCauses) {
             const GpuTotal::Idle& idle = total.idle[static_cast<size_t>(row.cause)];
             if (idle.rows == 0) continue;

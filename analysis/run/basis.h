@@ -47,7 +47,8 @@ struct GpuInStep {
     int64_t gpu_id, rank_id;
     int64_t number;  // of the step, as the program counts
     int64_t step;    // as in the tables
-    int64_t window_ns, busy_ns, busy_low_ns, busy_high_ns, waiting_ns;
+    int64_t window_ns, busy_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns, busy_likely_high_ns,
+        waiting_ns;
     int64_t transfer_ns, exposed_transfer_ns, compute_beside_no_transfer_ns;
     int64_t latency_ns, kernel_gap_ns;
     bool loads_code;
@@ -65,7 +66,8 @@ struct GpuTotal {
     std::string basis;  // steps, slices, spans
     int64_t steps = 0;
     std::array<int64_t, static_cast<size_t>(WhatRan::count)> ran_ns{};
-    int64_t busy_low_ns = 0, busy_high_ns = 0;  // bounds, of each step no further in than its busy time
+    // Bounds, of each step no further in than its busy time.
+    int64_t busy_low_ns = 0, busy_high_ns = 0, busy_likely_low_ns = 0, busy_likely_high_ns = 0;
     struct Idle {
         int64_t rows = 0, ns = 0, drained_ns = 0;
     };

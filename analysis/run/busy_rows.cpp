@@ -111,8 +111,9 @@ class Writer {
             const Window& window = found->second;
             run_.add("gpu_step",
                      {gpu_->gpu_id, int64_t{row.step}, window.ns, row.busy_low_ns, row.busy_high_ns,
-                      row.launches.operations, row.launches.timed, maybe(row.first_launch_ns),
-                      row.launches.api_ns, row.launches.between_ns, window.ns - window.peer_wait_ns});
+                      row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
+                      row.launches.timed, maybe(row.first_launch_ns), row.launches.api_ns,
+                      row.launches.between_ns, window.ns - window.peer_wait_ns});
         }
     }
     void contention(std::vector<ContentionRow> rows) {

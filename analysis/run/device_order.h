@@ -1,6 +1,9 @@
 // An operation as the sweep over a GPU needs it (StartOrder gives them by start). Plain values.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "../trace/call.h"
 #include "start_order.h"
 
@@ -15,6 +18,19 @@ struct DeviceOp {
     uint32_t thread;  // the caller's number for it
     OperationClass type;
     bool waits;  // the caller knows of something that it waited for
+    uint16_t likely_steps = 0;
+
+    // How far off its times likely are, in 95 of 100 cases: rounded up, and no further than the bounds allow.
+    void set_likely_ns(int64_t ns) {
+        likely_steps = static_cast<uint16_t>(
+            std::clamp<int64_t>((ns + kLikelyStepNs - 1) / kLikelyStepNs, 0, kAsBoundsSay));
+    }
+    int32_t likely_ns(int32_t bound_ns) const {
+        return likely_steps == kAsBoundsSay ? bound_ns : std::min(bound_ns, likely_steps * kLikelyStepNs);
+    }
+
+  private:
+    static constexpr int32_t kLikelyStepNs = 16, kAsBoundsSay = UINT16_MAX;
 };
 static_assert(sizeof(DeviceOp) == 64);
 

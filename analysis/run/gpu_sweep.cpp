@@ -13,6 +13,8 @@ int32_t offset_ns(int64_t ns) { return static_cast<int32_t>(std::clamp<int64_t>(
 StepFigures& StepFigures::operator+=(const StepFigures& other) {
     busy_low_ns += other.busy_low_ns;
     busy_high_ns += other.busy_high_ns;
+    busy_likely_low_ns += other.busy_likely_low_ns;
+    busy_likely_high_ns += other.busy_likely_high_ns;
     launches.operations += other.launches.operations;
     launches.timed += other.launches.timed;
     launches.api_ns += other.launches.api_ns;
@@ -28,6 +30,8 @@ void GpuSweep::begin(Interval known, std::span<const WholeStep> steps) {
     activity_.begin(segments_);
     certain_ = UnionBySegment(segments_);
     possible_ = UnionBySegment(segments_);
+    at_least_ = UnionBySegment(segments_);
+    at_most_ = UnionBySegment(segments_);
     gaps_.emplace(gpu_, known);
     behind_.reset();
     dependencies_.clear();
@@ -53,6 +57,7 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.start_after_ns = offset_ns(times.start_high_ns - start_ns);
     op.end_before_ns = offset_ns(times.end_ns - times.end_low_ns);
     op.end_after_ns = offset_ns(times.end_high_ns - times.end_ns);
+    op.set_likely_ns(times.likely_ns);
     op.thread = thread;
     op.type = call.type;
     op.waits = dependency.any();
@@ -70,6 +75,11 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
     if (op.end_ns > op.start_ns) {
         certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
         possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
+        // What makes one estimate late makes others late, too: all are off to the same side.
+        at_least_.add(op.start_ns + op.likely_ns(op.start_after_ns),
+                      op.end_ns - op.likely_ns(op.end_before_ns));
+        at_most_.add(op.start_ns - op.likely_ns(op.start_before_ns),
+                     op.end_ns + op.likely_ns(op.end_after_ns));
     }
     const WaitsFor waits = op.waits ? waits_for(op) : WaitsFor::nothing;
     const DeviceOperation operation = {
@@ -110,8 +120,10 @@ void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads) {
 
 void GpuSweep::put_figures() {
     const auto &low_ns = certain_.finish(), &high_ns = possible_.finish();
+    const auto &at_least_ns = at_least_.finish(), &at_most_ns = at_most_.finish();
     for (size_t i = 0; i < segments_.size(); ++i) {
-        StepFigures figures = {segments_[i].step, low_ns[i], high_ns[i], launches_.sums()[i], {}};
+        StepFigures figures = {segments_[i].step, low_ns[i],           high_ns[i], at_least_ns[i],
+                               at_most_ns[i],     launches_.sums()[i], {}};
         if (figures.step == kNoStep) {
             rest_ += figures;
             continue;

@@ -24,7 +24,8 @@ namespace gpushim::analysis {
 // What is known of a GPU in a step beside its activity.
 struct StepFigures {
     int32_t step = kNoStep;
-    int64_t busy_low_ns = 0, busy_high_ns = 0;
+    int64_t busy_low_ns = 0, busy_high_ns = 0;                // certainly
+    int64_t busy_likely_low_ns = 0, busy_likely_high_ns = 0;  // of it, in 95 of 100 cases
     LaunchSums launches;
     std::optional<int64_t> first_launch_ns;  // from the step's begin; not of kNoStep
 
@@ -68,7 +69,7 @@ class GpuSweep {
     std::vector<Segment> segments_;
     DeviceOrder order_;
     ActivitySweep activity_;
-    UnionBySegment certain_, possible_;
+    UnionBySegment certain_, possible_, at_least_, at_most_;  // the latter two: likely
     std::optional<Gaps> gaps_;
     std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
     std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several

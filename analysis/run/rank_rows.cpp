@@ -83,10 +83,11 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                           " WHERE kind = 'device' AND device_id = " +
                               device);
     const FirstRow size(*facts.trace, "SELECT memory_bytes FROM device WHERE id = " + device);
-    Figure own, ran;
+    Figure own, certain, ran;
     std::string why = "no stream of it was used";
     if (busy != nullptr) {
         own = busy->without_us();
+        certain = busy->certain();
         ran = busy->as_it_ran();
         why = own.share ? "" : busy->why();
     }
@@ -101,8 +102,10 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     memory[0],
                     known ? Value(busy->run.length_ns()) : Value(nullptr),
                     maybe(own.share),
-                    known ? Value(own.low) : Value(nullptr),
-                    known ? Value(own.high) : Value(nullptr),
+                    known ? Value(certain.low) : Value(nullptr),
+                    known ? Value(certain.high) : Value(nullptr),
+                    own.share ? Value(own.low) : Value(nullptr),
+                    own.share ? Value(own.high) : Value(nullptr),
                     maybe(ran.share),
                     known ? Value(ran.low) : Value(nullptr),
                     known ? Value(ran.high) : Value(nullptr),

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class Basis;
 
-constexpr int kRunSchema = 1;
+constexpr int kRunSchema = 2;
 
 class RunDb {
   public:

@@ -28,11 +28,13 @@ def contradictions(report, steps, told):
 
 
 def contradictions_of_gpu(gpu):
-    low, share, high = (gpu[name] for name in ("busy_share_low", "busy_share", "busy_share_high"))
+    share, low, high, likely_low, likely_high = (
+        gpu["busy_share" + name] for name in ("", "_low", "_high", "_likely_low", "_likely_high"))
     if share is None:
         return
-    if not 0 <= low <= share <= high <= 1:
-        yield f"busy for {share}, between {low} and {high}"
+    if not 0 <= low <= likely_low <= share <= likely_high <= high <= 1:
+        yield (f"busy for {share}, likely between {likely_low} and {likely_high}, certainly between {low} and"
+               f" {high}")
     causes = gpu["idle_by_cause_ns"]
     if causes and abs(sum(causes.values()) - gpu["idle_ns"]) > len(causes):
         yield f"idle for {gpu['idle_ns']} ns, its causes add up to {sum(causes.values())}"

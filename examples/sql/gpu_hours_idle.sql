@@ -4,8 +4,8 @@
 SELECT r.rank, g.uuid AS gpu,
   round(g.run_ns / 3.6e12, 6) AS gpu_hours,
   round((1 - g.busy_share) * g.run_ns / 3.6e12, 6) AS idle_gpu_hours,
-  round((1 - g.busy_share_high) * g.run_ns / 3.6e12, 6) AS idle_low,
-  round((1 - g.busy_share_low) * g.run_ns / 3.6e12, 6) AS idle_high,
+  round((1 - g.busy_share_likely_high) * g.run_ns / 3.6e12, 6) AS idle_low,
+  round((1 - g.busy_share_likely_low) * g.run_ns / 3.6e12, 6) AS idle_high,
   round((1 - g.busy_share) * g.run_ns / 3.6e12 * (SELECT value FROM run WHERE key = 'price_per_gpu_hour'), 6)
     AS idle_cost,
   g.why

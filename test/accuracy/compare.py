@@ -46,16 +46,15 @@ def read_truth(path):
 
 
 def operations_of(path):
-    """[(start, end, device)], when the first of their calls was entered, and when the last one returned."""
-    operations, entered, returned = [], [], []
+    """[(start, end, device)], and when the last of their calls returned."""
+    operations, returned = [], []
     with open(path, encoding="utf-8") as lines:
         for line in lines:
-            op, device, _, start, end, _, _, enter, left = line.split("\t")
+            op, device, _, start, end, _, _, _, left = line.split("\t")
             if op in OPERATIONS:
                 operations.append((int(start), int(end), int(device)))
-                entered.append(int(enter))
                 returned.append(int(left))
-    return operations, min(entered), max(returned)
+    return operations, max(returned)
 
 
 def read_trace(path):

@@ -11,7 +11,8 @@ import judge  # noqa: E402
 import record  # noqa: E402
 
 WORKLOADS = {workload.name: workload for workload in record.workloads()}
-FEWER = {"launch_starved": 3_000, "eight_ranks": 15, "memsets": 100, "gaps_running": 100, "gaps_blocked": 100}
+FEWER = {"mixed": 200, "launch_starved": 3_000, "eight_ranks": 15, "memsets": 100, "gaps_running": 100,
+         "gaps_blocked": 100}
 STEADY = [name for name in WORKLOADS if name != "drifting"]
 
 
@@ -109,6 +110,26 @@ class Accuracy(unittest.TestCase):
             self.assertTrue(run.contains, run)
             self.assertGreaterEqual(run.windows, 8)
             self.assertLess(run.own_cost_share, 0.011)
+
+    def test_short_runs_of_everything_at_once(self):
+        for steps, seeds in ((100, range(1, 13)), (1_000, (1, 2))):
+            rows = [judge.mixed(WORKLOADS["mixed"], seed, steps) for seed in seeds]
+            with self.subTest(steps=steps):
+                self.assertEqual(judge.faults_mixed(rows), [])
+                # Seen: an estimate of a run whose certain bounds say little.
+                self.assertGreater(max(row.high - row.low for row in rows), judge.MIXED_WIDTH)
+
+    def test_what_is_wrong_with_a_run_of_everything_is_seen(self):
+        good = judge.Mixed(1, 100, 0.5, 0.49, 0.51, 0.4, 0.6, 0.495, 0.99, 100_000_000)
+        self.assertEqual(judge.faults_mixed([good]), [])
+        for row, said in ((good._replace(estimate=0.51), "is said to be"),
+                          (good._replace(low=0.497), "not in"),
+                          (good._replace(likely_low=0.496), "said to be likely"),
+                          (good._replace(likely_high=0.53), "wide"),
+                          (good._replace(timed_share=0.9), "only 0")):
+            with self.subTest(said):
+                fault, = judge.faults_mixed([row])
+                self.assertIn(said, fault)
 
     def test_a_wrong_time_would_be_seen(self):
         workload = WORKLOADS["training"]

@@ -36,7 +36,8 @@ def finding(name, tries="", kind="gain"):
 
 
 def run(rate, *findings, name="run"):
-    gpu = {"busy_share": 0.5, "busy_share_low": 0.4, "busy_share_high": 0.6, "idle_ns": 100,
+    gpu = {"busy_share": 0.5, "busy_share_low": 0.4, "busy_share_high": 0.6,
+           "busy_share_likely_low": 0.45, "busy_share_likely_high": 0.55, "idle_ns": 100,
            "idle_by_cause_ns": {"sync": 60, "tail": 40}, "compute_share": 0.5, "window_ns": 8_000_000,
            "steps": 4}
     return runs_table.Run(name, {"samples_per_s": rate, "steps": 10, "batch": 32, "took_s": 2.0},
@@ -128,8 +129,12 @@ class Contradictions(unittest.TestCase):
                             ({"steps": {"batch": None}}, "None samples a step, the script has 32"),
                             ({"told": {"took_s": 2.2}},
                              "4.975 steps a second, by the script's own clock 4.545"),
-                            ({"busy_share": 0.7}, "busy for 0.7, between 0.4 and 0.6"),
-                            ({"busy_share_high": 1.2}, "busy for 0.5, between 0.4 and 1.2"),
+                            ({"busy_share": 0.7},
+                             "busy for 0.7, likely between 0.45 and 0.55, certainly between 0.4 and 0.6"),
+                            ({"busy_share_high": 1.2},
+                             "busy for 0.5, likely between 0.45 and 0.55, certainly between 0.4 and 1.2"),
+                            ({"busy_share_likely_low": 0.3},
+                             "busy for 0.5, likely between 0.3 and 0.55, certainly between 0.4 and 0.6"),
                             ({"idle_ns": 130}, "idle for 130 ns, its causes add up to 100")):
             with self.subTest(said):
                 self.assertEqual(self.found(**words), [said])

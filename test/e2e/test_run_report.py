@@ -1,4 +1,5 @@
 """Runs as files: made beside the traces, reported alone, made anew, never in the place of something else."""
+import contextlib
 import json
 import sqlite3
 import unittest
@@ -58,6 +59,13 @@ class RunReport(cli.Case):
         self.assertEqual(self.place.read_text(), "mine")
         self.assertIn("234 produced", done.stdout)
         self.assertIn("is there and is no run database", done.stderr)
+
+    def test_a_run_of_another_gpushim_is_not_read(self):
+        self.gpushim("report", self.run_folder)
+        for version, said in ((1, "written by an older gpushim"), (99, "written by a newer gpushim")):
+            with contextlib.closing(sqlite3.connect(self.place)) as base:
+                base.execute(f"PRAGMA user_version = {version}")
+            self.assertIn(said, self.gpushim("report", self.place, expect=2).stderr)
 
     def test_a_run_and_traces_are_not_mixed(self):
         self.gpushim("report", self.run_folder)

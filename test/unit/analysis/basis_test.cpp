@@ -34,7 +34,8 @@ RunRows any_run(std::mt19937& random) {
     run.change(
         "DELETE FROM step WHERE step = -1; UPDATE step SET warm_up = step % 5 = 0, has_load = step % 3 = 0,"
         " number = step * 2;"
-        " UPDATE gpu_step SET busy_low_ns = busy_low_ns - step * 7, busy_high_ns = busy_high_ns + step - 1;"
+        " UPDATE gpu_step SET busy_low_ns = busy_low_ns - step * 7, busy_high_ns = busy_high_ns + step - 1,"
+        " busy_likely_low_ns = busy_likely_low_ns - step * 3, busy_likely_high_ns = busy_high_ns - 1;"
         " UPDATE gap SET drained_by_sync_ns = ns / 2;"
         " INSERT INTO gap SELECT gpu_id, step, cause, 'futex', ns * 2, 3, 1, 1, 1 FROM gap"
         " WHERE ns % 2 = 0 ORDER BY ns, gpu_id DESC");
@@ -73,7 +74,8 @@ TEST_CASE("sums are those of the views", "[basis][random]") {
             row += row_of({total.steps});
             for (size_t i = 0; i <= static_cast<size_t>(WhatRan::exposed_comm); ++i)
                 row += row_of({total.ran_ns[i]});
-            totals.push_back(row + row_of({total.busy_low_ns, total.busy_high_ns}));
+            totals.push_back(row + row_of({total.busy_low_ns, total.busy_high_ns, total.busy_likely_low_ns,
+                                           total.busy_likely_high_ns}));
             for (const CauseRow& cause : kCauses)
                 if (const auto& sum = total.idle[static_cast<size_t>(cause.cause)]; sum.rows != 0)
                     idle.push_back(std::to_string(total.gpu_id) + "|" + cause.name + "|" +
@@ -82,7 +84,8 @@ TEST_CASE("sums are those of the views", "[basis][random]") {
         CHECK(totals == rows_of(run,
                                 "SELECT gpu_id, basis, steps, window_ns, busy_ns, idle_ns,"
                                 " waiting_for_peer_ns, productive_ns, compute_ns, copy_ns, comm_ns,"
-                                " exposed_comm_ns, busy_low_ns, busy_high_ns FROM v_gpu_total"
+                                " exposed_comm_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns,"
+                                " busy_likely_high_ns FROM v_gpu_total"
                                 " ORDER BY gpu_id"));
         std::sort(idle.begin(), idle.end());
         auto in_sql = rows_of(run, "SELECT * FROM v_gpu_idle");
@@ -102,10 +105,10 @@ TEST_CASE("steps of GPUs and why they were idle are those of the views", "[basis
         std::vector<std::string> rows, idle;
         for (const GpuInStep& row : basis.rows()) {
             CHECK(basis.find(row.gpu_id, row.step) == &row);
-            rows.push_back(
-                row_of({row.gpu_id, row.step, row.number, row.window_ns, row.busy_ns, row.waiting_ns,
-                        row.busy_low_ns, row.busy_high_ns, row.transfer_ns, row.exposed_transfer_ns,
-                        row.compute_beside_no_transfer_ns, row.loads_code}));
+            rows.push_back(row_of({row.gpu_id, row.step, row.number, row.window_ns, row.busy_ns,
+                                   row.waiting_ns, row.busy_low_ns, row.busy_high_ns, row.busy_likely_low_ns,
+                                   row.busy_likely_high_ns, row.transfer_ns, row.exposed_transfer_ns,
+                                   row.compute_beside_no_transfer_ns, row.loads_code}));
             for (const IdlePart& part : row.idle)
                 idle.push_back(row_of({row.gpu_id, row.step}) + name_of(part.cause) + "|" +
                                row_of({part.ns, part.pieces, part.drained_ns}));
@@ -114,6 +117,7 @@ TEST_CASE("steps of GPUs and why they were idle are those of the views", "[basis
               rows_of(run,
                       "SELECT c.gpu_id, c.step, coalesce(c.number, c.step), c.window_ns,"
                       " c.busy_ns, c.waiting_for_peer_ns, c.busy_low_ns, c.busy_high_ns,"
+                      " c.busy_likely_low_ns, c.busy_likely_high_ns,"
                       " sum(CASE WHEN a.classes & 2 > 0 THEN a.ns ELSE 0 END),"
                       " sum(CASE WHEN a.classes & 2 > 0 AND a.classes & ~6 = 0 THEN a.ns ELSE 0 END),"
                       " sum(CASE WHEN a.classes & 257 > 0 AND a.classes & 2 = 0 THEN a.ns ELSE 0 END),"
@@ -148,8 +152,8 @@ TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     const auto say = [&](const std::string& sql) { Query(run.raw(), "run", sql).step(); };
     say("INSERT INTO gpu (gpu_id, rank_id, level) VALUES (0, 0, 'events')");
     say("INSERT INTO step (rank_id, step, dur_ns) VALUES (0, 0, 100)");
-    say("INSERT INTO gpu_step (gpu_id, step, window_ns, busy_low_ns, busy_high_ns) VALUES (0, 0, 100, 50, "
-        "70)");
+    say("INSERT INTO gpu_step (gpu_id, step, window_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns,"
+        " busy_likely_high_ns) VALUES (0, 0, 100, 50, 70, 58, 61)");
     say("INSERT INTO activity VALUES (0, 0, 0, 40), (0, 0, 1, 60)");
     say("INSERT INTO gap VALUES (0, 0, 'sync', '', 40, 1, 40, 0, 0)");
     const Basis basis = run.derive();
@@ -160,10 +164,14 @@ TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     };
     CHECK(value("busy_share") == Approx(0.6));
     CHECK(value("idle_sync_share") == Approx(0.4));
-    Query interval(run.raw(), "run", "SELECT low, high FROM metric_interval WHERE name = 'busy_share'");
+    Query interval(
+        run.raw(), "run",
+        "SELECT low, high, likely_low, likely_high FROM metric_interval WHERE name = 'busy_share'");
     REQUIRE(interval.step());
     CHECK(interval.real(0) == Approx(0.5));
     CHECK(interval.real(1) == Approx(0.7));
+    CHECK(interval.real(2) == Approx(0.58));
+    CHECK(interval.real(3) == Approx(0.61));
     Query left(run.raw(), "run", "SELECT count(*) FROM sqlite_temp_schema");
     REQUIRE(left.step());
     CHECK(left.number(0) == 0);

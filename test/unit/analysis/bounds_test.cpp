@@ -13,8 +13,8 @@ namespace {
 
 Intervals may_be_busy(const std::vector<Call>& calls, const std::vector<Lane>& all, int64_t until_ns = 1000) {
     GrowingUnion sum;
-    Bounds bounds(all, [&](int64_t device, Interval span, Bounds::Say) {
-        if (device == 0) sum.add(span);
+    Bounds bounds(all, [&](const Bounds::MayBeBusy& said) {
+        if (said.device_id == 0) sum.add(said.span);
     });
     for (const Call& call : calls) bounds.take(call);
     return clip(unite(sum.take(), bounds.open(0, until_ns)), {0, until_ns});

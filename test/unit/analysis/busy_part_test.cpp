@@ -88,14 +88,20 @@ TEST_CASE("a GPU of which nothing is known has no rows", "[busy_part]") {
     CHECK(scene.ask("SELECT DISTINCT gpu_id FROM gap UNION SELECT gpu_id FROM gpu_step") == "11");
 }
 
-//  estimate        20██████████40        60████70
-//  certainly         25█████35             65|65       start ± 5, end ± 5
-//  possibly      15██████████████45    55████████75
+//  estimate      200██████████400        600████700
+//  certainly         250█████350          650|650       start ± 50, end ± 50
+//  possibly      150██████████████450   550████████750
+//  likely ± 16, in steps of 16, and what is off by more than the bounds allow is as they say
 TEST_CASE("busy has the bounds of its operations", "[busy_part]") {
-    Scene scene = {facts_of(1, 1), piece_of({{0, 100}}, {{0, {0, 30}}}), {}, {}};
-    scene.calls = {ran_about(launch(0, 1, 2), 20, 5, 40, 5), ran_about(launch(0, 3, 4), 60, 5, 70, 5)};
-    CHECK(scene.ask("SELECT step, busy_low_ns, busy_high_ns FROM gpu_step") == "-1|5|35, 0|5|15");
-    CHECK(scene.ask("SELECT sum(ns) FROM activity WHERE classes = 1") == "30");
+    Scene scene = {facts_of(1, 1), piece_of({{0, 1000}}, {{0, {0, 300}}}), {}, {}};
+    scene.calls = {ran_about(launch(0, 10, 20), 200, 50, 400, 50),
+                   ran_about(launch(0, 30, 40), 600, 50, 700, 50)};
+    scene.calls[0].times.likely_ns = 9;
+    scene.calls[1].times.likely_ns = 1'000'000;
+    CHECK(scene.ask("SELECT step, busy_low_ns, busy_high_ns FROM gpu_step") == "-1|50|350, 0|50|150");
+    CHECK(scene.ask("SELECT step, busy_likely_low_ns, busy_likely_high_ns FROM gpu_step") ==
+          "-1|84|316, 0|84|116");
+    CHECK(scene.ask("SELECT sum(ns) FROM activity WHERE classes = 1") == "300");
 }
 
 //  thread   L0┐5 10┌L┐15       50┌sync┐70 75┌L┐80    100┌H2D, staged ──┐140

@@ -56,6 +56,7 @@ class Maker {
         call.times.start_high_ns += below(6);
         call.times.end_low_ns -= below(6);
         call.times.end_high_ns += below(6);
+        call.times.likely_ns = below(3) * 2;
         end = std::max(end, start + duration);
         return typed(call, static_cast<OperationClass>(below(9)), below(3) == 0 ? below(40) : kNotRecorded);
     }
@@ -69,11 +70,15 @@ void write(Asked& asked, const Made& made) {
     part->finish(asked.run());
 }
 
+// The sweep keeps it in steps of 16 ns, which is more than any bound here: all or nothing.
+int64_t likely_ns(const DeviceTimes& times, int64_t bound_ns) { return times.likely_ns == 0 ? 0 : bound_ns; }
+
 std::string n(int64_t value) { return std::to_string(value); }
 
-// What it was told, as tables: `part` (gpu, from, until, bit), `certain` and `possible`, and segments.
+// What it was told, as tables: `part` (gpu, from, until, bit), `certain` and `possible`, both also as it is
+// likely, and segments.
 void tell(Asked& asked, const Made& made) {
-    for (const char* name : {"part", "certain", "possible"})
+    for (const char* name : {"part", "certain", "possible", "at_least", "at_most"})
         asked.execute("CREATE TEMP TABLE " + std::string(name) + " (gpu, f, u, bit)");
     const auto put = [&](const char* table, int gpu, int64_t from, int64_t until, int64_t bit) {
         if (until > from)
@@ -91,6 +96,10 @@ void tell(Asked& asked, const Made& made) {
         put("part", gpu, transfer, times.end_ns, kBits[static_cast<size_t>(call.type)]);
         put("certain", gpu, times.start_high_ns, times.end_low_ns, 1);
         put("possible", gpu, times.start_low_ns, times.end_high_ns, 1);
+        put("at_least", gpu, times.start_ns + likely_ns(times, times.start_high_ns - times.start_ns),
+            times.end_ns - likely_ns(times, times.end_ns - times.end_low_ns), 1);
+        put("at_most", gpu, times.start_ns - likely_ns(times, times.start_ns - times.start_low_ns),
+            times.end_ns + likely_ns(times, times.end_high_ns - times.end_ns), 1);
     }
     asked.execute("CREATE TEMP TABLE segment (gpu, f, u, step)");
     for (int gpu = 0; gpu < kGpus; ++gpu) {
@@ -144,6 +153,10 @@ TEST_CASE("the sweep is what SQL makes of the same operations", "[busy_part][ran
                 asked.rows(busy("certain")));
         REQUIRE(asked.rows("SELECT gpu_id, step, busy_high_ns FROM gpu_step ORDER BY 1, 2") ==
                 asked.rows(busy("possible")));
+        REQUIRE(asked.rows("SELECT gpu_id, step, busy_likely_low_ns FROM gpu_step ORDER BY 1, 2") ==
+                asked.rows(busy("at_least")));
+        REQUIRE(asked.rows("SELECT gpu_id, step, busy_likely_high_ns FROM gpu_step ORDER BY 1, 2") ==
+                asked.rows(busy("at_most")));
         REQUIRE(asked.rows("SELECT step, union_ns FROM together ORDER BY 1") ==
                 asked.rows(spans("part") + " SELECT step, sum(busy * (u - f)) FROM (SELECT step, f, u,"
                                            " max(bits > 0) AS busy FROM ran GROUP BY 1, 2, 3)"
@@ -165,8 +178,8 @@ TEST_CASE("where steps are cut changes no total", "[busy_part][random]") {
         for (const char* sql :
              {"SELECT gpu_id, classes, sum(ns) FROM activity GROUP BY 1, 2",
               "SELECT gpu_id, cause, blocked_on, sum(ns), sum(drained_by_sync_ns) FROM gap GROUP BY 1, 2, 3",
-              "SELECT gpu_id, sum(window_ns), sum(busy_low_ns), sum(busy_high_ns), sum(operations), "
-              "sum(timed),"
+              "SELECT gpu_id, sum(window_ns), sum(busy_low_ns), sum(busy_high_ns),"
+              " sum(busy_likely_low_ns), sum(busy_likely_high_ns), sum(operations), sum(timed),"
               " sum(api_ns), sum(between_ns), sum(own_work_ns) FROM gpu_step GROUP BY 1",
               "SELECT sum(union_ns), sum(sum_ns) FROM together"})
             REQUIRE(cut.rows(sql) == whole.rows(sql));

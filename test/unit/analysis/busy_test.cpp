@@ -104,6 +104,29 @@ TEST_CASE("an operation that has no device times may run until the window's end"
     CHECK(made.busy().windows.at(0).at_most.part_ns == 60'000);
 }
 
+//  window   |──────────────────────────────|
+//  stream    █ █ █ █ █ █ █ █ █   L L ▒▒▒▒▒▒▒▒      the last two have no device times
+TEST_CASE("of operations without device times, others tell how long they likely took", "[busy]") {
+    for (const int64_t timed : {29, 40}) {
+        Made made;
+        for (int64_t i = 0; i < timed; ++i)
+            made.timed(i * 10'000, i * 10'000 + 4000, i * 10'000 + 5000,
+                       i * 10'000 + (i % 2 == 0 ? 7000 : 9000), 3);
+        made.launch(500'000, 504'000);
+        made.launch(510'000, 514'000);
+        made.clock();
+        made.window(0, 1'000'000, timed + 2, timed);
+        made.ends(1'000'000);
+        const DeviceBusy busy = made.busy();
+        const int64_t busy_ns = busy.windows.at(0).busy_ns;
+        CHECK(busy.windows[0].high_ns == busy_ns + 500'000);
+        CHECK(busy.certain().high == Approx(static_cast<double>(busy_ns + 500'000) / 1e6));
+        // 2 of 3 us each, and twice √2 · 1 us; of a few there is no saying.
+        CHECK(busy.windows[0].at_most.part_ns == busy_ns + (timed == 40 ? 8'828 : 500'000));
+        CHECK(busy.without_us().high <= busy.certain().high);
+    }
+}
+
 //  launches   L |         L    |
 //  stream      ▒▒▒▒▒▒?         ███      the first may have run until the second began
 TEST_CASE("work from before a window that nobody waited for may still run in it", "[busy]") {

@@ -114,6 +114,8 @@ class MadeRun {
                         shape_.device_times ? 0.60 : 0.0,
                         shape_.device_times ? 0.63 : 0.792,
                         timed(0.61),
+                        timed(0.625),
+                        timed(0.61),
                         timed(0.60),
                         timed(0.62),
                         text(shape_.device_times ? "events" : "host"),
@@ -140,9 +142,10 @@ class MadeRun {
         activity(2, comm_ns);
         activity(4, wait_ns);
         activity(8, h2d_ns);
-        run.add("gpu_step", {gpu, step, kStepNs * scale, (busy_ns - 120'000) * scale,
-                             (busy_ns + 120'000) * scale, 415 * scale, 415 * scale, number(1000),
-                             number(1'690'000), number(300'000), kStepNs - wait_ns});
+        run.add("gpu_step",
+                {gpu, step, kStepNs * scale, (busy_ns - 120'000) * scale, (busy_ns + 120'000) * scale,
+                 (busy_ns - 60'000) * scale, (busy_ns + 60'000) * scale, 415 * scale, 415 * scale,
+                 number(1000), number(1'690'000), number(300'000), kStepNs - wait_ns});
         const auto gap = [&](const char* cause, int64_t ns, int64_t drained_ns) {
             run.add("gap",
                     {gpu, step, text(cause), text(""), ns * scale, scale, ns, number(0), drained_ns * scale});
@@ -159,7 +162,7 @@ class MadeRun {
         for (int64_t i = 0; i < shape_.timed_steps; ++i) add_timed(run, gpu, kWarmUp + i, 1);
         run.add("activity", {gpu, number(-1), number(0), number(5'000'000)});  // at the windows' edges
         run.add("gpu_step", {gpu, number(-1), number(5'000'000), number(0), number(0), number(0), number(0),
-                             nullptr, number(0), number(0), number(0)});
+                             number(0), number(0), nullptr, number(0), number(0), number(0)});
         run.add("gap", {gpu, number(-1), text("tail"), text(""), number(5'000'000), number(1),
                         number(5'000'000), number(0), number(0)});
     }

@@ -30,7 +30,7 @@ TEST_CASE("shares keep two digits where they are small", "[report_facts]") {
 }
 
 //  step        1          2          3          4         busy of 10
-//              ████████   ██████     ████████   ██████    8 6 8 6: 28 of 40, between 26 and 30 by bounds
+//              ████████   ██████     ████████   ██████    8 6 8 6: 28 of 40, likely between 26 and 30
 TEST_CASE("a range holds the bounds, and where little is timed how steps differ", "[report_facts]") {
     GpuFigures gpu = {};
     gpu.window_ns = 40;
@@ -38,8 +38,10 @@ TEST_CASE("a range holds the bounds, and where little is timed how steps differ"
     gpu.idle_ns = 12;
     gpu.productive_ns = 20;
     gpu.waiting_ns = 8;
-    gpu.busy_low_ns = 26;
-    gpu.busy_high_ns = 30;
+    gpu.busy_low_ns = 10;
+    gpu.busy_high_ns = 40;
+    gpu.busy_likely_low_ns = 26;
+    gpu.busy_likely_high_ns = 30;
     for (const int64_t busy : {8, 6, 8, 6}) {
         gpu.parts_busy.push_back({busy, 10});
         gpu.parts_productive.push_back({5, 10});
@@ -48,6 +50,8 @@ TEST_CASE("a range holds the bounds, and where little is timed how steps differ"
     CHECK(gpu.busy().share == Approx(0.7));
     CHECK(gpu.busy().low == Approx(0.65));
     CHECK(gpu.busy().high == Approx(0.75));
+    CHECK(gpu.certainly_busy().low == Approx(0.25));
+    CHECK(gpu.certainly_busy().high == Approx(1));
     CHECK(gpu.idle().low == Approx(0.25));
     CHECK(gpu.idle().high == Approx(0.35));
     CHECK(gpu.productive().low == Approx(0.45));
@@ -62,6 +66,36 @@ TEST_CASE("a range holds the bounds, and where little is timed how steps differ"
     // Two windows of two steps each that are alike: nothing but the bounds.
     gpu.windows = 2;
     CHECK(gpu.busy().low == Approx(0.65));
+    // Steps are what they are, also beside a run that began with something else.
+    gpu.basis = "steps";
+    gpu.run_low = 0.6;
+    gpu.run_high = 0.7;
+    CHECK(gpu.busy().low == Approx(0.65));
+    gpu.basis = "spans";
+    CHECK(gpu.busy().low == Approx(0.6));
+    CHECK(gpu.busy().high == Approx(0.75));
+    gpu.sampled = false;
+    CHECK(gpu.busy().low == Approx(0.65));
+}
+
+TEST_CASE("one window says nothing of the rest of the run", "[report_facts]") {
+    GpuFigures gpu = {};
+    gpu.window_ns = 40;
+    gpu.busy_ns = gpu.busy_likely_low_ns = gpu.busy_likely_high_ns = 20;
+    gpu.waiting_ns = 8;
+    for (int i = 0; i < 4; ++i) {
+        gpu.parts_busy.push_back({5, 10});
+        gpu.parts_waiting.push_back({2, 10});
+    }
+    gpu.sampled = true;
+    gpu.windows = 1;
+    gpu.timed_share = 0.6;
+    gpu.basis = "spans";
+    CHECK(gpu.busy().share == Approx(0.5));
+    CHECK(gpu.busy().low == Approx(0.3));
+    CHECK(gpu.busy().high == Approx(0.7));
+    CHECK(gpu.waiting().low == Approx(0.12));
+    CHECK(gpu.waiting().high == Approx(0.52));
 }
 
 TEST_CASE("causes either sum to the idle time or are not shown", "[report_facts]") {

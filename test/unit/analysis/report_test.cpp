@@ -60,10 +60,24 @@ TEST_CASE("GPUs are shown with what is lost, the worst first", "[report]") {
     for (const std::string& line : as_text(report))
         if (line.starts_with("  rank ")) rows.push_back(line);
     REQUIRE(rows.size() >= 2);
-    CHECK_THAT(rows[0], Contains("rank 0  12.0 ms  60.0 %    1.20 ms  6.0 %  6.80 ms  34.0 % ±0.6"));
+    CHECK_THAT(rows[0], Contains("rank 0  12.0 ms  60.0 %    1.20 ms  6.0 %  6.80 ms  34.0 % ±0.3"));
     CHECK_THAT(rows[1], Contains("rank 1  13.2 ms  66.0 %"));
-    CHECK_THAT(rows[0], Contains("62.0 % ±2.0"));
+    CHECK_THAT(rows[0], Contains("62.0 % ±1.0"));
     CHECK_THAT(rows[0], Contains("57 steps"));
+}
+
+TEST_CASE("what is certain of a GPU is said where all was asked for", "[report]") {
+    const MadeRun made;
+    ReportOptions options;
+    const auto said = [&] {
+        std::string text;
+        for (const std::string& line : as_text(report_of(made, options))) text += line + "\n";
+        return text;
+    };
+    CHECK_THAT(said(), !Contains("CERTAIN"));
+    options.all = true;
+    CHECK_THAT(said(), Contains("CERTAIN   busy, where timed   busy, whole run\n"
+                                "  rank 0   65.4 % to 66.6 %  60.0 % to 63.0 %\n"));
 }
 
 TEST_CASE("the JSON has every key that is promised", "[report]") {
@@ -107,6 +121,12 @@ TEST_CASE("the JSON has every key that is promised", "[report]") {
         "gpus[0].busy_share",
         "gpus[0].busy_share_low",
         "gpus[0].busy_share_high",
+        "gpus[0].busy_share_likely_low",
+        "gpus[0].busy_share_likely_high",
+        "gpus[0].idle_share_likely_low",
+        "gpus[0].idle_share_likely_high",
+        "gpus[0].run_busy_share_likely_low",
+        "gpus[0].run_busy_share_likely_high",
         "gpus[0].productive_share",
         "gpus[0].waiting_for_peer_share",
         "gpus[0].idle_share",

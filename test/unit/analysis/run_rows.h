@@ -119,6 +119,8 @@ class RunRows {
                          {"window_ns", window_ns},
                          {"busy_low_ns", window_ns - idle_ns},
                          {"busy_high_ns", window_ns - idle_ns},
+                         {"busy_likely_low_ns", window_ns - idle_ns},
+                         {"busy_likely_high_ns", window_ns - idle_ns},
                          {"operations", int64_t{100}},
                          {"timed", int64_t{100}},
                          {"first_launch_ns", int64_t{0}},

@@ -13,8 +13,9 @@ struct StepRow {
     int64_t window_ns, busy_ns, first_launch_ns, own_work_ns;
 };
 void add_step(RunDb& run, int64_t rank, int64_t step, const StepRow& row) {
-    run.add("gpu_step", {10 + rank, step, row.window_ns, row.busy_ns, row.busy_ns, int64_t{1}, int64_t{1},
-                         row.first_launch_ns, int64_t{0}, int64_t{0}, row.own_work_ns});
+    run.add("gpu_step",
+            {10 + rank, step, row.window_ns, row.busy_ns, row.busy_ns, row.busy_ns, row.busy_ns, int64_t{1},
+             int64_t{1}, row.first_launch_ns, int64_t{0}, int64_t{0}, row.own_work_ns});
 }
 
 // Eight ranks of 10 ms of compute a step, rank `slow` of 13; an AllReduce of 40 MB that takes 1 ms ends each.

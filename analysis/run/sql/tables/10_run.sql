@@ -38,7 +38,8 @@ CREATE TABLE gpu (
   rank_id INTEGER, device_id INTEGER, uuid TEXT, name TEXT, simulated INTEGER,
   memory_total_bytes INTEGER, memory_peak_bytes INTEGER,
   run_ns INTEGER,                -- how long the run was
-  busy_share REAL, busy_share_low REAL, busy_share_high REAL,
+  busy_share REAL, busy_share_low REAL, busy_share_high REAL,                 -- hard bounds
+  busy_share_likely_low REAL, busy_share_likely_high REAL,                    -- in 95 of 100 cases
   as_it_ran_share REAL, as_it_ran_share_low REAL, as_it_ran_share_high REAL,  -- with our events; hard bounds
   level TEXT, coverage REAL, timed_share REAL, windows INTEGER,
   why TEXT,                      -- there is no busy_share
@@ -77,9 +78,10 @@ CREATE TABLE metric (
   level TEXT, coverage REAL, timed_share REAL, clock_error_ns INTEGER, why TEXT,
   PRIMARY KEY (name, scope, id)
 );
--- Of those that are an interval.
+-- Of those that are an interval: hard bounds, and between what they lie in 95 of 100 cases.
 CREATE TABLE metric_interval (
-  name TEXT, scope TEXT, id INTEGER, low REAL, high REAL, PRIMARY KEY (name, scope, id)
+  name TEXT, scope TEXT, id INTEGER, low REAL, high REAL, likely_low REAL, likely_high REAL,
+  PRIMARY KEY (name, scope, id)
 );
 
 -- What to do, by what the run was analysed with; filled by the advice (analysis/advice). Gains are predicted,
