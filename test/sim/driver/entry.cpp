@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "call_lock.h"
 #include "capture.h"
 #include "engine/box_state.h"
 #include "engine/box_thread.h"
@@ -145,6 +146,8 @@ Passage::Passage(size_t index, const void* frame)
         t.enter_ns = clock::now();
         truth::begin_call(t.enter_ns);
         profile::enter_call(export_rows[index].name);
+        // What the call does, it does from then on.
+        if (!conduct(index).works_in_faulted_context) t.enter_ns = pass_lock(t.enter_ns);
     }
     enter_ns_ = t.enter_ns;
     result_ = refusal(nth);
