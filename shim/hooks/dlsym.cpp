@@ -8,6 +8,7 @@
 #include "../protection.h"
 #include "doors.h"
 #include "elf.h"
+#include "resolve.h"
 
 namespace gpushim::shim {
 namespace {
@@ -36,9 +37,11 @@ Way way(void* next, void* handle, const char* name, const char* version, const v
         return {reinterpret_cast<void* (*)(void*, const char*)>(next)(handle, name), nullptr};
     if (handle != RTLD_DEFAULT)
         if (void* ours = door_itself(name, caller)) return {ours, nullptr};
-    if (is_pseudo(handle)) return {nullptr, next};
-    const int api = hooked_name(name);
+    const int api = handle == RTLD_NEXT ? -1 : hooked_name(name);
     if (api < 0) return {nullptr, next};
+    // Our export would be found, where without us there is nothing: the program asks what the driver can do.
+    if (handle == RTLD_DEFAULT)
+        return is_lacking(static_cast<ApiId>(api)) ? Way{nullptr, nullptr} : Way{nullptr, next};
     return {answer_look_up(static_cast<ApiId>(api), handle, name, version, caller), nullptr};
 }
 

@@ -217,6 +217,9 @@ void* find_original(ApiId api) {
 void* library_export(ApiId api) { return exported(api); }
 void* driver_function(const char* name) { return exported(driver, name); }
 void* nccl_function(const char* name) { return exported(nccl, name); }
+bool is_lacking(ApiId api) {
+    return &library_of(api) == &driver && is_there(driver) && original(api) == nullptr;
+}
 bool driver_is_there() { return is_there(driver); }
 bool nccl_is_there() { return is_there(nccl); }
 

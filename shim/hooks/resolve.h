@@ -30,6 +30,9 @@ void* nccl_function(const char* name);
 bool driver_is_there();
 bool nccl_is_there();
 
+// The driver is there and does not have that function, nor has anybody else who stands behind us.
+bool is_lacking(ApiId api);
+
 // The address of a row's own entry (exports.cpp).
 void* entry_of(ApiId api);
 
