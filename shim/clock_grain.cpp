@@ -1,5 +1,6 @@
 #include "clock_grain.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gpushim::shim {
@@ -21,6 +22,10 @@ int64_t ClockGrain::ns() const {
     for (int i = 0; i < kCount; ++i)
         if (!is_refuted_[i] && seen_[i] >= kEnough) return kSteps[i];
     return 0;
+}
+
+bool ClockGrain::is_known() const {
+    return ns() != 0 || std::ranges::all_of(is_refuted_, [](bool is_refuted) { return is_refuted; });
 }
 
 int64_t ClockGrain::usual(std::span<const int64_t> sorted) const {

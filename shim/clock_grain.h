@@ -11,7 +11,8 @@ class ClockGrain {
   public:
     // `rounding_ns`: by so much the difference itself may be off.
     void saw(double difference_ns, double rounding_ns);
-    int64_t ns() const;  // 0: less than can be told, or too little was seen
+    int64_t ns() const;     // 0: less than can be told, or too little was seen
+    bool is_known() const;  // which of these
 
     // The middle one of spans that should be the same; where they are multiples of a grain, the mean of those
     // within one of it, which lies between two of them.

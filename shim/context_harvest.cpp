@@ -60,7 +60,10 @@ bool ContextHarvest::visit(const Moment& now) {
     }
     result = pool_.is_retired() ? CUDA_SUCCESS : work(now);
     CUcontext popped = nullptr;
-    calls_.cuCtxPopCurrent_v2(&popped);
+    const CUresult left = calls_.cuCtxPopCurrent_v2(&popped);
+    // With each visit one more would stay there.
+    if (left != CUDA_SUCCESS && (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY))
+        result = failed("cuCtxPopCurrent", left);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY) pool_.failed(failed_call_, result);
     return !pool_.is_retired();
 }

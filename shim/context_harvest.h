@@ -52,6 +52,7 @@ class ContextHarvest {
     const DeviceAnchors& anchors() const { return anchors_; }
     const QueueDelay& delays() const { return delays_; }
     bool is_calibrated() const { return device_ == kNull || gaps_.is_calibrated; }
+    const StampGaps& gaps() const { return gaps_; }  // of a device that is known
     bool has_clock() const { return anchors_.is_open(); }
     EventPool& pool() const { return pool_; }
 

@@ -33,7 +33,7 @@ class DeviceAnchors {
     CUresult read(CUevent event, double& device_ns);
     // What was read just now may be off by so much: elapsed times are floats, and stamps have a grain.
     int64_t rounding_ns(double device_ns) const;
-    int64_t grain_ns() const { return grain_.ns(); }
+    int64_t grain_ns() const { return grain_.is_known() ? grain_.ns() : kNull; }
 
     const DeviceClock& clock() const { return clock_; }
     int64_t newest_ns() const { return newest_ns_; }  // when, on the host

@@ -9,6 +9,7 @@
 
 #include "hooks/driver_api.h"
 #include "hooks/resolve.h"
+#include "unanswered.h"
 
 namespace gpushim::shim {
 namespace {
@@ -18,13 +19,11 @@ Function* driver(const char* name) {
     return reinterpret_cast<Function*>(driver_function(name));
 }
 
-bool worked(CUresult result) { return result == CUDA_SUCCESS; }
-
 void describe_uuid(CUdevice device, Device& to) {
     auto* get = driver<decltype(cuDeviceGetUuid_v2)>("cuDeviceGetUuid_v2");
     if (get == nullptr) get = driver<decltype(cuDeviceGetUuid_v2)>("cuDeviceGetUuid");
     CUuuid uuid;
-    if (get == nullptr || !worked(get(&uuid, device))) return;
+    if (!answers(Question::cuDeviceGetUuid, get, &uuid, device)) return;
     size_t at = static_cast<size_t>(snprintf(to.uuid, sizeof to.uuid, "GPU"));
     for (size_t i = 0; i < sizeof uuid.bytes; ++i) {
         const bool starts_group = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
@@ -38,20 +37,20 @@ void describe_uuid(CUdevice device, Device& to) {
 int32_t attribute(CUdevice_attribute which, CUdevice device) {
     auto* get = driver<decltype(cuDeviceGetAttribute)>("cuDeviceGetAttribute");
     int value = 0;
-    return get != nullptr && worked(get(&value, which, device)) ? value : 0;
+    return answers(Question::cuDeviceGetAttribute, get, &value, which, device) ? value : 0;
 }
 
 void describe(CUdevice device, Device& to) {
     to = {};
     to.ordinal = device;
     describe_uuid(device, to);
-    if (auto* get = driver<decltype(cuDeviceGetName)>("cuDeviceGetName"))
-        get(to.name, sizeof to.name, device);
+    answers(Question::cuDeviceGetName, driver<decltype(cuDeviceGetName)>("cuDeviceGetName"), to.name,
+            static_cast<int>(sizeof to.name), device);
     size_t bytes = 0;
     auto* total = driver<decltype(cuDeviceTotalMem_v2)>("cuDeviceTotalMem_v2");
-    if (total != nullptr && worked(total(&bytes, device))) to.memory_bytes = bytes;
-    if (auto* get = driver<decltype(cuDeviceGetPCIBusId)>("cuDeviceGetPCIBusId"))
-        get(to.pci, sizeof to.pci, device);
+    if (answers(Question::cuDeviceTotalMem, total, &bytes, device)) to.memory_bytes = bytes;
+    answers(Question::cuDeviceGetPCIBusId, driver<decltype(cuDeviceGetPCIBusId)>("cuDeviceGetPCIBusId"),
+            to.pci, static_cast<int>(sizeof to.pci), device);
     to.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
     to.compute_major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
     to.compute_minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
@@ -79,7 +78,7 @@ void read_driver_version(char* to, size_t size) {
 void describe_versions(TraceIdentity& identity) {
     int version = 0;
     auto* of_driver = driver<decltype(cuDriverGetVersion)>("cuDriverGetVersion");
-    if (of_driver != nullptr && worked(of_driver(&version))) identity.cuda_version = version;
+    if (answers(Question::cuDriverGetVersion, of_driver, &version)) identity.cuda_version = version;
     auto* of_nccl = reinterpret_cast<decltype(ncclGetVersion)*>(nccl_function("ncclGetVersion"));
     if (of_nccl != nullptr && of_nccl(&version) == ncclSuccess) identity.nccl_version = version;
     read_driver_version(identity.driver_version, sizeof identity.driver_version);
@@ -88,7 +87,7 @@ void describe_versions(TraceIdentity& identity) {
 size_t describe_devices(std::span<Device> to) {
     auto* count_devices = driver<decltype(cuDeviceGetCount)>("cuDeviceGetCount");
     int count = 0;
-    if (count_devices == nullptr || !worked(count_devices(&count)) || count < 0) return 0;
+    if (!answers(Question::cuDeviceGetCount, count_devices, &count) || count < 0) return 0;
     const size_t described = static_cast<size_t>(count) < to.size() ? static_cast<size_t>(count) : to.size();
     for (size_t i = 0; i < described; ++i) describe(static_cast<CUdevice>(i), to[i]);
     return described;

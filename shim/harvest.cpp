@@ -116,7 +116,7 @@ class Harvest : public Observer {
     int64_t unknown_ns_ = INT64_MAX;     // from then on there are operations whose times may still come
     DeviceRows times_{"events"};
     WindowRows windows_;
-    RowsOf<10> clock_{"device_clock"};
+    RowsOf<14> clock_{"device_clock"};
     RowsOf<5> refusal_{"refusal", 1u << 2 | 1u << 4};
     std::vector<Rows*> all_rows_;
 };
@@ -213,6 +213,11 @@ void Harvest::find_contexts() {
         if (!has_mode_)
             return refused({kNull, "cuThreadExchangeStreamCaptureMode", result,
                             "our call failed: host times only, until it succeeds"});
+        if (driver_version() != 0 && driver_version() < kOldestKnown)
+            refused({kNull, "cuDriverGetVersion", kNull,
+                     "the driver is older than 11.4, with which gpushim was never tried: what it lacks is not"
+                     " known",
+                     false});
         if (driver_version() > kNewestKnown) {
             ask_before_records();
             refused({kNull, "cuDriverGetVersion", kNull,
@@ -338,7 +343,9 @@ void Harvest::add_clock_row(Context& context) {
     const Spread delay = harvest.delays().delay(Operation::launch);
     clock_.add(anchors.newest_ns(), int64_t{harvest.number()}, harvest.device(), clock.error_ns(),
                clock.drift_ppb(), clock.residual_ns(), anchors.event_facts().ns, anchors.record_ns(),
-               delay.is_known ? delay.ns : kNull, delay.is_known ? delay.high_ns - delay.low_ns : kNull);
+               delay.is_known ? delay.ns : kNull, delay.is_known ? delay.high_ns - delay.low_ns : kNull,
+               anchors.grain_ns(), harvest.gaps().before_ns, harvest.gaps().after_ns,
+               harvest.gaps().is_calibrated ? 1 : 0);
 }
 
 int64_t Harvest::device_of(uint32_t context) const {

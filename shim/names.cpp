@@ -8,6 +8,7 @@
 #include "hooks/resolve.h"
 #include "recorder.h"
 #include "system.h"
+#include "unanswered.h"
 
 namespace gpushim::shim {
 namespace {
@@ -31,12 +32,10 @@ bool take_wish(uint64_t function) {
 
 using GetName = CUresult (*)(const char** name, void* handle);
 
-const char* ask(const char* getter, uint64_t function) {
+const char* ask(Question question, const char* getter, uint64_t function) {
     const auto get_name = reinterpret_cast<GetName>(driver_function(getter));
     const char* name = nullptr;
-    const bool told =
-        get_name != nullptr && get_name(&name, reinterpret_cast<void*>(function)) == CUDA_SUCCESS;
-    return told ? name : nullptr;
+    return answers(question, get_name, &name, reinterpret_cast<void*>(function)) ? name : nullptr;
 }
 
 // Older drivers take whatever they are given for what they were asked about: of a kernel's handle asked as a
@@ -70,8 +69,10 @@ void answer_name(ThreadState& thread, uint64_t function) {
 
 void tell_name(ThreadState& thread, uint64_t function, FunctionHandle kind) {
     if (kind == FunctionHandle::any && !are_handles_checked()) return;
-    const char* name = kind == FunctionHandle::kernel ? nullptr : ask("cuFuncGetName", function);
-    if (name == nullptr && kind != FunctionHandle::function) name = ask("cuKernelGetName", function);
+    const char* name =
+        kind == FunctionHandle::kernel ? nullptr : ask(Question::cuFuncGetName, "cuFuncGetName", function);
+    if (name == nullptr && kind != FunctionHandle::function)
+        name = ask(Question::cuKernelGetName, "cuKernelGetName", function);
     if (name != nullptr) record_name(thread, function, name);
 }
 

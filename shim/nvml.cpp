@@ -7,6 +7,7 @@
 #include "live.h"
 #include "nvml_sampler.h"
 #include "ticks.h"
+#include "unanswered.h"
 
 namespace gpushim::shim {
 namespace {
@@ -75,7 +76,9 @@ class NvmlObserver : public Observer {
                        link.bytes_per_s);
         period_ns_ = answer.took_ns > kMostNs ? kSeldomNs : kEveryNs;
         is_over_ = !answer.there;
-        if (is_over_) stop_nvml_sampler();
+        if (!is_over_) return;
+        is_not_there(Question::NVML);
+        stop_nvml_sampler();
     }
 
     const std::vector<Device> devices_;

@@ -6,6 +6,7 @@
 #include "device_times.h"
 #include "host_sampler.h"
 #include "nvml.h"
+#include "unanswered.h"
 #include "windows.h"
 
 namespace gpushim::shim {
@@ -18,9 +19,7 @@ constexpr const char* kRepeated[] = {"nvml", "device_clock", "window"};
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
     make_device_times,  // before the first window opens there are events
-    make_windows,
-    make_host_sampler,
-    make_nvml_observer,
+    make_windows,      make_host_sampler, make_nvml_observer, make_unanswered,
 };
 
 }  // namespace

@@ -45,6 +45,7 @@ struct Tried {
     int64_t unknown_abi = 0;
     Losses losses;
     std::set<std::string> refusals;        // why there are fewer device times
+    std::set<std::string> unanswered;      // what is not known
     std::map<std::string, int64_t> calls;  // by exported name
 };
 
@@ -67,6 +68,14 @@ std::string refusal_text(const Query& refusal) {
     return text;
 }
 
+// Traces of before do not have it.
+void add_unanswered(const Database& base, std::set<std::string>& unanswered) {
+    if (base.columns_of("unanswered").empty()) return;
+    Query questions = base.prepare("SELECT unknown, asked, error FROM unanswered");
+    while (questions.step())
+        unanswered.insert(refusal_text(questions) + (questions.is_null(2) ? " is not there" : ""));
+}
+
 Tried try_program(std::span<char* const> command) {
     const TemporaryFolder folder;
     const StdoutToStderr elsewhere;
@@ -85,6 +94,7 @@ Tried try_program(std::span<char* const> command) {
         if (const auto note = device_source_note(base)) tried.refusals.insert(*note);
         Query refusals = base.prepare("SELECT why, api, error FROM refusal");
         while (refusals.step()) tried.refusals.insert(refusal_text(refusals));
+        add_unanswered(base, tried.unanswered);
         Query query = base.prepare("SELECT api, calls FROM v_api_total");
         while (query.step()) tried.calls[query.text(0)] += query.number(1);
     }
@@ -148,6 +158,8 @@ void explain(const Tried& tried, std::vector<CheckFinding>& findings) {
     for (const auto& [reason, events] : tried.losses)
         findings.push_back({CheckVerdict::limited, "lost", loss_text(reason, events)});
     for (const std::string& why : tried.refusals) findings.push_back({CheckVerdict::limited, "times", why});
+    for (const std::string& what : tried.unanswered)
+        findings.push_back({CheckVerdict::limited, "unknown", what});
 }
 
 int run(const Arguments& arguments) {

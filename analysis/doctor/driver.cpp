@@ -12,14 +12,24 @@ std::string version_text(int version, int major, int minor) {
     return std::to_string(version / major) + "." + std::to_string(version % major / minor);
 }
 
+std::string count_text_of(int refused) {
+    return "how many is not known: cuDeviceGetCount " +
+           (refused > 0 ? "returned " + std::to_string(refused) : std::string("is not there"));
+}
+
 void look_at_devices(const Opened& driver, std::vector<CheckFinding>& findings) {
     const auto init = driver.function<unsigned>("cuInit");
     const auto count = driver.function<int*>("cuDeviceGetCount");
     const auto name_of = driver.function<char*, int, int>("cuDeviceGetName");
     int devices = 0;
-    const int error = init != nullptr && count != nullptr ? init(0) : -1;
-    if (error != 0 || count(&devices) != 0 || devices == 0) {
+    const int error = init != nullptr ? init(0) : -1;
+    const int refused = count != nullptr ? count(&devices) : -1;
+    if (error != 0 || (refused == 0 && devices == 0)) {
         findings.push_back({CheckVerdict::blind, "GPUs", "none (cuInit: " + std::to_string(error) + ")"});
+        return;
+    }
+    if (refused != 0) {
+        findings.push_back({CheckVerdict::limited, "GPUs", count_text_of(refused)});
         return;
     }
     std::string names;

@@ -57,20 +57,41 @@ void add_latency(const Trace& trace, TrustRows& rows) {
     rows.latency_ns = std::max(rows.latency_ns.value_or(0), latency.number(0));
 }
 
+// Traces of before do not have it.
+void add_grain(const Trace& trace, TrustRows& rows) {
+    if (!trace.base.columns_of("device_clock").contains("grain_ns")) return;
+    Query grain = trace.base.prepare("SELECT max(grain_ns) FROM device_clock");
+    if (grain.step() && !grain.is_null(0))
+        rows.grain_ns = std::max(rows.grain_ns.value_or(0), grain.number(0));
+}
+
 void add_refusals(const Trace& trace, TrustRows& rows) {
     Query refusals = trace.base.prepare("SELECT DISTINCT api, why, error FROM refusal");
     while (refusals.step())
         rows.refusals.push_back({trace.label(), refusals.text(0), refusals.text(1), refusals.maybe(2)});
 }
 
-Json refusals_of(const TrustRows& rows) {
+// Traces of before do not have it.
+void add_unanswered(const Trace& trace, TrustRows& rows) {
+    if (trace.base.columns_of("unanswered").empty()) return;
+    Query questions = trace.base.prepare("SELECT asked, unknown, error FROM unanswered ORDER BY rowid");
+    while (questions.step())
+        rows.unanswered.push_back({trace.label(), questions.text(0), questions.text(1), questions.maybe(2)});
+}
+
+Json json_of(const std::vector<TrustRows::Refusal>& refusals, const char* why) {
     Json all = Json::array();
-    for (const TrustRows::Refusal& refusal : rows.refusals)
+    for (const TrustRows::Refusal& refusal : refusals)
         all.push(Json::object({{"trace", refusal.rank},
                                {"api", refusal.api},
                                {"error", refusal.error ? Json(*refusal.error) : Json("none")},
-                               {"why", refusal.why}}));
+                               {why, refusal.why}}));
     return all;
+}
+
+// "cuDeviceGetName returned 999".
+std::string answer_text(const TrustRows::Refusal& question) {
+    return question.api + (question.error ? " returned " + std::to_string(*question.error) : " is not there");
 }
 
 }  // namespace
@@ -86,7 +107,9 @@ TrustRows trust_rows_of(const Inputs& inputs) {
         rows.by_cupti = rows.by_cupti && is_timed_by_cupti(trace.base);
         add_legacy_events(trace, rows);
         add_latency(trace, rows);
+        add_grain(trace, rows);
         add_refusals(trace, rows);
+        add_unanswered(trace, rows);
     }
     return rows;
 }
@@ -100,6 +123,10 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
                                          count_text(rows.unqueued) + " did not: estimates in bounds; ") +
                     count_text(rows.host) + " have the host's times only" +
                     (rows.rows_gone ? " (of the rows that are left)" : ""));
+    // Of less nothing is in the bounds.
+    if (rows.grain_ns.value_or(0) > 0)
+        report.line("        stamps are multiples of " + duration_text(static_cast<double>(*rows.grain_ns)) +
+                    ", which is in the bounds");
     if (rows.legacy_events != 0)
         report.line("note    " + count_text(rows.legacy_events) +
                     " events of ours on the legacy stream, where each is a barrier (GPUSHIM_LEGACY_EVENTS=0 "
@@ -108,6 +135,11 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
         const TrustRows::Refusal& refusal = rows.refusals[i];
         report.line("note    " + refusal.rank + ": device times: " +
                     for_terminal(refusal.api.empty() ? refusal.why : refusal.api + ": " + refusal.why));
+    }
+    for (size_t i = 0; i < rows.unanswered.size() && i < kMostRefusals; ++i) {
+        const TrustRows::Refusal& question = rows.unanswered[i];
+        report.line("note    " + question.rank +
+                    ": not known: " + for_terminal(question.why + " (" + answer_text(question) + ")"));
     }
     for (size_t i = 0; i < rows.sources.size() && i < kMostRefusals; ++i)
         report.line("note    " + for_terminal(rows.sources[i]));
@@ -118,7 +150,9 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
     facts.known("operations", std::move(operations)).known("legacy_events", counted(rows.legacy_events));
     if (!rows.recorded) facts.missing("operations", "device times are not recorded");
     if (rows.rows_gone) facts.known("rows_gone", true);
-    facts.known("refusals", refusals_of(rows));
+    facts.maybe("grain_ns", rows.grain_ns, "not recorded")
+        .known("refusals", json_of(rows.refusals, "why"))
+        .known("unanswered", json_of(rows.unanswered, "unknown"));
 }
 
 }  // namespace gpushim::analysis

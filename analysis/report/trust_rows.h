@@ -12,11 +12,13 @@ struct TrustRows {
     int64_t queued = 0, unqueued = 0, host = 0;  // rows
     int64_t legacy_events = 0;
     std::optional<int64_t> latency_ns;  // of a launch, calibrated; of several the longest
+    std::optional<int64_t> grain_ns;    // of stamps, as it is in the bounds; of several the coarsest
     struct Refusal {
         std::string rank, api, why;
         std::optional<int64_t> error;
     };
     std::vector<Refusal> refusals;
+    std::vector<Refusal> unanswered;   // `why`: what is not known
     bool by_cupti = true;              // all that have device times
     std::vector<std::string> sources;  // what CUPTI did not give, with its trace
 };

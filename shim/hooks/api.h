@@ -10,7 +10,7 @@
 namespace gpushim::shim {
 
 // The newest CUDA version whose names have all been looked at: a newer driver may have ways in without a row.
-constexpr int kNewestKnown = 13050;
+constexpr int kOldestKnown = 11040, kNewestKnown = 13050;
 
 enum ApiId : uint16_t {
 #define HOOK(export, ...) api_##export,

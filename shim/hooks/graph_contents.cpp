@@ -4,6 +4,7 @@
 
 #include "../names.h"
 #include "../system.h"
+#include "../unanswered.h"
 #include "cuda_words.h"
 #include "driver_api.h"
 #include "look_budget.h"
@@ -39,10 +40,6 @@ struct Questions {
         if (kernel == nullptr) find(kernel, "cuGraphKernelNodeGetParams");
         find(copy, "cuGraphMemcpyNodeGetParams");
         find(child, "cuGraphChildGraphNodeGetGraph");
-    }
-    bool are_known() const {
-        return nodes != nullptr && type != nullptr && kernel != nullptr && copy != nullptr &&
-               child != nullptr;
     }
 };
 
@@ -90,8 +87,8 @@ class Walk {
         : thread_(thread), room_(room), most_nodes_(most_nodes) {}
 
     bool tell(CUgraph graph, uint64_t exec, uint64_t below) {
-        return ask_.are_known() && mark(exec, below, GraphTelling::begins) && tell_graph(graph, 0) &&
-               flush() && mark(exec, below, GraphTelling::ends);
+        return mark(exec, below, GraphTelling::begins) && tell_graph(graph, 0) && flush() &&
+               mark(exec, below, GraphTelling::ends);
     }
     uint64_t told() const { return told_; }
     bool had_too_many() const { return had_too_many_; }
@@ -116,7 +113,7 @@ class Walk {
 
     bool tell_graph(CUgraph graph, int depth) {
         size_t count = 0;
-        if (depth > kDeepest || ask_.nodes(graph, nullptr, &count) != CUDA_SUCCESS) return false;
+        if (depth > kDeepest || !nodes_of(graph, nullptr, count)) return false;
         if (count == 0) return true;
         if (count > kMostNodes - used_ || told_ + count > most_nodes_) {
             had_too_many_ = true;
@@ -124,16 +121,20 @@ class Walk {
         }
         CUgraphNode* nodes = room_.nodes + used_;
         used_ += count;
-        if (ask_.nodes(graph, nodes, &count) != CUDA_SUCCESS) return false;
+        if (!nodes_of(graph, nodes, count)) return false;
         for (size_t i = 0; i < count; ++i)
             if (!tell(nodes[i], depth)) return false;
         used_ = static_cast<size_t>(nodes - room_.nodes);
         return true;
     }
 
+    bool nodes_of(CUgraph graph, CUgraphNode* nodes, size_t& count) const {
+        return answers(Question::cuGraphGetNodes, ask_.nodes, graph, nodes, &count);
+    }
+
     bool tell(CUgraphNode node, int depth) {
         CUgraphNodeType type = {};
-        if (ask_.type(node, &type) != CUDA_SUCCESS) return false;
+        if (!answers(Question::cuGraphNodeGetType, ask_.type, node, &type)) return false;
         switch (type) {
             case CU_GRAPH_NODE_TYPE_KERNEL:
                 return tell_kernel(node);
@@ -152,7 +153,7 @@ class Walk {
 
     bool tell_kernel(CUgraphNode node) {
         CUDA_KERNEL_NODE_PARAMS_v2 params = {};
-        if (ask_.kernel(node, &params) != CUDA_SUCCESS) return false;
+        if (!answers(Question::cuGraphKernelNodeGetParams, ask_.kernel, node, &params)) return false;
         const uint64_t function = function_of(params);
         const auto kind = params.func != nullptr ? FunctionHandle::function : FunctionHandle::kernel;
         if (is_first(function)) tell_name(thread_, function, kind);
@@ -166,14 +167,15 @@ class Walk {
     // That it is a copy is true even of one that the driver does not describe.
     bool tell_copy(CUgraphNode node) {
         CUDA_MEMCPY3D shape = {};
-        const bool is_described = ask_.copy(node, &shape) == CUDA_SUCCESS;
+        const bool is_described = answers(Question::cuGraphMemcpyNodeGetParams, ask_.copy, node, &shape);
         return tell_node(GraphNode::copy, node, is_described ? words::bytes_of(shape) : kNotTold);
     }
 
     bool tell_child(CUgraphNode node, int depth) {
         CUgraph graph = nullptr;
-        return ask_.child(node, &graph) == CUDA_SUCCESS && tell_node(GraphNode::child, node, 0) &&
-               tell_graph(graph, depth + 1) && tell_node(GraphNode::end, node, 0);
+        return answers(Question::cuGraphChildGraphNodeGetGraph, ask_.child, node, &graph) &&
+               tell_node(GraphNode::child, node, 0) && tell_graph(graph, depth + 1) &&
+               tell_node(GraphNode::end, node, 0);
     }
 
     bool is_first(uint64_t function) {

@@ -1,5 +1,6 @@
 #include "our_events.h"
 
+#include "../unanswered.h"
 #include "asked.h"
 
 namespace gpushim::shim {
@@ -20,7 +21,7 @@ ASKED(driver_function, cuThreadExchangeStreamCaptureMode);
 class InRelaxedMode {
   public:
     InRelaxedMode() : exchange_(asked_cuThreadExchangeStreamCaptureMode.get()) {
-        relaxed_ = exchange_ != nullptr && exchange_(&mode_) == CUDA_SUCCESS;
+        relaxed_ = answers(Question::cuThreadExchangeStreamCaptureMode, exchange_, &mode_);
     }
     ~InRelaxedMode() {
         if (relaxed_) exchange_(&mode_);
@@ -45,7 +46,8 @@ CUresult record_event(CUevent event, CUstream stream, bool per_thread) {
 bool takes_events(CUstream stream, bool per_thread) {
     auto* ask = per_thread ? asked_cuStreamIsCapturing_ptsz.get() : asked_cuStreamIsCapturing.get();
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-    return ask != nullptr && ask(stream, &status) == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_NONE;
+    return answers(Question::cuStreamIsCapturing, ask, stream, &status) &&
+           status == CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 CUresult ask_event(CUevent event) {
@@ -59,18 +61,18 @@ CUcontext context_of_stream(CUstream stream, bool& green) {
     CUgreenCtx green_context = nullptr;
     green = false;
     if (auto* ask = asked_cuStreamGetCtx_v2.get(); ask != nullptr) {
-        if (ask(stream, &context, &green_context) != CUDA_SUCCESS) return nullptr;
+        if (!is_answered(Question::cuStreamGetCtx, ask(stream, &context, &green_context))) return nullptr;
         green = green_context != nullptr;
         return context;
     }
     auto* ask = asked_cuStreamGetCtx.get();
-    return ask != nullptr && ask(stream, &context) == CUDA_SUCCESS ? context : nullptr;
+    return answers(Question::cuStreamGetCtx, ask, stream, &context) ? context : nullptr;
 }
 
 bool is_non_blocking(CUstream stream) {
     auto* ask = asked_cuStreamGetFlags.get();
     unsigned flags = 0;
-    return ask != nullptr && ask(stream, &flags) == CUDA_SUCCESS && (flags & CU_STREAM_NON_BLOCKING) != 0;
+    return answers(Question::cuStreamGetFlags, ask, stream, &flags) && (flags & CU_STREAM_NON_BLOCKING) != 0;
 }
 
 }  // namespace gpushim::shim

@@ -2,6 +2,7 @@
 
 #include <nccl.h>
 
+#include "../unanswered.h"
 #include "asked.h"
 
 namespace gpushim::shim {
@@ -20,26 +21,26 @@ ASKED(nccl_function, pncclCommCount);
 int driver_version() {
     auto* ask = asked_cuDriverGetVersion.get();
     int version = 0;
-    return ask != nullptr && ask(&version) == CUDA_SUCCESS ? version : 0;
+    return answers(Question::cuDriverGetVersion, ask, &version) ? version : 0;
 }
 
 CUcontext current_context() {
     auto* ask = asked_cuCtxGetCurrent.get();
     CUcontext context = nullptr;
-    return ask != nullptr && ask(&context) == CUDA_SUCCESS ? context : nullptr;
+    return answers(Question::cuCtxGetCurrent, ask, &context) ? context : nullptr;
 }
 
 bool primary_context_is_active(CUdevice device) {
     auto* ask = asked_cuDevicePrimaryCtxGetState.get();
     unsigned flags = 0;
     int active = 0;
-    return ask != nullptr && ask(device, &flags, &active) == CUDA_SUCCESS && active != 0;
+    return answers(Question::cuDevicePrimaryCtxGetState, ask, device, &flags, &active) && active != 0;
 }
 
 bool is_capturing(CUstream stream, bool per_thread) {
     auto* ask = per_thread ? asked_cuStreamIsCapturing_ptsz.get() : asked_cuStreamIsCapturing.get();
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return ask != nullptr && ask(stream, &status) == CUDA_SUCCESS &&
+    return answers(Question::cuStreamIsCapturing, ask, stream, &status) &&
            status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 

@@ -366,6 +366,11 @@ CREATE TABLE device_clock (
   record_ns INTEGER,               -- what recording one takes of the program's thread
   latency_ns INTEGER,              -- from a launch call's return to the start on an empty queue
   latency_spread_ns INTEGER,       -- how wide the range is in which 95 of 100 lie
+  -- what its stamps are multiples of, which is in all bounds; 0: less than 32 ns; NULL: too few were seen
+  grain_ns INTEGER,
+  -- what is taken to lie from a stamp to the kernel behind it, and from a kernel to the stamp behind it
+  gap_before_ns INTEGER, gap_after_ns INTEGER,
+  gaps_calibrated INTEGER,         -- 0: nobody has compared this device's stamps with what ran: a guess
   PRIMARY KEY (mono_ns, context_id)
 ) WITHOUT ROWID;
 
@@ -385,6 +390,14 @@ CREATE TABLE cost (
 -- Why operations, contexts or all of them have no device times; context_id NULL: all of them.
 CREATE TABLE refusal (
   mono_ns INTEGER NOT NULL, context_id INTEGER, api TEXT, error INTEGER, why TEXT NOT NULL
+);
+
+-- What we asked the driver or NVML for, and what is not known because they did not answer: each once.
+CREATE TABLE unanswered (
+  mono_ns INTEGER NOT NULL,
+  asked TEXT NOT NULL,
+  error INTEGER,                   -- the answer; NULL: it has no such function, or is not there
+  unknown TEXT NOT NULL
 );
 
 -- --- what the host was doing -------------------------------------------------------------------------------

@@ -320,7 +320,8 @@ FROM window w LEFT JOIN device d ON d.id = w.device_id;
 CREATE VIEW v_device_clock AS
 SELECT k.mono_ns, k.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, k.context_id,
   coalesce(k.device_id, c.device_id) AS device_id, d.name AS device,
-  k.error_ns, k.drift_ppb, k.residual_ns, k.event_ns, k.record_ns, k.latency_ns, k.latency_spread_ns
+  k.error_ns, k.drift_ppb, k.residual_ns, k.event_ns, k.record_ns, k.latency_ns, k.latency_spread_ns,
+  k.grain_ns, k.gap_before_ns, k.gap_after_ns, k.gaps_calibrated
 FROM device_clock k
 LEFT JOIN context c ON c.id = k.context_id
 LEFT JOIN device d ON d.id = coalesce(k.device_id, c.device_id);

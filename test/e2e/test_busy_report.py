@@ -101,6 +101,35 @@ class BusyReport(cli.Case):
                      "device times: cuEventRecord: the driver said no"):
             self.assertIn(said, text)
 
+    def test_the_grain_of_stamps_is_said_and_older_traces_have_none(self):
+        made_traces.make(self.folder / "a.db")
+        made_traces.add_device_times(self.folder / "a.db")
+        self.assertEqual(self.answer()["trust"]["grain_ns"], 0)
+        self.assertNotIn("multiples", self.report())
+        self.change("UPDATE device_clock SET grain_ns = 1024")
+        self.assertEqual(self.answer()["trust"]["grain_ns"], 1024)
+        self.assertIn("stamps are multiples of 1.02 us, which is in the bounds", self.report())
+        self.change("DROP VIEW v_device_clock; ALTER TABLE device_clock DROP COLUMN grain_ns;"
+                    "DROP TABLE unanswered")
+        trust = self.answer()["trust"]
+        self.assertIsNone(trust["grain_ns"])
+        self.assertIn("grain_ns: not recorded", trust["why"])
+        self.assertEqual(trust["unanswered"], [])
+        self.assertNotIn("multiples", self.report())
+
+    def test_what_the_driver_did_not_answer_is_said(self):
+        made_traces.make(self.folder / "a.db")
+        made_traces.add_device_times(self.folder / "a.db")
+        self.change("INSERT INTO unanswered VALUES (7, 'cuDeviceGetName', 999, 'the names of devices');"
+                    "INSERT INTO unanswered VALUES (8, 'NVML', NULL, 'what NVML shows')")
+        self.assertEqual(self.answer()["trust"]["unanswered"],
+                         [{"trace": "rank 0", "api": "cuDeviceGetName", "error": 999,
+                           "unknown": "the names of devices"},
+                          {"trace": "rank 0", "api": "NVML", "error": "none", "unknown": "what NVML shows"}])
+        text = self.report()
+        self.assertIn("note    rank 0: not known: the names of devices (cuDeviceGetName returned 999)", text)
+        self.assertIn("note    rank 0: not known: what NVML shows (NVML is not there)", text)
+
     def test_a_latency_that_was_not_calibrated_is_said(self):
         made_traces.make(self.folder / "a.db")
         made_traces.add_device_times(self.folder / "a.db")

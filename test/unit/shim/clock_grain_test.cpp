@@ -36,6 +36,16 @@ TEST_CASE("little that was seen says nothing", "[clock_grain]") {
     CHECK(found(1'024, 200, 1'000) == 0);  // what was seen may be off by more than the step
 }
 
+TEST_CASE("what is less than the least step is known to be, what was hardly seen is not", "[clock_grain]") {
+    ClockGrain grain;
+    CHECK_FALSE(grain.is_known());
+    for (int i = 1; i <= 10; ++i) grain.saw(1'024.0 * i, 0);
+    CHECK(grain.is_known());
+    grain.saw(1'037, 0);
+    CHECK(grain.ns() == 0);
+    CHECK(grain.is_known());
+}
+
 TEST_CASE("one difference that does not fit refutes a step for good", "[clock_grain]") {
     ClockGrain grain;
     for (int i = 1; i <= 10; ++i) grain.saw(1'024.0 * i, 0);

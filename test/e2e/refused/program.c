@@ -1,0 +1,106 @@
+// Work of all kinds by calls that gpushim itself does not make, so that the driver can refuse those of gpushim
+// alone. Says what each call returned and what the memory holds. What a driver may lack is looked up.
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { kBytes = 4096, kTurns = 20 };
+static CUcontext context;
+static CUmodule module;
+static CUfunction function;
+static CUdeviceptr memory;
+static CUstream stream;
+
+#define SAY(call) printf("%d %s\n", (int)(call), #call)
+#define FIND(name) __typeof__(&name) find_##name = (__typeof__(&name))dlsym(RTLD_DEFAULT, #name)
+
+static void pause_ms(long milliseconds) {
+    const struct timespec span = {0, milliseconds * 1000000};
+    nanosleep(&span, NULL);
+}
+
+static CUresult launch(CUfunction what, CUstream where) {
+    return cuLaunchKernel(what, 1, 1, 1, 32, 1, 1, 0, where, NULL, NULL);
+}
+
+static void set_up(void) {
+    SAY(cuInit(0));
+    SAY(cuDevicePrimaryCtxRetain(&context, 0));
+    SAY(cuCtxSetCurrent(context));
+    SAY(cuModuleLoadData(&module, "an image"));
+    SAY(cuModuleGetFunction(&function, module, "step__20us"));
+    SAY(cuMemAlloc_v2(&memory, kBytes));
+    SAY(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
+}
+
+static void work(void) {
+    static char bytes[kBytes];
+    FIND(cuLaunchKernel_ptsz);
+    for (int turn = 0; turn < kTurns; ++turn) {
+        SAY(launch(function, stream));
+        SAY(launch(function, NULL));
+        SAY(find_cuLaunchKernel_ptsz(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+        SAY(cuMemsetD8Async(memory, (unsigned char)turn, kBytes, stream));
+        SAY(cuMemcpyHtoDAsync_v2(memory, &turn, sizeof turn, stream));
+        pause_ms(2);
+    }
+    SAY(cuStreamSynchronize(stream));
+    SAY(cuMemcpyDtoH_v2(bytes, memory, kBytes));
+    printf("%d %d\n", bytes[0], bytes[kBytes - 1]);
+}
+
+// Made and used past everybody: gpushim asks the driver about it when work in it is seen.
+static void work_in_a_foreign_stream(const char* library) {
+    CUstream (*make)(void) = (CUstream(*)(void))dlsym(dlopen(library, RTLD_NOW | RTLD_DEEPBIND), "make_stream");
+    const CUstream foreign = make();
+    for (int turn = 0; turn < kTurns; ++turn) SAY(launch(function, foreign));
+    SAY(cuStreamSynchronize(foreign));
+}
+
+static CUfunction kernel_of_a_library(void) {
+    CUlibrary library;
+    CUkernel kernel = NULL;
+    FIND(cuLibraryLoadData);
+    FIND(cuLibraryGetKernel);
+    if (find_cuLibraryLoadData == NULL) return function;
+    SAY(find_cuLibraryLoadData(&library, "an image", NULL, NULL, 0, NULL, NULL, 0));
+    SAY(find_cuLibraryGetKernel(&kernel, library, "other__10us"));
+    return (CUfunction)kernel;
+}
+
+static void graphs(void) {
+    CUgraph inner, outer;
+    CUgraphNode node;
+    CUgraphExec exec;
+    const CUfunction other = kernel_of_a_library();
+    FIND(cuGraphInstantiateWithFlags);
+    FIND(cuLaunchKernel_ptsz);
+    if (find_cuGraphInstantiateWithFlags == NULL) return;
+    SAY(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    SAY(launch(function, stream));
+    SAY(launch(other, stream));
+    SAY(find_cuLaunchKernel_ptsz(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
+    SAY(cuMemcpyDtoDAsync_v2(memory, memory + kBytes / 2, kBytes / 2, stream));
+    SAY(cuMemsetD8Async(memory, 7, kBytes / 4, stream));
+    SAY(cuStreamEndCapture(stream, &inner));
+    SAY(cuGraphCreate(&outer, 0));
+    SAY(cuGraphAddChildGraphNode(&node, outer, NULL, 0, inner));
+    SAY(find_cuGraphInstantiateWithFlags(&exec, outer, 0));
+    for (int turn = 0; turn < kTurns; ++turn) SAY(cuGraphLaunch(exec, stream));
+    SAY(cuStreamSynchronize(stream));
+}
+
+int main(int count, char** words) {
+    set_up();
+    pause_ms(100);
+    work();
+    if (count > 1) work_in_a_foreign_stream(words[1]);
+    graphs();
+    pause_ms(50);
+    for (int left = count > 2 ? atoi(words[2]) : 0; left > 0; left -= 100) pause_ms(100);
+    SAY(cuDevicePrimaryCtxRelease_v2(0));
+    return 7;
+}
