@@ -8,6 +8,9 @@ from record import box_knobs, record, report
 LIKELY = 0.95           # of the estimates are within their stated error
 MOSTLY_QUEUED = 0.95    # from here on the busy share is to be exact …
 EXACT_SHARE = 0.002     # … to this
+# From here on recording an event takes the thread as long as the event takes on the device, of which half is
+# assumed then.
+LONG_LOCK_NS = 1_000
 UNTIMED = 40            # operations of a process that begin before events of ours are there
 CLOCK_BEGINS_NS = 1_000_000_000  # of the box, where it is stepped: every run begins there
 WHOLLY_TIMED = 0.98     # of a run: the rest of it is too little to matter
@@ -55,7 +58,7 @@ def _windows(traced, said):
 
 
 def faults_of(errors, windows, exact=True):
-    """Each in one line. `exact`: no gaps that nobody measured are in the stamps."""
+    """Each in one line. `exact`: no gaps that nobody measured are in the stamps, and events can be measured."""
     faults = []
     if errors.operations == 0:
         faults.append("no operation was compared")
@@ -87,7 +90,8 @@ def everything_timed(workload, opaque=False, event_factor=1, steps=None, label="
         for traced in record(folder, workload, steps, **knobs):
             errors.add(traced.trace, traced.truth)
             windows += _windows(traced, report([traced.trace]))
-    return Result(label, errors, windows, faults_of(errors, windows, "GPUSIM_GAP_NS" not in more))
+    exact = "GPUSIM_GAP_NS" not in more and more.get("GPUSIM_LOCK_NS", 0) < LONG_LOCK_NS
+    return Result(label, errors, windows, faults_of(errors, windows, exact))
 
 
 class HostOnly(NamedTuple):

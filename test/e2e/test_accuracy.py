@@ -69,6 +69,37 @@ class Accuracy(unittest.TestCase):
                     self.assertLess(result.errors.worst_queued_ns, 1_500)
                     self.assertTrue(all(window.contains for window in result.windows))
 
+    def test_the_trace_says_what_was_reckoned_with(self):
+        """The grain and the gaps that are in the bounds, and whether these are a guess."""
+        for knobs, told in (({}, (0, 0, 0, 1)), ({"GPUSIM_GRAIN_NS": 32}, (32, 0, 0, 1)),
+                            ({"GPUSIM_GRAIN_NS": 1024, **self.UNCALIBRATED}, (1024, 700, 700, 0))):
+            with self.subTest(**knobs), tempfile.TemporaryDirectory() as folder:
+                workload = WORKLOADS["training"]
+                traced, = record.record(folder, workload, FEWER.get("training"),
+                                        **record.box_knobs(workload, GPUSHIM_BUDGET="100%", **knobs))
+                base = sqlite3.connect(traced.trace)
+                rows = base.execute("SELECT grain_ns, gap_before_ns, gap_after_ns, gaps_calibrated FROM "
+                                    "v_device_clock ORDER BY mono_ns DESC LIMIT 1").fetchall()
+                base.close()
+                self.assertEqual(rows, [told])
+                trust = record.report([traced.trace])["trust"]
+                self.assertEqual(trust["grain_ns"], told[0])
+                guesses = [row for row in trust["refusals"] if "bounds of device times are estimates" in row["why"]]
+                self.assertEqual(len(guesses), 1 - told[3])
+
+    def test_a_lock_that_calls_of_ours_hold_too(self):
+        for knobs in ({"GPUSIM_LOCK_NS": 300}, {"GPUSIM_LOCK_NS": 1_000},
+                      {"GPUSIM_LOCK_NS": 300, "GPUSIM_GRAIN_NS": 32, "GPUSIM_GAP_NS": 700, "GPUSIM_QUEUES": 1,
+                       **self.UNCALIBRATED}):
+            for result in self.unkind(**knobs):
+                with self.subTest(result.label, **knobs):
+                    self.assertEqual(result.errors.outside, [])
+                    if result.errors.likely_share is not None:
+                        self.assertGreaterEqual(result.errors.likely_share, judge.LIKELY)
+                    self.assertTrue(all(window.contains for window in result.windows))
+                    if "GPUSIM_GAP_NS" not in knobs and knobs["GPUSIM_LOCK_NS"] < judge.LONG_LOCK_NS:
+                        self.assertEqual(result.faults, [])
+
     def test_gaps_that_nobody_reckons_with_are_seen(self):
         """The device is taken for one that has none."""
         self.assertTrue(any(result.errors.outside for result in self.unkind(GPUSIM_GAP_NS=1_200)))
