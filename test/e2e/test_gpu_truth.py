@@ -9,6 +9,7 @@ import preload
 sys.path[:0] = [str(box.ROOT / "test" / "gpu"), str(box.ROOT / "test" / "gpu" / "rows")]
 
 import beside  # noqa: E402
+import gaps  # noqa: E402
 import judging  # noqa: E402
 import machine as m  # noqa: E402
 import operations  # noqa: E402
@@ -164,6 +165,46 @@ class Judged(unittest.TestCase):
         self.assertEqual(row.figures, {"calibrated_ns": 4_900, "ours_ns": 5_000, "profiler_ns": 5_000})
         queued = beside.match(*both_sides())
         self.assertEqual([*truth.latency_rows("queued", {}, queued, beside.Clocks(0, 0, 1))], [])
+
+
+class GapsAroundKernels(preload.PreloadCase):
+    def test_gaps_are_what_times_are_off_by_and_what_was_taken_for_them(self):
+        # Ours begin 300 ns too early and end 50 ns later than they did: 700 were taken for each gap.
+        pairs = beside.match(*both_sides(off_ns=-300, longer_ns=350)).pairs
+        found = gaps.measured(pairs, beside.Clocks(-APART, 20, 1), (700, 700))
+        self.assertEqual(found, (1000, 1020, 750, 770, 200))
+        self.assertEqual(found.line("NVIDIA X"), 'CALIBRATED("NVIDIA X", 1000, 1020, 750, 770)')
+
+    def test_too_little_says_nothing(self):
+        clock = beside.Clocks(-APART, 0, 1)
+        self.assertIsNone(gaps.measured(beside.match(*both_sides(count=99)).pairs, clock, (700, 700)))
+        self.assertIsNone(gaps.measured(beside.match(*both_sides(queued=False)).pairs, clock, (700, 700)))
+        self.assertIsNone(gaps.measured(beside.match(*both_sides()).pairs, clock, None))
+        pairs = beside.match(*both_sides())
+        self.assertEqual(list(truth.gaps_rows("queued", "X", None, pairs, clock)), [])
+
+    def test_the_boxs_gaps_are_found_and_its_line_holds(self):
+        """A device that nobody calibrated, and what the line for it would be."""
+        for gap_ns in (0, 1_200):
+            with self.subTest(gap_ns):
+                self.traced([box.BUILD / "gpu" / "pace", 1_000, 0, "busy__20us"], GPUSHIM_BUDGET="100%",
+                            GPUSIM_TRUTH=self.folder / "truth", GPUSIM_CLOCK="stepped", GPUSIM_NAME="Unkind",
+                            GPUSIM_GAP_NS=gap_ns)
+                pairs, clock = truth.laid_together(operations.of_trace(self.the_trace()),
+                                                   operations.of_truth(self.folder / "truth"))
+                taken_for = gaps.assumed(self.the_trace())
+                self.assertEqual(taken_for, (700, 700))
+                row, = truth.gaps_rows("queued", "Simulated Unkind", taken_for, pairs, clock)
+                before, before_high, after, after_high, count = gaps.measured(pairs.pairs, clock, taken_for)
+                self.assertGreater(count, 500)
+                for found, most in (before, before_high), (after, after_high):
+                    self.assertAlmostEqual(found, gap_ns, delta=60)
+                    self.assertLessEqual(found, most)
+                    self.assertLess(most, gap_ns + 200)
+                line = f'CALIBRATED("Simulated Unkind", {before}, {before_high}, {after}, {after_high})'
+                self.assertEqual(row.figures["line"], line)
+                self.assertTrue(row.found.startswith(line), row.found)
+                self.the_trace().unlink()
 
 
 class ByCupti(preload.PreloadCase):

@@ -7,6 +7,7 @@ import json
 import statistics
 
 import beside
+import gaps
 import operations
 from machine import BUILD, PROGRAMS, Row, Skip, demand, printed_json
 
@@ -94,6 +95,7 @@ def by_events(machine, loop, wrong, bare, profiled):
     pairs, clock = laid_together(both.ours, both.theirs)
     machine.note(f"pairs-{loop}.csv", beside.as_csv(pairs.pairs, clock))
     yield bias_row(loop, pairs, clock)
+    yield from gaps_rows(loop, machine.gpus[0], gaps.assumed(both.folder / "trace.db"), pairs, clock)
     yield from unless_wrong(wrong, times_row, loop, "events", both.ours, pairs, clock, machine.simulated)
     report = both.report(machine)
     yield from unless_wrong(wrong, busy_row, loop, report, both.ours, pairs, clock)
@@ -107,6 +109,15 @@ def bias_row(loop, pairs, clock):
     said = [f"{one.count} of {one.what}: starts {one.starts}, durations {one.durations}" for one in classes]
     return Row(f"{loop}: ours less the profiler's", "; ".join(said) + " (ns: p5, median, p95)",
                {one.what: one._asdict() for one in classes})
+
+
+def gaps_rows(loop, device, taken_for, pairs, clock):
+    """Ready to paste."""
+    found = gaps.measured(pairs.pairs, clock, taken_for)
+    if found is not None:
+        yield Row(f"{loop}: line for shim/calibrated.def", f"{found.line(device)} (of {found.count} launches; taken "
+                  f"for {taken_for[0]} and {taken_for[1]} ns; clocks within {clock.error_ns} ns)",
+                  {**found._asdict(), "line": found.line(device), "clock_error_ns": clock.error_ns})
 
 
 def laid_together(ours, theirs):

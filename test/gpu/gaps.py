@@ -1,0 +1,55 @@
+"""What lies between our stamps and the kernels, by a run that somebody else has recorded, too, and the line for
+shim/calibrated.def that says it. Pure but for `assumed`.
+
+    stamp |before|====kernel====|after| stamp      ours: from stamp + what is taken for `before`
+                                                         to stamp - event - what is taken for `after`
+
+A clock of the other's that lies off by some ns makes one gap longer and the other as much shorter, so the most
+is longer by as much as the clocks may be apart. Their sum does not depend on the clocks.
+"""
+import contextlib
+import sqlite3
+import statistics
+from typing import NamedTuple
+
+import beside
+
+ENOUGH = 100  # launches that had waited in their queue
+MOST = 0.999  # of them: what is taken for the most; a kernel that another process held up says nothing
+
+
+class Gaps(NamedTuple):
+    before_ns: int
+    before_high_ns: int
+    after_ns: int
+    after_high_ns: int
+    count: int
+
+    def line(self, device):
+        return f'CALIBRATED("{device}", {", ".join(str(ns) for ns in self[:4])})'
+
+
+def assumed(path):
+    """(before, after) that the trace's times were reckoned with; None: it does not say."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
+        rows = base.execute("SELECT gap_before_ns, gap_after_ns FROM device_clock WHERE gap_before_ns NOT NULL "
+                            "ORDER BY mono_ns DESC LIMIT 1").fetchall()
+    return rows[0] if rows else None
+
+
+def measured(pairs, clock, taken_for):
+    """None: too few launches had waited in their queue."""
+    queued = [(one, other) for one, other in beside.timed(pairs) if one.kind == "launch" and one.queued]
+    if taken_for is None or len(queued) < ENOUGH:
+        return None
+    before = _told([taken_for[0] - (one.start_ns - other.start_ns - clock.offset_ns)
+                    for one, other in queued], clock)
+    after = _told([taken_for[1] + (one.end_ns - other.end_ns - clock.offset_ns)
+                   for one, other in queued], clock)
+    return Gaps(*before, *after, len(queued))
+
+
+def _told(values, clock):
+    values = sorted(values)
+    most = values[int(MOST * (len(values) - 1))] + clock.error_ns
+    return max(0, round(statistics.median(values))), max(0, round(most))
