@@ -1,10 +1,12 @@
 """Each rule of test/check finds what it is there to find: it passes a small tree, and fails the same tree
 with one thing wrong."""
+import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import box
 import optional
@@ -59,6 +61,43 @@ class Rule(unittest.TestCase):
     def test_python_imports(self):
         good = {"a.py": "import own\nfrom os import path\n", "own.py": ""}
         self.assert_finds("python", good, {"b.py": "import numpy.linalg\n"}, "b.py:1: numpy is not in")
+
+    def assembler(self, text):
+        """A stand-in for ptxas, which comes first."""
+        program = self.root / "bin" / "ptxas"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+        program.chmod(0o755)
+        path = f"{program.parent}:{os.environ['PATH']}"
+        changed = unittest.mock.patch.dict(os.environ, PATH=path)
+        changed.start()
+        self.addCleanup(changed.stop)
+
+    def test_ptx(self):
+        head = "." + "version 7.0"
+        texts = {"a.c": f'const char* ptx = "{head}\\n" ".entry KERNEL(){{}}";\n',
+                 "b.cpp": '#include "head.h"\nconst char* ptx = PTX_HEAD ".entry KERNEL(){}";\n',
+                 "c.h": f'// What it is.\nconst char* ptx = R"({head}\n.entry KERNEL(){{}})";\n',
+                 "d.py": f'PTX = b"""\n{head}\n.entry KERNEL(){{}}"""\n'}
+        good = {"head.h": f'#define PTX_HEAD "{head}\\n"\n',
+                **{name: text.replace("KERNEL", "fine") for name, text in texts.items()}}
+        self.assembler('[ "$1" != --help ] || { echo sm_90; exit; }\n'
+                       'for file; do :; done\n! grep -o "entry wrong" "$file"\n')
+        for name, text in texts.items():
+            with self.subTest(name):
+                wrong = {name: text.replace("KERNEL", "wrong")}
+                self.assert_finds("ptx", good, wrong, f"{name}: entry wrong")
+        beginning = {"a.c": f'const char* head = "{head}\\n";\n'}
+        self.assert_finds("ptx", good, beginning, "a.c: has the beginning of a PTX text")
+        self.assertEqual(self.check("ptx", {"a.c": "int a;\n"}), (False, "no PTX was found\n"))
+
+    def test_ptx_by_another_assembler(self):
+        """One that cannot do what is needed: skipped, but wrong where it was named."""
+        self.assembler("exit 1\n")
+        passed, said = self.check("ptx", {"a.c": "int a;\n"})
+        self.assertTrue(passed and said.startswith("skipped: "), said)
+        with unittest.mock.patch.dict(os.environ, PTXAS=str(self.root / "bin" / "ptxas")):
+            self.assertFalse(self.check("ptx", {"a.c": "int a;\n"})[0])
 
     def test_includes(self):
         good = {"shim/ring.h": HEADER, "analysis/a.cpp": '#include "shim/ring_format.h"\n',

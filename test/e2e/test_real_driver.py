@@ -135,6 +135,23 @@ class Names(Fetched):
             self.assertEqual(found, [], f"{pattern} needs no row, and there is one")
 
 
+class Assembler(Fetched):
+    def found(self, text):
+        """What the row says of a stand-in for ptxas."""
+        program = self.root / "wheels" / "ptxas-newest" / "bin" / "ptxas"
+        program.parent.mkdir(parents=True, exist_ok=True)
+        head = "#!/bin/sh\n[ $1 != --help ] || { echo sm_90; exit; }\n"
+        program.write_text(f"{head}{text}\n", encoding="utf-8")
+        (self.bin / "apt-get").write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+        (self.bin / "apt-get").chmod(0o755)
+        name = "PTX by ptxas newest"
+        return self.verdict(self.table(name, PATH=f"{self.bin}:{os.environ['PATH']}")[1], name)
+
+    def test_what_it_takes_is_counted_and_what_it_does_not_is_wrong(self):
+        self.assertRegex(self.found("exit 0"), r" ok .* takes \d+ texts of this repository")
+        self.assertRegex(self.found("echo no such thing; exit 1"), r" WRONG .*no such thing")
+
+
 class Pairs(unittest.TestCase):
     def test_what_a_run_says_of_itself_is_no_difference(self):
         said = "[2026-01-02 03:04:05] host:{0}:{0} [0] WARN at 0x7f{0}\nthe same\n"

@@ -32,6 +32,8 @@ WHEELS = {
     "cupti-12.4": ("nvidia-cuda-cupti-cu12==12.4.127", 14),
     "cupti-newest": ("nvidia-cuda-cupti", 13),
     "nvtx": ("nvidia-nvtx", 1),
+    "ptxas-12.4": ("nvidia-cuda-nvcc-cu12==12.4.131", 22),
+    "ptxas-newest": ("nvidia-cuda-nvcc", 47),
     "bindings": ("cuda-bindings", 9),
     "pathfinder": ("cuda-pathfinder", 1),
     # For CUDA 12, or Debian's drivers would be too old for them to go further.
@@ -39,9 +41,10 @@ WHEELS = {
     "cupy": ("cupy-cuda12x", 137),
     "numpy": ("numpy", 17),
 }
-KNOWN = {"runtime-newest": "13.5.37", "crt-newest": "13.5.37", "cupti-newest": "13.5.25", "nvtx": "13.5.25",
-         "bindings": "13.5.0", "pathfinder": "1.9.0", "nccl": "2.32.3", "cupy": "14.2.0"}
-BIG = ("nccl", "cupy", "numpy")
+KNOWN = {"runtime-newest": "13.5.37", "ptxas-newest": "13.5.37", "crt-newest": "13.5.37",
+         "cupti-newest": "13.5.25", "nvtx": "13.5.25", "bindings": "13.5.0",
+         "pathfinder": "1.9.0", "nccl": "2.32.3", "cupy": "14.2.0"}
+BIG = ("nccl", "cupy", "numpy", "ptxas-12.4")
 
 
 def run(command, **options):

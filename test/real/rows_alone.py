@@ -57,6 +57,22 @@ for _name in RUNTIMES:
     once(f"what runtime {_name} asks")(lambda root, name=_name: what_a_runtime_asks(root, name))
 
 
+def ptx(root, name):
+    """`make check` takes whatever ptxas is there; this one is NVIDIA's oldest and newest."""
+    folder = wheel(root, f"ptxas-{name}")
+    assembler = one(folder, "ptxas")
+    assembler.chmod(0o755)  # which unpacking takes away
+    done = pairs.ended([ROOT / "test" / "check" / "run", "ptx"], pairs.environment([], PTXAS=assembler))
+    demand(done.status == 0, done.out[-300:], done.err[-300:])
+    taken = re.search(r"(\d+) texts taken", done.out)
+    demand(taken, "was not asked:", done.out[-300:])
+    return f"{wheel_version(folder)} takes {taken[1]} texts of this repository"
+
+
+for _name in ("12.4", "newest"):
+    once(f"PTX by ptxas {_name}")(lambda root, name=_name: ptx(root, name))
+
+
 def declarations(root, header, source, includes):
     """Compiles what we declare beside what the newest header declares; the compiler compares."""
     folder = root / "declared"
