@@ -58,7 +58,7 @@ def _windows(traced, said):
 
 
 def faults_of(errors, windows, exact=True):
-    """Each in one line. `exact`: no gaps that nobody measured are in the stamps, and events can be measured."""
+    """Each in one line. `exact`: no gaps that nobody measured are in the stamps; events can be measured."""
     faults = []
     if errors.operations == 0:
         faults.append("no operation was compared")

@@ -104,7 +104,8 @@ def add_device_times(path, window_ns=2_000_000, own_ns=3_000, timed=LAUNCHES):
         base.execute("INSERT INTO launch_device VALUES (?, 8000, 5000, ?)", (FIRST_NS + i * 10_000, level))
     base.execute('INSERT INTO "window" VALUES (?, 0, ?, NULL, ?, ?, ?, 2, ?)',
                  (FIRST_NS, window_ns, window_ns, LAUNCHES, timed, own_ns))
-    base.execute("INSERT INTO device_clock VALUES (?, 1, 0, 250, NULL, NULL, 2500, 1500, 4000, 500, 0, 0, 0, 1)",
+    base.execute("INSERT INTO device_clock VALUES"
+                 " (?, 1, 0, 250, NULL, NULL, 2500, 1500, 4000, 500, 0, 0, 0, 1)",
                  (FIRST_NS,))
     base.execute("INSERT INTO cost VALUES (?, 10000000, 109, 200000, 60000, 0, 80000, 30000, 400000)",
                  (FIRST_NS + 10_000_000,))

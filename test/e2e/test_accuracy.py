@@ -84,7 +84,8 @@ class Accuracy(unittest.TestCase):
                 self.assertEqual(rows, [told])
                 trust = record.report([traced.trace])["trust"]
                 self.assertEqual(trust["grain_ns"], told[0])
-                guesses = [row for row in trust["refusals"] if "bounds of device times are estimates" in row["why"]]
+                guesses = [row for row in trust["refusals"]
+                           if "bounds of device times are estimates" in row["why"]]
                 self.assertEqual(len(guesses), 1 - told[3])
 
     def test_a_lock_that_calls_of_ours_hold_too(self):

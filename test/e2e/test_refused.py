@@ -28,8 +28,9 @@ CUstream make_stream(void) {
 INSTEAD_OF = {"cuDeviceGetUuid": "cuDeviceGetUuid_v2", "cuStreamGetCtx": "cuStreamGetCtx_v2",
               "cuGraphKernelNodeGetParams": "cuGraphKernelNodeGetParams_v2"}
 
-WAYS_TO_ASK = (r"\bCALL\((cu[A-Z]\w+)\)", r"\bASKED\(driver_function, (cu[A-Z]\w+)\)", r"\bfind\(\w+, \"(cu[A-Z]\w+)\"\)",
-               r"\bdriver<decltype\(\w+\)>\(\"(cu[A-Z]\w+)\"\)", r"\bask\([\w:]+, \"(cu[A-Z]\w+)\"")
+WAYS_TO_ASK = (r"\bCALL\((cu[A-Z]\w+)\)", r"\bASKED\(driver_function, (cu[A-Z]\w+)\)",
+               r"\bfind\(\w+, \"(cu[A-Z]\w+)\"\)", r"\bdriver<decltype\(\w+\)>\(\"(cu[A-Z]\w+)\"\)",
+               r"\bask\([\w:]+, \"(cu[A-Z]\w+)\"")
 
 
 def calls_of_the_shim():
@@ -122,7 +123,8 @@ class Refused(cli.Case):
 
     def test_a_machine_without_nvml(self):
         self.command.append("1500")  # it is asked after a second
-        said = self.tried(self.alone(**self.without("nvidia-ml")), LD_LIBRARY_PATH=self.folder / "without-nvidia-ml")
+        said = self.tried(self.alone(**self.without("nvidia-ml")),
+                          LD_LIBRARY_PATH=self.folder / "without-nvidia-ml")
         self.assertEqual([line for line in said if "NVML" in line and "what NVML shows" in line],
                          ["what NVML shows of devices: use, memory, power, clocks, NVML is not there"])
 

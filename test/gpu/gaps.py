@@ -1,11 +1,11 @@
-"""What lies between our stamps and the kernels, by a run that somebody else has recorded, too, and the line for
-shim/calibrated.def that says it. Pure but for `assumed`.
+"""What lies between our stamps and the kernels, by a run that somebody else has recorded, too, and the line
+for shim/calibrated.def that says it. Pure but for `assumed`.
 
     stamp |before|====kernel====|after| stamp      ours: from stamp + what is taken for `before`
                                                          to stamp - event - what is taken for `after`
 
-A clock of the other's that lies off by some ns makes one gap longer and the other as much shorter, so the most
-is longer by as much as the clocks may be apart. Their sum does not depend on the clocks.
+A clock of the other's that lies off by some ns makes one gap longer and the other as much shorter, so the
+most is longer by as much as the clocks may be apart. Their sum does not depend on the clocks.
 """
 import contextlib
 import sqlite3
@@ -32,8 +32,8 @@ class Gaps(NamedTuple):
 def assumed(path):
     """(before, after) that the trace's times were reckoned with; None: it does not say."""
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
-        rows = base.execute("SELECT gap_before_ns, gap_after_ns FROM device_clock WHERE gap_before_ns NOT NULL "
-                            "ORDER BY mono_ns DESC LIMIT 1").fetchall()
+        rows = base.execute("SELECT gap_before_ns, gap_after_ns FROM device_clock"
+                            " WHERE gap_before_ns NOT NULL ORDER BY mono_ns DESC LIMIT 1").fetchall()
     return rows[0] if rows else None
 
 

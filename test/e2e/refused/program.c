@@ -1,5 +1,5 @@
-// Work of all kinds by calls that gpushim itself does not make, so that the driver can refuse those of gpushim
-// alone. Says what each call returned and what the memory holds. What a driver may lack is looked up.
+// Work of all kinds by calls that gpushim itself does not make, so that the driver can refuse those of
+// gpushim alone. Says what each call returned and what the memory holds. What a driver may lack is looked up.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <dlfcn.h>
@@ -54,7 +54,8 @@ static void work(void) {
 
 // Made and used past everybody: gpushim asks the driver about it when work in it is seen.
 static void work_in_a_foreign_stream(const char* library) {
-    CUstream (*make)(void) = (CUstream(*)(void))dlsym(dlopen(library, RTLD_NOW | RTLD_DEEPBIND), "make_stream");
+    void* alone = dlopen(library, RTLD_NOW | RTLD_DEEPBIND);
+    CUstream (*make)(void) = (CUstream(*)(void))dlsym(alone, "make_stream");
     const CUstream foreign = make();
     for (int turn = 0; turn < kTurns; ++turn) SAY(launch(function, foreign));
     SAY(cuStreamSynchronize(foreign));

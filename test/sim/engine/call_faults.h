@@ -1,5 +1,5 @@
-// Calls that are told to fail: GPUSIM_FAIL=<export>:<nth>:<error>[,…], where `each` in place of a number means
-// all of them. The libraries of the box ask once per export.
+// Calls that are told to fail: GPUSIM_FAIL=<export>:<nth>:<error>[,…], where `each` in place of a number
+// means all of them. The libraries of the box ask once per export.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,9 @@ class Made {
             std::to_string(second) + ", " + id + ", 1, 1, 1)");
     }
     void still_written(int64_t until_ns) { inputs_.traces[0].until_ns = until_ns; }
-    void clock() { row("device_clock", {0, 1, 0, 100, kNull, kNull, kEventNs, kRecordNs, kLatencyNs, 0, 0, 0, 0, 1}); }
+    void clock() {
+        row("device_clock", {0, 1, 0, 100, kNull, kNull, kEventNs, kRecordNs, kLatencyNs, 0, 0, 0, 0, 1});
+    }
     void ends(int64_t ns) { row("clock", {ns, ns, ns}); }
     DeviceBusy busy() const {
         const auto all = busy_of(inputs_.traces[0]);
