@@ -261,6 +261,11 @@ void find_context(const Timing& timing) {
     timing.use->end.store(kNoEvent, std::memory_order_relaxed);
 }
 
+bool is_for_measuring(const ThreadState& thread, const Timing& timing, uint64_t now) {
+    return is_measuring(thread, now) ||
+           is_measured(key_of(thread, number_of(timing.stream), timing.per_thread).number, now);
+}
+
 }  // namespace
 
 void begin_timing(ThreadState& thread, Timing& timing, const Asked& asked, CUstream stream, bool per_thread) {
@@ -276,9 +281,10 @@ void begin_timing(ThreadState& thread, Timing& timing, const Asked& asked, CUstr
     timing.per_thread = per_thread;
     timing.start = timing.end = kNoEvent;
     refresh_context(thread);
-    const bool is_measured = config.device_time != DeviceTime::events && is_measuring(thread, now);
-    if (is_measured && !may_capture()) count_measured();
-    if (is_measured || !find_room(thread, kSlots))
+    const bool is_left_alone =
+        config.device_time != DeviceTime::events && is_for_measuring(thread, timing, now);
+    if (is_left_alone && !may_capture()) count_measured();
+    if (is_left_alone || !find_room(thread, kSlots))
         fence_timing(thread, stream, per_thread);
     else if (begin(thread, timing, asked))
         return;

@@ -102,6 +102,7 @@ struct alignas(64) ThreadState {
     // Ticks (measuring.h): the program measures; events with timing that it records are a sign of that.
     uint64_t measures_until;
     uint64_t suspected_until;  // 0: it has recorded none
+    uint64_t measured_stream;  // of the last such record (StreamKey::number); 0: none
 };
 
 // Initial-exec: the default model may call malloc at a thread's first use.

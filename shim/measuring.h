@@ -1,5 +1,6 @@
 // Threads of the program that measure with events of their own: autotuners choose by what they see, so what
-// such a thread launches gets no events of ours. A thread is taken to measure
+// such a thread launches gets no events of ours, nor what others launch into the stream that it measures: a
+// backward pass has a thread of its own. A thread is taken to measure
 //
 //   from an event with timing that it records, for a second: at first, and for a while after a short answer
 //   from a short answer (cuEventElapsedTime), for a second
@@ -16,10 +17,13 @@ namespace gpushim::shim {
 void note_event_made(uint64_t event, bool has_timing);
 bool has_timing(uint64_t event);
 
-void note_timed_record(ThreadState& thread, uint64_t now);
+// `stream`: StreamKey::number.
+void note_timed_record(ThreadState& thread, uint64_t stream, uint64_t now);
 void note_elapsed(ThreadState& thread, float ms, uint64_t now);
 
 inline bool is_measuring(const ThreadState& thread, uint64_t now) { return now < thread.measures_until; }
+// By any thread. Streams that share a place are forgotten, one for the other.
+bool is_measured(uint64_t stream, uint64_t now);
 
 // Operations without events for that reason, since the process began.
 void count_measured();

@@ -36,7 +36,7 @@ struct CallEffects<Row, R(A...)> {
             context_is_ending(context_to_end(a...));
         }
         if constexpr (Row::kind == EventKind::record && Facts::object == traits::of_stream) {
-            if (has_timing(Row::Words::first(Arguments(a...)))) note_timed_record(thread_state, ticks());
+            if (has_timing(Row::Words::first(Arguments(a...)))) note_timed(a...);
         }
         if constexpr (is_end_of_stream) {
             stream_is_gone(Row::Words::first(Arguments(a...)));
@@ -104,6 +104,12 @@ struct CallEffects<Row, R(A...)> {
             context_gone(primary_context_of(static_cast<CUdevice>(first_argument(a...))));
         else
             context_gone(Row::Words::first(Arguments(a...)));
+    }
+
+    static void note_timed(const A&... a) {
+        const uint64_t stream = Row::Words::template word<1>(Arguments(a...));
+        const StreamKey key = key_of(thread_state, stream, has<Row>(traits::per_thread));
+        note_timed_record(thread_state, key.number, ticks());
     }
 
     static void note_birth(const ThreadState& thread, const A&... a) {

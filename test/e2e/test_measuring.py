@@ -5,15 +5,32 @@ import preload
 import stepped_program
 
 BEFORE = r"""
+#include <pthread.h>
 static CUevent from, until;
 static void launches(const char* name, int times) {
     while (times-- > 0) launch(name, stream);
 }
+static const char* others;
+static CUcontext theirs;
+static void* launches_of_others(void* times) {
+    CHECK(cuCtxSetCurrent(theirs));
+    launches(others, *(int*)times);
+    return 0;
+}
+/* By another thread, as backward passes are. */
+static void launches_elsewhere(const char* name, int times) {
+    pthread_t thread;
+    others = name;
+    CHECK(cuCtxGetCurrent(&theirs));
+    CHECK(pthread_create(&thread, 0, launches_of_others, &times));
+    CHECK(pthread_join(thread, 0));
+}
+static void (*measured)(const char* name, int times) = launches;
 static float measure(const char* name, int times) {
     float ms;
     launch("flush__200us", stream);
     CHECK(cuEventRecord(from, stream));
-    launches(name, times);
+    measured(name, times);
     CHECK(cuEventRecord(until, stream));
     CHECK(cuEventSynchronize(until));
     CHECK(cuEventElapsedTime(&ms, from, until));
@@ -77,6 +94,19 @@ class Measuring(preload.PreloadCase):
                                                GPUSIM_FAIL="cuptiSubscribe_v2:1:39")
         self.assertEqual(traced, without)
         self.assertTrue(self.untimed(trace))
+
+    def test_also_where_another_thread_launches_into_the_stream(self):
+        without, traced, trace = self.run_both("measured = launches_elsewhere;" + AT_FIRST)
+        self.assertEqual(set(without.split()), {"many"})
+        self.assertEqual(traced, without)
+        timed = dict(preload.query(trace, "SELECT kernel, count(device_dur_ns) FROM v_launch GROUP BY 1"))
+        self.assertEqual((timed["one__80us"], timed["many__7us"]), (0, 0))
+        self.assertGreater(timed["step__300us"], 1000)
+
+    def test_who_times_steps_of_several_threads_is_timed(self):
+        *_, trace = self.run_both(TIMES_STEPS.replace("launches(", "launches_elsewhere("))
+        (timed, launches), = preload.query(trace, "SELECT count(device_dur_ns), count(*) FROM v_launch")
+        self.assertGreater(timed, 0.97 * launches)
 
     def test_the_rest_has_device_times(self):
         *_, trace = self.run_both(AT_FIRST)

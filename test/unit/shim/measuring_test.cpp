@@ -9,6 +9,7 @@ using namespace gpushim::shim;
 namespace {
 
 constexpr uint64_t kGap = 50'000, kSecond = 20'000 * kGap, kStart = 1'000 * kSecond;
+constexpr uint64_t kStream = 0x5000, kOther = 0x6000;
 
 // A page on which a gap is 50 us.
 class Page {
@@ -30,7 +31,7 @@ TEST_CASE("a record of an event with timing is a sign for a second", "[measuring
     const Page page;
     ThreadState thread = {};
     CHECK_FALSE(is_measuring(thread, kStart));
-    note_timed_record(thread, kStart);
+    note_timed_record(thread, kStream, kStart);
     CHECK(is_measuring(thread, kStart));
     CHECK(is_measuring(thread, kStart + kSecond - 1));
     CHECK_FALSE(is_measuring(thread, kStart + kSecond));
@@ -39,27 +40,56 @@ TEST_CASE("a record of an event with timing is a sign for a second", "[measuring
 TEST_CASE("who only records is not suspected for long", "[measuring]") {
     const Page page;
     ThreadState thread = {};
-    for (uint64_t at = 0; at < 5 * kSecond; at += kSecond / 10) note_timed_record(thread, kStart + at);
+    for (uint64_t at = 0; at < 5 * kSecond; at += kSecond / 10)
+        note_timed_record(thread, kStream, kStart + at);
     CHECK(is_measuring(thread, kStart + 5 * kSecond));
-    note_timed_record(thread, kStart + 6 * kSecond);
+    note_timed_record(thread, kStream, kStart + 6 * kSecond);
     CHECK_FALSE(is_measuring(thread, kStart + 6 * kSecond));
 }
 
 TEST_CASE("short answers renew it, a long one ends it", "[measuring]") {
     const Page page;
     ThreadState thread = {};
-    note_timed_record(thread, kStart);
+    note_timed_record(thread, kStream, kStart);
     const uint64_t later = kStart + 100 * kSecond;
-    note_timed_record(thread, later);
+    note_timed_record(thread, kStream, later);
     CHECK_FALSE(is_measuring(thread, later));
     note_elapsed(thread, 0.2f, later);
     CHECK(is_measuring(thread, later + kSecond - 1));
-    note_timed_record(thread, later + 3 * kSecond);
+    note_timed_record(thread, kStream, later + 3 * kSecond);
     CHECK(is_measuring(thread, later + 3 * kSecond));
     note_elapsed(thread, 250.0f, later + 3 * kSecond);
     CHECK_FALSE(is_measuring(thread, later + 3 * kSecond));
-    note_timed_record(thread, later + 3 * kSecond + 1);
+    note_timed_record(thread, kStream, later + 3 * kSecond + 1);
     CHECK_FALSE(is_measuring(thread, later + 3 * kSecond + 1));
+}
+
+TEST_CASE("what is measured is a stream, whoever launches into it", "[measuring]") {
+    const Page page;
+    forget_measuring();
+    ThreadState thread = {};
+    CHECK_FALSE(is_measured(kStream, kStart));
+    note_timed_record(thread, kStream, kStart);
+    CHECK(is_measured(kStream, kStart + kSecond - 1));
+    CHECK_FALSE(is_measured(kStream, kStart + kSecond));
+    CHECK_FALSE(is_measured(kOther, kStart));
+    note_elapsed(thread, 0.2f, kStart + kSecond);
+    CHECK(is_measured(kStream, kStart + 2 * kSecond - 1));
+    note_timed_record(thread, kOther, kStart + kSecond);
+    CHECK(is_measured(kOther, kStart + kSecond));
+    note_elapsed(thread, 250.0f, kStart + kSecond);
+    CHECK_FALSE(is_measured(kOther, kStart + kSecond));
+    forget_measuring();
+    CHECK_FALSE(is_measured(kStream, kStart + kSecond));
+}
+
+TEST_CASE("an answer without a record says nothing of streams", "[measuring]") {
+    const Page page;
+    forget_measuring();
+    ThreadState thread = {};
+    note_elapsed(thread, 0.2f, kStart);
+    CHECK(is_measuring(thread, kStart));
+    CHECK_FALSE(is_measured(0, kStart));
 }
 
 TEST_CASE("events with timing are told from those without", "[measuring]") {
