@@ -14,6 +14,7 @@ namespace gpushim::analysis::part_kernels {
 namespace {
 
 constexpr size_t kMostBars = 15, kMostRows = 200;
+constexpr double kWorthSaying = 0.10;
 
 StackedBars chart_of(const PageInput& input) {
     StackedBars chart;
@@ -46,6 +47,14 @@ Markup classes_of(const Json& classes) {
         ". Inferred from names.");
 }
 
+// What shares do not speak of.
+Markup left_out_of(const Json& classes) {
+    const double share = classes["hardly_timed_share"].amount().value_or(0);
+    if (share < kWorthSaying) return {};
+    return paragraph(percent_text(share) +
+                     " of launches are of kernels that are hardly timed; shares leave these out.");
+}
+
 Markup table_of(const PageInput& input) {
     const std::vector<Json>& kernels = input.of("kernels").items();
     PageTable rows = {"Kernels",
@@ -63,7 +72,7 @@ Markup table_of(const PageInput& input) {
                    count = kernel["count"].amount();
         rows.rows.push_back({element("code", {}, shown(kernel["name"].words())),
                              TableCell(count_of_json(kernel["count"]), count.value_or(0)),
-                             sum ? TableCell(duration_text(*sum), *sum) : TableCell(kNotThere),
+                             sum && share ? TableCell(duration_text(*sum), *sum) : TableCell(kNotThere),
                              share ? TableCell(percent_text(*share), *share) : TableCell(kNotThere),
                              kernel["family"].words(), kernel["precision"].words(),
                              kernel["tensor_core"].words()});
@@ -74,6 +83,7 @@ Markup table_of(const PageInput& input) {
 Markup write(const PageInput& input) {
     if (input.of("kernels").items().empty()) return paragraph("No kernel was launched.", "soft");
     Markup all = classes_of(input.of("kernel_classes"));
+    all += left_out_of(input.of("kernel_classes"));
     const StackedBars chart = chart_of(input);
     if (!chart.bars.empty()) all += figure(chart.words, stacked_bars(chart));
     all += folded("As a table", table_of(input));

@@ -1,6 +1,8 @@
 // Which kernels ran, how long, and what their names say of precision and tensor cores.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 #include "../text/units.h"
 #include "facts.h"
@@ -12,6 +14,7 @@ namespace {
 
 constexpr size_t kMostRows = 3;
 constexpr double kWorthSaying = 0.10;  // below, larger grids would hardly be felt
+constexpr double kEnoughToTell = 8;    // so many of a kernel's launches would have device times by chance
 
 // Over all kernels, in ns of kernel time; eligible: matrix products and convolutions.
 struct Classes {
@@ -44,7 +47,28 @@ std::optional<double> small_grid_share(const Classes& classes) {
     return classes.small_grid ? share_of(*classes.small_grid, classes.all) : std::nullopt;
 }
 
-Json json_of(const Classes& classes) {
+struct Row {
+    std::string name, precision, tensor_core, family;
+    int64_t count, timed;
+    std::optional<int64_t> sum_ns, union_ns, small_grid, small_grid_ns;
+};
+
+// Events of ours stay away from some kernels (programmatic launches, what a program measures): next to others
+// the few that have device times are no measure of all. Where all are sampled alike they are.
+bool is_hardly_timed(const Row& row, const Classes& classes) {
+    const double usual = static_cast<double>(row.count) * static_cast<double>(classes.timed) /
+                         static_cast<double>(std::max<int64_t>(classes.launches, 1));
+    return usual >= kEnoughToTell && static_cast<double>(row.timed) < usual / 2;
+}
+
+std::optional<double> hardly_timed_share(std::span<const Row> rows, const Classes& classes) {
+    double launches = 0;
+    for (const Row& row : rows)
+        if (is_hardly_timed(row, classes)) launches += static_cast<double>(row.count);
+    return share_of(launches, static_cast<double>(classes.launches));
+}
+
+Json json_of(const Classes& classes, std::optional<double> hardly_timed) {
     const char* const untimed = "no kernel has device times";
     const char* const none = classes.timed > 0 ? "no matrix product or convolution ran" : untimed;
     return Facts()
@@ -54,6 +78,7 @@ Json json_of(const Classes& classes) {
         .maybe("half_precision_share", share_of(classes.half, classes.all), untimed)
         .maybe("precision_unknown_share", share_of(classes.half_unknown, classes.all), untimed)
         .maybe("small_grid_share", small_grid_share(classes), classes.timed > 0 ? kGridUnknown : untimed)
+        .maybe("hardly_timed_share", hardly_timed, "no kernel was launched")
         .json();
 }
 
@@ -75,12 +100,6 @@ void write_classes(const Classes& classes, Report& report) {
         text += "; " + whole_percent(*small, 1) + " in grids smaller than the GPU";
     report.line("KERNELS    " + text);
 }
-
-struct Row {
-    std::string name, precision, tensor_core, family;
-    int64_t count, timed;
-    std::optional<int64_t> sum_ns, union_ns, small_grid, small_grid_ns;
-};
 
 std::vector<Row> rows_of(const Database& run) {
     std::vector<Row> all;
@@ -105,12 +124,13 @@ void write(const ReportSource& source, Report& report) {
     std::vector<std::vector<std::string>> table = {
         {"  by name", "ran", "total", "share", "precision", "tensor cores"}};
     Json list = Json::array();
-    for (const Row& row : rows_of(source.run)) {
+    const std::vector<Row> rows = rows_of(source.run);
+    for (const Row& row : rows) {
         const char* const untimed = "none has device times";
-        const auto share =
-            row.sum_ns ? share_of(static_cast<double>(*row.sum_ns), classes.all) : std::nullopt;
+        const bool is_known = row.sum_ns && !is_hardly_timed(row, classes);
+        const auto share = is_known ? share_of(static_cast<double>(*row.sum_ns), classes.all) : std::nullopt;
         table.push_back({source.name("kernel", row.name), count_text(row.count),
-                         row.sum_ns ? duration_text(static_cast<double>(*row.sum_ns)) : "-",
+                         is_known ? duration_text(static_cast<double>(*row.sum_ns)) : "-",
                          share ? percent_text(*share) : "-", row.precision, row.tensor_core});
         list.push(Facts()
                       .known("name", source.json_name("kernel", row.name))
@@ -118,7 +138,7 @@ void write(const ReportSource& source, Report& report) {
                       .known("timed", row.timed)
                       .maybe("sum_ns", row.sum_ns, untimed)
                       .maybe("union_ns", row.union_ns, untimed)
-                      .maybe("share", share, untimed)
+                      .maybe("share", share, row.sum_ns ? "hardly any has device times" : untimed)
                       .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
                       .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
                       .known("family", row.family)
@@ -127,8 +147,12 @@ void write(const ReportSource& source, Report& report) {
                       .json());
     }
     report.json.set("kernels", std::move(list));
-    report.json.set("kernel_classes", json_of(classes));
+    const std::optional<double> hardly_timed = hardly_timed_share(rows, classes);
+    report.json.set("kernel_classes", json_of(classes, hardly_timed));
     write_classes(classes, report);
+    if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
+        report.line("  " + whole_percent(*hardly_timed, 1) +
+                    " of launches are of kernels that are hardly timed; shares leave these out");
     if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
 }
 

@@ -67,3 +67,19 @@ class Programmatic(preload.PreloadCase):
                       " ".join(report.split()))
         answer = json.loads(box.run([preload.ANALYZER, "report", "--json", self.trace], sim=False).stdout)
         self.assertIn("programmatic", json.dumps(answer))
+
+    def test_a_kernel_that_is_hardly_timed_has_no_share(self):
+        """An event stood behind the first of each function: that is no total of all of its launches."""
+        answer = json.loads(box.run([preload.ANALYZER, "report", "--json", self.trace], sim=False).stdout)
+        kernels = {kernel["name"]: kernel for kernel in answer["kernels"]}
+        for name in ("first__40us", "second__50us", "third__60us"):
+            self.assertIsNone(kernels[name]["share"], name)
+            self.assertTrue(kernels[name]["why"])
+        self.assertAlmostEqual(kernels["alone__30us"]["share"], 0.6, delta=0.05)
+        self.assertAlmostEqual(answer["kernel_classes"]["hardly_timed_share"], 4 / 6, delta=0.01)
+        report = box.run([preload.ANALYZER, "report", self.trace], sim=False).stdout
+        said = "of launches are of kernels that are hardly timed; shares leave these out"
+        self.assertIn("67 % " + said, " ".join(report.split()))
+        page = self.folder / "page.html"
+        box.run([preload.ANALYZER, "report", self.trace, "--html", page], sim=False)
+        self.assertTrue("66.7 % " + said in " ".join(page.read_text(encoding="utf-8").split()))
