@@ -152,10 +152,40 @@ class Assembler(Fetched):
         self.assertRegex(self.found("echo no such thing; exit 1"), r" WRONG .*no such thing")
 
 
+class PyTorch(Fetched):
+    """Of an interpreter that prints what PyTorch would."""
+
+    def found(self, first="2.0 13.0", devices="available False devices 0", last="compiled as it is True"):
+        self.driver("999", DRIVER)
+        python = self.root / "python"
+        text = "".join(f'echo "{line}"\n' for line in (first, devices, last))
+        python.write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+        python.chmod(0o755)
+        said = self.verdict(self.table("PyTorch", REAL_PYTORCH=str(python))[1], "PyTorch")
+        shutil.rmtree(self.root / "drivers")
+        return said
+
+    def test_the_same_with_and_without(self):
+        self.assertIn("3 lines the same", self.found())
+
+    def test_what_is_otherwise_is_wrong(self):
+        self.assertIn("WRONG", self.found(last="compiled as it is True\npreloaded: $LD_PRELOAD"))
+        self.assertIn("WRONG", self.found(first="2.0 None"))
+        self.assertIn("WRONG", self.found(devices="available True devices 1"))
+        self.assertIn("WRONG", self.found(last="compiled as it is False"))
+
+    def test_nothing_fetches_it(self):
+        self.driver("999", DRIVER)
+        said = self.verdict(self.table("PyTorch", REAL_PYTORCH="")[1], "PyTorch")
+        self.assertIn("skipped: REAL_PYTORCH names no Python", said)
+
+
 class Pairs(unittest.TestCase):
     def test_what_a_run_says_of_itself_is_no_difference(self):
         said = "[2026-01-02 03:04:05] host:{0}:{0} [0] WARN at 0x7f{0}\nthe same\n"
         self.assertEqual(pairs.first_difference(said.format(11), said.format(12)), "")
+        log = "W1123 23:42:53.4310 {0} torch/a.py:183] no GPU\n"
+        self.assertEqual(pairs.first_difference(log.format(11), log.format(12).replace("53.4", "54.5")), "")
         other = said.format(12).replace("the same", "other")
         self.assertIn("'the same'", pairs.first_difference(said.format(11), other))
         self.assertIn("2 lines without", pairs.first_difference(said, said + "more\n"))

@@ -13,7 +13,7 @@ SHIM = BUILD / "libgpushim.so"
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 LIMIT_S = 240
 # What a run says of itself: times, processes, addresses.
-OWN = re.compile(r"\[\d{4}-\d\d-\d\d [\d:]+\]|:\d+:\d+ \[|0x[0-9a-f]+")
+OWN = re.compile(r"\[\d{4}-\d\d-\d\d [\d:]+\]|:\d+:\d+ \[|0x[0-9a-f]+|^[IWE]\d{4} [\d:.]+ \d+ ")
 
 
 class Ended(tuple):

@@ -1,10 +1,11 @@
 """Rows about what programs have between themselves and the driver: the same with and without the shim."""
 import functools
+import os
 import sys
 
 import pairs
 from fetch import wheel, wheel_version
-from judging import demand
+from judging import Skip, demand
 from table import for_each_driver
 
 RUNTIMES = ("12.4", "12.9", "13.0", "newest")
@@ -106,3 +107,20 @@ def nccl(driver):
     done = pairs.same([sys.executable, "-B", pairs.PROGRAMS / "nccl_calls.py", library], env)
     demand("ncclGetUniqueId: 0\n" in done.out, "no unique id:", done.out[:300])
     return f"{wheel_version(wheel(driver.root, 'nccl'))} {len(done.out.splitlines())} lines the same"
+
+
+@for_each_driver("PyTorch")
+def pytorch(driver):
+    """Gigabytes, so nothing fetches it."""
+    driver.demand_no_device()
+    python = os.environ.get("REAL_PYTORCH")
+    if not python:
+        raise Skip("REAL_PYTORCH names no Python that has PyTorch for CUDA")
+    # What the first has compiled, the second would only load.
+    env = pairs.environment([driver.folder], TORCHINDUCTOR_FORCE_DISABLE_CACHES=1)
+    done = pairs.same([python, "-B", pairs.PROGRAMS / "pytorch_calls.py"], env)
+    lines = done.out.splitlines()
+    demand(lines and not lines[0].endswith("None"), "this PyTorch is not for CUDA:", *lines[:1])
+    demand("available False devices 0" in lines, "a GPU:", *lines[1:2])
+    demand("compiled as it is True" in lines, "compiled otherwise:", *lines[-2:])
+    return f"{lines[0]} workers by fork and spawn, compiled for the CPU: {len(lines)} lines the same"
