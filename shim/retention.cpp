@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kShortestPartNs = 1000;
 constexpr int64_t kTablesAtOnce = 4;  // that have many rows in the same time: launches, their times, gaps …
 constexpr int64_t kMostMarkers = 1024;  // that say where recording was switched, of spans that are gone
-constexpr int64_t kKeptSamples = 6;     // every so manieth span keeps one
+constexpr int64_t kKeptSamples = 6;     // every n-th span keeps one
 
 struct FreedTable {
     const char* name;

@@ -35,11 +35,11 @@ void write(const ReportSource& source, Report& report) {
     for (const Trace& trace : inputs.traces) add(trace, spans);
     const int64_t full_ns = std::max(int64_t{0}, spans.run_ns - spans.gone_ns);
     if (spans.gone_ns != 0)
-        report.line(
-            "rows    " + duration_text(static_cast<double>(full_ns)) + " of " +
-            duration_text(static_cast<double>(std::max(spans.run_ns, spans.gone_ns))) +
-            " have all their rows (the first minutes, the slowest 10 s, every so manieth); of the rest " +
-            count_text(spans.calls) + " calls are in the totals only (table summarised)");
+        report.line("rows    " + duration_text(static_cast<double>(full_ns)) + " of " +
+                    duration_text(static_cast<double>(std::max(spans.run_ns, spans.gone_ns))) +
+                    " have all their rows (the first minutes, the slowest 10 s, and every n-th after that); "
+                    "of the rest " +
+                    count_text(spans.calls) + " calls are in the totals only (table summarised)");
     report.json.set("spans", Json::object({{"full_ns", full_ns},
                                            {"summarised_ns", spans.gone_ns},
                                            {"summarised_calls", spans.calls},
