@@ -97,8 +97,18 @@ class Deps(unittest.TestCase):
         (self.bin / "g++").unlink()
         (self.bin / "nm").unlink()
         status, said, asked = self.deps()
-        self.assertEqual((status, asked), (1, ""))
+        self.assertEqual((status, asked), (1, "install -y --no-install-recommends --print-uris g++ binutils\n"))
         self.assertEqual(self.told(said), "g++ binutils")
+        self.assertIn("missing: g++ binutils (3 MB to download). Run this", said)
+
+    def test_a_size_that_is_not_known_is_not_told(self):
+        (self.bin / "g++").unlink()
+        self.command("apt-get", "echo no list of packages yet >&2; exit 100")
+        for user in ("1000", "0"):
+            self.command("id", f"echo {user}")
+            said = self.deps()[1]
+            self.assertNotIn(" MB", said)
+            self.assertIn("missing: g++. Run" if user != "0" else "could not install: g++", said)
 
     def test_the_one_command_brings_what_downloads_headers(self):
         (self.bin / "g++").unlink()
