@@ -276,7 +276,18 @@ $(PAGE_TEXT_SOURCE): $(PAGE_TEXTS)
 $(OBJ)/analysis/page_texts.o: $(PAGE_TEXT_SOURCE) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
-ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o
+# What `gpushim help` says of a finding: its row in the rules' table.
+RULE_WORDS       := $(OBJ)/analysis/rule_words.cpp
+$(RULE_WORDS): analysis/rule/README.md
+	@mkdir -p $(@D)
+	@{ echo '#include "analysis/advice/rule.h"'; echo 'namespace gpushim::analysis {'; \
+	   echo 'const RuleWords kRuleWords[] = {'; \
+	   sed -n 's/^| `\([a-z_]*\)` | \(.*\) | \(.*\) | \(.*\) |$$/{"\1", R"(\2)", R"(\3)", R"(\4)"},/p' $<; \
+	   echo '}; const size_t kRulesInWords = sizeof kRuleWords / sizeof *kRuleWords; }'; } > $@
+$(OBJ)/analysis/rule_words.o: $(RULE_WORDS) $(BUILD)/compile.flags
+	@echo "  CXX    $<$(counted)"
+	@$(COMPILE) -fvisibility=hidden -c $< -o $@
+ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o rule_words.o
 # Of a folder's files, in order, so many are one unit where that is quick.
 DOZENS           := 1-12 13-24 25-36 37-48 49-60 61-72 73-84 85-96
 part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\

@@ -3,6 +3,7 @@
 // for all rules in one place (advise.h).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "finding.h"
@@ -23,5 +24,12 @@ struct Rule {
 struct RuleRegistration {
     explicit RuleRegistration(const Rule& rule);
 };
+
+// A rule's row in analysis/rule/README.md, in Markdown: what `gpushim help` says of a finding. Made by make.
+struct RuleWords {
+    const char *id, *when, *gain, *try_it;
+};
+extern const RuleWords kRuleWords[];
+extern const size_t kRulesInWords;
 
 }  // namespace gpushim::analysis

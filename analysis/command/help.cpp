@@ -1,6 +1,7 @@
 // `gpushim help WORD`: what a word of the report or of the command line means, from the catalogues that the
 // program works with.
 #include <cstdio>
+#include <span>
 
 #include "../advice/advise.h"
 #include "../failure.h"
@@ -57,9 +58,11 @@ const char* words_of(Scope scope) {
 
 void add_findings(Catalogue& all) {
     for (const Rule* rule : all_rules())
-        all.push_back({rule->id, std::string("finding, about ") + words_of(rule->scope),
-                       "`gpushim report` prints it with what was seen, what a change would save and which "
-                       "change, where that is worth it"});
+        for (const RuleWords& row : std::span(kRuleWords, kRulesInWords))
+            if (row.id == std::string_view(rule->id))
+                all.push_back({row.id, std::string("finding, about ") + words_of(rule->scope),
+                               std::string("found when: ") + row.when + "\n  gain: " + row.gain +
+                                   "\n  to try: " + row.try_it});
 }
 
 // An option of `run` is a variable of the library: --max-mb is GPUSHIM_MAX_MB.

@@ -49,6 +49,14 @@ class Help(cli.Case):
                 self.assertIn(f"{name} ({kind}", self.help(name))
         self.assertIn("input_wait, input_cpu", self.help("input"))
 
+    def test_a_finding_s_row_is_told(self):
+        row = re.compile(r"^\| `(\w+)` \| (.+) \| (.+) \| (.+) \|$", re.M)
+        for name, when, gain, change in row.findall(
+                (box.ROOT / "analysis/rule/README.md").read_text(encoding="utf-8")):
+            said = self.help(name)
+            for words in (f"  found when: {when}\n", f"  gain: {gain}\n", f"  to try: {change}\n"):
+                self.assertIn(words, said)
+
     def test_a_word_of_two_kinds_is_explained_twice(self):
         self.assertRegex(self.help("launch_bound"), r"\Alaunch_bound \(cause(.|\n)*launch_bound \(finding")
 
