@@ -5,6 +5,7 @@
 #include "../exporter/text_file.h"
 #include "../failure.h"
 #include "../page/part.h"
+#include "../terminal/progress.h"
 #include "../text/redact.h"
 #include "../text/tell.h"
 #include "command.h"
@@ -41,7 +42,13 @@ void print(const Report& report, const Arguments& arguments) {
         std::puts(line.c_str());
 }
 
+Report written(const ReportSource& source) {
+    const Progress writing("writing the report");
+    return write_report(source);
+}
+
 void write_page(const std::string& place, const ReportSource& source, const Report& report) {
+    const Progress writing("drawing the page");
     TextFile file(place);
     file.write(report_page(source, report));
     file.finish();
@@ -61,7 +68,7 @@ int run(const Arguments& arguments) {
     const Inputs* const traces = source.traces ? &*source.traces : nullptr;
     const ReportSource asked_of = {source.run, traces, asked};
     require_steps(asked_of);
-    const Report report = write_report(asked_of);
+    const Report report = written(asked_of);
     print(report, arguments);
     if (page) write_page(*page, asked_of, report);
     if (traces != nullptr) tell_few("left out ", traces->refused);

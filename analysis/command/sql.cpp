@@ -12,6 +12,7 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "../terminal/progress.h"
 #include "../text/answer.h"
 #include "../text/escape.h"
 #include "../text/names.h"
@@ -97,6 +98,7 @@ Source open_source(const std::string& word, std::string_view question) {
 
 void run_all(const Source& source, std::string_view text, Format format) {
     try {
+        const Progress asking("running the query");
         while (!text.empty() && is_answer_read()) {
             size_t used = 0;
             Query query = source.base.prepare(text, &used);

@@ -89,10 +89,11 @@ class ProgressCount {
     int64_t count_ = 0;
 };
 
-// While this lives the line is away, and something else can be written to the terminal. Any thread.
+// While this lives the line is away, and something else can be written to the terminal; for good: it does not
+// come back. Any thread.
 class BesideProgress {
   public:
-    BesideProgress();
+    explicit BesideProgress(bool for_good = false);
 
   private:
     std::unique_lock<std::mutex> held_;

@@ -83,9 +83,10 @@ void ProgressLine::end(Progress& progress) {
     stop();
 }
 
-std::unique_lock<std::mutex> ProgressLine::away() {
+std::unique_lock<std::mutex> ProgressLine::away(bool for_good) {
     std::unique_lock guard(lock_);
     erase();
+    is_over_ = is_over_ || for_good;
     return guard;
 }
 
@@ -126,14 +127,15 @@ void ProgressLine::paint_on() {
             pass_on();
             continue;
         }
-        const std::lock_guard guard(lock_);
-        if (innermost_ != nullptr) paint();
+        // Who holds it may write to a reader that does not read, and signals are taken here.
+        const std::unique_lock guard(lock_, std::try_to_lock);
+        if (guard && innermost_ != nullptr) paint();
     }
 }
 
 void ProgressLine::paint() {
     pollfd terminal = {STDERR_FILENO, POLLOUT, 0};  // Ctrl-S: who waits for it would take no signal
-    if (has_ended_ || is_in_background(STDERR_FILENO) || poll(&terminal, 1, 0) != 1) return;
+    if (has_ended_ || is_over_ || is_in_background(STDERR_FILENO) || poll(&terminal, 1, 0) != 1) return;
     const std::string said = for_terminal(without_hidden_names(innermost_->text(Clock::now())));
     const size_t columns = columns_of(STDERR_FILENO);
     if (columns <= kName.size()) return;
@@ -167,8 +169,8 @@ void ProgressLine::pass_on() {
     pthread_sigmask(SIG_BLOCK, &one, nullptr);
 }
 
-BesideProgress::BesideProgress() {
-    if (ProgressLine::is_wanted()) held_ = ProgressLine::get().away();
+BesideProgress::BesideProgress(bool for_good) {
+    if (ProgressLine::is_wanted()) held_ = ProgressLine::get().away(for_good);
 }
 
 }  // namespace gpushim::analysis

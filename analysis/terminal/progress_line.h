@@ -21,8 +21,8 @@ class ProgressLine {
 
     void begin(Progress& progress);  // of those that are there it is the innermost
     void end(Progress& progress);    // the last one takes the line away
-    // Held while something else is written to the terminal.
-    std::unique_lock<std::mutex> away();
+    // Held while something else is written to the terminal. For good: nothing is painted after it.
+    std::unique_lock<std::mutex> away(bool for_good);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -36,7 +36,7 @@ class ProgressLine {
     std::mutex lock_;
     Progress* innermost_ = nullptr;
     Clock::time_point from_ = Clock::time_point::max();  // never before
-    bool is_painted_ = false, has_ended_ = false;
+    bool is_painted_ = false, is_over_ = false, has_ended_ = false;
 
     std::thread painter_;
     int over_ = -1, signals_ = -1;  // descriptors that the painter waits at

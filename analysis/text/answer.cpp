@@ -1,6 +1,7 @@
 #include "answer.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "../failure.h"
+#include "../terminal/progress.h"
 #include "tell.h"
 
 namespace gpushim::analysis {
@@ -20,8 +22,9 @@ constexpr size_t kBufferBytes = 64 << 10;
 
 // stdio knows that a write failed, and not why, nor where lines end: so its bytes pass through here.
 struct Answer {
-    std::string begun;  // of a line whose end has not come
-    int error = 0;      // the first; nothing is written after it
+    std::string begun;      // of a line whose end has not come
+    int error = 0;          // the first; nothing is written after it
+    bool is_piped = false;  // maybe to a pager, which then has the terminal
 };
 Answer g_answer;
 
@@ -32,6 +35,8 @@ bool wait_until_writable() {
 }
 
 void write_out(std::string_view text) {
+    if (text.empty() || g_answer.error != 0) return;
+    const BesideProgress room(g_answer.is_piped);
     while (!text.empty() && g_answer.error == 0) {
         const ssize_t done = write(STDOUT_FILENO, text.data(), text.size());
         if (done >= 0)
@@ -63,6 +68,9 @@ ssize_t take(void*, const char* bytes, size_t size) {
 void begin_answer() {
     FILE* const ours = fopencookie(nullptr, "w", {nullptr, take, nullptr, nullptr});
     if (ours == nullptr) return;  // no memory: what follows says so
+    struct stat facts;
+    g_answer.is_piped =
+        fstat(STDOUT_FILENO, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
     static char buffer[kBufferBytes];
     setvbuf(ours, buffer, isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF, sizeof buffer);
     stdout = ours;

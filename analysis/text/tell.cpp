@@ -19,10 +19,10 @@ namespace gpushim::analysis {
 namespace {
 
 void tell_as(Style style, const std::string& text) {
+    std::fflush(stdout);  // what was said before stands before it, where both go to one place
     const BesideProgress room;
     const std::string name = has_colours(STDERR_FILENO) ? styled(style, "gpushim:") : "gpushim:";
     const std::string line = name + " " + for_terminal(without_hidden_names(text)) + "\n";
-    std::fflush(stdout);  // what was said before stands before it, where both go to one place
     for (std::string_view left = line; !left.empty();) {
         const ssize_t done = write(STDERR_FILENO, left.data(), left.size());
         if (done < 0 && errno != EINTR) return;  // there is nowhere else to say it

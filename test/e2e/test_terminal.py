@@ -169,6 +169,27 @@ class HowFar(cli.Case):
                 return
         self.fail(begun.text)
 
+    def test_of_a_report_and_its_page(self):
+        run, page = self.folder / "run.db", self.folder / "run.html"
+        big_trace.make(self.folder / "0.db", 30_000)
+        self.gpushim("analyze", self.folder / "0.db", "-o", run)
+        seen = ""
+        for i in range(100):
+            begun = terminal.Terminal([cli.GPUSHIM, "report", run, "--html", page], on=("stderr",))
+            while begun.process.poll() is None and not opened(begun.process.pid, run):
+                pass
+            time.sleep(i % 10 / 100)
+            if begun.process.poll() is None:
+                begun.process.send_signal(signal.SIGSTOP)
+                time.sleep(1.1)
+                begun.process.send_signal(signal.SIGCONT)
+            self.assertEqual(begun.end(), 0, begun.text)
+            self.assertEqual(begun.lines(), [])
+            seen += begun.text
+            if all(f"gpushim: {what}: " in seen for what in ("writing the report", "drawing the page")):
+                return
+        self.fail(seen)
+
     def test_quick_work_is_silent(self):
         trace = self.folder / "0.db"
         big_trace.make(trace, 200)
@@ -180,6 +201,52 @@ class HowFar(cli.Case):
                 return
             # On a machine as busy as that it was no quick work; then it is silent for a second all the same.
             self.assertGreaterEqual(begun.first_s - begun.begin_s, 1)
+
+
+class OwnQuery(cli.Case):
+    """A query takes as long as whoever wrote it made it."""
+    ENDLESS = "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n)"
+    RUNNING = r"gpushim: running the query: \d+ s so far"
+
+    def setUp(self):
+        super().setUp()
+        big_trace.make(self.folder / "0.db", 10)
+
+    def asked(self, query, *words, **options):
+        return terminal.Terminal([cli.GPUSHIM, "sql", self.folder / "0.db", query, *words], **options)
+
+    def test_is_shown_after_a_second(self):
+        begun = self.asked(f"SELECT {self.ENDLESS}")
+        begun.wait_for(self.RUNNING)
+        self.assertGreaterEqual(begun.first_s - begun.begin_s, 1.0)
+        begun.process.terminate()
+        self.assertNotEqual(begun.end(), 0)
+        self.assertEqual(begun.lines(), [])
+
+    def test_rows_have_lines_of_their_own(self):
+        begun = self.asked(f"SELECT 'begun' AS row; SELECT {self.ENDLESS} AS most", "--csv")
+        begun.wait_for(self.RUNNING)
+        begun.process.terminate()
+        begun.end()
+        self.assertEqual(begun.lines(), ["row", "begun", "most"])
+
+    def test_who_reads_the_rows_has_the_terminal(self):
+        many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) SELECT i FROM n"
+        words = [cli.GPUSHIM, "sql", self.folder / "0.db", f"{many}; SELECT {self.ENDLESS}", "--csv"]
+        begun = terminal.Terminal(["sh", "-c", '"$@" | { read row; echo "pager: $row" >&2; cat >/dev/null; }',
+                                   "sh", *words], on=("stderr",))
+        begun.wait_for("pager: i\r\n")
+        time.sleep(2)  # without a reader there would be a line now, or a little later
+        os.killpg(begun.process.pid, signal.SIGTERM)
+        begun.end()
+        self.assertNotIn("running", begun.text.partition("pager: i")[2])
+
+    def test_nothing_where_stderr_is_no_terminal(self):
+        begun = self.asked(f"SELECT {self.ENDLESS}", on=("stdout",))
+        time.sleep(2)
+        begun.process.terminate()
+        begun.end()
+        self.assertEqual((begun.text, begun.piped["stderr"]), ("", b""))
 
 
 class Colours(cli.Case):
