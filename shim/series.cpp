@@ -40,10 +40,12 @@ size_t SeriesList::Hash::operator()(const Series& series) const {
 }
 
 int64_t SeriesList::id(const Series& series) {
-    if (cached_.empty()) cached_.resize(kCached);
-    const size_t hash = Hash()(series) % kCached;
-    Cached& cached = cached_[hash];
-    if (cached.id == 0 || cached.series != series) cached = {series, known(series)};
+    if (cached_.empty()) cached_.resize(kFewCached);
+    if (not_cached_ > kFewCached && cached_.size() < kCached) cached_.assign(kCached, {});
+    Cached& cached = cached_[Hash()(series) & (cached_.size() - 1)];
+    if (cached.id != 0 && cached.series == series) return cached.id;
+    ++not_cached_;
+    cached = {series, known(series)};
     return cached.id;
 }
 

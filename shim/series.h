@@ -65,7 +65,7 @@ class SeriesList {
         Series series;
         int64_t id = 0;
     };
-    static constexpr size_t kCached = 1024;
+    static constexpr size_t kFewCached = 16, kCached = 1024;  // a short process does not pay for many
     int64_t known(const Series& series);
     int64_t make(const Series& series);
     void remember(const Series& series, int64_t id);
@@ -76,6 +76,7 @@ class SeriesList {
     std::vector<const Series*> by_id_ = {nullptr};
     std::vector<int64_t> device_times_;  // by id; 0: none yet
     std::vector<Cached> cached_;
+    size_t not_cached_ = 0;
     uint64_t left_out_ = 0;
 };
 

@@ -169,10 +169,13 @@ void Translator::ask_name(Life& function) {
 }
 
 Translator::CachedShape& Translator::cached_shape(const Call& call) {
-    if (cached_shapes_.empty()) cached_shapes_.resize(kCachedShapes);
+    if (cached_shapes_.empty()) cached_shapes_.resize(kFewCachedShapes);
+    if (shapes_not_cached_ > kFewCachedShapes && cached_shapes_.size() < kCachedShapes)
+        cached_shapes_.assign(kCachedShapes, {});
     const uint64_t grid = call.word(2);
-    return cached_shapes_[(call.word(0) >> 4 ^ grid * 31 ^ grid >> 32 ^ call.word(3)) * 0x9e3779b97f4a7c15 >>
-                          54];
+    const uint64_t hash =
+        (call.word(0) >> 4 ^ grid * 31 ^ grid >> 32 ^ call.word(3)) * 0x9e3779b97f4a7c15 >> 54;
+    return cached_shapes_[hash >> 54 & (cached_shapes_.size() - 1)];
 }
 
 int64_t Translator::shape_of(const Call& call, CachedShape& cached, Life*& function) {
@@ -185,6 +188,7 @@ int64_t Translator::shape_of(const Call& call, CachedShape& cached, Life*& funct
         function = cached.life;
         return cached.shape_id;
     }
+    ++shapes_not_cached_;
     function = &handles_.at(Object::function, handle, call.enter_ns);
     ask_name(*function);
     const uint64_t cooperative = call.has(traits::cooperative) ? kCooperativeAttribute : 0;

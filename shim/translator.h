@@ -186,8 +186,10 @@ class Translator {
 
     SpanPairs spans_;
     std::unordered_map<std::string, int64_t> domains_;
-    static constexpr size_t kCachedShapes = 1024;
+    // A short process does not pay for many.
+    static constexpr size_t kFewCachedShapes = 16, kCachedShapes = 1024;
     std::vector<CachedShape> cached_shapes_;  // made when there is a launch
+    size_t shapes_not_cached_ = 0;
 };
 
 }  // namespace gpushim::shim
