@@ -39,12 +39,12 @@ bool without_throwing(F&& work) noexcept {
     return false;
 }
 
+// In a transaction, which the caller ends.
 std::unique_ptr<Database> begun(const char* path, const TraceIdentity& identity,
                                 std::span<const Device> devices) {
     auto base = std::make_unique<Database>(path, Database::Open::create);
     base->run("BEGIN");
     write_identity(*base, identity, devices);
-    base->run("COMMIT");
     return base;
 }
 
@@ -52,7 +52,7 @@ std::unique_ptr<Database> begun(const char* path, const TraceIdentity& identity,
 
 bool Store::create(const char* path, const TraceIdentity& identity,
                    std::span<const Device> devices) noexcept {
-    return without_throwing([&] { begun(path, identity, devices); });
+    return without_throwing([&] { begun(path, identity, devices)->commit(); });
 }
 
 Store* Store::make(const char* path, const TraceIdentity& identity,
@@ -60,7 +60,11 @@ Store* Store::make(const char* path, const TraceIdentity& identity,
     std::unique_ptr<Store> made;
     const bool done = without_throwing([&] {
         made.reset(new Store(path, Role::writer));
-        made->trace_ = std::make_unique<OpenTrace>(begun(path, identity, devices), path, false, made->timed_);
+        std::unique_ptr<Database> begun_base = begun(path, identity, devices);
+        Database& base = *begun_base;
+        // What it reads at first it reads in the same transaction: each of its own is a dozen system calls.
+        made->trace_ = std::make_unique<OpenTrace>(std::move(begun_base), path, false, made->timed_);
+        base.commit();
     });
     return done ? made.release() : nullptr;
 }

@@ -1,6 +1,7 @@
 #include "writer.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -102,8 +103,19 @@ void write_until_the_end() {
     }
 }
 
+constexpr size_t kMemoryParts = 3, kMemoryPartBytes = 120 << 10;  // each below what the allocator maps apart
+
+// As much as a trace's beginning needs: the allocator would enlarge what this thread has page by page, with a
+// system call for each.
+void take_memory_at_once() {
+    void* volatile parts[kMemoryParts];
+    for (auto& part : parts) part = malloc(kMemoryPartBytes);
+    for (auto& part : parts) free(part);
+}
+
 void main_of_writer(void*) {
     be_the_writer();
+    take_memory_at_once();
     try {
         if (paused_loop == nullptr && wants_device_times()) start_driver_thread();
         leave_descriptors();

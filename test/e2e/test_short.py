@@ -10,6 +10,7 @@ import time
 import unittest
 
 import box
+import optional
 import preload
 
 SOURCE = """
@@ -77,6 +78,27 @@ class Cost(ShortCase):
         self.assertEqual(len(self.traces()), self.TURNS)
         added = min(traced) - min(without)
         self.assertLess(added, min(schema), "what is added costs more than running the schema's SQL")
+
+
+class Memory(ShortCase):
+    """An allocator that enlarges a thread's memory page by page asks the kernel for each page."""
+
+    MOST = 8
+
+    def growths(self, **knobs):
+        lines = self.folder / "calls"
+        done = box.run(["strace", "-f", "-qq", "-e", "trace=mprotect", "-o", lines, self.program(), "launch"],
+                       {"GPUSHIM_DEVICE_TIME": "off", **knobs}, cwd=self.folder)
+        if "ptrace" in done.stderr:
+            self.skipTest(optional.lacks("strace", "ptrace is refused"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return lines.read_text(encoding="utf-8").count("PROT_READ|PROT_WRITE")
+
+    @unittest.skipUnless(shutil.which("strace"), optional.lacks("strace"))
+    def test_the_writer_takes_what_it_needs_at_once(self):
+        without, traced = self.growths(), self.growths(**preload.variables(self.folder))
+        self.assertEqual(len(self.traces()), 1)
+        self.assertLessEqual(traced - without, self.MOST)
 
 
 class PrivateShm(ShortCase):
