@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -105,11 +106,23 @@ class Terminal:
             if self.process.poll() is not None:
                 break
             time.sleep(0.02)
+        self.kill()
         raise AssertionError(f"{pattern!r} did not come: {self.text!r}")
+
+    def kill(self):
+        """Also what it has started: a test that fails leaves nothing that runs on."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def end(self):
         """Its exit code, when it has ended and all is read."""
-        code = self.process.wait(PATIENCE)
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
         for reader in self.readers:
             reader.join(PATIENCE)
         os.close(self.master)
