@@ -97,7 +97,8 @@ class Deps(unittest.TestCase):
         (self.bin / "g++").unlink()
         (self.bin / "nm").unlink()
         status, said, asked = self.deps()
-        self.assertEqual((status, asked), (1, "install -y --no-install-recommends --print-uris g++ binutils\n"))
+        size_asked = "install -y --no-install-recommends --print-uris g++ binutils\n"
+        self.assertEqual((status, asked), (1, size_asked))
         self.assertEqual(self.told(said), "g++ binutils")
         self.assertIn("missing: g++ binutils (3 MB to download). Run this", said)
 
