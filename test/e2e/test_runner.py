@@ -1,5 +1,8 @@
-"""test/run itself: what it counts, and what it calls a failure. Its tests here are shell scripts that
-answer like a Catch2 program: a listing when asked for one, else the case named by the last argument."""
+"""test/run itself: what it counts, and what it calls a failure. Its tests here are scripts that answer like
+a Catch2 program: a listing when asked for one, else the cases that the last argument names. What follows a
+case's `_` is its file; it notes of how many cases each of its processes is."""
+import importlib.machinery
+import importlib.util
 import pathlib
 import subprocess
 import tempfile
@@ -7,20 +10,41 @@ import unittest
 
 import box
 
-ANSWER = """#!/bin/sh
-[ "$1" = --list-test-names-only ] && {{ printf '%s\\n' {names}; exit {count}; }}
-for name; do :; done
-case $name in
-good*) echo "All tests passed" ;;
-skip*) echo "SKIP: optional: browser"; exit 0 ;;
-core*) echo "SKIP: there is no such device"; exit 0 ;;
-odd*) echo "SKIP: optional: a_quiet_day"; exit 0 ;;
-bad*) echo "it is broken"; exit 42 ;;
-crash*) kill -SEGV $$ ;;
-slow*) sleep 600 ;;
-box*) : >/dev/shm/gpusim-0-$GPUSIM_BOX.box1; echo "SKIP: optional: browser ($GPUSIM_BOX)" ;;
-leave*) sleep 600 & exit 0 ;;
-esac
+ANSWER = """#!/usr/bin/env python3
+import os, signal, sys, time
+names = {names!r}
+if "--list-test-names-only" in sys.argv:
+    for name in names:
+        if "[alone]" not in sys.argv or name.startswith("alone"):
+            print(f"{{name}}\\t@{{name.partition('_')[2] or 'a'}}_test.cpp:7")
+    sys.exit(len(names))
+asked = sys.argv[-1].split(",")
+open(os.path.join({folder!r}, "processes"), "a").write(f"{{len(asked)}}\\n")
+passed = 0
+for case in asked:
+    if case.startswith("skip"):
+        print("SKIP: optional: browser")
+    elif case.startswith("core"):
+        print("SKIP: there is no such device")
+    elif case.startswith("odd"):
+        print("SKIP: optional: a_quiet_day")
+    elif case.startswith("bad") or case.startswith("crowd") and len(asked) > 1:
+        print("it is broken")
+        sys.exit(42)
+    elif case.startswith("crash"):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif case.startswith("slow"):
+        time.sleep(600)
+    elif case.startswith("box"):
+        box = os.environ["GPUSIM_BOX"]
+        open(f"/dev/shm/gpusim-0-{{box}}.box1", "w").close()
+        print(f"SKIP: optional: browser ({{box}})")
+    elif case.startswith("leave"):
+        os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "600"])
+    elif case.startswith("unsaid"):
+        continue
+    passed += 1
+print(f"All tests passed (9 assertions in {{passed}} test case{{'s' if passed > 1 else ''}})")
 """
 
 
@@ -29,12 +53,12 @@ class Runner(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="gpushim-runner-")
         self.addCleanup(self.folder.cleanup)
 
-    def run_cases(self, *names, **variables):
-        program = pathlib.Path(self.folder.name) / "test" / "double"
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(ANSWER.format(names=" ".join(names) or "''", count=len(names)), encoding="utf-8")
+    def run_cases(self, *names, build="build", **variables):
+        program = pathlib.Path(self.folder.name) / build / "test" / "double"
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(ANSWER.format(names=names, folder=self.folder.name), encoding="utf-8")
         program.chmod(0o755)
-        env = {**box.environment(sim=False), "GPUSHIM_BUILD": self.folder.name, **variables}
+        env = {**box.environment(sim=False), "GPUSHIM_BUILD": str(program.parents[1]), **variables}
         done = subprocess.run([str(box.ROOT / "test" / "run"), "double: "], env=env, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout.splitlines()
@@ -91,6 +115,94 @@ class Runner(unittest.TestCase):
         status, lines = self.run_cases("slow1", "good1", LIMIT_S="1")
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
         self.assertIn("FAILED  double: slow1: still running after 1 s", lines)
+
+
+class Together(Runner):
+    """Under sanitizers the cases of a file share a process."""
+
+    def run_cases(self, *names, build="san-address", **variables):
+        status, lines = super().run_cases(*names, build=build, **variables)
+        self.assertEqual(lines.pop(0), "under sanitizers the unit tests run, the end-to-end tests do not")
+        return status, lines
+
+    def processes(self):
+        path = pathlib.Path(self.folder.name) / "processes"
+        return sorted(map(int, path.read_text(encoding="utf-8").split()))
+
+    def test_a_process_for_each_file(self):
+        self.assertEqual(self.run_cases("good1", "good_b", "good2", "better_b", "good3"),
+                         (0, ["5 passed, 0 failed"]))
+        self.assertEqual(self.processes(), [2, 3])
+
+    def test_what_says_so_is_alone(self):
+        self.assertEqual(self.run_cases("good1", "alone1", "good2", "alone2"), (0, ["4 passed, 0 failed"]))
+        self.assertEqual(self.processes(), [1, 1, 2])
+
+    def test_without_a_sanitizer_every_case_is_alone(self):
+        super().run_cases("good1", "good2")
+        self.assertEqual(self.processes(), [1, 1])
+
+    def test_of_a_batch_that_does_not_pass_each_case_says_what_it_is(self):
+        status, lines = self.run_cases("good1", "bad1", "skip1", "crash1", "slow1", "good2", "good_b",
+                                       LIMIT_S="2")
+        self.assertEqual((status, lines[-1]), (1, "3 passed, 3 failed"))
+        self.assertEqual([line for line in lines if line.startswith("FAILED")],
+                         ["FAILED  double: bad1: exit status 42", "FAILED  double: crash1: signal 11",
+                          "FAILED  double: slow1: still running after 2 s"])
+        self.assertIn("skipped double: skip1: optional: browser", lines)
+
+    def test_each_way_of_not_passing_by_itself(self):
+        for odd, last in {"bad1": "2 passed, 1 failed", "crash1": "2 passed, 1 failed",
+                          "slow1": "2 passed, 1 failed", "leave1": "2 passed, 1 failed",
+                          "skip1": "2 passed, 0 failed", "core1": "2 passed, 1 failed"}.items():
+            with self.subTest(odd):
+                self.assertEqual(self.run_cases("good1", odd, "good2", LIMIT_S="2")[1][-1], last)
+
+    def test_what_passes_only_by_itself_is_a_failure(self):
+        status, lines = self.run_cases("good1", "crowd1", "good2")
+        self.assertEqual((status, lines[-1]), (1, "3 passed, 1 failed"))
+        self.assertIn("FAILED  double: a_test.cpp: exit status 42, though all of it passes one by one", lines)
+
+    def test_a_batch_that_ran_fewer_than_asked_is_a_failure(self):
+        status, lines = self.run_cases("good1", "unsaid1")
+        self.assertEqual((status, lines[-1]), (1, "2 passed, 1 failed"))
+        self.assertIn("FAILED  double: a_test.cpp: ran 1 of 2 tests, though all of it passes one by one",
+                      lines)
+
+
+class Methods(unittest.TestCase):
+    """Which methods share a process."""
+
+    def batches(self):
+        path = box.ROOT / "test" / "run"
+        loader = importlib.machinery.SourceFileLoader("runner", str(path))
+        runner = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
+        loader.exec_module(runner)
+        return runner, runner.batches(runner.end_to_end_tests())
+
+    def test_those_of_a_class_that_is_set_up_once_and_no_others(self):
+        runner, batches = self.batches()
+        of = {test.case: len(batch) for batch in batches for test in batch}
+        self.assertEqual(of["test_runner.Once.test_one"], 2)
+        self.assertEqual(of["test_runner.Once.test_other"], 2)
+        self.assertEqual(of["test_runner.Counts.test_truth_is_read"], 1)
+        batch = next(batch for batch in batches if batch[0].case.startswith("test_runner.Once."))
+        self.assertEqual([(outcome.test.case, outcome.why_failed) for outcome in runner.run(batch)],
+                         [(test.case, None) for test in batch])
+
+
+class Once(unittest.TestCase):
+    """Fails where its methods do not share a process."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.seen = set()
+
+    def test_one(self):
+        self.seen.add(1)
+
+    def test_other(self):
+        self.assertEqual(self.seen, {1})
 
 
 class Counts(unittest.TestCase):

@@ -1,7 +1,7 @@
 // What every test of the box starts with: knobs for this case, and calls whose result is checked.
 // The runner gives each case a process of its own, so a case's knobs hold for that case alone. Some are read
 // while the box's libraries are being loaded, so knobs() starts this process once more with them: it comes
-// first in the case.
+// first in the case. Under sanitizers, too, a case of a file that includes this is [alone] in its process.
 #pragma once
 
 #include <unistd.h>
@@ -12,6 +12,9 @@
 #include <sstream>
 #include <string>
 #include <vector>
+
+#undef TEST_CASE
+#define TEST_CASE(name, tags) INTERNAL_CATCH_TESTCASE(name, tags "[alone]")
 
 // Both stop the case when the call fails; the message names the call and the error's number.
 #define CU(call) REQUIRE((call) == CUDA_SUCCESS)

@@ -27,7 +27,7 @@ TEST_CASE("a context that ends is not visited any more", "[context_visits]") {
     CHECK(visit_counts().waits == 0);
 }
 
-TEST_CASE("a context that lives on is visited again when all calls are over", "[context_visits]") {
+TEST_CASE("a context that lives on is visited again when all calls are over", "[context_visits][alone]") {
     EventPool* pool = make_pool(3, nullptr);
     context_is_ending(3);
     context_is_ending(3);
@@ -40,7 +40,7 @@ TEST_CASE("a context that lives on is visited again when all calls are over", "[
     CHECK_FALSE(is_ended(3));
 }
 
-TEST_CASE("who ends a context waits until the writer is out", "[context_visits]") {
+TEST_CASE("who ends a context waits until the writer is out", "[context_visits][alone]") {
     REQUIRE(enter_context(3));
     std::atomic<bool> out = false;
     std::atomic<bool> was_out = false;
@@ -57,7 +57,7 @@ TEST_CASE("who ends a context waits until the writer is out", "[context_visits]"
     CHECK_FALSE(enter_context(3));
 }
 
-TEST_CASE("nobody waits for the writer for ever, nor for a visit elsewhere", "[context_visits]") {
+TEST_CASE("nobody waits for the writer for ever, nor for a visit elsewhere", "[context_visits][alone]") {
     REQUIRE(enter_context(3));
     context_is_ending(4);
     CHECK(visit_counts().waits == 0);

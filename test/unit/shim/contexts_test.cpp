@@ -54,7 +54,7 @@ TEST_CASE("threads that ask at once are told the same", "[contexts]") {
     }
 }
 
-TEST_CASE("beyond 1024 addresses there is no number", "[contexts]") {
+TEST_CASE("beyond 1024 addresses there is no number", "[contexts][alone]") {
     std::set<uint32_t> numbers;
     for (uint64_t i = 1; i <= 1024; ++i) numbers.insert(context_number(i << 8));
     CHECK(numbers.size() == 1024);

@@ -111,7 +111,7 @@ TEST_CASE("pools are found by their contexts, until they are forgotten", "[event
     CHECK(make_pool(kMostPools + 1, nullptr) == nullptr);
 }
 
-TEST_CASE("threads take and give at once, and no event is with two of them", "[event_pool]") {
+TEST_CASE("threads take and give at once, and no event is with two of them", "[event_pool][alone]") {
     constexpr size_t kThreads = 4, kEvents = 3;
     constexpr int kTurns = 50'000;
     EventPool& pool = filled(1, kEvents);

@@ -99,7 +99,7 @@ TEST_CASE("a thread that has made no call for a while is looked at", "[host_samp
     waiting.end();
 }
 
-TEST_CASE("nobody is looked at who is in a call, has just made one, or ends", "[host_sampler]") {
+TEST_CASE("nobody is looked at who is in a call, has just made one, or ends", "[host_sampler][alone]") {
     const Recording recording;
     start_gaps();
     Waiting waiting;
@@ -125,7 +125,7 @@ TEST_CASE("nobody is looked at who is in a call, has just made one, or ends", "[
     waiting.end();
 }
 
-TEST_CASE("in stepped time nobody is looked at", "[host_sampler]") {
+TEST_CASE("in stepped time nobody is looked at", "[host_sampler][alone]") {
     const Recording recording;
     start_gaps();
     Waiting waiting;

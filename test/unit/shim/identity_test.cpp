@@ -76,7 +76,7 @@ TEST_CASE("an id of \"none\" and ranks that are no numbers are not known", "[ide
     CHECK(std::string(identity.run_key).find("none") == std::string::npos);
 }
 
-TEST_CASE("Slurm: the job, and each of its steps is a run", "[identity]") {
+TEST_CASE("Slurm: the job, and each of its steps is a run", "[identity][alone]") {
     setenv("SLURM_PROCID", "2", 1);
     setenv("SLURM_LOCALID", "0", 1);
     setenv("SLURM_NTASKS", "4", 1);

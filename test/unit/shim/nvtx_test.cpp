@@ -107,7 +107,7 @@ TEST_CASE("nothing is recorded outside of recording, and depths count on", "[nvt
     CHECK((rows[1].value >> 16 & 0xffff) == std::strlen("made in the dark"));
 }
 
-TEST_CASE("threads count their depths for themselves, domains too", "[nvtx]") {
+TEST_CASE("threads count their depths for themselves, domains too", "[nvtx][alone]") {
     const Copy copy;
     const nvtxDomainHandle_t domain = CORE2(DomainCreateA)("a domain");
     const nvtxEventAttributes_t nothing = {};

@@ -63,7 +63,7 @@ TEST_CASE("samples of the thread in the gap say what it waited for", "[translate
     CHECK(trace.ask(kRows) == "2000|90000|1|30000|4000|reading|2 ; 2001|89999|2|88999|-|sleeping|1");
 }
 
-TEST_CASE("a thread waits for a processor in what it did not run", "[translate_host]") {
+TEST_CASE("a thread waits for a processor in what it did not run", "[translate_host][alone]") {
     host_samples().add(1, {50'000, HostClass::running, 100});
     host_samples().add(1, {60'000, HostClass::running, 80'100});
     Trace trace;
