@@ -2,6 +2,7 @@
 // searched. Numbers that are none of those (a damaged or strange file) are in a map. Read-only: any thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
