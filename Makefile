@@ -468,16 +468,10 @@ test:
 test-more:
 	@test/more
 
-# Each file of the product and of the box by itself, without a precompiled header, so that no include goes
-# missing. Nothing is made of them.
-BY_THEMSELVES := $(call files,analysis/*.cpp analysis/*/*.cpp shim/*.cpp shim/*/*.cpp test/sim/*/*.cpp)
-$(OBJ)/shim/log.alone: FILE_FLAGS := -DFMT_HEADER_ONLY
-$(OBJ)/%.alone: %.cpp $(BUILD)/compile.flags
-	@mkdir -p $(@D)
-	@$(COMPILE) $(FILE_FLAGS) -fsyntax-only $< && touch $@
+# Each file of the product and of the box by itself, so that no include goes missing. Nothing is made of them.
 .PHONY: includes
-includes: $(BY_THEMSELVES:%.cpp=$(OBJ)/%.alone)
-	@echo "$(words $^) files have all that they include"
+includes:
+	@COMPILE='$(COMPILE)' test/includes
 
 check:
 	@scripts/deps check
