@@ -1,6 +1,7 @@
 #include "bounds.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpushim::analysis {
 
@@ -60,14 +61,14 @@ void Bounds::operation(const Call& call) {
         over_by_legacy_rules(call.lane, call.enter_ns, by);
         queue.timed_exit_ns = call.exit_ns;
         queue.timed_end_low_ns = call.times.end_low_ns;
-        sink_({device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed, 1});
+        sink_({device_id, {call.times.start_low_ns, call.times.end_high_ns}, Say::timed, 1, call.enter_ns});
         return;
     }
     const int64_t from_ns = earliest_start_ns(queue, call);
     if (call.completes) {
         over(call.lane, call.enter_ns, over_by_host(call));
         over_by_legacy_rules(call.lane, call.enter_ns, over_by_host(call));
-        sink_({device_id, {from_ns, call.exit_ns}, over_by_host(call).say, 1});
+        sink_({device_id, {from_ns, call.exit_ns}, over_by_host(call).say, 1, call.enter_ns});
         return;
     }
     queue.entries.push_back({from_ns, call.enter_ns, call.exit_ns, kNoLane, 0});
@@ -116,7 +117,11 @@ void Bounds::over(int32_t lane, int64_t before_ns, Over by) {
         }
     }
     if (from_ns == INT64_MAX) return;
-    sink_({lanes_[static_cast<size_t>(lane)].device_id, {from_ns, by.at_ns}, by.say, operations});
+    sink_({lanes_[static_cast<size_t>(lane)].device_id,
+           {from_ns, by.at_ns},
+           by.say,
+           operations,
+           operations == kAnyNumber ? INT64_MAX : last_enter_ns});
     if (last_enter_ns != INT64_MIN) over_by_legacy_rules(lane, last_enter_ns, by);
 }
 
@@ -135,27 +140,27 @@ bool Bounds::is_open(int32_t lane) const {
                        [](const Entry& entry) { return entry.waits_for == kNoLane; });
 }
 
-int64_t Bounds::open_operations(int64_t device_id) const {
-    int64_t operations = 0;
+Bounds::Open Bounds::open(int64_t device_id, int64_t until_ns, int64_t early_ns) const {
+    Open open;
     for (size_t i = 0; i < lanes_.size(); ++i) {
         if (lanes_[i].device_id != device_id) continue;
-        for (const Entry& entry : queues_[i].entries)
-            if (entry.waits_for == kNoLane) operations = more(operations, entry.gone);
+        bool is_first_early = true, is_first_late = true;  // these begin the earliest
+        for (const Entry& entry : queues_[i].entries) {
+            if (entry.waits_for != kNoLane) continue;
+            const bool is_early = entry.enter_ns < early_ns;
+            bool& is_first = is_early ? is_first_early : is_first_late;
+            if (std::exchange(is_first, false))
+                (is_early ? open.early : open.late).push_back({entry.from_ns, until_ns});
+            if (is_early) open.early_operations = more(open.early_operations, entry.gone);
+        }
     }
-    return operations;
+    open.early = unite(std::move(open.early));
+    open.late = unite(std::move(open.late));
+    return open;
 }
 
 Intervals Bounds::open(int64_t device_id, int64_t until_ns) const {
-    std::vector<Interval> all;
-    for (size_t i = 0; i < lanes_.size(); ++i) {
-        if (lanes_[i].device_id != device_id) continue;
-        for (const Entry& entry : queues_[i].entries)
-            if (entry.waits_for == kNoLane) {
-                all.push_back({entry.from_ns, until_ns});
-                break;  // the first is the earliest
-            }
-    }
-    return unite(std::move(all));
+    return open(device_id, until_ns, INT64_MAX).early;
 }
 
 }  // namespace gpushim::analysis

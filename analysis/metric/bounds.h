@@ -43,6 +43,7 @@ class Bounds {
         Interval span;
         Say say;
         int64_t operations;  // so many, or kAnyNumber
+        int64_t entered_ns;  // when the last of them was launched
     };
     static constexpr int64_t kAnyNumber = INT64_MAX;
     using Sink = std::function<void(const MayBeBusy&)>;
@@ -55,7 +56,12 @@ class Bounds {
     bool is_open(int32_t lane) const;
     // What that may make of the time until then; the sink has not been told.
     Intervals open(int64_t device_id, int64_t until_ns) const;
-    int64_t open_operations(int64_t device_id) const;
+    // The same apart: what was launched before `early_ns`, and later.
+    struct Open {
+        Intervals early, late;
+        int64_t early_operations = 0;
+    };
+    Open open(int64_t device_id, int64_t until_ns, int64_t early_ns) const;
 
   private:
     // An operation, or a wait of the stream for another one, whose end is not known.

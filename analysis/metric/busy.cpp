@@ -218,8 +218,8 @@ bool is_refused(const SpanBusy& busy) { return busy.coverage().value_or(1) < kRe
 
 Range certain_range(const SpanBusy& busy) {
     const int64_t whole_ns = busy.span.length_ns();
-    return {std::min(share_of(busy.low_ns, whole_ns), ratio_of({&busy.at_least, 1}).value_or(1)),
-            std::max(share_of(busy.high_ns, whole_ns), ratio_of({&busy.at_most, 1}).value_or(0))};
+    return {std::min(share_of(busy.low_ns, whole_ns), ratio_of({&busy.lowest, 1}).value_or(1)),
+            std::max(share_of(busy.high_ns, whole_ns), ratio_of({&busy.highest, 1}).value_or(0))};
 }
 
 std::optional<double> DeviceBusy::coverage() const {
@@ -236,6 +236,13 @@ double DeviceBusy::timed_share() const {
     for (const SpanBusy& busy : windows)
         if (counts(busy)) timed_ns += busy.span.length_ns();
     return std::min(1.0, share_of(timed_ns, run.length_ns()));
+}
+
+int64_t DeviceBusy::windows_that_count() const {
+    std::set<int64_t> begins;
+    for (const SpanBusy& busy : windows)
+        if (counts(busy)) begins.insert(busy.window.enter_ns);
+    return static_cast<int64_t>(begins.size());
 }
 
 bool DeviceBusy::sampled() const { return timed_share() < kAllTimed; }
@@ -299,11 +306,19 @@ Figure DeviceBusy::without_us() const {
             mixed(at_most, rest_high)};
 }
 
+// Nothing is taken to be like the windows.
 Figure DeviceBusy::certain() const {
     Figure figure = without_us();
     const Figure ran = as_it_ran();
-    figure.low = std::min(figure.low, ran.low);
-    figure.high = std::max(figure.high, ran.high);
+    PartOf low = {0, 0}, high = {0, 0};
+    for (const SpanBusy& busy : windows) {
+        if (!counts(busy)) continue;
+        low = {low.part_ns + busy.lowest.part_ns, low.whole_ns + busy.lowest.whole_ns};
+        high = {high.part_ns + busy.highest.part_ns, high.whole_ns + busy.highest.whole_ns};
+    }
+    const double timed = timed_share(), rest = (1 - timed) * rest_high();
+    figure.low = std::min({figure.low, ran.low, timed * ratio_of({&low, 1}).value_or(0)});
+    figure.high = std::max({figure.high, ran.high, timed * ratio_of({&high, 1}).value_or(0) + rest});
     return figure;
 }
 

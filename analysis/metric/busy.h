@@ -33,6 +33,7 @@ struct DeviceBusy {
     std::optional<double> coverage() const;  // operations with device times, of those in windows
     double timed_share() const;
     bool sampled() const;
+    int64_t windows_that_count() const;  // however many pieces they are in; not those of too little coverage
     // The program's own, in 95 of 100 cases; what it is estimated from: windows that are not refused. Where
     // nothing is measured it is what is certain.
     Figure without_us() const;

@@ -62,9 +62,10 @@ void TimedSpan::use(std::vector<Call> memory) {
 void TimedSpan::may_be_busy(const MayBeBusy& said) {
     DeviceState& device = devices_[said.device_id];
     device.may_be_busy.add(said.span);
-    if (said.say != Bounds::Say::timed) {
-        device.untimed.add(said.span);
-        device.untimed_operations = sum_of(device.untimed_operations, said.operations);
+    if (said.say != Bounds::Say::timed && said.span.start_ns < host_.end_ns) {
+        const bool is_early = said.entered_ns < host_.start_ns;
+        (is_early ? device.early : device.late).add(said.span);
+        if (is_early) device.early_operations = sum_of(device.early_operations, said.operations);
     }
     if (said.say == Bounds::Say::until_the_end && said.span.start_ns < host_.start_ns)
         device.known_from_ns = std::max(device.known_from_ns, said.span.end_ns);
@@ -156,13 +157,11 @@ OwnCost TimedSpan::scaled(const OwnCost& cost, const Window& window) const {
     return result;
 }
 
-// How long the device was busy with operations that have no device times and with nothing else. As many of
-// those that have them would take the mean and, in 95 of 100 cases, up to two standard deviations of their
-// sum; and would fall upon others as often as anything in that time.
-int64_t TimedSpan::likely_untimed_ns(const Window& window, Untimed may) const {
-    const auto found = devices_.find(window.device_id);
-    const int64_t operations = sum_of(found != devices_.end() ? found->second.untimed_operations : 0,
-                                      bounds_.open_operations(window.device_id));
+// How long the device was busy with operations from before the span and with nothing else. They have no
+// device times because none were asked for then, so they are like those that have them: as many take the mean
+// and, in 95 of 100 cases, up to two standard deviations of their sum. They overlap others in the same
+// proportion as the time in which they may have run does.
+int64_t TimedSpan::likely_early_ns(const Window& window, MayHaveRun may, int64_t operations) const {
     double count = 0, sum_ns = 0, squares = 0;
     for (const Call& call : calls_) {
         if (call.kind != CallKind::operation || !call.timed || call.lane == kNoLane ||
@@ -198,19 +197,25 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         certain.add({call.times.start_high_ns, call.times.end_low_ns});
     }
     DeviceState& device = devices_[window.device_id];
-    const Intervals open = bounds_.open(window.device_id, span.end_ns);
-    const Intervals may = clip(unite(device.may_be_busy.take(), open), span);
+    const Bounds::Open open = bounds_.open(window.device_id, span.end_ns, host_.start_ns);
+    const Intervals may = clip(unite(device.may_be_busy.take(), unite(open.early, open.late)), span);
     const Intervals ran = clip(likely.take(), span);
-    // Nothing is assumed of what has no device times, but it may have run.
-    const Intervals untimed = clip(unite(device.untimed.take(), open), span);
+    // Nothing is assumed of what has no device times, but it may have run. Of what was launched in the span
+    // there is a reason why it has none (kernels of a kind, a stream), so others do not tell how long it
+    // took.
+    const Intervals early = clip(unite(device.early.take(), open.early), span);
+    const Intervals late = clip(unite(device.late.take(), open.late), span);
+    device.untimed = {unite(early, late), late};
+    const int64_t late_ns = length_ns(subtract(late, ran));
+    const int64_t untimed_ns = length_ns(subtract(device.untimed.all, ran));
     result.low_ns = length_ns(clip(certain.take(), span));
     result.high_ns = std::max(result.low_ns, length_ns(may));
     result.busy_ns = std::clamp(length_ns(ran), result.low_ns, result.high_ns);
 
     const int64_t whole_ns = span.length_ns();
     result.estimate = {result.busy_ns, whole_ns};
-    result.at_least = {result.low_ns, whole_ns};
-    result.at_most = {result.high_ns, whole_ns};
+    result.at_least = result.lowest = {result.low_ns, whole_ns};
+    result.at_most = result.highest = {result.high_ns, whole_ns};
     result.undisturbed = cost != nullptr;
     if (cost == nullptr || whole_ns == 0) return result;
     const OwnCost own = scaled(*cost, window);
@@ -218,20 +223,25 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
         const Replayed run = replay(calls_, before_, lanes_, own, span, window.device_id, lean);
         return PartOf{length_ns(run.busy), run.span.length_ns()};
     };
+    const PartOf parts[] = {part(Lean::estimate), part(Lean::shorter), part(Lean::longer),
+                            part(Lean::shortest), part(Lean::longest)};
+    if (std::any_of(std::begin(parts), std::end(parts), [](const PartOf& one) { return one.whole_ns <= 0; }))
+        return result;
     // Operations that hold up others make the whole longer, and may so make the share smaller.
-    const PartOf parts[] = {part(Lean::estimate), part(Lean::shorter), part(Lean::longer)};
     const auto less = [](const PartOf& a, const PartOf& b) {
         return *ratio_of({&a, 1}) < *ratio_of({&b, 1});
     };
+    const std::span<const PartOf> all = parts, likely_ones = all.first(3);
     result.estimate = parts[0];
-    if (std::any_of(std::begin(parts), std::end(parts), [](const PartOf& one) { return one.whole_ns <= 0; }))
-        return result;
-    result.at_least = *std::min_element(std::begin(parts), std::end(parts), less);
-    result.at_most = *std::max_element(std::begin(parts), std::end(parts), less);
-    result.at_most.part_ns =
-        std::min(result.at_most.whole_ns,
-                 result.at_most.part_ns +
-                     likely_untimed_ns(window, {length_ns(untimed), length_ns(subtract(untimed, ran))}));
+    result.at_least = *std::min_element(likely_ones.begin(), likely_ones.end(), less);
+    result.at_most = *std::max_element(likely_ones.begin(), likely_ones.end(), less);
+    result.lowest = *std::min_element(all.begin(), all.end(), less);
+    result.highest = *std::max_element(all.begin(), all.end(), less);
+    const auto add = [](PartOf& to, int64_t ns) { to.part_ns = std::min(to.whole_ns, to.part_ns + ns); };
+    const int64_t early_operations = sum_of(device.early_operations, open.early_operations);
+    add(result.at_most,
+        late_ns + likely_early_ns(window, {length_ns(early), untimed_ns - late_ns}, early_operations));
+    add(result.highest, untimed_ns);
     return result;
 }
 
@@ -247,9 +257,10 @@ std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) 
 }
 
 TimedSpan::Contents TimedSpan::contents(const std::map<int64_t, OwnCost>& cost) && {
-    Contents result = {host_, {}, before_, behind_.size(), {}, std::move(coverage_), {}};
+    Contents result = {host_, {}, before_, behind_.size(), {}, {}, std::move(coverage_), {}};
     for (const Window& window : windows_) {
         result.known.push_back({window.device_id, known_span(window.device_id)});
+        result.untimed.push_back(std::move(devices_[window.device_id].untimed));
         if (const auto found = cost.find(window.device_id);
             found != cost.end() && has_events_ && !result.cost)
             result.cost = scaled(found->second, window);

@@ -31,6 +31,7 @@ struct SpanBusy {
     Interval span;                       // on the device; empty: nothing is known of all its streams at once
     int64_t busy_ns, low_ns, high_ns;    // as it ran; hard bounds
     PartOf estimate, at_least, at_most;  // without our events, likely: busy ns of so many
+    PartOf lowest, highest;              // without our events, by all bounds
     bool undisturbed;                    // false: what our events take is not known, so they are still in it
     int64_t operations;                  // launched in it
     int64_t queued, unqueued;            // of them, with device times
@@ -69,11 +70,16 @@ class TimedSpan {
 
     // After that, what it was asked of: the calls, those that were entered before it first, and what is
     // known of each device.
+    // When operations without device times may have run; and those that were launched in the span.
+    struct Untimed {
+        Intervals all, late;
+    };
     struct Contents {
         Interval host;
         std::vector<Call> calls;
         size_t before, behind;  // so many of them at the begin, and at the end, are not of the span
         std::vector<DeviceSpan> known;
+        std::vector<Untimed> untimed;  // by device, as `known`
         std::vector<double> coverage;  // by device, as `known`; 1: nothing was launched
         std::optional<OwnCost> cost;   // of our events in it; none: there are none, or it is not known
     };
@@ -90,19 +96,20 @@ class TimedSpan {
         int64_t next_ns = INT64_MAX;        // the first start behind the span
         bool untimed_next = false;          // something without device times was launched behind it
         GrowingUnion may_be_busy;
-        GrowingUnion untimed;            // of it, by what has no device times …
-        int64_t untimed_operations = 0;  // … so many, or Bounds::kAnyNumber
+        GrowingUnion early, late;  // of it, by what has no device times: launched before the span, or in it
+        int64_t early_operations = 0;  // so many, or Bounds::kAnyNumber
+        Untimed untimed;               // when the span was over
     };
     void close();
     void take_behind(const Call& call);
     Interval known_span(int64_t device_id) const;
     bool has_device_times(int64_t device_id) const;  // an operation that ended in it or later
     SpanBusy busy_of(const Window& window, Interval span, const OwnCost* cost);
-    // When operations without device times may have run; of that, when nothing else did.
-    struct Untimed {
+    // How long operations without device times may have run; of that, when nothing else did.
+    struct MayHaveRun {
         int64_t ns, alone_ns;
     };
-    int64_t likely_untimed_ns(const Window& window, Untimed may) const;
+    int64_t likely_early_ns(const Window& window, MayHaveRun may, int64_t operations) const;
     OwnCost scaled(const OwnCost& cost, const Window& window) const;
 
     Interval host_;

@@ -29,17 +29,27 @@ struct Stream {
 // The later operations start, the longer it all takes and the smaller is their share of it.
 int64_t latency_ns(const OwnCost& cost, Lean lean) {
     const int64_t off_ns = cost.latency_spread_ns / 2;
-    if (lean == Lean::shorter) return cost.latency_ns + off_ns;
-    return std::max(int64_t{0}, cost.latency_ns - (lean == Lean::longer ? off_ns : 0));
+    if (lean == Lean::shorter || lean == Lean::shortest) return cost.latency_ns + off_ns;
+    return std::max(int64_t{0}, cost.latency_ns - (lean == Lean::estimate ? 0 : off_ns));
 }
 
 int64_t duration_ns(const DeviceTimes& times, Lean lean) {
     const int64_t dur_ns = times.end_ns - times.start_ns;
     const int64_t likely_ns = 2 * times.likely_ns;
-    if (lean == Lean::shorter)
-        return std::max({int64_t{1}, times.end_low_ns - times.start_high_ns, dur_ns - likely_ns});
-    if (lean == Lean::longer)
-        return std::max(dur_ns, std::min(times.end_high_ns - times.start_low_ns, dur_ns + likely_ns));
+    const int64_t least_ns = std::max(int64_t{1}, times.end_low_ns - times.start_high_ns);
+    const int64_t most_ns = std::max(dur_ns, times.end_high_ns - times.start_low_ns);
+    switch (lean) {
+        case Lean::shorter:
+            return std::max(least_ns, dur_ns - likely_ns);
+        case Lean::longer:
+            return std::min(most_ns, dur_ns + likely_ns);
+        case Lean::shortest:
+            return std::min(least_ns, dur_ns);
+        case Lean::longest:
+            return most_ns;
+        case Lean::estimate:
+            break;
+    }
     return dur_ns;
 }
 

@@ -28,8 +28,8 @@ struct OwnCost {
     int64_t latency_spread_ns = 0;  // between nearly the shortest and nearly the longest
 };
 
-// How operations are drawn: as estimated, or as short or long as they may well have been.
-enum class Lean { estimate, shorter, longer };
+// How operations are drawn: as estimated, as short or long as they may well have been, or as can be at all.
+enum class Lean { estimate, shorter, longer, shortest, longest };
 
 struct Replayed {
     Intervals busy;  // of the device, in the replay's time

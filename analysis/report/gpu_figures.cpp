@@ -102,6 +102,18 @@ ShareRange GpuFigures::busy() const {
     return {timed.share, std::min(timed.low, *run_low), std::max(timed.high, *run_high)};
 }
 
+// Holds what is likely: that is drawn from steps, which knows no bounds.
+ShareRange GpuFigures::certainly(int64_t ns, ShareRange likely, double whole_run_low) const {
+    ShareRange certain = with_rest(
+        {likely.share, of_window(ns - (busy_ns - busy_low_ns)), of_window(ns + (busy_high_ns - busy_ns))});
+    if (speaks_for_the_run()) {
+        certain.low = std::min(certain.low, whole_run_low);
+        certain.high = std::max(certain.high, run_highest.value_or(1));
+    }
+    return {likely.share, std::clamp(certain.low, 0.0, likely.low),
+            std::clamp(certain.high, likely.high, 1.0)};
+}
+
 ShareRange GpuFigures::idle() const {
     const ShareRange busy_range = busy();
     return {of_window(idle_ns), 1 - busy_range.high, 1 - busy_range.low};
@@ -114,7 +126,8 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         by_id[id].label = label;
     }
     Query timed = source.run.prepare(
-        "SELECT gpu_id, timed_share, windows, busy_share_likely_low, busy_share_likely_high FROM gpu");
+        "SELECT gpu_id, timed_share, windows, busy_share_likely_low, busy_share_likely_high,"
+        " busy_share_low, busy_share_high FROM gpu");
     while (timed.step()) {
         GpuFigures& gpu = by_id[timed.number(0)];
         gpu.timed_share = timed.real(1);
@@ -122,6 +135,8 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         gpu.windows = timed.number(2);
         gpu.run_low = maybe_real(timed, 3);
         gpu.run_high = maybe_real(timed, 4);
+        gpu.run_lowest = maybe_real(timed, 5);
+        gpu.run_highest = maybe_real(timed, 6);
     }
     read_rows(source, by_id);
     read_causes(source, by_id);

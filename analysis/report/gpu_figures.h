@@ -36,7 +36,8 @@ struct GpuFigures {
     int64_t windows = 0;
     bool sampled = false;  // so little of the run is timed that the rest is an estimate
     double timed_share = 1;
-    std::optional<double> run_low, run_high;  // of the whole run's busy share, in 95 of 100 cases
+    std::optional<double> run_low, run_high;        // of the whole run's busy share, in 95 of 100 cases
+    std::optional<double> run_lowest, run_highest;  // for certain
 
     bool is_known() const { return window_ns > 0; }
     double of_window(int64_t ns) const { return static_cast<double>(ns) / static_cast<double>(window_ns); }
@@ -47,15 +48,15 @@ struct GpuFigures {
     ShareRange idle() const;
     ShareRange productive() const { return with_rest(range(productive_ns, parts_productive, true)); }
     ShareRange waiting() const { return with_rest(range(waiting_ns, parts_waiting, false)); }
-    // In these steps, for certain.
-    ShareRange certainly_busy() const {
-        return {of_window(busy_ns), of_window(busy_low_ns), of_window(busy_high_ns)};
-    }
+    // The same for certain. How long a collective waited has no bounds.
+    ShareRange certainly_busy() const { return certainly(busy_ns, busy(), run_lowest.value_or(0)); }
+    ShareRange certainly_productive() const { return certainly(productive_ns, productive(), 0); }
 
     std::vector<PartOf> parts_busy, parts_productive, parts_waiting;  // a row for each step
 
   private:
     ShareRange range(int64_t ns, const std::vector<PartOf>& parts, bool has_bounds) const;
+    ShareRange certainly(int64_t ns, ShareRange likely, double whole_run_low) const;
     bool speaks_for_the_run() const { return sampled && basis != "steps"; }
     ShareRange with_rest(ShareRange range) const;
 };

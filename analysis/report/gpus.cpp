@@ -52,14 +52,6 @@ std::string why_of(const Gpu& gpu, const ReportSource& source) {
                                    : "no operation has device times";
 }
 
-// What is certain holds of the whole run, too.
-ShareRange certainly_busy(const GpuFigures& figures, const Gpu& gpu, const ShareRange& likely) {
-    ShareRange range = figures.certainly_busy();
-    range.low = std::min({range.low, likely.low, gpu.low.value_or(1)});
-    range.high = std::max({range.high, likely.high, gpu.high.value_or(0)});
-    return range;
-}
-
 // In 95 of 100 cases.
 void add_likely(Facts& facts, const std::string& name, std::optional<double> low, std::optional<double> high,
                 const std::string& why) {
@@ -72,12 +64,14 @@ void add_shares(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const s
         return figures.is_known() ? std::optional(figures.of_window(ns)) : std::nullopt;
     };
     if (figures.is_known()) {
-        const ShareRange likely = figures.busy(), certain = certainly_busy(figures, gpu, likely);
+        const ShareRange likely = figures.busy(), certain = figures.certainly_busy();
         const ShareRange productive = figures.productive(), waiting = figures.waiting();
+        const ShareRange at_most = figures.certainly_productive();
         facts.between("busy_share", likely.share, certain.low, certain.high, "");
         add_likely(facts, "busy_share", likely.low, likely.high, "");
-        facts.between("productive_share", productive.share, productive.low, productive.high, "")
-            .between("waiting_for_peer_share", waiting.share, waiting.low, waiting.high, "")
+        facts.between("productive_share", productive.share, at_most.low, at_most.high, "");
+        add_likely(facts, "productive_share", productive.low, productive.high, "");
+        facts.between("waiting_for_peer_share", waiting.share, waiting.low, waiting.high, "")
             .between("idle_share", share(figures.idle_ns), 1 - certain.high, 1 - certain.low, "");
         add_likely(facts, "idle_share", 1 - likely.high, 1 - likely.low, "");
     } else {
@@ -86,6 +80,7 @@ void add_shares(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const s
         };
         facts.between("busy_share", std::nullopt, gpu.low, gpu.high, why);
         add_likely(facts, "busy_share", {}, {}, why);
+        add_likely(facts, "productive_share", {}, {}, why);
         facts.between("productive_share", std::nullopt, {}, {}, why)
             .between("waiting_for_peer_share", std::nullopt, {}, {}, why)
             .between("idle_share", std::nullopt, over(gpu.high), over(gpu.low), why);

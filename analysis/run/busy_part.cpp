@@ -78,7 +78,8 @@ void BusyPart::begin(const TimedPiece& piece) {
     Interval hull = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sweeps_.size(); ++i) {
         const Interval known = i < piece.known.size() ? piece.known[i] : Interval{0, 0};
-        sweeps_[i].begin(known, piece.steps);
+        sweeps_[i].begin(known, piece.steps,
+                         i < piece.untimed.size() ? piece.untimed[i] : TimedSpan::Untimed());
         if (known.length_ns() == 0) continue;
         hull = {std::min(hull.start_ns, known.start_ns), std::max(hull.end_ns, known.end_ns)};
     }

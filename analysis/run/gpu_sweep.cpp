@@ -23,7 +23,7 @@ StepFigures& StepFigures::operator+=(const StepFigures& other) {
     return *this;
 }
 
-void GpuSweep::begin(Interval known, std::span<const WholeStep> steps) {
+void GpuSweep::begin(Interval known, std::span<const WholeStep> steps, TimedSpan::Untimed untimed) {
     segments_ = cut_at_steps(known, steps);
     if (!is_known()) return;
     order_ = DeviceOrder(streams_);
@@ -32,6 +32,8 @@ void GpuSweep::begin(Interval known, std::span<const WholeStep> steps) {
     possible_ = UnionBySegment(segments_);
     at_least_ = UnionBySegment(segments_);
     at_most_ = UnionBySegment(segments_);
+    untimed_ = {std::move(untimed.all)};
+    untimed_late_ = {std::move(untimed.late)};
     gaps_.emplace(gpu_, known);
     behind_.reset();
     dependencies_.clear();
@@ -40,6 +42,12 @@ void GpuSweep::begin(Interval known, std::span<const WholeStep> steps) {
     known_until_ns_ = known.end_ns;
     busy_until_ns_ = known.start_ns;
     settled_ns_ = INT64_MIN;
+}
+
+// Those that begin until then: unions are quick where spans come in order.
+void GpuSweep::Untimed::add_to(UnionBySegment& sum, int64_t until_ns) {
+    for (; next != spans.size() && spans[next].start_ns <= until_ns; ++next)
+        sum.add(spans[next].start_ns, spans[next].end_ns);
 }
 
 void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency) {
@@ -72,6 +80,8 @@ void GpuSweep::settle(int64_t until_ns, std::span<const int64_t> threads) {
 
 void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
     activity_.add(op);
+    untimed_.add_to(possible_, op.start_ns);
+    untimed_late_.add_to(at_most_, op.start_ns);
     if (op.end_ns > op.start_ns) {
         certain_.add(op.start_ns + op.start_after_ns, op.end_ns - op.end_before_ns);
         possible_.add(op.start_ns - op.start_before_ns, op.end_ns + op.end_after_ns);
@@ -119,6 +129,8 @@ void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads) {
 }
 
 void GpuSweep::put_figures() {
+    untimed_.add_to(possible_, INT64_MAX);
+    untimed_late_.add_to(at_most_, INT64_MAX);
     const auto &low_ns = certain_.finish(), &high_ns = possible_.finish();
     const auto &at_least_ns = at_least_.finish(), &at_most_ns = at_most_.finish();
     for (size_t i = 0; i < segments_.size(); ++i) {

@@ -39,7 +39,7 @@ class GpuSweep {
 
     GpuSweep(GpuSweep&&) = default;
 
-    void begin(Interval known, std::span<const WholeStep> steps);
+    void begin(Interval known, std::span<const WholeStep> steps, TimedSpan::Untimed untimed);
     bool is_known() const { return !segments_.empty(); }
     // An operation of the piece, or behind it, with device times, in order of enter.
     void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency);
@@ -70,6 +70,12 @@ class GpuSweep {
     DeviceOrder order_;
     ActivitySweep activity_;
     UnionBySegment certain_, possible_, at_least_, at_most_;  // the latter two: likely
+    // What has no device times, and how far it was added to possible_ and at_most_.
+    struct Untimed {
+        Intervals spans;
+        size_t next = 0;
+        void add_to(UnionBySegment& sum, int64_t until_ns);
+    } untimed_, untimed_late_;
     std::optional<Gaps> gaps_;
     std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
     std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several

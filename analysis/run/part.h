@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../interval/interval.h"
+#include "../metric/timed_span.h"
 #include "facts.h"
 
 namespace gpushim::analysis {
@@ -35,6 +36,7 @@ struct TimedPiece {
     std::vector<WholeStep> steps;  // that lie wholly within all of `known`, by begin; they do not overlap
     std::vector<double>
         coverage;  // by GPU: operations with device times, of those launched in it; 1: none were
+    std::vector<TimedSpan::Untimed> untimed;  // by GPU
 };
 
 class Part {

@@ -44,14 +44,17 @@ class TracePass : public CallWatch {
         else
             would = as_it_was(std::move(contents));
         TimedPiece piece = {
-            {would.moved(contents.host.start_ns), would.moved(contents.host.end_ns)}, {}, {}, {}};
+            {would.moved(contents.host.start_ns), would.moved(contents.host.end_ns)}, {}, {}, {}, {}};
         piece.known.resize(facts_.gpus.size());
+        piece.untimed.resize(facts_.gpus.size());
         piece.coverage.resize(facts_.gpus.size(), 1);
         for (size_t i = 0; i < contents.known.size(); ++i)
             for (size_t gpu = 0; gpu < facts_.gpus.size(); ++gpu)
                 if (facts_.gpus[gpu].device_id == contents.known[i].device_id) {
                     piece.known[gpu] = would.spans[i];
                     piece.coverage[gpu] = contents.coverage[i];
+                    piece.untimed[gpu] = {moved(contents.untimed[i].all, would),
+                                          moved(contents.untimed[i].late, would)};
                     if (contents.coverage[i] < kRefusedCoverage) piece.known[gpu] = {0, 0};
                 }
         piece.steps = whole_steps(contents.host, would, piece.known);
@@ -77,6 +80,11 @@ class TracePass : public CallWatch {
         }
         for (size_t i = end; i < would.calls.size(); ++i)
             for (const auto& part : parts_) part->behind(would.calls[i]);
+    }
+
+    static Intervals moved(Intervals spans, const Undisturbed& would) {
+        for (Interval& span : spans) span = {would.moved(span.start_ns), would.moved(span.end_ns)};
+        return spans;
     }
 
     static Undisturbed as_it_was(TimedSpan::Contents&& contents) {

@@ -235,8 +235,8 @@ def mixed(workload, seed, steps, **more):
 
 
 def faults_mixed(rows):
-    """Of some runs of as many steps. What says nothing of a short run is that its begin has no device times,
-    so only those that have nearly all are held to how good the figures are; all of them to what is said."""
+    """Of some runs of as many steps. A short run may begin without device times: how far off and how wide a
+    figure is, is asked only of runs that are nearly all timed; whether its range holds the truth, of all."""
     faults, whole = [], [row for row in rows if row.wholly_timed]
     if len(whole) < len(rows) / 2:
         faults.append(f"only {len(whole)} of {len(rows)} are wholly timed")

@@ -21,5 +21,5 @@ def tests_by_name(runner):
              for test in [*runner.unit_tests(), *runner.end_to_end_tests()]}
     for rule in (ROOT / "test" / "check").iterdir():
         name = f"check: {rule.name}"
-        tests[name] = runner.Test(name, [str(rule.parent / "run"), rule.name], ROOT)
+        tests[name] = runner.Test(name, [str(rule.parent / "run")], rule.name, ROOT)
     return tests

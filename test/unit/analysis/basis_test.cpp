@@ -150,7 +150,7 @@ TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     RunDb run(folder.path() / "run.db");
     add_rank(run, 0, 1);
     const auto say = [&](const std::string& sql) { Query(run.raw(), "run", sql).step(); };
-    say("INSERT INTO gpu (gpu_id, rank_id, level) VALUES (0, 0, 'events')");
+    say("INSERT INTO gpu (gpu_id, rank_id, level, timed_share) VALUES (0, 0, 'events', 1)");
     say("INSERT INTO step (rank_id, step, dur_ns) VALUES (0, 0, 100)");
     say("INSERT INTO gpu_step (gpu_id, step, window_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns,"
         " busy_likely_high_ns) VALUES (0, 0, 100, 50, 70, 58, 61)");

@@ -97,7 +97,7 @@ TEST_CASE("busy has the bounds of its operations", "[busy_part]") {
     scene.calls = {ran_about(launch(0, 10, 20), 200, 50, 400, 50),
                    ran_about(launch(0, 30, 40), 600, 50, 700, 50)};
     scene.calls[0].times.likely_ns = 9;
-    scene.calls[1].times.likely_ns = 1'000'000;
+    scene.calls[1].times.likely_ns = 2'000'000;
     CHECK(scene.ask("SELECT step, busy_low_ns, busy_high_ns FROM gpu_step") == "-1|50|350, 0|50|150");
     CHECK(scene.ask("SELECT step, busy_likely_low_ns, busy_likely_high_ns FROM gpu_step") ==
           "-1|84|316, 0|84|116");
@@ -308,7 +308,7 @@ TEST_CASE("idle time without its causes is refused", "[busy_part]") {
     std::vector<GpuSweep> sweeps;
     sweeps.emplace_back(0, 1, IdleFacts{}, false);
     const WholeStep step = {5, {0, 40}};
-    sweeps[0].begin({0, 40}, {&step, 1});
+    sweeps[0].begin({0, 40}, {&step, 1}, {});
     sweeps[0].activity().end();  // and not its gaps
     Asked asked;
     CHECK_THROWS_WITH(write_busy(asked.run(), facts, sweeps, {}),

@@ -59,3 +59,18 @@ TEST_CASE("any order of any streams comes out by start", "[device_order][random]
     while (const DeviceOp* next = order.next(INT64_MAX)) take(*next);
     CHECK(taken == given);
 }
+
+TEST_CASE("how far off times likely are is kept in steps, and never more than the bounds say",
+          "[device_order]") {
+    DeviceOp op = {};
+    CHECK(op.likely_ns(500) == 0);
+    op.set_likely_ns(17);
+    CHECK(op.likely_ns(500) == 32);
+    CHECK(op.likely_ns(20) == 20);
+    op.set_likely_ns(1'000'000);
+    CHECK(op.likely_ns(1'500'000) == 1'000'000);
+    op.set_likely_ns(2'000'000);  // more than there are steps
+    CHECK(op.likely_ns(1'500'000) == 1'500'000);
+    op.set_likely_ns(-5);
+    CHECK(op.likely_ns(500) == 0);
+}

@@ -24,7 +24,8 @@ inline TimedPiece piece(size_t gpus, int64_t from_ns = 0, int64_t until_ns = kHo
     return {{from_ns, until_ns},
             std::vector<Interval>(gpus, {from_ns, until_ns}),
             {},
-            std::vector<double>(gpus, 1.0)};
+            std::vector<double>(gpus, 1.0),
+            {}};
 }
 
 // A trace of one thread in memory; streams n + 1 are on device n / streams.

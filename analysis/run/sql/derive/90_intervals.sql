@@ -3,8 +3,11 @@
 INSERT INTO metric_interval
 WITH total AS (
   SELECT t.gpu_id, CAST(t.window_ns AS DOUBLE) AS window_ns, t.busy_low_ns AS low_ns,
-    t.busy_high_ns AS high_ns, t.busy_likely_low_ns AS likely_low_ns, t.busy_likely_high_ns AS likely_high_ns
-  FROM v_gpu_total t
+    t.busy_high_ns AS high_ns,
+    -- where little was timed the likely range hangs on how windows differ, too: only the report knows it
+    CASE WHEN u.timed_share >= 0.98 THEN t.busy_likely_low_ns END AS likely_low_ns,
+    CASE WHEN u.timed_share >= 0.98 THEN t.busy_likely_high_ns END AS likely_high_ns
+  FROM v_gpu_total t JOIN gpu u ON u.gpu_id = t.gpu_id
 )
 SELECT 'busy_share', 'gpu', t.gpu_id, CAST(t.low_ns AS DOUBLE) / t.window_ns,
   CAST(t.high_ns AS DOUBLE) / t.window_ns, CAST(t.likely_low_ns AS DOUBLE) / t.window_ns,
