@@ -78,8 +78,8 @@ CREATE TABLE metric (
   level TEXT, coverage REAL, timed_share REAL, clock_error_ns INTEGER, why TEXT,
   PRIMARY KEY (name, scope, id)
 );
--- Of those that are an interval: hard bounds, of the timed steps where it is of steps, and the range that holds
--- the truth in 95 of 100 cases.
+-- Of those that are an interval: hard bounds, of the timed steps where it is of steps, and the range that
+-- holds the truth in 95 of 100 cases.
 CREATE TABLE metric_interval (
   name TEXT, scope TEXT, id INTEGER, low REAL, high REAL, likely_low REAL, likely_high REAL,
   PRIMARY KEY (name, scope, id)
