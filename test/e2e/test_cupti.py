@@ -93,9 +93,12 @@ class Cupti(windows_host.Case):
 
     def test_in_real_time_too(self):
         """Records are of the calendar, which is read between two readings of our clock."""
-        self.run_paced(300, GPUSIM_CLOCK="real", GPUSIM_TRUTH=self.folder / "truth")
-        self.assert_within_error()
-        self.assertGreater(self.levels().get("cupti", 0), 0)
+        for launches in (300, 3_000, 30_000):  # on a busy machine the library is opened after many of them
+            self.run_paced(launches, GPUSIM_CLOCK="real", GPUSIM_TRUTH=self.folder / "truth")
+            self.assert_within_error()
+            if "cupti" in self.levels():
+                return
+        self.fail("no launch has its times")
 
     def assert_within_error(self):
         true = [(o.start_ns, o.end_ns - o.start_ns) for o in box.read_truth(self.folder / "truth")
