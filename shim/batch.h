@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "clock.h"
 #include "ring_format.h"
 #include "rows.h"
 
@@ -58,12 +59,6 @@ struct RingProgress {
     uint64_t next;
     std::span<const uint64_t> open;
     std::span<const uint64_t> dropped;  // by Drop, since the ring was made
-};
-
-struct ClockPair {
-    uint64_t ticks;
-    int64_t mono_ns;
-    int64_t real_ns;
 };
 
 struct Batch {

@@ -2,8 +2,8 @@
 
 #include <sched.h>
 
+#include "clock.h"
 #include "contexts.h"
-#include "device_anchors.h"
 #include "stream_uses.h"
 #include "system.h"
 

@@ -123,4 +123,9 @@ uint64_t slow_ticks() {
     return static_cast<uint64_t>(clock_ns(CLOCK_MONOTONIC));
 }
 
+int64_t trace_now_ns() {
+    const auto kind = static_cast<ClockKind>(live->clock_kind);
+    return kind == kTestClock ? read_pair(kind).mono_ns : clock_ns(CLOCK_MONOTONIC);
+}
+
 }  // namespace gpushim::shim

@@ -52,6 +52,8 @@ constexpr char kDefaultOut[] = "gpushim.%h.%r.%p.db";
 
 extern constinit Config config;
 
+inline bool wants_device_times() { return config.device_time != DeviceTime::off; }
+
 // One GPUSHIM_* name, in the one table of them.
 struct SettingRow {
     const char* name;

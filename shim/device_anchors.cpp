@@ -21,11 +21,6 @@ constexpr int64_t kSureNs = 500;
 
 }  // namespace
 
-int64_t trace_now_ns() {
-    const auto kind = static_cast<ClockKind>(live->clock_kind);
-    return kind == kTestClock ? read_pair(kind).mono_ns : clock_ns(CLOCK_MONOTONIC);
-}
-
 void let_program_in() {
     constexpr timespec kMoment = {0, 50'000};
     if (live->clock_kind != kTestClock) nanosleep(&kMoment, nullptr);

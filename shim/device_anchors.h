@@ -13,9 +13,6 @@
 
 namespace gpushim::shim {
 
-// What the trace's times are of; advances by calls of ours, too.
-int64_t trace_now_ns();
-
 // Our calls take the driver's lock: between many of them it is free for a moment. Not on the test clock.
 void let_program_in();
 

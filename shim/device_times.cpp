@@ -6,8 +6,6 @@
 
 namespace gpushim::shim {
 
-bool wants_device_times() { return config.device_time != DeviceTime::off; }
-
 std::unique_ptr<Observer> make_device_times(std::span<const Device> devices) {
     switch (config.device_time) {
         case DeviceTime::off:

@@ -10,9 +10,6 @@
 
 namespace gpushim::shim {
 
-// Then the driver's thread has work (driver_thread.h).
-bool wants_device_times();
-
 std::unique_ptr<Observer> make_device_times(std::span<const Device> devices);
 
 }  // namespace gpushim::shim

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "identity.h"
+#include "performance_variables.h"
 
 namespace gpushim::shim {
 namespace {

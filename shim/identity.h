@@ -7,14 +7,9 @@
 #include <span>
 
 #include "config.h"
+#include "performance_variables.h"
 
 namespace gpushim::shim {
-
-// One of the fixed list of variables that change performance, as it was when recording began.
-struct Variable {
-    const char* name;
-    const char* value;
-};
 
 struct TraceIdentity {
     uint8_t trace_uuid[16];

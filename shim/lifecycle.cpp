@@ -262,6 +262,8 @@ void driver_initialized() {
     if (!disabled() && !exit_is_watched.exchange(true)) atexit(driver_goes_away);
 }
 
+void context_may_end() { read_before_context_ends(); }
+
 // The last look is taken once, whoever comes again.
 void watch_exit_again() {
     if (!disabled()) atexit(driver_goes_away);

@@ -1,6 +1,7 @@
-// When recording begins and ends. Nothing happens in a process until its first CUDA context or NCCL
-// communicator; then the trace file, the rings and the writer come into being on the calling thread, and
-// live->doing says so. Any thread of the program.
+// When recording begins and ends, and all that the program's side asks of the writer's: the one header that
+// every room may include, because nothing else leads from below to above. Nothing happens in a process until
+// its first CUDA context or NCCL communicator; then the trace file, the rings and the writer come into being
+// on the calling thread, and live->doing says so. Any thread of the program.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ void driver_initialized();
 // After a library that we call has been loaded or has begun its work: the exit handler runs before those that
 // this library registered, too.
 void watch_exit_again();
+
+// Before a call that may end a context, where operations may be timed.
+void context_may_end();
 
 // False once the process has begun to exit: the driver may be gone, and no call of ours may reach it.
 bool driver_usable();

@@ -6,7 +6,7 @@
 #include "device_times.h"
 #include "host_sampler.h"
 #include "nvml.h"
-#include "unanswered.h"
+#include "unanswered_rows.h"
 #include "windows.h"
 
 namespace gpushim::shim {

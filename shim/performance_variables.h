@@ -7,6 +7,12 @@
 
 namespace gpushim::shim {
 
+// One of them, as it was when recording began.
+struct Variable {
+    const char* name;
+    const char* value;
+};
+
 // A name that ends in * stands for all that begin so.
 constexpr const char* kPerformanceVariables[] = {
     "CUDA_CACHE_DISABLE",

@@ -1,27 +1,9 @@
 #include "unanswered.h"
 
-#include <array>
 #include <atomic>
-#include <iterator>
-
-#include "log.h"
 
 namespace gpushim::shim {
 namespace {
-
-struct Row {
-    const char* asked;
-    const char* unknown;
-};
-
-constexpr Row kRows[] = {
-#define QUESTION(asked, unknown) {#asked, unknown},
-#include "unanswered.def"
-#undef QUESTION
-};
-constexpr size_t kQuestions = std::size(kRows);
-
-constexpr int64_t kNotThere = -1;  // in place of an error; 0: answered, as far as is known
 
 constinit std::atomic<int64_t> errors[kQuestions] = {};
 constinit std::atomic<uint32_t> noted = 0;
@@ -42,35 +24,6 @@ bool is_programs_doing(CUresult result) {
            (error >= kCaptures && error <= kLastCapture);
 }
 
-class Unanswered : public Observer {
-  public:
-    int64_t look(const Moment& now) override {
-        const uint32_t count = noted.load(std::memory_order_relaxed);
-        if (count != seen_) {
-            seen_ = count;
-            for (size_t i = 0; i < kQuestions; ++i) tell(i, now.mono_ns);
-        }
-        return INT64_MAX;
-    }
-    std::span<Rows* const> rows() override { return all_rows_; }
-
-  private:
-    void tell(size_t question, int64_t mono_ns) {
-        const int64_t error = errors[question].load(std::memory_order_relaxed);
-        if (error == 0 || told_[question]) return;
-        told_[question] = true;
-        const Row& row = kRows[question];
-        log_line(LogLevel::info, "%s did not answer: not known: %s", row.asked, row.unknown);
-        unanswered_.add(mono_ns, unanswered_.text(row.asked), error == kNotThere ? kNull : error,
-                        unanswered_.text(row.unknown));
-    }
-
-    uint32_t seen_ = 0;
-    std::array<bool, kQuestions> told_ = {};
-    RowsOf<4> unanswered_{"unanswered", 1u << 1 | 1u << 3};
-    std::array<Rows*, 1> all_rows_ = {&unanswered_};
-};
-
 }  // namespace
 
 void is_unanswered(Question question, CUresult result) {
@@ -79,6 +32,8 @@ void is_unanswered(Question question, CUresult result) {
 
 void is_not_there(Question question) { note(question, kNotThere); }
 
-std::unique_ptr<Observer> make_unanswered(std::span<const Device>) { return std::make_unique<Unanswered>(); }
+int64_t refusal(size_t question) { return errors[question].load(std::memory_order_relaxed); }
+
+uint32_t refusals() { return noted.load(std::memory_order_relaxed); }
 
 }  // namespace gpushim::shim

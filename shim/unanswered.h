@@ -2,13 +2,10 @@
 // Asked on any thread, in the program's calls too: an answer costs a comparison.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 
-#include "device.h"
 #include "hooks/driver_api.h"
-#include "observer.h"
 
 namespace gpushim::shim {
 
@@ -17,6 +14,12 @@ enum class Question : uint8_t {
 #include "unanswered.def"
 #undef QUESTION
 };
+
+constexpr size_t kQuestions = 0
+#define QUESTION(asked, unknown) +1
+#include "unanswered.def"
+#undef QUESTION
+    ;
 
 // What the program itself brought about (a handle that is none, a fault of its kernel) is no refusal.
 void is_unanswered(Question question, CUresult result);
@@ -34,7 +37,11 @@ bool answers(Question question, CUresult (*ask)(Types...), Values... values) {
     return ask != nullptr && is_answered(question, ask(values...));
 }
 
-// Rows of what was not answered so far.
-std::unique_ptr<Observer> make_unanswered(std::span<const Device> devices);
+constexpr int64_t kNotThere = -1;
+
+// What a question was refused with first, a CUresult or kNotThere; 0: answered, as far as is known.
+int64_t refusal(size_t question);
+// How many have been refused.
+uint32_t refusals();
 
 }  // namespace gpushim::shim

@@ -8,7 +8,6 @@
 #include "config.h"
 #include "contexts.h"
 #include "device_time.h"
-#include "device_times.h"
 #include "event_pool.h"
 #include "own_cost.h"
 #include "window_slots.h"

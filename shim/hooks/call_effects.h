@@ -8,10 +8,10 @@
 #include "../captures.h"
 #include "../contexts.h"
 #include "../device_time.h"
+#include "../lifecycle.h"
 #include "../measuring.h"
 #include "../stream_uses.h"
 #include "../ticks.h"
-#include "../writer.h"
 #include "api.h"
 #include "outcome.h"
 #include "questions.h"
@@ -32,7 +32,7 @@ struct CallEffects<Row, R(A...)> {
     static void before([[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) capture_is_beginning();
         if constexpr (Facts::ends_context) {
-            if (may_time()) read_before_context_ends();
+            if (may_time()) context_may_end();
             context_is_ending(context_to_end(a...));
         }
         if constexpr (Row::kind == EventKind::record && Facts::object == traits::of_stream) {

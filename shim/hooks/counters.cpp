@@ -1,7 +1,7 @@
 #include "counters.h"
 
-#include "doors.h"
 #include "elf.h"
+#include "next.h"
 
 namespace gpushim::shim {
 

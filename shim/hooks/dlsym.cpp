@@ -8,6 +8,7 @@
 #include "../protection.h"
 #include "doors.h"
 #include "elf.h"
+#include "next.h"
 #include "resolve.h"
 
 namespace gpushim::shim {

@@ -4,6 +4,7 @@
 
 #include "../lifecycle.h"
 #include "counters.h"
+#include "next.h"
 #include "resolve.h"
 
 namespace gpushim::shim {

@@ -6,11 +6,6 @@
 
 namespace gpushim::shim {
 
-// next.cpp; no libc. The row of an exported name, or -1.
-int hooked_name(const char* name);
-// The first definitions of dlsym and dlvsym after ours.
-void* next_dlsym();
-void* next_dlvsym();
 extern "C" {
 // Our own, wherever the public names are bound to.
 __attribute__((visibility("hidden"))) void* gpushim_dlsym(void* handle, const char* name);

@@ -1,6 +1,8 @@
+#include "next.h"
+
 #include <atomic>
 
-#include "doors.h"
+#include "api.h"
 #include "elf.h"
 
 namespace gpushim::shim {

@@ -6,8 +6,8 @@
 #include <cerrno>
 
 #include "../protection.h"
-#include "doors.h"
 #include "elf.h"
+#include "next.h"
 
 namespace gpushim::shim {
 

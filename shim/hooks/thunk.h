@@ -14,7 +14,6 @@
 #include "../pacing.h"
 #include "../protection.h"
 #include "../recorder.h"
-#include "../writer.h"
 #include "api.h"
 #include "call_effects.h"
 #include "counters.h"

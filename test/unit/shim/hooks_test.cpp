@@ -12,6 +12,7 @@
 #include "shim/hooks/api.h"
 #include "shim/hooks/doors.h"
 #include "shim/hooks/elf.h"
+#include "shim/hooks/next.h"
 #include "shim/hooks/resolve.h"
 #include "shim/hooks/thunk.h"
 
