@@ -177,49 +177,49 @@ $(SIM)/two/libcuda.so.1 $(SIM)/two/libcuda_behind.so.1: $(SIM)/libgpusim.so $(OB
 
 # --- the shim ----------------------------------------------------------------------------------------------
 # Runs inside somebody else's process: it needs nothing but libc, exports what the hook tables say and nothing
-# else, and what runs in the program's own threads (SHIM_HOT) has neither exceptions nor RTTI.
+# else, and what runs in the program's own threads (the hot rooms) has neither exceptions nor RTTI.
 SHIM         := $(BUILD)/libgpushim.so
-SHIM_SOURCES := $(call sources,shim shim/hooks)
+SHIM_ROOMS   := $(shell sed -n 's/^\([a-z]\+\).*/\1/p' shim/rooms.list 2>/dev/null)
+HOT_ROOMS    := $(shell sed -n 's/^\([a-z]\+\) hot$$/\1/p' shim/rooms.list 2>/dev/null)
+SHIM_SOURCES := $(call sources,shim $(addprefix shim/,$(filter-out schema all,$(SHIM_ROOMS))))
 SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
 OBJECTS      += $(SHIM_OBJECTS)
-SHIM_HOT     := $(filter shim/hooks/%,$(SHIM_SOURCES)) \
-                $(addprefix shim/,$(addsuffix .cpp,capture_range clock context_visits contexts \
-                captures cupti_callbacks device_time event_pool hardware_queues host_gap lifecycle live \
-                markers measuring names nvtx nvtx_given nvtx_offer pacing programmatic rings stream_uses))
+SHIM_HOT     := $(filter $(HOT_ROOMS:%=shim/%/%) shim/lifecycle.cpp,$(SHIM_SOURCES))
 SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
                 $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
 HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics
 # Calls nothing: a sanitizer's start-up comes through here before its own hooks work.
 BARE_FLAGS   := -fno-sanitize=all -fno-lto -fno-stack-protector -fno-builtin \
                 $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
-# WITHOUT=name compiles a protection of shim/protections.def away; test/faults/mutants says which files.
+# WITHOUT=name compiles a protection of shim/base/protections.def away; test/faults/mutants says which files.
 WITHOUT      ?=
 SHIM_FLAGS   += $(if $(WITHOUT),-DGPUSHIM_WITHOUT=$(WITHOUT))
 $(OBJ)/shim/%.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED)
 $(call objects,$(SHIM_HOT)): FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) $(HOT_FLAGS)
-$(call objects,$(addprefix shim/hooks/,dlsym.cpp elf.cpp next.cpp)): FILE_FLAGS := \
+$(call objects,shim/hooks/dlsym.cpp $(addprefix shim/calls/,elf.cpp next.cpp)): FILE_FLAGS := \
     $(SHIM_FLAGS) $(HARDENED) $(HOT_FLAGS) $(BARE_FLAGS)
 # Every call goes through these: a guard of the stack, on which they have nothing but numbers, is 5 % of it.
-$(call objects,$(filter shim/hooks/%,$(SHIM_SOURCES))): FILE_FLAGS += $(if $(HARDENED),-fno-stack-protector)
-$(OBJ)/shim/log.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -DFMT_HEADER_ONLY
-$(OBJ)/shim/schema.o: $(wildcard shim/schema/*.sql)
+$(call objects,$(filter shim/calls/% shim/hooks/%,$(SHIM_SOURCES))): FILE_FLAGS += \
+    $(if $(HARDENED),-fno-stack-protector)
+$(OBJ)/shim/base/log.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -DFMT_HEADER_ONLY
+$(OBJ)/shim/sqlite/schema.o: $(wildcard shim/schema/*.sql)
 # What a trace begins with, as the SQLite that is linked makes it.
 SCHEMA_IMAGE := $(OBJ)/shim/schema/image
 ifneq ($(SHIM_SOURCES),)
 OBJECTS      += $(OBJ)/shim/schema/make_image.o
 SHIM_OBJECTS += $(SCHEMA_IMAGE).o
 endif
-$(SCHEMA_IMAGE).cpp: $(OBJ)/shim/schema/make_image.o $(OBJ)/shim/schema.o $(BUILD)/link.flags
+$(SCHEMA_IMAGE).cpp: $(OBJ)/shim/schema/make_image.o $(OBJ)/shim/sqlite/schema.o $(BUILD)/link.flags
 	@$(LINK) -o $(SCHEMA_IMAGE).make $(filter %.o,$^) -l:libsqlite3.a -lm -ldl
 	@$(SCHEMA_IMAGE).make > $@.new && mv -f $@.new $@
-$(SCHEMA_IMAGE).o: $(SCHEMA_IMAGE).cpp shim/schema_image.h $(BUILD)/compile.flags
+$(SCHEMA_IMAGE).o: $(SCHEMA_IMAGE).cpp shim/sqlite/schema_image.h $(BUILD)/compile.flags
 	@$(COMPILE) $(FILE_FLAGS) -fvisibility=hidden -c $< -o $@
 
 SHIM_LINK    := -Wl,-z,now,-z,relro $(if $(filter nodelete,$(WITHOUT)),,-Wl$(comma)-z$(comma)nodelete)
 
 # The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
 HOOKED := $(OBJ)/shim/hooked.names
-$(HOOKED): shim/hooks/all.def shim/hooks/cuda.def shim/hooks/nccl.def
+$(HOOKED): shim/calls/all.def shim/calls/cuda.def shim/calls/nccl.def
 	@mkdir -p $(@D)
 	@printf '#define HOOK(export, ...) export;\n#include "%s"\n' $< | $(CXX) -E -P -I. -x c++ - | \
 	    tr ';' '\n' | sed 's/ //g;/^$$/d' > $@
@@ -314,7 +314,7 @@ OBJECTS          += $(ANALYZER_OBJECTS)
 $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
 # A sanitizer's runtime has functions of its own in the place of the floor's.
-FLOOR := $(if $(SAN),,$(OBJ)/shim/libc_floor.o)
+FLOOR := $(if $(SAN),,$(OBJ)/shim/base/libc_floor.o)
 $(ANALYZER): $(ANALYZER_OBJECTS) $(FLOOR) $(OBJ)/analysis.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
 	@$(LINK) -pie -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) $(FLOOR) \
@@ -333,7 +333,7 @@ OBJECTS      += $(call objects,$(UNIT_SOURCES))
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
-NOT_UNIT  := $(addprefix shim/,libc_floor.cpp no_libm.cpp) \
+NOT_UNIT  := $(addprefix shim/base/,libc_floor.cpp no_libm.cpp) \
              $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
 UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
@@ -427,7 +427,7 @@ FUZZED := build/clang++-14/san-fuzzer-no-link-address-undefined/fuzz
 
 # --- the ring in every order: real code, compiled so that each access is announced (test/model) -------------
 MODEL          := $(BUILD)/ring_model
-MODEL_CODE     := shim/rings shim/drain shim/dead_ring test/model/ring_model
+MODEL_CODE     := shim/ring/rings shim/writer/drain shim/writer/dead_ring test/model/ring_model
 MODEL_TRACED   := $(MODEL_CODE:%=$(OBJ)/traced/%.o)
 MODEL_PLAIN    := $(call objects,$(addprefix test/model/,explore.cpp instrument.cpp))
 OBJECTS        += $(MODEL_TRACED) $(MODEL_PLAIN)
@@ -445,7 +445,7 @@ all: $(if $(SAN),,$(MODEL))
 # have other flags and hardly any header; Catch2 is told by its main file, first, what its header is to hold.
 UNIT_ROOM := $(filter $(OBJ)/test/unit/%,$(OBJECTS))
 $(eval $(call room,analysis,$(filter $(OBJ)/analysis/%,$(OBJECTS))))
-$(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT) shim/log.cpp), \
+$(eval $(call room,shim,$(filter-out $(call objects,$(SHIM_HOT) shim/base/log.cpp), \
     $(SHIM_OBJECTS) $(OBJ)/shim/schema/make_image.o)))
 $(eval $(call room,unit,$(filter-out %/main.o %/catch_main.o,$(UNIT_ROOM))))
 -include $(OBJECTS:.o=.d)

@@ -10,22 +10,22 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "capture_range.h"
-#include "clock.h"
-#include "devices.h"
-#include "hooks/resolve.h"
-#include "host_gap.h"
-#include "last_words.h"
-#include "log.h"
-#include "nvml_sampler.h"
-#include "nvtx.h"
-#include "output.h"
-#include "output_folder.h"
-#include "protection.h"
-#include "run_notes.h"
-#include "system.h"
-#include "unknown_settings.h"
-#include "writer.h"
+#include "base/log.h"
+#include "base/protection.h"
+#include "base/run_notes.h"
+#include "base/system.h"
+#include "base/unknown_settings.h"
+#include "calls/resolve.h"
+#include "machine/devices.h"
+#include "machine/nvml_sampler.h"
+#include "program/capture_range.h"
+#include "program/nvtx.h"
+#include "ring/clock.h"
+#include "ring/host_gap.h"
+#include "writer/last_words.h"
+#include "writer/output.h"
+#include "writer/output_folder.h"
+#include "writer/writer.h"
 
 namespace gpushim::shim {
 namespace {

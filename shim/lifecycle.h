@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "live.h"
+#include "ring/live.h"
 
 namespace gpushim::shim {
 

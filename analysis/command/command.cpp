@@ -10,7 +10,7 @@
 #include "../process/memory_limit.h"
 #include "../text/names.h"
 #include "../text/width.h"
-#include "shim/version.h"
+#include "shim/base/version.h"
 
 namespace gpushim::analysis {
 

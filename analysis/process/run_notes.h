@@ -1,5 +1,5 @@
 // Which traces the processes of a run leave. They say so themselves while they run: nothing is concluded from
-// the files in a folder. The library knows how (shim/run_notes.h), and what cannot be seen by it.
+// the files in a folder. The library knows how (shim/base/run_notes.h), and what cannot be seen by it.
 #pragma once
 
 #include <filesystem>

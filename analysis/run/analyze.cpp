@@ -19,7 +19,7 @@
 #include "rank_rows.h"
 #include "run_db.h"
 #include "shared_gpus.h"
-#include "shim/version.h"
+#include "shim/base/version.h"
 #include "trace_pass.h"
 
 namespace gpushim::analysis {

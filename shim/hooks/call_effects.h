@@ -4,17 +4,17 @@
 
 #include <tuple>
 
-#include "../capture_range.h"
-#include "../captures.h"
-#include "../contexts.h"
-#include "../device_time.h"
+#include "../calls/api.h"
+#include "../calls/questions.h"
 #include "../lifecycle.h"
-#include "../measuring.h"
-#include "../stream_uses.h"
-#include "../ticks.h"
-#include "api.h"
+#include "../program/capture_range.h"
+#include "../ring/ticks.h"
+#include "../timing/captures.h"
+#include "../timing/contexts.h"
+#include "../timing/device_time.h"
+#include "../timing/measuring.h"
+#include "../timing/stream_uses.h"
 #include "outcome.h"
-#include "questions.h"
 #include "row_facts.h"
 #include "words.h"
 

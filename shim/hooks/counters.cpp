@@ -1,7 +1,7 @@
 #include "counters.h"
 
-#include "elf.h"
-#include "next.h"
+#include "../calls/elf.h"
+#include "../calls/next.h"
 
 namespace gpushim::shim {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "api.h"
+#include "../calls/api.h"
 
 namespace gpushim::shim {
 

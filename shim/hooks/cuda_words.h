@@ -1,9 +1,9 @@
 // Words (words.h) that look into the structs of the driver API.
 #pragma once
 
-#include "../ring_format.h"
-#include "driver_api.h"
-#include "questions.h"
+#include "../calls/driver_api.h"
+#include "../calls/questions.h"
+#include "../ring/ring_format.h"
 #include "words.h"
 
 namespace gpushim::shim::words {

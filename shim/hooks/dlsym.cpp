@@ -5,11 +5,11 @@
 // with.
 #include <dlfcn.h>
 
-#include "../protection.h"
+#include "../base/protection.h"
+#include "../calls/elf.h"
+#include "../calls/next.h"
+#include "../calls/resolve.h"
 #include "doors.h"
-#include "elf.h"
-#include "next.h"
-#include "resolve.h"
 
 namespace gpushim::shim {
 namespace {

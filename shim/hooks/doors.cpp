@@ -2,10 +2,10 @@
 
 #include <dlfcn.h>
 
+#include "../calls/next.h"
+#include "../calls/resolve.h"
 #include "../lifecycle.h"
 #include "counters.h"
-#include "next.h"
-#include "resolve.h"
 
 namespace gpushim::shim {
 namespace {

@@ -2,7 +2,7 @@
 // where the original is known for what it is. Anything else is handed out untouched, and counted.
 #pragma once
 
-#include "api.h"
+#include "../calls/api.h"
 
 namespace gpushim::shim {
 

@@ -2,10 +2,10 @@
 // through a pointer so that no parameter list is ever written down. The symbol has a hidden twin: the one
 // address that all doors hand out, because the public name may be bound to a tool that stands before us. (Not
 // GNU ifunc: where a library is relocated before the preload, glibc complains on the program's stderr.)
+#include "../calls/resolve.h"
 #include "cuda_words.h"
 #include "doors.h"
 #include "nccl_words.h"
-#include "resolve.h"
 #include "thunk.h"
 
 namespace gpushim::shim {
@@ -46,7 +46,7 @@ using namespace traits;
         using Words = words::Words<__VA_ARGS__>;                           \
         static void* real() { return original(id); }                       \
     };
-#include "all.def"
+#include "../calls/all.def"
 
 }  // namespace
 
@@ -55,7 +55,7 @@ extern "C" {
     extern void* const gpushim_to_##export __attribute__((visibility("hidden"))); \
     __attribute__((used)) void* const gpushim_to_##export =                       \
         reinterpret_cast<void*>(&ThunkOf<Row_##export, decltype(::export)>::call);
-#include "all.def"
+#include "../calls/all.def"
 }
 
 #if defined(__x86_64__)
@@ -71,17 +71,17 @@ extern "C" {
         ":\ngpushim_entry_" #export ":\n .cfi_startproc\n" JUMP(export) ".cfi_endproc\n .size " #export \
         ", . - " #export "\n .popsection\n");
 #define HOOK(export, ...) ENTRY(export)
-#include "all.def"
+#include "../calls/all.def"
 
 extern "C" {
 #define HOOK(export, ...) extern const char gpushim_entry_##export[] __attribute__((visibility("hidden")));
-#include "all.def"
+#include "../calls/all.def"
 }
 
 namespace {
 const char* const entries[kApis] = {
 #define HOOK(export, ...) gpushim_entry_##export,
-#include "all.def"
+#include "../calls/all.def"
 };
 }  // namespace
 

@@ -2,13 +2,13 @@
 
 #include <sys/mman.h>
 
-#include "../names.h"
-#include "../system.h"
-#include "../unanswered.h"
+#include "../base/system.h"
+#include "../calls/driver_api.h"
+#include "../calls/resolve.h"
+#include "../calls/unanswered.h"
+#include "../program/names.h"
 #include "cuda_words.h"
-#include "driver_api.h"
 #include "look_budget.h"
-#include "resolve.h"
 
 namespace gpushim::shim {
 namespace {

@@ -8,7 +8,7 @@
 //   graph_content                                    an update that was not looked at
 #pragma once
 
-#include "../recorder.h"
+#include "../ring/recorder.h"
 
 namespace gpushim::shim {
 

@@ -2,8 +2,8 @@
 // overwritten by what runs there next. The calling thread only.
 #pragma once
 
-#include "../guard.h"
-#include "../protection.h"
+#include "../base/protection.h"
+#include "../ring/guard.h"
 
 namespace gpushim::shim {
 

@@ -3,8 +3,8 @@
 
 #include <nccl.h>
 
-#include "newer_nccl.h"
-#include "questions.h"
+#include "../calls/newer_nccl.h"
+#include "../calls/questions.h"
 #include "words.h"
 
 namespace gpushim::shim::words {

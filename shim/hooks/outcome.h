@@ -3,9 +3,9 @@
 
 #include <nccl.h>
 
-#include "../ticks.h"
-#include "driver_api.h"
-#include "resolve.h"
+#include "../calls/driver_api.h"
+#include "../calls/resolve.h"
+#include "../ring/ticks.h"
 
 namespace gpushim::shim {
 

@@ -1,11 +1,11 @@
 // The third door: what cuGetProcAddress found is known by identity, never by reasoning about names and
 // versions; those only choose where several exports have one address, or where the driver has given an
 // address that is no export's.
+#include "../calls/elf.h"
+#include "../calls/resolve.h"
 #include "../lifecycle.h"
 #include "counters.h"
 #include "doors.h"
-#include "elf.h"
-#include "resolve.h"
 
 namespace gpushim::shim {
 namespace {

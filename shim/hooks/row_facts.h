@@ -1,7 +1,7 @@
 // What a row of the hook tables means for the thunk that runs it: facts that are known when it is compiled.
 #pragma once
 
-#include "api.h"
+#include "../calls/api.h"
 #include "stream_words.h"
 
 namespace gpushim::shim {

@@ -1,7 +1,7 @@
 // Which of an event's words is a stream, by the row it is of. Constant; any thread.
 #pragma once
 
-#include "api.h"
+#include "../calls/api.h"
 
 namespace gpushim::shim {
 

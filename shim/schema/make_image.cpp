@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "shim/schema.h"
+#include "../sqlite/schema.h"
 
 namespace {
 
@@ -96,7 +96,7 @@ int main() {
     const Bytes before = image();
     put_views(views);
     const Bytes bytes = image();
-    std::printf("#include \"shim/schema_image.h\"\nnamespace gpushim::shim {\n");
+    std::printf("#include \"shim/sqlite/schema_image.h\"\nnamespace gpushim::shim {\n");
     print_image(bytes);
     print_before_views(before, bytes);
     std::printf("const SchemaImage kSchemaImage = {{kImage, %zu}, kBeforeViews};\n}\n", bytes.size());

@@ -100,7 +100,7 @@ class Rule(unittest.TestCase):
             self.assertFalse(self.check("ptx", {"a.c": "int a;\n"})[0])
 
     def test_includes(self):
-        good = {"shim/ring.h": HEADER, "analysis/a.cpp": '#include "shim/ring_format.h"\n',
+        good = {"shim/ring.h": HEADER, "analysis/a.cpp": '#include "shim/ring/ring_format.h"\n',
                 "test/sim/engine/clock.cpp": "#include <cstdint>\n"}
         for name, text in {"shim/a.cpp": '#include "../analysis/trace.h"\n',
                            "analysis/b.cpp": '#include "shim/ring.h"\n',

@@ -26,7 +26,7 @@ MANUAL = """### run
 | 0 | fine |
 | 2 | wrong |
 """
-SAID = {"analysis/manual.md": MANUAL, "shim/config.cpp": 'row("GPUSHIM_OUT");\n',
+SAID = {"analysis/manual.md": MANUAL, "shim/base/config.cpp": 'row("GPUSHIM_OUT");\n',
         "analysis/failure.h": "enum ExitCode { kFine = 0, kUsage = 2 };\n"}
 
 

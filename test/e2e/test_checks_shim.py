@@ -26,14 +26,14 @@ class ShimRules(unittest.TestCase):
 class Hooks(ShimRules):
     def setUp(self):
         super().setUp()
-        for path in ("shim/hooks/cuda.def", "shim/hooks/nccl.def", "shim/hooks/newer_nccl.h",
+        for path in ("shim/calls/cuda.def", "shim/calls/nccl.def", "shim/calls/newer_nccl.h",
                      "test/sim/exports.def", "build/deps.mk"):
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(box.ROOT / path, self.root / path)
         os.symlink(box.ROOT / "build" / "include", self.root / "build" / "include")
 
     def said_after(self, table, old, new):
-        path = self.root / "shim" / "hooks" / table
+        path = self.root / "shim" / "calls" / table
         text = path.read_text(encoding="utf-8")
         self.assertIn(old, text)
         path.write_text(text.replace(old, new), encoding="utf-8")
@@ -68,7 +68,10 @@ class Library(ShimRules):
     def setUp(self):
         super().setUp()
         objects = self.root / "build" / "obj" / "shim"
-        (objects / "hooks").mkdir(parents=True)
+        for room in ("calls", "hooks", "program"):
+            (objects / room).mkdir(parents=True)
+        (self.root / "shim").mkdir()
+        shutil.copy(box.ROOT / "shim" / "rooms.list", self.root / "shim")
         (objects / "hooked.names").write_text("cuInit\nncclSend\n", encoding="utf-8")
         names = ("cuInit", "ncclSend", "dlsym", "dlvsym", "gpushim_hits", "InitializeInjectionNvtx2")
         self.source = "".join(f"void {name}(void) {{}}\n" for name in names)
@@ -113,8 +116,8 @@ class Library(ShimRules):
         return self.said_of(self.source, *self.FLAGS)
 
     def test_code_at_start_up(self):
-        self.assertIn("names.o runs code at start-up or exit: constinit",
-                      self.object("names", "int f(); int x = f();"))
+        self.assertIn("program/names.o runs code at start-up or exit: constinit",
+                      self.object("program/names", "int f(); int x = f();"))
 
     def test_allocation_on_the_hot_side(self):
         self.assertEqual(self.object("hooks/thunk", "int* f() { return new int; }"),
@@ -122,7 +125,43 @@ class Library(ShimRules):
 
     def test_a_call_of_libc_in_the_look_up(self):
         text = "#include <string.h>\nsize_t f(const char* a) { return strlen(a); }"
-        self.assertEqual(self.object("hooks/elf", text), "hooks/elf.o calls strlen\n")
+        self.assertEqual(self.object("calls/elf", text), "calls/elf.o calls strlen\n")
+
+
+class Rooms(ShimRules):
+    def setUp(self):
+        super().setUp()
+        self.write("rooms.list", "# from the ground up\nbase\nring hot\nwriter\nall top.h\n")
+        self.write("base/clock.h", "")
+        self.write("ring/rings.h", '#include "../base/clock.h"\n#include "slot.h"\n')
+        self.write("ring/slot.h", "")
+        self.write("writer/drain.cpp", '#include <ring/none.h>\n#include "shim/ring/rings.h"\n')
+        self.write("top.h", '#include "writer/drain.h"\n')
+
+    def write(self, name, text):
+        path = self.root / "shim" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def test_what_stands_in_order(self):
+        self.assertEqual(self.check("rooms"), "")
+
+    def test_a_room_before_that_of_what_it_includes(self):
+        self.write("base/log.cpp", '#include "../ring/slot.h"\n')
+        self.write("ring/slot.h", '  # include "shim/writer/drain.cpp"\n')
+        self.assertEqual(self.check("rooms"),
+                         "shim/base/log.cpp includes shim/ring/slot.h, whose room comes after its own\n"
+                         "shim/ring/slot.h includes shim/writer/drain.cpp, whose room comes after its own\n")
+
+    def test_the_top_is_open_where_the_list_says_so(self):
+        self.write("base/log.cpp", '#include "../top.h"\n#include "../other.h"\n')
+        self.write("other.h", "")
+        self.assertEqual(self.check("rooms"),
+                         "shim/base/log.cpp includes shim/other.h, whose room comes after its own\n")
+
+    def test_a_folder_that_is_no_room(self):
+        self.write("attic/old.h", "")
+        self.assertEqual(self.check("rooms"), "shim/attic/old.h: its folder is no room of shim/rooms.list\n")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Catalogue(unittest.TestCase):
         self.assertEqual(sorted(named - there), [])
 
     def test_every_protection_names_a_row(self):
-        text = (box.ROOT / "shim" / "protections.def").read_text(encoding="utf-8")
+        text = (box.ROOT / "shim" / "base" / "protections.def").read_text(encoding="utf-8")
         rows = re.findall(r"^PROTECTION\(\w+, (\w+), ", text, re.MULTILINE)
         self.assertGreaterEqual(len(rows), 20)
         self.assertEqual([row for row in rows if row not in ROWS], [])

@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "shim/sanitized.h"
+#include "shim/base/sanitized.h"
 #include "target.h"
 
 namespace {

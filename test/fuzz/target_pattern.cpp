@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "shim/output.h"
+#include "shim/writer/output.h"
 #include "target.h"
 
 namespace {

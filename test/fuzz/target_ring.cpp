@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base.h"
-#include "shim/dead_ring.h"
-#include "shim/ring_format.h"
+#include "shim/ring/ring_format.h"
+#include "shim/writer/dead_ring.h"
 #include "target.h"
 
 namespace {

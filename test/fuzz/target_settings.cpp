@@ -3,7 +3,7 @@
 #include <iterator>
 #include <string>
 
-#include "shim/config.h"
+#include "shim/base/config.h"
 #include "target.h"
 
 namespace {

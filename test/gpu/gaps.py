@@ -1,5 +1,5 @@
 """What lies between our stamps and the kernels, by a run that somebody else has recorded, too, and the line
-for shim/calibrated.def that says it. Pure but for `assumed`.
+for shim/harvest/calibrated.def that says it. Pure but for `assumed`.
 
     stamp |before|====kernel====|after| stamp      ours: from stamp + what is taken for `before`
                                                          to stamp - event - what is taken for `after`

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "explore.h"
-#include "shim/dead_ring.h"
-#include "shim/drain.h"
 #include "shim/hooks/in_call.h"
-#include "shim/recorder.h"
-#include "shim/ring_folder.h"
-#include "shim/rings.h"
+#include "shim/ring/recorder.h"
+#include "shim/ring/ring_folder.h"
+#include "shim/ring/rings.h"
+#include "shim/writer/dead_ring.h"
+#include "shim/writer/drain.h"
 
 namespace {
 

@@ -16,7 +16,7 @@ HOOK = re.compile(r"^HOOK(_PTDS|_PTSZ)?\((\w+),", re.M)
 def hooked():
     found = set()
     for table in ("cuda", "nccl"):
-        text = (ROOT / "shim" / "hooks" / f"{table}.def").read_text(encoding="utf-8")
+        text = (ROOT / "shim" / "calls" / f"{table}.def").read_text(encoding="utf-8")
         for twin, name in HOOK.findall(text):
             found |= {name, name + twin.lower()}
     return found

@@ -13,7 +13,7 @@ from table import once
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 RECORDER = ROOT / "scripts" / "record-cudart-lookups"
 LOOKUPS = ROOT / "test" / "sim" / "cudart" / "lookups.def"
-HOOKS = ROOT / "shim" / "hooks"
+HOOKS = ROOT / "shim" / "calls"
 DECLARED = re.compile(r"^(?:CUresult CUDAAPI|ncclResult_t) (\w+)\(", re.M)
 
 

@@ -6,7 +6,7 @@
 #include <cudaProfilerTypedefs.h>
 #include <cudaTypedefs.h>
 
-#include "shim/hooks/newer_driver.h"
+#include "shim/calls/newer_driver.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -2,7 +2,7 @@
 // and makes it ten times as slow.
 #pragma once
 
-#include "shim/sanitized.h"
+#include "shim/base/sanitized.h"
 
 template <class Number>
 constexpr Number repeats(Number count, Number sanitized) {

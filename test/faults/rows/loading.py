@@ -214,7 +214,7 @@ SIGNS = ["", "%n%n%s", "../../..", "/", "-1", "1e999", "nan", "0x10", "\x01\x7f"
 
 def variables():
     """All that the shim reads, as its own table has them; not the switch that turns it off."""
-    text = (box.ROOT / "shim" / "config.cpp").read_text(encoding="utf-8")
+    text = (box.ROOT / "shim" / "base" / "config.cpp").read_text(encoding="utf-8")
     return sorted(set(re.findall(r"GPUSHIM_[A-Z_]+", text)) - {"GPUSHIM_DISABLE"})
 
 

@@ -115,7 +115,7 @@ def gaps_rows(loop, device, taken_for, pairs, clock):
     """Ready to paste."""
     found = gaps.measured(pairs.pairs, clock, taken_for)
     if found is not None:
-        yield Row(f"{loop}: line for shim/calibrated.def",
+        yield Row(f"{loop}: line for shim/harvest/calibrated.def",
                   f"{found.line(device)} (of {found.count} launches; taken for {taken_for[0]} and"
                   f" {taken_for[1]} ns; clocks within {clock.error_ns} ns)",
                   {**found._asdict(), "line": found.line(device), "clock_error_ns": clock.error_ns})

@@ -1,4 +1,4 @@
-// What shim/hooks/newer_driver.h declares, beside what the header of a newer CUDA does: the compiler compares
+// What shim/calls/newer_driver.h declares, beside what the header of a newer CUDA does: the compiler compares
 // them. ours.h and functions.inc are made by rows_alone.py.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>

@@ -1,4 +1,4 @@
-// What shim/hooks/newer_nccl.h declares, beside what the header of a newer NCCL does, as in
+// What shim/calls/newer_nccl.h declares, beside what the header of a newer NCCL does, as in
 // declared_cuda.cpp.
 #include <nccl.h>
 

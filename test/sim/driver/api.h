@@ -12,7 +12,7 @@
 #include <cuda.h>
 #include <cudaProfiler.h>
 
-#include "shim/hooks/newer_driver.h"
+#include "shim/calls/newer_driver.h"
 
 extern "C" {
 #define EXPORT(export, implementation, base, version, per_thread) \

@@ -4,7 +4,7 @@
 
 #include <nccl.h>
 
-#include "shim/hooks/newer_nccl.h"
+#include "shim/calls/newer_nccl.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

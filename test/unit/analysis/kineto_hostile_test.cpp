@@ -6,7 +6,7 @@
 #include "analysis/failure.h"
 #include "kineto_made.h"
 #include "repeats.h"
-#include "shim/sanitized.h"
+#include "shim/base/sanitized.h"
 
 using namespace made;
 using Names = std::vector<std::string>;

@@ -5,7 +5,7 @@
 
 #include "analysis/process/temporary.h"
 #include "analysis/trace/new_database.h"
-#include "shim/schema.h"
+#include "shim/sqlite/schema.h"
 
 using namespace gpushim::analysis;
 

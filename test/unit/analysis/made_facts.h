@@ -10,7 +10,7 @@
 #include "analysis/run/part.h"
 #include "analysis/run/run_db.h"
 #include "calls.h"
-#include "shim/schema.h"
+#include "shim/sqlite/schema.h"
 
 namespace made {
 

@@ -8,7 +8,7 @@
 #include "analysis/process/temporary.h"
 #include "analysis/run/collectives.h"
 #include "analysis/run/run_db.h"
-#include "shim/schema.h"
+#include "shim/sqlite/schema.h"
 
 namespace made {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "analysis/metric/busy.h"
-#include "shim/schema.h"
+#include "shim/sqlite/schema.h"
 
 namespace made {
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core.h"
-#include "shim/sanitized.h"
+#include "shim/base/sanitized.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "shim/capture_range.h"
+#include "shim/program/capture_range.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,8 +1,8 @@
-#include "shim/captures.h"
+#include "shim/timing/captures.h"
 
 #include <catch2/catch.hpp>
 
-#include "shim/stream_uses.h"
+#include "shim/timing/stream_uses.h"
 
 using namespace gpushim::shim;
 

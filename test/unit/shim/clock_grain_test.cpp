@@ -1,5 +1,5 @@
 // Of what a clock's stamps are multiples.
-#include "shim/clock_grain.h"
+#include "shim/harvest/clock_grain.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "shim/clock.h"
+#include "shim/ring/clock.h"
 
 #include <catch2/catch.hpp>
 
 #include "box.h"
-#include "shim/system.h"
-#include "shim/tick_map.h"
+#include "shim/base/system.h"
+#include "shim/rows/tick_map.h"
 
 using namespace gpushim::shim;
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "shim/context_visits.h"
-#include "shim/event_pool.h"
+#include "shim/timing/context_visits.h"
+#include "shim/timing/event_pool.h"
 
 using namespace gpushim::shim;
 using namespace std::chrono_literals;

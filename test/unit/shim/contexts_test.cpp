@@ -1,4 +1,4 @@
-#include "shim/contexts.h"
+#include "shim/timing/contexts.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "shim/cupti_callbacks.h"
+#include "shim/timing/cupti_callbacks.h"
 
 #include <catch2/catch.hpp>
 #include <set>

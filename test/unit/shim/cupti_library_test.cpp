@@ -1,4 +1,4 @@
-#include "shim/cupti_library.h"
+#include "shim/harvest/cupti_library.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "shim/cupti_record.h"
+#include "shim/harvest/cupti_record.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "shim/database.h"
+#include "shim/sqlite/database.h"
 
 #include <sqlite3.h>
 
@@ -6,7 +6,7 @@
 
 #include "failing_new.h"
 #include "optional.h"
-#include "shim/rows.h"
+#include "shim/sqlite/rows.h"
 #include "trace.h"
 
 using namespace gpushim::shim;

@@ -1,4 +1,4 @@
-#include "shim/device_clock.h"
+#include "shim/harvest/device_clock.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "shim/drain.h"
+#include "shim/writer/drain.h"
 
 #include "rings.h"
 

@@ -1,5 +1,5 @@
 // The thread on which we call the driver, and forks.
-#include "shim/driver_thread.h"
+#include "shim/harvest/driver_thread.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 
-#include "shim/system.h"
+#include "shim/base/system.h"
 
 using namespace gpushim::shim;
 

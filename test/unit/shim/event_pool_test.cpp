@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "shim/event_pool.h"
+#include "shim/timing/event_pool.h"
 
 using namespace gpushim::shim;
 

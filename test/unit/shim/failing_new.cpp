@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "shim/sanitized.h"
+#include "shim/base/sanitized.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "shim/file_size.h"
+#include "shim/trace/file_size.h"
 
 #include <sys/stat.h>
 

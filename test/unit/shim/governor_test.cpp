@@ -1,4 +1,4 @@
-#include "shim/governor.h"
+#include "shim/windows/governor.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "shim/handles.h"
+#include "shim/rows/handles.h"
 
 #include <time.h>
 
@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "shim/system.h"
+#include "shim/base/system.h"
 
 using namespace gpushim::shim;
 

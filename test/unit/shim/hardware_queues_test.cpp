@@ -1,10 +1,10 @@
 // Which streams may get events where they share hardware queues.
-#include "shim/hardware_queues.h"
+#include "shim/timing/hardware_queues.h"
 
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "shim/identity.h"
+#include "shim/machine/identity.h"
 
 using namespace gpushim::shim;
 

@@ -1,14 +1,14 @@
 // Stamps of events read on the box, in a context as the shim would visit it; and the rows of windows.
-#include "shim/context_harvest.h"
+#include "shim/harvest/context_harvest.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
 #include "driver/core.h"
-#include "shim/contexts.h"
-#include "shim/level_errors.h"
-#include "shim/ticks.h"
-#include "shim/window_rows.h"
+#include "shim/harvest/level_errors.h"
+#include "shim/ring/ticks.h"
+#include "shim/timing/contexts.h"
+#include "shim/windows/window_rows.h"
 
 using namespace gpushim;
 using namespace gpushim::shim;

@@ -1,4 +1,4 @@
-#include "shim/histogram.h"
+#include "shim/sqlite/histogram.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "shim/hooks/api.h"
+#include "shim/calls/api.h"
+#include "shim/calls/elf.h"
+#include "shim/calls/next.h"
+#include "shim/calls/resolve.h"
 #include "shim/hooks/doors.h"
-#include "shim/hooks/elf.h"
-#include "shim/hooks/next.h"
-#include "shim/hooks/resolve.h"
 #include "shim/hooks/thunk.h"
 
 using namespace gpushim;

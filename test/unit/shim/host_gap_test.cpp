@@ -1,6 +1,6 @@
 // Gaps between calls, on the stepped clock: what a thread ran is known to the nanosecond there. Calls are
 // thunks around functions of our own.
-#include "shim/host_gap.h"
+#include "shim/ring/host_gap.h"
 
 #include <memory>
 

@@ -1,12 +1,12 @@
 // The sampler on threads that record into rings and then wait.
-#include "shim/host_sampler.h"
+#include "shim/machine/host_sampler.h"
 
 #include <atomic>
 #include <functional>
 
 #include "rings.h"
-#include "shim/host_gap.h"
-#include "shim/host_samples.h"
+#include "shim/ring/host_gap.h"
+#include "shim/rows/host_samples.h"
 
 using namespace rings;
 

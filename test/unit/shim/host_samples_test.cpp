@@ -1,9 +1,9 @@
-#include "shim/host_samples.h"
+#include "shim/rows/host_samples.h"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "shim/rows.h"
+#include "shim/sqlite/rows.h"
 
 using namespace gpushim::shim;
 

@@ -1,4 +1,4 @@
-#include "shim/identity.h"
+#include "shim/machine/identity.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "shim/performance_variables.h"
+#include "shim/base/performance_variables.h"
 
 using namespace gpushim::shim;
 

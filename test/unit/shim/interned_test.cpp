@@ -1,6 +1,6 @@
-#include "shim/interned.h"
+#include "shim/rows/interned.h"
 
-#include "shim/handles.h"
+#include "shim/rows/handles.h"
 #include "trace.h"
 
 using namespace trace;

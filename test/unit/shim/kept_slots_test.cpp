@@ -1,4 +1,4 @@
-#include "shim/kept_slots.h"
+#include "shim/trace/kept_slots.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Which threads are taken to measure, and for how long.
-#include "shim/measuring.h"
+#include "shim/timing/measuring.h"
 
 #include <catch2/catch.hpp>
 #include <memory>

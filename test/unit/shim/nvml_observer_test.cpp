@@ -1,4 +1,4 @@
-#include "shim/nvml.h"
+#include "shim/machine/nvml.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -9,12 +9,12 @@
 #include "box.h"
 #include "engine/box_state.h"
 #include "engine/clock.h"
-#include "shim/clock.h"
-#include "shim/devices.h"
-#include "shim/hooks/resolve.h"
-#include "shim/live.h"
-#include "shim/nvml_keys.h"
-#include "shim/nvml_sampler.h"
+#include "shim/calls/resolve.h"
+#include "shim/machine/devices.h"
+#include "shim/machine/nvml_keys.h"
+#include "shim/machine/nvml_sampler.h"
+#include "shim/ring/clock.h"
+#include "shim/ring/live.h"
 #include "trace.h"
 
 using namespace gpushim;

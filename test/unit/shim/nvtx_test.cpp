@@ -1,5 +1,5 @@
 // What NVTX is handed, called as NVTX would; the texts it is told once; which end belongs to which beginning.
-#include "shim/nvtx.h"
+#include "shim/program/nvtx.h"
 
 #include <array>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rings.h"
-#include "shim/nvtx_given.h"
+#include "shim/program/nvtx_given.h"
 #include "trace.h"
 
 using namespace gpushim;

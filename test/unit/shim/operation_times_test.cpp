@@ -1,4 +1,4 @@
-#include "shim/operation_times.h"
+#include "shim/harvest/operation_times.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "shim/output.h"
+#include "shim/writer/output.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-#include "shim/output_folder.h"
+#include "shim/writer/output_folder.h"
 
 using namespace gpushim::shim;
 

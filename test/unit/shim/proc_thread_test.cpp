@@ -1,4 +1,4 @@
-#include "shim/proc_thread.h"
+#include "shim/machine/proc_thread.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "optional.h"
-#include "shim/rows.h"
-#include "shim/system.h"
+#include "shim/base/system.h"
+#include "shim/sqlite/rows.h"
 
 using namespace gpushim::shim;
 

@@ -1,5 +1,5 @@
 // Which functions have been seen before a programmatic launch.
-#include "shim/programmatic.h"
+#include "shim/timing/programmatic.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "shim/queue_delay.h"
+#include "shim/harvest/queue_delay.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,8 +1,8 @@
-#include "shim/ranges.h"
+#include "shim/rows/ranges.h"
 
 #include <catch2/catch.hpp>
 
-#include "shim/handles.h"
+#include "shim/rows/handles.h"
 
 using namespace gpushim::shim;
 

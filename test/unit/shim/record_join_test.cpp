@@ -1,8 +1,8 @@
-#include "shim/record_join.h"
+#include "shim/harvest/record_join.h"
 
 #include <catch2/catch.hpp>
 
-#include "shim/rows.h"
+#include "shim/sqlite/rows.h"
 
 using namespace gpushim;
 using namespace gpushim::shim;

@@ -1,4 +1,4 @@
-#include "shim/recovery_batches.h"
+#include "shim/writer/recovery_batches.h"
 
 #include <catch2/catch.hpp>
 #include <random>

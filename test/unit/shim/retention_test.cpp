@@ -1,4 +1,4 @@
-#include "shim/retention.h"
+#include "shim/trace/retention.h"
 
 #include "repeats.h"
 #include "sized_trace.h"

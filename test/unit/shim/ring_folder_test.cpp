@@ -1,4 +1,4 @@
-#include "shim/ring_folder.h"
+#include "shim/ring/ring_folder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

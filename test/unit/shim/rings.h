@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "shim/drain.h"
-#include "shim/recorder.h"
-#include "shim/rings.h"
-#include "shim/system.h"
+#include "shim/base/system.h"
+#include "shim/ring/recorder.h"
+#include "shim/ring/rings.h"
+#include "shim/writer/drain.h"
 
 namespace rings {
 

@@ -1,9 +1,9 @@
 #include <random>
 
 #include "repeats.h"
-#include "shim/database.h"
-#include "shim/rollup.h"
-#include "shim/rollup_merge.h"
+#include "shim/sqlite/database.h"
+#include "shim/trace/rollup.h"
+#include "shim/trace/rollup_merge.h"
 #include "trace.h"
 
 using namespace trace;

@@ -1,4 +1,4 @@
-#include "shim/room.h"
+#include "shim/trace/room.h"
 
 #include "sized_trace.h"
 

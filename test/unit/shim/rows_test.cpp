@@ -1,4 +1,4 @@
-#include "shim/rows.h"
+#include "shim/sqlite/rows.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "shim/run_notes.h"
+#include "shim/base/run_notes.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
-#include "shim/samples.h"
+#include "shim/trace/samples.h"
 
-#include "shim/rollup_merge.h"
+#include "shim/trace/rollup_merge.h"
 #include "trace.h"
 
 using namespace trace;

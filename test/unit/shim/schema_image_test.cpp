@@ -1,4 +1,4 @@
-#include "shim/schema_image.h"
+#include "shim/sqlite/schema_image.h"
 
 #include <sqlite3.h>
 
@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "shim/schema.h"
+#include "shim/sqlite/schema.h"
 
 using namespace gpushim::shim;
 

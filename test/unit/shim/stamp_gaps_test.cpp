@@ -1,5 +1,5 @@
 // What lies between a stamp and a kernel, by the device.
-#include "shim/stamp_gaps.h"
+#include "shim/harvest/stamp_gaps.h"
 
 #include <catch2/catch.hpp>
 

@@ -5,7 +5,7 @@
 
 #include <csignal>
 
-#include "shim/tables.h"
+#include "shim/rows/tables.h"
 
 using namespace trace;
 

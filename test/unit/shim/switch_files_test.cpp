@@ -1,4 +1,4 @@
-#include "shim/switch_files.h"
+#include "shim/writer/switch_files.h"
 
 #include "trace.h"
 

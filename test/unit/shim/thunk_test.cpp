@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "optional.h"
+#include "shim/base/sanitized.h"
 #include "shim/hooks/thunk.h"
-#include "shim/sanitized.h"
 
 using namespace gpushim;
 using namespace gpushim::shim;

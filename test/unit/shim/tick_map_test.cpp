@@ -1,4 +1,4 @@
-#include "shim/tick_map.h"
+#include "shim/rows/tick_map.h"
 
 #include <catch2/catch.hpp>
 

@@ -5,11 +5,11 @@
 #include <memory>
 
 #include "driver/core.h"
-#include "shim/config.h"
-#include "shim/contexts.h"
-#include "shim/device_time.h"
-#include "shim/event_pool.h"
-#include "shim/hooks/api.h"
+#include "shim/base/config.h"
+#include "shim/calls/api.h"
+#include "shim/timing/contexts.h"
+#include "shim/timing/device_time.h"
+#include "shim/timing/event_pool.h"
 
 namespace timed_thread {
 

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "shim/hooks/api.h"
-#include "shim/store.h"
+#include "shim/calls/api.h"
+#include "shim/trace/store.h"
 
 namespace trace {
 

@@ -1,5 +1,5 @@
 // Slots of kind `gap` into rows of host_gap.
-#include "shim/host_samples.h"
+#include "shim/rows/host_samples.h"
 #include "trace.h"
 
 using namespace trace;

@@ -1,4 +1,4 @@
-#include "shim/timed_operations.h"
+#include "shim/rows/timed_operations.h"
 #include "trace.h"
 
 using namespace trace;

@@ -1,4 +1,4 @@
-#include "shim/unknown_settings.h"
+#include "shim/base/unknown_settings.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "shim/config.h"
-#include "shim/settings_check.h"
+#include "shim/base/config.h"
+#include "shim/writer/settings_check.h"
 
 using namespace gpushim::shim;
 

@@ -1,4 +1,4 @@
-#include "shim/unused_rows.h"
+#include "shim/trace/unused_rows.h"
 
 #include "repeats.h"
 #include "sized_trace.h"

@@ -1,4 +1,4 @@
-#include "shim/window_slots.h"
+#include "shim/windows/window_slots.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -1,0 +1,37 @@
+// Rows of when operations ran (launch_device, …) and of how sure that is, whatever told it. The writer's
+// thread only.
+#pragma once
+
+#include <array>
+
+#include "../rows/batch.h"
+#include "../rows/observer.h"
+#include "level_errors.h"
+
+namespace gpushim::shim {
+
+class DeviceRows {
+  public:
+    // `level` as in the table level_error.
+    explicit DeviceRows(const char* level);
+
+    // `events`: how many of ours it had.
+    void add(const TimedOperation& operation, const OperationTimes& times, int events);
+
+    static constexpr size_t kTables = 5;
+    std::array<Rows*, kTables> tables() {
+        return {&launch_, &copy_, &memset_, &graph_launch_, &errors_.rows};
+    }
+
+  private:
+    LevelErrors errors_;
+    RowsOf<4, 1> launch_{"launch_device"};
+    RowsOf<4, 1> copy_{"copy_device"};
+    RowsOf<4, 1> memset_{"memset_device"};
+    RowsOf<4, 1> graph_launch_{"graph_launch_device"};
+};
+
+// Whether that call has given a device something that can get device times.
+bool runs_on_device(const Event& event);
+
+}  // namespace gpushim::shim

@@ -1,0 +1,101 @@
+#include "nvml.h"
+
+#include <algorithm>
+#include <array>
+
+#include "../calls/api.h"
+#include "../calls/unanswered.h"
+#include "../ring/live.h"
+#include "../ring/ticks.h"
+#include "nvml_sampler.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kEveryNs = 1'000 * kMillisecond;
+constexpr int64_t kSeldomNs = 5'000 * kMillisecond;  // where asking takes longer than kMostNs
+constexpr int64_t kMostNs = 5 * kMillisecond;
+constexpr int64_t kLookAgainNs = 20 * kMillisecond;  // for an answer
+constexpr int64_t kTestWaitNs = 2'000 * kMillisecond;
+constexpr uint64_t kAll = ~uint64_t{0};
+
+class NvmlObserver : public Observer {
+  public:
+    explicit NvmlObserver(std::span<const Device> devices) : devices_(devices.begin(), devices.end()) {}
+    ~NvmlObserver() override { stop_nvml_sampler(); }
+
+    // Samples are at whole periods after the first look, or as soon after as there was one.
+    int64_t look(const Moment& now) override {
+        if (now.ending || is_over_) return kSeldomNs;
+        if (due_ns_ == 0) due_ns_ = now.mono_ns + kEveryNs;
+        collect();
+        if (now.mono_ns >= due_ns_) ask(now.mono_ns);
+        if (is_waiting_) return kLookAgainNs;
+        return is_over_ ? kSeldomNs : std::max(kMillisecond, due_ns_ - now.mono_ns);
+    }
+
+    std::span<Rows* const> rows() override { return blocks_; }
+
+    void stored(std::span<const Event> events, std::span<const TimedOperation>) override {
+        for (const Event& event : events) {
+            if (event.slot.kind != static_cast<uint8_t>(EventKind::born) || event.slot.api >= kApis) continue;
+            const uint32_t object = api_traits[event.slot.api].traits & traits::object_bits;
+            if (object == traits::of_context) note_use(event);
+        }
+    }
+
+  private:
+    // Of a context's birth the third word is its device.
+    void note_use(const Event& event) {
+        if ((event.slot.flags & kFailed) != 0 || event.exit_ns == kUnfinished) return;
+        for (size_t i = 0; i < devices_.size(); ++i)
+            if (static_cast<uint64_t>(devices_[i].ordinal) == event.slot.word[2]) used_ |= uint64_t{1} << i;
+    }
+
+    void ask(int64_t mono_ns) {
+        NvmlSampler* const sampler = nvml_sampler();
+        due_ns_ += ((mono_ns - due_ns_) / period_ns_ + 1) * period_ns_;
+        if (sampler == nullptr || is_waiting_) return;
+        ask_nvml(*sampler, mono_ns, used_ != 0 ? used_ : kAll);
+        is_waiting_ = true;
+        // The program is held at this moment: what is seen is what there is now.
+        if (live->clock_kind == kTestClock) wait_for_answer(*sampler, kTestWaitNs);
+        collect();
+    }
+
+    void collect() {
+        NvmlSampler* const sampler = is_waiting_ ? nvml_sampler() : nullptr;
+        if (sampler == nullptr || !has_answered(*sampler)) return;
+        is_waiting_ = false;
+        const NvmlAnswer& answer = answer_of(*sampler);
+        for (const NvmlValue& value : answer.values)
+            samples_.add(answer.mono_ns, value.device, samples_.text(value.key), value.value);
+        for (const Link& link : answer.links)
+            links_.add(link.device, link.peer == kHost ? kNull : link.peer, links_.text(link.how), link.links,
+                       link.bytes_per_s);
+        period_ns_ = answer.took_ns > kMostNs ? kSeldomNs : kEveryNs;
+        is_over_ = !answer.there;
+        if (!is_over_) return;
+        is_not_there(Question::NVML);
+        stop_nvml_sampler();
+    }
+
+    const std::vector<Device> devices_;
+    uint64_t used_ = 0;  // bits of places in devices_
+    int64_t due_ns_ = 0;
+    int64_t period_ns_ = kEveryNs;
+    bool is_waiting_ = false;
+    bool is_over_ = false;
+    RowsOf<4> samples_{"nvml", 1u << 2};
+    RowsOf<5> links_{"topology", 1u << 2};
+    std::array<Rows*, 2> blocks_ = {&samples_, &links_};
+};
+
+}  // namespace
+
+std::unique_ptr<Observer> make_nvml_observer(std::span<const Device> devices) {
+    return std::make_unique<NvmlObserver>(devices);
+}
+
+}  // namespace gpushim::shim

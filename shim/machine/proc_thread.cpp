@@ -1,0 +1,121 @@
+#include "proc_thread.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+
+#include "../sqlite/rows.h"
+
+namespace gpushim::shim {
+namespace {
+
+struct Known {
+    long syscall;
+    HostClass what;
+};
+constexpr auto kDescriptor = HostClass::waiting_for_descriptor;
+constexpr auto kLock = HostClass::waiting_for_lock;
+
+// In D (waiting for a disk, or something like one) a thread is whatever it has called.
+constexpr Known kKnown[] = {
+#if defined(SYS_poll)  // the older forms, which only x86-64 has
+    {SYS_poll, kDescriptor},
+    {SYS_select, kDescriptor},
+    {SYS_epoll_wait, kDescriptor},
+#endif
+    {SYS_ppoll, kDescriptor},
+    {SYS_pselect6, kDescriptor},
+    {SYS_epoll_pwait, kDescriptor},
+#if defined(SYS_epoll_pwait2)
+    {SYS_epoll_pwait2, kDescriptor},
+#endif
+    {SYS_accept, kDescriptor},
+    {SYS_accept4, kDescriptor},
+    {SYS_futex, kLock},
+#if defined(SYS_futex_waitv)
+    {SYS_futex_waitv, kLock},
+#endif
+    {SYS_flock, kLock},
+    {SYS_semop, kLock},
+    {SYS_semtimedop, kLock},
+    {SYS_nanosleep, HostClass::sleeping},
+    {SYS_clock_nanosleep, HostClass::sleeping},
+    {SYS_read, HostClass::reading},
+    {SYS_pread64, HostClass::reading},
+    {SYS_readv, HostClass::reading},
+    {SYS_preadv, HostClass::reading},
+    {SYS_preadv2, HostClass::reading},
+    {SYS_recvfrom, HostClass::reading},
+    {SYS_recvmsg, HostClass::reading},
+    {SYS_recvmmsg, HostClass::reading},
+    {SYS_fsync, HostClass::disk},
+    {SYS_fdatasync, HostClass::disk},
+    {SYS_sync, HostClass::disk},
+    {SYS_syncfs, HostClass::disk},
+    {SYS_msync, HostClass::disk},
+    {SYS_io_getevents, HostClass::disk},
+    {SYS_wait4, HostClass::child},
+    {SYS_waitid, HostClass::child},
+    {SYS_sched_yield, HostClass::running},
+};
+
+// Empty: not there, or not to be read.
+std::string_view read_file(int32_t tid, const char* name, char (&to)[1024]) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    const ssize_t size = read(file, to, sizeof to);
+    close(file);
+    return {to, size > 0 ? static_cast<size_t>(size) : 0};
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+    Number number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<InSyscall> parse_syscall(std::string_view text) {
+    if (text.starts_with("running")) return InSyscall{true, -1};
+    const auto number = number_in<long>(text);
+    return number ? std::optional(InSyscall{false, *number}) : std::nullopt;
+}
+
+// "pid (name) S …"; the name may hold anything.
+char parse_state(std::string_view stat) {
+    const size_t end_of_name = stat.rfind(')');
+    return end_of_name != std::string_view::npos && end_of_name + 2 < stat.size() ? stat[end_of_name + 2]
+                                                                                  : '?';
+}
+
+int64_t parse_runqueue_ns(std::string_view schedstat) {
+    const size_t second = schedstat.find(' ');
+    if (second == std::string_view::npos) return kNull;
+    return number_in<int64_t>(schedstat.substr(second + 1)).value_or(kNull);
+}
+
+HostClass class_of(long syscall, char state) {
+    if (state == 'R') return HostClass::running;
+    if (state == 'D') return HostClass::disk;
+    for (const Known& known : kKnown)
+        if (known.syscall == syscall) return known.what;
+    return HostClass::other;
+}
+
+std::optional<HostSample> look_at_thread(int32_t tid) {
+    char text[1024];
+    const auto in = parse_syscall(read_file(tid, "syscall", text));
+    const char state = in && in->running ? 'R' : parse_state(read_file(tid, "stat", text));
+    if (state == '?') return std::nullopt;
+    const HostClass what = class_of(in ? in->number : -1, state);
+    return HostSample{0, what, parse_runqueue_ns(read_file(tid, "schedstat", text))};
+}
+
+}  // namespace gpushim::shim

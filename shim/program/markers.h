@@ -1,0 +1,20 @@
+// What a program may tell us of itself. Optional: found by dlsym, never required; without recording they do
+// nothing. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "../ring/ring_format.h"
+
+namespace gpushim::shim {
+
+// One that the shim says itself; whatever the state.
+void record_marker(Marker marker);
+
+}  // namespace gpushim::shim
+
+extern "C" {
+[[gnu::visibility("default")]] void gpushim_step();
+[[gnu::visibility("default")]] void gpushim_step_n(uint64_t samples);
+[[gnu::visibility("default")]] void gpushim_mark(const char* text);
+}

@@ -1,0 +1,193 @@
+// Copies, memsets and allocations: what lies at an address.
+#include "../calls/api.h"
+#include "translator.h"
+
+namespace gpushim::shim {
+namespace {
+
+enum Direction : int64_t {
+    kUnknown,
+    kHostToDevice,
+    kDeviceToHost,
+    kDeviceToDevice,
+    kPeerToPeer,
+    kHostToHost
+};
+
+// In the bytes of a `shaped` copy.
+constexpr int kTargetType = 60, kSourceType = 56;
+constexpr uint64_t kBytesMask = (uint64_t{1} << 56) - 1;
+constexpr uint64_t kTypeHost = 1, kTypeDevice = 2, kTypeArray = 3;
+
+bool is_host(Memory memory) { return memory == Memory::pageable || memory == Memory::pinned; }
+
+int64_t direction_of(uint32_t traits_of_row, Memory source, Memory target) {
+    const int64_t said = traits_of_row >> 23 & 3;
+    if (said != 0) return said;
+    if (source == Memory::unknown || target == Memory::unknown) return kUnknown;
+    if (is_host(source)) return is_host(target) ? kHostToHost : kHostToDevice;
+    return is_host(target) ? kDeviceToHost : kDeviceToDevice;
+}
+
+struct AllocationKind {
+    Memory memory;
+    bool counted;
+};
+
+// By the number in a row's traits, from device_memory on. What is mapped is counted where it was made.
+constexpr AllocationKind kKinds[] = {
+    {Memory::device, true}, {Memory::pinned, true}, {Memory::pinned, true},  {Memory::managed, true},
+    {Memory::device, true}, {Memory::device, true}, {Memory::device, false}, {Memory::device, false},
+};
+constexpr uint32_t kFirstKind = traits::device_memory >> 25;
+constexpr uint32_t kPhysical = (traits::physical_memory >> 25) - kFirstKind;
+constexpr uint32_t kPool = (traits::pool_memory >> 25) - kFirstKind;
+
+// Handles of physical memory are no addresses: they are kept where no address is.
+uint64_t place_of(uint32_t kind, uint64_t address) {
+    return kind == kPhysical ? address | uint64_t{1} << 63 : address;
+}
+
+}  // namespace
+
+Memory Translator::side(const Call& call, uint64_t address, Side what) const {
+    if (what == Side::array) return Memory::array;
+    const AddressRange* range = ranges_.find(address, call.enter_ns);
+    if (range != nullptr) return range->memory;
+    if (what == Side::device) return Memory::device;
+    return Memory::pageable;
+}
+
+Translator::Side Translator::side_of(const Call& call, bool target) {
+    if (call.has(target ? traits::to_array : traits::from_array)) return Side::array;
+    if (call.has(traits::shaped)) {
+        const uint64_t type = call.word(2) >> (target ? kTargetType : kSourceType) & 15;
+        return type == kTypeArray    ? Side::array
+               : type == kTypeDevice ? Side::device
+               : type == kTypeHost   ? Side::host
+                                     : Side::any;
+    }
+    const uint32_t said = call.traits & traits::direction_bits;
+    if (said == 0) return Side::any;
+    return said == traits::d2d || said == (target ? traits::h2d : traits::d2h) ? Side::device : Side::host;
+}
+
+void Translator::copy(const Call& call) {
+    const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
+    Series series = series_of(call, SeriesKind::copy);
+    series.flags = flags;
+    if (!call.succeeded) {
+        tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, kNull, call.api, kNull, kNull, kNull,
+                         call.group, flags, series_.id(series));
+        return;
+    }
+    const uint64_t target_at = call.word(0), source_at = call.word(1);
+    const Memory target = side(call, target_at, side_of(call, true));
+    const Memory source = side(call, source_at, side_of(call, false));
+    int64_t direction = direction_of(call.traits, source, target);
+    if (direction == kDeviceToDevice && are_peers(target_at, source_at, call.enter_ns))
+        direction = kPeerToPeer;
+    const uint64_t bytes = call.has(traits::shaped) ? call.word(2) & kBytesMask : call.word(2);
+    const int64_t sides = static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target);
+    series.stream = stream_of(call, call.word(3));
+    series.detail = {direction, sides, kNull};
+    tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, series.stream, call.api, bytes, direction,
+                     sides, call.group, flags, series_.id(series));
+    timed_.operation(call.event, tables_.copy);
+}
+
+bool Translator::are_peers(uint64_t target, uint64_t source, int64_t time_ns) const {
+    const AddressRange* to = ranges_.find(target, time_ns);
+    const AddressRange* from = ranges_.find(source, time_ns);
+    return to != nullptr && from != nullptr && to->device != kNull && from->device != kNull &&
+           to->device != from->device;
+}
+
+void Translator::memset(const Call& call) {
+    const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
+    const int64_t stream_id = call.succeeded ? stream_of(call, call.word(2)) : kNull;
+    const int64_t bytes = call.succeeded ? static_cast<int64_t>(call.word(1)) : kNull;
+    Series series = series_of(call, SeriesKind::memset, stream_id);
+    series.flags = flags;
+    tables_.memset.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, bytes, call.group, flags,
+                       series_.id(series));
+    timed_.operation(call.event, tables_.memset);
+}
+
+void Translator::memory(const Call& call) {
+    const uint32_t kind = (call.traits >> 25 & 31) - kFirstKind;
+    const uint64_t address = call.word(0);
+    const int64_t series = series_.id(series_of(call, SeriesKind::memory));
+    if (!call.succeeded || address == 0 || kind >= std::size(kKinds)) {
+        tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, kNull, kNull, kNull, kNull,
+                           kNull, kNull, call.flags, kNull, series);
+        return;
+    }
+    const Change change = call.word(1) != 0 ? allocated(call, kind) : freed(call, kind);
+    tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, static_cast<int64_t>(address),
+                       change.bytes, change.counted ? static_cast<int64_t>(change.memory) : 0,
+                       change.context == 0 ? kNull : int64_t{change.context},
+                       change.counted ? ranges_.held_bytes(change.memory, change.context) : kNull,
+                       change.pool_id, call.flags, change.allocated_ns, series);
+}
+
+Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
+    const auto [memory, counted] = kKinds[kind];
+    const uint32_t context = call.event.slot.context;
+    const bool named_pool = kind == kPool && call.word(2) != 0;
+    const int64_t pool = named_pool ? handles_.at(Object::pool, call.word(2), call.enter_ns).id : kNull;
+    const uint64_t bytes = call.word(1);
+    ranges_.born(place_of(kind, call.word(0)), {bytes, call.enter_ns, call.event.exit_ns, kForEver, memory,
+                                                counted, context, streams_.device(context), pool});
+    return {memory, counted, context, static_cast<int64_t>(bytes), pool, kNull};
+}
+
+Translator::Change Translator::freed(const Call& call, uint32_t kind) {
+    const AddressRange* range = ranges_.died(place_of(kind, call.word(0)), call.enter_ns);
+    if (range == nullptr) return {kKinds[kind].memory, false, call.event.slot.context, kNull, kNull, kNull};
+    return {range->memory,  range->counted, range->context, -static_cast<int64_t>(range->bytes),
+            range->pool_id, range->enter_ns};
+}
+
+bool Translator::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const {
+    const uint32_t kind = (api_traits[api_id % kApis].traits >> 25 & 31) - kFirstKind;
+    if (kind >= std::size(kKinds)) return false;
+    const AddressRange* range = ranges_.find(place_of(kind, address), kForEver - 1);
+    return range != nullptr && range->died_ns == kForEver && range->enter_ns <= enter_ns &&
+           enter_ns <= range->enter_ns + kMostMovedNs;
+}
+
+void Translator::load_memory(Database& base) {
+    Statement rows = base.prepare(
+        "SELECT enter_ns, dur_ns, api_id, address, bytes, context_id, pool_id FROM memory"
+        " WHERE address IS NOT NULL ORDER BY enter_ns");
+    while (rows.step()) {
+        const uint32_t kind = (api_traits[rows.number(2) % kApis].traits >> 25 & 31) - kFirstKind;
+        if (kind >= std::size(kKinds)) continue;
+        const uint64_t place = place_of(kind, static_cast<uint64_t>(rows.number(3)));
+        const int64_t bytes = rows.number(4);
+        const auto context = static_cast<uint32_t>(rows.number(5) == kNull ? 0 : rows.number(5));
+        if (bytes < 0)
+            ranges_.died(place, rows.number(0));
+        else
+            ranges_.born(place, {static_cast<uint64_t>(bytes), rows.number(0),
+                                 rows.number(0) + rows.number(1), kForEver, kKinds[kind].memory,
+                                 kKinds[kind].counted, context, streams_.device(context), rows.number(6)});
+    }
+    Statement peaks =
+        base.prepare("SELECT context_id, kind, pool_id, peak_bytes, reached_ns FROM memory_peak");
+    while (peaks.step())
+        ranges_.set_peak(
+            {static_cast<uint32_t>(peaks.number(0)), static_cast<Memory>(peaks.number(1)), peaks.number(2)},
+            {peaks.number(3), peaks.number(4)});
+    ranges_.take_raised();
+}
+
+void Translator::add_memory_peaks() {
+    for (const HeldOf& of : ranges_.take_raised()) {
+        const Peak& peak = ranges_.peaks().at(of);
+        tables_.memory_peak.add(of.context, of.memory, of.pool_id, peak.bytes, peak.reached_ns);
+    }
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,95 @@
+// What we cost: the program's threads by what their rings say, the writer beside them. A row of `cost` for
+// every second. The writer's thread only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "../ring/clock.h"
+#include "../ring/rings.h"
+#include "../sqlite/rows.h"
+#include "governor.h"
+
+namespace gpushim::shim {
+
+// The harvest tells what it took of the writer inside the driver, each time.
+void add_harvest_ns(int64_t ns);
+
+class OwnCost {
+  public:
+    // Measures what recording an event takes: a little at first, for a process that ends soon, and well
+    // a moment later.
+    OwnCost(ClockKind clock, const ClockPair& now);
+
+    // In every pass. `is_open`: operations were getting events of ours since the last time.
+    void measure(const ClockPair& now, bool is_open);
+    // The rest of the last second, at the end.
+    void finish_second() { add_row(); }
+
+    // Of events of ours: ever, in all threads; since mark(), in the thread that paid most.
+    int64_t device_time_ns() const { return device_time_ns_; }
+    int64_t busiest_ns() const { return busiest_ns_; }
+    void mark();
+
+    // By thread, since the last call; what our own threads take stands among them as if it were the
+    // program's, measured against `budget_share` as it is against what they may take.
+    std::vector<ThreadLoad> take_loads(double budget_share);
+
+    double event_ns() const { return event_ns_; }
+    Rows& rows() { return rows_; }
+
+  private:
+    struct Amount {
+        uint64_t events = 0;
+        double device_ns = 0;
+        double host_ns = 0;
+    };
+    struct Thread {
+        Amount second;         // since the last row
+        Amount lately;         // since the last loads
+        double marked_ns = 0;  // events of ours since mark()
+        Amount open;           // while a window was open, since mark()
+        double ns_per_event =
+            -1;  // of events of ours, while the newest window was open that had any; -1: not known
+    };
+    struct Seen {  // of a ring
+        uint64_t ring_id = 0;
+        uint64_t events = 0;
+        uint64_t own_ticks = 0;
+        uint64_t host_ticks = 0;
+        uint64_t timed = 0;
+    };
+    // What our threads have done since the last loads.
+    struct Work {
+        uint64_t events = 0, timed = 0;
+        int64_t ns_before = 0;
+    };
+
+    void take_ring(const Ring& ring, Seen& seen, bool is_open);
+    void add_row();
+    double paid_ns(const Amount& amount) const;
+    double usual_ns_per_event() const;
+    std::optional<ThreadLoad> take_own_load(double span_ns, double budget_share);
+
+    ClockKind clock_;
+    ClockPair first_;
+    ClockPair now_;
+    int64_t row_ns_;
+    int64_t loads_ns_;
+    double event_ns_;
+    bool is_measured_ = false;
+    double ns_per_tick_ = 1;
+    int64_t device_time_ns_ = 0;
+    int64_t busiest_ns_ = 0;
+    int64_t harvest_before_ns_ = 0;
+    int64_t writer_before_ns_ = 0;
+    std::map<uint32_t, Thread> threads_;
+    std::vector<Seen> seen_;  // by place of the ring
+    Work work_;
+    RowsOf<9> rows_{"cost"};
+};
+
+}  // namespace gpushim::shim

@@ -1,0 +1,85 @@
+// When operations get events of ours, by the clock: slot k is [k * 10 s, (k + 1) * 10 s) of CLOCK_REALTIME,
+// the same on every rank; the first part of every n-th is timed, as the governor says.
+//
+//   slot      k               k+1             k+2
+//   real   ---|---------------|---------------|------
+//   1st run      [=======)     [===)           [===)       begins in the middle of a slot: at once, until the
+//   2nd run           [==)     [=====)         [=====)     slot's allowance is spent or the slot is over
+//
+// Pure: told the time and what was spent, it says what is to be open. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "../rows/observer.h"
+#include "governor.h"
+#include "windows.h"
+
+namespace gpushim::shim {
+
+// What events of ours have cost the program's threads.
+struct Spent {
+    int64_t busiest_ns;     // in the thread that paid most, since the newest decision
+    int64_t total_ns;       // ever, in all
+    int64_t legacy_events;  // ever
+};
+
+class WindowSlots {
+  public:
+    explicit WindowSlots(double budget_share) : budget_share_(budget_share), governor_(budget_share) {}
+
+    // How long it may be until the next look. `is_on`: operations are recorded, and events are there for
+    // them.
+    // `take_loads` is asked at each decision.
+    using TakeLoads = std::function<std::vector<ThreadLoad>()>;
+    int64_t look(const Moment& now, bool is_on, const Spent& spent, const TakeLoads& take_loads);
+
+    bool is_open() const { return is_open_; }  // now, or soon
+    int64_t from_ns() const { return from_ns_; }
+    int64_t until_ns() const { return until_ns_; }  // kForEver: until something else is said
+
+    std::deque<Window>& closed() { return closed_; }
+
+    static constexpr int64_t kForEver = INT64_MAX;
+    static constexpr int64_t kLeadNs = 200'000'000;
+    // Threads see late that a window is open: what is to be in it begins a little later.
+    static constexpr int64_t kNoticeNs = 100'000;
+
+  private:
+    struct Piece {  // the part of what is open that is in one slot
+        int64_t slot;
+        int64_t from_ns;
+        int64_t planned_ns;
+        int64_t total_ns;
+        int64_t legacy_events;
+    };
+
+    void move_on(const Moment& now, const Spent& spent);
+    void decide(int64_t slot, const std::vector<ThreadLoad>& loads);
+    void plan_slot(const Moment& now, int64_t slot, const Spent& spent);
+    void begin_piece(int64_t slot, int64_t from_ns, int64_t end_ns, const Spent& spent);
+    void end_piece(int64_t until_ns, const Spent& spent);
+    void close(int64_t until_ns, const Spent& spent);
+    int64_t time_left(const Moment& now, const Spent& spent) const;
+    int64_t begin_of(int64_t slot, const Moment& now) const {
+        return slot * kSlotNs - (now.real_ns - now.mono_ns);
+    }
+
+    static constexpr int64_t kNoSlot = INT64_MIN;
+
+    double budget_share_;
+    Governor governor_;
+    Plan plan_ = {kSlotNs, 1};
+    int64_t decided_ = kNoSlot;  // the newest slot that has a plan
+    bool is_open_ = false;
+    int64_t from_ns_ = 0;
+    int64_t until_ns_ = 0;
+    int64_t allowance_ns_ = 0;
+    Piece piece_ = {};
+    std::deque<Window> closed_;
+};
+
+}  // namespace gpushim::shim

@@ -1,0 +1,67 @@
+#include "leftovers.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "../base/entries.h"
+#include "../base/file_status.h"
+#include "../base/system.h"
+#include "../ring/ring_folder.h"
+#include "../ring/ring_format.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// Null: there is none. Ring 0 is made first.
+std::unique_ptr<RingHeader> header_in(int folder) {
+    char name[kRingNameBytes];
+    ring_name(name, 0);
+    const File file(openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    auto header = std::make_unique<RingHeader>();
+    const bool is_whole = file && read(file, header.get(), sizeof *header) == sizeof *header &&
+                          header->magic == kRingMagic && header->version == kRingVersion;
+    if (!is_whole) return nullptr;
+    header->trace_path[sizeof header->trace_path - 1] = '\0';
+    return header;
+}
+
+int64_t bytes_in(int folder) {
+    int64_t bytes = 0;
+    struct stat facts;
+    for (const std::string& name : names_in(folder)) {
+        const File file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        if (file && status_of(file, &facts) == 0) bytes += facts.st_blocks * 512;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+std::vector<Leftover> leftovers_in(int user_folder, std::string_view own) {
+    std::vector<Leftover> all;
+    for (const std::string& name : names_in(user_folder)) {
+        if (name == own) continue;
+        const File folder(openat(user_folder, name.c_str(), kFolder));
+        if (!folder || is_held(folder)) continue;
+        struct stat facts;
+        const auto header = header_in(folder);
+        if (header == nullptr || status_of(folder, &facts) != 0) continue;
+        all.push_back({name, header->trace_path, nanoseconds(facts.st_mtim), bytes_in(folder)});
+    }
+    std::sort(all.begin(), all.end(),
+              [](const Leftover& a, const Leftover& b) { return a.changed_ns < b.changed_ns; });
+    return all;
+}
+
+bool is_recovered_by_another(int trace_folder) {
+    const int32_t holder = holder_of(trace_folder);
+    const auto header = header_in(trace_folder);
+    return holder > 0 && header != nullptr && header->pid != holder;
+}
+
+}  // namespace gpushim::shim

@@ -1,0 +1,207 @@
+#include "writer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "../base/descriptors.h"
+#include "../base/log.h"
+#include "../base/own_thread.h"
+#include "../base/protection.h"
+#include "../base/system.h"
+#include "../harvest/device_times.h"
+#include "../harvest/driver_thread.h"
+#include "../machine/identity.h"
+#include "../machine/nvml_sampler.h"
+#include "../ring/pacing.h"
+#include "../timing/hardware_queues.h"
+#include "writer_folder.h"
+#include "writer_loop.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kEndNs = 2'000 * kMillisecond;
+constexpr int64_t kStandstillNs = 250 * kMillisecond;
+constexpr int64_t kReadNs = 100 * kMillisecond;
+
+enum class Stage : uint32_t { starting, failed, running, paused, finished };
+
+// One per process: the next start, in a child, uses it again.
+constinit WriterStart start = {};
+constinit std::atomic<Stage> stage = Stage::starting;
+constinit WriterLoop* paused_loop = nullptr;
+
+void reach(Stage reached) {
+    stage.store(reached);
+    show_progress();
+}
+
+// --- the thread -----------------------------------------------------------------------------------------
+
+std::unique_ptr<Store> make_store() {
+    live->writing.store(1);
+    std::unique_ptr<Store> store(Store::make(start.trace_path, *start.identity, start.devices));
+    live->writing.store(0);
+    return store;
+}
+
+void turn_off() {
+    if (!become(kRecording, kOff)) become(kResting, kOff);
+}
+
+// Nothing more is written. Rings that outlive the process take what they can hold, for recovery, and count
+// what they cannot, with the reason; others would only cost time.
+void give_up() {
+    live->timing.store(0);
+    live->writing.store(0);  // an exception may have come from within a transaction
+    live->not_emptied.store(static_cast<uint32_t>(Drop::writer_down));
+    if (!start.identity->rings_survive) turn_off();
+    pass_is_done(kNoMorePasses);
+    reach(Stage::failed);
+}
+
+void complain_of_memory() { log_line(LogLevel::warn, "out of memory for %s; not tracing", start.trace_path); }
+
+// Null: there is none, which has been said.
+WriterLoop* make_loop(WriterFolder& folder) {
+    try {
+        make_rings(folder, *start.identity, start.trace_path);
+        if (std::unique_ptr<Store> store = make_store(); store != nullptr)
+            // On the heap: it is large, and nothing destroys it while threads may still look.
+            return new WriterLoop(start, std::move(store), folder);
+        log_line(LogLevel::warn, "cannot write %s (%s); not tracing", start.trace_path, Store::failure());
+    } catch (const std::bad_alloc&) {
+        complain_of_memory();
+    }
+    return nullptr;
+}
+
+void write_until_the_end() {
+    WriterFolder folder;
+    WriterLoop* loop = make_loop(folder);
+    if (loop == nullptr) {
+        turn_off();  // where the program has not waited
+        remove_folder(folder, *start.identity);
+        close_folder(folder);
+        return reach(Stage::failed);
+    }
+    loop->make_space();
+    reach(Stage::running);
+    switch (loop->run()) {
+        case Ended::finished:
+            return reach(Stage::finished);
+        case Ended::lost:
+            return give_up();
+        case Ended::alone:
+            paused_loop = loop;
+            return reach(Stage::paused);
+    }
+}
+
+constexpr size_t kMemoryParts = 3, kMemoryPartBytes = 120 << 10;  // each below what the allocator maps apart
+
+// As much as a trace's beginning needs: the allocator would enlarge what this thread has page by page, with a
+// system call for each.
+void take_memory_at_once() {
+    void* volatile parts[kMemoryParts];
+    for (auto& part : parts) part = malloc(kMemoryPartBytes);
+    for (auto& part : parts) free(part);
+}
+
+void main_of_writer(void*) {
+    be_the_writer();
+    take_memory_at_once();
+    try {
+        if (paused_loop == nullptr && wants_device_times()) start_driver_thread();
+        leave_descriptors();
+        if (paused_loop == nullptr) {
+            write_until_the_end();
+        } else {
+            std::exchange(paused_loop, nullptr)->resume();
+            reach(Stage::finished);
+        }
+    } catch (...) {
+        // Before the line: whoever waits for the start takes the trace away.
+        give_up();
+        complain_of_memory();
+    }
+    // Nobody asks it any more, and it would keep a process whose own threads have ended.
+    stop_nvml_sampler();
+    stop_driver_thread();
+}
+
+void wake_writer() {
+    live->awake.store(1);
+    wake_all(live->awake);
+}
+
+// While `waits()`, at most so long. False: it still does.
+template <class Condition>
+bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
+    const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
+    int64_t moved_ns = clock_ns(CLOCK_MONOTONIC);
+    uint32_t progress = live->progress.load();
+    while (waits()) {
+        const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+        if (live->progress.load() != progress) moved_ns = now_ns;
+        progress = live->progress.load();
+        const bool too_long = now_ns >= until_ns || now_ns - moved_ns >= standstill_ns;
+        if (kept(Protection::bounded_exit) && too_long) return false;
+        wait_while(live->progress, progress, std::min(until_ns, moved_ns + standstill_ns) - now_ns);
+    }
+    return true;
+}
+
+}  // namespace
+
+bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
+    start = {trace_path, &identity, devices};
+    find_hardware_queues(identity.variables);
+    stage.store(Stage::starting);
+    const int error = start_own_thread({"gpushim", main_of_writer});
+    if (error != 0) {
+        log_line(LogLevel::warn, "cannot start a thread (%s); not tracing", strerror(error));
+        return false;
+    }
+    // A disk that takes longer than this to make a file: the program goes on, and the rings hold what
+    // happens.
+    wait_for_writer([] { return stage.load() == Stage::starting; }, kEndNs, kEndNs);
+    return stage.load() != Stage::failed;
+}
+
+void look_once_more() {
+    if (stage.load() != Stage::running) return;
+    const uint32_t before = live->last_look.exchange(kLookWanted);
+    if (before == kLookWanted || before == kLooked) return;
+    wake_writer();
+    const auto looks = [] { return stage.load() == Stage::running && live->last_look.load() == kLookWanted; };
+    wait_for_writer(looks, kStandstillNs, kStandstillNs);
+}
+
+void read_before_context_ends() {
+    uint32_t state = kLookNotYet;
+    if (stage.load() != Stage::running || !live->last_look.compare_exchange_strong(state, kReadWanted))
+        return;
+    const KeepErrno keep;
+    wake_writer();
+    const auto reads = [] { return stage.load() == Stage::running && live->last_look.load() == kReadWanted; };
+    wait_for_writer(reads, kReadNs, kReadNs);
+    state = kReadWanted;
+    live->last_look.compare_exchange_strong(state, kLookNotYet);
+}
+
+void finish_writer() {
+    if (stage.load() == Stage::paused) {
+        stage.store(Stage::running);
+        if (start_own_thread({"gpushim", main_of_writer}) != 0) return;
+    }
+    wake_writer();
+    wait_for_writer([] { return stage.load() == Stage::running; }, kEndNs, kStandstillNs);
+}
+
+}  // namespace gpushim::shim
