@@ -95,6 +95,7 @@ static void graphs(void) {
 }
 
 int main(int count, char** words) {
+    setvbuf(stdout, NULL, _IOLBF, 1 << 12);  // a line is one write: lines of the shim come between them
     set_up();
     pause_ms(100);
     work();
