@@ -238,7 +238,7 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
 ANALYZER         := $(BUILD)/gpushim
-ANALYZER_SOURCES := $(call sources,analysis analysis/*)
+ANALYZER_SOURCES := $(call sources,analysis analysis/* analysis/*/*)
 $(OBJ)/analysis/%.o: FILE_FLAGS := $(ANALYZER_FLAGS)
 # The run's SQL, folder by folder and file by file, as one array of texts.
 RUN_SQL          := $(foreach folder,tables views derive,$(call files,analysis/run/sql/$(folder)/*.sql))
@@ -246,7 +246,7 @@ RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
 $(eval $(call stamp,$(OBJ)/run_sql.list,$(RUN_SQL)))
 $(RUN_SQL_SOURCE): $(RUN_SQL) $(OBJ)/run_sql.list
 	@mkdir -p $(@D)
-	@{ echo '#include "analysis/run/run_db.h"'; echo 'namespace gpushim::analysis {'; \
+	@{ echo '#include "analysis/run/sql/run_db.h"'; echo 'namespace gpushim::analysis {'; \
 	   echo 'const SqlFile kRunSql[] = {'; \
 	   for file in $(RUN_SQL); do printf '{"%s", R"sql(' "$${file#analysis/run/sql/}"; cat "$$file"; \
 	   printf ')sql"},\n'; done; \

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../run/basis.h"
+#include "../run/sql/basis.h"
 #include "../trace/work_bound.h"
 #include "finding.h"
 #include "what_if.h"

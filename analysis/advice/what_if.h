@@ -17,7 +17,7 @@
 #include <map>
 #include <vector>
 
-#include "../run/basis.h"
+#include "../run/sql/basis.h"
 #include "finding.h"
 
 namespace gpushim::analysis {

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "../failure.h"
-#include "../run/run_db.h"
+#include "../run/sql/run_db.h"
 #include "../text/tell.h"
 #include "command.h"
 #include "report_options.h"

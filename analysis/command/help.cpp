@@ -6,7 +6,7 @@
 #include "../advice/advise.h"
 #include "../failure.h"
 #include "../idle/cause.h"
-#include "../run/run_db.h"
+#include "../run/sql/run_db.h"
 #include "../text/names.h"
 #include "command.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "../report/source.h"
-#include "../run/facts.h"
+#include "../run/pass/facts.h"
 #include "command.h"
 
 namespace gpushim::analysis {

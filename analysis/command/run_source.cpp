@@ -2,7 +2,7 @@
 
 #include "../failure.h"
 #include "../run/analyze.h"
-#include "../run/run_db.h"
+#include "../run/sql/run_db.h"
 #include "../text/tell.h"
 #include "../trace/plain_tables.h"
 #include "../trace/work_bound.h"

@@ -9,7 +9,7 @@
 
 #include "../process/recovery.h"
 #include "../process/temporary.h"
-#include "../run/facts.h"
+#include "../run/pass/facts.h"
 #include "../trace/inputs.h"
 
 namespace gpushim::analysis {

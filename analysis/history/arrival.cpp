@@ -8,7 +8,7 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
-#include "../run/run_db.h"
+#include "../run/sql/run_db.h"
 #include "../trace/inputs.h"
 
 namespace gpushim::analysis {

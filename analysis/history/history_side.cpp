@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "../failure.h"
-#include "../run/run_db.h"
+#include "../run/sql/run_db.h"
 #include "history_db.h"
 
 namespace gpushim::analysis {

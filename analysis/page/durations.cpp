@@ -4,7 +4,7 @@
 #include "../chart/bar_chart.h"
 #include "../chart/page.h"
 #include "../chart/table.h"
-#include "../run/histogram.h"
+#include "../run/sql/histogram.h"
 #include "../text/units.h"
 #include "figures.h"
 #include "part.h"

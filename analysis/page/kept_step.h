@@ -1,5 +1,5 @@
-// What a run's database has kept of single calls (analysis/run/kept_part), as rows of a timeline. Names go
-// through the report's source, so they are redacted where that is asked.
+// What a run's database has kept of single calls (analysis/run/parts/kept_part), as rows of a timeline. Names
+// go through the report's source, so they are redacted where that is asked.
 #pragma once
 
 #include <string>

@@ -15,12 +15,12 @@
 #include "../trace/call_rows.h"
 #include "../trace/ended.h"
 #include "../trace/unknown_abi.h"
-#include "make_facts.h"
-#include "rank_rows.h"
-#include "run_db.h"
-#include "shared_gpus.h"
+#include "pass/make_facts.h"
+#include "pass/trace_pass.h"
+#include "ranks/rank_rows.h"
+#include "ranks/shared_gpus.h"
 #include "shim/base/version.h"
-#include "trace_pass.h"
+#include "sql/run_db.h"
 
 namespace gpushim::analysis {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "../trace/inputs.h"
-#include "facts.h"
+#include "pass/facts.h"
 
 namespace gpushim::analysis {
 

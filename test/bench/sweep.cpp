@@ -1,6 +1,6 @@
 // How fast the sweep over one GPU's operations goes, by itself and with all that its part does beside: a line
 // for each. No unit test: there the functions that are in several objects are the ones nothing has optimised.
-#include "analysis/run/activity_sweep.h"
+#include "analysis/run/busy/activity_sweep.h"
 
 #include "test/unit/analysis/busy_scene.h"
 

@@ -1,5 +1,5 @@
 // The sweep by itself: pieces, and busy spans as they are collected.
-#include "analysis/run/activity_sweep.h"
+#include "analysis/run/busy/activity_sweep.h"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // What a run's figures are of, read once: the same as its views say, which are asked here.
-#include "analysis/run/basis.h"
+#include "analysis/run/sql/basis.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

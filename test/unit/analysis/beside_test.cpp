@@ -1,5 +1,5 @@
 // What ran beside what, by hand and against every pair.
-#include "analysis/run/beside.h"
+#include "analysis/run/parts/beside.h"
 
 #include <algorithm>
 #include <map>

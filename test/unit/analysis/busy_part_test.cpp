@@ -1,7 +1,7 @@
 // How busy, with what, and why not: from calls drawn by hand to the rows of the run database.
-#include "analysis/run/busy_part.h"
+#include "analysis/run/busy/busy_part.h"
 
-#include "analysis/run/busy_rows.h"
+#include "analysis/run/busy/busy_rows.h"
 #include "busy_scene.h"
 
 #include <catch2/catch.hpp>

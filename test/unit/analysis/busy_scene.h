@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/run/busy_part.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/busy/busy_part.h"
+#include "analysis/run/sql/run_db.h"
 #include "calls.h"
 
 namespace busy_scene {

@@ -1,5 +1,5 @@
 // What steps spend around collectives, on lanes 0 (compute) and 1 (NCCL) of one GPU.
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Copies that are alike, worked out by hand. sides: 1 pageable, 2 pinned, 4 device; source + 8 * target.
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // What operations waited for beside their stream's order. Lanes 0, 1: GPU 0; 2, 3: GPU 1.
-#include "analysis/run/dependencies.h"
+#include "analysis/run/pass/dependencies.h"
 
 #include "busy_scene.h"
 

@@ -1,5 +1,5 @@
 // Operations by start, from launches by enter.
-#include "analysis/run/device_order.h"
+#include "analysis/run/pass/device_order.h"
 
 #include <catch2/catch.hpp>
 #include <random>

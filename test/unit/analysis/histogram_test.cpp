@@ -1,5 +1,5 @@
 // Histograms of a run: buckets, percentiles with their error, adding up.
-#include "analysis/run/histogram.h"
+#include "analysis/run/sql/histogram.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Calls as what they were to the thread that made them.
-#include "analysis/run/host_calls.h"
+#include "analysis/run/busy/host_calls.h"
 
 #include "busy_scene.h"
 

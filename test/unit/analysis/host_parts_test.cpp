@@ -1,5 +1,5 @@
 // What the host did, summed up: waits, threads, loads, calls by name.
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "analysis/run/hta.h"
+#include "analysis/run/parts/hta.h"
 
 #include <random>
 #include <vector>

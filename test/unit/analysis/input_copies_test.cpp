@@ -1,5 +1,5 @@
 // Which copies to a device bring a step's input.
-#include "analysis/run/input_copies.h"
+#include "analysis/run/busy/input_copies.h"
 
 #include "busy_scene.h"
 

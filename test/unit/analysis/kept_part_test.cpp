@@ -1,4 +1,4 @@
-#include "analysis/run/kept_part.h"
+#include "analysis/run/parts/kept_part.h"
 
 #include "catch2/catch.hpp"
 #include "made_facts.h"

@@ -1,5 +1,5 @@
 // Kernels by name, worked out by hand.
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/run/run_db.h"
+#include "analysis/run/sql/run_db.h"
 
 namespace made {
 

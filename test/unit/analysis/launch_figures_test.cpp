@@ -1,5 +1,5 @@
 // What the host spent on launching.
-#include "analysis/run/launch_figures.h"
+#include "analysis/run/busy/launch_figures.h"
 
 #include "busy_scene.h"
 

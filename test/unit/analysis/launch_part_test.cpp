@@ -1,6 +1,6 @@
 // Launch latencies, queue depth and runway, worked out by hand. A launch call takes 4 us; on an empty queue
 // work starts 8 us after the call was entered.
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

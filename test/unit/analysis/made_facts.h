@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "analysis/run/facts.h"
-#include "analysis/run/part.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/pass/facts.h"
+#include "analysis/run/pass/part.h"
+#include "analysis/run/sql/run_db.h"
 #include "calls.h"
 #include "shim/sqlite/schema.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analysis/process/temporary.h"
-#include "analysis/run/collectives.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/collectives/collectives.h"
+#include "analysis/run/sql/run_db.h"
 #include "shim/sqlite/schema.h"
 
 namespace made {

@@ -9,7 +9,7 @@
 
 #include "analysis/process/temporary.h"
 #include "analysis/report/printed.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/sql/run_db.h"
 #include "known_row.h"
 
 namespace made {

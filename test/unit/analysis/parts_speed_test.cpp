@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

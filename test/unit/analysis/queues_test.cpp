@@ -1,5 +1,5 @@
 // What GPUs had to do when a launch was entered, from calls drawn by hand.
-#include "analysis/run/queues.h"
+#include "analysis/run/parts/queues.h"
 
 #include "made_facts.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "analysis/advice/advise.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/sql/run_db.h"
 
 namespace made {
 

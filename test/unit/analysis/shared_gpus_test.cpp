@@ -1,11 +1,11 @@
 // GPUs that several processes used, drawn by hand and at random.
-#include "analysis/run/shared_gpus.h"
+#include "analysis/run/ranks/shared_gpus.h"
 
 #include <random>
 
 #include "analysis/process/temporary.h"
-#include "analysis/run/make_facts.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/pass/make_facts.h"
+#include "analysis/run/sql/run_db.h"
 #include "made_trace.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Known spans cut at steps, and unions by segment.
-#include "analysis/run/step_cuts.h"
+#include "analysis/run/pass/step_cuts.h"
 
 #include <catch2/catch.hpp>
 #include <random>

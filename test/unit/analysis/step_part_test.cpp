@@ -1,6 +1,6 @@
 // Phases of steps: from ranges by their names, else from what was launched.
-#include "analysis/run/own_parts.h"
-#include "analysis/run/phase_words.h"
+#include "analysis/run/parts/own_parts.h"
+#include "analysis/run/parts/phase_words.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

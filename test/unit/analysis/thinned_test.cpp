@@ -1,4 +1,4 @@
-#include "analysis/run/thinned.h"
+#include "analysis/run/parts/thinned.h"
 #include "box.h"
 
 using namespace gpushim::analysis;

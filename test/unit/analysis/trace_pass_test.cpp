@@ -1,10 +1,10 @@
 // One pass over a trace: what parts are given, and the rows about the trace as a whole.
-#include "analysis/run/trace_pass.h"
+#include "analysis/run/pass/trace_pass.h"
 
 #include "analysis/process/temporary.h"
 #include "analysis/run/analyze.h"
-#include "analysis/run/make_facts.h"
-#include "analysis/run/run_db.h"
+#include "analysis/run/pass/make_facts.h"
+#include "analysis/run/sql/run_db.h"
 #include "made_trace.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Patterns of copies.
-#include "analysis/run/own_parts.h"
+#include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
 #include <catch2/catch.hpp>

@@ -1,0 +1,90 @@
+// One GPU of a trace, gone through once per piece: what ran on it at the same time, when it may and when it
+// must have been busy, its gaps and why they were.
+//
+//   known      |───────────────────────────────|
+//   stream 1   ███████     ████           ███ |        |██N██
+//   stream 2        █████                     |
+//   gaps                |─|    |─────────|     |────────|       the last is asked whole, for N, and counted
+//   counted             |─|    |─────────|     |-|              within what is known
+//
+// One thread.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+
+#include "../../idle/gaps.h"
+#include "../pass/dependencies.h"
+#include "activity_sweep.h"
+#include "idle_sums.h"
+#include "launch_figures.h"
+
+namespace gpushim::analysis {
+
+// What is known of a GPU in a step beside its activity.
+struct StepFigures {
+    int32_t step = kNoStep;
+    int64_t busy_low_ns = 0, busy_high_ns = 0;                // certainly
+    int64_t busy_likely_low_ns = 0, busy_likely_high_ns = 0;  // of it, in 95 of 100 cases
+    LaunchSums launches;
+    std::optional<int64_t> first_launch_ns;  // from the step's begin; not of kNoStep
+
+    StepFigures& operator+=(const StepFigures& other);  // of the same step
+};
+
+class GpuSweep {
+  public:
+    GpuSweep(int32_t gpu, size_t streams, IdleFacts idle, bool collects_busy)
+        : gpu_(gpu), idle_facts_(std::move(idle)), streams_(streams), activity_(collects_busy) {}
+
+    GpuSweep(GpuSweep&&) = default;
+
+    void begin(Interval known, std::span<const WholeStep> steps, TimedSpan::Untimed untimed);
+    bool is_known() const { return !segments_.empty(); }
+    // An operation of the piece, or behind it, with device times, in order of enter.
+    void add(size_t stream, const Call& call, uint32_t thread, const Dependency& dependency);
+    void launch(const Call& call, What what, int64_t between_ns) { launches_.add(call, what, between_ns); }
+    // All launches entered before then were given. `threads`: by the
+    // number of `add`
+    void settle(int64_t until_ns, std::span<const int64_t> threads);
+    void ask(const HostLines& lines);  // about the gaps that are certain
+    void end(const HostLines& lines, std::span<const int64_t> threads);
+
+    int64_t unasked_from_ns() const { return gaps_->from_ns(); }  // of a known one, in a piece
+    void take_busy(std::vector<Interval>& into) { activity_.take_busy(into); }
+
+    ActivitySweep& activity() { return activity_; }
+    const IdleSums& idle() const { return idle_; }
+    std::vector<StepFigures>& figures() { return figures_; }
+    int64_t early() const { return early_; }  // began before they were asked for, as far as could be told
+
+  private:
+    void put(const DeviceOp& op, std::span<const int64_t> threads);
+    WaitsFor waits_for(const DeviceOp& op);
+    void put_figures();
+
+    int32_t gpu_;
+    IdleFacts idle_facts_;
+    size_t streams_;
+    std::vector<Segment> segments_;
+    DeviceOrder order_;
+    ActivitySweep activity_;
+    UnionBySegment certain_, possible_, at_least_, at_most_;  // the latter two: likely
+    // What has no device times, and how far it was added to possible_ and at_most_.
+    struct Untimed {
+        Intervals spans;
+        size_t next = 0;
+        void add_to(UnionBySegment& sum, int64_t until_ns);
+    } untimed_, untimed_late_;
+    std::optional<Gaps> gaps_;
+    std::optional<DeviceOperation> behind_;                      // the first that starts behind what is known
+    std::unordered_multimap<int64_t, Dependency> dependencies_;  // by enter; it may be of several
+    LaunchFigures launches_;
+    IdleSums idle_;
+    int64_t known_until_ns_ = 0, busy_until_ns_ = 0, settled_ns_ = 0;
+    std::vector<StepFigures> figures_;
+    StepFigures rest_;
+    int64_t early_ = 0;
+};
+
+}  // namespace gpushim::analysis

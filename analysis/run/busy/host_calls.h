@@ -1,0 +1,45 @@
+// What host threads did, for asking why a GPU was idle: each call as what it was to the thread that made it
+// (analysis/idle/host_line.h has the words).
+//
+//   sync, a copy to the host that returns when it is done       sync
+//   copy to a device, pageable or of a form that may block      staging
+//   memory, load                                                alloc_or_load
+//   collective                                                  comm
+//   launch, other copies, memset, graph, record, wait           launch, of that GPU
+//   other                                                       other_call
+//   host_gap                                                    ran, ready, blocked
+//
+// Calls in order of enter. One thread.
+#pragma once
+
+#include "../../idle/attribute.h"
+#include "../pass/facts.h"
+
+namespace gpushim::analysis {
+
+// none: a host_gap, or rows that are gone
+std::optional<What> what_of(const Call& call);
+
+class HostCalls {
+  public:
+    explicit HostCalls(const TraceFacts& facts) : facts_(facts) {}  // must outlive this
+
+    void begin() { lines_.clear(), last_ = nullptr; }  // of a piece: forgets all
+    void take(const Call& call);
+    const HostLines& lines() const { return lines_; }
+    // Nothing before `t_ns` is asked for any more. If that leaves too much, what is nearer to now goes as
+    // well: of that host_unknown will be said.
+    void forget_before(int64_t t_ns, int64_t now_ns);
+
+  private:
+    static constexpr size_t kMostPieces = 1 << 20;
+    HostLine& line_of(int64_t thread);
+    size_t size() const;
+
+    const TraceFacts& facts_;
+    HostLines lines_;
+    HostLine* last_ = nullptr;  // of last_thread_
+    int64_t last_thread_ = 0;
+};
+
+}  // namespace gpushim::analysis

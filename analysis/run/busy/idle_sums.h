@@ -1,0 +1,58 @@
+// Why one GPU was idle, summed by step and cause: pieces of gaps, cut where steps begin.
+//
+//   gap        |─────── sync ───────|── host_cpu ──|
+//   segments        4        |          5              |
+//   sums       4: sync       |5: sync, host_cpu
+//
+// One thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "../../idle/attribute.h"
+#include "../pass/step_cuts.h"
+
+namespace gpushim::analysis {
+
+struct GapRow {
+    int32_t step;
+    Cause cause;
+    int32_t blocked_on;
+    int64_t ns = 0, pieces = 0;
+    int64_t longest_ns = 0, longest_from_ns = 0;
+    int64_t drained_ns = 0;  // of it, in gaps that a wait of the host had made
+
+    GapRow& operator+=(const GapRow& other);  // of the same key
+};
+
+struct ContentionRow {
+    int32_t step;
+    int64_t ready_ns;  // the thread could have run and had no CPU: lies within other causes
+};
+
+class IdleSums {
+  public:
+    void begin(std::span<const Segment> segments);
+    // A gap's, in order of time; what lies outside of the segments is left out.
+    void add(const Attributed& gap);
+    void end();
+
+    // Of all pieces of the run; several of one key are to be added up.
+    const std::vector<GapRow>& rows() const { return rows_; }
+    const std::vector<ContentionRow>& contention() const { return contention_; }
+
+  private:
+    void add_piece(const Piece& piece, bool drained);
+    void leave_segment();
+
+    std::span<const Segment> segments_;
+    std::vector<int64_t> boundaries_ns_;
+    size_t segment_ = 0;
+    std::vector<GapRow> here_, rest_;  // of the segment; of kNoStep
+    int64_t ready_ns_ = 0, rest_ready_ns_ = 0;
+    std::vector<GapRow> rows_;
+    std::vector<ContentionRow> contention_;
+};
+
+}  // namespace gpushim::analysis

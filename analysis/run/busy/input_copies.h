@@ -1,0 +1,75 @@
+// Which copies to a device bring a step's input: those in batches (copies of one thread with no kernel
+// between them) that come in nearly every step at the same place.
+//
+//   step 7     |H k k k h k k     batches: 0 (H, 12 MiB), 1 (h, 64 bytes)
+//   step 8     |H k k k k k
+//   step 9     |H k k k h k k     place 0 is input: it came three times in three; 64 bytes are no input
+//
+// A batch counts if one of its copies has at least 64 KiB, or is the largest of its step. What is in it does
+// not matter else: sizes may change from step to step. Where the run has no steps, copies are input whose
+// size came before, if they are that large, or the largest of their thread so far.
+//
+// `see` learns from the run as it was recorded, `take` asks, at the same calls, later or at once. One thread.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <unordered_map>
+
+#include "../pass/facts.h"
+
+namespace gpushim::analysis {
+
+class InputCopies {
+  public:
+    explicit InputCopies(const TraceFacts& facts) : are_slices_(facts.are_slices) {}
+
+    void see(const Call& call);
+    void begin() { asked_.clear(), asking_ = nullptr; }  // of a piece
+    void take(const Call& call);
+    // Of the calls taken: did that thread enter an input copy then?
+    bool is_input(int64_t thread, int64_t enter_ns) const;
+    void forget_before(int64_t t_ns);
+
+  private:
+    static constexpr size_t kPlaces = 16;      // of one step
+    static constexpr size_t kSizes = 4096;     // of one thread
+    static constexpr int64_t kLarge = 65'536;  // bytes
+    struct Place {
+        int64_t largest = 0;  // of the step at hand
+        int64_t steps = 0;    // in which it counted
+        int64_t first = 0;    // the first of them
+    };
+    // Where in its step a thread is.
+    struct Position {
+        int32_t step = kNoStep;
+        size_t place = 0;  // of the batch at hand, or the next
+        bool in_batch = false;
+
+        bool enters(const Call& call);  // … a step
+        bool copies(const Call& call);  // it is a copy to a device
+    };
+    struct Learned {
+        Position at;
+        std::array<Place, kPlaces> places;
+        int64_t steps = 0;
+        std::unordered_map<int64_t, int64_t> sizes;  // how often each came
+        int64_t largest = 0;
+    };
+    struct Asked {
+        Position at;
+        std::deque<int64_t> inputs;  // when they were entered
+    };
+    static void close_step(Learned& learned);
+    bool recurs(const Learned& learned, const Position& at, int64_t bytes) const;
+
+    bool are_slices_;
+    std::unordered_map<int64_t, Learned> learned_;  // by thread
+    std::unordered_map<int64_t, Asked> asked_;
+    // The threads of the last calls; their places stay the same when others are added.
+    Learned* learning_ = nullptr;
+    Asked* asking_ = nullptr;
+    int64_t learning_thread_ = 0, asking_thread_ = 0;
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,203 @@
+// Bytes of a step against the model's parameters. Asked of one GPU: of its communicators the one that moves
+// most of AllReduce, ReduceScatter and AllGather, and those that have as many ranks: gradients that are
+// reduced twice may go over two of them.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "../../collective/expected.h"
+#include "../../nearest.h"
+#include "../sql/run_db.h"
+#include "collective_run.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kTinyBytes = 256 << 10;
+constexpr double kTrifle = 0.01;                                                // of the bytes
+constexpr const char* kSync[] = {"none", "less", "once", "more", "redundant"};  // as ParameterSync
+
+struct StatRow {
+    std::string comm, op, dtype;
+    int64_t bytes, ranks, in_steps, timed, transfer_sum_ns;
+    std::optional<double> gb_per_s;
+    ExpectedBy by;
+
+    double volume() const { return static_cast<double>(bytes) * static_cast<double>(in_steps); }
+};
+
+bool is_of_parameters(const StatRow& row) {
+    return row.op == "allreduce" || row.op == "reducescatter" || row.op == "allgather";
+}
+
+std::vector<StatRow> read_stats(const RunDb& run, const std::set<std::string>& comms) {
+    std::vector<StatRow> rows;
+    Query query(run.raw(), "run",
+                "SELECT comm, op, dtype, whole_bytes, ranks, in_steps, timed, transfer_sum_ns,"
+                " bandwidth_bytes_per_s, expected_by, hosts, between_bytes_per_s FROM collective_stat WHERE "
+                "ranks > 1 AND whole_bytes IS NOT NULL");
+    while (query.step())
+        if (comms.contains(query.text(0))) {
+            const auto gb_per_s = [&](int column) { return query.real(column) / 1e9; };
+            rows.push_back({query.text(0),
+                            query.text(1),
+                            query.text(2),
+                            query.number(3),
+                            query.number(4),
+                            query.number(5),
+                            query.number(6),
+                            query.number(7),
+                            query.is_null(8) ? std::nullopt : std::optional(gb_per_s(8)),
+                            {expected_model(query.text(9)).value_or(ExpectedModel::ring), gb_per_s(8), 0,
+                             query.number(10), gb_per_s(11)}});
+        }
+    return rows;
+}
+
+// Communicators of the first GPU that has one with others.
+std::set<std::string> of_one_gpu(const CollectiveRun& all) {
+    std::optional<std::pair<int64_t, int64_t>> gpu;  // rank_id, device
+    for (const RunCommunicator& comm : all.communicators)
+        for (const CommSeat& seat : comm.seats)
+            if (const std::pair here(seat.facts->rank_id, seat.device_id);
+                comm.ranks > 1 && comm.is_known() && (!gpu || here < *gpu))
+                gpu = here;
+    std::set<std::string> comms;
+    for (const RunCommunicator& comm : all.communicators)
+        for (const CommSeat& seat : comm.seats)
+            if (gpu == std::pair(seat.facts->rank_id, seat.device_id)) comms.insert(comm.uid);
+    return comms;
+}
+
+// Those rows that the check is about.
+std::vector<StatRow> chosen(std::vector<StatRow> rows) {
+    std::map<std::string, double> moved;
+    for (const StatRow& row : rows)
+        if (is_of_parameters(row)) moved[row.comm] += row.volume();
+    const auto most = std::max_element(moved.begin(), moved.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == moved.end()) return {};
+    int64_t ranks = 0;
+    for (const StatRow& row : rows)
+        if (row.comm == most->first) ranks = std::max(ranks, row.ranks);
+    std::erase_if(rows, [&](const StatRow& row) { return row.ranks != ranks; });
+    return rows;
+}
+
+int64_t counted_steps(const CollectiveRun& all) {
+    const TraceFacts& facts = *all.traces.front();
+    int64_t count = 0;
+    for (size_t i = 0; !facts.are_slices && i < facts.steps.size(); ++i)
+        count += counts(facts, static_cast<int32_t>(i));
+    return count;
+}
+
+// Of the type that most bytes are of; there are master copies and losses of other types.
+int64_t bytes_per_parameter(const std::vector<StatRow>& rows) {
+    std::map<std::string, double> moved;
+    for (const StatRow& row : rows)
+        if (is_of_parameters(row)) moved[row.dtype] += row.volume();
+    const auto most = std::max_element(moved.begin(), moved.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (int dtype = 0; most != moved.end() && dtype_bytes(dtype) > 0; ++dtype)
+        if (dtype_name(dtype) == most->first) return dtype_bytes(dtype);
+    return 0;
+}
+
+// Of two levels, if the AllReduces that move most are; else by a ring.
+int64_t expected_step_ns(const std::vector<StatRow>& rows, double wire_bytes, double gb_per_s) {
+    const StatRow* most = nullptr;
+    for (const StatRow& row : rows)
+        if (row.op == "allreduce" && (most == nullptr || row.volume() > most->volume())) most = &row;
+    if (most == nullptr || most->by.model != ExpectedModel::two_level) return nearest(wire_bytes / gb_per_s);
+    const double bytes = wire_bytes / bus_factor(CollectiveOp::all_reduce, most->ranks);
+    return expected_ns(CollectiveOp::all_reduce, nearest(bytes), most->ranks, most->by);
+}
+
+double volume_of(const std::vector<StatRow>& rows, std::string_view op) {
+    double sum = 0;
+    for (const StatRow& row : rows) sum += row.op == op ? row.volume() : 0;
+    return sum;
+}
+
+// What those that could not be timed took is taken from those alike. None: of some nothing is known, and they
+// are no trifle.
+std::optional<double> measured_ns(const std::vector<StatRow>& rows, double bytes) {
+    double sum_ns = 0;
+    for (const StatRow& row : rows) {
+        if (!is_of_parameters(row) || row.in_steps == 0) continue;
+        if (row.timed == 0 && row.volume() < kTrifle * bytes) continue;
+        if (row.timed == 0) return {};
+        sum_ns += static_cast<double>(row.transfer_sum_ns) / static_cast<double>(row.timed) *
+                  static_cast<double>(row.in_steps);
+    }
+    return sum_ns;
+}
+
+bool has_unknown_replays(const RunDb& run, const std::vector<StatRow>& rows) {
+    Query query(run.raw(), "run",
+                "SELECT DISTINCT comm FROM collective_instance WHERE captured = 1 AND replays IS NULL");
+    while (query.step())
+        for (const StatRow& row : rows)
+            if (row.comm == query.text(0)) return true;
+    return false;
+}
+
+void write_nothing(const std::optional<int64_t>& params, const char* why, RunDb& run) {
+    run.add("allreduce_check", {maybe(params), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                nullptr, nullptr, std::string(why)});
+}
+
+void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::optional<int64_t>& params,
+                 RunDb& run) {
+    const auto per_step = [&](double sum) { return sum / static_cast<double>(steps); };
+    double calls = 0, tiny = 0, bytes = 0;
+    std::optional<double> gb_per_s;
+    for (const StatRow& row : rows) {
+        if (row.bytes < kTinyBytes) tiny += static_cast<double>(row.in_steps);
+        if (!is_of_parameters(row)) continue;
+        calls += static_cast<double>(row.in_steps);
+        bytes += row.volume();
+        if (!gb_per_s) gb_per_s = row.gb_per_s;
+    }
+    const StepVolume volume = {per_step(volume_of(rows, "allreduce")),
+                               per_step(volume_of(rows, "reducescatter")),
+                               per_step(volume_of(rows, "allgather"))};
+    const ParameterCheck check =
+        check_parameters(volume, params, bytes_per_parameter(rows), rows.front().ranks);
+    const double wire_bytes = check.expected_wire_bytes.value_or(check.wire_bytes);
+    const auto measured = measured_ns(rows, bytes);
+    std::string why;
+    if (!gb_per_s)
+        why = "no bandwidth is known: no timed message of 32 MiB, no topology; --bandwidth gives it";
+    if (!measured) why += std::string(why.empty() ? "" : "; ") + "not all of them were timed";
+    run.add("allreduce_check",
+            {maybe(params), check.implied_parameters, int64_t{check.sharded}, per_step(bytes),
+             per_step(calls), maybe(check.ratio),
+             check.sync ? Value(std::string(kSync[static_cast<size_t>(*check.sync)])) : Value(nullptr),
+             gb_per_s ? Value(expected_step_ns(rows, wire_bytes, *gb_per_s)) : Value(nullptr),
+             measured ? Value(nearest(per_step(*measured))) : Value(nullptr), per_step(tiny),
+             why.empty() ? Value(nullptr) : Value(why)});
+}
+
+}  // namespace
+
+void write_allreduce_check(const CollectiveRun& all, RunDb& run) {
+    if (all.traces.empty()) return;
+    const std::optional<int64_t> params = all.traces.front()->options.params;
+    const std::vector<StatRow> rows = chosen(read_stats(run, of_one_gpu(all)));
+    const int64_t steps = counted_steps(all);
+    if (rows.empty())
+        write_nothing(params, "nothing was reduced or gathered between ranks", run);
+    else if (steps == 0)
+        write_nothing(params, "no steps were found", run);
+    else if (has_unknown_replays(run, rows))
+        write_nothing(params, "calls were captured into graphs, and how often these ran is not known", run);
+    else if (bytes_per_parameter(rows) == 0)
+        write_nothing(params, "the type that was reduced is not known", run);
+    else
+        write_check(rows, steps, params, run);
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,267 @@
+// Copies, those that are alike together, and memsets. Counts and bytes of the whole run, durations of pieces.
+//
+//   step      |─────────────────────|─────────────────────|      alike: kind, memory, position in the step
+//   copies     h2d0 h2d1      d2h0    h2d0 h2d1      d2h0        among those of the kind, and about the size
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "../sql/histogram.h"
+#include "../sql/run_db.h"
+#include "beside.h"
+#include "copies.h"
+#include "own_parts.h"
+#include "places.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kLastPosition = 63;  // or later: steps with very many copies make no more rows
+constexpr int8_t kNoPosition = -1;
+constexpr int64_t kSizeNotTold = -1;  // rows that are gone: only the totals have them
+constexpr uint64_t kNoCopy = UINT64_MAX;
+
+struct Key {
+    uint32_t place;
+    OperationClass type;
+    bool blocking;
+    int8_t position;
+    int8_t size;  // exponent of the power of two
+    int16_t sides;
+
+    auto operator<=>(const Key&) const = default;
+};
+
+struct Alike {
+    Moments bytes;
+    int64_t call_sum_ns = 0, steps = 0;
+    int32_t last_step = kNoStep;
+    int64_t timed = 0, sum_ns = 0, timed_bytes = 0, blocks_ns = 0;
+    double best = 0;
+};
+
+struct Memsets {
+    Moments bytes;
+    int64_t timed = 0, sum_ns = 0;
+};
+
+int8_t size_of(int64_t bytes) {
+    return bytes < 0 ? int8_t{kSizeNotTold}
+                     : static_cast<int8_t>(std::bit_width(static_cast<uint64_t>(bytes)));
+}
+
+class CopyPart : public Part {
+  public:
+    explicit CopyPart(const TraceFacts& facts)
+        : facts_(facts), places_(facts), positions_(facts.gpus.size() + 1), memsets_(places_.size()) {
+        for (size_t gpu = 0; gpu <= facts.gpus.size(); ++gpu)
+            beside_.emplace_back(
+                nullptr, [this](const Ran& ran) { ended(ran); }, places_.size());
+    }
+
+    void see(const Call& call) override {
+        if (call.kind == CallKind::operation && call.type == OperationClass::memset)
+            memsets_[places_.of(call)].bytes.add(std::max<int64_t>(0, call.bytes));
+        if (!is_copy(call)) return;
+        Alike& alike = alike_[number_of(key_of(call, next_position(call, seen_)))];
+        alike.bytes.add(std::max<int64_t>(0, call.bytes));
+        alike.call_sum_ns += call.exit_ns - call.enter_ns;
+        if (call.step == kNoStep || facts_.are_slices || call.step == alike.last_step) return;
+        alike.last_step = call.step;
+        ++alike.steps;
+    }
+
+    void begin(const TimedPiece& piece) override {
+        whole_ = piece.steps.empty() ? WholeSteps{}
+                                     : WholeSteps{piece.steps.front().step, piece.steps.back().step};
+    }
+
+    void take(const Call& call, bool before) override {
+        if (call.kind != CallKind::operation) return;
+        uint64_t who = kNoCopy;
+        if (is_copy(call) && !before)
+            who = number_of(key_of(call, whole_.has(call.step) ? next_position(call, taken_) : kNoPosition));
+        if (!call.timed || call.times.end_ns <= call.times.start_ns) return;
+        const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
+        if (who != kNoCopy) add_time(alike_[who], call.bytes, call.times);
+        if (call.type == OperationClass::memset && !before) {
+            ++memsets_[places_.of(call)].timed;
+            memsets_[places_.of(call)].sum_ns += ran_ns;
+        }
+        beside_[gpu_of(call)].add(call.enter_ns, {call.times.start_ns, call.times.end_ns, who},
+                                  places_.of(call));
+    }
+
+    void end() override {
+        for (Beside& beside : beside_) beside.finish();
+    }
+
+    void finish(RunDb& run) override {
+        if (has_totals(*facts_.trace)) read_totals();
+        for (const auto& [key, number] : numbers_) write(run, key, alike_[number]);
+        for (size_t i = 0; i < memsets_.size(); ++i)
+            if (memsets_[i].bytes.count > 0) write(run, places_[i], memsets_[i]);
+    }
+
+  private:
+    struct Position {
+        int32_t step = kNoStep;
+        int64_t next[static_cast<size_t>(OperationClass::graph) + 1] = {};
+    };
+    // A step may be gone through twice: as it was recorded, and as it would have been. Of one that is not
+    // whole in its piece the position of a copy is not known the second time.
+    enum Which { seen_, taken_ };
+    struct WholeSteps {
+        int32_t first = 0, last = -1;
+        bool has(int32_t step) const { return step >= first && step <= last; }
+    };
+
+    size_t gpu_of(const Call& call) const {
+        const int32_t gpu = places_[places_.of(call)].gpu;
+        return gpu < 0 ? facts_.gpus.size() : static_cast<size_t>(gpu);
+    }
+
+    int8_t next_position(const Call& call, Which which) {
+        if (call.step == kNoStep || facts_.are_slices) return kNoPosition;
+        Position& position = positions_[gpu_of(call)][which];
+        if (position.step != call.step) position = {call.step, {}};
+        return static_cast<int8_t>(std::min(position.next[static_cast<size_t>(call.type)]++, kLastPosition));
+    }
+
+    Key key_of(const Call& call, int8_t position) const {
+        return {static_cast<uint32_t>(places_.of(call)),
+                call.type,
+                call.blocking,
+                position,
+                size_of(call.bytes),
+                static_cast<int16_t>(std::max<int64_t>(0, call.detail))};
+    }
+
+    uint64_t number_of(const Key& key) {
+        const auto [found, is_new] = numbers_.try_emplace(key, alike_.size());
+        if (is_new) alike_.emplace_back();
+        return found->second;
+    }
+
+    static void add_time(Alike& alike, int64_t bytes, const DeviceTimes& times) {
+        ++alike.timed;
+        alike.sum_ns += times.end_ns - times.start_ns;
+        if (bytes < 0) return;
+        alike.timed_bytes += bytes;
+        alike.best =
+            std::max(alike.best, static_cast<double>(bytes) * 1e9 / static_cast<double>(surely_ns(times)));
+    }
+
+    // The best of many estimates is the one that is most wrong: what is not known to a tenth counts with the
+    // longest that it can have taken.
+    static int64_t surely_ns(const DeviceTimes& times) {
+        const int64_t ran_ns = times.end_ns - times.start_ns;
+        const bool is_exact = times.likely_ns * 10 <= ran_ns;
+        return is_exact ? ran_ns : std::max(ran_ns, times.end_high_ns - times.start_low_ns);
+    }
+
+    void ended(const Ran& ran) {
+        if (ran.who != kNoCopy) alike_[ran.who].blocks_ns += ran.alone_ns;
+    }
+
+    // What the rows lack of the totals is copies whose rows are gone: alike in all but size and position.
+    void read_totals() {
+        std::map<Key, Alike> rest;
+        Query copies = facts_.trace->base.prepare(
+            "SELECT s.stream_id, s.direction, s.sides, (s.flags & 32) / 32, sum(t.events), sum(t.bytes),"
+            " sum(t.sum_ns) FROM series s JOIN v_series_total t ON t.series_id = s.id"
+            " WHERE s.kind = 'copy' AND s.flags & 7 = 0 AND s.direction IS NOT 5 GROUP BY 1, 2, 3, 4");
+        while (copies.step()) {
+            Alike& alike = rest[{static_cast<uint32_t>(places_.of_stream(copies.maybe(0))),
+                                 class_of(copies.number(1)), copies.number(3) != 0, kNoPosition,
+                                 int8_t{kSizeNotTold}, static_cast<int16_t>(copies.number(2))}];
+            alike.bytes.count += copies.number(4);
+            alike.bytes.sum += copies.number(5);
+            alike.call_sum_ns += copies.number(6);
+        }
+        for (const auto& [key, number] : numbers_) {
+            const auto found = rest.find(without_size(key));
+            if (found == rest.end()) continue;
+            found->second.bytes.count -= alike_[number].bytes.count;
+            found->second.bytes.sum -= alike_[number].bytes.sum;
+            found->second.call_sum_ns -= alike_[number].call_sum_ns;
+        }
+        for (const auto& [key, alike] : rest)
+            if (alike.bytes.count > 0) alike_[number_of(key)] = alike;
+        read_memset_totals();
+    }
+
+    void read_memset_totals() {
+        Query query = facts_.trace->base.prepare(
+            "SELECT s.stream_id, sum(t.events), sum(t.bytes) FROM series s"
+            " JOIN v_series_total t ON t.series_id = s.id WHERE s.kind = 'memset' AND s.flags & 7 = 0"
+            " GROUP BY 1");
+        while (query.step()) {
+            Moments& bytes = memsets_[places_.of_stream(query.maybe(0))].bytes;
+            bytes.count = query.number(1);
+            bytes.sum = query.number(2);
+        }
+    }
+
+    static Key without_size(Key key) {
+        key.position = kNoPosition;
+        key.size = int8_t{kSizeNotTold};
+        return key;
+    }
+
+    static OperationClass class_of(int64_t direction) {
+        constexpr OperationClass kClasses[] = {OperationClass::copy, OperationClass::h2d, OperationClass::d2h,
+                                               OperationClass::d2d, OperationClass::p2p};
+        return direction >= 0 && direction < 5 ? kClasses[direction] : OperationClass::copy;
+    }
+
+    void write(RunDb& run, const Key& key, const Alike& a) const {
+        if (a.bytes.count + a.timed == 0) return;
+        const Place& place = places_[key.place];
+        const bool has_sizes = key.size != kSizeNotTold;
+        const auto if_sizes = [&](auto value) { return has_sizes ? Value(value) : Value(nullptr); };
+        run.add("copy_stat", {place.gpu_id,
+                              place.stream_id,
+                              std::string(copy_kind(key.type)),
+                              std::string(source_of(key.sides)),
+                              std::string(target_of(key.sides)),
+                              int64_t{key.blocking},
+                              int64_t{key.position},
+                              has_sizes ? int64_t{1} << key.size : kSizeNotTold,
+                              a.bytes.count,
+                              a.bytes.sum,
+                              a.call_sum_ns,
+                              a.steps,
+                              a.timed,
+                              a.sum_ns,
+                              a.timed_bytes,
+                              a.best > 0 ? Value(a.best) : Value(nullptr),
+                              a.blocks_ns,
+                              if_sizes(a.bytes.min),
+                              if_sizes(a.bytes.max),
+                              if_sizes(a.bytes.squares)});
+    }
+
+    static void write(RunDb& run, const Place& place, const Memsets& m) {
+        run.add("memset_stat", {place.gpu_id, place.stream_id, m.bytes.count, m.bytes.sum, m.bytes.min,
+                                m.bytes.max, m.bytes.squares, m.timed, m.sum_ns});
+    }
+
+    const TraceFacts& facts_;
+    const Places places_;
+    std::vector<std::array<Position, 2>> positions_;  // by GPU; the last: not known
+    WholeSteps whole_;
+    std::map<Key, uint64_t> numbers_;
+    std::vector<Alike> alike_;
+    std::vector<Memsets> memsets_;  // by place
+    std::vector<Beside> beside_;    // by GPU
+};
+
+const PartRegistration kCopyPart(make_copy_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_copy_part(const TraceFacts& facts) { return std::make_unique<CopyPart>(facts); }
+
+}  // namespace gpushim::analysis

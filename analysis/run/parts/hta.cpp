@@ -1,0 +1,91 @@
+#include "hta.h"
+
+#include "../../trace/call.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kKernelWaitNs = 30'000;
+enum Category : size_t { kHostWait, kKernelWait, kOther };
+constexpr std::string_view kCategories[] = {"host_wait", "kernel_wait", "other"};
+
+constexpr std::string_view kCommBegins[] = {"nccl", "hip", "hccl"};
+constexpr std::string_view kCommContains[] = {"ncclKernel"};
+constexpr std::string_view kOtherBegins[] = {"Stream Wait Event"};
+constexpr std::string_view kOtherContains[] = {"Memcpy", "Memset", "dma", "Sync"};
+
+template <size_t n>
+bool begins_with_one(std::string_view name, const std::string_view (&texts)[n]) {
+    return std::any_of(texts, texts + n, [&](std::string_view text) { return name.starts_with(text); });
+}
+template <size_t n>
+bool contains_one(std::string_view name, const std::string_view (&texts)[n]) {
+    return std::any_of(texts, texts + n,
+                       [&](std::string_view text) { return name.find(text) != std::string_view::npos; });
+}
+
+}  // namespace
+
+HtaKind hta_kind(std::string_view kernel) {
+    if (begins_with_one(kernel, kCommBegins) || contains_one(kernel, kCommContains)) return HtaKind::comm;
+    if (begins_with_one(kernel, kOtherBegins) || contains_one(kernel, kOtherContains)) return HtaKind::other;
+    return HtaKind::compute;
+}
+
+// The part of it that the union did not have; empty: end <= begin.
+std::pair<int64_t, int64_t> HtaSums::extend(Union& all, const HtaOperation& operation) {
+    const std::pair piece(std::max(operation.start_ns, all.end_ns), operation.end_ns);
+    if (piece.first >= piece.second) return piece;
+    if (operation.start_ns > all.end_ns) all.start_ns = operation.start_ns;
+    all.end_ns = operation.end_ns;
+    return piece;
+}
+
+void HtaSums::add(const HtaOperation& operation) {
+    out_of_order += operation.start_ns < last_start_ns_;
+    last_start_ns_ = std::max(last_start_ns_, operation.start_ns);
+    if (operations++ == 0) first_start_ns = last_end_ns = operation.start_ns;
+    first_start_ns = std::min(first_start_ns, operation.start_ns);
+    last_end_ns = std::max(last_end_ns, operation.end_ns);
+    const auto [begin, end] = extend(all_, operation);
+    busy_ns += std::max<int64_t>(end - begin, 0);
+    if (operation.kind != HtaKind::other) add_class(operation);
+    add_gap(operation);
+}
+
+// Starts only grow, so of the other class only the last piece can reach into a new one.
+void HtaSums::add_class(const HtaOperation& operation) {
+    const bool is_comm = operation.kind == HtaKind::comm;
+    const auto [begin, end] = extend(of_[is_comm], operation);
+    if (end <= begin) return;
+    (is_comm ? comm_ns : compute_ns) += end - begin;
+    const Union& other = of_[!is_comm];
+    const int64_t from = std::max(begin, other.start_ns), until = std::min(end, other.end_ns);
+    if (until > from) overlap_ns += until - from;
+}
+
+void HtaSums::add_gap(const HtaOperation& operation) {
+    if (last_stream_ == nullptr || last_stream_->first != operation.stream) {
+        const auto [stream, is_first] = streams_.try_emplace(operation.stream, Stream{operation.end_ns, {}});
+        last_stream_ = &*stream;
+        if (is_first) return;
+    }
+    Stream& stream = last_stream_->second;
+    const int64_t gap_ns = operation.start_ns - stream.end_ns;
+    const bool host = operation.launched_ns != kNotRecorded && operation.launched_ns > stream.end_ns;
+    Gap& gap = stream.gaps[host ? kHostWait : gap_ns < kKernelWaitNs ? kKernelWait : kOther];
+    gap.ns += gap_ns;
+    ++gap.gaps;
+    stream.end_ns = operation.end_ns;
+}
+
+std::map<std::pair<int64_t, std::string_view>, HtaSums::Gap> HtaSums::gaps() const {
+    std::map<std::pair<int64_t, std::string_view>, Gap> all;
+    for (const auto& [number, stream] : streams_)
+        for (size_t i = 0; i < stream.gaps.size(); ++i)
+            if (stream.gaps[i].gaps != 0) all[{number, kCategories[i]}] = stream.gaps[i];
+    return all;
+}
+
+}  // namespace gpushim::analysis

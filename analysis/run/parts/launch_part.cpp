@@ -1,0 +1,162 @@
+// LaunchSums of kernels and graphs by stream: what the calls cost, how soon their work began, and what the
+// GPU had in its queues. Calls of the whole run, times of pieces.
+//
+//   host        |─L1─|                  |─L2─|                    a latency counts from when the launch was
+//   stream             ███████1███████████████ ██2██              entered and the stream was free:
+//               |──────| on an empty GPU      |─| behind 1
+#include <algorithm>
+
+#include "../sql/histogram.h"
+#include "../sql/run_db.h"
+#include "own_parts.h"
+#include "places.h"
+#include "queues.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// A full queue makes calls wait: so much longer than others, with so many operations outstanding.
+constexpr int64_t kFullQueue = 1000, kFullQueueFactor = 10;
+constexpr int64_t kEnoughForMedian = 100, kMedianEvery = 1024;
+
+struct LaunchSums {
+    int64_t count = 0, api_sum_ns = 0;
+    int64_t timed = 0, on_empty = 0, behind = 0, negative = 0, small = 0, small_ns = 0, full_queue = 0;
+    int64_t depth_max = 0;
+    Histogram api, empty, late, depth, runway;
+};
+
+bool is_launch(const Call& call) {
+    return call.kind == CallKind::operation &&
+           (call.type == OperationClass::compute || call.type == OperationClass::comm ||
+            call.type == OperationClass::graph);
+}
+
+class LaunchPart : public Part {
+  public:
+    explicit LaunchPart(const TraceFacts& facts)
+        : facts_(facts), places_(facts), queues_(facts), all_(places_.size()) {}
+
+    void see(const Call& call) override {
+        if (!is_launch(call)) return;
+        LaunchSums& launches = all_[places_.of(call)];
+        const int64_t cost_ns = call.exit_ns - call.enter_ns;
+        ++launches.count;
+        launches.api_sum_ns += cost_ns;
+        launches.api.add(cost_ns);
+        costs_.add(cost_ns);
+        if (costs_.count() % kMedianEvery == kEnoughForMedian) usual_cost_ns_ = costs_.value(0.5).value_or(0);
+    }
+
+    void begin(const TimedPiece& piece) override {
+        queues_.clear();
+        known_ = piece.known;
+    }
+
+    void take(const Call& call, bool before) override {
+        if (is_launch(call) && !before && call.timed && is_known(call)) measure(call);
+        queues_.add(call);
+    }
+
+    void finish(RunDb& run) override {
+        add_totals();
+        for (size_t i = 0; i < all_.size(); ++i)
+            if (all_[i].count > 0) write(run, places_[i], all_[i]);
+    }
+
+  private:
+    bool is_known(const Call& call) const {
+        const int32_t gpu = places_[places_.of(call)].gpu;
+        if (call.lane < 0 || gpu < 0 || static_cast<size_t>(gpu) >= known_.size()) return false;
+        const Interval& known = known_[static_cast<size_t>(gpu)];
+        return call.enter_ns >= known.start_ns && call.enter_ns < known.end_ns;
+    }
+
+    void measure(const Call& call) {
+        LaunchSums& launches = all_[places_.of(call)];
+        const QueueState state = queues_.at(call.lane, call.enter_ns);
+        const DeviceFacts& device = facts_.gpus[static_cast<size_t>(places_[places_.of(call)].gpu)].idle;
+        const int64_t ran_ns = call.times.end_ns - call.times.start_ns;
+        ++launches.timed;
+        if (call.type == OperationClass::compute && ran_ns < 2 * device.latency_ns) {
+            ++launches.small;
+            launches.small_ns += ran_ns;
+        }
+        add_latency(launches, call, state, std::min(call.times.likely_ns, device.latency_ns / 2));
+        if (!state.gpu_known) return;
+        launches.depth.add(state.pending);
+        launches.depth_max = std::max(launches.depth_max, state.pending);
+        launches.runway.add(state.runway_ns);
+        if (state.outstanding >= kFullQueue && usual_cost_ns_ > 0 &&
+            call.exit_ns - call.enter_ns > kFullQueueFactor * usual_cost_ns_)
+            ++launches.full_queue;
+    }
+
+    // One that waited for events of other streams is neither on an empty GPU nor behind its own stream. What
+    // ended as the launch was entered, as far as the estimates tell, was over: half of a latency that is left
+    // of it makes the launch no later, all that is not known of when it was may.
+    void add_latency(LaunchSums& launches, const Call& call, const QueueState& state, int64_t unsure_ns) {
+        const int64_t enter_ns = call.enter_ns, start_ns = call.times.start_ns;
+        int64_t latency_ns = start_ns - enter_ns;
+        if (state.gpu_known && std::max(state.gpu_free_ns, state.may_start_ns) <= enter_ns + unsure_ns) {
+            ++launches.on_empty;
+            launches.empty.add(latency_ns);
+        } else if (state.stream_known && state.stream_free_ns > enter_ns) {
+            latency_ns = start_ns - state.may_start_ns;
+            ++launches.behind;
+            launches.late.add(latency_ns);
+        }
+        launches.negative += latency_ns < 0;
+    }
+
+    void add_totals() {
+        if (!has_totals(*facts_.trace)) return;
+        for (LaunchSums& launches : all_) launches.count = launches.api_sum_ns = 0;
+        Query query = facts_.trace->base.prepare(
+            "SELECT s.stream_id, sum(t.events), sum(t.sum_ns) FROM series s"
+            " JOIN v_series_total t ON t.series_id = s.id"
+            " WHERE s.kind IN ('launch', 'graph_launch') AND s.flags & 7 = 0 GROUP BY s.stream_id");
+        while (query.step()) {
+            LaunchSums& launches = all_[places_.of_stream(query.maybe(0))];
+            launches.count += query.number(1);
+            launches.api_sum_ns += query.number(2);
+        }
+    }
+
+    void write(RunDb& run, const Place& place, const LaunchSums& l) const {
+        const bool latency_known =
+            place.gpu >= 0 && facts_.gpus[static_cast<size_t>(place.gpu)].idle.latency_ns > 0;
+        const auto if_known = [&](int64_t value) { return latency_known ? Value(value) : Value(nullptr); };
+        const bool has_depth = l.depth.count() > 0;
+        run.add("launch_stat",
+                {place.gpu_id, place.stream_id, l.count, l.api_sum_ns, l.timed, l.on_empty, l.behind,
+                 l.negative, if_known(l.small), if_known(l.small_ns), l.full_queue, maybe(l.api.value(0.5)),
+                 maybe(l.empty.value(0.5)), maybe(l.empty.value(0.95)), maybe(l.late.value(0.5)),
+                 maybe(l.depth.value(0.5)), has_depth ? Value(l.depth_max) : Value(nullptr),
+                 maybe(l.runway.value(0.05))});
+        l.api.write(run, "api_call", place.gpu_id, place.stream_id);
+        l.empty.write(run, "latency_empty", place.gpu_id, place.stream_id);
+        l.late.write(run, "latency_behind", place.gpu_id, place.stream_id);
+        l.depth.write(run, "queue_depth", place.gpu_id, place.stream_id);
+        l.runway.write(run, "runway", place.gpu_id, place.stream_id);
+    }
+
+    const TraceFacts& facts_;
+    const Places places_;
+    Queues queues_;
+    std::vector<Interval> known_;
+    std::vector<LaunchSums> all_;  // by place
+    Histogram costs_;              // of all launch calls
+    int64_t usual_cost_ns_ = 0;
+};
+
+const PartRegistration kLaunchPart(make_launch_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_launch_part(const TraceFacts& facts) {
+    return std::make_unique<LaunchPart>(facts);
+}
+
+}  // namespace gpushim::analysis

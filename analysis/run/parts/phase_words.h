@@ -1,0 +1,16 @@
+// What the name of a program's range says of the phase of the step. Words are runs of letters, whatever their
+// case: `Optimizer.step#SGD` is the optimizer. Names that say two phases, or none, say nothing. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "../../step/phases.h"
+
+namespace gpushim::analysis {
+
+std::optional<PhaseKind> phase_named(std::string_view range);
+// Of a kernel: it computes gradients.
+bool is_backward_kernel(std::string_view name);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,139 @@
+// Phases of each step: from the program's ranges, else from what it launched (../step/phases.h). One step is
+// held at a time, and of operations of a kind in a row only the first, which is all that phases ask for.
+// Steps of which rows are gone have none.
+#include <algorithm>
+#include <array>
+
+#include "../pass/kernel_index.h"
+#include "../sql/run_db.h"
+#include "own_parts.h"
+#include "phase_words.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostTokens = 1 << 20;  // of a step: it has no phases beyond that
+
+class StepPart : public Part {
+  public:
+    explicit StepPart(const TraceFacts& facts) : facts_(facts), index_(facts) {
+        for (const Kernel& kernel : facts.kernels) {
+            is_backward_.push_back(is_backward_kernel(kernel.name));
+            is_optimizer_.push_back(kernel.facts.family == KernelFamily::optimizer);
+        }
+        is_backward_.push_back(false);  // the one that is not known
+        is_optimizer_.push_back(false);
+        if (!facts.are_slices) read_ranges();
+    }
+
+    void see(const Call& call) override {
+        if (facts_.are_slices) return;
+        if (call.kind == CallKind::gone && call.lane == kNoLane)
+            gone_.push_back({call.enter_ns, call.exit_ns});
+        if (call.kind != CallKind::operation || call.step == kNoStep) return;
+        if (call.step != step_) {
+            close();
+            step_ = call.step;
+        }
+        add(call);
+    }
+
+    void finish(RunDb& run) override {
+        close();
+        for (const Row& row : rows_)
+            run.add("phase", {facts_.rank_id, int64_t{row.step}, std::string(in_words(row.phase.kind)),
+                              row.phase.span.start_ns, row.phase.span.length_ns(), row.phase.confidence});
+    }
+
+  private:
+    struct Row {
+        int32_t step;
+        Phase phase;
+    };
+
+    static std::optional<TokenKind> kind_of(const Call& call) {
+        switch (call.type) {
+            case OperationClass::compute:
+                return TokenKind::kernel;
+            case OperationClass::comm:
+                return TokenKind::collective;
+            case OperationClass::graph:
+                return TokenKind::graph;
+            case OperationClass::h2d:
+                return TokenKind::copy_h2d;
+            default:
+                return {};
+        }
+    }
+
+    void add(const Call& call) {
+        const auto kind = kind_of(call);
+        if (!kind) return;
+        const size_t kernel = *kind == TokenKind::kernel ? index_.of(call) : index_.not_known();
+        const bool is_optimizer = is_optimizer_[kernel];
+        if (is_backward_[kernel] && !backward_ns_) backward_ns_ = call.enter_ns;
+        if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer)
+            return;
+        if (tokens_.size() < kMostTokens) tokens_.push_back({0, call.enter_ns, 0, *kind, is_optimizer});
+    }
+
+    void close() {
+        const auto index = static_cast<size_t>(step_);
+        if (step_ != kNoStep && index < facts_.steps.size() && tokens_.size() < kMostTokens) {
+            const Interval span = {facts_.steps[index].begin_ns, facts_.steps[index].end_ns};
+            if (clip(gone_, span).empty()) add_phases(span);
+        }
+        tokens_.clear();
+        backward_ns_.reset();
+    }
+
+    void add_phases(Interval span) {
+        for (const Phase& phase : phases_of(span, tokens_, ranges_in(span), backward_ns_))
+            rows_.push_back({step_, phase});
+    }
+
+    // Ranges in ranges, and those of several threads, are one phase.
+    void read_ranges() {
+        if (!facts_.trace->base.has("v_range")) return;
+        std::array<std::vector<Interval>, 5> by_kind;
+        Query query = facts_.trace->base.prepare(
+            "SELECT name, start_ns, end_ns FROM v_range WHERE end_ns IS NOT NULL AND name IS NOT NULL");
+        while (query.step())
+            if (const auto kind = phase_named(query.text(0)))
+                by_kind[static_cast<size_t>(*kind)].push_back({query.number(1), query.number(2)});
+        for (size_t kind = 0; kind < by_kind.size(); ++kind)
+            for (const Interval& span : unite(std::move(by_kind[kind])))
+                ranges_.push_back({span, static_cast<PhaseKind>(kind)});
+        std::stable_sort(ranges_.begin(), ranges_.end(), [](const PhaseRange& a, const PhaseRange& b) {
+            return a.span.start_ns < b.span.start_ns;
+        });
+    }
+
+    // Steps come in order; of each kind at most one range lies over a step's begin.
+    std::vector<PhaseRange> ranges_in(Interval step) {
+        while (next_range_ < ranges_.size() && ranges_[next_range_].span.start_ns < step.end_ns)
+            open_.push_back(ranges_[next_range_++]);
+        std::erase_if(open_, [&](const PhaseRange& range) { return range.span.end_ns <= step.start_ns; });
+        return open_;
+    }
+
+    const TraceFacts& facts_;
+    const KernelIndex index_;
+    std::vector<bool> is_backward_, is_optimizer_;  // by kernel
+    std::vector<PhaseRange> ranges_, open_;
+    size_t next_range_ = 0;
+    std::vector<Token> tokens_;
+    std::optional<int64_t> backward_ns_;
+    int32_t step_ = kNoStep;
+    Intervals gone_;
+    std::vector<Row> rows_;
+};
+
+const PartRegistration kStepPart(make_step_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_step_part(const TraceFacts& facts) { return std::make_unique<StepPart>(facts); }
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,160 @@
+#include "facts.h"
+
+#include "../../trace/plausible.h"
+#include "../../trace/timeline.h"
+#include "latency_survey.h"
+#include "make_facts.h"
+#include "step_tokens.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kMostSlices = 100;
+constexpr int64_t kBeginning = 4'000'000;  // tokens in which the period of a long run is looked for
+constexpr int64_t kSlotNs = 10'000'000'000;
+
+// A device's name is all that tells that it is none.
+bool is_simulated(const std::string& name) { return name.starts_with("Simulated"); }
+
+void read_gpus(TraceFacts& facts, int64_t& next_gpu_id) {
+    const Database& base = facts.trace->base;
+    // Traces of before do not have it.
+    const bool has_count = base.columns_of("device").contains("multiprocessors");
+    Query devices =
+        base.prepare(std::string("SELECT id, uuid, name, ") + (has_count ? "multiprocessors" : "NULL") +
+                     " FROM device WHERE id IN (SELECT device_id FROM context) ORDER BY id");
+    while (devices.step())
+        facts.gpus.push_back({next_gpu_id++,
+                              devices.number(0),
+                              devices.text(1),
+                              devices.text(2),
+                              is_simulated(devices.text(2)),
+                              {},
+                              devices.maybe(3)});
+}
+
+void read_lanes(TraceFacts& facts) {
+    facts.lanes = Timeline(*facts.trace).lanes();
+    std::unordered_map<int64_t, std::string> names;
+    // Where a stream's handle is in memory says nothing to anybody; small ones are numbers that traces of
+    // other tools have.
+    Query streams = facts.trace->base.prepare(
+        "SELECT v.id, CASE WHEN s.kind <> 'made' THEN v.stream WHEN h.handle BETWEEN 0 AND 65535"
+        " THEN h.handle ELSE v.id END FROM v_stream v JOIN stream s ON s.id = v.id"
+        " LEFT JOIN handle h ON h.id = s.handle_id");
+    while (streams.step()) names[streams.number(0)] = streams.text(1);
+    for (const Lane& lane : facts.lanes) {
+        facts.streams.push_back(names[lane.stream_id]);
+        int32_t found = -1;
+        for (size_t i = 0; i < facts.gpus.size(); ++i)
+            if (facts.gpus[i].device_id == lane.device_id) found = static_cast<int32_t>(i);
+        facts.gpu_of_lane.push_back(found);
+    }
+}
+
+class KernelNames {
+  public:
+    explicit KernelNames(std::vector<Kernel>& kernels) : kernels_(kernels) {}
+    int32_t index_of(const std::string& name) {
+        if (name.empty()) return -1;
+        const auto [found, is_new] = known_.try_emplace(name, static_cast<int32_t>(kernels_.size()));
+        if (is_new) kernels_.push_back({name, classify(name)});
+        return found->second;
+    }
+
+  private:
+    std::vector<Kernel>& kernels_;
+    std::unordered_map<std::string, int32_t> known_;
+};
+
+void read_kernels(TraceFacts& facts) {
+    const Database& base = facts.trace->base;
+    KernelNames names(facts.kernels);
+    std::unordered_map<int64_t, int32_t> by_handle;
+    Query shapes = base.prepare(
+        "SELECT id, kernel, grid_x * grid_y * grid_z, block_x * block_y * block_z, handle_id FROM v_shape");
+    while (shapes.step()) {
+        const int32_t kernel = names.index_of(shapes.text(1));
+        facts.shapes[shapes.number(0)] = {kernel, shapes.number(2), shapes.number(3)};
+        by_handle[shapes.number(4)] = kernel;
+    }
+    if (base.is_of_first_schema()) return;
+    Query graphs = base.prepare("SELECT id, kernels, copies, memsets, bytes FROM graph");
+    while (graphs.step())
+        facts.graphs[graphs.number(0)] = {graphs.maybe(1).value_or(kNotRecorded),
+                                          graphs.maybe(2).value_or(kNotRecorded),
+                                          graphs.maybe(3).value_or(kNotRecorded),
+                                          graphs.maybe(4).value_or(kNotRecorded),
+                                          {}};
+    Query inside = base.prepare(
+        "SELECT g.graph_id, h.name, g.count FROM graph_kernel g LEFT JOIN v_handle h ON h.id = g.handle_id");
+    while (inside.step())
+        facts.graphs[inside.number(0)].by_kernel.push_back(
+            {names.index_of(inside.text(1)), inside.number(2)});
+}
+
+void read_words(TraceFacts& facts) {
+    const Database& base = facts.trace->base;
+    Query apis = base.prepare("SELECT id, name, base, kind FROM api");
+    while (apis.step()) facts.apis[apis.number(0)] = {apis.text(1), apis.text(2), apis.text(3)};
+    facts.host_classes = words_of(base).host_classes;
+}
+
+Interval span_of(const Trace& trace) {
+    Timeline timeline(trace);
+    Interval span = {INT64_MAX, INT64_MIN};
+    Call call;
+    if (timeline.next(call)) span.start_ns = call.enter_ns;
+    for (const char* table : {"launch", "copy", "memset", "graph_launch", "sync"}) {
+        Query last = trace.base.prepare("SELECT enter_ns + coalesce(dur_ns, 0) FROM \"" + std::string(table) +
+                                        "\" ORDER BY enter_ns DESC LIMIT 1");
+        if (last.step()) span.end_ns = std::max(span.end_ns, last.number(0));
+    }
+    span.start_ns = std::max(span.start_ns, -kCenturyNs);
+    span.end_ns = std::min(span.end_ns, std::min(span.start_ns, kCenturyNs) + kCenturyNs);
+    return span;
+}
+
+// Whole slots of 10 s, as windows are; shorter ones where the run is short.
+std::vector<Step> slices_of(Interval span) {
+    std::vector<Step> slices;
+    if (span.end_ns <= span.start_ns) return slices;
+    int64_t length_ns = std::max(int64_t{1}, span.length_ns() / 10);
+    if (span.length_ns() > 10 * kSlotNs)
+        length_ns = (span.length_ns() / kSlotNs + kMostSlices) / kMostSlices * kSlotNs;
+    for (int64_t at_ns = span.start_ns;; at_ns = slices.back().end_ns) {
+        const bool is_last = span.end_ns - at_ns <= length_ns;  // no sum: damaged times end at the last ns
+        Step slice = {};
+        slice.begin_ns = at_ns;
+        slice.end_ns = is_last ? span.end_ns : at_ns + length_ns;
+        slice.number = static_cast<int64_t>(slices.size()) + 1;
+        slices.push_back(slice);
+        if (is_last) return slices;
+    }
+}
+
+}  // namespace
+
+TraceFacts make_facts(const Trace& trace, int64_t rank_id, int64_t& next_gpu_id, const RunOptions& options) {
+    TraceFacts facts = {};
+    facts.trace = &trace;
+    facts.rank_id = rank_id;
+    facts.options = options;
+    read_gpus(facts, next_gpu_id);
+    read_lanes(facts);
+    read_kernels(facts);
+    read_words(facts);
+    return facts;
+}
+
+void find_steps(TraceFacts& facts) {
+    survey_latencies(facts);
+    facts.found = find_steps(tokens_of(facts), tokens_of(facts, kBeginning),
+                             marks_of(*facts.trace, facts.options.step_marker));
+    facts.steps = facts.found.steps;
+    facts.are_slices = facts.steps.empty();
+    if (facts.are_slices) facts.steps = slices_of(span_of(*facts.trace));
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,79 @@
+// What is known of one trace before its calls are gone through: who it is, its GPUs, streams, kernels and
+// steps. Made once per trace; read-only from then on, any thread.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../../idle/attribute.h"
+#include "../../kernel/kernel_class.h"
+#include "../../step/steps.h"
+#include "../../trace/call.h"
+#include "../../trace/inputs.h"
+
+namespace gpushim::analysis {
+
+struct Gpu {
+    int64_t gpu_id;  // row of `gpu` in the run; one for each (trace, device)
+    int64_t device_id;
+    std::string uuid, name;
+    bool simulated;
+    DeviceFacts idle;  // latencies, for asking why it was idle
+    std::optional<int64_t> multiprocessors = {};
+};
+
+struct Kernel {  // each name once
+    std::string name;
+    KernelClass facts;
+};
+
+struct Shape {
+    int32_t kernel = -1;                        // index into kernels; -1: its name is not recorded
+    int64_t blocks = 0, threads_per_block = 0;  // 0: not recorded
+};
+
+struct Api {
+    std::string name, base, kind;
+};
+
+struct GraphContents {  // what a launch of it runs; -1: not recorded
+    int64_t kernels = -1, copies = -1, memsets = -1, bytes = -1;
+    std::vector<std::pair<int32_t, int64_t>> by_kernel;  // (index into kernels, how often)
+};
+
+struct RunOptions {
+    std::optional<int64_t> params, samples_per_step;
+    std::optional<double> bandwidth_bytes_per_s, between_bytes_per_s, price_per_gpu_hour;
+    std::string step_marker;
+};
+
+struct TraceFacts {
+    const Trace* trace;
+    int64_t rank_id;  // row of `rank` in the run; one for each trace
+    RunOptions options;
+    std::vector<Gpu> gpus;
+    std::vector<Lane> lanes;
+    std::vector<std::string> streams;  // by lane: what people call it
+    std::vector<int32_t> gpu_of_lane;  // index into gpus; -1: not known
+    std::vector<Kernel> kernels;
+    std::unordered_map<int64_t, Shape> shapes;          // by shape.id
+    std::unordered_map<int64_t, GraphContents> graphs;  // by graph.id
+    std::unordered_map<int64_t, Api> apis;              // by api.id
+    std::vector<std::string> host_classes;              // what samples said a thread was blocked on
+    Steps found;
+    // The steps, or, where none were found, slices of the run so long that there are at most 100 of them.
+    std::vector<Step> steps;
+    bool are_slices = false;
+    int64_t clock_error_ns = 0;  // between the host's clock and device times
+
+    // None: not known, or the call is no kernel.
+    const Kernel* kernel_of(const Call& call) const {
+        if (call.kind != CallKind::operation || call.detail < 0) return nullptr;
+        const auto shape = shapes.find(call.detail);
+        if (shape == shapes.end() || shape->second.kernel < 0) return nullptr;
+        return &kernels[static_cast<size_t>(shape->second.kernel)];
+    }
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,120 @@
+#include "latency_survey.h"
+
+#include <algorithm>
+
+#include "../../terminal/progress.h"
+#include "../../trace/timeline.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kEnough = 20'000;  // of each kind, for each GPU
+constexpr int64_t kMostSurveyed = 2'000'000;
+constexpr int64_t kUsualLatencyNs = 8'000, kUsualSpreadNs = 12'000;  // where nothing tells
+constexpr int64_t kWidestKernelGapNs = 20'000, kLeastKernelGapNs = 1'000;
+
+// Two operations of a stream, the second of which was asked for that long before the first was over.
+struct BackToBack {
+    int64_t ahead_ns, gap_ns;
+};
+
+struct Seen {
+    std::vector<int64_t> latencies_ns, calls_ns;
+    std::vector<BackToBack> gaps;
+    int64_t end_ns = INT64_MIN;  // of all that was launched so far
+    bool has_untimed = false;    // something was launched of which that is not known
+};
+struct LaneEnd {
+    int64_t end_ns = INT64_MIN;
+    bool known = false;
+};
+
+std::optional<int64_t> quantile(std::vector<int64_t>& values, double share) {
+    if (values.size() < 5) return {};
+    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<size_t>(at)];
+}
+
+class Survey {
+  public:
+    Survey(TraceFacts& facts, const std::vector<DeviceClock>& clocks)
+        : facts_(facts), seen_(facts.gpus.size()), lanes_(facts.lanes.size()), event_ns_(facts.gpus.size()) {
+        for (const DeviceClock& clock : clocks)
+            for (size_t i = 0; i < facts.gpus.size(); ++i) {
+                if (facts.gpus[i].device_id != clock.device_id) continue;
+                if (clock.event_ns) event_ns_[i] = *clock.event_ns;
+                facts.clock_error_ns = std::max(facts.clock_error_ns, clock.error_ns);
+            }
+    }
+
+    void take(const Call& call) {
+        if (call.kind != CallKind::operation || call.lane == kNoLane) return;
+        const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+        if (gpu < 0) return;
+        Seen& seen = seen_[static_cast<size_t>(gpu)];
+        LaneEnd& lane = lanes_[static_cast<size_t>(call.lane)];
+        if (!call.timed) {
+            seen.has_untimed = true;
+            lane.known = false;
+            return;
+        }
+        const int64_t own_ns = call.times.events > 1 ? event_ns_[static_cast<size_t>(gpu)] : 0;
+        const bool is_launch = call.type == OperationClass::compute || call.type == OperationClass::graph;
+        if (is_launch && !seen.has_untimed && seen.end_ns < call.enter_ns &&
+            seen.latencies_ns.size() < kEnough) {
+            seen.latencies_ns.push_back(std::max<int64_t>(0, call.times.start_ns - call.enter_ns - own_ns));
+        }
+        if (is_launch && seen.calls_ns.size() < kEnough)
+            seen.calls_ns.push_back(call.exit_ns - call.enter_ns);
+        const int64_t gap_ns = lane.known ? call.times.start_ns - lane.end_ns : 0;
+        if (is_launch && lane.known && call.times.queued && call.exit_ns < lane.end_ns && gap_ns >= 0 &&
+            gap_ns <= kWidestKernelGapNs && seen.gaps.size() < kEnough)
+            seen.gaps.push_back({lane.end_ns - call.enter_ns, std::max<int64_t>(0, gap_ns - 2 * own_ns)});
+        lane = {call.times.end_ns, true};
+        seen.end_ns = std::max(seen.end_ns, call.times.end_ns);
+        if (seen.end_ns < call.enter_ns) seen.has_untimed = false;
+    }
+
+    void finish(const std::vector<DeviceClock>& clocks) {
+        for (size_t i = 0; i < seen_.size(); ++i) {
+            Seen& seen = seen_[i];
+            DeviceFacts& idle = facts_.gpus[i].idle;
+            idle.latency_ns = quantile(seen.latencies_ns, 0.5).value_or(kUsualLatencyNs);
+            idle.latency_p95_ns =
+                quantile(seen.latencies_ns, 0.95).value_or(idle.latency_ns + kUsualSpreadNs);
+            for (const DeviceClock& clock : clocks) {
+                if (clock.device_id != facts_.gpus[i].device_id || !clock.latency_ns) continue;
+                idle.latency_ns = *clock.latency_ns + quantile(seen.calls_ns, 0.5).value_or(0);
+                idle.latency_p95_ns =
+                    std::max(idle.latency_p95_ns, idle.latency_ns + clock.latency_spread_ns.value_or(0));
+            }
+            // One that was asked for too late to follow at once says nothing of how fast it could have.
+            std::vector<int64_t> gaps_ns;
+            for (const BackToBack& pair : seen.gaps)
+                if (pair.ahead_ns > idle.latency_p95_ns) gaps_ns.push_back(pair.gap_ns);
+            if (const auto gap_ns = quantile(gaps_ns, 0.5))
+                idle.kernel_gap_ns = std::max<int64_t>(*gap_ns, kLeastKernelGapNs);
+        }
+    }
+
+  private:
+    TraceFacts& facts_;
+    std::vector<Seen> seen_;  // by GPU
+    std::vector<LaneEnd> lanes_;
+    std::vector<int64_t> event_ns_;  // of our events, on the device
+};
+
+}  // namespace
+
+void survey_latencies(TraceFacts& facts) {
+    Timeline timeline(*facts.trace);
+    Survey survey(facts, timeline.clocks());
+    Call call;
+    ProgressCount read;
+    for (int64_t calls = 0; calls < kMostSurveyed && timeline.next(call); ++calls, ++read) survey.take(call);
+    survey.finish(timeline.clocks());
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,146 @@
+#include "step_tokens.h"
+
+#include <charconv>
+#include <functional>
+
+#include "../../terminal/progress.h"
+#include "../../trace/by_number.h"
+#include "../../trace/timeline.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+int64_t mixed(int64_t hash, int64_t value) {
+    auto bits = static_cast<uint64_t>(hash) * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(value);
+    bits ^= bits >> 29;
+    return static_cast<int64_t>(bits * 0xBF58476D1CE4E5B9u);
+}
+
+class Tokens {
+  public:
+    explicit Tokens(const TraceFacts& facts) : facts_(facts) {
+        for (const Kernel& kernel : facts.kernels)
+            names_.push_back(static_cast<int64_t>(std::hash<std::string>{}(kernel.name)) | 1);
+    }
+
+    // None: it says nothing of steps.
+    std::optional<Token> of(const Call& call) {
+        if (call.kind == CallKind::load) is_loading_ = true;
+        Token token = {0, call.enter_ns, call.lane, TokenKind::kernel};
+        if (call.kind == CallKind::sync) {
+            token.kind = TokenKind::sync;
+            token.hash = mixed(4, call.api_id);
+        } else if (call.kind != CallKind::operation) {
+            return {};
+        } else if (call.type == OperationClass::graph) {
+            token.kind = TokenKind::graph;
+            token.hash = token.name = mixed(1, call.detail);
+        } else if (call.type == OperationClass::h2d) {
+            token.kind = TokenKind::copy_h2d;
+            token.hash = mixed(2, call.bytes);
+            token.name = 2;
+        } else if (call.type == OperationClass::compute || call.type == OperationClass::comm) {
+            kernel(call, token);
+        } else {
+            return {};
+        }
+        token.is_load = is_loading_;
+        is_loading_ = false;
+        return token;
+    }
+
+  private:
+    struct OfShape {
+        bool is_known = false;
+        int64_t hash = 0, name = 0;
+        bool is_optimizer = false, is_collective = false;
+    };
+
+    void kernel(const Call& call, Token& token) {
+        OfShape& shape = of_shape_[call.detail];
+        if (!shape.is_known) shape = of_shape(call.detail);
+        token.hash = shape.hash;
+        token.name = shape.name;
+        token.is_optimizer = shape.is_optimizer;
+        if (call.type == OperationClass::comm || shape.is_collective) token.kind = TokenKind::collective;
+    }
+
+    OfShape of_shape(int64_t id) const {
+        const auto shape = facts_.shapes.find(id);
+        if (shape == facts_.shapes.end() || shape->second.kernel < 0) return {true, mixed(3, id)};
+        const auto index = static_cast<size_t>(shape->second.kernel);
+        const KernelFamily family = facts_.kernels[index].facts.family;
+        const int64_t name = names_[index];
+        return {true, mixed(mixed(name, shape->second.blocks), shape->second.threads_per_block), name,
+                family == KernelFamily::optimizer, family == KernelFamily::comm};
+    }
+
+    const TraceFacts& facts_;
+    std::vector<int64_t> names_;  // by kernel
+    ByNumber<OfShape> of_shape_;  // those met so far
+    bool is_loading_ = false;
+};
+
+// The number at the end of ProfilerStep#12; -1: none.
+int64_t number_in(const std::string& name) {
+    const size_t digits = name.find_last_not_of("0123456789") + 1;
+    int64_t number = -1;
+    std::from_chars(name.data() + digits, name.data() + name.size(), number);
+    return number;
+}
+
+void read_ranges(const Trace& trace, const std::string& marker, Marks& marks) {
+    Query ranges = trace.base.prepare(
+        "SELECT start_ns, end_ns, name FROM v_range WHERE end_ns IS NOT NULL AND"
+        " CASE WHEN ?1 = '' THEN name GLOB 'ProfilerStep#*' ELSE name = ?1 OR name GLOB ?1 || '#*'"
+        " OR name GLOB ?1 || ' [0-9]*' END ORDER BY start_ns");
+    ranges.bind(1, marker);
+    int64_t next = 0;
+    while (ranges.step()) {
+        const int64_t number = number_in(ranges.text(2));
+        next = number >= 0 ? number : next + 1;
+        marks.ranges.push_back({{ranges.number(0), ranges.number(1)}, next});
+    }
+}
+
+}  // namespace
+
+TokenSource tokens_of(const TraceFacts& facts, int64_t most) {
+    return [&facts, most](const std::function<void(const Token&)>& take) {
+        Timeline timeline(*facts.trace, CallsOf::host_times);
+        Tokens tokens(facts);
+        Call call;
+        ProgressCount read;
+        for (int64_t taken = 0; taken < most && timeline.next(call); ++read) {
+            const auto token = tokens.of(call);
+            if (!token) continue;
+            take(*token);
+            ++taken;
+        }
+    };
+}
+
+Marks marks_of(const Trace& trace, const std::string& marker) {
+    Marks marks;
+    if (!trace.base.has("v_range")) return marks;
+    Query steps = trace.base.prepare(
+        "SELECT enter_ns, kind, value FROM marker"
+        " WHERE kind IN ('step', 'profiler_start', 'profiler_stop') ORDER BY enter_ns");
+    int64_t profiler_from_ns = -1;  // below 0: it is not running
+    while (steps.step()) {
+        const int64_t at_ns = steps.number(0);
+        if (steps.text(1) == "step") {
+            marks.explicit_steps.push_back({at_ns, steps.maybe(2)});
+        } else if (steps.text(1) == "profiler_start") {
+            profiler_from_ns = at_ns;
+        } else if (profiler_from_ns >= 0) {
+            marks.profiler.push_back({profiler_from_ns, at_ns});
+            profiler_from_ns = -1;
+        }
+    }
+    read_ranges(trace, marker, marks);
+    return marks;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,134 @@
+#include "trace_pass.h"
+
+#include <algorithm>
+
+#include "../../terminal/progress.h"
+#include "../sql/run_db.h"
+#include "kernel_index.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+class TracePass : public CallWatch {
+  public:
+    TracePass(const TraceFacts& facts, const Collectives& collectives)
+        : facts_(facts), collectives_(collectives), index_(facts), parts_(make_parts(facts)) {
+        for (const Kernel& kernel : facts.kernels)
+            is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
+        is_comm_.push_back(false);  // the one that is not known
+        for (const Step& step : facts.steps) cuts_.push_back(step.begin_ns);
+    }
+
+    const std::vector<int64_t>& cuts() const override { return cuts_; }
+
+    void see(Call& call) override {
+        ++seen_;
+        const std::vector<Step>& steps = facts_.steps;
+        while (step_ < steps.size() && steps[step_].end_ns <= call.enter_ns) ++step_;
+        if (step_ < steps.size() && steps[step_].begin_ns <= call.enter_ns)
+            call.step = static_cast<int32_t>(step_);
+        if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
+            call.wait_ns = collectives_.wait_of(facts_.rank_id, call.enter_ns);
+        if (call.kind == CallKind::operation && call.type == OperationClass::compute &&
+            is_comm_[index_.of(call)])
+            call.type = OperationClass::comm;
+        for (const auto& part : parts_) part->see(call);
+    }
+
+    std::vector<Call> piece(TimedSpan::Contents contents) override {
+        Undisturbed would;
+        if (contents.cost)
+            would = undisturb(std::move(contents.calls), contents.before, contents.behind, facts_.lanes,
+                              *contents.cost, contents.known);
+        else
+            would = as_it_was(std::move(contents));
+        TimedPiece piece = {
+            {would.moved(contents.host.start_ns), would.moved(contents.host.end_ns)}, {}, {}, {}, {}};
+        piece.known.resize(facts_.gpus.size());
+        piece.untimed.resize(facts_.gpus.size());
+        piece.coverage.resize(facts_.gpus.size(), 1);
+        for (size_t i = 0; i < contents.known.size(); ++i)
+            for (size_t gpu = 0; gpu < facts_.gpus.size(); ++gpu)
+                if (facts_.gpus[gpu].device_id == contents.known[i].device_id) {
+                    piece.known[gpu] = would.spans[i];
+                    piece.coverage[gpu] = contents.coverage[i];
+                    piece.untimed[gpu] = {moved(contents.untimed[i].all, would),
+                                          moved(contents.untimed[i].late, would)};
+                    if (contents.coverage[i] < kRefusedCoverage) piece.known[gpu] = {0, 0};
+                }
+        piece.steps = whole_steps(contents.host, would, piece.known);
+        for (const auto& part : parts_) part->begin(piece);
+        give_to_parts(would);
+        for (const auto& part : parts_) part->end();
+        return std::move(would.calls);
+    }
+
+    void finish(RunDb& run) {
+        for (const auto& part : parts_) part->finish(run);
+    }
+
+  private:
+    // Some at a time, while they and the part's tables are near.
+    void give_to_parts(const Undisturbed& would) {
+        constexpr size_t kAtOnce = 256;
+        const size_t end = would.calls.size() - would.behind;
+        for (size_t from = 0; from < end; from += kAtOnce) {
+            const size_t until = std::min(from + kAtOnce, end);
+            for (const auto& part : parts_)
+                for (size_t i = from; i < until; ++i) part->take(would.calls[i], i < would.before);
+        }
+        for (size_t i = end; i < would.calls.size(); ++i)
+            for (const auto& part : parts_) part->behind(would.calls[i]);
+    }
+
+    static Intervals moved(Intervals spans, const Undisturbed& would) {
+        for (Interval& span : spans) span = {would.moved(span.start_ns), would.moved(span.end_ns)};
+        return spans;
+    }
+
+    static Undisturbed as_it_was(TimedSpan::Contents&& contents) {
+        Undisturbed same = {std::move(contents.calls), contents.before, contents.behind, {}, {}};
+        for (const DeviceSpan& known : contents.known) same.spans.push_back(known.span);
+        return same;
+    }
+
+    std::vector<WholeStep> whole_steps(Interval host, const Undisturbed& would,
+                                       const std::vector<Interval>& known) const {
+        std::vector<WholeStep> whole;
+        const auto first =
+            std::partition_point(facts_.steps.begin(), facts_.steps.end(),
+                                 [&](const Step& step) { return step.begin_ns < host.start_ns; });
+        for (auto step = first; step != facts_.steps.end() && step->end_ns <= host.end_ns; ++step) {
+            const Interval span = {would.moved(step->begin_ns), would.moved(step->end_ns)};
+            const bool is_known = std::all_of(known.begin(), known.end(), [&](const Interval& device) {
+                return device.length_ns() == 0 ||
+                       (device.start_ns <= span.start_ns && span.end_ns <= device.end_ns);
+            });
+            if (is_known && span.length_ns() > 0)
+                whole.push_back({static_cast<int32_t>(step - facts_.steps.begin()), span});
+        }
+        return whole;
+    }
+
+    const TraceFacts& facts_;
+    const Collectives& collectives_;
+    const KernelIndex index_;
+    std::vector<bool> is_comm_;  // by kernel
+    std::vector<std::unique_ptr<Part>> parts_;
+    std::vector<int64_t> cuts_;
+    size_t step_ = 0;
+    ProgressCount seen_;
+};
+
+}  // namespace
+
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const Collectives& collectives, RunDb& run) {
+    TracePass pass(facts, collectives);
+    std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
+    run.wait_for_turn(facts.rank_id);
+    pass.finish(run);
+    return busy;
+}
+
+}  // namespace gpushim::analysis

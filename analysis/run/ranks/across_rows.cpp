@@ -1,0 +1,192 @@
+// GPUs of all ranks beside each other, step by step: whether they start together, run together, and carry the
+// same load. Each GPU's rows are read side by side, in order of the step.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "../../skew/stagger.h"
+#include "../collectives/collective_run.h"
+#include "../sql/run_db.h"
+#include "busy_union.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr int64_t kMostUnions = 16;  // steps of which the traces are read again
+
+// A GPU's steps, one after the other.
+class GpuSteps {
+  public:
+    GpuSteps(const RunDb& run, const TraceFacts& facts, int64_t gpu_id, int32_t shift)
+        : facts_(facts), gpu_id_(gpu_id), shift_(shift), rows_(run.raw(), "run", kSql) {
+        rows_.bind(1, gpu_id);
+        next();
+    }
+    void next() { has_row_ = rows_.step(); }
+    bool has_row() const { return has_row_; }
+    int64_t step() const { return rows_.number(0) + shift_; }  // by the first trace's numbers
+
+    const TraceFacts& facts() const { return facts_; }
+    int64_t gpu_id() const { return gpu_id_; }
+    const Step& span() const { return facts_.steps[static_cast<size_t>(rows_.number(0))]; }
+    bool is_there() const { return rows_.number(0) < static_cast<int64_t>(facts_.steps.size()); }
+    std::optional<int64_t> first_launch_ns() const {
+        return rows_.is_null(1) ? std::nullopt : std::optional(span().begin_ns + rows_.number(1));
+    }
+    int64_t own_work_ns() const { return rows_.number(2); }
+    int64_t compute_ns() const { return rows_.number(3); }
+    int64_t idle_ns() const { return rows_.number(4); }
+    int64_t own_step() const { return rows_.number(0); }
+
+  private:
+    static constexpr const char* kSql =
+        "SELECT g.step, g.first_launch_ns, g.own_work_ns,"
+        " (SELECT coalesce(sum(a.ns), 0) FROM activity a"
+        "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes & 257 > 0),"
+        " (SELECT coalesce(sum(a.ns), 0) FROM activity a"
+        "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes = 0)"
+        " FROM gpu_step g WHERE g.gpu_id = ?1 AND g.step >= 0 ORDER BY g.step";
+    const TraceFacts& facts_;
+    int64_t gpu_id_;
+    int32_t shift_;
+    Query rows_;
+    bool has_row_ = false;
+};
+
+using Gpus = std::vector<std::unique_ptr<GpuSteps>>;
+
+// Those that ran something in a step that is known as a whole. What one of several processes did on a GPU is
+// not what the GPU did.
+Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
+    std::set<int64_t> active;
+    Query query(run.raw(), "run",
+                "SELECT DISTINCT gpu_id FROM gpu_step WHERE step >= 0 AND operations > 0"
+                " AND gpu_id NOT IN (SELECT gpu_id FROM shared_gpu)");
+    while (query.step()) active.insert(query.number(0));
+    Gpus gpus;
+    for (size_t i = 0; i < all.traces.size(); ++i)
+        for (const Gpu& gpu : all.traces[i]->gpus)
+            if (active.contains(gpu.gpu_id))
+                gpus.push_back(
+                    std::make_unique<GpuSteps>(run, *all.traces[i], gpu.gpu_id, all.step_shifts[i]));
+    return gpus;
+}
+
+// False: one of them has no more.
+bool go_to_common_step(const Gpus& gpus) {
+    int64_t step = INT64_MIN;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (const auto& gpu : gpus) {
+            while (gpu->has_row() && gpu->step() < step) {
+                gpu->next();
+                moved = true;
+            }
+            if (!gpu->has_row() || !gpu->is_there()) return false;
+            moved |= gpu->step() > step;
+            step = std::max(step, gpu->step());
+        }
+    }
+    return true;
+}
+
+struct Starts {
+    Stagger stagger;
+    int64_t idle_ns;
+    std::string order;
+};
+
+// Idle before its first launch is at most that from the first launch of all to its own, and at most all of
+// it.
+std::optional<Starts> starts_of(const Gpus& gpus, const RunClocks& clocks) {
+    std::vector<GpuStart> starts;
+    int64_t error_ns = 0, first_ns = INT64_MAX;
+    for (const auto& gpu : gpus) {
+        const auto launch_ns = gpu->first_launch_ns();
+        if (!launch_ns) return {};
+        const auto offset = clocks.offset(clocks.clock_of(gpu->facts().rank_id), *launch_ns);
+        if (!offset) return {};
+        starts.push_back({*launch_ns + offset->point_ns, {}});
+        first_ns = std::min(first_ns, starts.back().first_launch_ns);
+        error_ns = std::max(error_ns, 2 * offset->clock_error_ns());
+    }
+    const auto stagger = stagger_of(starts, gpus.front()->span().length_ns(), error_ns);
+    if (!stagger) return {};
+    Starts result = {*stagger, 0, ""};
+    for (size_t i = 0; i < gpus.size(); ++i)
+        result.idle_ns += std::min(starts[i].first_launch_ns - first_ns, gpus[i]->idle_ns());
+    for (const int gpu : stagger->order)
+        result.order +=
+            (result.order.empty() ? "" : ",") + std::to_string(gpus[static_cast<size_t>(gpu)]->gpu_id());
+    return result;
+}
+
+bool is_one_process(const Gpus& gpus) {
+    return std::all_of(gpus.begin(), gpus.end(),
+                       [&](const auto& gpu) { return &gpu->facts() == &gpus.front()->facts(); });
+}
+
+std::optional<double> index_in_process(const Gpus& gpus, const RunDb& run) {
+    Query query(run.raw(), "run",
+                "SELECT gpus, union_ns, sum_ns, longest_ns FROM together WHERE rank_id = ?1 AND step = ?2");
+    query.bind(1, gpus.front()->facts().rank_id);
+    query.bind(2, gpus.front()->own_step());
+    if (!query.step() || query.number(0) < 2 || query.number(2) <= query.number(3)) return {};
+    return static_cast<double>(query.number(1) - query.number(3)) /
+           static_cast<double>(query.number(2) - query.number(3));
+}
+
+std::optional<double> index_of_processes(const Gpus& gpus, const RunClocks& clocks) {
+    std::vector<BusySpan> spans;
+    for (const auto& gpu : gpus) {
+        const TraceFacts& facts = gpu->facts();
+        const auto same = [&](const BusySpan& span) { return span.facts == &facts; };
+        if (std::any_of(spans.begin(), spans.end(), same)) continue;
+        const Interval step = {gpu->span().begin_ns, gpu->span().end_ns};
+        const auto offset = clocks.offset(clocks.clock_of(facts.rank_id), step.start_ns);
+        if (!offset) return {};
+        spans.push_back({&facts, step, offset->point_ns});
+    }
+    const auto together = busy_together(spans);
+    return together ? sequential_index(together->busy_ns, together->union_ns) : std::nullopt;
+}
+
+void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<double>& index, RunDb& run) {
+    std::vector<int64_t> loads, own;
+    for (const auto& gpu : gpus) {
+        loads.push_back(gpu->compute_ns());
+        own.push_back(gpu->own_work_ns());
+    }
+    const auto starts = starts_of(gpus, clocks);
+    run.add("across",
+            {gpus.front()->step(), static_cast<int64_t>(gpus.size()),
+             starts ? Value(starts->stagger.stagger_ns) : Value(nullptr),
+             starts ? Value(starts->idle_ns) : Value(nullptr), starts ? Value(starts->order) : Value(nullptr),
+             maybe(imbalance(loads)), maybe(step_skew(own)), maybe(index)});
+}
+
+}  // namespace
+
+void write_across(const CollectiveRun& all, RunDb& run) {
+    const Gpus gpus = gpus_of(all, run);
+    if (gpus.size() < 2) return;
+    const bool one_process = is_one_process(gpus);
+    const auto every = static_cast<int64_t>(gpus.front()->facts().steps.size()) / kMostUnions + 1;
+    int64_t left = kMostUnions, from_step = INT64_MIN;
+    for (; go_to_common_step(gpus); gpus.front()->next()) {
+        std::optional<double> index;
+        if (one_process) {
+            index = index_in_process(gpus, run);
+        } else if (left > 0 && gpus.front()->step() >= from_step) {
+            index = index_of_processes(gpus, all.clocks);
+            --left;
+            from_step = gpus.front()->step() + every;
+        }
+        write_step(gpus, all.clocks, index, run);
+    }
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,147 @@
+#include "rank_rows.h"
+
+#include "../../trace/ledger.h"
+#include "../sql/run_db.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+Value text_of(const std::string& text) { return text.empty() ? Value(nullptr) : Value(text); }
+
+// The first row of a query, NULLs where there is none.
+class FirstRow {
+  public:
+    FirstRow(const Trace& trace, const std::string& sql)
+        : query_(trace.base.prepare(sql)), there_(query_.step()) {}
+    Value operator[](int column) const { return there_ ? query_.value(column) : Value(nullptr); }
+    std::optional<double> real(int column) const {
+        if (!there_ || query_.is_null(column)) return {};
+        return query_.real(column);
+    }
+
+  private:
+    Query query_;
+    bool there_;
+};
+
+std::string level_of(const Trace& trace) {
+    if (trace.base.is_of_first_schema()) return "host";
+    Query levels = trace.base.prepare(
+        "SELECT level FROM level_error e WHERE EXISTS (SELECT 1 FROM launch_device WHERE level_error_id = "
+        "e.id)"
+        " LIMIT 1");
+    return levels.step() ? levels.text(0) : "host";
+}
+
+void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
+    const Trace& trace = *facts.trace;
+    const Ledger ledger = ledger_of(trace.base);
+    const bool has_cost = !trace.base.is_of_first_schema();
+    const FirstRow cost(trace, has_cost ? "SELECT sum(busiest_ns) * 1.0 / nullif(sum(span_ns), 0),"
+                                          " sum(writer_cpu_ns) * 1.0 / nullif(sum(span_ns), 0) FROM cost"
+                                        : "SELECT NULL, NULL");
+    const FirstRow budget(trace, "SELECT value / 1e6 FROM meta WHERE key = 'budget_ppm'");
+    const Steps& found = facts.found;
+    run.add("rank", {facts.rank_id,
+                     maybe(trace.rank),
+                     maybe(trace.world_size),
+                     text_of(trace.host),
+                     trace.pid,
+                     text_of(trace.executable),
+                     text_of(trace.uuid),
+                     trace.path.string(),
+                     trace.started_real_ns,
+                     span.start_ns,
+                     span.end_ns,
+                     ledger.produced,
+                     ledger.recorded,
+                     ledger.recovered,
+                     ledger.unfinished,
+                     ledger.dropped,
+                     ledger.unknown,
+                     level_of(trace),
+                     facts.clock_error_ns,
+                     cost[0],
+                     budget[0],
+                     cost[1],
+                     found.source,
+                     text_of(found.anchor),
+                     facts.are_slices ? Value(nullptr) : Value(found.confidence),
+                     text_of(found.why),
+                     int64_t{found.micro_steps}});
+    Query drops = trace.base.prepare("SELECT reason, events FROM v_drop WHERE events > 0");
+    while (drops.step()) run.add("drop", {facts.rank_id, drops.text(0), drops.number(1)});
+    Query variables = trace.base.prepare("SELECT name, value FROM environment");
+    while (variables.step()) run.add("environment", {facts.rank_id, variables.text(0), variables.text(1)});
+}
+
+void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, RunDb& run) {
+    const std::string device = std::to_string(gpu.device_id);
+    const FirstRow memory(*facts.trace,
+                          "SELECT max(peak_bytes), max(device_bytes) FROM v_memory_peak"
+                          " WHERE kind = 'device' AND device_id = " +
+                              device);
+    const FirstRow size(*facts.trace, "SELECT memory_bytes FROM device WHERE id = " + device);
+    Figure own, certain, ran;
+    std::string why = "no stream of it was used";
+    if (busy != nullptr) {
+        own = busy->without_us();
+        certain = busy->certain();
+        ran = busy->as_it_ran();
+        why = own.share ? "" : busy->why();
+    }
+    const bool known = busy != nullptr;
+    run.add("gpu", {gpu.gpu_id,
+                    facts.rank_id,
+                    gpu.device_id,
+                    text_of(gpu.uuid),
+                    gpu.name,
+                    int64_t{gpu.simulated},
+                    size[0],
+                    memory[0],
+                    known ? Value(busy->run.length_ns()) : Value(nullptr),
+                    maybe(own.share),
+                    known ? Value(certain.low) : Value(nullptr),
+                    known ? Value(certain.high) : Value(nullptr),
+                    own.share ? Value(own.low) : Value(nullptr),
+                    own.share ? Value(own.high) : Value(nullptr),
+                    maybe(ran.share),
+                    known ? Value(ran.low) : Value(nullptr),
+                    known ? Value(ran.high) : Value(nullptr),
+                    known ? Value(busy->level()) : Value(nullptr),
+                    known ? maybe(busy->coverage()) : Value(nullptr),
+                    known ? Value(busy->timed_share()) : Value(nullptr),
+                    known ? Value(busy->windows_that_count()) : Value(nullptr),
+                    text_of(why),
+                    gpu.idle.latency_ns,
+                    gpu.idle.latency_p95_ns,
+                    gpu.idle.kernel_gap_ns});
+}
+
+void write_steps(const TraceFacts& facts, RunDb& run) {
+    for (size_t i = 0; i < facts.steps.size(); ++i) {
+        const Step& step = facts.steps[i];
+        run.add("step",
+                {facts.rank_id, static_cast<int64_t>(i), step.number, step.begin_ns, step.length_ns(),
+                 static_cast<int64_t>(step.signature), maybe(step.samples), int64_t{step.is_warm_up},
+                 int64_t{step.is_left_out}, text_of(std::string(step.why_left_out)), int64_t{step.has_load}});
+    }
+}
+
+}  // namespace
+
+void write_rank(const TraceFacts& facts, std::span<const DeviceBusy> busy, RunDb& run) {
+    Interval span = {0, 0};
+    for (const DeviceBusy& device : busy) span = device.run;
+    write_trace(facts, span, run);
+    for (const Gpu& gpu : facts.gpus) {
+        const DeviceBusy* found = nullptr;
+        for (const DeviceBusy& device : busy)
+            if (device.device_id == gpu.device_id) found = &device;
+        write_gpu(facts, gpu, found, run);
+    }
+    write_steps(facts, run);
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,160 @@
+// Ranks beside each other: who makes whom wait, and what the clocks of their hosts are worth.
+#include <algorithm>
+#include <string>
+
+#include "../collectives/collective_run.h"
+#include "../sql/run_db.h"
+#include "skew_cause.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Skew {
+    std::vector<WorkBefore> work;
+    Blame blame = {};  // of all ranks; straggler: of those that can be compared, who costs most
+    std::optional<int64_t> spread_ns, clock_error_ns;
+    std::optional<StragglerCause> cause;
+    std::string why;
+
+    void say(const std::string& words) { why += (why.empty() ? "" : "; ") + words; }
+};
+
+// What lies in no step that counts is left out.
+std::vector<WorkBefore> work_of(const RunCommunicator& comm) {
+    std::vector<WorkBefore> work;
+    const CollectiveInstance* before = nullptr;
+    for (const CollectiveInstance& after : comm.instances) {
+        if (is_point_to_point(after.op)) continue;
+        if (before != nullptr && before->replays != 1) break;  // replays may lie anywhere behind it
+        const RankPart& first = after.parts.front();
+        const int32_t step = comm.call(first).step;
+        if (before != nullptr && counts(*comm.seat(first).facts, step)) {
+            const CollectiveInstance two[] = {*before, after};
+            const int64_t steps[] = {step, step};
+            for (WorkBefore& one : own_work(two, steps)) work.push_back(std::move(one));
+        }
+        before = &after;
+    }
+    return work;
+}
+
+int64_t median_step_ns(const TraceFacts& facts) {
+    std::vector<int64_t> lengths;
+    for (size_t i = 0; i < facts.steps.size(); ++i)
+        if (counts(facts, static_cast<int32_t>(i))) lengths.push_back(facts.steps[i].length_ns());
+    return percentile(lengths, 50).value_or(0);
+}
+
+Blame blame_of(const RunCommunicator& comm, const std::vector<WorkBefore>& work, const RunDb& run) {
+    const int64_t step_ns = median_step_ns(*comm.seats.front().facts);
+    Blame result = {};
+    for (const std::vector<int>& alike : comparable_ranks(kernel_fingerprints(comm, run))) {
+        const Blame group = blame(work, step_ns, alike);
+        std::vector<RankBlame> ranks = std::move(result.ranks);
+        ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
+        const auto before = result.straggler;
+        result = group;
+        result.ranks = std::move(ranks);
+        if (before && (!group.straggler || before->saved_ns > group.straggler->saved_ns))
+            result.straggler = before;
+    }
+    return result;
+}
+
+void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& skew) {
+    skew.clock_error_ns = clock_error_ns(comm, all.clocks);
+    std::vector<int64_t> spreads, place;
+    for (const CollectiveInstance& instance : comm.instances)
+        if (const auto offsets = clock_offsets(comm, all.clocks, instance, place))
+            if (const auto spread = spread_ns(instance, *offsets, 0)) spreads.push_back(*spread);
+    skew.spread_ns = percentile(spreads, 50);
+    if (!skew.clock_error_ns) {
+        skew.spread_ns.reset();
+        skew.say("nothing compares the clocks of its hosts");
+    } else if (skew.spread_ns && *skew.spread_ns < *skew.clock_error_ns) {
+        skew.spread_ns.reset();
+        skew.say("the spread of starts is below the clock error of " + std::to_string(*skew.clock_error_ns) +
+                 " ns");
+    }
+}
+
+void find_cause(const CollectiveRun& all, const RunCommunicator& comm, const RunDb& run, Skew& skew) {
+    if (!skew.blame.straggler) return skew.say("no rank is late too often for chance, and by enough");
+    const RankParts parts = rank_parts(all, comm, run);
+    if (parts.own_ns.empty()) return skew.say("no step was timed on the GPUs of all ranks: no cause");
+    skew.cause = cause_of(static_cast<size_t>(skew.blame.straggler->rank), parts.own_ns, parts.parts);
+    if (!skew.cause) skew.say("in the steps that were timed as a whole it was not late: no cause");
+}
+
+void write_ranks(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
+    for (const RankBlame& rank : skew.blame.ranks) {
+        int64_t own_ns = 0;
+        for (const WorkBefore& one : skew.work) own_ns += one.ranks[static_cast<size_t>(rank.rank)].own_ns;
+        const CommSeat& seat = comm.seats[static_cast<size_t>(rank.rank)];
+        run.add("skew_rank", {comm.uid, int64_t{rank.rank}, seat.facts->rank_id, rank.saved_ns,
+                              rank.largest_steps, rank.p_value, rank.late_sum_ns, rank.wait_sum_ns, own_ns});
+    }
+}
+
+void write_row(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
+    const auto& late = skew.blame.straggler;
+    const bool known = !skew.work.empty();
+    run.add("skew", {comm.uid, skew.blame.steps, known ? Value(skew.blame.lost_gpu_ns) : Value(nullptr),
+                     maybe(skew.spread_ns), maybe(skew.clock_error_ns),
+                     known ? Value(skew.blame.mirror_disagreement) : Value(nullptr),
+                     late ? Value(int64_t{late->rank}) : Value(nullptr),
+                     late ? Value(late->saved_ns / skew.blame.steps) : Value(nullptr),
+                     late ? Value(late->p_value) : Value(nullptr),
+                     skew.cause ? Value(std::string(skew.cause->name)) : Value(nullptr),
+                     skew.cause ? Value(skew.cause->share) : Value(nullptr),
+                     skew.why.empty() ? Value(nullptr) : Value(skew.why)});
+}
+
+void write_transient(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
+    for (const Transient& one : transient_stragglers(skew.work, median_step_ns(*comm.seats.front().facts)))
+        run.add("straggler_window", {comm.uid, one.first_step, one.last_step, int64_t{one.straggler.rank},
+                                     one.straggler.saved_ns, one.straggler.p_value});
+}
+
+bool has_barriers(const RunCommunicator& comm) {
+    return comm.is_known() && comm.ranks > 1 &&
+           std::any_of(comm.instances.begin(), comm.instances.end(),
+                       [](const auto& instance) { return is_barrier_like(instance.op); });
+}
+
+}  // namespace
+
+void write_clocks(const CollectiveRun& all, RunDb& run) {
+    for (int clock = 0; clock < static_cast<int>(all.clocks.count()); ++clock) {
+        const auto offset = all.clocks.offset(clock);
+        run.add("clock_offset", {all.clocks.label(clock), all.clocks.label(0),
+                                 offset ? Value(offset->point_ns) : Value(nullptr),
+                                 offset ? Value(offset->low_ns) : Value(nullptr),
+                                 offset ? Value(offset->high_ns) : Value(nullptr)});
+    }
+}
+
+void write_skew(const CollectiveRun& all, RunDb& run) {
+    for (const RunCommunicator& comm : all.communicators) {
+        if (!has_barriers(comm)) continue;
+        Skew skew;
+        if (!comm.seats.front().has_place)
+            skew.say("its trace does not say which rank it is");
+        else if (!comm.all_seen())
+            skew.say(std::to_string(comm.seats.size()) + " of " + std::to_string(comm.ranks) + " ranks");
+        if (comm.all_seen()) skew.work = work_of(comm);
+        find_spread(all, comm, skew);
+        if (skew.work.empty()) {
+            skew.say("no two collectives in a row were timed on all ranks in a step that counts");
+        } else {
+            skew.blame = blame_of(comm, skew.work, run);
+            find_cause(all, comm, run, skew);
+            write_ranks(comm, skew, run);
+            write_transient(comm, skew, run);
+        }
+        write_row(comm, skew, run);
+    }
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,91 @@
+#include "run_db.h"
+
+#include <sqlite3.h>
+
+#include <string_view>
+
+#include "../../terminal/progress.h"
+#include "basis.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+void bind(sqlite3_stmt* statement, int parameter, const Value& value) {
+    struct Binder {
+        sqlite3_stmt* statement;
+        int parameter;
+        void operator()(std::nullptr_t) const { sqlite3_bind_null(statement, parameter); }
+        void operator()(int64_t number) const { sqlite3_bind_int64(statement, parameter, number); }
+        void operator()(double real) const { sqlite3_bind_double(statement, parameter, real); }
+        void operator()(const std::string& text) const {
+            sqlite3_bind_text(statement, parameter, text.data(), static_cast<int>(text.size()),
+                              SQLITE_TRANSIENT);
+        }
+        void operator()(const Blob& blob) const {
+            sqlite3_bind_blob(statement, parameter, blob.bytes.data(), static_cast<int>(blob.bytes.size()),
+                              SQLITE_TRANSIENT);
+        }
+    };
+    std::visit(Binder{statement, parameter}, value);
+}
+
+}  // namespace
+
+RunDb::RunDb(std::filesystem::path place) : made_(std::move(place)) {
+    made_.run("PRAGMA cache_size = -65536; PRAGMA user_version = " + std::to_string(kRunSchema));
+    made_.run("BEGIN");
+    run_files("tables/");
+}
+
+void RunDb::wait_for_turn(int64_t rank_id) {
+    std::unique_lock guard(lock_);
+    turn_ended_.wait(guard, [&] { return turn_ >= rank_id; });
+}
+
+void RunDb::end_turn(int64_t rank_id) {
+    const std::lock_guard guard(lock_);
+    ended_.insert(rank_id);
+    while (ended_.erase(turn_) != 0) ++turn_;
+    turn_ended_.notify_all();
+}
+
+void RunDb::add(const char* table, std::initializer_list<Value> row) {
+    const std::lock_guard guard(lock_);
+    sqlite3_stmt* statement = made_.row_of(table, row.size());
+    int parameter = 0;
+    for (const Value& value : row) bind(statement, ++parameter, value);
+    made_.put_row(statement);
+}
+
+void RunDb::run_files(std::string_view folder) {
+    for (size_t i = 0; i < kRunSqlFiles; ++i)
+        if (std::string_view(kRunSql[i].name).starts_with(folder)) {
+            made_.run(kRunSql[i].text);
+            Progress::done(1);
+        }
+}
+
+Basis RunDb::derive() {
+    run_files("views/");
+    Basis basis(raw());
+    basis.stand_before_views(made_);
+    run_files("derive/");
+    Basis::leave_to_views(made_);
+    derived_ = true;
+    return basis;
+}
+
+void RunDb::finish() {
+    if (!derived_) derive();
+    made_.run("PRAGMA application_id = " + std::to_string(kRunApplication));
+    made_.run("COMMIT");
+    made_.move_to_place();
+}
+
+bool is_run(const Database& base) {
+    Query query = base.prepare("PRAGMA application_id");
+    return query.step() && query.number(0) == kRunApplication;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,64 @@
+// The database of one run while it is written: summaries of all its traces. Its tables, what is derived from
+// them and its views are the files of sql/. add() from any thread, the rest from one.
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <initializer_list>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "../../trace/database.h"
+#include "../../trace/new_database.h"
+
+namespace gpushim::analysis {
+
+class Basis;
+
+constexpr int kRunSchema = 2;
+
+class RunDb {
+  public:
+    explicit RunDb(std::filesystem::path place);
+
+    // Ranks write one after the other, by number, so that analysing again gives each row the number it had.
+    // wait_for_turn returns when all ranks before have ended theirs; who fails ends its turn, too.
+    void wait_for_turn(int64_t rank_id);
+    void end_turn(int64_t rank_id);
+
+    // A row of that table, all its columns in order.
+    void add(const char* table, std::initializer_list<Value> row);
+    // What follows from the rows; then their views can be read.
+    Basis derive();
+    void finish();  // derives where that was not done, and moves it into its place
+
+    sqlite3* raw() const { return made_.raw(); }
+
+  private:
+    void run_files(std::string_view folder);
+    NewDatabase made_;
+    std::mutex lock_;
+    std::condition_variable turn_ended_;
+    std::set<int64_t> ended_;  // turns, ahead of turn_
+    int64_t turn_ = 0;
+    bool derived_ = false;
+};
+
+inline Value maybe(const std::optional<int64_t>& value) { return value ? Value(*value) : Value(nullptr); }
+inline Value maybe(const std::optional<double>& value) { return value ? Value(*value) : Value(nullptr); }
+
+bool is_run(const Database& base);
+
+// The files of sql/, in the order in which they are run: tables, views, derive (it reads views);
+// each by name.
+struct SqlFile {
+    const char* name;
+    const char* text;
+};
+extern const SqlFile kRunSql[];
+extern const size_t kRunSqlFiles;
+
+}  // namespace gpushim::analysis
