@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../metric/sampled.h"
+#include "../busy/sampled.h"
 #include "gpu_label.h"
 #include "source.h"
 

@@ -1,7 +1,7 @@
 // Of each device of each rank: how busy it was in the windows with device times, and what they and the time
 // between them say of the whole run. From the traces, in JSON only; the sections on GPUs and trust say it in
 // words.
-#include "../metric/busy.h"
+#include "../busy/busy.h"
 #include "facts.h"
 #include "section.h"
 

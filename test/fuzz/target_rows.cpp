@@ -3,8 +3,8 @@
 // the rows of the run; of a run one section of its report, in the form that the script says.
 #include <sqlite3.h>
 
+#include "analysis/busy/busy.h"
 #include "analysis/failure.h"
-#include "analysis/metric/busy.h"
 #include "analysis/page/part.h"
 #include "analysis/report/printed.h"
 #include "analysis/report/sections.h"

@@ -17,8 +17,8 @@
 #include <memory>
 #include <vector>
 
+#include "../../busy/timed_span.h"
 #include "../../interval/interval.h"
-#include "../../metric/timed_span.h"
 #include "facts.h"
 
 namespace gpushim::analysis {

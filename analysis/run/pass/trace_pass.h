@@ -2,7 +2,7 @@
 // piece as they would have been without our events. One thread.
 #pragma once
 
-#include "../../metric/busy.h"
+#include "../../busy/busy.h"
 #include "../collectives/collectives.h"
 #include "part.h"
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "../../metric/busy.h"
+#include "../../busy/busy.h"
 #include "../pass/facts.h"
 
 namespace gpushim::analysis {

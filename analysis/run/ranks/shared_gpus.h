@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "../../metric/busy.h"
+#include "../../busy/busy.h"
 #include "../pass/facts.h"
 
 namespace gpushim::analysis {

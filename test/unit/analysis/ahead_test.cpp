@@ -1,5 +1,5 @@
 // Gaps that go on behind the end of a piece, and what their host did from before its begin.
-#include "analysis/metric/ahead.h"
+#include "analysis/busy/ahead.h"
 
 #include "analysis/process/temporary.h"
 #include "analysis/run/analyze.h"

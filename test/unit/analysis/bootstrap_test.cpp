@@ -1,5 +1,5 @@
 // What windows say about their run, asked of runs whose answer is known.
-#include "analysis/metric/sampled.h"
+#include "analysis/busy/sampled.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,5 +1,5 @@
 // When a device may have been busy, from what the host saw: timelines by hand, and truths drawn by lot.
-#include "analysis/metric/bounds.h"
+#include "analysis/busy/bounds.h"
 
 #include "calls.h"
 

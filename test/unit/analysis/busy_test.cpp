@@ -1,6 +1,6 @@
 // Busy shares of whole traces, made by hand: windows, coverage, work from before a window, and what is said
 // where there are no device times.
-#include "analysis/metric/busy.h"
+#include "analysis/busy/busy.h"
 
 #include "made_trace.h"
 

@@ -1,5 +1,5 @@
 // Unions of long runs: summed on the way, they are as long as at once.
-#include "analysis/metric/long_union.h"
+#include "analysis/busy/long_union.h"
 
 #include <catch2/catch.hpp>
 #include <random>

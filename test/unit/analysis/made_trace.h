@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "analysis/metric/busy.h"
+#include "analysis/busy/busy.h"
 #include "shim/sqlite/schema.h"
 
 namespace made {

@@ -1,5 +1,5 @@
 // Windows cut into pieces, where steps begin.
-#include "analysis/metric/pieces.h"
+#include "analysis/busy/pieces.h"
 
 #include <catch2/catch.hpp>
 

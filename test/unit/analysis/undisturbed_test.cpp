@@ -1,7 +1,7 @@
 // Spans replayed without our events, worked out by hand. Our events take 1.5 us of the thread and 2.5 us of
 // the stream; a launch takes 4 us and starts 4 us after it returned on an empty queue (8 after it was
 // entered).
-#include "analysis/metric/undisturbed.h"
+#include "analysis/busy/undisturbed.h"
 
 #include "calls.h"
 
