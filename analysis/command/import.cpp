@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "../failure.h"
-#include "../importer/kineto_trace.h"
-#include "../importer/nsys_trace.h"
+#include "../importer/kineto/kineto_trace.h"
+#include "../importer/nsys/nsys_trace.h"
 #include "../process/recovery.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"

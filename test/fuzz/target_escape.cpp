@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "analysis/importer/json_scanner.h"
+#include "analysis/importer/kineto/json_scanner.h"
 #include "analysis/report/printed.h"
 #include "analysis/text/escape.h"
 #include "target.h"

@@ -1,5 +1,5 @@
 // What is behind gzip's magic: unpacked to the end, in pieces of odd sizes.
-#include "analysis/importer/input_stream.h"
+#include "analysis/importer/kineto/input_stream.h"
 #include "target.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Kineto JSON, plain or gzip: the reader alone, which has to say the same however often it is asked.
-#include "analysis/importer/kineto_reader.h"
+#include "analysis/importer/kineto/kineto_reader.h"
 #include "target.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // Values of JSON, stepped through: escapes, what is cut off, what is no JSON, and pieces of any size.
-#include "analysis/importer/json_scanner.h"
+#include "analysis/importer/kineto/json_scanner.h"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/importer/kineto_reader.h"
+#include "analysis/importer/kineto/kineto_reader.h"
 #include "analysis/process/temporary.h"
 
 namespace made {

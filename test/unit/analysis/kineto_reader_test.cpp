@@ -1,11 +1,11 @@
 // What the reader makes of good traces: written by hand as Kineto writes them, and real ones.
-#include "analysis/importer/kineto_reader.h"
+#include "analysis/importer/kineto/kineto_reader.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <set>
 
-#include "analysis/importer/kineto_names.h"
+#include "analysis/importer/kineto/kineto_names.h"
 #include "kineto_made.h"
 #include "optional.h"
 

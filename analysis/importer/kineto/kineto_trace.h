@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include "../trace_writer.h"
 #include "kineto_reader.h"
-#include "trace_writer.h"
 
 namespace gpushim::analysis {
 

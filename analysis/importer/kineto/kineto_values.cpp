@@ -1,6 +1,6 @@
 #include "kineto_values.h"
 
-#include "decimal.h"
+#include "../decimal.h"
 
 namespace gpushim::analysis {
 

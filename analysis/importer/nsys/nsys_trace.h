@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "trace_writer.h"
+#include "../trace_writer.h"
 
 namespace gpushim::analysis {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <variant>
 
-#include "decimal.h"
+#include "../decimal.h"
 #include "kineto_names.h"
 #include "kineto_values.h"
 

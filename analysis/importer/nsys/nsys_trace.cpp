@@ -3,13 +3,13 @@
 #include <map>
 #include <memory>
 
-#include "../failure.h"
-#include "../terminal/progress.h"
-#include "../trace/database.h"
-#include "../trace/work_bound.h"
-#include "api_kinds.h"
+#include "../../failure.h"
+#include "../../terminal/progress.h"
+#include "../../trace/database.h"
+#include "../../trace/work_bound.h"
+#include "../api_kinds.h"
+#include "../trace_rank.h"
 #include "nsys_table.h"
-#include "trace_rank.h"
 
 namespace gpushim::analysis {
 

@@ -10,8 +10,8 @@
 #include <climits>
 #include <cstring>
 
-#include "../failure.h"
-#include "../terminal/progress.h"
+#include "../../failure.h"
+#include "../../terminal/progress.h"
 
 namespace gpushim::analysis {
 

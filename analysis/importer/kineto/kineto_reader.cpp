@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "../failure.h"
+#include "../../failure.h"
+#include "../trace_rank.h"
 #include "damage.h"
 #include "input_stream.h"
 #include "json_scanner.h"
 #include "text_window.h"
-#include "trace_rank.h"
 
 namespace gpushim::analysis {
 
