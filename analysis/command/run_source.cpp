@@ -3,8 +3,8 @@
 #include "../failure.h"
 #include "../run/analyze.h"
 #include "../run/sql/run_db.h"
+#include "../sqlite/plain_tables.h"
 #include "../text/tell.h"
-#include "../trace/plain_tables.h"
 #include "../trace/work_bound.h"
 
 namespace gpushim::analysis {

@@ -12,11 +12,11 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "../sqlite/rows.h"
 #include "../terminal/progress.h"
 #include "../text/answer.h"
 #include "../text/escape.h"
 #include "../text/names.h"
-#include "../text/rows.h"
 #include "../text/tell.h"
 #include "../trace/union_table.h"
 #include "command.h"

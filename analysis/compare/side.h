@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../advice/situation.h"
-#include "../trace/database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../advice/advise.h"
-#include "../trace/database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../trace/database.h"
+#include "../sqlite/database.h"
 #include "export_row.h"
 
 namespace gpushim::analysis {

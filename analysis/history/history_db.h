@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "../trace/database.h"
+#include "../sqlite/database.h"
 #include "../trace/history_file.h"
 #include "night.h"
 

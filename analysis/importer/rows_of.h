@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "../trace/new_database.h"
+#include "../sqlite/new_database.h"
 #include "imported_row.h"
 
 namespace gpushim::analysis {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "../interval/interval.h"
+#include "../sqlite/number_rows.h"
 #include "by_number.h"
 #include "call.h"
-#include "number_rows.h"
 
 namespace gpushim::analysis {
 

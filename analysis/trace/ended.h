@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

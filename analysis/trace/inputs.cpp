@@ -8,10 +8,10 @@
 
 #include "../failure.h"
 #include "../process/recovery.h"
+#include "../sqlite/plain_tables.h"
 #include "../terminal/progress.h"
 #include "../text/names.h"
 #include "history_file.h"
-#include "plain_tables.h"
 #include "work_bound.h"
 
 namespace gpushim::analysis {

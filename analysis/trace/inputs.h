@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

@@ -1,6 +1,6 @@
 #include "ledger.h"
 
-#include "number_rows.h"
+#include "../sqlite/number_rows.h"
 
 namespace gpushim::analysis {
 

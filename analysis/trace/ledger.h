@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

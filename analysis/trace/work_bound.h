@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "database.h"
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 

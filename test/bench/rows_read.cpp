@@ -1,6 +1,6 @@
 // How fast rows of a trace's launches and of their device times are read, in millions of both a second of the
 // processor: from its pages, by a statement, and as calls. rows_read TRACE
-#include "analysis/trace/number_rows.h"
+#include "analysis/sqlite/number_rows.h"
 #include "analysis/trace/timeline.h"
 
 #include <cstdio>

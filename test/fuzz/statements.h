@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/trace/database.h"
+#include "analysis/sqlite/database.h"
 #include "script.h"
 
 namespace fuzz {

@@ -2,8 +2,8 @@
 // they are SQLite's, of a damaged one nothing is read that does not belong to it. Its pages are small, so
 // that a hundred rows are a tree.
 #include "analysis/failure.h"
-#include "analysis/trace/number_rows.h"
-#include "analysis/trace/plain_tables.h"
+#include "analysis/sqlite/number_rows.h"
+#include "analysis/sqlite/plain_tables.h"
 #include "analysis/trace/work_bound.h"
 #include "base.h"
 #include "target.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "../../sqlite/database.h"
 #include "../../terminal/progress.h"
-#include "../../trace/database.h"
 
 namespace gpushim::analysis {
 

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "../../failure.h"
+#include "../../sqlite/database.h"
 #include "../../terminal/progress.h"
-#include "../../trace/database.h"
 #include "../../trace/work_bound.h"
 #include "../api_kinds.h"
 #include "../trace_rank.h"

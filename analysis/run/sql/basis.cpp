@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "../../trace/new_database.h"
+#include "../../sqlite/new_database.h"
 #include "../../trace/work_bound.h"
 
 namespace gpushim::analysis {

@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "../../trace/database.h"
-#include "../../trace/new_database.h"
+#include "../../sqlite/database.h"
+#include "../../sqlite/new_database.h"
 
 namespace gpushim::analysis {
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "analysis/trace/database.h"
+#include "analysis/sqlite/database.h"
 
 using namespace gpushim::analysis;
 

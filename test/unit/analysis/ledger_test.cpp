@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "analysis/process/temporary.h"
-#include "analysis/trace/new_database.h"
+#include "analysis/sqlite/new_database.h"
 #include "shim/sqlite/schema.h"
 
 using namespace gpushim::analysis;

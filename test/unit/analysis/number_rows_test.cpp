@@ -1,6 +1,6 @@
 // Rows from a file's pages are those that a statement gives; and no file, however damaged, does more than
 // fail.
-#include "analysis/trace/number_rows.h"
+#include "analysis/sqlite/number_rows.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>

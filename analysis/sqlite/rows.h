@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "../trace/database.h"
+#include "database.h"
 
 namespace gpushim::analysis {
 

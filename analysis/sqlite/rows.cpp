@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "answer.h"
-#include "escape.h"
-#include "json.h"
+#include "../text/answer.h"
+#include "../text/escape.h"
+#include "../text/json.h"
 
 namespace gpushim::analysis {
 
