@@ -10,8 +10,8 @@
 #include "failure.h"
 #include "process/library.h"
 #include "process/write_signals.h"
-#include "text/answer.h"
-#include "text/tell.h"
+#include "terminal/answer.h"
+#include "terminal/tell.h"
 
 namespace gpushim::analysis {
 

@@ -12,7 +12,7 @@ struct NamedFactor {
 };
 constexpr NamedFactor kFactors[] = {
 #define FACTOR(name, low, high, source) {#name, {low, high}},
-#include "../rule/factors.def"
+#include "factors.def"
 #undef FACTOR
 };
 

@@ -10,7 +10,7 @@
 
 namespace gpushim::analysis {
 
-// By what share work becomes shorter: rows of rule/factors.def.
+// By what share work becomes shorter: rows of advice/factors.def.
 struct Factor {
     double low, high;
 };

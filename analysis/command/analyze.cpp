@@ -2,7 +2,7 @@
 
 #include "../failure.h"
 #include "../run/sql/run_db.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"

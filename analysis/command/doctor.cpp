@@ -13,7 +13,6 @@
 #include "../failure.h"
 #include "../process/child.h"
 #include "../process/library.h"
-#include "../process/recovery.h"
 #include "../report/section.h"
 #include "../terminal/style.h"
 #include "../terminal/terminal.h"
@@ -21,6 +20,7 @@
 #include "../text/units.h"
 #include "../trace/device_source.h"
 #include "../trace/losses.h"
+#include "../trace/recovery.h"
 #include "../trace/unknown_abi.h"
 #include "command.h"
 

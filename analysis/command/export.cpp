@@ -6,12 +6,12 @@
 #include "../exporter/kept_rows.h"
 #include "../exporter/trace_rows.h"
 #include "../failure.h"
-#include "../process/recovery.h"
 #include "../run/pass/make_facts.h"
 #include "../run/sql/run_db.h"
 #include "../terminal/progress.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
 #include "../trace/gone.h"
+#include "../trace/recovery.h"
 #include "command.h"
 
 namespace gpushim::analysis::command_export {

@@ -13,7 +13,7 @@
 #include "../process/temporary.h"
 #include "../report/printed.h"
 #include "../terminal/progress.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"

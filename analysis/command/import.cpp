@@ -6,11 +6,11 @@
 #include "../failure.h"
 #include "../importer/kineto/kineto_trace.h"
 #include "../importer/nsys/nsys_trace.h"
-#include "../process/recovery.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
 #include "../terminal/progress.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
+#include "../trace/recovery.h"
 #include "command.h"
 
 namespace gpushim::analysis::command_import {

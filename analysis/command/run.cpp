@@ -6,10 +6,10 @@
 #include "../process/child.h"
 #include "../process/library.h"
 #include "../process/output_folder.h"
-#include "../process/recovery.h"
 #include "../process/run_notes.h"
 #include "../process/settings.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
+#include "../trace/recovery.h"
 #include "command.h"
 #include "run_end.h"
 

@@ -9,7 +9,7 @@
 
 #include "../process/library.h"
 #include "../process/reach.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {

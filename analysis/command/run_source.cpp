@@ -4,7 +4,7 @@
 #include "../run/analyze.h"
 #include "../run/sql/run_db.h"
 #include "../sqlite/plain_tables.h"
-#include "../text/tell.h"
+#include "../terminal/tell.h"
 #include "../trace/work_bound.h"
 
 namespace gpushim::analysis {

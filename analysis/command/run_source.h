@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "../process/recovery.h"
 #include "../process/temporary.h"
 #include "../run/pass/facts.h"
 #include "../trace/inputs.h"
+#include "../trace/recovery.h"
 
 namespace gpushim::analysis {
 

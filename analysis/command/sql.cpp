@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "../failure.h"
-#include "../process/recovery.h"
 #include "../sqlite/rows.h"
+#include "../terminal/answer.h"
 #include "../terminal/progress.h"
-#include "../text/answer.h"
+#include "../terminal/tell.h"
 #include "../text/escape.h"
 #include "../text/names.h"
-#include "../text/tell.h"
+#include "../trace/recovery.h"
 #include "../trace/union_table.h"
 #include "command.h"
 

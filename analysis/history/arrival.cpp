@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "../failure.h"
-#include "../process/recovery.h"
 #include "../run/sql/run_db.h"
 #include "../trace/inputs.h"
+#include "../trace/recovery.h"
 
 namespace gpushim::analysis {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "../text/answer.h"
+#include "../terminal/answer.h"
 #include "../text/escape.h"
 #include "../text/json.h"
 

@@ -7,11 +7,11 @@
 #include <tuple>
 
 #include "../failure.h"
-#include "../process/recovery.h"
 #include "../sqlite/plain_tables.h"
 #include "../terminal/progress.h"
 #include "../text/names.h"
 #include "history_file.h"
+#include "recovery.h"
 #include "work_bound.h"
 
 namespace gpushim::analysis {

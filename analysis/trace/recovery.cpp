@@ -2,10 +2,10 @@
 
 #include <cstdio>
 
+#include "../process/library.h"
 #include "../terminal/progress.h"
-#include "../text/tell.h"
-#include "../trace/inputs.h"
-#include "library.h"
+#include "../terminal/tell.h"
+#include "inputs.h"
 
 namespace gpushim::analysis {
 

@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <string_view>
 
-#include "../terminal/progress.h"
-#include "../terminal/style.h"
-#include "../terminal/terminal.h"
-#include "escape.h"
-#include "names.h"
-#include "redact.h"
+#include "../text/escape.h"
+#include "../text/names.h"
+#include "../text/redact.h"
+#include "progress.h"
+#include "style.h"
+#include "terminal.h"
 
 namespace gpushim::analysis {
 

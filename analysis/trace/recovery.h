@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "temporary.h"
+#include "../process/temporary.h"
 
 namespace gpushim::analysis {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "../failure.h"
-#include "../terminal/progress.h"
+#include "progress.h"
 #include "tell.h"
 
 namespace gpushim::analysis {
