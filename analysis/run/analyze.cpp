@@ -15,6 +15,7 @@
 #include "../trace/call_rows.h"
 #include "../trace/ended.h"
 #include "../trace/unknown_abi.h"
+#include "collectives/collectives.h"
 #include "pass/make_facts.h"
 #include "pass/trace_pass.h"
 #include "ranks/rank_rows.h"
@@ -188,6 +189,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     blaming(any_of(inputs.traces), [&] {
         write_shared_gpus(all, busy, run);
         collectives.write(run);
+        write_between_ranks(collectives.all(), run);
         write_findings(run.raw(), run.derive());
     });
     run.finish();

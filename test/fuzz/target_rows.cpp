@@ -65,6 +65,7 @@ void read_trace(const Trace& trace, RunDb& run) {
     collectives.match();
     write_rank(facts, pass_over(facts, collectives, run), run);
     collectives.write(run);
+    write_between_ranks(collectives.all(), run);
 }
 
 // What is unchanged has to be read; of what is changed a Failure is an answer.

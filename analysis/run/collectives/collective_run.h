@@ -34,10 +34,6 @@ void write_custom(const CollectiveRun& all, RunDb& run);     // kernels that are
 void write_communicators(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run);
 void write_stats(const CollectiveRun& all, std::span<const CommLink> links, RunDb& run);
 void write_allreduce_check(const CollectiveRun& all, RunDb& run);  // reads collective_stat
-void write_clocks(const CollectiveRun& all, RunDb& run);
-void write_skew(const CollectiveRun& all, RunDb& run);
-void write_across(const CollectiveRun& all, RunDb& run);
-void write_first_gpu(const CollectiveRun& all, RunDb& run);  // reads activity, kernel and copy_stat
 
 // By nearest rank; none: there are no values. Sorts them.
 std::optional<int64_t> percentile(std::vector<int64_t>& values, int hundredths);

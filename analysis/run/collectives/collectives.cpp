@@ -71,6 +71,8 @@ void Collectives::Impl::take_waits(const RunCommunicator& comm) {
     }
 }
 
+const CollectiveRun& Collectives::all() const { return impl_->all; }
+
 int64_t Collectives::wait_of(int64_t rank_id, int64_t launch_enter_ns) const {
     const auto rank = impl_->waits.find(rank_id);
     if (rank == impl_->waits.end()) return kNotRecorded;
@@ -88,10 +90,6 @@ void Collectives::write(RunDb& run) {
     write_communicators(all, links, run);
     write_stats(all, links, run);
     write_allreduce_check(all, run);
-    write_clocks(all, run);
-    write_skew(all, run);
-    write_across(all, run);
-    write_first_gpu(all, run);
 }
 
 }  // namespace gpushim::analysis

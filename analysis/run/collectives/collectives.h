@@ -12,6 +12,7 @@
 namespace gpushim::analysis {
 
 class RunDb;
+struct CollectiveRun;
 
 class Collectives {
   public:
@@ -23,7 +24,8 @@ class Collectives {
     // Of the kernel whose launch was entered then: how long it waited, from its start on. kNotRecorded: it is
     // no collective's, or not known.
     int64_t wait_of(int64_t rank_id, int64_t launch_enter_ns) const;
-    void write(RunDb& run);  // when all traces' parts have written their rows, which it reads
+    const CollectiveRun& all() const;  // when they are matched
+    void write(RunDb& run);            // when all traces' parts have written their rows, which it reads
 
   private:
     struct Impl;

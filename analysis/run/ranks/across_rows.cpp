@@ -10,6 +10,7 @@
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
 #include "busy_union.h"
+#include "rank_rows.h"
 
 namespace gpushim::analysis {
 

@@ -7,6 +7,7 @@
 #include "../../skew/stagger.h"
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
+#include "rank_rows.h"
 
 namespace gpushim::analysis {
 

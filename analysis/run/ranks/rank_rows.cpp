@@ -144,4 +144,11 @@ void write_rank(const TraceFacts& facts, std::span<const DeviceBusy> busy, RunDb
     write_steps(facts, run);
 }
 
+void write_between_ranks(const CollectiveRun& all, RunDb& run) {
+    write_clocks(all, run);
+    write_skew(all, run);
+    write_across(all, run);
+    write_first_gpu(all, run);
+}
+
 }  // namespace gpushim::analysis

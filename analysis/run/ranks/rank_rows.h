@@ -1,5 +1,5 @@
-// The rows of a run that are about a trace as a whole: rank, gpu, step, drop, environment. One thread for
-// each trace.
+// The rows of a run about its ranks: of each as a whole (rank, gpu, step, drop, environment), one thread for
+// each trace; and of all beside each other, one thread.
 #pragma once
 
 #include <span>
@@ -10,7 +10,15 @@
 namespace gpushim::analysis {
 
 class RunDb;
+struct CollectiveRun;
 
 void write_rank(const TraceFacts& facts, std::span<const DeviceBusy> busy, RunDb& run);
+
+// When all parts have written their rows, which these read.
+void write_clocks(const CollectiveRun& all, RunDb& run);
+void write_skew(const CollectiveRun& all, RunDb& run);
+void write_across(const CollectiveRun& all, RunDb& run);
+void write_first_gpu(const CollectiveRun& all, RunDb& run);
+void write_between_ranks(const CollectiveRun& all, RunDb& run);  // all of these
 
 }  // namespace gpushim::analysis

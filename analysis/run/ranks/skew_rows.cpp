@@ -4,6 +4,7 @@
 
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
+#include "rank_rows.h"
 #include "skew_cause.h"
 
 namespace gpushim::analysis {

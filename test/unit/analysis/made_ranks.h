@@ -7,6 +7,7 @@
 
 #include "analysis/process/temporary.h"
 #include "analysis/run/collectives/collectives.h"
+#include "analysis/run/ranks/rank_rows.h"
 #include "analysis/run/sql/run_db.h"
 #include "shim/sqlite/schema.h"
 
@@ -126,7 +127,10 @@ class Ranks {
         collectives_.match();
         return collectives_;
     }
-    void write() { match().write(run_); }
+    void write() {
+        match().write(run_);
+        write_between_ranks(collectives_.all(), run_);
+    }
 
     // Of each row its columns with a space between, rows with a bar.
     std::string ask(const std::string& sql) {
