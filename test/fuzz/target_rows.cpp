@@ -8,6 +8,7 @@
 #include "analysis/page/part.h"
 #include "analysis/report/printed.h"
 #include "analysis/report/sections.h"
+#include "analysis/run/collectives/collectives.h"
 #include "analysis/run/pass/make_facts.h"
 #include "analysis/run/pass/trace_pass.h"
 #include "analysis/run/ranks/rank_rows.h"
@@ -63,7 +64,8 @@ void read_trace(const Trace& trace, RunDb& run) {
     Collectives collectives;
     collectives.read(facts);
     collectives.match();
-    write_rank(facts, pass_over(facts, collectives, run), run);
+    const auto wait_of = [&](int64_t enter_ns) { return collectives.wait_of(facts.rank_id, enter_ns); };
+    write_rank(facts, pass_over(facts, wait_of, run), run);
     collectives.write(run);
     write_between_ranks(collectives.all(), run);
 }

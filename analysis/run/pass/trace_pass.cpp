@@ -12,8 +12,8 @@ namespace {
 
 class TracePass : public CallWatch {
   public:
-    TracePass(const TraceFacts& facts, const Collectives& collectives)
-        : facts_(facts), collectives_(collectives), index_(facts), parts_(make_parts(facts)) {
+    TracePass(const TraceFacts& facts, const WaitOf& wait_of)
+        : facts_(facts), wait_of_(wait_of), index_(facts), parts_(make_parts(facts)) {
         for (const Kernel& kernel : facts.kernels)
             is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
         is_comm_.push_back(false);  // the one that is not known
@@ -29,7 +29,7 @@ class TracePass : public CallWatch {
         if (step_ < steps.size() && steps[step_].begin_ns <= call.enter_ns)
             call.step = static_cast<int32_t>(step_);
         if (call.kind == CallKind::operation && call.type != OperationClass::h2d)
-            call.wait_ns = collectives_.wait_of(facts_.rank_id, call.enter_ns);
+            call.wait_ns = wait_of_(call.enter_ns);
         if (call.kind == CallKind::operation && call.type == OperationClass::compute &&
             is_comm_[index_.of(call)])
             call.type = OperationClass::comm;
@@ -112,7 +112,7 @@ class TracePass : public CallWatch {
     }
 
     const TraceFacts& facts_;
-    const Collectives& collectives_;
+    const WaitOf& wait_of_;
     const KernelIndex index_;
     std::vector<bool> is_comm_;  // by kernel
     std::vector<std::unique_ptr<Part>> parts_;
@@ -123,8 +123,8 @@ class TracePass : public CallWatch {
 
 }  // namespace
 
-std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const Collectives& collectives, RunDb& run) {
-    TracePass pass(facts, collectives);
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run) {
+    TracePass pass(facts, wait_of);
     std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
     run.wait_for_turn(facts.rank_id);
     pass.finish(run);
