@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "../advice/advise.h"
 #include "../failure.h"
 #include "../importer/kineto/kineto_trace.h"
 #include "../importer/nsys/nsys_trace.h"
@@ -101,7 +102,7 @@ int run(const Arguments& arguments) {
     if (!kept)  // people know the file that it was, and it is the same each time
         for (Trace& trace : inputs.traces) trace.path = imported.of_trace.at(trace.path.string());
     for (const std::string& note : inputs.notes) tell(note);
-    analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"));
+    analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"), write_findings);
     return imported.is_whole && inputs.refused.empty() ? kFine : kIncomplete;
 }
 

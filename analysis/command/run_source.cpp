@@ -1,5 +1,6 @@
 #include "run_source.h"
 
+#include "../advice/advise.h"
 #include "../failure.h"
 #include "../run/analyze.h"
 #include "../run/sql/run_db.h"
@@ -57,12 +58,12 @@ Database opened(const fs::path& place) {
 fs::path analyzed_beside(const Inputs& traces, const RunOptions& options, const fs::path& place) {
     if (fs::exists(place) && !holds_a_run(place))
         throw Unwritable(place.string() + ": is there and is no run database");
-    return analyze(traces, options, place);
+    return analyze(traces, options, place, write_findings);
 }
 
 fs::path analyzed_in(const TemporaryFolder& folder, const Inputs& traces, const RunOptions& options) {
     try {
-        return analyze(traces, options, folder.path() / kRunFile);
+        return analyze(traces, options, folder.path() / kRunFile, write_findings);
     } catch (const Unwritable& failure) {
         throw Unwritable(failure.what() + std::string("; TMPDIR may name another place"));
     }
@@ -87,7 +88,7 @@ RunSource open_run(const std::vector<std::string>& words, const RunOptions& opti
     std::unique_ptr<const TemporaryFolder> temporary;
     fs::path made = place ? *place : place_beside(words);
     try {
-        place ? analyze(traces, options, made) : analyzed_beside(traces, options, made);
+        place ? analyze(traces, options, made, write_findings) : analyzed_beside(traces, options, made);
     } catch (const Unwritable& failure) {
         if (place) throw;
         tell(failure.what() +

@@ -9,7 +9,6 @@
 #include <set>
 #include <thread>
 
-#include "../advice/advise.h"
 #include "../terminal/progress.h"
 #include "../text/units.h"
 #include "../trace/call_rows.h"
@@ -158,7 +157,7 @@ std::string any_of(const std::vector<Trace>& traces) {
 }  // namespace
 
 std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
-                              const std::filesystem::path& place) {
+                              const std::filesystem::path& place, Advise advise) {
     const Progress analysing("analysing " + count_text(static_cast<int64_t>(inputs.traces.size())) +
                              (inputs.traces.size() == 1 ? " trace" : " traces"));
     const std::vector<int64_t> calls = expected_calls(inputs);
@@ -193,7 +192,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
         write_shared_gpus(all, busy, run);
         collectives.write(run);
         write_between_ranks(collectives.all(), run);
-        write_findings(run.raw(), run.derive());
+        advise(run.raw(), run.derive());
     });
     run.finish();
     return place;

@@ -7,11 +7,15 @@
 
 #include "../trace/inputs.h"
 #include "pass/facts.h"
+#include "sql/basis.h"
 
 namespace gpushim::analysis {
 
+// Writes what there is to say of a run whose figures are all there: rows of `finding`.
+using Advise = void (*)(sqlite3* run, Basis basis);
+
 // Writes the run to `place` and returns it. Throws Failure where that cannot be written.
 std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
-                              const std::filesystem::path& place);
+                              const std::filesystem::path& place, Advise advise);
 
 }  // namespace gpushim::analysis

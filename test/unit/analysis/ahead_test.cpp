@@ -1,6 +1,7 @@
 // Gaps that go on behind the end of a piece, and what their host did from before its begin.
 #include "analysis/busy/ahead.h"
 
+#include "analysis/advice/advise.h"
 #include "analysis/process/temporary.h"
 #include "analysis/run/analyze.h"
 #include "made_trace.h"
@@ -37,7 +38,7 @@ void end_of_gap(Made& made) { made.timed(210 * kUs, 214 * kUs, 218 * kUs, 250 * 
 
 std::string causes_of(const Made& made) {
     const TemporaryFolder folder;
-    const Database run(analyze(made.inputs(), {}, folder.path() / "run.db"));
+    const Database run(analyze(made.inputs(), {}, folder.path() / "run.db", write_findings));
     Query query = run.prepare(
         "SELECT group_concat(text, ', ') FROM (SELECT step || ' ' || cause || ' ' || (sum(ns) / 1000) AS text"
         " FROM gap GROUP BY step, cause ORDER BY step, cause)");

@@ -25,6 +25,7 @@ struct Given {
 Given* given = nullptr;
 
 int64_t nobody_waits(int64_t) { return kNotRecorded; }
+void no_advice(sqlite3*, Basis) {}
 
 class Probe : public Part {
   public:
@@ -165,7 +166,7 @@ TEST_CASE("a run's rows about its traces, the same when it is analysed again", "
     const TemporaryFolder folder;
     const auto file = folder.path() / "run.db";
     for (int again = 0; again < 2; ++again) {
-        CHECK(analyze(made.inputs(), {}, file) == file);
+        CHECK(analyze(made.inputs(), {}, file, no_advice) == file);
         CHECK(is_run(Database(file)));
         CHECK(number_in(file, "SELECT count(*) FROM rank") == 1);
         CHECK(number_in(file, "SELECT count(*) FROM gpu") == 1);
@@ -182,5 +183,5 @@ TEST_CASE("a run's rows about its traces, the same when it is analysed again", "
 
 TEST_CASE("a run that cannot be written says so and leaves nothing", "[analyze]") {
     const Made made = marked_steps();
-    CHECK_THROWS_AS(analyze(made.inputs(), {}, "/nowhere/run.db"), Failure);
+    CHECK_THROWS_AS(analyze(made.inputs(), {}, "/nowhere/run.db", no_advice), Failure);
 }
