@@ -244,7 +244,7 @@ $(OBJ)/analysis/%.o: FILE_FLAGS := $(ANALYZER_FLAGS)
 RUN_SQL          := $(foreach folder,tables views derive,$(call files,analysis/run/sql/$(folder)/*.sql))
 RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
 $(eval $(call stamp,$(OBJ)/run_sql.list,$(RUN_SQL)))
-$(RUN_SQL_SOURCE): $(RUN_SQL) $(OBJ)/run_sql.list
+$(RUN_SQL_SOURCE): $(RUN_SQL) analysis/run/sql/run_db.h $(OBJ)/run_sql.list
 	@mkdir -p $(@D)
 	@{ echo '#include "analysis/run/sql/run_db.h"'; echo 'namespace gpushim::analysis {'; \
 	   echo 'const SqlFile kRunSql[] = {'; \
