@@ -240,16 +240,19 @@ $(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.
 ANALYZER         := $(BUILD)/gpushim
 ANALYZER_SOURCES := $(call sources,analysis analysis/* analysis/*/*)
 $(OBJ)/analysis/%.o: FILE_FLAGS := $(ANALYZER_FLAGS)
-# The run's SQL, folder by folder and file by file, as one array of texts.
+# The run's SQL, folder by folder and file by file, as one array of texts; then what the metrics come to.
 RUN_SQL          := $(foreach folder,tables views derive,$(call files,analysis/run/sql/$(folder)/*.sql))
 RUN_SQL_SOURCE   := $(OBJ)/analysis/run_sql.cpp
-$(eval $(call stamp,$(OBJ)/run_sql.list,$(RUN_SQL)))
-$(RUN_SQL_SOURCE): $(RUN_SQL) analysis/run/sql/run_db.h $(OBJ)/run_sql.list
+METRICS          := $(call files,analysis/metric/*.sql)
+METRIC_ROWS      := analysis/metric/to_sql.awk $(call files,analysis/run/sql/metric/*.sql)
+$(eval $(call stamp,$(OBJ)/run_sql.list,$(RUN_SQL) $(METRICS)))
+$(RUN_SQL_SOURCE): $(RUN_SQL) $(METRICS) $(METRIC_ROWS) analysis/run/sql/run_db.h $(OBJ)/run_sql.list
 	@mkdir -p $(@D)
 	@{ echo '#include "analysis/run/sql/run_db.h"'; echo 'namespace gpushim::analysis {'; \
 	   echo 'const SqlFile kRunSql[] = {'; \
 	   for file in $(RUN_SQL); do printf '{"%s", R"sql(' "$${file#analysis/run/sql/}"; cat "$$file"; \
 	   printf ')sql"},\n'; done; \
+	   awk -f $(firstword $(METRIC_ROWS)) $(METRICS) || exit 1; \
 	   echo '}; const size_t kRunSqlFiles = sizeof kRunSql / sizeof *kRunSql; }'; } > $@
 $(OBJ)/analysis/run_sql.o: $(RUN_SQL_SOURCE) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"

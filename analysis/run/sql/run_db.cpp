@@ -71,6 +71,7 @@ Basis RunDb::derive() {
     Basis basis(raw());
     basis.stand_before_views(made_);
     run_files("derive/");
+    run_files("metric/");
     Basis::leave_to_views(made_);
     derived_ = true;
     return basis;

@@ -52,8 +52,8 @@ inline Value maybe(const std::optional<double>& value) { return value ? Value(*v
 
 bool is_run(const Database& base);
 
-// The files of sql/, in the order in which they are run: tables, views, derive (it reads views);
-// each by name.
+// The files of sql/, in the order in which they are run: tables, views, derive (it reads views), and then
+// what each file of analysis/metric comes to; each by name.
 struct SqlFile {
     const char* name;
     const char* text;

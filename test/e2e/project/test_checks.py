@@ -225,30 +225,41 @@ SELECT r.words, CAST(max(r.so_far) AS DOUBLE) / count(*) FROM running r GROUP BY
                 self.assert_finds("portable_sql", good, {f"{where}b.sql": f"\n{text}\n"}, f"{where}b.sql:2: ")
                 self.assertIn(complaint, self.check("portable_sql", {f"{where}b.sql": text})[1])
 
-    def metrics(self, page):
-        """Whether this page explains a metric of this name."""
-        root = "analysis/run/sql/"
+    METRIC = ("-- of: gpu, unit: share, kind: measured, version: 1\n-- words: so much\n-- absent: no a\n"
+              "SELECT a AS gpu_id, b AS value FROM v;\n")
+
+    def metrics(self, page, metric=METRIC):
+        """Whether this is a metric, and this page explains it."""
         return self.check("metrics", {
-            f"{root}tables/60_metric.sql": "CREATE TABLE t (a INTEGER);"
-            "CREATE TABLE metric_definition (name TEXT, version INTEGER, unit TEXT, kind TEXT,"
-            " formula_section TEXT, words TEXT);\n"
-            "INSERT INTO metric_definition VALUES ('some_share', 1, 'share', 'measured', '1', 'so much');\n",
-            f"{root}views/a.sql": "CREATE VIEW v AS SELECT a FROM t;\n", "analysis/README.md": page})
+            "analysis/run/sql/tables/a.sql": "CREATE TABLE t (a INTEGER, b REAL);\n",
+            "analysis/run/sql/views/a.sql": "CREATE VIEW v AS SELECT a, b FROM t;\n",
+            "analysis/metric/some_share.sql": metric, "analysis/metric/README.md": page})
 
     def test_metrics(self):
         fence = "`" * 3
         timeline = f"{fence}\nGPU |──some──|\n{fence}\n"
         sql = f"{fence}sql\nSELECT a FROM v;\n{fence}\n"
-        self.assertEqual(self.metrics(f"### One\n`some_share`\n{timeline}{sql}"), (True, ""))
+        good = f"## One\n`some_share`\n{timeline}{sql}"
+        self.assertEqual(self.metrics(good), (True, ""))
+        self.assertEqual(self.metrics(good, self.METRIC + "INSERT INTO t SELECT 1, 2;\n"), (True, ""))
         for page, complaint in {
-                f"### One\n{timeline}{sql}": "some_share: not in",
-                f"### One\n`some_share`\n{sql}": "some_share: no timeline",
-                f"### One\n`some_share`\n{timeline}": "some_share: no example in SQL",
-                f"### One\n`some_share`\n### Two\n{timeline}{sql}": "some_share: no",
-                f"### One\n`some_share` `other_share`\n{timeline}{sql}": "other_share",
-                f"### One\n`some_share`\n{timeline}{sql.replace('v;', 'w;')}": "no such table: w"}.items():
+                f"## One\n{timeline}{sql}": "some_share: not in",
+                f"## One\n`some_share`\n{sql}": "some_share: no timeline",
+                f"## One\n`some_share`\n{timeline}": "some_share: no example in SQL",
+                f"## One\n`some_share`\n## Two\n{timeline}{sql}": "some_share: no",
+                f"## One\n`some_share` `other_share`\n{timeline}{sql}": "other_share",
+                f"## One\n`some_share`\n{timeline}{sql.replace('v;', 'w;')}": "no such table: w"}.items():
             with self.subTest(complaint):
                 passed, said = self.metrics(page)
+                self.assertIn(complaint, said)
+                self.assertFalse(passed)
+        for words, others, complaint in (("version: 1", "version: a", "its head is not"),
+                                         ("-- absent: no a\n", "", "its head is not"),
+                                         ("AS gpu_id", "AS id", "gives id, value where metrics of gpu give"),
+                                         ("FROM v;", "FROM w;", "no such table: w"),
+                                         ("FROM v;", "FROM v; SELEC 1;", "syntax error")):
+            with self.subTest(others):
+                passed, said = self.metrics(good, self.METRIC.replace(words, others))
                 self.assertIn(complaint, said)
                 self.assertFalse(passed)
 

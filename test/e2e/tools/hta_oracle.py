@@ -1,5 +1,6 @@
 """What HolisticTraceAnalysis says of a Kineto trace, from its definitions (see analysis/run/parts/hta.h), the
-slow and plain way: one question after the other over lists of all operations. `compat_hta_*` must say the same.
+slow and plain way: one question after the other over lists of all operations. `compat_hta_*` must say the
+same.
 
     python3 hta_oracle.py TRACE.json.gz
 """

@@ -1,0 +1,6 @@
+-- of: gpu, unit: share, kind: inferred, version: 1
+-- words: idle while the host did something else
+-- absent: no operation has device times
+SELECT t.gpu_id, CAST(coalesce(sum(i.ns), 0) AS DOUBLE) / t.window_ns AS value
+FROM v_gpu_total t LEFT JOIN v_gpu_idle i ON i.gpu_id = t.gpu_id AND i.cause_group = 'host'
+WHERE t.window_ns > 0 GROUP BY t.gpu_id, t.window_ns;
