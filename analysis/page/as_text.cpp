@@ -12,7 +12,7 @@ Markup write(const PageInput& input) {
     return folded("The report as it is printed", preformatted(as_text(input.report)));
 }
 
-constexpr ReportPart kPart = {120, "text", "As text", write};
+constexpr ReportPart kPart = {"text", "As text", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

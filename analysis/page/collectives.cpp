@@ -117,7 +117,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {50, "collectives", "Collectives", write};
+constexpr ReportPart kPart = {"collectives", "Collectives", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

@@ -59,7 +59,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {100, "condition", "Clocks and power", write};
+constexpr ReportPart kPart = {"condition", "Clocks and power", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

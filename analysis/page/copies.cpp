@@ -74,7 +74,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {80, "copies", "Copies", write};
+constexpr ReportPart kPart = {"copies", "Copies", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

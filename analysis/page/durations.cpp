@@ -84,7 +84,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {60, "launches", "Launches", write};
+constexpr ReportPart kPart = {"launches", "Launches", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

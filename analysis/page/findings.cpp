@@ -79,7 +79,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {0, "findings", "What to do", write};
+constexpr ReportPart kPart = {"findings", "What to do", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

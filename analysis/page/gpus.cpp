@@ -164,7 +164,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {20, "gpus", "GPUs", write};
+constexpr ReportPart kPart = {"gpus", "GPUs", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

@@ -90,7 +90,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {70, "kernels", "Kernels", write};
+constexpr ReportPart kPart = {"kernels", "Kernels", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

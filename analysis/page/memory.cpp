@@ -40,7 +40,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {90, "memory", "Memory", write};
+constexpr ReportPart kPart = {"memory", "Memory", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

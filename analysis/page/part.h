@@ -17,11 +17,21 @@ struct PageInput {
     const Json& of(const char* key) const { return report.json[key]; }
 };
 
+// The page from its top to its bottom: parts by their ids.
+constexpr std::string_view kParts[] = {
+    "findings", "steps",  "gpus",   "timeline",  "ranks", "collectives", "launches",
+    "kernels",  "copies", "memory", "condition", "trust", "text",
+};
+
 struct ReportPart {
-    int place;  // on the page
+    using Write = Markup(const PageInput&);
+    consteval ReportPart(const char* name, const char* words, Write* writes)
+        : place(place_among(kParts, name)), id(name), heading(words), write(writes) {}
+
+    size_t place;  // on the page
     const char* id;
     const char* heading;
-    Markup (*write)(const PageInput&);
+    Write* write;
 };
 
 struct ReportPartRegistration {

@@ -179,7 +179,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {40, "ranks", "Ranks", write};
+constexpr ReportPart kPart = {"ranks", "Ranks", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

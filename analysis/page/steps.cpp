@@ -97,7 +97,7 @@ Markup write(const PageInput& input) {
     return figure(chart.words, line_chart(chart), below);
 }
 
-constexpr ReportPart kPart = {10, "steps", "Steps", write};
+constexpr ReportPart kPart = {"steps", "Steps", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

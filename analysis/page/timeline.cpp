@@ -81,7 +81,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {30, "timeline", "Timeline", write};
+constexpr ReportPart kPart = {"timeline", "Timeline", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

@@ -71,7 +71,7 @@ Markup write(const PageInput& input) {
     return all;
 }
 
-constexpr ReportPart kPart = {110, "trust", "Events and trust", write};
+constexpr ReportPart kPart = {"trust", "Events and trust", write};
 const ReportPartRegistration kRegistration(kPart);
 
 }  // namespace

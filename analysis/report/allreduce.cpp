@@ -203,7 +203,7 @@ void write(const ReportSource& source, Report& report) {
     if (const std::string pack = pack_text(check, source); !pack.empty()) report.line("           " + pack);
 }
 
-constexpr Section kSection = {30, write};
+constexpr Section kSection = {"allreduce", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

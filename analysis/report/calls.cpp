@@ -81,7 +81,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("calls", std::move(list));
 }
 
-constexpr Section kSection = {52, write, true};
+constexpr Section kSection = {"calls", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

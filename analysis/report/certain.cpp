@@ -32,7 +32,7 @@ void write(const ReportSource& source, Report& report) {
     report.table("lrr", std::move(rows), kMostRows);
 }
 
-constexpr Section kSection = {48, write, true};
+constexpr Section kSection = {"certain", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

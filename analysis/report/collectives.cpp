@@ -173,7 +173,7 @@ void write(const ReportSource& source, Report& report) {
     if (table.size() > 1) report.table("llrrrrrrr", std::move(table), kMostRows);
 }
 
-constexpr Section kSection = {31, write, true};
+constexpr Section kSection = {"collectives", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

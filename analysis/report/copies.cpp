@@ -133,7 +133,7 @@ void write(const ReportSource& source, Report& report) {
     if (others != 0) report.line("           … and " + std::to_string(others) + " more: --json has them all");
 }
 
-constexpr Section kSection = {22, write};
+constexpr Section kSection = {"copies", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -185,7 +185,7 @@ void write(const ReportSource& source, Report& report) {
     report.table("lrlrrrrrrl", std::move(rows), kMostRows);
 }
 
-constexpr Section kSection = {70, write, true};
+constexpr Section kSection = {"devices", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

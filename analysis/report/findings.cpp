@@ -113,7 +113,7 @@ void write(const ReportSource& source, Report& report) {
     write_rest(advice, Kind::kNote, "note  ", report);
 }
 
-constexpr Section kSection = {90, write};
+constexpr Section kSection = {"findings", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

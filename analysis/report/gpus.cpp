@@ -219,7 +219,7 @@ void write(const ReportSource& source, Report& report) {
     for (size_t i = 0; i < marks.size() && i < kMostMarks; ++i) report.line(marks[i]);
 }
 
-constexpr Section kSection = {12, write};
+constexpr Section kSection = {"gpus", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -54,7 +54,7 @@ void write(const ReportSource& source, Report& report) {
                                             {"updates_inferred", graphs.assumed}}));
 }
 
-constexpr Section kSection = {41, write, true};
+constexpr Section kSection = {"graphs", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

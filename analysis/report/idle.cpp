@@ -164,7 +164,7 @@ void write(const ReportSource& source, Report& report) {
     if (cost.gpu_ns > 0) write_cost(cost, report);
 }
 
-constexpr Section kSection = {14, write};
+constexpr Section kSection = {"idle", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

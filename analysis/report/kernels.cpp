@@ -156,7 +156,7 @@ void write(const ReportSource& source, Report& report) {
     if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
 }
 
-constexpr Section kSection = {40, write};
+constexpr Section kSection = {"kernels", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -88,7 +88,7 @@ void write(const ReportSource& source, Report& report) {
     write_text(source, report);
 }
 
-constexpr Section kSection = {20, write};
+constexpr Section kSection = {"launch", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -58,7 +58,7 @@ void write(const ReportSource& source, Report& report) {
                                   .json());
 }
 
-constexpr Section kSection = {0, write};
+constexpr Section kSection = {"ledger", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -39,7 +39,7 @@ void write(const ReportSource& source, Report& report) {
     report.table("lrlrr", std::move(rows), kMostRows);
 }
 
-constexpr Section kSection = {60, write, true};
+constexpr Section kSection = {"memory", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

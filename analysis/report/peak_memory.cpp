@@ -17,7 +17,7 @@ void write(const ReportSource& source, Report& report) {
                 (most.number(2) > 1 ? ", on the fullest GPU" : ""));
 }
 
-constexpr Section kSection = {45, write};
+constexpr Section kSection = {"peak_memory", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

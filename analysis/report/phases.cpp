@@ -45,7 +45,7 @@ void write(const ReportSource& source, Report& report) {
     report.line("PHASES     " + text + confidence);
 }
 
-constexpr Section kSection = {11, write};
+constexpr Section kSection = {"phases", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -88,7 +88,7 @@ void write(const ReportSource& source, Report& report) {
     if (rows_gone) report.line("  only those whose rows are left");
 }
 
-constexpr Section kSection = {55, write, true};
+constexpr Section kSection = {"ranges", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -102,7 +102,7 @@ void write(const ReportSource& source, Report& report) {
                                .json());
 }
 
-constexpr Section kSection = {1, write};
+constexpr Section kSection = {"run", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

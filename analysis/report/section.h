@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -37,10 +38,30 @@ struct Report {
     void table(const char* alignment, std::vector<std::vector<std::string>> rows, size_t most);
 };
 
+// The report from its first line to its last: sections by the names of their files.
+constexpr std::string_view kSections[] = {
+    "ledger",      "run",    "trust",   "spans",   "steps",       "phases",  "gpus",
+    "shared_gpus", "idle",   "windows", "launch",  "streams",     "copies",  "allreduce",
+    "collectives", "skew",   "kernels", "graphs",  "peak_memory", "certain", "syncs",
+    "calls",       "ranges", "memory",  "devices", "findings",
+};
+
+// Which of `names` it is; one that is not among them does not compile.
+template <size_t count>
+consteval size_t place_among(const std::string_view (&names)[count], std::string_view name) {
+    size_t place = 0;
+    while (names[place] != name) ++place;
+    return place;
+}
+
 struct Section {
-    int place;  // in the report
-    void (*write)(const ReportSource&, Report&);
-    bool is_detail = false;  // its lines are printed where all was asked for; its JSON always
+    using Write = void(const ReportSource&, Report&);
+    consteval Section(std::string_view name, Write* writes, bool detail = false)
+        : place(place_among(kSections, name)), write(writes), is_detail(detail) {}
+
+    size_t place;  // in the report
+    Write* write;
+    bool is_detail;  // its lines are printed where all was asked for; its JSON always
 };
 
 struct SectionRegistration {

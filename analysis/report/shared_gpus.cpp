@@ -108,7 +108,7 @@ void write(const ReportSource& source, Report& report) {
                     " more GPUs of several processes: --json has them all");
 }
 
-constexpr Section kSection = {13, write};
+constexpr Section kSection = {"shared_gpus", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -164,7 +164,7 @@ void write(const ReportSource& source, Report& report) {
     write_across(skew, report);
 }
 
-constexpr Section kSection = {32, write};
+constexpr Section kSection = {"skew", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -46,7 +46,7 @@ void write(const ReportSource& source, Report& report) {
                                            {"summarised", std::move(spans.gone)}}));
 }
 
-constexpr Section kSection = {3, write};
+constexpr Section kSection = {"spans", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -145,7 +145,7 @@ void write(const ReportSource& source, Report& report) {
                                  .json());
 }
 
-constexpr Section kSection = {10, write};
+constexpr Section kSection = {"steps", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

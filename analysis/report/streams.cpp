@@ -42,7 +42,7 @@ void write(const ReportSource& source, Report& report) {
                     ": kernels, copies and communication wait for each other there");
 }
 
-constexpr Section kSection = {21, write};
+constexpr Section kSection = {"streams", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -35,7 +35,7 @@ void write(const ReportSource& source, Report& report) {
     if (table.size() > 1) report.table("llrrr", std::move(table), kMostRows);
 }
 
-constexpr Section kSection = {50, write, true};
+constexpr Section kSection = {"syncs", write, true};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

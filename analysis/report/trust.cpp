@@ -90,7 +90,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("trust", facts.json());
 }
 
-constexpr Section kSection = {2, write};
+constexpr Section kSection = {"trust", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

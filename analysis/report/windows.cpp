@@ -88,7 +88,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("windows", std::move(list));
 }
 
-constexpr Section kSection = {15, write};
+constexpr Section kSection = {"windows", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace
