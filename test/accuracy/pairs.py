@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
-JOB = ROOT / "test" / "e2e" / "nightly_job.py"
+JOB = ROOT / "test" / "e2e" / "tools" / "nightly_job.py"
 STEPS, COPY_MB, KERNELS, KERNEL_US = 400, 2, 10, 100
 JITTER, THRESHOLD = 0.03, "1%"
 # A step takes 1.12 ms: 1.00 of kernels, 0.08 of the copy of 2 MB at 25 GB/s.

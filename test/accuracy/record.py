@@ -5,7 +5,7 @@ import pathlib
 import sys
 from typing import NamedTuple
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "e2e" / "tools"))
 import box  # noqa: E402
 import preload  # noqa: E402
 

@@ -21,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "tools"))
 import box  # noqa: E402
 import preload  # noqa: E402
 from oracle import C_HOST  # noqa: E402

@@ -13,7 +13,6 @@ import box
 import preload
 from row import C, FORK, SPAWN
 from shim_host import include_flags
-from test_unrelated import tree
 
 C_HOST = box.BUILD / "faults" / "host"
 HOSTS = box.ROOT / "test" / "faults" / "hosts"
@@ -74,7 +73,7 @@ class Scene(preload.PreloadCase):
         shutil.rmtree(self.here, ignore_errors=True)
         self.here.mkdir()
         done = box.run(command, {**preload.QUICK, **knobs}, cwd=self.here, timeout=timeout, **options)
-        return Seen(done.returncode, done.stdout, done.stderr, tree(self.here))
+        return Seen(done.returncode, done.stdout, done.stderr, preload.tree(self.here))
 
     def same(self, *words, traces=None, says=None, **knobs):
         """The host goes that way without and with the shim; what it shows is the same, but for at most one

@@ -15,7 +15,7 @@ import tempfile
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "tools"))
 import box  # noqa: E402
 import preload  # noqa: E402
 from errors import MEMORY  # noqa: E402

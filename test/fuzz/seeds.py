@@ -6,7 +6,7 @@ import sqlite3
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path.insert(0, str(HERE.parent / "e2e" / "tools"))
 import box  # noqa: E402
 import hostile_names  # noqa: E402
 import kineto_made  # noqa: E402

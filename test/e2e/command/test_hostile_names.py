@@ -3,7 +3,6 @@ import csv
 import io
 import json
 import os
-import pathlib
 import re
 import sqlite3
 import subprocess
@@ -15,7 +14,7 @@ import kineto_made
 import made_traces
 from hostile_names import NAMES, NO_UTF8
 
-WORKLOADS = pathlib.Path(__file__).parent / "answer" / "workloads.py"
+WORKLOADS = box.TOOLS / "answer" / "workloads.py"
 WIDEST = 400  # of a line of the report
 IMPORTED = 16_384  # of a name, no more is read from other tools
 # What is left of Markdown without code spans (as many backticks behind as before): our own bold and lists.

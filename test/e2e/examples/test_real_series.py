@@ -26,7 +26,7 @@ import runs_table  # noqa: E402
 import series  # noqa: E402
 import series_rows  # noqa: E402
 
-STAND_IN = pathlib.Path(__file__).resolve().parent / "stand_in_training.py"
+STAND_IN = box.TOOLS / "stand_in_training.py"
 PYTHON = os.environ.get("GPU_CHECK_PYTHON", sys.executable)
 SMALL = "--device cpu --side 32 --channels 32 --batch 2 --steps 2".split()
 

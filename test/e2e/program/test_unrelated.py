@@ -1,8 +1,6 @@
 """The preload reaches every program: those without CUDA print, return and leave what they do without it."""
-import os
 import pathlib
 import shutil
-import stat
 import subprocess
 import tempfile
 import unittest
@@ -84,18 +82,6 @@ COUNTS_DEVICES = {
 }
 
 
-def tree(folder):
-    """{path: (mode, target or bytes)} of everything below."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        mode = path.lstat().st_mode
-        content = path.read_bytes() if stat.S_ISREG(mode) else None
-        if stat.S_ISLNK(mode):
-            content = os.readlink(path)
-        found[str(path.relative_to(folder))] = (mode, content)
-    return found
-
-
 class Unrelated(unittest.TestCase):
     def setUp(self):
         above = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-"))
@@ -106,7 +92,7 @@ class Unrelated(unittest.TestCase):
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         done = box.run(command, knobs, sim=sim, cwd=self.folder)
-        return done.returncode, done.stdout, done.stderr, tree(self.folder)
+        return done.returncode, done.stdout, done.stderr, preload.tree(self.folder)
 
     def check_same(self, command, **how):
         rings = preload.ring_files()

@@ -1,13 +1,13 @@
 """The catalogue of faults (test/faults): each function of it on each kind of host as a test of its own, in
 its quick form, and the catalogue as a whole."""
 import os
-import pathlib
 import re
 import subprocess
 import sys
 import unittest
 
 import box
+import folders
 import optional
 
 FOLDER = box.ROOT / "test" / "faults"
@@ -62,8 +62,8 @@ class Catalogue(unittest.TestCase):
         def flat(suite):
             for entry in suite:
                 yield from flat(entry) if isinstance(entry, unittest.TestSuite) else [entry.id()]
-        folder = str(pathlib.Path(__file__).parent)
-        return flat(unittest.TestLoader().discover(folder, top_level_dir=folder))
+        loader = unittest.TestLoader()
+        return flat(loader.discover(place, top_level_dir=place) for place in folders.of_tests())
 
     @staticmethod
     def unit():

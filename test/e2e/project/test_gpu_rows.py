@@ -3,7 +3,6 @@ known work on the box stands in for it (gpu_check_stand_in.py), so that what a r
 wrong, has run."""
 import importlib
 import os
-import pathlib
 import re
 import sys
 from unittest import mock
@@ -17,7 +16,7 @@ sys.path[:0] = [str(GPU), str(GPU / "rows")]
 import frameworks  # noqa: E402
 import machine as m  # noqa: E402
 
-STAND_IN = pathlib.Path(__file__).resolve().parent / "gpu_check_stand_in.py"
+STAND_IN = box.TOOLS / "gpu_check_stand_in.py"
 SEEN = "541 launches of 3 kernels, 31 copies of 3100000 bytes, as CUPTI counts; the same result to the bit"
 
 # How rows name programs, and works of framework.py.

@@ -11,7 +11,7 @@ import answered
 import box
 import cli
 
-WORKLOADS = pathlib.Path(__file__).parent / "answer/workloads.py"
+WORKLOADS = box.TOOLS / "answer/workloads.py"
 STEPS = 40
 MS = 1_000_000
 # Idle time on GPU 0 for which no cause is known or the device itself is to blame.

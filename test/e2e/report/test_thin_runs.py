@@ -1,11 +1,11 @@
 """Runs with next to nothing in them: the report is short, says what is missing, and makes nothing up."""
 import json
-import pathlib
 import unittest
 
+import box
 import cli
 
-ANSWER = pathlib.Path(__file__).parent / "answer"
+ANSWER = box.TOOLS / "answer"
 MOST_LINES = 60
 STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
 

@@ -1,6 +1,6 @@
 """The stand-in libcudart.so.13: its look-ups, and programs of the runtime API on the box.
 
-The programs are test/e2e/cudart/*.cpp, built here by the compiler of the build, and one *.cu where nvcc is.
+The programs are test/e2e/simulated/cudart/*.cpp, built here by the compiler of the build, and one *.cu where nvcc is.
 """
 import ctypes
 import os
@@ -13,7 +13,7 @@ import unittest
 import box
 import optional
 
-SOURCES = box.ROOT / "test" / "e2e" / "cudart"
+SOURCES = box.ROOT / "test" / "e2e" / "simulated" / "cudart"
 LOOKUPS = box.ROOT / "test" / "sim" / "cudart" / "lookups.def"
 STAND_IN = box.SIM / "libcudart.so.13"
 TOOLKIT = pathlib.Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"))
@@ -58,7 +58,7 @@ class Cudart(unittest.TestCase):
         return program
 
     def build(self, name, *flags):
-        """A program of test/e2e/cudart by the compiler and with the flags of the build."""
+        """A program of test/e2e/simulated/cudart by the compiler and with the flags of the build."""
         compiler = (box.BUILD / "compile.flags").read_text(encoding="utf-8").split()
         return self.compile([*compiler, *flags], SOURCES / f"{name}.cpp", STAND_IN)
 

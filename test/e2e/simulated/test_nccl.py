@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import box
 from nccl_rank import INVALID_USAGE, IN_PROGRESS, LAUNCH_FAILED, REMOTE_ERROR
 
-WORKER = pathlib.Path(__file__).with_name("nccl_scenarios.py")
+WORKER = box.TOOLS / "nccl_scenarios.py"
 TIMEOUT_S = 2  # GPUSIM_NCCL_TIMEOUT_S where a rank is missing; more than this and a little is a hang
 
 

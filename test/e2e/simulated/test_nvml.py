@@ -2,7 +2,6 @@
 the driver calls them.
 """
 import json
-import pathlib
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import unittest
 import box
 import optional
 
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "nvml_programs.py"
+PROGRAMS = box.TOOLS / "nvml_programs.py"
 
 
 class Nvml(unittest.TestCase):

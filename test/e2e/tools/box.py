@@ -9,7 +9,8 @@ import struct
 import subprocess
 from typing import NamedTuple
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TOOLS = pathlib.Path(__file__).resolve().parent
+ROOT = TOOLS.parents[2]
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
 SIM = BUILD / "sim"
 COUNT_RECORD = struct.Struct("<72sQQQ")

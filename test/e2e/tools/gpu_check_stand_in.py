@@ -16,7 +16,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "gpu" / "programs")]
+sys.path[:0] = [str(HERE), str(HERE.parent.parent / "gpu" / "programs")]
 
 import box  # noqa: E402
 import driver  # noqa: E402

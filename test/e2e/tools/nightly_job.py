@@ -7,7 +7,7 @@ import os
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "cases"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
 from gpu import HALF_GEMM, MB, advance, call, mark, open_gpus  # noqa: E402
 
 

@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import sqlite3
+import stat
 import subprocess
 import tempfile
 import unittest
@@ -144,3 +145,15 @@ class PreloadCase(unittest.TestCase):
         self.assertGreater(terms["recorded"], 0, terms)
         lost = {name: terms[name] for name in ("recovered", "dropped", "unfinished", "unknown")}
         self.assertEqual(lost, dict.fromkeys(lost, 0), terms)
+
+
+def tree(folder):
+    """{path: (mode, target or bytes)} of everything below."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        mode = path.lstat().st_mode
+        content = path.read_bytes() if stat.S_ISREG(mode) else None
+        if stat.S_ISLNK(mode):
+            content = os.readlink(path)
+        found[str(path.relative_to(folder))] = (mode, content)
+    return found

@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "examples" / "cases"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
 from gpu import MS, advance, call, mark, open_gpus  # noqa: E402
 
 BATCH, STEP_MS = 32, 25

@@ -5,7 +5,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "accuracy"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "accuracy"))
 import compare  # noqa: E402
 import judge  # noqa: E402
 import record  # noqa: E402

@@ -9,7 +9,7 @@ import box
 import preload
 import windows_host
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "accuracy"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "accuracy"))
 import compare  # noqa: E402
 import judge  # noqa: E402
 import record  # noqa: E402

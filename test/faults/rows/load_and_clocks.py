@@ -102,7 +102,7 @@ def peak_kb(scene, program, threads):
 def short_ones_leave_no_memory_behind(scene):
     """It has what rings may take, 64 MiB, and half of that; once these are there it hardly grows."""
     scene.out.mkdir()
-    source = (box.ROOT / "test/e2e/lifecycle/host.c").read_text(encoding="utf-8")
+    source = (box.ROOT / "test/e2e/tools/lifecycle/host.c").read_text(encoding="utf-8")
     program = preload.compiled(source, scene.folder / "host")
     few, many = (peak_kb(scene, program, threads) for threads in scene.pick((500, 2000), (20_000, 50_000)))
     print(f"{few:,} kB, {many:,} kB")

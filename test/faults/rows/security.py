@@ -112,7 +112,7 @@ def a_program_that_has_more_rights_than_its_user(scene):
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         raise NotTried("root")
     place = public_libraries(scene)
-    source = (box.ROOT / "test/e2e/lifecycle/host.c").read_text(encoding="utf-8")
+    source = (box.ROOT / "test/e2e/tools/lifecycle/host.c").read_text(encoding="utf-8")
     program = preload.compiled(source, place / "host", f"-Wl,-rpath,{place}",
                                before=("-Wl,--no-as-needed", f"-L{place}", "-l:libgpushim.so"))
     traces = scene.folder / "out"

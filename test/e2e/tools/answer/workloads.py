@@ -11,7 +11,7 @@ import pathlib
 import sys
 from ctypes import byref, c_size_t, c_uint64, c_void_p
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "examples" / "cases"))
 from gpu import MS, advance, block, call, mark, open_gpus, train_step as step  # noqa: E402
 
 BATCH = 4_000_000

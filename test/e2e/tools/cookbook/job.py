@@ -13,7 +13,7 @@ from ctypes import byref, c_size_t, c_uint64, c_void_p
 
 import recipe
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "examples" / "cases"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4] / "examples" / "cases"))
 import communicator  # noqa: E402
 from gpu import MS, advance, call, mark, open_gpus  # noqa: E402
 
