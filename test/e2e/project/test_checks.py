@@ -111,20 +111,6 @@ class Rule(unittest.TestCase):
             with self.subTest(name):
                 self.assert_finds("includes", good, {name: text}, name)
 
-    def test_rooms(self):
-        good = {"analysis/failure.h": HEADER, "analysis/main.cpp": '#include "command/a.h"\n',
-                "analysis/command/a.h": HEADER,
-                "analysis/run/pass/part.h": HEADER + '#include "../sql/run_db.h"\n',
-                "analysis/run/sql/run_db.h": HEADER + '#include "../../failure.h"\n',
-                "analysis/trace/c.cpp": '#include "shim/run/version.h"\n'}
-        for name, text, complaint in (
-                ("analysis/trace/a.cpp", '#include "../command/a.h"\n', "a.cpp:1: analysis/command lies"),
-                ("analysis/text/b.cpp", '#include "analysis/command/a.h"\n', "analysis/command lies above"),
-                ("analysis/run/sql/a.cpp", '\n# include "../pass/part.h"\n', "a.cpp:2: analysis/run/pass"),
-                ("analysis/attic/a.h", HEADER, "analysis/attic is not among the rooms")):
-            with self.subTest(name):
-                self.assert_finds("rooms", good, {name: text}, complaint)
-
     def library(self, name, *options):
         """build/sim/NAME from lib.c in the tree."""
         out = self.root / "build" / "sim" / name
