@@ -555,6 +555,11 @@ golden: product
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_the_readme_has_every_question
 
+# The reference in analysis/manual.md is what the program prints.
+.PHONY: manual
+manual: $(ANALYZER)
+	@scripts/manual $(BUILD)/gpushim >$(BUILD)/manual.md && cat $(BUILD)/manual.md >analysis/manual.md
+
 PREFIX    ?= /usr/local
 install: $(SHIM) $(ANALYZER)
 install uninstall:
@@ -568,4 +573,4 @@ help:
 	@echo "make | demo | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak | deps | clean"
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
-	@echo "     | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"
+	@echo "     | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

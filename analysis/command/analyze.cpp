@@ -12,13 +12,13 @@ namespace gpushim::analysis::command_analyze {
 namespace {
 
 constexpr Option kOptions[] = {
-    {"output", "FILE", "the run database to make; without it, gpushim.run.db beside the traces", 'o'},
-    {"params", "N", "parameters of the model"},
-    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
-    {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one of them"},
-    {"samples-per-step", "N", "of all ranks together"},
-    {"price", "2.50", "of an hour of one GPU"},
-    {"step-marker", "NAME", "ranges of this name are the steps"},
+    {"output", "FILE", "the run database to write", 'o', "gpushim.run.db beside the traces"},
+    {"params", "N", "number of parameters of the model, as in 11689512 or 1.5M"},
+    {"bandwidth", "300GB/s", "bandwidth that AllReduce should reach, with a unit"},
+    {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one host"},
+    {"samples-per-step", "N", "samples in a step of all ranks together"},
+    {"price", "2.50", "price of one GPU for an hour"},
+    {"step-marker", "NAME", "ranges with this name are the steps"},
 };
 
 // What is there already goes only where it is a run database: it is made anew.
@@ -55,8 +55,9 @@ int run(const Arguments& arguments) {
     return source.complete() ? kFine : kIncomplete;
 }
 
-constexpr Command kAnalyze = {"analyze", "TRACE… -o run.db", "make the run database of traces, no report",
-                              -1,        kOptions,           run};
+constexpr Command kAnalyze = {
+    "analyze", "TRACE… -o run.db", "write the run database of traces, without a report", "", -1, kOptions,
+    run};
 const Registration kRegistration(kAnalyze);
 
 }  // namespace

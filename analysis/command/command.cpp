@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <tuple>
-#include <utility>
 
 #include "../failure.h"
 #include "../process/leftovers.h"
 #include "../process/memory_limit.h"
 #include "../text/names.h"
-#include "../text/width.h"
+#include "manual.h"
 #include "shim/base/version.h"
 
 namespace gpushim::analysis {
@@ -20,15 +19,6 @@ namespace {
 std::vector<const Command*>& commands() {
     static std::vector<const Command*> all;
     return all;
-}
-
-using Lines = std::vector<std::pair<std::string, const char*>>;
-
-// What is to be typed, and beside it what it does.
-void print_in_columns(const Lines& lines) {
-    size_t columns = 0;
-    for (const auto& [typed, help] : lines) columns = std::max(columns, width_of(typed));
-    for (const auto& [typed, help] : lines) std::printf("%s  %s\n", padded(typed, columns).c_str(), help);
 }
 
 bool asks_for_help(std::string_view word) { return word == "--help" || word == "-h"; }
@@ -116,29 +106,26 @@ std::vector<std::string> command_names() {
 void print_commands() {
     std::puts("gpushim: where does the GPU's time go?\n");
     std::string more;
-    Lines lines;
+    std::vector<ManualRow> rows;
     for (const Command* command : all_commands()) {
         if (command->place < 0)
             more += (more.empty() ? "" : ", ") + std::string(command->name);
         else
-            lines.emplace_back("  gpushim " + std::string(command->name) + " " + command->arguments,
-                               command->summary);
+            rows.push_back({usage_of(*command), command->summary, ""});
     }
-    print_in_columns(lines);
+    print_rows(rows);
     if (!more.empty()) std::printf("\nmore: %s\n", more.c_str());
-    std::puts("\n`gpushim COMMAND --help` says more. Without it: LD_PRELOAD=libgpushim.so your-program");
+    std::puts("\n`gpushim COMMAND --help` lists the options of a command.");
+    std::string words;
+    for (const ManualSection& section : manual_sections())
+        words += (words.empty() ? "" : ", ") + std::string(section.word);
+    std::printf("`gpushim help WORD` explains a word of the report, or lists %s.\n", words.c_str());
 }
 
 void print_options(const Command& command) {
-    std::printf("gpushim %s %s\n  %s\n\n", command.name, command.arguments, command.summary);
-    Lines lines;
-    for (const Option& option : command.options) {
-        std::string text = "  ";
-        if (option.letter != 0) text += {'-', option.letter, ',', ' '};
-        text += "--" + std::string(option.name) + (option.value ? std::string(" ") + option.value : "");
-        lines.emplace_back(text, option.help);
-    }
-    print_in_columns(lines);
+    std::printf("%s\n  %s\n\n", usage_of(command).c_str(), command.summary);
+    print_rows(rows_of(command));
+    print_paragraph(command.details);
 }
 
 int run_command(std::span<char* const> words) {

@@ -15,7 +15,8 @@ struct Option {
     const char* name;   // --name
     const char* value;  // what to write after it; null: nothing, it is a switch
     const char* help;
-    char letter = 0;  // -l, too
+    char letter = 0;              // -l, too
+    const char* by_default = "";  // empty: nothing, or what `help` says
 };
 
 class Arguments {
@@ -37,7 +38,8 @@ struct Command {
     const char* name;
     const char* arguments;  // as in "report [RUN_OR_TRACES…]"
     const char* summary;
-    int place;  // in the list that --help shows; below 0: under "more"
+    const char* details;  // sentences, after the summary; may be empty
+    int place;            // in the list that --help shows; below 0: under "more"
     std::span<const Option> options;
     int (*run)(const Arguments&);
     bool takes_a_program = false;  // the first word that is no option begins somebody else's command line

@@ -18,13 +18,13 @@ namespace gpushim::analysis::command_compare {
 namespace {
 
 constexpr Option kOptions[] = {
-    {"threshold", "3%", "a smaller change is no change"},
-    {"json", nullptr, "one JSON object; its keys stay"},
-    {"markdown", nullptr, "to paste where Markdown is read"},
-    {"junit", "FILE", "the verdict as a build server reads it"},
-    {"samples-per-step", "N", "of all ranks together, in both runs"},
-    {"params", "N", "parameters of the model"},
-    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+    {"threshold", "SHARE", "a smaller change counts as none", 0, "3%"},
+    {"json", nullptr, "print one JSON object, whose keys do not change"},
+    {"markdown", nullptr, "print Markdown"},
+    {"junit", "FILE", "write the verdict as JUnit XML, for a build server"},
+    {"samples-per-step", "N", "samples in a step of all ranks together, in both runs"},
+    {"params", "N", "number of parameters of the model, as in 11689512 or 1.5M"},
+    {"bandwidth", "300GB/s", "bandwidth that AllReduce should reach, with a unit"},
 };
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -60,8 +60,13 @@ int run(const Arguments& arguments) {
     return exit_code_of(is.verdict);
 }
 
-constexpr Command kCompare = {
-    "compare", "BASE NEW [--threshold 3%] [--json]", "same, better or slower, and why", 2, kOptions, run};
+constexpr Command kCompare = {"compare",
+                              "BASE NEW [--threshold 3%] [--json]",
+                              "say whether a run is the same, better or slower, and why",
+                              "BASE and NEW are runs, or folders with traces.",
+                              2,
+                              kOptions,
+                              run};
 const Registration kRegistration(kCompare);
 
 }  // namespace

@@ -31,9 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Option kOptions[] = {
-    {"hooks", nullptr, "every row of the hook tables; with a program, how often it was recorded"},
-    {"topo", nullptr, "how the devices of this machine are connected"},
-    {"json", nullptr, "one JSON object"},
+    {"hooks", nullptr, "list every hooked function and, with a program, how often it was recorded"},
+    {"topo", nullptr, "show how the devices of this machine are connected"},
+    {"json", nullptr, "print one JSON object"},
 };
 
 constexpr const char* kVerdicts[] = {"ok", "LIMITED", "BLIND"};
@@ -179,13 +179,16 @@ int run(const Arguments& arguments) {
     return std::any_of(findings.begin(), findings.end(), is_blind) ? kIncomplete : kFine;
 }
 
-constexpr Command kDoctor = {"doctor",
-                             "[--hooks] [--topo] [-- CMD…]",
-                             "what would be seen here and what not, and why",
-                             -1,
-                             kOptions,
-                             run,
-                             true};
+constexpr Command kDoctor = {
+    "doctor",
+    "[--hooks] [--topo] [-- CMD…]",
+    "say what would be seen on this machine and what not, and why",
+    "With a program, it runs the program once and explains its traces. Where nothing would "
+    "be seen, the program is not run.",
+    -1,
+    kOptions,
+    run,
+    true};
 const Registration kRegistration(kDoctor);
 
 }  // namespace

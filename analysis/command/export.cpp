@@ -26,9 +26,9 @@ constexpr const char* kDefaultOutput = "gpushim.rank-%r.pt.trace.json.gz";
 
 constexpr Option kOptions[] = {
     {"output", "FILE",
-     "FILE.json or .json.gz; of several ranks a folder, or a name with %r (gpushim.rank-%r.pt.trace.json.gz)",
-     'o'},
-    {"step-marker", "NAME", "ranges of this name are the steps"},
+     "FILE.json or FILE.json.gz; for several ranks a folder, or a name with %r for the rank", 'o',
+     "gpushim.rank-%r.pt.trace.json.gz"},
+    {"step-marker", "NAME", "ranges with this name are the steps"},
 };
 
 // Where each process goes: one file, one for each rank (%r), or files in a folder.
@@ -198,7 +198,8 @@ int run(const Arguments& arguments) {
 
 constexpr Command kExport = {"export",
                              "chrome RUN_OR_TRACES… [-o FILE]",
-                             "a timeline that the Perfetto UI, TensorBoard and HTA open",
+                             "write a timeline that the Perfetto UI, TensorBoard and HTA open",
+                             "",
                              -1,
                              kOptions,
                              run};

@@ -9,6 +9,7 @@
 #include "../run/sql/run_db.h"
 #include "../text/names.h"
 #include "command.h"
+#include "manual.h"
 
 namespace gpushim::analysis::command_help {
 
@@ -65,13 +66,6 @@ void add_findings(Catalogue& all) {
                                    "\n  to try: " + row.try_it});
 }
 
-// An option of `run` is a variable of the library: --max-mb is GPUSHIM_MAX_MB.
-std::string variable_of(std::string_view option) {
-    std::string name = "GPUSHIM_";
-    for (const char c : option) name += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c);
-    return name;
-}
-
 void add_variables(Catalogue& all) {
     const Command* const run = command_named("run");
     if (run == nullptr) return;
@@ -79,14 +73,23 @@ void add_variables(Catalogue& all) {
         all.push_back({variable_of(option.name),
                        std::string("variable, `gpushim run --") + option.name +
                            (option.value ? std::string(" ") + option.value : "") + "`",
-                       option.help});
+                       with_default(option.help, option.by_default)});
 }
 
+constexpr Option kOptions[] = {
+    {"markdown", nullptr, "print the reference part of the manual"},
+    {"man", nullptr, "print the page for man"},
+};
+
 int run(const Arguments& arguments) {
+    if (arguments.has("markdown")) return print_as_markdown(), kFine;
+    if (arguments.has("man")) return print_for_man(), kFine;
     if (arguments.words_.empty()) return print_commands(), kFine;
     if (arguments.words_.size() > 1) throw Failure("one word at a time: gpushim help WORD");
     const std::string& word = arguments.words_[0];
     if (const Command* command = command_named(word)) return print_options(*command), kFine;
+    for (const ManualSection& section : manual_sections())
+        if (word == section.word) return print_section(section), kFine;
     Catalogue all;
     for (const auto add : {add_metrics, add_causes, add_findings, add_variables}) add(all);
     bool is_known = false;
@@ -102,8 +105,15 @@ int run(const Arguments& arguments) {
                   "; known are commands, and the report's metrics, causes, findings and GPUSHIM_ variables");
 }
 
-constexpr Command kHelp = {"help", "[WORD]", "a command, metric, cause, finding or variable, explained",
-                           -1,     {},       run};
+constexpr Command kHelp = {
+    "help",
+    "[WORD]",
+    "explain a command, metric, cause, finding or variable",
+    "An unknown word gets the nearest known ones. `gpushim help` alone lists the commands, and "
+    "`gpushim --version` (`-V`) prints the version.",
+    -1,
+    kOptions,
+    run};
 const Registration kRegistration(kHelp);
 
 }  // namespace

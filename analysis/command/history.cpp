@@ -28,17 +28,17 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kForgottenAfter = 10;  // times max-age: such a series has ended
 
 constexpr Option kOptions[] = {
-    {"threshold", "3%", "a smaller change is no change"},
-    {"nights", "14", "that the noise is known from, and that are shown"},
-    {"keep", "400", "add: so many nights stay"},
-    {"tags", "model", "add: tags that tell jobs apart, key,key"},
-    {"samples-per-step", "N", "add: of all ranks together"},
-    {"params", "N", "add: parameters of the model"},
-    {"bandwidth", "300GB/s", "add: what AllReduce is expected to reach"},
-    {"max-age", "36", "hours; an older newest night means that one is missing"},
-    {"output", "FOLDER", "also writes nightly.md, .json, .html and .junit.xml there"},
-    {"json", nullptr, "one JSON object; its keys stay"},
-    {"markdown", nullptr, "to paste where Markdown is read"},
+    {"threshold", "SHARE", "a smaller change counts as none", 0, "3%"},
+    {"nights", "N", "nights that show the noise, and that are printed", 0, "14"},
+    {"keep", "N", "add: nights that stay in the file", 0, "400"},
+    {"tags", "KEY,KEY", "add: tags that tell jobs apart", 0, "model"},
+    {"samples-per-step", "N", "add: samples in a step of all ranks together"},
+    {"params", "N", "add: number of parameters of the model"},
+    {"bandwidth", "300GB/s", "add: bandwidth that AllReduce should reach"},
+    {"max-age", "HOURS", "a night is missing if the newest is older than this", 0, "no limit"},
+    {"output", "FOLDER", "also write nightly.md, .json, .html and .junit.xml there"},
+    {"json", nullptr, "print one JSON object, whose keys do not change"},
+    {"markdown", nullptr, "print Markdown"},
 };
 
 int64_t number_of(const Arguments& arguments, const char* option, int64_t otherwise) {
@@ -226,12 +226,15 @@ int run(const Arguments& arguments) {
     throw Failure("history " + what + "? " + kWhat);
 }
 
-constexpr Command kHistory = {"history",
-                              "add|show|accept HISTORY [RUN_OR_TRACES…]",
-                              "nights of a job: good, or since when not",
-                              -1,
-                              kOptions,
-                              run};
+constexpr Command kHistory = {
+    "history",
+    "add|show|accept HISTORY [RUN_OR_TRACES…]",
+    "keep the nightly runs of a job, and say since when it is slower",
+    "`add` judges the new runs and keeps them. `show` prints the verdict again. `accept` makes "
+    "the newest night, or the night given by number, the new normal.",
+    -1,
+    kOptions,
+    run};
 const Registration kRegistration(kHistory);
 
 }  // namespace

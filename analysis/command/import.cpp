@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 constexpr const char* kUsageText = "import what? gpushim import kineto|nsys FILE… -o run.db";
 
 constexpr Option kOptions[] = {
-    {"output", "FILE", "the run database to write (gpushim.run.db)", 'o'},
-    {"keep-traces", "DIR", "also keep the traces that it is made of"},
+    {"output", "FILE", "the run database to write", 'o', "gpushim.run.db"},
+    {"keep-traces", "DIR", "also keep the traces that the run is made of"},
 };
 
 using Import = ImportedFile (*)(const std::string& file, const fs::path& trace);
@@ -107,7 +107,12 @@ int run(const Arguments& arguments) {
 }
 
 constexpr Command kImport = {
-    "import", "kineto|nsys FILE… -o run.db", "traces of other tools, into the same tables", -1, kOptions,
+    "import",
+    "kineto|nsys FILE… -o run.db",
+    "read the traces of another tool into a run database",
+    "`kineto` reads traces of PyTorch's profiler, `nsys` the SQLite exports of Nsight Systems.",
+    -1,
+    kOptions,
     run};
 const Registration kRegistration(kImport);
 

@@ -19,10 +19,10 @@ namespace {
 
 constexpr size_t kAllRows = 10'000;
 constexpr Option kOptions[] = {
-    {"json", nullptr, "one JSON object"},
-    {"samples-per-step", "N", "of all ranks together: for samples per second"},
-    {"params", "N", "parameters of the model"},
-    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
+    {"json", nullptr, "print one JSON object"},
+    {"samples-per-step", "N", "samples in a step of all ranks together, for samples per second"},
+    {"params", "N", "number of parameters of the model, as in 11689512 or 1.5M"},
+    {"bandwidth", "300GB/s", "bandwidth that AllReduce should reach, with a unit"},
 };
 
 std::string ms_text(double ns) {
@@ -112,8 +112,9 @@ int run(const Arguments& arguments) {
     return complete ? kFine : kIncomplete;
 }
 
-constexpr Command kLedger = {"ledger", "RUN_OR_TRACES…", "one line per run: what changed and what it gained",
-                             -1,       kOptions,         run};
+constexpr Command kLedger = {
+    "ledger", "RUN_OR_TRACES…", "print one line per run: what changed and what it gained", "", -1, kOptions,
+    run};
 const Registration kRegistration(kLedger);
 
 }  // namespace

@@ -18,19 +18,30 @@ namespace {
 
 constexpr Option kOptions[] = {
     {"all", nullptr,
-     "also what is left out to fit a screen: bounds, waits, calls, collectives, memory, devices"},
-    {"json", nullptr, "one JSON object; its keys stay"},
-    {"markdown", nullptr, "to paste where Markdown is read"},
-    {"html", "FILE", "also a page with drawings: one file that needs no network"},
-    {"params", "N", "parameters of the model: are they reduced once in a step?"},
-    {"bandwidth", "300GB/s", "what AllReduce is expected to reach"},
-    {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one of them"},
-    {"samples-per-step", "N", "of all ranks together: for samples per second"},
-    {"price", "2.50", "of an hour of one GPU: what idle time costs"},
-    {"from", "STEP", "only steps from this number on"},
-    {"to", "STEP", "… up to this one"},
-    {"step-marker", "NAME", "ranges of this name are the steps"},
-    {"redact", nullptr, "hashes instead of the names of kernels, hosts, programs and files"},
+     "also print bounds, waits, calls, collectives, memory and devices, which the report leaves out to fit a "
+     "screen"},
+    {"json", nullptr, "print one JSON object, whose keys do not change"},
+    {"markdown", nullptr, "print Markdown"},
+    {"html", "FILE", "also write a page with charts: one file that needs no network"},
+    {"params", "N",
+     "number of parameters of the model, as in 11689512 or 1.5M: the report checks whether each step reduces "
+     "them "
+     "once"},
+    {"bandwidth", "300GB/s",
+     "bandwidth that AllReduce should reach; needs a unit, as in 300GB/s or 400Gbit/s"},
+    {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one host"},
+    {"samples-per-step", "N", "samples in a step of all ranks together, for samples per second"},
+    {"price", "2.50", "price of one GPU for an hour, to show what idle time costs"},
+    {"from", "STEP",
+     "first step to report on. Steps, phases, GPUs and idle time are then of the chosen steps; the rest is "
+     "of the "
+     "whole run"},
+    {"to", "STEP", "last step to report on"},
+    {"step-marker", "NAME", "ranges with this name are the steps"},
+    {"redact", nullptr,
+     "print hashes instead of the names of kernels, hosts, programs and files. Somebody who guesses a name "
+     "can check "
+     "the guess"},
 };
 
 void print(const Report& report, const Arguments& arguments) {
@@ -75,8 +86,15 @@ int run(const Arguments& arguments) {
     return source.complete() ? kFine : kIncomplete;
 }
 
-constexpr Command kReport = {
-    "report", "[RUN_OR_TRACES…] [--json|--markdown] [--html FILE]", "the answer", 1, kOptions, run};
+constexpr Command kReport = {"report",
+                             "[RUN_OR_TRACES…] [--json|--markdown] [--html FILE]",
+                             "print where the time went and what to change first",
+                             "Without arguments it reports on the newest run in this folder. Given traces, "
+                             "it analyses them first. Options "
+                             "that describe the job win over those that the run was analysed with.",
+                             1,
+                             kOptions,
+                             run};
 const Registration kRegistration(kReport);
 
 }  // namespace

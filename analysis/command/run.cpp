@@ -11,6 +11,7 @@
 #include "../terminal/tell.h"
 #include "../trace/recovery.h"
 #include "command.h"
+#include "manual.h"
 #include "run_end.h"
 
 namespace gpushim::analysis::command_run {
@@ -21,28 +22,38 @@ namespace fs = std::filesystem;
 
 // One row per variable of the library: --max-mb is GPUSHIM_MAX_MB. What they may be, the library knows.
 constexpr Option kOptions[] = {
-    {"out", "PATTERN", "where traces go: %h host, %p pid, %r rank, %l local rank, %j job, %q{VAR}", 'o'},
-    {"disable", nullptr, "run the program without the shim"},
-    {"log", "LEVEL", "off, error, warn, info, debug; on stderr (warn)"},
-    {"device-time", "HOW", "auto, off, events, cupti (auto)"},
-    {"budget", "SHARE", "of the program's threads' time that recording may take (1%)"},
-    {"max-mb", "N", "size of a trace; 0: no limit (2048)"},
-    {"min-free-mb", "N", "stop writing below this much free disk (256)"},
-    {"legacy-events", "0|1", "0: no events of ours on the legacy default stream (1)"},
-    {"ranks", "LIST", "only these ranks, as 0,8-15 (all)"},
-    {"steps", "FIRST:LAST", "only these steps (all)"},
-    {"schedule", "W:W:A:R", "wait, warm-up, active steps, repeat"},
-    {"delay", "SECONDS", "before recording begins (0)"},
-    {"duration", "SECONDS", "of recording (no end)"},
-    {"capture", "WHAT", "all, profiler: between cudaProfilerStart and Stop (all)"},
-    {"samples-per-step", "N", "for samples per second"},
-    {"tag", "KEY=VALUE,…", "stored in the trace"},
+    {"out", "PATTERN",
+     "where traces go: a folder, or a pattern with %h host, %p process id, %r rank, %l local rank, %j job, "
+     "%q{VAR} the variable VAR, %% a percent sign",
+     'o', "gpushim.%h.%r.%p.db"},
+    {"disable", nullptr, "run the program without tracing; as a variable: 1"},
+    {"log", "LEVEL", "what the library says on stderr: off, error, warn, info, debug", 0, "warn"},
+    {"device-time", "HOW",
+     "how operations are timed: auto, off, events, cupti. `auto` uses events, but not in a thread that "
+     "measures "
+     "with its own",
+     0, "auto"},
+    {"budget", "SHARE",
+     "share of the program's threads' time that hooks and events may take; 100% times everything", 0, "1%"},
+    {"max-mb", "N", "largest size of a trace, database and log, in MiB; 0: no limit", 0, "2048"},
+    {"min-free-mb", "N", "while less of the disk is free, in MiB, nothing is written", 0, "256"},
+    {"legacy-events", "0|1", "0: no events on the legacy default stream, where each event is a barrier", 0,
+     "1"},
+    {"recover", "all|own", "all: also recover what other processes of this user left when they died", 0,
+     "all"},
+    {"ranks", "LIST", "trace only these ranks, as in 0,8-15", 0, "all"},
+    {"steps", "FIRST:LAST", "record only these steps, as in 20:40; the first step of a run is 1", 0, "all"},
+    {"schedule", "W:W:A:R",
+     "steps to wait, to warm up and to record, and how many times; 0 times: for ever. Only the steps to "
+     "record are "
+     "recorded",
+     0, "all"},
+    {"delay", "SECONDS", "record nothing for so long at the start", 0, "0"},
+    {"duration", "SECONDS", "stop recording so long after the delay", 0, "no end"},
+    {"capture", "WHAT", "all, or profiler: only between cudaProfilerStart and cudaProfilerStop", 0, "all"},
+    {"samples-per-step", "N", "stored in the trace, for samples per second", 0, "unknown"},
+    {"tag", "KEY=VALUE,…", "stored in the trace; `ledger` and `compare` show which tags changed", 0, "none"},
 };
-
-std::string variable_of(std::string name) {
-    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(c - 'a' < 26 && c >= 'a' ? c - 'a' + 'A' : c);
-    return "GPUSHIM_" + name;
-}
 
 std::string refusal(const SettingComplaint& complaint, const Arguments& arguments) {
     for (const Option& option : kOptions)
@@ -99,7 +110,16 @@ int run(const Arguments& arguments) {
 }
 
 constexpr Command kRun = {
-    "run", "[-o PATTERN] [options] -- CMD…", "run a program and trace it", 0, kOptions, run, true};
+    "run",
+    "[-o PATTERN] [options] -- CMD…",
+    "run a program and trace it",
+    "Nothing is started if the library cannot be loaded here or an option is not understood. The program "
+    "keeps its "
+    "input, output, signals and exit code. At the end, what killed processes left behind is recovered.",
+    0,
+    kOptions,
+    run,
+    true};
 const Registration kRegistration(kRun);
 
 }  // namespace

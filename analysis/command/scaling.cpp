@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kAllRows = 10'000;
 constexpr Option kOptions[] = {
-    {"json", nullptr, "one JSON object"},
-    {"samples-per-step", "N", "of all ranks together, in each run"},
+    {"json", nullptr, "print one JSON object"},
+    {"samples-per-step", "N", "samples in a step of all ranks together, in each run"},
 };
 
 // What the loss is made of, in this order.
@@ -132,8 +132,13 @@ int run(const Arguments& arguments) {
     return complete ? kFine : kIncomplete;
 }
 
-constexpr Command kScaling = {
-    "scaling", "RUN_OR_TRACES…", "runs over GPU counts: efficiency and what is lost", -1, kOptions, run};
+constexpr Command kScaling = {"scaling",
+                              "RUN_OR_TRACES…",
+                              "compare runs on 1, 2, 4, … GPUs: efficiency and what is lost",
+                              "",
+                              -1,
+                              kOptions,
+                              run};
 const Registration kRegistration(kScaling);
 
 }  // namespace

@@ -189,8 +189,14 @@ int run(const Arguments& arguments) {
     return code == kFine && !source.inputs.refused.empty() ? kIncomplete : code;
 }
 
-constexpr Command kSql = {
-    "sql", "FILE [\"SELECT …\" or query.sql]", "ask a trace, or all traces of a folder", 3, kOptions, run};
+constexpr Command kSql = {"sql",
+                          "FILE [\"SELECT …\" or query.sql]",
+                          "query a trace, a run, or all traces of a folder",
+                          "Without a query it reads statements from its input. It prints a table unless an "
+                          "option asks for another form.",
+                          3,
+                          kOptions,
+                          run};
 const Registration kRegistration(kSql);
 
 }  // namespace

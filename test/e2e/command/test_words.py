@@ -64,6 +64,20 @@ class Help(cli.Case):
             name = "GPUSHIM_" + option.upper().replace("-", "_")
             self.assertIn(f"{name} (variable, `gpushim run --{option}", self.help(name))
 
+    def test_lists_of_the_manual(self):
+        for word, row in (("variables", "GPUSHIM_MAX_MB, --max-mb N "), ("exit-codes", "3 "),
+                          ("files", "gpushim.run.db "), ("examples", "gpushim run -- python train.py ")):
+            self.assertIn(f"\n  {row}", "\n" + self.help(word))
+            self.assertIn(word, self.gpushim("--help").stdout)
+
+    def test_the_page_for_man(self):
+        page = self.gpushim("help", "--man").stdout
+        for heading in ("NAME", "SYNOPSIS", "COMMANDS", "ENVIRONMENT", "EXIT STATUS", "FILES", "EXAMPLES"):
+            self.assertIn(f"\n.SH {heading}\n", page)
+        self.assertIn("\n.TP\n\\fBGPUSHIM_MAX_MB, \\-\\-max\\-mb N\\fR\n", page)
+        for line in page.splitlines():
+            self.assertRegex(line, r"\A(\.(TH|SH|SS|TP|nf|fi)\b|[^.'])|\A\Z")
+
     def test_a_word_that_nobody_knows(self):
         for word, meant in (("bussy_share", "busy_share"), ("GPUSHIM_BUGDET", "GPUSHIM_BUDGET"),
                             ("stragler", "straggler"), ("reprot", "report")):
@@ -74,8 +88,8 @@ class Help(cli.Case):
     def test_columns_are_as_wide_as_they_are_drawn(self):
         for words in (["--help"], *([name, "--help"] for name in ("run", "report", "sql", "export"))):
             shown = self.gpushim(*words).stdout
-            lines = [line for line in shown.splitlines()[2:] if re.match("  gpushim|  -", line)]
-            begins = {columns(re.match("(.*?[^ ]) {2,}", line[2:])[0]) for line in lines}
+            lines = [re.match("  ((?:gpushim|-).*?[^ ] {2,})", line) for line in shown.splitlines()[2:]]
+            begins = {columns(line[1]) for line in lines if line}
             self.assertEqual(len(begins), 1, shown)
 
     def test_the_nightly_report_has_help_too(self):

@@ -13,20 +13,21 @@ make test  # runs them
 SHORT = {"README.md": README, ".ci/run": "", "shim/a.cpp": "",
          "Makefile": "demo:\ndeb wheel: a\nall test: b\nNAME := x\n",
          "analysis/manual.md": "`make wheel`, `make A=b` and `make` make it\n"}
-PROGRAM = r"""#!/bin/sh
-if [ $# = 1 ]; then printf '  gpushim run -- CMD\n\nmore: export, ledger\n'; exit; fi
-printf '  -o, --output FILE\n  --json  words\n'
+MADE = """## Variables
+| `GPUSHIM_OUT, --out` | where |
+## Exit codes
+| `0` | fine |
+| `2` | wrong |
+## Examples
+| `gpushim run` | runs |
 """
-MANUAL = """### run
-`gpushim run` `--output` (`-o`), `--json`
-### export, ledger
-`gpushim export`, `gpushim ledger`: `--output FILE`, `--json`
-## Codes
-| `GPUSHIM_OUT` | where |
-| 0 | fine |
-| 2 | wrong |
+MANUAL = """# Manual
+<!-- from `gpushim help --markdown` -->
+
+%s
+<!-- end of it -->
 """
-SAID = {"analysis/manual.md": MANUAL, "shim/base/config.cpp": 'row("GPUSHIM_OUT");\n',
+SAID = {"analysis/manual.md": MANUAL % MADE, "shim/base/config.cpp": 'row("GPUSHIM_OUT");\n',
         "analysis/failure.h": "enum ExitCode { kFine = 0, kUsage = 2 };\n"}
 
 
@@ -49,18 +50,30 @@ class Pages(unittest.TestCase):
             with self.subTest(complaint):
                 self.assert_finds("readme", SHORT, {"README.md": README.replace(there, instead)}, complaint)
 
-    def test_manual(self):
+    def program(self, prints):
         program = self.root / "build" / "gpushim"
-        program.parent.mkdir(parents=True)
-        program.write_text(PROGRAM, encoding="utf-8")
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\ncat <<'END'\n{prints}END\n", encoding="utf-8")
         program.chmod(0o755)
-        for there, instead, complaint in (
-                ("### run", "### walk", "no heading for the command run"),
-                (", `gpushim ledger`", "", "no heading for the command ledger"),
-                (", `--json`\n###", "\n###", "run: no --json"),
-                ("`GPUSHIM_OUT` |", "GPU |", "no row for GPUSHIM_OUT"),
-                ("where", "`GPUSHIM_IN`", "nothing reads GPUSHIM_IN"),
-                ("| 2 |", "| 4 |", "no row for the exit code 2")):
+
+    def test_the_manual_s_reference(self):
+        for there, instead, complaint in (("`GPUSHIM_OUT, --out`", "`--out`", "no row for GPUSHIM_OUT"),
+                                          ("where", "`GPUSHIM_IN`", "nothing reads GPUSHIM_IN"),
+                                          ("| `2` |", "| `4` |", "no row for the exit code 2")):
             with self.subTest(complaint):
-                bad = {"analysis/manual.md": MANUAL.replace(there, instead, 1)}
+                self.program(MADE)
+                self.assertEqual(self.check("manual", SAID), (True, ""))
+                made = MADE.replace(there, instead)
+                self.program(made)
+                passed, said = self.check("manual", {**SAID, "analysis/manual.md": MANUAL % made})
+                self.assertEqual((passed, said), (False, f"analysis/manual.md: {complaint}\n"))
+
+    def test_the_manual_is_what_the_program_prints(self):
+        self.program(MADE)
+        for there, instead, complaint in (("fine", "well", "not what the program prints: make manual"),
+                                          ("# Manual\n", "# Manual\n\n    gpushim run\n",
+                                           "an example that stands twice: gpushim run"),
+                                          ("<!-- end of it -->", "", "no place for the reference")):
+            with self.subTest(complaint):
+                bad = {"analysis/manual.md": (MANUAL % MADE).replace(there, instead)}
                 self.assert_finds("manual", SAID, bad, complaint)
