@@ -5,6 +5,7 @@
 #include "../chart/page.h"
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
+#include "../idle/cause.h"
 #include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/gpu_label.h"
@@ -17,8 +18,8 @@ namespace gpushim::analysis::part_gpus {
 namespace {
 
 constexpr size_t kMostBars = 24, kMostRows = 100;
-constexpr const char* kGroups[] = {"input", "copy", "launch", "sync", "wait", "host", "other"};
-constexpr size_t kColourOfGroup[] = {0, 1, 2, 3, 4, 5, 7};
+constexpr size_t kColourOfGroup[] = {0, 1, 2, 3, 4, 5, 7};  // in the order of CauseGroup
+static_assert(std::size(kColourOfGroup) == std::size(kCauseGroups));
 
 struct Gpu {
     std::string label;
@@ -79,7 +80,8 @@ std::map<std::string, double> idle_by_group(const Json& gpu,
     const Json& causes = gpu["idle_by_cause_ns"];
     for (const std::string& cause : causes.keys()) {
         const auto group = groups.find(cause);
-        sums[group == groups.end() ? "other" : group->second] += causes[cause].amount().value_or(0);
+        sums[group == groups.end() ? name_of(CauseGroup::other) : group->second] +=
+            causes[cause].amount().value_or(0);
     }
     return sums;
 }
@@ -98,13 +100,14 @@ Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
     chart.words = {"gpu-idle", of_steps ? "Idle time of a step, by cause" : "Idle time, by cause",
                    "A bar for each GPU: its idle time by what it waited for. The causes add up to it."};
     chart.x = {of_steps ? "of a step, mean" : "of all that was timed", of_steps ? duration_text : share_axis};
-    for (size_t i = 0; i < std::size(kGroups); ++i) chart.parts.push_back({kGroups[i], kColourOfGroup[i]});
+    for (size_t i = 0; i < std::size(kCauseGroups); ++i)
+        chart.parts.push_back({kCauseGroups[i], kColourOfGroup[i]});
     for (const Gpu& gpu : gpus) {
         const double whole = of_steps ? gpu.steps : (*gpu.json)["window_ns"].amount().value_or(0);
         if ((*gpu.json)["idle_by_cause_ns"].is_null() || whole <= 0) continue;
         StackedBars::Bar bar = {gpu.label, {}};
         const auto sums = idle_by_group(*gpu.json, groups);
-        for (const char* group : kGroups) {
+        for (const char* group : kCauseGroups) {
             const auto sum = sums.find(group);
             bar.values.push_back(sum == sums.end() ? 0 : sum->second / whole);
         }
