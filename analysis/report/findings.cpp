@@ -80,7 +80,7 @@ void write_gains(const std::vector<Advice>& advice, const std::string& per, Repo
         report.paragraph(head + one.finding.title, kIndent);
         if (place <= kMostTries) report.paragraph("   try " + one.finding.try_it, kIndent);
     }
-    if (place == 0) report.line("   nothing that is worth 3 % of a " + per + " was found");
+    if (place == 0) report.line("   no change is worth 3 % of a " + per);
     if (place > kMostFindings)
         report.line("   … and " + count_text(static_cast<int64_t>(place - kMostFindings)) +
                     " more: --json has them all");
@@ -91,7 +91,7 @@ void write_rest(const std::vector<Advice>& advice, Kind kind, const char* headin
     for (const Advice& one : advice)
         if (one.finding.kind == kind && ++count <= kMostNotes)
             report.paragraph(
-                heading + one.finding.title + (one.finding.try_it.empty() ? "" : ": " + one.finding.try_it),
+                heading + one.finding.title + (one.finding.try_it.empty() ? "" : ". " + one.finding.try_it),
                 kIndent);
 }
 

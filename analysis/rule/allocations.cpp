@@ -20,9 +20,10 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host allocates or frees memory";
     found.try_it =
-        "keep the framework's caching allocator on (PYTORCH_NO_CUDA_MEMORY_CACHING unset,"
-        " PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), no torch.cuda.empty_cache() in the loop,"
-        " XLA_PYTHON_CLIENT_PREALLOCATE=true, TF_GPU_ALLOCATOR=cuda_malloc_async; buffers made once";
+        "Keep the framework's caching allocator on: leave PYTORCH_NO_CUDA_MEMORY_CACHING unset, set "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, XLA_PYTHON_CLIENT_PREALLOCATE=true or "
+        "TF_GPU_ALLOCATOR=cuda_malloc_async. Do not call torch.cuda.empty_cache() in the loop. Allocate "
+        "buffers once.";
     found.confidence = 0.8;
     found.evidence = run.gaps_of(kAllocations);
     return found;

@@ -30,15 +30,14 @@ std::optional<Finding> look(const Situation& run) {
     if (exposed.transfer_ns <= 0 || bytes <= 0) return {};
     const double last_bucket = std::min(1.0, kBucketBytes / bytes);
     Finding found;
-    found.title = "the GPU does nothing but communicate for " +
-                  duration_text(exposed.transfer_ns + exposed.wait_ns) + " of a " + run.per() +
-                  ": transfers " + duration_text(exposed.transfer_ns) + ", waiting for other ranks " +
-                  duration_text(exposed.wait_ns);
+    found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns + exposed.wait_ns) +
+                  " of a " + run.per() + ": transfers " + duration_text(exposed.transfer_ns) +
+                  ", waiting for other ranks " + duration_text(exposed.wait_ns);
     found.try_it =
-        "reduce gradients while backward still runs: DDP does (several buckets: bucket_cap_mb; no "
-        "find_unused_parameters), FSDP with backward_prefetch; of your own all_reduce(async_op=True) on a "
-        "stream beside the compute; Horovod's DistributedOptimizer; in JAX and TensorFlow "
-        "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true; CUDA_DEVICE_MAX_CONNECTIONS above 1";
+        "Reduce gradients while backward still runs. PyTorch: DDP with several buckets (bucket_cap_mb) and "
+        "without find_unused_parameters, FSDP with backward_prefetch, or your own all_reduce(async_op=True) "
+        "on another stream. Horovod: DistributedOptimizer. JAX, TensorFlow: "
+        "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true. Set CUDA_DEVICE_MAX_CONNECTIONS above 1.";
     found.gain = transfers_hidden(run, needed_share(run, traffic), kBackwardOfCompute, last_bucket);
     found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this
     found.evidence = traffic.evidence(reductions);

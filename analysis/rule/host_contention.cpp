@@ -12,11 +12,11 @@ std::optional<Finding> look(const Situation& run) {
     if (idle_ns <= 0) return {};
     Finding found;
     found.title = "the GPU is idle " + duration_text(idle_ns) + " of a " + run.per() +
-                  " while the thread that launches waits for a processor";
+                  " while the launching thread waits for a processor";
     found.try_it =
-        "fewer loader workers or threads in them (torch.set_num_threads(1), OMP_NUM_THREADS=1), more"
-        " processors for the job, TF_GPU_THREAD_MODE=gpu_private with TF_GPU_THREAD_COUNT=2, the"
-        " launching thread pinned to a processor of its own (taskset, numactl)";
+        "Use fewer loader workers, or fewer threads in them (torch.set_num_threads(1), OMP_NUM_THREADS=1). "
+        "Give the job more processors. Pin the launching thread to a processor of its own (taskset, "
+        "numactl). TensorFlow: TF_GPU_THREAD_MODE=gpu_private with TF_GPU_THREAD_COUNT=2.";
     found.gain = run.what_if().shorter([&](const GpuInStep&) { return Gain{idle_ns / 2, idle_ns}; });
     found.confidence = 0.7;
     found.evidence =

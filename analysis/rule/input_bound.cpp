@@ -15,17 +15,16 @@ std::optional<Finding> look(const Situation& run) {
     const bool loads_itself = cpu_ns >= wait_ns;
     Finding found;
     found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns) + " of a " + run.per() +
-                  (loads_itself ? " while the launching thread loads the batch itself, CPU busy"
+                  (loads_itself ? " while the launching thread itself loads the batch on its CPU"
                                 : " while the launching thread waits for a batch from its loaders");
     found.try_it =
         loads_itself
-            ? "load in other processes: DataLoader(num_workers=8, persistent_workers=True); tf.data"
-              " .map(num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE); in JAX an iterator that"
-              " prefetches"
-            : "loaders are too slow: more workers (num_workers), a larger prefetch_factor, less work per "
-              "sample,"
-              " decoding on the GPU; tf.data .cache() and .prefetch(); whether it is the input a run with one"
-              " synthetic batch tells (gpushim compare)";
+            ? "Load batches in other processes. PyTorch: DataLoader(num_workers=8, persistent_workers=True). "
+              "TensorFlow: tf.data .map(num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE). "
+              "JAX: an iterator that prefetches."
+            : "Make the loaders faster: more workers (num_workers), a larger prefetch_factor, less work per "
+              "sample, decoding on the GPU; tf.data .cache() and .prefetch(). To check that the input is the "
+              "cause, compare a run with one synthetic batch (gpushim compare).";
     // A step that takes much longer for it than is usual does something else (step_gap).
     static constexpr Causes kInput = {"input_cpu", "input_wait"};
     const double most_ns = kUnusualInput * run.what_if().usual_ns(kInput);

@@ -47,11 +47,12 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "communication takes " + duration_text(needed * traffic.ns()) + " of a " + run.per() +
                   " of " + duration_text(run.step_ns()) + ", compute " + duration_text(exposed.compute_ns) +
                   "; with " + times_text(factor) +
-                  " times the samples for each reduction what is exposed of it would be below 5 %";
+                  " times as many samples per reduction, exposed communication would be below 5 %";
     found.try_it =
-        "a batch so many times as large, or gradients of so many micro-batches added up before they are "
-        "reduced (model.no_sync() in PyTorch, optax.MultiSteps in JAX, gradient_accumulation_steps in "
-        "Keras); fewer bytes: bf16 gradients (bf16_compress_hook), PowerSGD; fewer ranks that each do more";
+        "Use a batch that is larger by that factor, or add up the gradients of as many micro-batches before "
+        "you reduce them: model.no_sync() in PyTorch, optax.MultiSteps in JAX, gradient_accumulation_steps "
+        "in Keras. Send fewer bytes: bf16 gradients (bf16_compress_hook) or PowerSGD. Use fewer ranks that "
+        "each do more.";
     found.gain = less_exposed(run, needed * goes(fits), needed * goes(factor));
     found.confidence = 0.7;
     found.evidence = traffic.evidence(all);

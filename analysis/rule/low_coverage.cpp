@@ -30,9 +30,10 @@ void doubt_coverage(const Situation& run, std::vector<Doubt>& doubts) {
         "SELECT coverage, rowid FROM gpu WHERE level <> 'host' AND coverage IS NOT NULL"
         " ORDER BY coverage LIMIT 1");
     if (row.step() && row.real(0) < kCovered)
-        doubts.push_back({percent_of(row.real(0)) + " of the operations in timed windows have device times",
-                          "which calls have none: gpushim doctor --hooks; graphs and other streams",
-                          {"gpu", row.number(1)}});
+        doubts.push_back(
+            {percent_of(row.real(0)) + " of the operations in timed windows have device times",
+             "Run gpushim doctor --hooks to see which calls have none, such as graphs and other streams.",
+             {"gpu", row.number(1)}});
 }
 
 void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
@@ -45,9 +46,9 @@ void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
     const bool few_steps = row.number(3) >= 2 * kFewestSteps && row.number(2) < kFewestSteps;
     if (row.real(0) >= kTimed && !few_steps) return;
     doubts.push_back({few_steps ? count_text(row.number(2)) + " of " + count_text(row.number(3)) +
-                                      " steps were timed from begin to end"
+                                      " steps were timed from beginning to end"
                                 : percent_of(row.real(0)) + " of the run was timed",
-                      "a longer run, or a larger share: GPUSHIM_BUDGET=5%",
+                      "Trace a longer run, or allow a larger share: GPUSHIM_BUDGET=5%.",
                       {"gpu", row.number(1)}});
 }
 
@@ -57,7 +58,7 @@ void doubt_drops(const Situation& run, std::vector<Doubt>& doubts) {
         " ORDER BY sum(d.events) DESC LIMIT 1");
     if (row.step())
         doubts.push_back({count_text(row.number(1)) + " events were dropped (" + row.text(0) + ")",
-                          "room for them: GPUSHIM_MAX_MB, a faster disk for GPUSHIM_OUT",
+                          "Make room for them: a larger GPUSHIM_MAX_MB, or a faster disk for GPUSHIM_OUT.",
                           {"drop", row.number(2)}});
 }
 
@@ -69,7 +70,8 @@ void doubt_cost(const Situation& run, std::vector<Doubt>& doubts) {
     if (row.step())
         doubts.push_back({"tracing took " + percent_of(row.real(0)) +
                               " of the busiest thread, more than its budget of " + percent_of(row.real(1)),
-                          "GPUSHIM_DEVICE_TIME=off for host times alone, GPUSHIM_STEPS for a part of the run",
+                          "Set GPUSHIM_DEVICE_TIME=off to record host times only, or GPUSHIM_STEPS to record "
+                          "a part of the run.",
                           {"rank", row.number(2)}});
 }
 
@@ -82,7 +84,7 @@ std::optional<Finding> look(const Situation& run) {
     found.confidence = 1;
     for (const Doubt& doubt : doubts) {
         found.title += (found.title.empty() ? "" : "; ") + doubt.what;
-        found.try_it += (found.try_it.empty() ? "" : "; ") + doubt.try_it;
+        found.try_it += (found.try_it.empty() ? "" : " ") + doubt.try_it;
         found.evidence.push_back(doubt.row);
     }
     return found;

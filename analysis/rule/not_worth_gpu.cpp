@@ -43,13 +43,12 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "the GPU computes " + duration_text(effort.computing_ns) + " of a " + run.per() +
                   ", and launching (" + duration_text(effort.launching_ns) + ") and copying (" +
-                  duration_text(effort.copying_ns) + ") for it takes longer; " + percent +
+                  duration_text(effort.copying_ns) + ") take longer; " + percent +
                   " of its kernels are shorter than two launches";
     found.try_it =
-        "as it is a CPU may be as quick (measure it: device=\"cpu\", CUDA_VISIBLE_DEVICES=-1); else more "
-        "work "
-        "in each launch: a larger batch, several models or environments at once (torch.vmap, jax.vmap), data "
-        "that stays on the GPU";
+        "A CPU may be as fast: measure it with device=\"cpu\" or CUDA_VISIBLE_DEVICES=-1. Otherwise put more "
+        "work into each launch: a larger batch, several models or environments at once (torch.vmap, "
+        "jax.vmap), data that stays on the GPU.";
     found.confidence = 0.5;
     found.kind = Kind::kNote;
     found.evidence = run.rows("launch_stat", "SELECT rowid FROM launch_stat ORDER BY count DESC LIMIT 1");

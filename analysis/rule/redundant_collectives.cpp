@@ -62,9 +62,9 @@ std::optional<Finding> look(const Situation& run) {
                   " the model's parameters, in " + count_text(nearest(all.calls)) + " calls" +
                   (micro_steps > 1 ? ", over " + count_text(micro_steps) + " micro-batches" : "");
     found.try_it =
-        "reduce each gradient once: model.no_sync() in PyTorch while gradients accumulate, no all_reduce of "
-        "your own beside DDP; in TensorFlow one apply_gradients under the strategy, in Horovod "
-        "backward_passes_per_step; in JAX one psum of all gradients";
+        "Reduce each gradient once. PyTorch: model.no_sync() while gradients accumulate, and no all_reduce "
+        "of your own beside DDP. TensorFlow: one apply_gradients under the strategy. Horovod: "
+        "backward_passes_per_step. JAX: one psum of all gradients.";
     found.gain = without_transfers(run, too_much, too_much);
     found.confidence = 0.8;
     found.evidence = traffic.evidence(all.kinds);

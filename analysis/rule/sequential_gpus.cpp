@@ -45,13 +45,12 @@ std::optional<Finding> look(const Situation& run) {
     std::snprintf(percent, sizeof percent, "%.0f %%", *index * 100);
     Finding found;
     found.title = count_text(static_cast<int64_t>(all.size())) + " GPUs work one after another: " + percent +
-                  " of what could run at the same time does not; together they need " +
-                  duration_text(union_ns) + " of a " + run.per() + ", the busiest alone " +
-                  duration_text(longest_ns);
+                  " of what could overlap does not; together they are busy for " + duration_text(union_ns) +
+                  " of a " + run.per() + ", the busiest alone " + duration_text(longest_ns);
     found.try_it =
-        "split the batch, not the model, where it fits on one GPU: DistributedDataParallel or FSDP, "
-        "tf.distribute.MirroredStrategy, jax.sharding; else micro-batches through the stages: "
-        "torch.distributed.pipelining (at least four for each GPU), device_map gives no pipeline";
+        "If the model fits on one GPU, split the batch and not the model: DistributedDataParallel or FSDP, "
+        "tf.distribute.MirroredStrategy, jax.sharding. Otherwise send micro-batches through the stages, at "
+        "least four for each GPU: torch.distributed.pipelining. device_map gives no pipeline.";
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double idle = idle_ns(gpu);  // no more goes than it has
         const double share = static_cast<double>(gpu.window_ns) / run.step_ns();

@@ -50,14 +50,14 @@ std::optional<Finding> look(const Situation& run) {
     const double bandwidth = slow.kinds.front()->bandwidth_bytes_per_s.value_or(0);
     Finding found;
     found.title = "AllReduce takes " + duration_text(slow.ns) + " of a " + run.per() +
-                  ", without waiting for ranks; by its bytes and " + rate_text(bandwidth) +
+                  ", not counting waits for other ranks; for its bytes at " + rate_text(bandwidth) +
                   " it should take " + duration_text(slow.expected_ns) +
                   (bandwidth > 0 ? by_parameters(run, bandwidth) : "");
     found.try_it =
-        "NCCL_DEBUG=INFO tells which links it uses: NCCL_P2P_LEVEL and NCCL_P2P_DISABLE within a host, "
-        "NCCL_IB_HCA, NCCL_SOCKET_IFNAME and NCCL_NET_GDR_LEVEL between hosts; leave NCCL_ALGO and "
-        "NCCL_PROTO unset, or try Tree for many hosts; nccl-tests beside it shows whether it is the fabric; "
-        "bf16 gradients halve the bytes (DDP's bf16_compress_hook, Horovod's Compression.fp16)";
+        "Run with NCCL_DEBUG=INFO to see which links NCCL uses. Choose them with NCCL_P2P_LEVEL and "
+        "NCCL_P2P_DISABLE within a host, NCCL_IB_HCA, NCCL_SOCKET_IFNAME and NCCL_NET_GDR_LEVEL between "
+        "hosts. Leave NCCL_ALGO and NCCL_PROTO unset, or try Tree for many hosts. nccl-tests shows whether "
+        "the fabric is slow. bf16 gradients halve the bytes.";
     const double at_best_ns = slow.expected_ns / kReachedInPractice;
     found.gain = without_transfers(run, std::max(0.0, slow.ns - at_best_ns) / traffic.ns(),
                                    (slow.ns - slow.expected_ns) / traffic.ns());

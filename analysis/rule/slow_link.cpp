@@ -87,11 +87,11 @@ std::optional<SlowLink> slowest(const Situation& run, const Traffic& traffic) {
 
 void tell_badly_chosen(const SlowLink& slow, Finding& found) {
     found.title = count_text(slow.link.ranks) + " GPUs are joined by " + slow.link.word + " (" +
-                  rate_text(slow.link.bytes_per_s) + "); as many of these hosts are joined at " +
+                  rate_text(slow.link.bytes_per_s) + "); as many GPUs of these hosts could be joined at " +
                   rate_text(slow.link.best_bytes_per_s);
     found.try_it =
-        "other GPUs: nvidia-smi topo -m shows which are joined by NVLink, CUDA_VISIBLE_DEVICES chooses them; "
-        "ranks that talk most next to each other (tensor parallel groups within a host)";
+        "Choose other GPUs with CUDA_VISIBLE_DEVICES: nvidia-smi topo -m shows which are joined by NVLink. "
+        "Put ranks that talk most next to each other (tensor parallel groups within a host).";
     found.confidence = 0.8;
 }
 
@@ -100,9 +100,10 @@ void tell_not_used(const Situation& run, const SlowLink& slow, Finding& found) {
     found.title = "the GPUs are joined by " + slow.link.word + " (" + rate_text(slow.link.bytes_per_s) +
                   "), and large messages reach " + rate_text(slow.reached.bytes_per_s) +
                   (off.empty() ? "" : "; " + off + " is set");
-    found.try_it = std::string(off.empty() ? "" : "without " + off.substr(0, off.find('=')) + "; ") +
-                   "NCCL_DEBUG=INFO says whether it goes by P2P, SHM or NET: NCCL_P2P_LEVEL=NVL or SYS, "
-                   "/dev/shm large enough in a container, ACS off for P2P over PCIe";
+    found.try_it =
+        std::string(off.empty() ? "" : "Unset " + off.substr(0, off.find('=')) + ". ") +
+        "Run with NCCL_DEBUG=INFO to see whether NCCL goes by P2P, SHM or NET. Try NCCL_P2P_LEVEL=NVL or "
+        "SYS, a /dev/shm that is large enough in a container, and ACS off for P2P over PCIe.";
     found.confidence = off.empty() ? 0.5 : 0.8;
 }
 

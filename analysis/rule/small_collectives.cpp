@@ -78,12 +78,12 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = count_text(nearest(small.calls)) + " calls of " + bytes_text(small.bytes / small.calls) +
                   " each reduce " + bytes_text(small.bytes) + " a " + run.per() + " and take " +
-                  duration_text(small.ns) + ": what they cost is mostly latency";
+                  duration_text(small.ns) + ", which is mostly latency";
     found.try_it =
-        "reduce in buckets: DDP's bucket_cap_mb (25) in PyTorch in place of a call for each parameter, "
-        "torch._foreach or one flat tensor for scalars and metrics, less often; Horovod "
-        "HOROVOD_FUSION_THRESHOLD; in TensorFlow experimental_hints(bytes_per_pack); ncclGroupStart around "
-        "calls of your own";
+        "Reduce in buckets. PyTorch: DDP's bucket_cap_mb (25) instead of a call for each parameter; "
+        "torch._foreach or one flat tensor for scalars and metrics, less often. Horovod: "
+        "HOROVOD_FUSION_THRESHOLD. TensorFlow: experimental_hints(bytes_per_pack). Put ncclGroupStart around "
+        "calls of your own.";
     found.gain = without_transfers(run, small.low_ns / traffic.ns(), small.high_ns / traffic.ns());
     found.confidence = 0.7;
     found.evidence = traffic.evidence(small.kinds);

@@ -65,9 +65,9 @@ std::optional<Finding> look(const Situation& run) {
                        " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
                        count_text(where.number);
     found.try_it =
-        "callbacks, metrics, logging and checkpoints every 100 steps, not in each, or in another"
-        " thread; steps_per_execution in Keras; gc.disable() and gc.collect() every n steps;"
-        " py-spy or NVTX ranges tell what it is";
+        "Run callbacks, metrics, logging and checkpoints every 100 steps instead of in each, or in another "
+        "thread. Keras: steps_per_execution. Python: gc.disable(), and gc.collect() every n steps. py-spy or "
+        "NVTX ranges show what the host does.";
     found.confidence = 0.7;
     found.evidence = run.gaps_of({"host_cpu", "host_blocked", "host_unknown", "input_cpu", "input_wait"});
     return found;

@@ -18,26 +18,30 @@ struct Remedy {
 };
 constexpr Remedy kRemedies[] = {
     {"input", "its input is late",
-     "its share of the input: files or shards of equal size for all ranks (DistributedSampler, "
-     "tf.data.experimental.AutoShardPolicy.DATA), loader workers and the disk or network of its host"},
+     "Check the input of that rank: give all ranks files or shards of equal size (DistributedSampler, "
+     "tf.data.experimental.AutoShardPolicy.DATA), and look at its loader workers and at the disk or network "
+     "of its host."},
     {"host", "its launching thread is late",
-     "what else runs on its host: cores for each rank (taskset, --cpu-bind, numactl), OMP_NUM_THREADS, "
-     "loader workers of all ranks together no more than cores; logging and checkpoints that only it does"},
+     "Check what else runs on its host. Give each rank cores of its own (taskset, --cpu-bind, numactl), set "
+     "OMP_NUM_THREADS, and run no more loader workers than there are cores. Move logging and checkpoints "
+     "that only this rank does."},
     {"copy", "its copies take longer",
-     "pinned memory on that rank, and its PCIe slot and NUMA node (nvidia-smi topo -m, numactl "
-     "--cpunodebind)"},
+     "Use pinned memory on that rank. Check its PCIe slot and NUMA node (nvidia-smi topo -m, numactl "
+     "--cpunodebind)."},
     {"compute", "its kernels take longer",
-     "the work itself: batches of equal length (bucket by sequence length), layers that only it has; another "
-     "program on that GPU (nvidia-smi); if it stays with the GPU when ranks change places, the GPU"},
+     "Check its work: give all ranks batches of equal length (bucket by sequence length), and look for "
+     "layers that only this rank has. Check for another program on that GPU (nvidia-smi). If the delay stays "
+     "with the GPU when ranks change places, the GPU is slow."},
     {"clocks", "its clock is lower",
-     "cooling and power of that GPU: nvidia-smi -q -d CLOCK,PERFORMANCE, nvidia-smi -pl; see throttling"},
+     "Check cooling and power of that GPU: nvidia-smi -q -d CLOCK,PERFORMANCE, nvidia-smi -pl. See "
+     "throttling."},
     {"wait", "it waits for another GPU",
-     "what it waits for: pipeline stages of equal work, fewer cudaStreamWaitEvent between devices"},
+     "Make the pipeline stages equal in work. Use fewer cudaStreamWaitEvent between devices."},
 };
-constexpr Remedy kUnattributed = {"unattributed", "by no single cause",
-                                  "that rank beside another: gpushim sql, tables gap and activity; let ranks "
-                                  "change GPUs and see whether it "
-                                  "stays with the rank or with the GPU"};
+constexpr Remedy kUnattributed = {
+    "unattributed", "no single cause",
+    "Compare that rank with another: gpushim sql, tables gap and activity. Let ranks change GPUs, and see "
+    "whether the delay stays with the rank or with the GPU."};
 
 const Remedy& remedy_of(const std::string& cause) {
     for (const Remedy& remedy : kRemedies)
@@ -121,8 +125,8 @@ std::optional<Finding> look(const Situation& run) {
     const double timed_ns = saved_in_timed_steps(run, straggler->rank_id);
     Finding found;
     found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
-                  remedy.words + "; as quick as the next it would save " +
-                  duration_text(straggler->saved_ns) + " of a " + run.per();
+                  remedy.words + "; if it were as fast as the next-slowest rank, each " + run.per() +
+                  " would be " + duration_text(straggler->saved_ns) + " shorter";
     found.try_it = remedy.try_it;
     const double high_ns = std::min(straggler->saved_ns, run.step_ns());
     found.gain = {straggler->when.empty() ? std::min(high_ns, timed_ns) : 0, high_ns};

@@ -32,7 +32,7 @@ std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
     Finding found;
     found.gain = gain_of(run, reads);
-    const std::string idle = duration_text(found.gain.high_ns) + " idle in gaps that waits made";
+    const std::string idle = duration_text(found.gain.high_ns) + " idle in gaps that waits caused";
     double each = 0;
     if (reads) {
         Query pattern = run.ask(
@@ -45,12 +45,11 @@ std::optional<Finding> look(const Situation& run) {
     found.title = (reads ? "a copy of " + bytes_text(each) + " to the host and a wait for it in every "
                          : "the host waits for the GPU in every ") +
                   run.per() + ": " + idle;
-    found.try_it =
-        reads && each <= kOneNumber
-            ? "read the loss every 100 steps (.item() waits); loss scaling reads one flag a step:"
-              " bfloat16 needs none; fused optimizers, capturable=True"
-            : "no torch.cuda.synchronize(), .item(), .cpu() or printing of tensors in the loop; keep"
-              " metrics on the GPU and read them every 100 steps; steps_per_execution in Keras";
+    found.try_it = reads && each <= kOneNumber
+                       ? "Read the loss every 100 steps: .item() waits. Loss scaling reads one flag per "
+                         "step: use bfloat16, which needs none, or fused optimizers with capturable=True."
+                       : "Avoid torch.cuda.synchronize(), .item(), .cpu() and printing tensors in the loop. "
+                         "Keep metrics on the GPU and read them every 100 steps. Keras: steps_per_execution.";
     found.confidence = reads ? 0.8 : 0.6;
     for (const Evidence& row :
          run.rows("sync_stat", "SELECT rowid FROM sync_stat ORDER BY in_steps DESC, rowid LIMIT 2"))

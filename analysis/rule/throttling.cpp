@@ -19,17 +19,20 @@ struct Reason {
     bool is_fault;  // worth a note also where it is not known what it costs
 };
 constexpr Reason kReasons[] = {
-    {"thermal", "heat", "cooling: fans, air flow, the place in the rack (nvidia-smi -q -d TEMPERATURE)",
+    {"thermal", "heat",
+     "Improve cooling: fans, air flow, the place in the rack (nvidia-smi -q -d TEMPERATURE).", true},
+    {"hardware_thermal", "heat, as the hardware says",
+     "Improve cooling: fans, air flow, the place of the card.", true},
+    {"power_brake", "the power supply",
+     "Check the power supply and its cables: the supply asks the GPU to brake.", true},
+    {"hardware", "the hardware", "Check power supply and cooling of that GPU (nvidia-smi -q -d PERFORMANCE).",
      true},
-    {"hardware_thermal", "heat, by the hardware", "cooling: fans, air flow, a card that sits too hot", true},
-    {"power_brake", "the power supply", "the power supply and its cables: it asks the GPU to brake", true},
-    {"hardware", "the hardware", "power supply and cooling of that GPU (nvidia-smi -q -d PERFORMANCE)", true},
-    {"power_cap", "its power limit", "nvidia-smi -pl up to the limit of the card, where host and rack allow",
+    {"power_cap", "its power limit", "Raise the limit with nvidia-smi -pl, where host and rack allow it.",
      false},
-    {"application_clocks", "a setting of its clocks", "nvidia-smi -rac and -rgc: take the setting back",
+    {"application_clocks", "a setting of its clocks", "Take the setting back: nvidia-smi -rac and -rgc.",
      false},
-    {"sync_boost", "other GPUs with which it is kept in step", "take it out of its boost group", false},
-    {"display", "a display", "no display on that GPU", false},
+    {"sync_boost", "other GPUs of its boost group", "Take the GPU out of its boost group.", false},
+    {"display", "a display", "Use no display on that GPU.", false},
 };
 
 struct Held {
@@ -86,12 +89,11 @@ std::string gpu_text(const Situation& run, int64_t gpu_id) {
 std::string clock_text(const Held& one) {
     char text[96];
     if (one.free_mhz > 0)
-        std::snprintf(text, sizeof text, "%.0f %% of the time at %.0f MHz in place of %.0f", one.share * 100,
+        std::snprintf(text, sizeof text, "%.0f %% of the time at %.0f MHz instead of %.0f", one.share * 100,
                       one.held_mhz, one.free_mhz);
     else
-        std::snprintf(text, sizeof text,
-                      "%.0f %% of the time at %.0f MHz; what it would reach was never seen", one.share * 100,
-                      one.held_mhz);
+        std::snprintf(text, sizeof text, "%.0f %% of the time at %.0f MHz; its full clock was never seen",
+                      one.share * 100, one.held_mhz);
     return text;
 }
 

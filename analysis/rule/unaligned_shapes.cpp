@@ -14,8 +14,8 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "kernels for unaligned shapes take " + duration_text(unaligned.ns) + " of a " + run.per() +
                   " (by name; most in " + unaligned.largest + ")";
     found.try_it =
-        "dimensions (batch, channels, vocabulary, hidden size) as multiples of 8 in 16 bits, 16 in"
-        " int8, 64 where it costs little: pad the vocabulary, pad channels";
+        "Make dimensions (batch, channels, vocabulary, hidden size) multiples of 8 in 16 bits, of 16 in "
+        "int8, and of 64 where that costs little: pad the vocabulary and the channels.";
     found.gain = unaligned.shorter_by(factor("aligned"), run);
     found.confidence = 0.6;
     found.evidence = unaligned.evidence;

@@ -174,7 +174,7 @@ TEST_CASE("transfers that nothing hides, apart from what is waited for ranks", "
     const auto found = run.look("exposed_communication");
     REQUIRE(found);
     CHECK(found->title ==
-          "the GPU does nothing but communicate for 5.00 ms of a step: transfers 4.00 ms, "
+          "the GPU only communicates for 5.00 ms of a step: transfers 4.00 ms, "
           "waiting for other ranks 1.00 ms");
     CHECK(found->gain.high_ns == Approx(4e6));
     CHECK(found->gain.low_ns == Approx(3e6));

@@ -83,7 +83,7 @@ TEST_CASE("a clock that heat holds back", "[rule][rule_condition]") {
     CHECK(found->title ==
           "the clock of GPU 0 of rank 0 is held back by heat, 50 % of the time at 1000 MHz in place "
           "of 2000");
-    CHECK(found->try_it.find("cooling") == 0);
+    CHECK(found->try_it.find("Improve cooling") == 0);
     CHECK(found->gain.high_ns == Approx(5e6));  // 20 ms x 0.5 x 0.5
     CHECK(found->gain.low_ns == 0);             // no kernel is known to follow the clock
     CHECK(found->evidence.size() == 2);
@@ -107,7 +107,7 @@ TEST_CASE("what a free clock would be was never seen: a note of a fault, nothing
     const auto fault = throttled(1, "hardware_thermal", {}).look("throttling");
     REQUIRE(fault);
     CHECK(fault->kind == Kind::kNote);
-    CHECK(fault->title.find("what it would reach was never seen") != std::string::npos);
+    CHECK(fault->title.find("its full clock was never seen") != std::string::npos);
     CHECK(!throttled(1, "power_cap", {}).look("throttling"));
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("a good link that is not used, and the variable that may be why", "[ru
     run.add("environment", {{"rank_id", int64_t{0}}, {"name", "NCCL_P2P_DISABLE"}, {"value", "1"}});
     found = run.look("slow_link");
     CHECK(found->title.find("NCCL_P2P_DISABLE=1 is set") != std::string::npos);
-    CHECK(found->try_it.find("without NCCL_P2P_DISABLE; ") == 0);
+    CHECK(found->try_it.find("Unset NCCL_P2P_DISABLE. ") == 0);
     CHECK(!linked(4 * kMs, 40e9, 40e9, 20e9).look("slow_link"));
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("what of a run is known too little to trust the advice", "[rule][rule_
 
     found = with("DELETE FROM gpu_step WHERE step >= 4");
     REQUIRE(found);
-    CHECK(found->title == "4 of 20 steps were timed from begin to end");
+    CHECK(found->title == "4 of 20 steps were timed from beginning to end");
     CHECK(!with("DELETE FROM gpu_step WHERE step >= 5"));
 
     found = with("INSERT INTO \"drop\" VALUES (0, 'ring_full', 12)");
