@@ -50,6 +50,13 @@ class Pages(unittest.TestCase):
             with self.subTest(complaint):
                 self.assert_finds("readme", SHORT, {"README.md": README.replace(there, instead)}, complaint)
 
+    def test_contributing(self):
+        page = ".github/CONTRIBUTING.md"
+        good = {page: "`make`, `a/b.cpp`, `a/` and `a/*.cpp`, `a/b.cpp COMMAND`\n", "a/b.cpp": ""}
+        for name in ("a/c.cpp", "b/", "a/*.h"):
+            self.assert_finds("contributing", good, {page: f"`{name}`\n"}, f"there is no {name}")
+        self.assert_finds("contributing", good, {page: "nothing\n"}, "names no file")
+
     def program(self, prints):
         program = self.root / "build" / "gpushim"
         program.parent.mkdir(parents=True, exist_ok=True)
