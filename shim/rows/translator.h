@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "../calls/api.h"
 #include "../sqlite/database.h"
 #include "batch.h"
 #include "caps.h"
@@ -79,10 +80,11 @@ class Translator {
             return succeeded || (finished && index < 3) ? event.slot.word[index] : 0;
         }
         bool has(uint32_t trait) const { return (traits & trait) != 0; }
-        Object object() const { return static_cast<Object>(traits >> 25 & 15); }
+        Object object() const {
+            return static_cast<Object>((traits & traits::object_bits) / traits::of_stream);
+        }
     };
-    using Take = void (Translator::*)(const Call&);
-    static const Take takes[];
+    void row_of(const Call&);
 
     void launch(const Call&);
     void graph_launch(const Call&);
@@ -109,7 +111,6 @@ class Translator {
     void span(const Call&);   // translate_spans.cpp
     void graph_content(const Call&);
     void graph_nodes(const Call&);
-    void nothing(const Call&);
 
     void see_thread(int64_t number, int64_t enter_ns);
     void add_memory_peaks();
