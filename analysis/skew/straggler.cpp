@@ -20,14 +20,8 @@ int64_t largest_own_ns(const WorkBefore& work) {
     return largest;
 }
 
-bool is_timed(const CollectiveInstance& instance) {
-    const auto timed = [](const RankPart& part) { return part.device.has_value(); };
-    return is_barrier_like(instance.op) && instance.complete() && !instance.aborted &&
-           !instance.shares_kernel && std::all_of(instance.parts.begin(), instance.parts.end(), timed);
-}
-
 WorkBefore work_between(const CollectiveInstance& before, const CollectiveInstance& after, int64_t step) {
-    WorkBefore work = {step, {}};
+    WorkBefore work = {step, {}, {}};
     for (size_t rank = 0; rank < after.parts.size(); ++rank) {
         const Interval& span = *after.parts[rank].device;
         work.ranks.push_back({span.start_ns - before.parts[rank].device->end_ns, span.length_ns()});
@@ -99,6 +93,12 @@ int64_t median_of_others(std::span<const int64_t> values, size_t except) {
 
 }  // namespace
 
+bool is_timed(const CollectiveInstance& instance) {
+    const auto timed = [](const RankPart& part) { return part.device.has_value(); };
+    return is_barrier_like(instance.op) && instance.complete() && !instance.aborted &&
+           !instance.shares_kernel && std::all_of(instance.parts.begin(), instance.parts.end(), timed);
+}
+
 int64_t WorkBefore::late_ns(size_t rank) const {
     int64_t least = INT64_MAX;
     for (const RankWork& one : ranks) least = std::min(least, one.own_ns);
@@ -118,6 +118,7 @@ int64_t WorkBefore::wait_sum_ns() const {
 }
 
 int64_t WorkBefore::saved_ns(size_t rank) const {
+    if (!replayed_ns.empty()) return replayed_ns[rank];
     if (ranks.size() < 2) return 0;
     int64_t next = INT64_MIN;
     for (size_t other = 0; other < ranks.size(); ++other)

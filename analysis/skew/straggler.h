@@ -6,7 +6,8 @@
 //   rank 1   ────own 13────[██ 0 ██]              shortest. If only rank 1 were as quick as the next slowest,
 //   rank 2   ───own 11───[███ waits 2 █]          the job would save 13 - 11 = 2.
 //
-// An upper bound where compute goes on during the collective. Pure; any thread.
+// Where compute goes on during a collective, own work lies under two collectives at once; what it would save
+// comes from a replay then. Pure; any thread.
 #pragma once
 
 #include <optional>
@@ -25,17 +26,21 @@ struct RankWork {
 struct WorkBefore {
     int64_t step;
     std::vector<RankWork> ranks;  // all of the communicator, by rank
+    // By rank, from a replay (replay.h), where compute goes on beside collectives; empty: it does not.
+    std::vector<int64_t> replayed_ns = {};
 
     int64_t late_ns(size_t rank) const;
     int64_t wait_ns(size_t rank) const;
     int64_t wait_sum_ns() const;
-    // Saved if this rank were as quick as the next slowest; 0 for all but the slowest.
+    // Saved if this rank were as quick as the next slowest; 0 for all but the slowest. Of a replay below 0
+    // where it makes up for what was counted before.
     int64_t saved_ns(size_t rank) const;
 };
 
 // Of the instances of one communicator, by sequence, with the step of each. What comes after an instance that
 // is missing, not complete or not a barrier has no known start and is left out; so is all behind a captured
 // one.
+bool is_timed(const CollectiveInstance& instance);  // on all ranks, which met in it
 std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
                                  std::span<const int64_t> steps);
 

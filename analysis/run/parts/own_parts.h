@@ -7,18 +7,19 @@
 
 namespace gpushim::analysis {
 
-std::unique_ptr<Part> make_api_part(const TraceFacts& facts);        // api_stat
-std::unique_ptr<Part> make_comm_step_part(const TraceFacts& facts);  // comm_step
-std::unique_ptr<Part> make_copy_part(const TraceFacts& facts);       // copy_stat, memset_stat
-std::unique_ptr<Part> make_curve_part(const TraceFacts& facts);      // gpu_curve
-std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);     // kernel, histogram
-std::unique_ptr<Part> make_launch_part(const TraceFacts& facts);     // launch_stat, histogram
-std::unique_ptr<Part> make_load_part(const TraceFacts& facts);       // load_stat
-std::unique_ptr<Part> make_nvml_part(const TraceFacts& facts);       // nvml_stat, throttle
-std::unique_ptr<Part> make_step_part(const TraceFacts& facts);       // phase
-std::unique_ptr<Part> make_stream_part(const TraceFacts& facts);     // stream_stat
-std::unique_ptr<Part> make_sync_part(const TraceFacts& facts);       // sync_stat
-std::unique_ptr<Part> make_thread_part(const TraceFacts& facts);     // thread_stat
-std::unique_ptr<Part> make_transfer_part(const TraceFacts& facts);   // transfer_pattern
+std::unique_ptr<Part> make_api_part(const TraceFacts& facts);         // api_stat
+std::unique_ptr<Part> make_comm_ready_part(const TraceFacts& facts);  // collective_ready
+std::unique_ptr<Part> make_comm_step_part(const TraceFacts& facts);   // comm_step
+std::unique_ptr<Part> make_copy_part(const TraceFacts& facts);        // copy_stat, memset_stat
+std::unique_ptr<Part> make_curve_part(const TraceFacts& facts);       // gpu_curve
+std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);      // kernel, histogram
+std::unique_ptr<Part> make_launch_part(const TraceFacts& facts);      // launch_stat, histogram
+std::unique_ptr<Part> make_load_part(const TraceFacts& facts);        // load_stat
+std::unique_ptr<Part> make_nvml_part(const TraceFacts& facts);        // nvml_stat, throttle
+std::unique_ptr<Part> make_step_part(const TraceFacts& facts);        // phase
+std::unique_ptr<Part> make_stream_part(const TraceFacts& facts);      // stream_stat
+std::unique_ptr<Part> make_sync_part(const TraceFacts& facts);        // sync_stat
+std::unique_ptr<Part> make_thread_part(const TraceFacts& facts);      // thread_stat
+std::unique_ptr<Part> make_transfer_part(const TraceFacts& facts);    // transfer_pattern
 
 }  // namespace gpushim::analysis

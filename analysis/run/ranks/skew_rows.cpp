@@ -6,6 +6,7 @@
 #include "../sql/run_db.h"
 #include "rank_rows.h"
 #include "skew_cause.h"
+#include "skew_replay.h"
 
 namespace gpushim::analysis {
 
@@ -22,18 +23,24 @@ struct Skew {
 };
 
 // What lies in no step that counts is left out.
-std::vector<WorkBefore> work_of(const RunCommunicator& comm) {
+std::vector<WorkBefore> work_of(const RunCommunicator& comm, const RunDb& run) {
     std::vector<WorkBefore> work;
+    const std::vector<std::vector<int64_t>> replayed_ns = replayed_savings(comm, run);
     const CollectiveInstance* before = nullptr;
     for (const CollectiveInstance& after : comm.instances) {
         if (is_point_to_point(after.op)) continue;
         if (before != nullptr && before->replays != 1) break;  // replays may lie anywhere behind it
         const RankPart& first = after.parts.front();
         const int32_t step = comm.call(first).step;
-        if (before != nullptr && counts(*comm.seat(first).facts, step)) {
+        const auto index = static_cast<size_t>(&after - comm.instances.data());
+        const bool is_known = replayed_ns.empty() || !replayed_ns[index].empty();
+        if (before != nullptr && is_known && counts(*comm.seat(first).facts, step)) {
             const CollectiveInstance two[] = {*before, after};
             const int64_t steps[] = {step, step};
-            for (WorkBefore& one : own_work(two, steps)) work.push_back(std::move(one));
+            for (WorkBefore& one : own_work(two, steps)) {
+                if (!replayed_ns.empty()) one.replayed_ns = replayed_ns[index];
+                work.push_back(std::move(one));
+            }
         }
         before = &after;
     }
@@ -144,7 +151,7 @@ void write_skew(const CollectiveRun& all, RunDb& run) {
             skew.say("its trace does not say which rank it is");
         else if (!comm.all_seen())
             skew.say(std::to_string(comm.seats.size()) + " of " + std::to_string(comm.ranks) + " ranks");
-        if (comm.all_seen()) skew.work = work_of(comm);
+        if (comm.all_seen()) skew.work = work_of(comm, run);
         find_spread(all, comm, skew);
         if (skew.work.empty()) {
             skew.say("no two collectives in a row were timed on all ranks in a step that counts");

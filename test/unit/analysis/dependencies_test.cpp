@@ -104,3 +104,49 @@ TEST_CASE("a function of the host holds the stream until something tells that it
               .next(0, 20)
               .host_callback);
 }
+
+namespace {
+
+Call collective(int32_t lane, int64_t enter, int64_t start, int64_t end) {
+    Call call = ran(launch(lane, enter, enter + 1), start, end);
+    call.type = OperationClass::comm;
+    return call;
+}
+
+}  // namespace
+
+//  lane 0   ██1 0–100|r1██2 100–200|r2                ███3 (waits for B)
+//  lane 1            [──A 100–300──][──B 300–320──]r3
+TEST_CASE("a collective is ready by its work, and stands behind another", "[dependencies]") {
+    Told told;
+    told.ran_until(0, 0, 100).tell(CallKind::record, 0, 5, 1).tell(CallKind::wait, 1, 6, 1);
+    const Dependency a = told.all.operation(collective(1, 10, 100, 300));
+    CHECK(a.work_ready_ns == 100);
+    CHECK(a.after_enter_ns == INT64_MIN);
+    CHECK(a.behind_enter_ns == INT64_MIN);
+    told.ran_until(0, 12, 200).tell(CallKind::record, 0, 15, 2).tell(CallKind::wait, 1, 16, 2);
+    const Dependency b = told.all.operation(collective(1, 20, 300, 320));
+    CHECK(b.work_ready_ns == 200);
+    CHECK(b.ready_ns == 300);
+    CHECK(b.behind_enter_ns == 10);
+    CHECK(b.after_enter_ns == INT64_MIN);
+    // Behind B, through lane 0's work.
+    told.tell(CallKind::record, 1, 25, 3).tell(CallKind::wait, 0, 26, 3).ran_until(0, 30, 400);
+    told.tell(CallKind::record, 0, 35, 4).tell(CallKind::wait, 1, 36, 4);
+    const Dependency c = told.all.operation(collective(1, 40, 400, 420));
+    CHECK(c.work_ready_ns == 400);
+    CHECK(c.after_enter_ns == 20);
+}
+
+//  lane 1   [──A 100–300──]    the host waits for it, then launches lane 0's work
+TEST_CASE("what the host launched when it had waited came after that", "[dependencies]") {
+    Told told;
+    told.all.operation(collective(1, 10, 100, 300));
+    told.tell(CallKind::record, 1, 11, 1).tell(CallKind::sync, kNoLane, 305, 1);
+    told.ran_until(0, 320, 400);
+    CHECK(told.all.operation(collective(2, 410, 420, 430)).after_enter_ns == 10);
+    Told early;
+    early.all.operation(collective(1, 10, 100, 300));
+    early.tell(CallKind::record, 1, 11, 1).tell(CallKind::sync, kNoLane, 200, 1);  // in vain
+    CHECK(early.all.operation(collective(2, 410, 420, 430)).after_enter_ns == INT64_MIN);
+}

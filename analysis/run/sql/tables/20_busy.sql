@@ -16,7 +16,7 @@ CREATE TABLE gpu_step (
   first_launch_ns INTEGER,                     -- offset from the step's begin
   api_ns INTEGER,                              -- in launch calls
   between_ns INTEGER,                          -- the host between two of them, if below 20 us
-  own_work_ns INTEGER,                         -- window without the wait for peers
+  own_work_ns INTEGER,                         -- window less the wait for peers beside which nothing else ran
   PRIMARY KEY (gpu_id, step)
 ) WITHOUT ROWID;
 

@@ -65,6 +65,16 @@ CREATE TABLE comm_step (
   PRIMARY KEY (gpu_id, step)
 );
 
+-- When a collective could have begun, by the work before it on its rank; where the source says what waits for
+-- what. Times of the host's clock, as recorded; collectives by when their kernel's launch was entered.
+CREATE TABLE collective_ready (
+  rank_id INTEGER, enter_ns INTEGER,
+  ready_ns INTEGER,                            -- what it had to come after was over, and its launch there
+  after_enter_ns INTEGER,                      -- the latest collective that this work came after
+  behind_enter_ns INTEGER,                     -- the one in its stream that it stood behind; NULL: none
+  PRIMARY KEY (rank_id, enter_ns)
+) WITHOUT ROWID;
+
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.
 CREATE TABLE allreduce_check (
   params INTEGER,                              -- given
