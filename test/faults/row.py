@@ -11,8 +11,8 @@ tried on it has proofs: functions here, or names of tests that are there anyway.
         scene.same("children", scene.pick(quick=20, full=10000))
 
 A function raises NotTried("name in test/optional.list") where this machine does not let it try.
-test/e2e/project/test_faults.py makes a test of each function and host kind; a host kind of which a row says nothing
-does not apply to it.
+test/e2e/project/test_faults.py makes a test of each function and host kind; a host kind of which a row says
+nothing does not apply to it.
 """
 from typing import Callable, List, NamedTuple, Union
 

@@ -1,6 +1,7 @@
 """The stand-in libcudart.so.13: its look-ups, and programs of the runtime API on the box.
 
-The programs are test/e2e/simulated/cudart/*.cpp, built here by the compiler of the build, and one *.cu where nvcc is.
+The programs are test/e2e/simulated/cudart/*.cpp, built here by the compiler of the build, and one *.cu where
+nvcc is.
 """
 import ctypes
 import os

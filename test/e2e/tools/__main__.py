@@ -1,4 +1,7 @@
-"""Runs end-to-end tests by name, wherever in test/e2e they lie: python3 -B test/e2e/tools -v test_words.Words"""
+"""Runs end-to-end tests by name, wherever in test/e2e they lie.
+
+    python3 -B test/e2e/tools -v test_words.Words
+"""
 import sys
 import unittest
 
