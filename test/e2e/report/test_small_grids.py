@@ -31,6 +31,11 @@ class SmallGrids(cli.Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.folder / "a.db"
 
+    def metric(self, trace):
+        self.gpushim("analyze", trace, "-o", self.folder / "run.db")
+        return self.gpushim("sql", self.folder / "run.db",
+                            "SELECT value FROM metric WHERE name = 'small_grid_share'", "--csv").stdout
+
     def test_of_the_driver(self):
         trace = self.one_trace()
         self.assertEqual(self.devices(trace), [(132, "9.0")])
@@ -41,6 +46,7 @@ class SmallGrids(cli.Case):
             self.assertEqual((kernel["small_grid"], kernel["small_grid_ns"]),
                              (kernel["timed"], kernel["sum_ns"]))
         self.assertEqual(answer["kernel_classes"]["small_grid_share"], 1.0)
+        self.assertEqual(self.metric(trace), "value\n1\n")
         self.assertIn(f"; 100 % {KERNEL_SHARE}\n", self.gpushim("report", trace).stdout)
 
     def test_of_a_trace_that_does_not_say(self):
@@ -53,6 +59,7 @@ class SmallGrids(cli.Case):
         answer = self.answer(trace)
         self.assertEqual({kernel["small_grid"] for kernel in answer["kernels"]}, {None})
         self.assertIn("multiprocessors the GPU has", answer["kernel_classes"]["why"])
+        self.assertEqual(self.metric(trace), "value\n\n")
         self.assertNotIn(KERNEL_SHARE, self.gpushim("report", trace).stdout)
 
     def imported(self, source, file):
