@@ -71,7 +71,10 @@ Basis RunDb::derive() {
     Basis basis(raw());
     basis.stand_before_views(made_);
     run_files("derive/");
+    // Several metrics read it, and it sorts all steps.
+    made_.run("CREATE TEMP TABLE v_step_place AS SELECT * FROM main.v_step_place");
     run_files("metric/");
+    made_.run("DROP TABLE temp.v_step_place");
     Basis::leave_to_views(made_);
     derived_ = true;
     return basis;
