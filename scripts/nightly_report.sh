@@ -1,20 +1,20 @@
 #!/bin/sh
-# What last night's run says beside those before it: scripts/nightly_report.sh DIR [options]
+# Compares last night's run with those before it: scripts/nightly_report.sh DIR [options]
 #
-# DIR holds the traces of a run, or a folder of them for each run; those that are not in the history yet are
+# DIR holds the traces of a run, or a folder of them for each run. Runs that are not in the history yet are
 # analysed and judged, oldest first. The answer goes to stdout and, as nightly.md, .html, .json and
-# .junit.xml, to the output folder. Exit codes: 0 ok, 1 regressed, 2 usage, 3 inconclusive
+# .junit.xml, to the output folder. Exit codes: 0 fine, 1 slower, 2 usage, 3 inconclusive
 # (examples/nightly/README.md).
 #
-#   --history FILE       where nights are kept (gpushim.history.db beside DIR)
+#   --history FILE       the file of nights (gpushim.history.db beside DIR)
 #   --output FOLDER      where the answer goes (nightly beside DIR)
-#   --threshold 3%       a smaller change is no change
-#   --nights 14          that the noise is known from, and that are shown
-#   --keep 400           so many nights stay in the history
+#   --threshold 3%       a smaller change counts as none
+#   --nights 14          nights that show the noise, and that are printed
+#   --keep 400           nights that stay in the history
 #   --tags model         keys of GPUSHIM_TAG that tell jobs apart: model,branch
-#   --max-age 36         hours: with no newer run, last night's is missing; 0: never
-#   --on-regression CMD  runs it with the answer as Markdown on its input, once for each night
-#   --dry-run            changes nothing: shows the answer, and what CMD would be given
+#   --max-age 36         hours: without a newer run, last night's is missing; 0: never
+#   --on-regression CMD  runs CMD with the answer as Markdown on its input, once for each night
+#   --dry-run            changes nothing: prints the answer, and the input of CMD
 set -u
 
 help() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; }
