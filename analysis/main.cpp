@@ -34,8 +34,7 @@ int outcome_of(std::span<char* const> words) {
         return failure.code_;
     } catch (const std::bad_alloc&) {
         tell_error(
-            "it takes more memory than there is for it (half of the machine's): give it fewer traces at "
-            "once");
+            "out of memory (gpushim takes at most half of the machine's): give it fewer traces at once");
     } catch (const std::exception& error) {
         tell_error(error.what());
     }

@@ -101,7 +101,7 @@ bool have_no_page(int error) {
     static constinit std::atomic<bool> said = false;
     if (said.exchange(true)) return false;
     read_config();
-    log_line(LogLevel::warn, "cannot have a page of memory (%s); not tracing", strerror(error));
+    log_line(LogLevel::warn, "cannot allocate a page of memory (%s); not tracing", strerror(error));
     return false;
 }
 

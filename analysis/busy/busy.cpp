@@ -254,7 +254,7 @@ std::string DeviceBusy::level() const {
 std::string DeviceBusy::why() const {
     if (may_be_busy_ns == 0 || level() != "host") return "";
     if (windows.empty())
-        return windows_gone ? "the rows of all windows are gone" : "device times are not recorded";
+        return windows_gone ? "the rows of all windows were removed" : "device times are not recorded";
     if (std::all_of(windows.begin(), windows.end(), [](const SpanBusy& busy) { return is_refused(busy); }))
         return "too few of the operations in the windows have device times";
     return "the windows were shorter than the queue";

@@ -29,7 +29,7 @@ void refuse_to_replace(const std::filesystem::path& place) {
         is_ours = is_run(Database(place));
     } catch (const Failure&) {  // not even a database
     }
-    if (!is_ours) throw Failure(place.string() + ": is there and is no run database; it is left as it is");
+    if (!is_ours) throw Failure(place.string() + ": exists and is not a run database; it was left unchanged");
 }
 
 RunSource opened_run(const Arguments& arguments, const std::filesystem::path& place) {
@@ -48,7 +48,7 @@ int run(const Arguments& arguments) {
     refuse_to_replace(place);
     const RunSource source = opened_run(arguments, place);
     if (!source.traces)
-        throw Failure(source.place.string() + ": is a run database already; `gpushim report` reads it");
+        throw Failure(source.place.string() + ": is already a run database; `gpushim report` reads it");
     for (const std::string& note : source.traces->notes) tell(note);
     tell_few("left out ", source.traces->refused);
     std::printf("%s\n", source.place.c_str());

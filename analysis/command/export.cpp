@@ -37,10 +37,10 @@ class Places {
     Places(std::string output, size_t processes) : output_(std::move(output)) {
         is_folder_ = output_.ends_with('/') || fs::is_directory(output_);
         if (!is_folder_ && !output_.ends_with(".json") && !output_.ends_with(".gz"))
-            throw Failure(output_ + ": what reads such files wants a name that ends in .json or .json.gz");
+            throw Failure(output_ + ": the name must end in .json or .json.gz");
         if (!is_folder_ && processes > 1 && output_.find("%r") == std::string::npos)
             throw Failure(output_ + ": there are " + std::to_string(processes) +
-                          " processes, and a file is of one: give a folder, or %r in the name");
+                          " processes, and a file holds one: give a folder, or a name with %r");
         if (is_folder_) fs::create_directories(output_);
     }
 
@@ -69,9 +69,9 @@ void say(const fs::path& place, const std::string& what, const ChromeCounts& cou
     tell(place.string() + ": " + what + ", " + std::to_string(counts.operations) + " operations");
     if (counts.untimed > 0)
         tell("of " + std::to_string(counts.untimed) +
-             " operations only the calls are there: they have no device times");
+             " operations only the calls are in the file: they have no device times");
     if (counts.too_many > 0)
-        tell(std::to_string(counts.too_many) + " operations overlap more than can be drawn");
+        tell(std::to_string(counts.too_many) + " operations are left out: too many overlap");
 }
 
 bool has_own_steps(const Trace& trace) {
@@ -136,7 +136,7 @@ ChromeCounts write_trace(const Trace& trace, const RunOptions& options, const fs
 void export_trace(const Trace& trace, const RunOptions& options, const fs::path& place) {
     const std::string what = "everything that the trace of " + trace.label() + " has";
     say(place, what, write_trace(trace, options, place, what));
-    if (!gone_spans(trace).empty()) tell(trace.path.string() + ": of some of its time only totals are left");
+    if (!gone_spans(trace).empty()) tell(trace.path.string() + ": for part of its time only totals are left");
 }
 
 int export_traces(const Arguments& arguments, std::span<const std::string> words, const std::string& output) {
@@ -155,8 +155,8 @@ int export_run(const Database& run, const std::string& word, const std::string& 
     const std::vector<KeptRank> ranks = kept_ranks(run);
     if (ranks.empty())
         throw Failure(word +
-                          ": no step of it was kept (it has none, or was analysed before that was done);"
-                          " its traces have everything",
+                          ": it has no kept steps (the run has no steps, or an older gpushim analysed it); "
+                          "export its traces instead",
                       kIncomplete);
     Places places(output, ranks.size());
     for (const KeptRank& rank : ranks) {

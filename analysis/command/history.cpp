@@ -205,12 +205,12 @@ int show(const Arguments& arguments, const std::string& place) {
 int accept(const Arguments& arguments, const std::string& place) {
     History history(place, History::Open::kWrite);
     const std::vector<Night> nights = history.nights();
-    if (nights.empty()) throw Failure(place + ": no night in it");
+    if (nights.empty()) throw Failure(place + ": it has no nights");
     int64_t id = nights.back().id;
     if (arguments.words_.size() > 2) id = count_from("NIGHT", arguments.words_[2]);
     if (std::none_of(nights.begin(), nights.end(), [&](const Night& night) { return night.id == id; }))
         throw Failure(place + ": no night " + std::to_string(id) +
-                      "; `gpushim history show` has them in --json");
+                      "; `gpushim history show --json` lists them");
     history.accept(id);
     return kFine;
 }
@@ -218,7 +218,7 @@ int accept(const Arguments& arguments, const std::string& place) {
 int run(const Arguments& arguments) {
     constexpr const char* kWhat =
         "gpushim history add HISTORY [RUN_OR_TRACES…] | show HISTORY | accept HISTORY [NIGHT]";
-    if (arguments.words_.size() < 2) throw Failure(std::string("what of which history? ") + kWhat);
+    if (arguments.words_.size() < 2) throw Failure(std::string("which history? ") + kWhat);
     const std::string &what = arguments.words_[0], &place = arguments.words_[1];
     if (what == "add") return add(arguments, place);
     if (what == "show") return show(arguments, place);

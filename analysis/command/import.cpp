@@ -82,7 +82,7 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
     }
     tell_few("left out ", left_out);
     all.is_whole = all.is_whole && left_out.empty();
-    if (all.traces.empty()) throw Failure("nothing to import in what was given");
+    if (all.traces.empty()) throw Failure("nothing to import in these files");
     return all;
 }
 

@@ -106,8 +106,8 @@ int run(const Arguments& arguments) {
     Report report;
     report.table("lrrrllrr", std::move(rows), kAllRows);
     report.line(
-        "predicted: of a step, if the top finding is done; gained: what a step became shorter by, at the"
-        " samples of the run before");
+        "predicted: gain per step of the top finding; gained: how much shorter a step became, at the samples "
+        "of the run before");
     for (const std::string& line : as_printed(report)) std::puts(line.c_str());
     return complete ? kFine : kIncomplete;
 }

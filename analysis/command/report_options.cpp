@@ -100,7 +100,7 @@ ReportOptions report_options(const Arguments& arguments) {
     options.from_step = step_from(arguments, "from");
     options.to_step = step_from(arguments, "to");
     if (options.from_step && options.to_step && *options.from_step > *options.to_step)
-        throw Failure("--from is behind --to: no step lies between them");
+        throw Failure("--from is after --to: no step lies between them");
     options.redact = arguments.has("redact");
     options.all = arguments.has("all");
     return options;

@@ -114,8 +114,8 @@ std::string traces_text(std::span<const LeftTrace> traces, size_t failed, const 
     if (traces.size() > kMostNamed)
         text += " and " + count_text(static_cast<int64_t>(traces.size() - kMostNamed)) + " more";
     if (failed > 0)
-        text +=
-            "; " + counted(failed, "process", "processes") + " could not make one (a line above says why)";
+        text += "; " + counted(failed, "process", "processes") +
+                " could not make a trace (a line above says why)";
     return text + "; next: " + program + " report " + to_report(traces);
 }
 

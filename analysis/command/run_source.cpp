@@ -57,7 +57,7 @@ Database opened(const fs::path& place) {
 // Beside the traces. What has its name and is none is somebody else's.
 fs::path analyzed_beside(const Inputs& traces, const RunOptions& options, const fs::path& place) {
     if (fs::exists(place) && !holds_a_run(place))
-        throw Unwritable(place.string() + ": is there and is no run database");
+        throw Unwritable(place.string() + ": exists and is not a run database");
     return analyze(traces, options, place, write_findings);
 }
 
@@ -65,7 +65,7 @@ fs::path analyzed_in(const TemporaryFolder& folder, const Inputs& traces, const 
     try {
         return analyze(traces, options, folder.path() / kRunFile, write_findings);
     } catch (const Unwritable& failure) {
-        throw Unwritable(failure.what() + std::string("; TMPDIR may name another place"));
+        throw Unwritable(failure.what() + std::string("; set TMPDIR to another folder"));
     }
 }
 
@@ -80,7 +80,7 @@ RunSource open_run(const std::vector<std::string>& words, const RunOptions& opti
                    const std::optional<fs::path>& place) {
     if (const auto run = run_among(words)) {
         if (!options.step_marker.empty())
-            throw Failure("--step-marker is for traces; " + run->string() + " has its steps");
+            throw Failure("--step-marker applies to traces; " + run->string() + " already has its steps");
         return {nullptr, {}, nullptr, *run, opened(*run)};
     }
     auto recovery = std::make_unique<Recovery>(words);

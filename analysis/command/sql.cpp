@@ -59,7 +59,7 @@ std::string with_tables(const std::string& failure, const Source& source) {
     names.insert(names.end(), source.elsewhere.begin(), source.elsewhere.end());
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
-    if (names.empty()) return failure + "; there is none";
+    if (names.empty()) return failure + "; there are none";
     return failure + "; there are " + listed(most_alike_first(failure.substr(at + kNoTable.size()), names)) +
            " (.tables in the place of the query lists all)";
 }

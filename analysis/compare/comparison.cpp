@@ -47,7 +47,7 @@ std::string words_of(const Matched& matched, const Side& base, const Side& now) 
 void split_shift(const Matched& matched, Comparison& result) {
     if (!matched.base.split || !matched.now.split) {
         result.why_no_parts = std::string("no such step of ") + (matched.base.split ? "NEW" : "BASE") +
-                              " was timed from begin to end";
+                              " was timed from beginning to end";
         return;
     }
     std::set<std::string> names;

@@ -48,7 +48,7 @@ void write_changes(const Comparison& is, Report& report) {
     if (is.changes.size() > kMostChanges)
         report.line("              and " +
                     count_text(static_cast<int64_t>(is.changes.size() - kMostChanges)) + " more");
-    if (is.changes.empty()) report.line("CHANGED       nothing that is known of where they ran");
+    if (is.changes.empty()) report.line("CHANGED       nothing that is known about where they ran");
 }
 
 void write_rate(const Side& base, const Comparison& is, Report& report) {
@@ -59,7 +59,7 @@ void write_rate(const Side& base, const Comparison& is, Report& report) {
         text += number_text(after * *base.samples_per_step) + " samples/s, was " +
                 number_text(before * *base.samples_per_step) + "; ";
     text += number_text(after) + " steps/s, was " + number_text(before);
-    if (is.same_samples != 1) text += "; NEW's step taken to be of as many samples as BASE's";
+    if (is.same_samples != 1) text += "; assuming that a step of NEW has as many samples as one of BASE";
     report.line(text);
 }
 
@@ -76,8 +76,8 @@ void write_parts(const Comparison& is, Report& report) {
                             duration_text(std::round(part.new_ns)), signed_duration(part.shift_ns())});
     if (rows.size() == 1) return;
     report.line(
-        "WHY           parts of a step, mean of the middle half with device times; with what is not shown"
-        " they add up");
+        "WHY           parts of a step, mean of the middle half with device times; the parts not shown "
+        "complete the sum");
     report.table("lrrr", std::move(rows), kMostParts);
 }
 

@@ -38,8 +38,9 @@ void look_at_switches(std::vector<CheckFinding>& findings) {
             {CheckVerdict::blind, "switch", "GPUSHIM_DISABLE=" + disabled + ": nothing is traced; unset it"});
     const auto off = output_folder(value_of("GPUSHIM_OUT")) / "gpushim.off";
     if (access(off.c_str(), F_OK) == 0)
-        findings.push_back({CheckVerdict::limited, "switch",
-                            off.string() + " is there: only the lives of objects are recorded; remove it"});
+        findings.push_back(
+            {CheckVerdict::limited, "switch",
+             off.string() + " exists: only the creation and the end of objects are recorded; remove it"});
 }
 
 void look_at_settings(std::vector<CheckFinding>& findings) {

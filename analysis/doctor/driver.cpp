@@ -63,10 +63,9 @@ void look(const Examined&, std::vector<CheckFinding>& findings) {
             {CheckVerdict::fine, "NCCL",
              nccl.file_with("ncclGetVersion") + (told ? ", " + version_text(version, 10000, 100) : "")});
     } else {
-        findings.push_back(
-            {CheckVerdict::limited, "NCCL",
-             "not on the library path; a program that brings its own is seen all the same, one that"
-             " was linked to it statically is not: only its kernels are"});
+        findings.push_back({CheckVerdict::limited, "NCCL",
+                            "not on the library path. A program that brings its own NCCL is still seen. If "
+                            "NCCL is linked into a program statically, only its kernels are seen"});
     }
 }
 

@@ -22,7 +22,7 @@ std::string set_to(const char* variable) {
 
 CheckFinding host_only(const std::string& why) {
     return {CheckVerdict::limited, "times",
-            "level host: " + why + "; operations get bounds from their calls"};
+            "level host: " + why + "; the times of operations are bounded by their calls"};
 }
 
 CheckFinding level() {
@@ -32,14 +32,13 @@ CheckFinding level() {
     if (wish == "off") return host_only("GPUSHIM_DEVICE_TIME=off");
     for (const char* name : kNeeded)
         if (dlsym(driver.handle, name) == nullptr) return host_only("the driver has no " + std::string(name));
-    std::string text =
-        wish == "cupti"
-            ? "level cupti: its records, of the nodes of graphs too, where it is found and nobody "
-              "else in the process holds it; else events: an event before and after each "
-              "operation, in windows"
-            : "level events: an event before and after each operation, in windows";
+    std::string text = wish == "cupti" ? "level cupti: CUPTI's records, also of the nodes of graphs, if "
+                                         "CUPTI is found and no other tool in the process uses it. Otherwise "
+                                         "events: an event before and after each operation, in windows"
+                                       : "level events: an event before and after each operation, in windows";
     if (set_to("GPUSHIM_LEGACY_EVENTS") == "0")
-        text += "; none on the default stream (GPUSHIM_LEGACY_EVENTS=0), what runs there gets bounds";
+        text +=
+            "; no events on the default stream (GPUSHIM_LEGACY_EVENTS=0): operations there have bounds only";
     return {CheckVerdict::fine, "times", text};
 }
 

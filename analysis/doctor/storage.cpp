@@ -66,11 +66,12 @@ void look(const Examined&, std::vector<CheckFinding>& findings) {
     const Space space = space_of(root);
     if (access(root.c_str(), W_OK) != 0)
         findings.push_back({CheckVerdict::limited, "rings",
-                            root + " is not writable: a kill costs what was not yet written"});
+                            root + " is not writable: a killed process loses what was not yet written"});
     else if (space.size < kSmallTmpfs)
-        findings.push_back({CheckVerdict::limited, "rings",
-                            root + " has only " + memory_text(space.size) +
-                                ": a kill costs what was not yet written (docker run --shm-size=1g)"});
+        findings.push_back(
+            {CheckVerdict::limited, "rings",
+             root + " has only " + memory_text(space.size) +
+                 ": a killed process loses what was not yet written (docker run --shm-size=1g)"});
     else
         findings.push_back(
             {CheckVerdict::fine, "rings",

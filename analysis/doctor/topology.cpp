@@ -40,7 +40,7 @@ Topology look_at_topology() {
     Topology topology;
     const auto tell = library_function<int(Take*, void*)>("gpushim_topology", topology.why);
     if (tell == nullptr) return topology;
-    if (tell(take, &topology) < 0) topology.why = "libnvidia-ml.so.1 is not there or does not start";
+    if (tell(take, &topology) < 0) topology.why = "libnvidia-ml.so.1 is missing or does not start";
     return topology;
 }
 

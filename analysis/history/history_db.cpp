@@ -59,9 +59,9 @@ void History::make_or_check(Open open) {
     Query application = ask("PRAGMA application_id"), version = ask("PRAGMA user_version");
     application.step();
     version.step();
-    if (application.number(0) != kHistoryApplication) throw Failure(where_ + ": no history of gpushim");
+    if (application.number(0) != kHistoryApplication) throw Failure(where_ + ": not a history of gpushim");
     if (version.number(0) > kHistorySchema)
-        throw Failure(where_ + ": written by a newer gpushim; use that one, or begin another history");
+        throw Failure(where_ + ": written by a newer gpushim; use that version, or begin another history");
     if (open == Open::kWrite) keep();
 }
 

@@ -131,7 +131,7 @@ Markup told(const Report& report) {
 std::string changes_text(const Comparison& is) {
     std::string text;
     for (const Change& change : is.changes) text += (text.empty() ? "Changed: " : "; ") + change.words();
-    return text.empty() ? "Nothing that is known of where they ran has changed." : text;
+    return text.empty() ? "Nothing that is known about where they ran has changed." : text;
 }
 
 Markup parts_of(const std::string& id, const Tonight& one, const Comparison& is) {

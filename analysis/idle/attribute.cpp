@@ -154,7 +154,7 @@ Attributed attribute(const Gap& gap, const HostLines& lines, const IdleFacts& fa
     const auto line = lines.find(gap.next->thread);
     Attributed result = Question(gap, line != lines.end() ? line->second : kNothingKnown, facts).answer();
     if (!tile(result.pieces, gap.from_ns, gap.until_ns))
-        throw std::logic_error("causes of idle time do not sum to it");
+        throw std::logic_error("the causes of idle time do not add up to it");
     return result;
 }
 

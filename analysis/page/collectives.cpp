@@ -48,9 +48,8 @@ std::vector<std::pair<std::string, Points>> points_of(const Json& collectives) {
 Markup chart_of(const Json& collectives) {
     LineChart chart;
     chart.words = {
-        "collective-time", "Transfer over size of message, measured and expected",
-        "Both axes are logarithmic. Dots are medians of what was measured, lines what the bandwidth leads "
-        "to expect."};
+        "collective-time", "Transfer time by message size, measured and expected",
+        "Both axes are logarithmic. Dots are measured medians. Lines are expected from the bandwidth."};
     chart.x = {"size of the message", bytes_text, true};
     chart.y = {"", duration_text, true};
     chart.height = 280;
@@ -111,7 +110,7 @@ Markup write(const PageInput& input) {
     const Json& check = input.of("allreduce_check");
     if (const std::string volume = volume_of(check); !volume.empty()) all += paragraph(volume);
     if (check["expected_ns"].is_null())
-        all += paragraph("What to expect is not known: give --bandwidth 300GB/s with the command.", "rest");
+        all += paragraph("The expected time is not known: give --bandwidth 300GB/s.", "rest");
     all += chart_of(input.of("collectives"));
     all += folded("As a table", table_of(collectives));
     return all;

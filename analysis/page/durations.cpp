@@ -41,7 +41,7 @@ Markup histogram_of(const Database& run, const char* what, const char* title, si
     chart.bars = bars_of(run, what, count);
     if (count == 0) return missing(std::string(title) + ": " + none);
     chart.words = {std::string("histogram-") + what, title + std::string(", of ") + count_text(count),
-                   "How often each duration came, as a share of all; the axis is logarithmic."};
+                   "Share of each duration. The axis is logarithmic."};
     for (char& letter : chart.words.id)
         if (letter == '_') letter = '-';
     chart.x = {"how long", duration_text, true};
@@ -79,7 +79,7 @@ Markup write(const PageInput& input) {
                               "no launch with device times found the GPU empty");
     all += histogram_of(run, "api_call", "Inside a launch call", 5, "no call was recorded");
     all += histogram_of(run, "kernel", "How long kernels ran", 0,
-                        "none has device times, or the run was analysed by an older gpushim");
+                        "no kernel has device times, or an older gpushim analysed the run");
     all += launches_of(input);
     return all;
 }

@@ -54,7 +54,7 @@ std::vector<Gpu> drawn_of(const std::vector<Gpu>& gpus) {
 
 std::string rest_text(size_t shown, size_t all, const char* what) {
     if (shown == all) return "";
-    return "Those " + std::to_string(shown) + " GPUs of " + std::to_string(all) + " on which most is lost; " +
+    return "The " + std::to_string(shown) + " of " + std::to_string(all) + " GPUs that lose the most; " +
            what;
 }
 
@@ -97,8 +97,9 @@ Markup idle_of(const std::vector<Gpu>& gpus, const Database& run) {
     const auto groups = cause_groups(run);
     const bool of_steps = !gpus.empty() && gpus[0].steps > 0;
     StackedBars chart;
-    chart.words = {"gpu-idle", of_steps ? "Idle time of a step, by cause" : "Idle time, by cause",
-                   "A bar for each GPU: its idle time by what it waited for. The causes add up to it."};
+    chart.words = {
+        "gpu-idle", of_steps ? "Idle time of a step, by cause" : "Idle time, by cause",
+        "A bar for each GPU: its idle time by what it waited for. The causes add up to the idle time."};
     chart.x = {of_steps ? "of a step, mean" : "of all that was timed", of_steps ? duration_text : share_axis};
     for (size_t i = 0; i < std::size(kCauseGroups); ++i)
         chart.parts.push_back({kCauseGroups[i], kColourOfGroup[i]});

@@ -25,7 +25,7 @@ Card step_card(const PageInput& input) {
 
 Card samples_card(const PageInput& input) {
     const auto rate = input.of("steps")["samples_per_s"].amount();
-    if (!rate) return {"Samples per second", "not recorded", "--samples-per-step N says how many a step has"};
+    if (!rate) return {"Samples per second", "not recorded", "give --samples-per-step N"};
     return {"Samples per second", count_text(nearest(*rate)), "all ranks together"};
 }
 

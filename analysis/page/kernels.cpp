@@ -22,7 +22,7 @@ StackedBars chart_of(const PageInput& input) {
         "kernel-time", "Kernels that take the most time",
         "A bar for each kernel: its share of all kernel time, by whether it runs on tensor cores."};
     chart.x = {"of kernel time", share_axis};
-    chart.parts = {{"tensor cores", 2}, {"name does not tell", 7}, {"no tensor cores", 1}};
+    chart.parts = {{"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}};
     for (const Json& kernel : input.of("kernels").items()) {
         const auto share = kernel["share"].amount();
         if (!share || chart.bars.size() == kMostBars) continue;
@@ -39,20 +39,21 @@ Markup classes_of(const Json& classes) {
     if (classes["eligible_share"].is_null()) return missing("how long kernels ran: " + why_of(classes));
     if (classes["tensor_core_share"].is_null())
         return paragraph("By their names no kernel is a matrix product or a convolution.");
-    return paragraph(
-        "Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
-        " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
-        " of that is on tensor cores by name, and of " + share_of_json(classes["tensor_core_unknown_share"]) +
-        " the name does not tell. fp16 and bf16: " + share_of_json(classes["half_precision_share"]) +
-        ". Inferred from names.");
+    return paragraph("Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
+                     " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
+                     " of that runs on tensor cores, and for " +
+                     share_of_json(classes["tensor_core_unknown_share"]) +
+                     " this is not known. fp16 and bf16: " + share_of_json(classes["half_precision_share"]) +
+                     ". All of this is inferred from names.");
 }
 
 // What shares do not speak of.
 Markup left_out_of(const Json& classes) {
     const double share = classes["hardly_timed_share"].amount().value_or(0);
     if (share < kWorthSaying) return {};
-    return paragraph(percent_text(share) +
-                     " of launches are of kernels that are hardly timed; shares leave these out.");
+    return paragraph(
+        percent_text(share) +
+        " of launches are of kernels that were rarely timed; the shares leave these kernels out.");
 }
 
 Markup table_of(const PageInput& input) {

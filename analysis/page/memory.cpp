@@ -31,12 +31,11 @@ Markup write(const PageInput& input) {
     Markup all = curve_of(input, {"allocated_bytes", "memory-held", "Device memory the program held",
                                   memory_text, 1, true, true});
     if (all.empty())
-        all += missing(
-            "memory over time: no allocation was recorded, or the run was analysed by an older "
-            "gpushim");
+        all += missing("memory over time: no allocation was recorded, or an older gpushim analysed the run");
     all += table_of(input);
     all += paragraph(
-        "As allocated from the driver: what a framework's own allocator does with it is not seen.", "rest");
+        "Memory as allocated from the driver. What a framework's own allocator does inside it is not seen.",
+        "rest");
     return all;
 }
 

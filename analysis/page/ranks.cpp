@@ -151,12 +151,12 @@ std::string rule_of(const std::vector<OfGpu>& gpus, const Columns& columns) {
 Markup skew_of(const PageInput& input) {
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    std::string text = "No rank was found to hold the others back: " + why_of(skew) + ".";
+    std::string text = "No rank was found that holds the others back: " + why_of(skew) + ".";
     if (!straggler.is_null()) {
         const std::string cause = straggler["cause"].words();
-        text = rank_of(straggler) + " costs each step " + duration_of(straggler["time_saved_per_step_ns"]) +
-               ": so much shorter it would be, were this rank as fast as the next; cause " +
-               (cause.empty() ? "unattributed" : cause) + ".";
+        text = "If " + rank_of(straggler) + " were as fast as the next-slowest rank, each step would be " +
+               duration_of(straggler["time_saved_per_step_ns"]) +
+               " shorter. Cause: " + (cause.empty() ? "unattributed" : cause) + ".";
     }
     if (!skew["stagger_p50_ns"].is_null())
         text += " GPUs start " + duration_of(skew["stagger_p50_ns"]) + " apart (median).";
@@ -167,7 +167,7 @@ Markup write(const PageInput& input) {
     const Columns columns = columns_of(input.source);
     Markup all = skew_of(input);
     if (columns.count == 0) {
-        all += missing("no step was timed from begin to end");
+        all += missing("no step was timed from beginning to end");
         return all;
     }
     const std::vector<OfGpu> gpus = gpus_of(input.source, columns);

@@ -57,7 +57,7 @@ LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& o
                        count_axis(static_cast<double>(outliers.size())) + " are marked as far longer."};
     chart.x = {"step", count_axis};
     chart.y = {"", duration_text, false, true};
-    LineSeries mean = {"mean of the ranks; shaded from the quickest to the slowest", 0, {}};
+    LineSeries mean = {"mean of the ranks; shaded from the fastest to the slowest", 0, {}};
     LineSeries marked = {"far longer", 3, {}, false};
     for (const Point& point : points) {
         const double x = static_cast<double>(point.first + point.last) / 2;

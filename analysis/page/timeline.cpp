@@ -64,19 +64,18 @@ Markup drawn(const PageInput& input, const KeptStep& step) {
         below += paragraph("This step was not timed as a whole, so its idle time has no causes.", "rest");
     if (step.left_out > 0)
         below += paragraph(
-            count_text(step.left_out) + " more calls of this step were not kept in the run's database.",
-            "rest");
+            count_text(step.left_out) + " more calls of this step are not in the run's database.", "rest");
     return figure(timeline.words, timeline_chart(timeline), below);
 }
 
 Markup write(const PageInput& input) {
     const std::vector<KeptStep> steps = kept_steps(input.source);
-    if (steps.empty()) return missing("no steps were found, or the run was analysed by an older gpushim");
+    if (steps.empty()) return missing("no steps were found, or an older gpushim analysed the run");
     Markup all;
     for (const KeptStep& step : steps) all += drawn(input, step);
     all += paragraph(
-        "The rank is that with the longest step. Streams and threads are drawn as they ran; idle spans are "
-        "told without gpushim's own events, so they can be off by what these cost.",
+        "The rank shown is the one with the longest step. Streams and threads are drawn as they ran. Idle "
+        "spans are computed without gpushim's own events, so they can be off by the cost of these events.",
         "rest");
     return all;
 }

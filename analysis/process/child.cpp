@@ -66,7 +66,7 @@ int follow(pid_t child, const BlockedSignals& signals) {
 
 int run_child(std::span<char* const> command, const std::map<std::string, std::string>& variables) {
     int tell[2];
-    if (pipe2(tell, O_CLOEXEC) != 0) throw Failure("no pipe to be had", kIncomplete);
+    if (pipe2(tell, O_CLOEXEC) != 0) throw Failure("cannot make a pipe", kIncomplete);
     const BlockedSignals signals;
     const pid_t child = fork();
     if (child == 0) become(command, variables, signals.before_, tell[1]);

@@ -21,7 +21,7 @@ constexpr char kName[] = "libgpushim.so";
 
 struct Pipe {
     Pipe() {
-        if (pipe2(ends_, O_CLOEXEC) != 0) throw Failure("no pipe to be had", kIncomplete);
+        if (pipe2(ends_, O_CLOEXEC) != 0) throw Failure("cannot make a pipe", kIncomplete);
     }
     ~Pipe() {
         close(ends_[0]);
@@ -56,7 +56,7 @@ fs::path library_path() {
         if (!fs::exists(path)) continue;
         if (path.string().find_first_of(" :") != std::string::npos)
             throw Failure(path.string() +
-                          ": LD_PRELOAD cannot name a path with a space or colon; move gpushim elsewhere");
+                          ": LD_PRELOAD cannot hold a path with a space or colon; move gpushim elsewhere");
         return path;
     }
     throw Failure(std::string(kName) + " is neither beside " + program_path().string() +
@@ -90,7 +90,8 @@ std::string why_not_loaded(const fs::path& library) {
     int status = 0;
     waitpid(child, &status, 0);
     if (status == 0) return text;
-    return text.empty() ? "a program does not start with it (status " + std::to_string(status) + ")" : text;
+    return text.empty() ? "a program does not start with the library (status " + std::to_string(status) + ")"
+                        : text;
 }
 
 void* library_symbol(const char* name, std::string& why) {

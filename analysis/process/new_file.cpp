@@ -89,7 +89,7 @@ std::string made_at(const std::string& begin, const fs::path& place, int& file) 
 
 NewFile::NewFile(const fs::path& place) : place_(place) {
     if (is_no_place_for_a_file(place))
-        throw Unwritable(place.string() + ": is a device, a pipe or a socket, and this needs a file");
+        throw Unwritable(place.string() + ": is a device, a pipe or a socket; a file is needed");
     std::error_code none;  // what cannot be made is told below
     const fs::path folder = fs::absolute(place, none).parent_path(), real = fs::canonical(folder, none);
     const fs::path in = none ? folder : real;

@@ -17,13 +17,14 @@ std::string new_folder() {
     const fs::path in = fs::temp_directory_path(none);
     if (none) {
         const char* const named = std::getenv("TMPDIR");
-        throw Unwritable(std::string("no temporary folder: TMPDIR is ") + (named ? named : "not set") +
-                         ", and that is no folder; set it to one that can be written");
+        throw Unwritable(std::string("there is no temporary folder: TMPDIR is ") +
+                         (named ? named : "not set") +
+                         ", which is not a folder; set it to one that can be written");
     }
     std::string name = (in / "gpushim-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
-        throw Unwritable(in.string() + ": no temporary folder can be made in it: " + std::strerror(errno) +
-                         "; TMPDIR may name another place");
+        throw Unwritable(in.string() + ": cannot make a temporary folder in it: " + std::strerror(errno) +
+                         "; set TMPDIR to another folder");
     return name;
 }
 

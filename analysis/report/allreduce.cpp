@@ -113,7 +113,7 @@ Json json_of(const Check& check) {
                              : check.is_there   ? "no AllReduce in the steps that count"
                                                 : "no collectives were recorded";
     const std::string untimed =
-        check.bytes ? "the steps' collectives have no device times on all ranks" : none;
+        check.bytes ? "the collectives of these steps do not have device times on all ranks" : none;
     return Facts()
         .maybe("params", check.params, "--params was not given")
         .maybe("params_implied", check.implied, none)

@@ -77,7 +77,7 @@ void write(const ReportSource& source, Report& report) {
     report.table("lrrrr", std::move(rows), kMostRows);
     if (odd_rows != 0)
         report.line("  " + count_text(odd_rows) + (odd_rows == 1 ? " row" : " rows") +
-                    " with a time or a number that cannot be (negative, or over a year): in none of these");
+                    " left out: their times or numbers are impossible (negative, or over a year)");
     report.json.set("calls", std::move(list));
 }
 

@@ -81,14 +81,14 @@ std::vector<Kind> kinds_of(const ReportSource& source) {
 
 std::string why_untimed(const Kind& kind) {
     if (kind.timed == 0 && kind.complete > 0) return "none has device times";
-    if (!kind.ranks) return "not recorded: with which ranks it was";
-    if (kind.complete == 0) return "none was seen on all its ranks";
+    if (!kind.ranks) return "not recorded: which ranks took part";
+    if (kind.complete == 0) return "none was seen on all of its ranks";
     return *kind.ranks <= 1 ? "one rank: nothing is transferred" : "several calls in one kernel, or no data";
 }
 
 std::string why_unexpected(const Kind& kind) {
     if (!kind.unexpected.empty()) return kind.unexpected;
-    if (!kind.bytes) return "not recorded: how many bytes it was";
+    if (!kind.bytes) return "not recorded: the number of bytes";
     return kind.ranks.value_or(2) <= 1 ? "one rank: nothing is transferred"
                                        : "no bandwidth is known: --bandwidth 300GB/s";
 }
@@ -101,7 +101,7 @@ void add_call(const Kind& kind, Facts& facts) {
         .maybe("dtype", kind.dtype, by_name)
         .maybe("bytes", kind.bytes, by_name)
         .maybe("ranks", kind.ranks, by_name)
-        .maybe("hosts", kind.hosts, "not all ranks say which host they are on")
+        .maybe("hosts", kind.hosts, "not recorded on all ranks: the host")
         .known("count", kind.count)
         .known("timed", kind.timed)
         .known("complete", kind.complete);
@@ -109,7 +109,8 @@ void add_call(const Kind& kind, Facts& facts) {
 
 void add_expected(const Kind& kind, Facts& facts) {
     const std::string why = why_unexpected(kind);
-    const std::string one_level = !kind.unexpected.empty() ? kind.unexpected : "not expected by two levels";
+    const std::string one_level =
+        !kind.unexpected.empty() ? kind.unexpected : "no time was expected by two levels";
     facts.maybe("expected_simple_ns", kind.simple_ns, why)
         .maybe("expected_ring_ns", kind.ring_ns, why)
         .maybe("expected_ns", kind.expected_ns, why)

@@ -108,10 +108,10 @@ std::string line_of(const Copies& copies, bool names_rank) {
         if (copies.pageable > bytes / 2 && copies.best_pinned > rate)  // else only small ones were pinned
             text += " (pinned here: " + rate_text(*copies.best_pinned) + ")";
     } else if (const auto host = copies.host_rate()) {
-        text += ", at " + rate_text(*host) + " by the host's time";
+        text += ", at " + rate_text(*host) + " by host times";
     }
     if (stepped && copies.bytes <= kSmallBytes * copies.count && copies.then_sync * 2 > copies.steps)
-        text += ", then a wait: read by the host in every step";
+        text += ", then a wait: the host reads it in every step";
     return text;
 }
 

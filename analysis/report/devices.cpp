@@ -128,7 +128,7 @@ Json json_of(const Trace& trace, const Device& device, int64_t samples) {
                              {"temperature_max_c", heat.most},
                              {"memory_used_max_bytes", used.most},
                              {"memory_total_bytes", total.most}});
-    if (samples == 0) one.set("why", "NVML was not there, or the process ended within a second");
+    if (samples == 0) one.set("why", "NVML was not available, or the process ended within a second");
     const auto held = held_back(trace, device.id);
     Json list = Json::array();
     for (const Held& each : held.value_or(std::vector<Held>()))
@@ -181,7 +181,8 @@ void write(const ReportSource& source, Report& report) {
     report.line("");
     if (all_samples == 0)
         return report.line(
-            "DEVICES  power, clocks and temperatures: not recorded (no NVML, or over within 1 s)");
+            "DEVICES  power, clocks and temperatures: not recorded (no NVML, or the process ended within 1 "
+            "s)");
     report.table("lrlrrrrrrl", std::move(rows), kMostRows);
 }
 

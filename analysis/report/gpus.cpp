@@ -100,7 +100,7 @@ void add_idle(Facts& facts, const GpuFigures& figures, const std::string& why) {
         facts.known("idle_by_cause_ns", std::move(causes));
     } else {
         facts.maybe("idle_by_cause_ns", std::optional<int64_t>(),
-                    figures.is_known() ? "its causes do not sum to it: a mistake of gpushim" : why);
+                    figures.is_known() ? "the causes of idle time do not add up: a bug in gpushim" : why);
     }
 }
 
@@ -204,7 +204,7 @@ void write(const ReportSource& source, Report& report) {
         const Gpu& gpu = rows.at(figures.gpu_id);
         table.push_back(row_of(figures, gpu));
         if (!figures.is_known() && why.empty())
-            why = "  not known of " + figures.label.text + ": " + why_of(gpu, source);
+            why = "  not known for " + figures.label.text + ": " + why_of(gpu, source);
         if (gpu.coverage.value_or(1) < kMarkedCoverage)
             marks.push_back("  of the operations of " + figures.label.text + " in windows " +
                             percent_text(*gpu.coverage) + " have device times");

@@ -41,13 +41,13 @@ void write(const ReportSource& source, Report& report) {
     if (graphs.launches != 0)
         report.line("  " + count_text(graphs.launches) + " launches of graphs ran " +
                     count_text(graphs.kernels) + " kernels" +
-                    (graphs.not_recorded == 0
-                         ? ""
-                         : "; what " + count_text(graphs.not_recorded) + " of them held is not recorded"));
+                    (graphs.not_recorded == 0 ? ""
+                                              : "; what " + count_text(graphs.not_recorded) +
+                                                    " of them contained is not recorded"));
     if (graphs.assumed != 0)
         report.line("  " + count_text(graphs.assumed) +
-                    " updates of graphs were not looked at, to spare the program: which kernels and bytes ran"
-                    " after them is inferred from before");
+                    " updates of graphs were not examined, to save the program's time: the kernels and bytes "
+                    "after them are inferred from before");
     report.json.set("graphs", Json::object({{"launches", graphs.launches},
                                             {"not_recorded", graphs.not_recorded},
                                             {"kernels", graphs.kernels},

@@ -125,7 +125,7 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
     if (most * each >= 0.005)
         report.line("           largest cause " + largest + " " + figure("%.2f", most * each) + unit +
                     (idle.drained * each >= 0.005 ? "; " + figure("%.2f", idle.drained * each) + unit +
-                                                        " in gaps that a wait of the host made"
+                                                        " in gaps that waits of the host caused"
                                                   : ""));
 }
 

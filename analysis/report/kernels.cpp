@@ -40,7 +40,8 @@ Classes classes_of(const Database& run) {
     return classes;
 }
 
-constexpr const char* kGridUnknown = "a grid, or how many multiprocessors the GPU has, is not recorded";
+constexpr const char* kGridUnknown =
+    "the size of a grid, or the number of the GPU's multiprocessors, is not recorded";
 
 // Of kernel time, in grids with fewer blocks than the GPU has multiprocessors.
 std::optional<double> small_grid_share(const Classes& classes) {
@@ -89,7 +90,8 @@ std::string whole_percent(double part, double whole) {
 void write_classes(const Classes& classes, Report& report) {
     if (classes.launches == 0) return;
     if (classes.timed == 0)
-        return report.line("KERNELS    " + count_text(classes.launches) + " ran; how long is not recorded");
+        return report.line("KERNELS    " + count_text(classes.launches) +
+                           " ran; their times are not recorded");
     std::string text = "fp16/bf16 " + whole_percent(classes.half, classes.all) + "; GEMM/conv " +
                        whole_percent(classes.eligible, classes.all) + " of kernel time";
     if (classes.eligible > 0)
@@ -138,7 +140,7 @@ void write(const ReportSource& source, Report& report) {
                       .known("timed", row.timed)
                       .maybe("sum_ns", row.sum_ns, untimed)
                       .maybe("union_ns", row.union_ns, untimed)
-                      .maybe("share", share, row.sum_ns ? "hardly any has device times" : untimed)
+                      .maybe("share", share, row.sum_ns ? "too few have device times" : untimed)
                       .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
                       .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
                       .known("family", row.family)
@@ -152,7 +154,7 @@ void write(const ReportSource& source, Report& report) {
     write_classes(classes, report);
     if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
         report.line("  " + whole_percent(*hardly_timed, 1) +
-                    " of launches are of kernels that are hardly timed; shares leave these out");
+                    " of launches are of kernels that were rarely timed; the shares leave these kernels out");
     if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
 }
 

@@ -30,7 +30,7 @@ Json json_of(const Query& row, const GpuLabel& label) {
         .maybe("latency_p95_ns", row.maybe(7), why)
         .maybe("small_kernel_count", if_timed(8), untimed)
         .maybe("runway_p5_ns", if_timed(9), timed ? "not known" : untimed)
-        .maybe("behind_p50_ns", row.maybe(10), timed ? "no launch came behind another" : untimed)
+        .maybe("behind_p50_ns", row.maybe(10), timed ? "no launch was queued behind another" : untimed)
         .maybe("queue_depth_p50", if_timed(11), timed ? "not known" : untimed)
         .maybe("queue_depth_max", if_timed(12), timed ? "not known" : untimed)
         .maybe("negative", if_timed(13), untimed)

@@ -29,7 +29,7 @@ void write(const ReportSource& source, Report& report) {
                                      {"kind", query.text(1)},
                                      {"memory_peak_bytes", query.number(2)},
                                      {"memory_total_bytes", total}});
-            if (!total) row.set("why", "how much of that kind there is, is not recorded");
+            if (!total) row.set("why", "the size of this kind of memory is not recorded");
             list.push(std::move(row));
         }
     }

@@ -85,7 +85,7 @@ void write(const ReportSource& source, Report& report) {
     if (rows.size() == 1) return;
     report.line("");
     report.table("llrrrrr", std::move(rows), kMostRows);
-    if (rows_gone) report.line("  only those whose rows are left");
+    if (rows_gone) report.line("  only ranges whose rows were kept");
 }
 
 constexpr Section kSection = {"ranges", write, true};

@@ -88,13 +88,14 @@ std::string list_of(const SharedGpu& gpu, std::optional<int64_t> Process::*ns) {
 void write_text(const SharedGpu& gpu, Report& report) {
     const std::string count = count_text(static_cast<int64_t>(gpu.processes.size()));
     report.line("  " + count + " processes on " + gpu.uuid +
-                ": each one's idle time above may be another's busy");
-    if (!gpu.union_ns) return report.line("    not known how busy together: " + gpu.why);
+                ": what is idle time of one above may be busy time of another");
+    if (!gpu.union_ns) return report.line("    how busy they were together is not known: " + gpu.why);
     report.line("    busy " + percent_text(*gpu.share(gpu.union_ns)) + " together (" +
                 list_of(gpu, &Process::busy_ns) + ") of " + duration_text(static_cast<double>(gpu.known_ns)) +
                 " timed in all");
-    report.line("    idle " + percent_text(*gpu.share(gpu.idle_ns())) + ", by whose work came next: " +
-                list_of(gpu, &Process::next_own_ns) + ", none " + percent_text(*gpu.share(gpu.tail_ns)));
+    report.line("    idle " + percent_text(*gpu.share(gpu.idle_ns())) +
+                ", by the process whose work came next: " + list_of(gpu, &Process::next_own_ns) + ", none " +
+                percent_text(*gpu.share(gpu.tail_ns)));
 }
 
 void write(const ReportSource& source, Report& report) {

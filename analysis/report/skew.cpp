@@ -76,7 +76,7 @@ Json json_of(const Straggler& straggler) {
         .known("rank", straggler.rank)
         .maybe("time_saved_per_step_ns", straggler.saved_ns, "not known")
         .maybe("p_value", straggler.p_value, "not known")
-        .maybe("cause", cause, "nothing that was recorded is larger on it")
+        .maybe("cause", cause, "nothing that was recorded is larger on this rank")
         .maybe("cause_share", straggler.cause_share, "no cause")
         .maybe("largest_steps", straggler.largest_steps, "not recorded")
         .json();
@@ -87,11 +87,10 @@ Json json_of(const Skew& skew, const Database& run) {
         "SELECT count(DISTINCT coalesce(s.shared_id, g.gpu_id)) FROM gpu g LEFT JOIN shared_gpu s"
         " ON s.gpu_id = g.gpu_id");
     gpus.step();
-    const std::string alone =
-        gpus.number(0) < 2 ? "one GPU" : "no step that all GPUs have and that was timed";
+    const std::string alone = gpus.number(0) < 2 ? "one GPU" : "no timed step that all GPUs have";
     const std::string none = !skew.why.empty() ? skew.why
                              : skew.is_there   ? "not known"
-                                               : "no collective in which ranks meet was seen on several";
+                                               : "no collective was seen on several ranks";
     Facts facts;
     facts.maybe("spread_p50_ns", skew.spread_ns, none).maybe("clock_error_ns", skew.clock_error_ns, none);
     if (skew.straggler)

@@ -100,10 +100,10 @@ void write_text(const Steps& steps, const ReportSource& source, Report& report) 
     if (!steps.median_ns) {
         const int64_t left_out = steps.left_out.value_or(0);
         report.line("STEP       " +
-                    (left_out == 0
-                         ? "no steps found"
-                         : "none counts: " + count_text(left_out) + " left out (warm-up, or no end)") +
-                    "; all that follows is of the run");
+                    (left_out == 0 ? "no steps found"
+                                   : "no step counts: " + count_text(left_out) +
+                                         " left out (warm-up, or without an end)") +
+                    "; the figures below are of the whole run");
         if (!steps.why.empty() && !source.options.redact) report.line("           " + steps.why);
         return;
     }
@@ -128,21 +128,22 @@ void write(const ReportSource& source, Report& report) {
     const std::string none = !steps.why.empty() && !source.options.redact ? steps.why : "no steps were found";
     const auto anchor =
         steps.anchor.empty() ? std::nullopt : std::optional(source.json_name("anchor", steps.anchor));
-    report.json.set("steps", Facts()
-                                 .known("count", steps.count)
-                                 .maybe("first", steps.first, none)
-                                 .maybe("last", steps.last, none)
-                                 .maybe("left_out", steps.left_out, none)
-                                 .maybe("median_ns", steps.median_ns, none)
-                                 .maybe("p95_ns", steps.p95_ns, none)
-                                 .maybe("samples_per_s", samples_per_s(steps),
-                                        steps.median_ns ? "how many samples a step has is not known: "
-                                                          "--samples-per-step"
-                                                        : none)
-                                 .maybe("anchor", anchor, none)
-                                 .maybe("confidence", steps.confidence, none)
-                                 .known("source", steps.source)
-                                 .json());
+    report.json.set(
+        "steps",
+        Facts()
+            .known("count", steps.count)
+            .maybe("first", steps.first, none)
+            .maybe("last", steps.last, none)
+            .maybe("left_out", steps.left_out, none)
+            .maybe("median_ns", steps.median_ns, none)
+            .maybe("p95_ns", steps.p95_ns, none)
+            .maybe("samples_per_s", samples_per_s(steps),
+                   steps.median_ns ? "the number of samples in a step is not known: give --samples-per-step"
+                                   : none)
+            .maybe("anchor", anchor, none)
+            .maybe("confidence", steps.confidence, none)
+            .known("source", steps.source)
+            .json());
 }
 
 constexpr Section kSection = {"steps", write};

@@ -44,19 +44,19 @@ Trust trust_of(const Database& run) {
 
 std::string level_text(const Trust& trust, bool rows_gone) {
     if (trust.level == "host" && !trust.windows)
-        return "host times only. How long the GPU worked is not recorded";
+        return "host times only: how long the GPU worked is not recorded";
     return "device times by " + (trust.level == "host" ? "events, not on all GPUs" : trust.level) + ": " +
            (trust.windows ? (rows_gone ? "at least " : "") + count_text(*trust.windows) +
                                 (*trust.windows == 1 ? " window, " : " windows, ")
                           : "") +
            (trust.timed_share ? percent_text(*trust.timed_share) + " of the run" : "share not recorded") +
-           (trust.coverage ? ", " + percent_text(*trust.coverage) + " of their operations" : "");
+           (trust.coverage ? ", " + percent_text(*trust.coverage) + " of the operations in that time" : "");
 }
 
 std::string clock_text(const Trust& trust) {
     return (trust.clock_error_ns ? "clock ±" + duration_text(static_cast<double>(*trust.clock_error_ns))
                                  : "clock error not recorded") +
-           "; latency of a launch " +
+           "; launch latency " +
            (trust.latency_ns ? duration_text(static_cast<double>(*trust.latency_ns))
                              : std::string("was not calibrated"));
 }

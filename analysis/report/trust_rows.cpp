@@ -119,18 +119,18 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
     if (rows.queued + rows.unqueued + rows.host > 0 && rows.recorded)
         report.line("        " +
                     (rows.by_cupti ? count_text(rows.queued) + " have CUPTI's times; "
-                                   : count_text(rows.queued) + " waited in their queue: stamps; " +
-                                         count_text(rows.unqueued) + " did not: estimates in bounds; ") +
-                    count_text(rows.host) + " have the host's times only" +
-                    (rows.rows_gone ? " (of the rows that are left)" : ""));
+                                   : count_text(rows.queued) + " waited in their queue: measured; " +
+                                         count_text(rows.unqueued) + " did not: estimated, with bounds; ") +
+                    count_text(rows.host) + " have host times only" +
+                    (rows.rows_gone ? " (of the rows that were kept)" : ""));
     // Of less nothing is in the bounds.
     if (rows.grain_ns.value_or(0) > 0)
-        report.line("        stamps are multiples of " + duration_text(static_cast<double>(*rows.grain_ns)) +
-                    ", which is in the bounds");
+        report.line("        time stamps are multiples of " +
+                    duration_text(static_cast<double>(*rows.grain_ns)) + "; the bounds include this");
     if (rows.legacy_events != 0)
         report.line("note    " + count_text(rows.legacy_events) +
-                    " events of ours on the legacy stream, where each is a barrier (GPUSHIM_LEGACY_EVENTS=0 "
-                    "leaves them out)");
+                    " events of gpushim on the legacy stream, where each is a barrier "
+                    "(GPUSHIM_LEGACY_EVENTS=0 avoids them)");
     for (size_t i = 0; i < rows.refusals.size() && i < kMostRefusals; ++i) {
         const TrustRows::Refusal& refusal = rows.refusals[i];
         report.line("note    " + refusal.rank + ": device times: " +

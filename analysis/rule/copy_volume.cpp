@@ -16,8 +16,8 @@ std::optional<Finding> look(const Situation& run) {
     const Work copies = copies_where(run, kBatches);
     if (copies.ns <= 0) return {};
     Finding found;
-    found.title = bytes_text(copies.bytes) + " are copied to the device in a " + run.per() + ", " +
-                  duration_text(copies.ns) + " during which nothing else runs on the GPU";
+    found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() + ", " +
+                  duration_text(copies.ns) + " in which nothing else runs on the GPU";
     found.try_it =
         "Send a smaller type and convert it on the GPU: images as uint8 instead of float32, or half "
         "precision. Copy the next batch on a stream of its own while this one computes (a prefetcher).";

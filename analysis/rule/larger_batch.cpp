@@ -38,12 +38,12 @@ std::optional<Finding> look(const Situation& run) {
     char text[32];
     std::snprintf(text, sizeof text, "%.0f", times);
     found.title = "the memory peak is " + std::to_string(static_cast<int>(std::lround(100 * *used))) +
-                  " % of the GPU's memory: there is room for " + text +
-                  " times the batch, so costs that come once per step would come once in " + text +
+                  " % of the GPU's: there is room for " + text +
+                  " times the batch, and costs that come once in each step would come once in " + text +
                   (small.ns > 0 ? "; kernels that do not fill the GPU take " + duration_text(small.ns) : "");
     found.try_it =
-        "Use a larger batch, and scale the learning rate with it. The gain is that of a step at an equal "
-        "number of samples.";
+        "Use a larger batch, and scale the learning rate with it. The gain is for an equal number of "
+        "samples.";
     found.confidence = 0.5;
     found.evidence = run.rows("gpu", "SELECT gpu_id FROM gpu ORDER BY memory_peak_bytes DESC LIMIT 1");
     found.evidence.insert(found.evidence.end(), small.evidence.begin(), small.evidence.end());

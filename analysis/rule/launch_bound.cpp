@@ -22,9 +22,9 @@ std::optional<Finding> look(const Situation& run) {
                   count_text(nearest(launches)) + " launches, " + count_text(nearest(small)) +
                   " of them for small kernels";
     found.try_it =
-        "Launch less often. PyTorch: torch.compile(mode='reduce-overhead'), CUDA graphs, fused optimizers "
-        "(fused=True, foreach=True). TensorFlow: tf.function(jit_compile=True) or "
-        "TF_XLA_FLAGS=--tf_xla_auto_jit=2. JAX: jax.jit around the whole step. A larger batch also helps.";
+        "Launch less often: torch.compile(mode='reduce-overhead') or CUDA graphs; "
+        "tf.function(jit_compile=True) or TF_XLA_FLAGS=--tf_xla_auto_jit=2; jax.jit around the whole step; "
+        "fused optimizers (fused=True, foreach=True); a larger batch.";
     found.gain = what_if.without({"launch_call", "launch_bound", "launch_latency", "kernel_gap"},
                                  WhatIf::Left::kKernelGap);
     found.confidence = 0.85;

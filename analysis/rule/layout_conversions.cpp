@@ -16,8 +16,8 @@ std::optional<Finding> look(const Situation& run) {
                   " take " + duration_text(conversions.ns) + " (by name; most in " + conversions.largest +
                   ")";
     found.try_it =
-        "Use channels last. PyTorch: model.to(memory_format=torch.channels_last), and the same for the "
-        "input. Keras: data_format='channels_last'. TensorFlow: TF_ENABLE_LAYOUT_OPT=1. JAX: NHWC.";
+        "Use channels last: model.to(memory_format=torch.channels_last), and the same for the input; "
+        "data_format='channels_last' in Keras; TF_ENABLE_LAYOUT_OPT=1; NHWC in JAX.";
     found.gain = conversions.shorter_by(factor("layout"), run);
     found.confidence = 0.8;
     found.evidence = conversions.evidence;

@@ -21,7 +21,7 @@ std::optional<Finding> look(const Situation& run) {
             .has_value();
     found.try_it =
         std::string(is_off ? "NVIDIA_TF32_OVERRIDE=0 is set and forbids tf32: unset it. " : "") +
-        "Use mixed precision (AMP): torch.autocast('cuda', dtype=torch.bfloat16) in PyTorch, "
+        "Use mixed precision (AMP): torch.autocast('cuda', dtype=torch.bfloat16), "
         "mixed_precision.set_global_policy('mixed_bfloat16') in Keras, bfloat16 parameters in JAX." +
         (in_fp32 ? " Or allow TF32: torch.set_float32_matmul_precision('high'), "
                    "jax_default_matmul_precision='tensorfloat32'."

@@ -40,15 +40,14 @@ std::optional<Finding> look(const Situation& run) {
     const Gain staging = run.what_if().without({"copy_staging"});
     const Gain copying = copies.shorter_by({1, 1}, run);
     Finding found;
-    found.title = bytes_text(copies.bytes) + " are copied to the device in a " + run.per() +
-                  (is_pageable ? " from pageable memory" : " by calls that block") + ": " +
-                  duration_text(cost_ns) + " during which the GPU does nothing else, at " +
+    found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() +
+                  (is_pageable ? " from pageable memory" : " by calls that block") + " take " +
+                  duration_text(cost_ns) + " in which the GPU does nothing else, at " +
                   rate_text(copies.bytes * 1e9 / cost_ns);
     if (pinned) found.title += " (pinned here: " + rate_text(*pinned) + ")";
     found.try_it =
-        "Copy from pinned memory without blocking. PyTorch: DataLoader(pin_memory=True) and .to(device, "
-        "non_blocking=True). TensorFlow: tf.data prefetch_to_device. JAX: jax.device_put ahead of the step. "
-        "CUDA: cudaMemcpyAsync from cudaHostAlloc memory.";
+        "Pin the memory: DataLoader(pin_memory=True) and .to(device, non_blocking=True); tf.data "
+        "prefetch_to_device; jax.device_put ahead of the step; cudaMemcpyAsync from cudaHostAlloc memory.";
     found.gain = {(staging.low_ns + copying.low_ns) * share.low,
                   (staging.high_ns + copying.high_ns) * share.high};
     found.confidence = pinned ? 0.9 : 0.7;

@@ -15,10 +15,9 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "code was loaded " + count_text(row.number(1)) + " times after warm-up, " +
                   duration_text(row.real(2)) + " in all";
     found.try_it =
-        "Keep shapes constant: pad inputs to a few sizes, and use drop_last=True. PyTorch: "
-        "torch.compile(dynamic=True); TORCH_LOGS=recompiles shows the causes. TensorFlow: input_signature of "
-        "tf.function. JAX: jax.jit with static shapes; jax_log_compiles shows the causes. "
-        "CUDA_MODULE_LOADING=EAGER loads all code at the start.";
+        "Keep shapes constant: pad inputs to a few sizes, drop_last=True; torch.compile(dynamic=True) and "
+        "TORCH_LOGS=recompiles; input_signature of tf.function; jax.jit with static shapes "
+        "(jax_log_compiles). CUDA_MODULE_LOADING=EAGER loads all code at the start.";
     // Compiling itself is the host's work around the loads.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};

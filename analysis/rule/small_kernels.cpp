@@ -28,9 +28,8 @@ std::optional<Finding> look(const Situation& run) {
                   " take " + duration_text(small.ns) + ", " + duration_text(small.ns / small.count) +
                   " each; most in " + small.largest;
     found.try_it =
-        "Fuse them. PyTorch: torch.compile, fused optimizers (fused=True), apex or xformers layers. "
-        "TensorFlow: TF_XLA_FLAGS=--tf_xla_auto_jit=2 or jit_compile=True. JAX: jax.jit around the whole "
-        "step.";
+        "Fuse them: torch.compile, fused optimizers (fused=True), apex or xformers layers; "
+        "TF_XLA_FLAGS=--tf_xla_auto_jit=2 or jit_compile=True; jax.jit around the whole step.";
     found.gain = small.shorter_by(factor("fusion"), run);
     found.confidence = 0.6;
     found.evidence = small.evidence;

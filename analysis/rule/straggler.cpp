@@ -18,20 +18,19 @@ struct Remedy {
 };
 constexpr Remedy kRemedies[] = {
     {"input", "its input is late",
-     "Check the input of that rank: give all ranks files or shards of equal size (DistributedSampler, "
-     "tf.data.experimental.AutoShardPolicy.DATA), and look at its loader workers and at the disk or network "
-     "of its host."},
+     "Check its share of the input: files or shards of equal size for all ranks (DistributedSampler, "
+     "tf.data.experimental.AutoShardPolicy.DATA), its loader workers, and the disk or network of its host."},
     {"host", "its launching thread is late",
-     "Check what else runs on its host. Give each rank cores of its own (taskset, --cpu-bind, numactl), set "
-     "OMP_NUM_THREADS, and run no more loader workers than there are cores. Move logging and checkpoints "
-     "that only this rank does."},
+     "Check what else runs on its host: give each rank cores of its own (taskset, --cpu-bind, numactl), set "
+     "OMP_NUM_THREADS, run no more loader workers than cores, and move logging and checkpoints that only it "
+     "does."},
     {"copy", "its copies take longer",
      "Use pinned memory on that rank. Check its PCIe slot and NUMA node (nvidia-smi topo -m, numactl "
      "--cpunodebind)."},
     {"compute", "its kernels take longer",
-     "Check its work: give all ranks batches of equal length (bucket by sequence length), and look for "
-     "layers that only this rank has. Check for another program on that GPU (nvidia-smi). If the delay stays "
-     "with the GPU when ranks change places, the GPU is slow."},
+     "Check its work: batches of equal length (bucket by sequence length), layers that only it has; another "
+     "program on its GPU (nvidia-smi). If the delay stays with the GPU when ranks change places, it is the "
+     "GPU."},
     {"clocks", "its clock is lower",
      "Check cooling and power of that GPU: nvidia-smi -q -d CLOCK,PERFORMANCE, nvidia-smi -pl. See "
      "throttling."},

@@ -47,7 +47,7 @@ std::optional<Finding> look(const Situation& run) {
                   run.per() + ": " + idle;
     found.try_it = reads && each <= kOneNumber
                        ? "Read the loss every 100 steps: .item() waits. Loss scaling reads one flag per "
-                         "step: use bfloat16, which needs none, or fused optimizers with capturable=True."
+                         "step: bfloat16 needs none; or use fused optimizers with capturable=True."
                        : "Avoid torch.cuda.synchronize(), .item(), .cpu() and printing tensors in the loop. "
                          "Keep metrics on the GPU and read them every 100 steps. Keras: steps_per_execution.";
     found.confidence = reads ? 0.8 : 0.6;

@@ -188,7 +188,7 @@ void Query::bind(int parameter, const Value& value) {
 
 bool Query::step() {
     const int code = sqlite3_step(raw());
-    if (code == SQLITE_INTERRUPT) fail(where_, "it would take too long to read, as small as it is");
+    if (code == SQLITE_INTERRUPT) fail(where_, "it would take too long to read for its size");
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         fail(where_, sqlite3_errmsg(base_),
              is_of_writing(sqlite3_extended_errcode(base_)) ? kIncomplete : kUsage);

@@ -18,7 +18,7 @@ constexpr const char* kStrange =
 void require_plain_tables(const Database& base) {
     Query strange = base.prepare(kStrange);
     if (strange.step())
-        throw Failure(base.where() + ": not made by gpushim: " + strange.text(0) + " is no plain table");
+        throw Failure(base.where() + ": not made by gpushim: " + strange.text(0) + " is not a plain table");
 }
 
 }  // namespace gpushim::analysis

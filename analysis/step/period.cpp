@@ -76,12 +76,12 @@ std::string why_none(const std::vector<Trial>& trials) {
         best = &trial;
         most = explained;
     }
-    if (trials.empty()) return "no operation came back often enough to be a period";
-    if (best == nullptr) return "one operation over and over: no copy or sync says where a step begins";
+    if (trials.empty()) return "no operation repeats often enough to be a period";
+    if (best == nullptr) return "one operation repeats: no copy or sync shows where a step begins";
     const std::string period = "from " + in_words(best->anchor()) + " to the next";
     if (most >= Trial::kExplained)
-        return "what repeats is several unlike stretches " + period +
-               ": no optimizer kernel or collective tells if they are one step";
+        return "several different stretches repeat, " + period +
+               ": no optimizer kernel or collective shows whether they are one step";
     return "the best period, " + period + ", explains " + figure(100 * most, "%.0f") +
            " % of the launches; 90 % are needed";
 }
@@ -95,28 +95,29 @@ Period found(const Reading& reading, const std::vector<Trial>& trials, const Cou
     if (is_lead) period.lead_lane = counted.lead_lane();
     const auto all = static_cast<double>(is_lead ? counted.lanes.at(*period.lead_lane) : counted.launches);
     if (inside < kMostOfRun * all)
-        return refused("what repeats is only " + figure(100 * inside / all, "%.0f") +
+        return refused("the repeating part is only " + figure(100 * inside / all, "%.0f") +
                        " % of the run's launches");
     if (period.confidence < kConfidence)
         return refused("the best period repeats only " + figure(reading.steps(), "%.0f") +
-                       " times: a confidence of " + figure(period.confidence, "%.2f") + ", 0.80 is needed");
+                       " times: its confidence is " + figure(period.confidence, "%.2f") + ", 0.80 is needed");
     if (const size_t lag = undecided_lag(reading); lag != 0)
         return refused(
             "one in " + std::to_string(lag) + " stretches from " + in_words(period.anchor) +
-            " to the next is different: no optimizer kernel or collective tells if it ends a step");
+            " to the next is different: no optimizer kernel or collective shows whether it ends a step");
     if (hides_finer(reading, trials))
-        return refused("what repeats from " + in_words(period.anchor) +
-                       " to the next is made of like stretches, but these alone are not regular enough");
+        return refused("the repeating part from " + in_words(period.anchor) +
+                       " to the next consists of similar stretches, but these alone are not regular enough");
     if (is_one_of_several_copies(reading))
         return refused(
-            "the same copy comes several times in what repeats: no optimizer kernel or sync tells "
+            "the same copy occurs several times in the repeating part: no optimizer kernel or sync shows "
             "which is the first of a step");
     period.is_found = true;
     period.micro_steps = reading.micro_steps;
     period.merge_by = reading.merge_by;
     period.typical = reading.trial->typical();
     period.early = reading.trial->early();
-    if (is_lead) period.why = "several lanes run at once: signatures are of the lane with the most launches";
+    if (is_lead)
+        period.why = "several lanes run at once: the signatures are those of the lane with the most launches";
     return period;
 }
 
@@ -134,8 +135,7 @@ Period choose(const std::vector<Reading>& fitting, const std::vector<Trial>& tri
     }
     if (is_clearly_finer(finest, fitting.back()))
         return refused(
-            "more than one period fits, and no input copy, optimizer kernel or sync in each tells "
-            "which is the step");
+            "more than one period fits: no input copy, optimizer kernel or sync shows which is the step");
     return found(best_of_same(fitting, finest), trials, counted);
 }
 

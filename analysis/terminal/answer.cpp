@@ -86,7 +86,7 @@ int end_answer(int code) {
     const int copy = dup(STDOUT_FILENO);
     if (copy >= 0 && close(copy) != 0 && g_answer.error == 0) g_answer.error = errno;
     if (g_answer.error == 0 || g_answer.error == EPIPE || g_answer.error == ECONNRESET) return code;
-    tell(std::string("the answer is not whole, stdout cannot be written: ") + std::strerror(g_answer.error));
+    tell(std::string("the answer is incomplete: stdout cannot be written: ") + std::strerror(g_answer.error));
     return kIncomplete;
 }
 

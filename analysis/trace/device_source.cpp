@@ -14,21 +14,21 @@ std::optional<std::string> device_source_note(const Database& trace) {
     const int64_t records = source.maybe(3).value_or(0);
     const int64_t displaced = source.maybe(4).value_or(0);
     const std::string of_another_clock =
-        count_text(displaced) + " of " + count_text(records) + " records of CUPTI's were of another clock";
+        count_text(displaced) + " of " + count_text(records) + " CUPTI records are of another clock";
     if (!source.is_null(0) && !source.is_null(3))
-        return "CUPTI is not believed: " + source.text(0) + ": " + of_another_clock +
-               "; operations have the host's times from then on";
+        return "CUPTI's times are not used: " + source.text(0) + ": " + of_another_clock +
+               "; operations have host times from then on";
     if (!source.is_null(0))
-        return "CUPTI was not to be had: " + source.text(0) +
+        return "CUPTI was not available: " + source.text(0) +
                (source.is_null(1) ? "" : " (error " + std::to_string(source.number(1)) + ")") +
-               "; device times are by events";
+               "; device times come from events";
     const int64_t dropped = source.maybe(2).value_or(0);
     std::string note;
     if (dropped != 0)
         note = "CUPTI had no room for " + count_text(dropped) + " of " + count_text(dropped + records) +
-               " records: these operations have the host's times";
+               " records: these operations have host times";
     if (displaced != 0)
-        note += (note.empty() ? "" : "; ") + of_another_clock + ": these operations have the host's times";
+        note += (note.empty() ? "" : "; ") + of_another_clock + ": these operations have host times";
     return note.empty() ? std::nullopt : std::optional(note);
 }
 

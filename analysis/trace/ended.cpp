@@ -12,7 +12,7 @@ std::optional<bool> has_ended(const Database& trace) {
 
 std::string not_ended_text(int64_t traces) {
     return count_text(traces) + (traces == 1 ? " trace has" : " traces have") +
-           " no end: still running, or the power went; what was done in the last 2 s may be missing";
+           " no end: still running, or the power failed; the last 2 s may be missing";
 }
 
 }  // namespace gpushim::analysis

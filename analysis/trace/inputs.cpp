@@ -36,7 +36,7 @@ Trace open_trace(const fs::path& path, const fs::path& file) {
     if (version == 0) throw Failure(path.string() + ": not a trace of gpushim");
     if (version > kSchemaVersion)
         throw Failure(path.string() + ": written by a newer gpushim (schema " + std::to_string(version) +
-                      "; this one reads up to " + std::to_string(kSchemaVersion) + ")");
+                      "; this version reads schemas up to " + std::to_string(kSchemaVersion) + ")");
     require_plain_tables(trace.base);
     bound_work(trace.base);
     Query query = trace.base.prepare(
@@ -44,7 +44,7 @@ Trace open_trace(const fs::path& path, const fs::path& file) {
         " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = "
         "'started_real_ns'),"
         " (SELECT value FROM meta WHERE key = 'uuid') FROM process");
-    if (!query.step()) throw Failure(path.string() + ": nothing in it yet");
+    if (!query.step()) throw Failure(path.string() + ": it is still empty");
     trace.pid = query.number(0);
     trace.rank = query.maybe(1);
     trace.world_size = query.maybe(2);
@@ -77,7 +77,7 @@ void keep_newest_run(Inputs& inputs, const fs::path& folder) {
         return true;
     });
     inputs.notes.push_back(folder.string() + " holds " + std::to_string(newest.size()) +
-                           " runs: this is the newest; not shown are " + std::to_string(others.size()) +
+                           " runs: this is the newest; not shown: " + std::to_string(others.size()) +
                            " traces: " + listed(others));
 }
 

@@ -12,12 +12,12 @@ struct Meaning {
     std::string_view reason, text;
 };
 constexpr Meaning kMeanings[] = {
-    {"full", "the rings were full: the writer had too little of a processor, or the disk was slow"},
-    {"no_ring", "a thread got no ring: /dev/shm is full, or has too little room for so many threads"},
+    {"full", "the rings were full: the writer got too little processor time, or the disk was slow"},
+    {"no_ring", "a thread got no ring: /dev/shm is full or too small for so many threads"},
     {"writer_down", "the writer had ended: the program closed the trace's files, or memory ran out"},
-    {"reader", "somebody kept the trace open for reading, so that nothing could be written"},
+    {"reader", "another program kept the trace open for reading, so nothing could be written"},
     {"disk", "less than GPUSHIM_MIN_FREE_MB was free where the trace is, or the disk failed"},
-    {"size", "the trace is as large as GPUSHIM_MAX_MB lets it be, and nothing more in it could go"},
+    {"size", "the trace has reached GPUSHIM_MAX_MB, and nothing more in it could be removed"},
 };
 
 }  // namespace
@@ -29,7 +29,7 @@ void add_losses(const Database& trace, Losses& losses) {
 }
 
 std::string loss_text(const std::string& reason, int64_t events) {
-    std::string_view meaning = "for a reason that this version does not know";
+    std::string_view meaning = "for a reason that this version of gpushim does not know";
     for (const Meaning& known : kMeanings)
         if (known.reason == reason) meaning = known.text;
     return count_text(events) + (events == 1 ? " event was" : " events were") + " lost (" + reason +

@@ -17,7 +17,7 @@ using RecoverIn = int(const char*);
 using RecoverCopy = int(const char*, const char*);
 using WhyNot = const char*();
 
-constexpr const char* kWhat = "not all is recovered: ";
+constexpr const char* kWhat = "not everything is recovered: ";
 
 }  // namespace
 

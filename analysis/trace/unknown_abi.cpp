@@ -10,9 +10,9 @@ std::optional<int64_t> unknown_abi_of(const Database& trace) {
 }
 
 std::string unknown_abi_text(int64_t calls) {
-    return "not seen: what went through " + count_text(calls) +
+    return "not seen: what the program did through " + count_text(calls) +
            (calls == 1 ? " call that was" : " calls that were") +
-           " asked for in a version of CUDA newer than this one knows";
+           " requested for a version of CUDA that is newer than this gpushim knows";
 }
 
 }  // namespace gpushim::analysis

@@ -183,7 +183,7 @@ void CuptiHarvest::look_for_another_clock() {
         displaced * kRecordsForOneDisplaced <= count_)
         return;
     state_ = State::ended;
-    refused_ = "it gave records of another clock, as after another tool's registration";
+    refused_ = "its records are of another clock, as when another tool has registered one";
     source_row_ns_ = 0;
     log_line(LogLevel::warn, "GPUSHIM_DEVICE_TIME=cupti: %s; no device times from now on", refused_.c_str());
 }

@@ -50,7 +50,7 @@ bool CuptiSession::check(const char* call, CUptiResult result) {
 bool CuptiSession::open() {
     error_ = kNull;
     library_ = open_cupti();
-    if (library_.path.empty()) return refuse("no libcupti.so.13 or .12 is found", kNull);
+    if (library_.path.empty()) return refuse("neither libcupti.so.13 nor .12 was found", kNull);
     // Its objects have registered their end; what it begins now may register more.
     watch_exit_again();
     if (*library_.lacks != '\0') return refuse(std::string("the library has no ") + library_.lacks, kNull);
@@ -113,7 +113,7 @@ bool CuptiSession::enable_callbacks() {
             return false;
         ++enabled;
     }
-    return enabled != 0 || refuse("CUPTI names none of the calls that we know", kNull);
+    return enabled != 0 || refuse("CUPTI knows none of the calls that gpushim knows", kNull);
 }
 
 void CuptiSession::undo() {

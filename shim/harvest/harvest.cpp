@@ -160,11 +160,8 @@ void Harvest::say_what_is_withheld() {
     const bool is_guessed = std::ranges::any_of(
         contexts_, [](const auto& context) { return !context.second.harvest->is_calibrated(); });
     if (is_guessed)
-        refused(
-            {kNull, "cuEventRecord", kNull,
-             "bounds of device times are estimates: the stamps of this device were never compared with what"
-             " really ran",
-             false});
+        refused({kNull, "cuEventRecord", kNull,
+                 "bounds of device times are estimates: this kind of device was never calibrated", false});
 }
 
 // What a program left open, or something made invalid, is not under way for ever: while a capture is, each
@@ -189,11 +186,10 @@ void Harvest::say_old_capture() {
     int64_t began_ns = 0;
     uint32_t context = kNoContext;
     if (!oldest_capture(began_ns, context) || now_.mono_ns - began_ns < kLongCaptureNs) return;
-    refused(
-        {context != kNoContext ? int64_t{context} : kNull, "cuStreamBeginCapture", kNull,
-         "a capture has not ended for 60 s: until it does, operations take more events of ours, and streams"
-         " that are new to us are not timed",
-         false});
+    refused({context != kNoContext ? int64_t{context} : kNull, "cuStreamBeginCapture", kNull,
+             "a capture has not ended for 60 s: until it ends, operations take more events, and new streams "
+             "are not timed",
+             false});
 }
 
 // Those that were some thread's current one: they get their events before their first operation, if it can
@@ -215,13 +211,11 @@ void Harvest::find_contexts() {
                             "our call failed: host times only, until it succeeds"});
         if (driver_version() != 0 && driver_version() < kOldestKnown)
             refused({kNull, "cuDriverGetVersion", kNull,
-                     "the driver is older than 11.4, with which gpushim was never tried: what it lacks is not"
-                     " known",
-                     false});
+                     "the driver is older than 11.4, the oldest that gpushim was tested with", false});
         if (driver_version() > kNewestKnown) {
             ask_before_records();
             refused({kNull, "cuDriverGetVersion", kNull,
-                     "the driver is newer than what is known of it: calls may go unseen", false});
+                     "the driver is newer than gpushim knows: calls may go unseen", false});
         }
     }
     for (size_t i = 0; i < count; ++i) {

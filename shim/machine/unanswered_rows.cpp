@@ -39,7 +39,7 @@ class Unanswered : public Observer {
         if (error == 0 || told_[question]) return;
         told_[question] = true;
         const Row& row = kRows[question];
-        log_line(LogLevel::info, "%s did not answer: not known: %s", row.asked, row.unknown);
+        log_line(LogLevel::info, "%s did not answer; not known: %s", row.asked, row.unknown);
         unanswered_.add(mono_ns, unanswered_.text(row.asked), error == kNotThere ? kNull : error,
                         unanswered_.text(row.unknown));
     }

@@ -279,7 +279,7 @@ void write_image(const std::string& path) {
         is_empty && write(SchemaImage::kPageBytes, image.size()) && write(0, SchemaImage::kPageBytes);
     const int error = errno;
     close(file);
-    if (!is_empty) throw DatabaseError(SQLITE_CANTOPEN, "it is no empty file");
+    if (!is_empty) throw DatabaseError(SQLITE_CANTOPEN, "it is not an empty file");
     if (!written) throw DatabaseError(SQLITE_IOERR_WRITE, std::strerror(error));
 }
 

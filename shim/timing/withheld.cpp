@@ -9,7 +9,8 @@ namespace {
 
 constexpr Withheld kWithheld[] = {
     {are_events_stopped, "cuEventQuery",
-     "one of gpushim's events waited for 5 s where streams share hardware queues: nothing is timed any more"},
+     "streams share hardware queues, and one of gpushim's events waited for 5 s: nothing is timed from now "
+     "on"},
     {[] { return seen_sharing() == Sharing::none_gets_events; }, "CUDA_DEVICE_MAX_CONNECTIONS",
      "streams share the only hardware queue: gpushim's events would hold up other streams, so nothing is"
      " timed"},
@@ -17,11 +18,11 @@ constexpr Withheld kWithheld[] = {
      "streams share hardware queues: gpushim's events would hold up other streams, so only the stream that is"
      " used most is timed"},
     {[] { return measured_operations() != 0; }, "cuEventElapsedTime",
-     "the program measures with events of its own: what a thread launches while it does is not timed"
-     " (GPUSHIM_DEVICE_TIME=events times it all the same)"},
+     "the program measures with events of its own: what a thread launches meanwhile is not timed "
+     "(GPUSHIM_DEVICE_TIME=events times it as well)"},
     {[] { return programmatic_operations() != 0; }, "cuLaunchKernelEx",
-     "programmatic launches, and what is before them, are not timed: an event between two would keep them"
-     " from overlapping"},
+     "programmatic launches, and the operations before them, are not timed: an event between two would keep "
+     "them from overlapping"},
 };
 
 }  // namespace

@@ -84,7 +84,7 @@ void FileSize::expect(int64_t need_bytes) {
     const int64_t most = most_bytes();
     base_.limit_log(most);
     if (!is_emptied && log_bytes() + need_bytes > most)
-        throw NoRoom(Drop::reader, "somebody reads it for a long time");
+        throw NoRoom(Drop::reader, "another program has been reading it for a long time");
 }
 
 // Pages that are in the log only come into the database while the log is still there.

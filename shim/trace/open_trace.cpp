@@ -380,7 +380,7 @@ void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     samples_left_out_ += batch.samples_left_out;
     write_counts(batch);
     if (room_.size().takes_of_reserve(used_before_bytes))
-        throw NoRoom(Drop::size, "the trace is as large as it may be");
+        throw NoRoom(Drop::size, "the trace has reached its size limit");
     base_.commit();
     if (durable) synced_ns_ = now_ns;
     committed_.clear();

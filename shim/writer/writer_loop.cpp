@@ -279,7 +279,7 @@ void WriterLoop::watch_files() {
 bool WriterLoop::has_its_files() {
     if (store_ == nullptr || files_.are_intact()) return store_ != nullptr;
     static_cast<void>(store_.release());
-    log_line(LogLevel::warn, "the program has closed the files of %s; it ends here", start_.trace_path);
+    log_line(LogLevel::warn, "the program closed the files of %s; the trace ends here", start_.trace_path);
     return false;
 }
 

@@ -69,7 +69,7 @@ void may_fail(const std::string& file, void (*work)(const std::string& file)) {
         const std::string name = fs::path(file).filename().string();
         // Whoever is left out was named on stderr before.
         const std::string_view what = failure.what();
-        if (what.find(name) == what.npos && what != "nothing to import in what was given")
+        if (what.find(name) == what.npos && what != "nothing to import in these files")
             wrong(std::string("a message that does not name the file: ") + failure.what());
     }
 }

@@ -48,7 +48,7 @@ class Reader {
 
     KinetoSummary run() {
         read_all();
-        if (!found_events_) throw Failure(path_ + ": no trace of PyTorch's profiler: " + why_no_events());
+        if (!found_events_) throw Failure(path_ + ": not a trace of PyTorch's profiler: " + why_no_events());
         summary_.text_bytes = window_.position();
         summary_.was_gzip = input_.is_gzip();
         tell_rank();
@@ -213,9 +213,9 @@ class Reader {
     // Behind the JSON nothing should be. To look there also lets gzip check its sum.
     void look_behind() {
         const auto extra = next();
-        if (extra) stop(KinetoEnd::damaged, "not read: what is behind the end of the JSON,");
+        if (extra) stop(KinetoEnd::damaged, "not read: what follows the end of the JSON,");
         if (!extra && !input_.trouble().empty())
-            stop(KinetoEnd::broken_off, "the JSON is whole; its file breaks off");
+            stop(KinetoEnd::broken_off, "the JSON is complete; its file breaks off");
     }
 
     std::string why_no_events() const {

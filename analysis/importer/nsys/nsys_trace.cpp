@@ -50,8 +50,8 @@ class NsysImport {
         find_processes();
         if (places_.empty())
             throw Failure(file_ +
-                          ": no SQLite export of Nsight Systems with CUDA calls in it; `nsys export "
-                          "--type sqlite` makes one, of a report with `--trace=cuda`");
+                          ": not a SQLite export of Nsight Systems with CUDA calls; make one with `nsys "
+                          "export --type sqlite` from a report with `--trace=cuda`");
         read_calls("CUPTI_ACTIVITY_KIND_RUNTIME");
         read_calls("CUPTI_ACTIVITY_KIND_DRIVER");
         read_waits();

@@ -170,7 +170,9 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
     const auto measured = measured_ns(rows, bytes);
     std::string why;
     if (!gb_per_s)
-        why = "no bandwidth is known: no timed message of 32 MiB, no topology; --bandwidth gives it";
+        why =
+            "the bandwidth is not known: no message of 32 MiB was timed, and there is no topology; give "
+            "--bandwidth";
     if (!measured) why += std::string(why.empty() ? "" : "; ") + "not all of them were timed";
     run.add("allreduce_check",
             {maybe(params), check.implied_parameters, int64_t{check.sharded}, per_step(bytes),
@@ -193,7 +195,8 @@ void write_allreduce_check(const CollectiveRun& all, RunDb& run) {
     else if (steps == 0)
         write_nothing(params, "no steps were found", run);
     else if (has_unknown_replays(run, rows))
-        write_nothing(params, "calls were captured into graphs, and how often these ran is not known", run);
+        write_nothing(params, "calls were captured into graphs, and it is not known how often the graphs ran",
+                      run);
     else if (bytes_per_parameter(rows) == 0)
         write_nothing(params, "the type that was reduced is not known", run);
     else

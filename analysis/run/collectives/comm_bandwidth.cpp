@@ -51,7 +51,7 @@ class Bandwidths {
         if (hosts.ranks_of_each == 1) {
             result.own = choose_bandwidth(given_between() ? given_between() : given, measured, {});
         } else if (hosts.ranks_of_each == 0) {
-            result.why = "its hosts have unlike numbers of its ranks";
+            result.why = "its hosts do not have the same number of ranks";
         } else {
             find_levels(hosts, choose_bandwidth(given, within_, gb_per_s(link.within_bytes_per_s)), result);
         }
@@ -64,8 +64,8 @@ class Bandwidths {
     void find_levels(const Hosts& hosts, std::optional<Bandwidth> within, CommBandwidth& result) const {
         const auto between = choose_bandwidth(given_between(), measured_between(hosts), {});
         const std::string on = "on " + std::to_string(hosts.count) + " hosts; the bandwidth ";
-        if (!between) result.why = on + "between them is not known: --bandwidth-between gives it";
-        if (between && !within) result.why = on + "within one is not known: --bandwidth gives it";
+        if (!between) result.why = on + "between them is not known: give --bandwidth-between";
+        if (between && !within) result.why = on + "within one is not known: give --bandwidth";
         if (between && within) result.levels = HostLevels{*within, *between};
     }
 

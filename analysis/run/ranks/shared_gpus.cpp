@@ -90,12 +90,12 @@ void write_gpu(std::span<const User> users, RunDb& run) {
     const auto if_known = [&](int64_t ns) { return known_ns > 0 ? Value(ns) : Value(nullptr); };
     auto seen = all.begin();
     for (const User& user : users) {
-        run.add(
-            "shared_gpu",
-            {user.gpu->gpu_id, users.front().gpu->gpu_id, static_cast<int64_t>(users.size()), known_ns,
-             if_known(known_ns - ended_ns - tail_ns), if_known(seen->busy_ns), if_known(seen->ended_ns),
-             if_known(ended_ns - seen->ended_ns), if_known(tail_ns),
-             known_ns > 0 ? Value(nullptr) : Value(std::string("never timed in all of them at one time"))});
+        run.add("shared_gpu",
+                {user.gpu->gpu_id, users.front().gpu->gpu_id, static_cast<int64_t>(users.size()), known_ns,
+                 if_known(known_ns - ended_ns - tail_ns), if_known(seen->busy_ns), if_known(seen->ended_ns),
+                 if_known(ended_ns - seen->ended_ns), if_known(tail_ns),
+                 known_ns > 0 ? Value(nullptr)
+                              : Value(std::string("the processes were never timed at the same time"))});
         ++seen;
     }
 }

@@ -79,7 +79,7 @@ void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& sk
     skew.spread_ns = percentile(spreads, 50);
     if (!skew.clock_error_ns) {
         skew.spread_ns.reset();
-        skew.say("nothing compares the clocks of its hosts");
+        skew.say("the clocks of its hosts cannot be compared");
     } else if (skew.spread_ns && *skew.spread_ns < *skew.clock_error_ns) {
         skew.spread_ns.reset();
         skew.say("the spread of starts is below the clock error of " + std::to_string(*skew.clock_error_ns) +
@@ -88,11 +88,12 @@ void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& sk
 }
 
 void find_cause(const CollectiveRun& all, const RunCommunicator& comm, const RunDb& run, Skew& skew) {
-    if (!skew.blame.straggler) return skew.say("no rank is late too often for chance, and by enough");
+    if (!skew.blame.straggler) return skew.say("no rank is late by enough and more often than by chance");
     const RankParts parts = rank_parts(all, comm, run);
-    if (parts.own_ns.empty()) return skew.say("no step was timed on the GPUs of all ranks: no cause");
+    if (parts.own_ns.empty()) return skew.say("no cause is known: no step was timed on the of all ranks");
     skew.cause = cause_of(static_cast<size_t>(skew.blame.straggler->rank), parts.own_ns, parts.parts);
-    if (!skew.cause) skew.say("in the steps that were timed as a whole it was not late: no cause");
+    if (!skew.cause)
+        skew.say("no cause is known: the rank was not late in the steps that were timed as a whole");
 }
 
 void write_ranks(const RunCommunicator& comm, const Skew& skew, RunDb& run) {

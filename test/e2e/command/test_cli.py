@@ -191,7 +191,7 @@ class Install(cli.Case):
 
     def check_page(self, page):
         self.assertTrue(page.startswith('.TH GPUSHIM 1 "" "gpushim '), page[:80])
-        for part in (".SH COMMANDS", ".SH RUN", ".SH DOCTOR", "\\-\\-max\\-mb N"):
+        for part in (".SH COMMANDS", ".SS run", ".SS doctor", ".SH ENVIRONMENT", "\\-\\-max\\-mb N"):
             self.assertIn(part, page)
         if shutil.which("groff"):
             done = subprocess.run(["groff", "-man", "-Kutf8", "-Tutf8", "-ww", "-z"], input=page, text=True,

@@ -58,7 +58,7 @@ class Doctor(cli.Case):
         (self.folder / "gpushim.off").touch()
         off = self.findings(knobs={"GPUSHIM_OUT": self.folder / "%p.db"})["switch"]
         self.assertEqual(off[0], "LIMITED")
-        self.assertIn("gpushim.off is there", off[1])
+        self.assertIn("gpushim.off exists", off[1])
 
     def test_too_little_room(self):
         knobs = {"GPUSHIM_OUT": self.folder / "%p.db", "GPUSHIM_MIN_FREE_MB": 10**9}
@@ -82,15 +82,15 @@ class Doctor(cli.Case):
         times = self.findings(knobs={"GPUSHIM_DEVICE_TIME": "cupti"})["times"]
         self.assertEqual((times[0], times[1].split(":")[0]), ("ok", "level cupti"))
         times = self.findings(knobs={"GPUSHIM_LEGACY_EVENTS": 0})["times"]
-        self.assertIn("none on the default stream", times[1])
+        self.assertIn("no events on the default stream", times[1])
         if not shutil.which("nvidia-smi"):
             self.assertEqual(self.findings(expect=3, sim=False)["times"][1], "none: there is no driver")
 
     def test_a_program_that_asked_for_cupti_and_did_not_get_it(self):
         found = self.findings("--", str(box.BUILD / "faults" / "host"), "copies", "10",
                               knobs={"GPUSHIM_DEVICE_TIME": "cupti", "GPUSIM_FAIL": "cuptiSubscribe_v2:1:35"})
-        self.assertEqual(found["times"], ("LIMITED", "CUPTI was not to be had: cuptiSubscribe failed (error "
-                                                     "35); device times are by events"))
+        self.assertEqual(found["times"], ("LIMITED", "CUPTI was not available: cuptiSubscribe failed (error "
+                                                     "35); device times come from events"))
 
     def test_nvml_there_or_not(self):
         self.assertRegex(self.findings(knobs={"GPUSIM_DEVICES": 3})["NVML"][1], "^3 devices: power")
@@ -101,7 +101,7 @@ class Doctor(cli.Case):
                 (bare / library.name).symlink_to(library.resolve())
         verdict, text = self.findings(knobs={"LD_LIBRARY_PATH": bare})["NVML"]
         self.assertEqual(verdict, "LIMITED")
-        self.assertIn("libnvidia-ml.so.1 is not there", text)
+        self.assertIn("libnvidia-ml.so.1 is missing", text)
 
     def test_how_devices_are_connected(self):
         done = self.gpushim("doctor", "--topo", sim=True, knobs={"GPUSIM_DEVICES": 3})

@@ -200,7 +200,7 @@ class Files(ends.Case):
         """Tried where that cannot harm: a link stands for the device."""
         (self.out / "full.db").symlink_to("/dev/full")
         done = self.gpushim("analyze", self.traces, "-o", self.out / "full.db", expect=2)
-        self.assertIn("is no run database", done.stderr)
+        self.assertIn("is not a run database", done.stderr)
         self.assertTrue(pathlib.Path("/dev/full").is_char_device())
         (self.out / "full.json").symlink_to("/dev/full")
         done = self.gpushim("export", "chrome", self.traces, "-o", self.out / "full.json", expect=3)

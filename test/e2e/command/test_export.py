@@ -57,7 +57,7 @@ class Places(Export):
     def test_several_ranks_go_to_several_files(self):
         traces = self.folder / "traces"
         self.export(traces, expect=2)
-        self.assertIn("give a folder, or %r", self.said.stderr)
+        self.assertIn("give a folder, or a name with %r", self.said.stderr)
         self.export(traces, to=self.folder / "a.%r.json")
         self.assertEqual(self.said.stdout.split(), [f"{self.folder}/a.{rank}.json" for rank in (0, 1)])
         (self.folder / "b").mkdir()
@@ -69,7 +69,7 @@ class Places(Export):
         trace = next((self.folder / "traces").glob("*.db"))
         before = trace.read_bytes()
         self.export(trace, to=trace, expect=2)
-        self.assertIn("ends in .json", self.said.stderr)
+        self.assertIn("end in .json", self.said.stderr)
         self.assertEqual(trace.read_bytes(), before)
         for words in (["export"], ["export", "chrome"], ["export", "pdf", trace, "-o", "a.json"]):
             self.assertIn("gpushim export chrome", self.gpushim(*words, expect=2).stderr)
@@ -93,7 +93,7 @@ class Places(Export):
     def test_a_run_without_steps_has_nothing_to_draw(self):
         self.gpushim("analyze", self.folder / "traces", "-o", self.folder / "run.db")
         self.export(self.folder / "run.db", expect=3)
-        self.assertIn("no step of it was kept", self.said.stderr)
+        self.assertIn("it has no kept steps", self.said.stderr)
         self.assertFalse((self.folder / "out.json").exists())
 
 
@@ -128,7 +128,7 @@ class Recorded(Export):
         kernels = len(chrome_rules.events(data, "X", "kernel"))
         self.assertEqual(kernels, 50)
         self.assertEqual((data["operations"], data["operations_without_times"]), (50, 54))  # and the copies
-        self.assertIn("of 54 operations only the calls are there", self.said.stderr)
+        self.assertIn("of 54 operations only the calls are in the file", self.said.stderr)
         self.assertEqual(len(chrome_rules.events(data, "X", "cuda_driver")), 107)
 
     def test_calls_that_failed_were_captured_or_never_returned_ran_nothing(self):

@@ -50,7 +50,7 @@ class Output(cli.Case):
             with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
                 code, told = self.outcome(words, full)
                 self.assertEqual(code, 3, told)
-                self.assertEqual(told, plain + "gpushim: the answer is not whole, stdout cannot be written: "
+                self.assertEqual(told, plain + "gpushim: the answer is incomplete: stdout cannot be written: "
                                  "No space left on device\n")
 
     def test_what_prints_nothing_loses_nothing(self):

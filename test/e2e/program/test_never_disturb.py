@@ -173,7 +173,7 @@ class NeverDisturb(preload.PreloadCase):
         preload.compiled(PAST_ALL, past, "-shared", "-fPIC")
         self.both(self.program, "hidden", GPUSIM_VERSION=UNKNOWN, PAST_ALL=past)
         self.assertEqual(preload.query(self.the_trace(), "SELECT why FROM refusal"),
-                         [("the driver is newer than what is known of it: calls may go unseen",)])
+                         [("the driver is newer than gpushim knows: calls may go unseen",)])
         self.assertGreater(self.timed(), 0)
 
     def test_without_events_on_the_legacy_stream(self):

@@ -63,7 +63,7 @@ class Programmatic(preload.PreloadCase):
         self.assertGreater(untimed, 4 * STEPS - 60)
         self.assertLessEqual(untimed, 4 * STEPS)
         report = box.run([preload.ANALYZER, "report", self.trace], sim=False).stdout
-        self.assertIn("programmatic launches, and what is before them, are not timed",
+        self.assertIn("programmatic launches, and the operations before them, are not timed",
                       " ".join(report.split()))
         answer = json.loads(box.run([preload.ANALYZER, "report", "--json", self.trace], sim=False).stdout)
         self.assertIn("programmatic", json.dumps(answer))
@@ -78,7 +78,7 @@ class Programmatic(preload.PreloadCase):
         self.assertAlmostEqual(kernels["alone__30us"]["share"], 0.6, delta=0.05)
         self.assertAlmostEqual(answer["kernel_classes"]["hardly_timed_share"], 4 / 6, delta=0.01)
         report = box.run([preload.ANALYZER, "report", self.trace], sim=False).stdout
-        said = "of launches are of kernels that are hardly timed; shares leave these out"
+        said = "of launches are of kernels that were rarely timed; the shares leave these kernels out"
         self.assertIn("67 % " + said, " ".join(report.split()))
         page = self.folder / "page.html"
         box.run([preload.ANALYZER, "report", self.trace, "--html", page], sim=False)

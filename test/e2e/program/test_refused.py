@@ -105,7 +105,7 @@ class Refused(cli.Case):
 
     def test_drivers_that_are_older_and_newer_than_what_we_know(self):
         for version, said_of_it in ((11000, "older than 11.4"), (11030, "older than 11.4"), (11040, None),
-                                    (12000, None), (13000, None), (13060, "newer than what is known")):
+                                    (12000, None), (13000, None), (13060, "newer than gpushim knows")):
             with self.subTest(version):
                 said = self.tried(self.alone(GPUSIM_VERSION=version), GPUSIM_VERSION=version)
                 about = [line for line in said if "the driver is" in line]
@@ -131,4 +131,4 @@ class Refused(cli.Case):
     def test_a_machine_without_cupti(self):
         knobs = {**self.without("cupti"), "GPUSHIM_DEVICE_TIME": "cupti"}
         said = self.tried(self.alone(), **knobs)
-        self.assertTrue([line for line in said if line.startswith("CUPTI was not to be had")], said)
+        self.assertTrue([line for line in said if line.startswith("CUPTI was not available")], said)

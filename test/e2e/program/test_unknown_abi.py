@@ -82,7 +82,7 @@ class UnknownAbi(cli.Case):
         self.run_asking(3)
         self.assertEqual(self.counted(), [[(3,)]])
         self.assertEqual(self.ledger()["unknown_abi"], 3)
-        self.assertIn("not seen: what went through 3 calls that were asked for in a version of CUDA newer",
+        self.assertIn("not seen: what the program did through 3 calls that were requested for a version",
                       self.gpushim("report", self.folder).stdout)
 
     def test_none_is_none(self):
@@ -121,7 +121,7 @@ class UnknownAbi(cli.Case):
                             knobs={"LD_PRELOAD": self.tomorrow})
         found = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
         self.assertEqual(found["versions"]["verdict"], "LIMITED")
-        self.assertIn("2 calls that were asked for", found["versions"]["text"])
+        self.assertIn("2 calls that were requested for", found["versions"]["text"])
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class BusyReport(cli.Case):
         self.assertAlmostEqual(gpu["busy_share_high"], 9.5 / 12.5, places=6)
         self.assertEqual(gpu["busy_share_high"], self.answer()["windows"][0]["busy_share_high"])
         self.assertIn("at most", self.line_of("rank 0"))
-        self.assertIn("How long the GPU worked is not recorded", self.line_of("trust"))
+        self.assertIn("how long the GPU worked is not recorded", self.line_of("trust"))
 
     def test_device_times_give_a_figure_with_its_range(self):
         made_traces.make(self.folder / "a.db")
@@ -92,12 +92,12 @@ class BusyReport(cli.Case):
         self.assertEqual(trust["operations"], {"queued": 50, "unqueued": 50, "host": 4})
         self.assertEqual(trust["legacy_events"], 2)
         text = self.report()
-        for said in ("device times by events: 1 window, 16.7 % of the run, 99.0 % of their operations",
-                     "50 waited in their queue: stamps; 50 did not: estimates in bounds; 4 have the host's",
-                     "clock ±250 ns; latency of a launch 4.00 us",
+        for said in ("device times by events: 1 window, 16.7 % of the run, 99.0 % of the operations in that",
+                     "50 waited in their queue: measured; 50 did not: estimated, with bounds; 4 have",
+                     "clock ±250 ns; launch latency 4.00 us",
                      "own cost 0.80 % of the busiest thread's time (budget 1.0 %);",
                      "; the writer took 4.0 % of a core",
-                     "2 events of ours on the legacy stream",
+                     "2 events of gpushim on the legacy stream",
                      "device times: cuEventRecord: the driver said no"):
             self.assertIn(said, text)
 
@@ -108,7 +108,7 @@ class BusyReport(cli.Case):
         self.assertNotIn("multiples", self.report())
         self.change("UPDATE device_clock SET grain_ns = 1024")
         self.assertEqual(self.answer()["trust"]["grain_ns"], 1024)
-        self.assertIn("stamps are multiples of 1.02 us, which is in the bounds", self.report())
+        self.assertIn("stamps are multiples of 1.02 us; the bounds include this", self.report())
         self.change("DROP VIEW v_device_clock; ALTER TABLE device_clock DROP COLUMN grain_ns;"
                     "DROP TABLE unanswered")
         trust = self.answer()["trust"]
@@ -134,7 +134,7 @@ class BusyReport(cli.Case):
         made_traces.make(self.folder / "a.db")
         made_traces.add_device_times(self.folder / "a.db")
         self.change("UPDATE device_clock SET latency_ns = NULL")
-        self.assertIn("latency of a launch was not calibrated", self.report())
+        self.assertIn("launch latency was not calibrated", self.report())
         self.assertIsNone(self.answer()["trust"]["latency_ns"])
 
     def test_too_little_coverage_is_marked_and_then_refused(self):

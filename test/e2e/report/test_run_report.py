@@ -46,19 +46,19 @@ class RunReport(cli.Case):
         self.assertIn("234 produced", self.gpushim("report", self.run_folder).stdout)
         self.gpushim("analyze", self.run_folder, "-o", place)
         self.assertIn("234 produced", self.gpushim("report", place).stdout)
-        self.assertIn("run database already", self.gpushim("analyze", place, expect=2).stderr)
+        self.assertIn("already a run database", self.gpushim("analyze", place, expect=2).stderr)
 
     def test_nothing_else_is_replaced(self):
         trace = self.run_folder / "gpushim.box.0.100.db"
         before = trace.read_bytes()
         said = self.gpushim("analyze", self.run_folder, "-o", trace, expect=2).stderr
-        self.assertIn("is no run database", said)
+        self.assertIn("is not a run database", said)
         self.assertEqual(trace.read_bytes(), before)
         self.place.write_text("mine")
         done = self.gpushim("report", self.run_folder)
         self.assertEqual(self.place.read_text(), "mine")
         self.assertIn("234 produced", done.stdout)
-        self.assertIn("is there and is no run database", done.stderr)
+        self.assertIn("exists and is not a run database", done.stderr)
 
     def test_a_run_of_another_gpushim_is_not_read(self):
         self.gpushim("report", self.run_folder)
@@ -71,7 +71,8 @@ class RunReport(cli.Case):
         self.gpushim("report", self.run_folder)
         said = self.gpushim("report", self.place, self.run_folder / "gpushim.box.0.100.db", expect=2).stderr
         self.assertIn("give it alone", said)
-        self.assertIn("for traces", self.gpushim("report", self.place, "--step-marker", "x", expect=2).stderr)
+        said = self.gpushim("report", self.place, "--step-marker", "x", expect=2).stderr
+        self.assertIn("applies to traces", said)
 
     def test_options_that_are_not_understood(self):
         for option, value in (("--bandwidth", "fast"), ("--params", "many"), ("--price", "$2"),

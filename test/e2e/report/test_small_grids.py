@@ -58,7 +58,7 @@ class SmallGrids(cli.Case):
         base.close()
         answer = self.answer(trace)
         self.assertEqual({kernel["small_grid"] for kernel in answer["kernels"]}, {None})
-        self.assertIn("multiprocessors the GPU has", answer["kernel_classes"]["why"])
+        self.assertIn("the number of the GPU's multiprocessors", answer["kernel_classes"]["why"])
         self.assertEqual(self.metric(trace), "value\n\n")
         self.assertNotIn(KERNEL_SHARE, self.gpushim("report", trace).stdout)
 

@@ -83,8 +83,8 @@ class Graphs(preload.PreloadCase):
         (assumed,), = preload.query(trace, "SELECT value FROM meta WHERE key = 'graphs_assumed'")
         self.assertGreater(assumed, 150)
         self.assertLess(assumed, 201)
-        self.assertIn(f"{assumed} updates of graphs were not looked at, to spare the program: which kernels "
-                      "and bytes ran after them is inferred from before", self.report(trace))
+        self.assertIn(f"{assumed} updates of graphs were not examined, to save the program's time: the "
+                      "kernels and bytes after them are inferred from before", self.report(trace))
         self.assertEqual(json.loads(self.report(trace, "--json"))["graphs"]["updates_inferred"], assumed)
         asked = box.read_counts(self.folder / "truth.counts")["cuGraphNodeGetType"].entered
         # Three nodes of the first graph, then as often as updates were looked at: 25 ms at once at 0.8 ms
@@ -113,7 +113,7 @@ class Graphs(preload.PreloadCase):
 
     def test_the_report_says_what_it_does_not_know(self):
         trace, _ = self.run_traced(programs.ASKED, **STEPPED, GPUSIM_FAIL="cuGraphGetNodes:1:999")
-        self.assertIn("5 launches of graphs ran 12 kernels; what 2 of them held is not recorded",
+        self.assertIn("5 launches of graphs ran 12 kernels; what 2 of them contained is not recorded",
                       self.report(trace))
 
     def test_what_was_made_while_nothing_was_asked_for(self):

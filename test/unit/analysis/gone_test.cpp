@@ -171,7 +171,7 @@ TEST_CASE("a window in front of a span without rows ends where they do", "[busy]
     CHECK(two.busy().windows[0].span == Interval{100 * kMs, 1000 * kMs});
 }
 
-TEST_CASE("a run in which the rows of all windows are gone says so", "[busy][gone]") {
+TEST_CASE("a run in which the rows of all windows were removed says so", "[busy][gone]") {
     Made made;
     made.window(1500 * kMs, 2000 * kMs, 5, 5);
     made.total(1, 1);
@@ -179,7 +179,7 @@ TEST_CASE("a run in which the rows of all windows are gone says so", "[busy][gon
     made.ends(2000 * kMs);
     const DeviceBusy busy = made.busy();
     CHECK(busy.level() == "host");
-    CHECK(busy.why() == "the rows of all windows are gone");
+    CHECK(busy.why() == "the rows of all windows were removed");
     CHECK(busy.run == Interval{0, 3000 * kMs});
 }
 
@@ -197,9 +197,9 @@ TEST_CASE("rows of windows that are sums count as what they are", "[trust][gone]
     made.ends(8000 * kMs);
     const Report report = report_of(made.inputs());
     CHECK(line_of(report, "waited in their queue") ==
-          "        0 waited in their queue: stamps; 0 did not: estimates in bounds; 1 have the host's times"
-          " only (of the rows that are left)");
-    CHECK(line_of(report, "events of ours").find("note    3 events") == 0);
+          "        0 waited in their queue: measured; 0 did not: estimated, with bounds; 1 have "
+          "host times only (of the rows that were kept)");
+    CHECK(line_of(report, "events of gpushim").find("note    3 events") == 0);
     CHECK(report.json.text().find("\"rows_gone\": true") != std::string::npos);
 }
 
@@ -211,8 +211,8 @@ TEST_CASE("ranges are said to be those whose rows are left", "[ranges][gone]") {
         " (5000, 1, 'pop', 1, 1, 4000, 0), (6000, 1, 'push', 2, 1, NULL, 0)");
     made.ends(8000 * kMs);
     CHECK(line_of(report_of(made.inputs()), "epoch").find("open") != std::string::npos);
-    CHECK(line_of(report_of(made.inputs()), "only those whose rows are left").empty());
+    CHECK(line_of(report_of(made.inputs()), "only ranges whose rows were kept").empty());
     made.gone(2000 * kMs, 4000 * kMs);
     CHECK(line_of(report_of(made.inputs()), "epoch").find("open") == std::string::npos);
-    CHECK(!line_of(report_of(made.inputs()), "only those whose rows are left").empty());
+    CHECK(!line_of(report_of(made.inputs()), "only ranges whose rows were kept").empty());
 }

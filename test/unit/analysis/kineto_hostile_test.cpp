@@ -107,7 +107,7 @@ TEST_CASE("byte order mark, CRLF, and what stands behind the end", "[kineto]") {
     const Read twice = read(with_events(kernel("a")) + with_events(kernel("b")));
     CHECK(names(twice) == Names{"a"});
     CHECK(twice.summary.end == KinetoEnd::damaged);
-    CHECK(has(twice.summary.end_note, "behind the end"));
+    CHECK(has(twice.summary.end_note, "follows the end"));
 }
 
 TEST_CASE("a damaged element costs itself, not its neighbours", "[kineto]") {

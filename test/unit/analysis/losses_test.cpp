@@ -21,5 +21,5 @@ TEST_CASE("each reason has a meaning", "[losses]") {
         CHECK(loss_text(reason, 2).find("does not know") == std::string::npos);
     CHECK(loss_text("writer_down", 1).starts_with("1 event was lost (writer_down): the writer had ended"));
     CHECK(loss_text("of tomorrow", 2) ==
-          "2 events were lost (of tomorrow): for a reason that this version does not know");
+          "2 events were lost (of tomorrow): for a reason that this version of gpushim does not know");
 }

@@ -28,18 +28,18 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
         const char* said : {
             "events  333,812 produced = 333,812 recorded + 0 recovered + 0 dropped + 0 unfinished; unknown 0",
             "2 of 2 ranks   2 x Simulated GPU   SIMULATED: these are not GPU times",
-            "device times by events: 4 windows, 14.2 % of the run, 100.0 % of their operations",
-            "clock ±800 ns; latency of a launch 8.00 us",
+            "device times by events: 4 windows, 14.2 % of the run, 100.0 % of the operations in that time",
+            "clock ±800 ns; launch latency 8.00 us",
             "own cost 0.40 % of the busiest thread's time (budget 1.0 %)",
             "STEP       20.0 ms median, 21.3 ms p95   50 steps/s   3,200 samples/s",
             "steps 21-400 (380; 20 left out; anchor sgd_step, 0.99)",
             "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
-            "largest cause input_cpu 4.80 ms; 0.60 ms in gaps that a wait of the host made",
+            "largest cause input_cpu 4.80 ms; 0.60 ms in gaps that waits of the host caused",
             "5.2 of 15.2 GPU-seconds; 16.3 GPU-hours or $40.80 a day at this rate",
             "LAUNCH     412/step, call 4.10 us, latency on an empty queue 8.00 us (p95 8.90 us), 184 kernels "
             "under 16.0 us",
             "stream 14  h2d 19.3 MB/step, pageable, blocking, 3.20 ms at 6.03 GB/s (pinned here: 25.0 GB/s)",
-            "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: read by the host",
+            "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: the host reads",
             "ALLREDUCE  46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls",
             "expected 234 us at 200 GB/s (given), measured 254 us (1.09x)",
             "SKEW       rank 1 does 1.20 ms more own work in 57 of 57 timed steps (p < 1e-9); cause: compute",
@@ -207,7 +207,7 @@ TEST_CASE("the JSON has every key that is promised", "[report]") {
         CHECK(value(report, path) != "");
     }
     CHECK(unexplained(report) == "");
-    CHECK_THAT(value(report, "steps.why"), Contains("how many samples"));
+    CHECK_THAT(value(report, "steps.why"), Contains("the number of samples"));
 }
 
 TEST_CASE("busy and idle are one, and the causes are the idle time", "[report]") {
@@ -241,7 +241,8 @@ TEST_CASE("without steps it is answered of the run", "[report]") {
     INFO(text);
     CHECK_THAT(
         text,
-        Contains("STEP       no steps found; all that follows is of the run\n           nothing recurs"));
+        Contains(
+            "STEP       no steps found; the figures below are of the whole run\n           nothing recurs"));
     CHECK_THAT(text, Contains("IDLE       input 24.00 + launch 6.00 + sync 3.00 + host 1.00 = 34.00 %"));
     CHECK_THAT(text, Contains("LAUNCH     164,800 in all"));
     CHECK(value(report, "gpus[0].basis") == "slices");
@@ -258,12 +259,12 @@ TEST_CASE("without device times there are bounds, and nothing is 0 that is not k
     const Report report = report_of(made);
     const std::string text = text_of(report);
     INFO(text);
-    CHECK_THAT(text, Contains("host times only. How long the GPU worked is not recorded"));
+    CHECK_THAT(text, Contains("host times only: how long the GPU worked is not recorded"));
     CHECK_THAT(text, Contains("at most 79.2 %"));
-    CHECK_THAT(text, Contains("not known of rank 0: device times are not recorded"));
+    CHECK_THAT(text, Contains("not known for rank 0: device times are not recorded"));
     CHECK_THAT(text, !Contains("IDLE"));
     CHECK_THAT(text, Contains("latency is not recorded"));
-    CHECK_THAT(text, Contains("how long is not recorded"));
+    CHECK_THAT(text, Contains("their times are not recorded"));
     CHECK_THAT(text, Contains("STEP       20.0 ms median"));  // steps are the host's
     CHECK(asked(report, "SELECT json_type(?1, '$.gpus[0].busy_share')") == "null");
     CHECK(asked(report, "SELECT json_type(?1, '$.gpus[0].idle_by_cause_ns')") == "null");
@@ -357,6 +358,7 @@ TEST_CASE("64 ranks fit on a screen or two, the worst first", "[report]") {
         shape.ranks = ranks;
         const MadeRun made(shape);
         const Report report = report_of(made);
+        INFO(text_of(report));
         CHECK(as_text(report).size() <= 55);  // and 5 for what only traces say
         if (ranks == 64) CHECK_THAT(text_of(report), Contains("… and 58 more: --json has them all"));
         CHECK(asked(report, "SELECT json_array_length(?1, '$.gpus')") == std::to_string(ranks));

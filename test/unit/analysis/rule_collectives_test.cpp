@@ -106,7 +106,7 @@ TEST_CASE("a call for each layer costs a latency for each layer", "[rule][rule_c
     const auto found = run.look("small_collectives");
     REQUIRE(found);
     CHECK(found->title ==
-          "50 calls of 80.0 kB each reduce 4.00 MB a step and take 520 us: what they cost is mostly latency");
+          "50 calls of 80.0 kB each reduce 4.00 MB a step and take 520 us, which is mostly latency");
     CHECK(found->gain.high_ns == Approx(490e3));  // 49 of 50 latencies
     CHECK(found->gain.low_ns == Approx(245e3));
     CHECK(has_evidence(*found, "collective_stat"));
@@ -138,9 +138,8 @@ TEST_CASE("AllReduce takes longer than its bytes and the bandwidth say", "[rule]
     const auto found = run.look("slow_allreduce", {.params = 11'689'512, .bandwidth_bytes_per_s = kGiven});
     REQUIRE(found);
     CHECK(found->title ==
-          "AllReduce takes 935 us of a step, without waiting for ranks; by its bytes and "
-          "200 GB/s it should take 234 us; 11,689,512 parameters x 4 bytes at 200 GB/s are "
-          "234 us");
+          "AllReduce takes 935 us of a step, not counting waits for other ranks; for its bytes at 200 GB/s "
+          "it should take 234 us; 11,689,512 parameters x 4 bytes at 200 GB/s are 234 us");
     CHECK(found->gain.high_ns == Approx(935e3 * 3 / 4));
     CHECK(found->gain.low_ns == Approx(935e3 * (1 - 0.25 / 0.8)));
     CHECK(has_evidence(*found, "collective_stat"));
@@ -213,8 +212,8 @@ TEST_CASE("communication is too large for the step", "[rule][rule_collectives]")
     const auto found = run.look("large_communication");
     REQUIRE(found);
     CHECK(found->title ==
-          "communication takes 10.0 ms of a step of 20.0 ms, compute 10.0 ms; with 19 times "
-          "the samples for each reduction what is exposed of it would be below 5 %");
+          "communication takes 10.0 ms of a step of 20.0 ms, compute 10.0 ms; with 19 times as many samples "
+          "per reduction, exposed communication would be below 5 %");
     CHECK(found->gain.high_ns == Approx(10e6 * (1 - 1.0 / 19)));
     CHECK(found->gain.low_ns == Approx(10e6 * (1 - 1.0 / 3)));  // memory holds three times as much
     // Less than half of compute: overlap will do.

@@ -81,8 +81,7 @@ TEST_CASE("a clock that heat holds back", "[rule][rule_condition]") {
     const auto found = run.look("throttling");
     REQUIRE(found);
     CHECK(found->title ==
-          "the clock of GPU 0 of rank 0 is held back by heat, 50 % of the time at 1000 MHz in place "
-          "of 2000");
+          "the clock of GPU 0 of rank 0 is held back by heat, 50 % of the time at 1000 MHz instead of 2000");
     CHECK(found->try_it.find("Improve cooling") == 0);
     CHECK(found->gain.high_ns == Approx(5e6));  // 20 ms x 0.5 x 0.5
     CHECK(found->gain.low_ns == 0);             // no kernel is known to follow the clock
@@ -120,7 +119,8 @@ TEST_CASE("GPUs that are joined badly though others are joined better", "[rule][
     const auto found = linked(4 * kMs, 16e9, 64e9, 12e9).look("slow_link");
     REQUIRE(found);
     CHECK(found->title ==
-          "2 GPUs are joined by pcie_host (16.0 GB/s); as many of these hosts are joined at 64.0 GB/s");
+          "2 GPUs are joined by pcie_host (16.0 GB/s); as many GPUs of these hosts could be joined at 64.0 "
+          "GB/s");
     CHECK(found->gain.high_ns == Approx(3e6));
     CHECK(found->gain.low_ns == Approx(3e6 * 0.75));  // it reaches 12 of 16
     CHECK(found->evidence.size() == 2);
@@ -152,8 +152,8 @@ TEST_CASE("work that is too little for a GPU", "[rule][rule_condition]") {
     REQUIRE(found);
     CHECK(found->kind == Kind::kNote);
     CHECK(found->title ==
-          "the GPU computes 20.0 us of a step, and launching (80.0 us) and copying (80.0 us) for it "
-          "takes longer; 100 % of its kernels are shorter than two launches");
+          "the GPU computes 20.0 us of a step, and launching (80.0 us) and copying (80.0 us) take longer; "
+          "100 % of its kernels are shorter than two launches");
     CHECK(found->evidence.size() >= 2);
 }
 

@@ -147,8 +147,8 @@ TEST_CASE("GPUs that work one after another", "[rule][rule_ranks]") {
     const auto found = one_by_one(10 * kMs, 1).look("sequential_gpus");
     REQUIRE(found);
     CHECK(found->title ==
-          "2 GPUs work one after another: 100 % of what could run at the same time does not; "
-          "together they need 20.0 ms of a step, the busiest alone 10.0 ms");
+          "2 GPUs work one after another: 100 % of what could overlap does not; together they are busy for "
+          "20.0 ms of a step, the busiest alone 10.0 ms");
     CHECK(found->gain.high_ns == Approx(10e6));
     CHECK(found->gain.low_ns == Approx(5e6));
     CHECK(found->evidence.size() == 3);

@@ -123,8 +123,8 @@ TEST_CASE("over several hosts two levels are expected", "[run_collective_stats]"
 TEST_CASE("without a bandwidth between hosts it says so", "[run_collective_stats]") {
     // Its own 80 MB in 20 ms, of four ranks: 6 GB/s.
     CHECK(Hosts(false).expected() ==
-          "ring 20000000 6.0 measured 2 - - on 2 hosts; the bandwidth between them is not known:"
-          " --bandwidth-between gives it");
+          "ring 20000000 6.0 measured 2 - - on 2 hosts; the bandwidth between them is not known: give "
+          "--bandwidth-between");
     // A tree is one by its own bandwidth.
     CHECK(Hosts(true, {}, kTreeShape)
               .ranks.ask("SELECT expected_by, expected_ns FROM collective_stat"
@@ -183,7 +183,7 @@ TEST_CASE("what is not known of the parameters says why", "[run_collective_stats
               call.seq = 9;
               call.flags = 1;
               job.ranks[0].nccl(39 * kMs, 0, 0, call);
-          }) == "- calls were captured into graphs, and how often these ran is not known");
+          }) == "- calls were captured into graphs, and it is not known how often the graphs ran");
     Ranks alone(1, -1);
     alone.write();
     CHECK(alone.ask("SELECT params_implied, why FROM allreduce_check") ==
@@ -207,7 +207,8 @@ TEST_CASE("sharded training reduces by scattering and gathering", "[run_collecti
     CHECK(ranks.ask("SELECT params_implied, sharded, bytes_per_step, calls_per_step FROM allreduce_check") ==
           "2000000.0 1 16000000.0 2.0");
     CHECK(ranks.ask("SELECT why FROM allreduce_check") ==
-          "no bandwidth is known: no timed message of 32 MiB, no topology; --bandwidth gives it");
+          "the bandwidth is not known: no message of 32 MiB was timed, and there is no topology; give "
+          "--bandwidth");
 }
 
 // Four GPUs, NVLink between 0 and 1, 2 and 3; else over the host's PCIe.

@@ -49,7 +49,8 @@ TEST_CASE("paths are as seen from here", "[run_end]") {
 }
 
 TEST_CASE("processes that could not make theirs are counted beside", "[run_end]") {
-    CHECK(traces_text(made(1), 2, "gpushim").find("; 2 processes could not make one") != std::string::npos);
+    CHECK(traces_text(made(1), 2, "gpushim").find("; 2 processes could not make a trace") !=
+          std::string::npos);
 }
 
 TEST_CASE("what is known to have kept traces away comes instead of what may have", "[run_end]") {

@@ -84,7 +84,8 @@ TEST_CASE("what is never timed at one time is not known", "[shared_gpus]") {
     Made two = process("a", 1000);
     two.launch(100, 104);
     CHECK(shared_of({&one, &two}) ==
-          "0/0 0 never timed in all of them at one time, 1/0 0 never timed in all of them at one time");
+          "0/0 0 the processes were never timed at the same time, 1/0 0 the processes were never timed at "
+          "the same time");
 }
 
 TEST_CASE("GPUs of other hosts, of other UUIDs and without one are their own", "[shared_gpus]") {

@@ -53,7 +53,7 @@ TEST_CASE("one kernel over and over is refused, unless a sync or a copy cuts it"
     MadeRun bare, cut, fed;
     bare.repeat("k", 500);
     CHECK(detected(bare).source == "none");
-    CHECK(detected(bare).why == "one operation over and over: no copy or sync says where a step begins");
+    CHECK(detected(bare).why == "one operation repeats: no copy or sync shows where a step begins");
     cut.repeat("kkkks", 50);
     CHECK(detected(cut).steps.size() == 50);
     CHECK(begins(detected(fed)).empty());
