@@ -103,16 +103,6 @@ std::optional<int64_t> best_decile_ns(std::vector<int64_t> durations_ns) {
     return durations_ns[static_cast<size_t>(nth)];
 }
 
-std::vector<CollectiveWait> estimated_waits(int rank, std::span<const int64_t> durations_ns) {
-    const auto best_ns = best_decile_ns({durations_ns.begin(), durations_ns.end()});
-    std::vector<CollectiveWait> result;
-    for (const int64_t own_ns : durations_ns) {
-        const int64_t transfer_ns = std::min(own_ns, *best_ns);
-        result.push_back({transfer_ns, TransferBy::estimate, {{rank, own_ns, own_ns - transfer_ns}}});
-    }
-    return result;
-}
-
 std::vector<WaitEdge> wait_edges(const CollectiveInstance& instance,
                                  std::optional<std::span<const int64_t>> offset_ns) {
     std::vector<WaitEdge> edges;

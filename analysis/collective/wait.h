@@ -5,7 +5,8 @@
 //   rank 2               ████   own  4, waited  0
 //
 // That holds where all ranks meet (AllReduce, AllGather, ReduceScatter, AlltoAll, Barrier), each rank is
-// there, and the kernel did nothing else; else there is no answer. Broadcast, Reduce, Send and Recv make
+// there, and the kernel did nothing else; else there is no answer: not of one rank alone, which may have
+// waited in each of its collectives. Broadcast, Reduce, Send and Recv make
 // ranks wait along edges only. Pure; any thread.
 #pragma once
 
@@ -19,8 +20,7 @@ namespace gpushim::analysis {
 
 enum class TransferBy : uint8_t {
     shortest,    // clock-free
-    last_start,  // with aligned clocks
-    estimate     // one rank's data: its own best decile
+    last_start   // with aligned clocks
 };
 
 struct RankWait {
@@ -47,10 +47,7 @@ std::optional<CollectiveWait> aligned_wait_in(const CollectiveInstance& instance
 std::optional<int64_t> spread_ns(const CollectiveInstance& instance, std::span<const int64_t> offset_ns,
                                  int64_t clock_error_ns);
 
-// One rank's durations of one (communicator, operation, bytes): what is above its best decile is taken for
-// waiting. Of each, in order; empty where nothing is given.
-std::optional<int64_t> best_decile_ns(std::vector<int64_t> durations_ns);
-std::vector<CollectiveWait> estimated_waits(int rank, std::span<const int64_t> durations_ns);
+std::optional<int64_t> best_decile_ns(std::vector<int64_t> durations_ns);  // none: there are none
 
 // Who may have waited for whom; with aligned clocks for how long. Empty where all meet.
 struct WaitEdge {

@@ -67,7 +67,7 @@ void read_figures(const Database& run, RunSummary& summary) {
 
 std::optional<StepParts> parts_of(const Database& run) {
     Query row = run.prepare(
-        "SELECT avg(c.window_ns), avg(c.idle_ns), avg(c.exposed_comm_ns - c.waiting_for_peer_ns),"
+        "SELECT avg(c.window_ns), avg(c.idle_ns), avg(c.exposed_transfer_ns),"
         " avg(c.waiting_for_peer_ns), avg(coalesce(s.pack_ns + s.unpack_ns, 0)), avg(coalesce("
         "  (SELECT sum(p.ns) FROM gap p JOIN idle_cause i ON i.cause = p.cause"
         "   WHERE p.gpu_id = c.gpu_id AND p.step = c.step AND i.cause_group = 'input'), 0))"

@@ -21,6 +21,8 @@ function finish(    rows, line, path, name) {
     if (rows == "" || select == "") fail("no SELECT, or of what nothing is")
     gsub(/'@name'/, quoted(name), rows)
     gsub(/'@absent'/, quoted(value_of("absent")), rows)
+    gsub(/@unknown/, "unknown" in head ? "SELECT gpu_id, why FROM " head["unknown"] : \
+        "SELECT NULL AS gpu_id, NULL AS why", rows)
     definitions = definitions "INSERT INTO metric_definition VALUES (" quoted(name) ", " value_of("version") \
         ", " quoted(value_of("unit")) ", " quoted(value_of("kind")) ", " quoted(value_of("of")) ", " \
         quoted(value_of("words")) ");\n"
@@ -36,7 +38,7 @@ select == "" && /^-- of: / {
         substr(pairs[i], index(pairs[i], ": ") + 2)
     next
 }
-select == "" && /^-- (words|absent): / {
+select == "" && /^-- (words|absent|unknown): / {
     head[substr($2, 1, length($2) - 1)] = substr($0, length($2) + 5)
     next
 }

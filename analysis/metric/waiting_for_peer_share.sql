@@ -1,5 +1,6 @@
--- of: gpu, unit: share, kind: measured, version: 1
--- words: a collective waited for another rank and nothing else ran
+-- of: gpu, unit: share, kind: measured, version: 2
+-- words: a collective waited for another rank and no kernel ran
 -- absent: no operation has device times
+-- unknown: v_unknown_wait
 SELECT t.gpu_id, CAST(t.waiting_for_peer_ns AS DOUBLE) / t.window_ns AS value
 FROM v_gpu_total t WHERE t.window_ns > 0;

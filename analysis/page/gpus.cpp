@@ -61,15 +61,23 @@ std::string rest_text(size_t shown, size_t all, const char* what) {
 Markup shares_of(const std::vector<Gpu>& gpus) {
     StackedBars chart;
     chart.words = {"gpu-time", "What each GPU did with its time",
-                   "A bar for each GPU: productive, waiting for other ranks inside a collective, idle."};
+                   "A bar for each GPU: productive, waiting for other ranks inside a collective, exposed "
+                   "communication, copies and memsets alone, idle."};
     chart.x = {"of whole timed steps", share_axis};
-    chart.parts = {{"productive", 2}, {"waiting for peers", 4}, {"idle", 7}};
+    chart.parts = {{"productive", 2},
+                   {"waiting for peers", 4},
+                   {"exposed communication", 5},
+                   {"memory", 3},
+                   {"idle", 7}};
     for (const Gpu& gpu : gpus) {
         const auto productive = (*gpu.json)["productive_share"].amount();
         if (!productive) continue;
-        chart.bars.push_back({gpu.label,
-                              {*productive, (*gpu.json)["waiting_for_peer_share"].amount().value_or(0),
-                               (*gpu.json)["idle_share"].amount().value_or(0)}});
+        const auto share = [&](const char* name) { return (*gpu.json)[name].amount().value_or(0); };
+        const double waiting = share("waiting_for_peer_share"), memory = share("memory_share");
+        const double idle = share("idle_share");
+        // Where waits are not known this holds them.
+        const double exposed = std::max(0.0, 1 - *productive - waiting - memory - idle);
+        chart.bars.push_back({gpu.label, {*productive, waiting, exposed, memory, idle}});
     }
     return chart.bars.empty() ? Markup() : figure(chart.words, stacked_bars(chart));
 }
@@ -132,8 +140,8 @@ TableCell share_cell(const Json& gpu, const std::string& key) {
 
 Markup table_of(const std::vector<Gpu>& gpus) {
     PageTable rows = {"GPUs",
-                      "lrrrrrrl",
-                      {"GPU", "productive", "waiting for peers", "idle", "busy, whole run",
+                      "lrrrrrrrl",
+                      {"GPU", "productive", "waiting for peers", "memory", "idle", "busy, whole run",
                        "communication exposed", "steps", "known by"},
                       {},
                       ""};
@@ -145,12 +153,13 @@ Markup table_of(const std::vector<Gpu>& gpus) {
         const Json& json = *gpu.json;
         const double steps = json["steps"].amount().value_or(0);
         const auto exposed = json["exposed_comm_ns"].amount();
-        rows.rows.push_back(
-            {gpu.label, share_cell(json, "productive_share"), share_cell(json, "waiting_for_peer_share"),
-             share_cell(json, "idle_share"), share_cell(json, "run_busy_share"),
-             exposed && gpu.steps > 0 ? TableCell(duration_text(*exposed / steps), *exposed / steps)
-                                      : TableCell(kNotThere),
-             TableCell(count_axis(steps), steps), json["level"].words()});
+        rows.rows.push_back({gpu.label, share_cell(json, "productive_share"),
+                             share_cell(json, "waiting_for_peer_share"), share_cell(json, "memory_share"),
+                             share_cell(json, "idle_share"), share_cell(json, "run_busy_share"),
+                             exposed && gpu.steps > 0
+                                 ? TableCell(duration_text(*exposed / steps), *exposed / steps)
+                                 : TableCell(kNotThere),
+                             TableCell(count_axis(steps), steps), json["level"].words()});
     }
     return table(rows);
 }

@@ -19,7 +19,7 @@ void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) 
         "SELECT gpu_id, basis, window_ns, busy_ns, idle_ns, waiting_for_peer_ns, productive_ns, compute_ns,"
         " copy_ns, comm_ns, exposed_comm_ns, coalesce(busy_low_ns, busy_ns), coalesce(busy_high_ns, busy_ns),"
         " coalesce(busy_likely_low_ns, busy_low_ns, busy_ns),"
-        " coalesce(busy_likely_high_ns, busy_high_ns, busy_ns)"
+        " coalesce(busy_likely_high_ns, busy_high_ns, busy_ns), exposed_transfer_ns, memory_ns"
         " FROM v_gpu_counted WHERE (number BETWEEN ?1 AND ?2" +
         or_spans(source) + ") ORDER BY gpu_id, step");
     while (rows.step()) {
@@ -31,6 +31,8 @@ void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) 
                                  &gpu.waiting_ns, &gpu.productive_ns, &gpu.compute_ns,
                                  &gpu.copy_ns,    &gpu.comm_ns,       &gpu.exposed_ns};
         for (int i = 0; i < 9; ++i) *sums[i] += rows.number(i + 2);
+        gpu.exposed_transfer_ns += rows.number(15);
+        gpu.memory_ns += rows.number(16);
         gpu.busy_low_ns += std::min(busy_ns, rows.number(11));
         gpu.busy_high_ns += std::max(busy_ns, rows.number(12));
         gpu.busy_likely_low_ns += std::min(busy_ns, rows.number(13));
@@ -138,6 +140,8 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         gpu.run_lowest = maybe_real(timed, 5);
         gpu.run_highest = maybe_real(timed, 6);
     }
+    Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
+    while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);
     read_rows(source, by_id);
     read_causes(source, by_id);
     std::vector<GpuFigures> all;

@@ -28,7 +28,9 @@ struct GpuFigures {
     std::string basis;  // steps, slices, spans; empty: nothing is known
     int64_t steps = 0, window_ns = 0;
     int64_t busy_ns = 0, idle_ns = 0, waiting_ns = 0, productive_ns = 0;
+    int64_t exposed_transfer_ns = 0, memory_ns = 0;  // with idle, waiting and productive: the window
     int64_t compute_ns = 0, copy_ns = 0, comm_ns = 0, exposed_ns = 0;
+    std::string wait_why;                       // how long it waited is not known; empty: it is
     int64_t busy_low_ns = 0, busy_high_ns = 0;  // certainly; hold busy_ns
     int64_t busy_likely_low_ns = 0, busy_likely_high_ns = 0;
     std::map<std::string, int64_t> idle_by_cause, idle_by_group;
@@ -41,6 +43,7 @@ struct GpuFigures {
 
     bool is_known() const { return window_ns > 0; }
     double of_window(int64_t ns) const { return static_cast<double>(ns) / static_cast<double>(window_ns); }
+    bool knows_waits() const { return wait_why.empty(); }
     bool causes_sum() const;
     // With what is likely, in 95 of 100 cases, of operations that did not queue, and what windows say of the
     // time between them. Without steps they stand for the run: then busy and idle hold the whole run's, too.

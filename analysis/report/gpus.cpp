@@ -1,5 +1,5 @@
-// What each GPU did with its time: productive, waiting for another rank, idle; and of the whole run how much
-// it was busy. Worst first.
+// What each GPU did with its time: productive, waiting for another rank, exposed communication, memory, idle;
+// and of the whole run how much it was busy. Worst first.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -71,7 +71,14 @@ void add_shares(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const s
         add_likely(facts, "busy_share", likely.low, likely.high, "");
         facts.between("productive_share", productive.share, at_most.low, at_most.high, "");
         add_likely(facts, "productive_share", productive.low, productive.high, "");
-        facts.between("waiting_for_peer_share", waiting.share, waiting.low, waiting.high, "")
+        const auto of_waits = [&](double value) {
+            return figures.knows_waits() ? std::optional(value) : std::nullopt;
+        };
+        facts
+            .between("waiting_for_peer_share", of_waits(waiting.share), of_waits(waiting.low),
+                     of_waits(waiting.high), figures.wait_why)
+            .maybe("exposed_comm_share", of_waits(figures.of_window(figures.exposed_transfer_ns)),
+                   figures.wait_why)
             .between("idle_share", share(figures.idle_ns), 1 - certain.high, 1 - certain.low, "");
         add_likely(facts, "idle_share", 1 - likely.high, 1 - likely.low, "");
     } else {
@@ -83,10 +90,12 @@ void add_shares(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const s
         add_likely(facts, "productive_share", {}, {}, why);
         facts.between("productive_share", std::nullopt, {}, {}, why)
             .between("waiting_for_peer_share", std::nullopt, {}, {}, why)
+            .maybe("exposed_comm_share", std::optional<double>(), why)
             .between("idle_share", std::nullopt, over(gpu.high), over(gpu.low), why);
         add_likely(facts, "idle_share", {}, {}, why);
     }
-    facts.maybe("compute_share", share(figures.compute_ns), why)
+    facts.maybe("memory_share", share(figures.memory_ns), why)
+        .maybe("compute_share", share(figures.compute_ns), why)
         .maybe("copy_share", share(figures.copy_ns), why)
         .maybe("comm_share", share(figures.comm_ns), why);
 }
@@ -186,11 +195,41 @@ std::vector<std::string> row_of(const GpuFigures& figures, const Gpu& gpu) {
     const std::string idle = range_text(figures.idle());
     return {figures.label.text,
             part_text(figures, figures.productive_ns),
-            part_text(figures, figures.waiting_ns),
+            figures.knows_waits() ? part_text(figures, figures.waiting_ns) : "not known",
             (figures.basis == "steps" ? per_step_text(figures, figures.idle_ns) + "  " : "") + idle,
             run_text(gpu),
             figures.basis == "steps" ? count_text(figures.steps) + (figures.steps == 1 ? " step" : " steps")
                                      : figures.basis};
+}
+
+// The five parts that each instant is in one of, over all GPUs: they add up to 1.
+void write_parts(const std::vector<GpuFigures>& all, Report& report) {
+    double window = 0, productive = 0, waiting = 0, exposed = 0, memory = 0, idle = 0;
+    int64_t gpus = 0;
+    std::string wait_why;
+    for (const GpuFigures& one : all) {
+        if (!one.is_known()) continue;
+        ++gpus;
+        if (wait_why.empty()) wait_why = one.wait_why;
+        window += static_cast<double>(one.window_ns);
+        productive += static_cast<double>(one.productive_ns);
+        waiting += static_cast<double>(one.waiting_ns);
+        exposed += static_cast<double>(one.exposed_transfer_ns);
+        memory += static_cast<double>(one.memory_ns);
+        idle += static_cast<double>(one.idle_ns);
+    }
+    if (window <= 0) return;
+    const auto part = [&](double ns) {
+        char text[16];
+        std::snprintf(text, sizeof text, "%.1f", 100 * ns / window);
+        return std::string(text);
+    };
+    const std::string of_comm =
+        wait_why.empty() ? "waiting for peers " + part(waiting) + " + exposed comm " + part(exposed)
+                         : "exposed comm, waits included, " + part(waiting + exposed);
+    report.line("SHARES     productive " + part(productive) + " + " + of_comm + " + memory " + part(memory) +
+                " + idle " + part(idle) + " %" + (gpus > 1 ? ", mean of " + count_text(gpus) + " GPUs" : ""));
+    if (!wait_why.empty()) report.line("           " + wait_why);
 }
 
 void write(const ReportSource& source, Report& report) {
@@ -200,7 +239,8 @@ void write(const ReportSource& source, Report& report) {
     std::map<int64_t, Json> by_id;
     std::string why;
     std::vector<std::string> marks;
-    for (const GpuFigures& figures : gpu_figures(source)) {
+    const std::vector<GpuFigures> all = gpu_figures(source);
+    for (const GpuFigures& figures : all) {
         const Gpu& gpu = rows.at(figures.gpu_id);
         table.push_back(row_of(figures, gpu));
         if (!figures.is_known() && why.empty())
@@ -215,6 +255,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("gpus", std::move(list));
     if (table.size() == 1) return;
     report.table("lrrrrl", std::move(table), kMostRows);
+    write_parts(all, report);
     if (!why.empty()) report.line(why);
     for (size_t i = 0; i < marks.size() && i < kMostMarks; ++i) report.line(marks[i]);
 }

@@ -146,11 +146,11 @@ void write_across(const Skew& skew, Report& report) {
     if (!text.empty()) report.line((skew.straggler ? "           " : "SKEW       ") + text);
 }
 
-// Of a communicator that only some ranks were seen of: the shortest of a kind has to stand for its transfer.
+// Of a communicator that only some ranks were seen of: each may have waited in all of its collectives.
 void write_missing(const Database& run, Report& report) {
     Query query = run.prepare("SELECT seen, ranks FROM communicator WHERE seen < ranks ORDER BY ranks DESC");
     if (query.step())
-        report.line("SKEW       not known, and transfers and waits are estimates: of " +
+        report.line("SKEW       not known, nor how long collectives waited and took: of " +
                     count_text(query.number(1)) + " ranks " + count_text(query.number(0)) +
                     (query.number(0) == 1 ? " was" : " were") + " seen");
 }

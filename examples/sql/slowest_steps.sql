@@ -1,11 +1,15 @@
 -- Which steps were the slowest, and what had more time in them than usual?
 -- For a run. Five of each GPU. `more_of` is what grew most against the mean of all steps: productive work,
--- waiting for a peer, or idle by its cause.
+-- waiting for a peer, exposed communication, memory, or idle by its cause.
 WITH
   part AS (
     SELECT gpu_id, step, 'productive' AS what, productive_ns AS ns FROM v_gpu_counted
     UNION ALL
     SELECT gpu_id, step, 'waiting for peer', waiting_for_peer_ns FROM v_gpu_counted
+    UNION ALL
+    SELECT gpu_id, step, 'exposed communication', exposed_transfer_ns FROM v_gpu_counted
+    UNION ALL
+    SELECT gpu_id, step, 'memory', memory_ns FROM v_gpu_counted
     UNION ALL
     SELECT c.gpu_id, c.step, 'idle: ' || p.cause, sum(p.ns)
     FROM v_gpu_counted c JOIN gap p ON p.gpu_id = c.gpu_id AND p.step = c.step

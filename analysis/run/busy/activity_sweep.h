@@ -20,7 +20,7 @@
 
 namespace gpushim::analysis {
 
-constexpr uint32_t kTransferBit = 2, kPeerWaitBit = 4;
+constexpr uint32_t kTransferBit = 2, kPeerWaitBit = 4, kComputeBits = 257;
 
 // The bit of a class in `activity`.
 constexpr uint32_t bit_of(OperationClass type) {

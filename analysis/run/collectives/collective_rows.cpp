@@ -11,7 +11,7 @@ namespace {
 
 using Kind = CollectiveMismatch::Kind;
 
-constexpr const char* kTransferBy[] = {"shortest", "last_start", "estimate"};        // as TransferBy
+constexpr const char* kTransferBy[] = {"shortest", "last_start"};                    // as TransferBy
 constexpr const char* kMismatch[] = {"op", "bytes", "root", "grouping", "replays"};  // as Kind
 
 Value or_null(bool known, int64_t value) { return known ? Value(value) : Value(nullptr); }

@@ -25,7 +25,7 @@ struct KindKey {
 struct KindSums {
     int64_t ranks = 0, count = 0, in_steps = 0, complete = 0, whole_bytes = 0, own_sum_ns = 0;
     int64_t by_last_start = 0;
-    bool estimated = false, own_known = false;
+    bool own_known = false;
     int32_t kernel = -1;
     const TraceFacts* facts = nullptr;
     std::vector<int64_t> transfers, waits, spreads, longest;
@@ -44,7 +44,6 @@ void take_times(const CollectiveInstance& instance, const InstanceTimes& times, 
     for (const auto& wait_ns : times.wait_ns)
         if (wait_ns) kind.waits.push_back(*wait_ns);
     if (!times.transfer_ns) return;
-    kind.estimated |= times.by == TransferBy::estimate;
     kind.by_last_start += times.by == TransferBy::last_start;
     kind.transfers.push_back(*times.transfer_ns);
     kind.longest.push_back(longest_ns);
@@ -147,7 +146,7 @@ Value bytes_per_s(const std::optional<Rates>& rates, double Rates::*which) {
 Value transfer_by(const KindSums& kind) {
     if (kind.transfers.empty()) return nullptr;
     const bool by_clocks = 2 * kind.by_last_start > static_cast<int64_t>(kind.transfers.size());
-    return std::string(kind.estimated ? "estimate" : by_clocks ? "last_start" : "shortest");
+    return std::string(by_clocks ? "last_start" : "shortest");
 }
 Value bytes_per_s(const std::optional<Bandwidth>& bandwidth) {
     return bandwidth ? Value(bandwidth->gb_per_s * 1e9) : Value(nullptr);

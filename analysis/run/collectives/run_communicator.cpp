@@ -57,19 +57,6 @@ bool is_worth_telling(const CollectiveMismatch& one) {
     return one.kind != CollectiveMismatch::Kind::replays || (one.value != 0 && one.other_value != 0);
 }
 
-bool is_estimated(const RunCommunicator& comm, const CollectiveInstance& instance) {
-    return comm.seats.size() == 1 && comm.ranks > 1 && is_barrier_like(instance.op) && instance.bytes >= 0 &&
-           !instance.shares_kernel && !instance.aborted && instance.parts.front().device;
-}
-
-void find_best(RunCommunicator& comm) {
-    std::map<std::pair<CollectiveOp, int64_t>, std::vector<int64_t>> durations;
-    for (const CollectiveInstance& instance : comm.instances)
-        if (is_estimated(comm, instance))
-            durations[{instance.op, instance.bytes}].push_back(instance.parts.front().device->length_ns());
-    for (auto& [kind, all] : durations) comm.best_ns[kind] = *best_decile_ns(std::move(all));
-}
-
 void take_edges(const CollectiveInstance& instance, std::span<const int64_t> offsets, int64_t error_ns,
                 InstanceTimes& times) {
     for (const WaitEdge& edge : wait_edges(instance, offsets))
@@ -109,7 +96,6 @@ RunCommunicator match_communicator(std::vector<CommSeat> seats, const RunClocks&
                              }});
     deliver(comm, match);
     comm.left_out += match.left_out();
-    find_best(comm);
     return comm;
 }
 
@@ -160,11 +146,6 @@ InstanceTimes times_of(const RunCommunicator& comm, const CollectiveInstance& in
         times.transfer_ns = wait->transfer_ns;
         times.by = wait->by;
         for (size_t i = 0; i < wait->ranks.size(); ++i) times.wait_ns[i] = wait->ranks[i].wait_ns;
-    } else if (is_estimated(comm, instance)) {
-        const int64_t own_ns = instance.parts.front().device->length_ns();
-        times.transfer_ns = std::min(own_ns, comm.best_ns.at({instance.op, instance.bytes}));
-        times.by = TransferBy::estimate;
-        times.wait_ns.front() = own_ns - *times.transfer_ns;
     } else if (!is_barrier_like(instance.op) && !instance.shares_kernel && !instance.aborted && error_ns) {
         std::vector<int64_t> place;
         if (const auto offsets = clock_offsets(comm, clocks, instance, place))

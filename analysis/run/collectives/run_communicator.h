@@ -30,8 +30,6 @@ struct RunCommunicator {
     std::vector<CollectiveInstance> instances;
     std::vector<CollectiveMismatch> mismatches;
     int64_t left_out = 0;
-    // Where only one rank was seen: what its quickest took, by operation and bytes.
-    std::map<std::pair<CollectiveOp, int64_t>, int64_t> best_ns;
 
     const CommSeat& seat(const RankPart& part) const {
         return seats[static_cast<size_t>(seat_of_rank[static_cast<size_t>(part.rank)])];

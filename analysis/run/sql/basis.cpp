@@ -1,6 +1,7 @@
 #include "basis.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -24,9 +25,13 @@ constexpr bool is_of(WhatRan ran, int64_t classes) {
         case WhatRan::idle:
             return classes == 0;
         case WhatRan::waiting_for_peer:
-            return classes == kPeerWaits;
+            return (classes & kPeerWaits) != 0 && (classes & kKernels) == 0;
         case WhatRan::productive:
-            return classes != 0 && classes != kPeerWaits;
+            return (classes & kKernels) != 0;
+        case WhatRan::unhidden_transfer:
+            return (classes & kKernels) == 0 && (classes & kCollectives) == kTransfers;
+        case WhatRan::memory:
+            return classes != 0 && (classes & (kKernels | kCollectives)) == 0;
         case WhatRan::compute:
             return (classes & kKernels) != 0;
         case WhatRan::copy:
@@ -293,10 +298,19 @@ void Basis::stand_before_views(const NewDatabase& run) const {
     run.run(
         "CREATE TEMP TABLE v_gpu_total AS SELECT * FROM main.v_gpu_total WHERE 0;"
         "CREATE TEMP TABLE v_gpu_idle AS SELECT * FROM main.v_gpu_idle WHERE 0");
+    std::set<int64_t> unknown_waits;
+    Query unknown(run.raw(), "run", "SELECT gpu_id FROM v_unknown_wait");
+    while (unknown.step()) unknown_waits.insert(unknown.number(0));
     for (const GpuTotal& total : totals_) {
         std::string sums;
-        for (size_t i = 0; i <= static_cast<size_t>(WhatRan::exposed_comm); ++i)
-            sums += ", " + std::to_string(total.ran_ns[i]);
+        for (size_t i = 0; i <= static_cast<size_t>(WhatRan::exposed_comm); ++i) {
+            const auto what = static_cast<WhatRan>(i);
+            const bool hangs_on_waits =
+                what == WhatRan::waiting_for_peer || what == WhatRan::unhidden_transfer;
+            sums += hangs_on_waits && unknown_waits.contains(total.gpu_id)
+                        ? ", NULL"
+                        : ", " + std::to_string(total.ran_ns[i]);
+        }
         const std::string gpu = std::to_string(total.gpu_id);
         run.run("INSERT INTO temp.v_gpu_total VALUES (" + gpu + ", '" + total.basis + "', " +
                 std::to_string(total.steps) + sums + ", " + std::to_string(total.busy_low_ns) + ", " +

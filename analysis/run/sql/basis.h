@@ -30,8 +30,10 @@ enum class WhatRan : uint8_t {
     window,
     busy,
     idle,
-    waiting_for_peer,
+    waiting_for_peer,  // and no kernel runs
     productive,
+    unhidden_transfer,  // of a collective, and no kernel runs
+    memory,             // copies and memsets, and no kernel or collective runs
     compute,
     copy,
     comm,

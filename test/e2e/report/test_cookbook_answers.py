@@ -91,7 +91,8 @@ class Answers(cookbook_run.Case):
     def test_time(self):
         whole = self.by("rank", "where_time_goes")
         for rank in BOTH:
-            shares = [whole[rank][f"{what}_share"] for what in ("productive", "waiting_for_peer", "idle")]
+            shares = [whole[rank][f"{what}_share"] for what in (
+                "productive", "waiting_for_peer", "exposed_comm", "memory", "idle")]
             self.assertAlmostEqual(sum(shares), 1, delta=0.0002)
             causes = self.by("cause", "idle_by_cause", rank=rank)
             self.assertAlmostEqual(sum(row["share_of_time"] for row in causes.values()),

@@ -83,8 +83,9 @@ TEST_CASE("sums are those of the views", "[basis][random]") {
         }
         CHECK(totals == rows_of(run,
                                 "SELECT gpu_id, basis, steps, window_ns, busy_ns, idle_ns,"
-                                " waiting_for_peer_ns, productive_ns, compute_ns, copy_ns, comm_ns,"
-                                " exposed_comm_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns,"
+                                " waiting_for_peer_ns, productive_ns, exposed_transfer_ns, memory_ns,"
+                                " compute_ns, copy_ns, comm_ns, exposed_comm_ns, busy_low_ns, busy_high_ns, "
+                                "busy_likely_low_ns,"
                                 " busy_likely_high_ns FROM v_gpu_total"
                                 " ORDER BY gpu_id"));
         std::sort(idle.begin(), idle.end());

@@ -46,7 +46,7 @@ TEST_CASE("every instant is in one row of activity", "[busy_part]") {
           "10|-1|0|25, 10|-1|1|10, 10|-1|2|5, 10|-1|4|5, 10|-1|5|10, 10|7|0|15, 10|7|1|30");
     CHECK(scene.ask(
               "SELECT step, window_ns, busy_low_ns, busy_high_ns, operations, own_work_ns FROM gpu_step") ==
-          "-1|55|30|30|4|40, 7|45|30|30|0|45");
+          "-1|55|30|30|4|50, 7|45|30|30|0|45");
     CHECK(scene.ask("SELECT rank_id, step, gpus, union_ns, sum_ns, longest_ns FROM together") ==
           "4|-1|1|30|30|30, 4|7|1|30|30|30");
 }

@@ -29,7 +29,7 @@ TEST_CASE("metrics have what their rows say", "[metric_rows]") {
     const MadeRun made;
     const Database run = made.open();
     CHECK(metric(run, "busy_share", "gpu", 0) == Approx(0.66));
-    CHECK(metric(run, "productive_share", "gpu", 0) == Approx(0.60));
+    CHECK(metric(run, "productive_share", "gpu", 0) == Approx(0.4268));
     CHECK(metric(run, "waiting_for_peer_share", "gpu", 0) == Approx(0.06));
     CHECK(metric(run, "waiting_for_peer_share", "gpu", 1) == 0);
     CHECK(metric(run, "idle_share", "gpu", 0) == Approx(0.34));

@@ -16,7 +16,7 @@ CREATE TABLE gpu_step (
   first_launch_ns INTEGER,                     -- offset from the step's begin
   api_ns INTEGER,                              -- in launch calls
   between_ns INTEGER,                          -- the host between two of them, if below 20 us
-  own_work_ns INTEGER,                         -- window less the wait for peers beside which nothing else ran
+  own_work_ns INTEGER,                         -- window less the wait for peers beside which no kernel ran
   PRIMARY KEY (gpu_id, step)
 ) WITHOUT ROWID;
 
@@ -24,7 +24,8 @@ CREATE TABLE gpu_step (
 -- (gpu_id, step, cause, blocked_on).
 CREATE TABLE gap (
   gpu_id INTEGER, step INTEGER, cause TEXT, blocked_on TEXT,   -- '': not sampled
-  ns INTEGER, pieces INTEGER, longest_ns INTEGER, longest_from_ns INTEGER,
+  ns INTEGER, pieces INTEGER, longest_ns INTEGER,
+  longest_from_ns INTEGER,                     -- as the program ran, on the host's clock
   drained_by_sync_ns INTEGER                   -- of it, in gaps that a wait of the host had made
 );
 CREATE INDEX gap_of_step ON gap (gpu_id, step);  -- a key of all four takes twice as long to write

@@ -12,7 +12,7 @@ CREATE TABLE collective_instance (
   ranks INTEGER, parts INTEGER,                -- that take part; that were seen
   start_ns INTEGER, own_ns INTEGER,            -- on this rank, by its own clock
   wait_ns INTEGER, transfer_ns INTEGER,
-  transfer_by TEXT,                            -- shortest, last_start, estimate
+  transfer_by TEXT,                            -- shortest, last_start
   gpu_id INTEGER, stream_id INTEGER, custom INTEGER,   -- 1: by its kernel's name only
   PRIMARY KEY (instance, rank_id)
 );
@@ -31,7 +31,7 @@ CREATE TABLE collective_stat (
   transfer_sum_ns INTEGER, wait_sum_ns INTEGER, own_sum_ns INTEGER,  -- waits and own times: of all ranks
   transfer_p50_ns INTEGER, wait_p50_ns INTEGER,
   spread_p50_ns INTEGER,                       -- NULL also where it is below what the clocks may be off
-  transfer_by TEXT,                            -- of most: shortest, last_start, estimate
+  transfer_by TEXT,                            -- of most: shortest, last_start
   algbw_bytes_per_s REAL, busbw_bytes_per_s REAL, busbw_incl_wait_bytes_per_s REAL,
   expected_simple_ns INTEGER, expected_ring_ns INTEGER,
   expected_ns INTEGER, expected_by TEXT,       -- ring, tree, nvls by its kernel's name; two_level

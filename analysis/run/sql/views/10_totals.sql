@@ -1,13 +1,17 @@
 -- What every section asks for, from the tables of the parts.
 
--- A GPU in one step, from what ran at the same time. Classes: see activity.
+-- A GPU in one step, from what ran at the same time. Classes: see activity. Each instant is in one of
+-- productive_ns (compute), waiting_for_peer_ns, exposed_transfer_ns, memory_ns and idle_ns: the first that
+-- is true.
 CREATE VIEW v_gpu_step AS
 SELECT a.gpu_id, a.step,
   sum(a.ns) AS window_ns,
   sum(CASE WHEN a.classes > 0 THEN a.ns ELSE 0 END) AS busy_ns,
   sum(CASE WHEN a.classes = 0 THEN a.ns ELSE 0 END) AS idle_ns,
-  sum(CASE WHEN a.classes = 4 THEN a.ns ELSE 0 END) AS waiting_for_peer_ns,
-  sum(CASE WHEN a.classes NOT IN (0, 4) THEN a.ns ELSE 0 END) AS productive_ns,
+  sum(CASE WHEN a.classes & 257 = 0 AND a.classes & 4 > 0 THEN a.ns ELSE 0 END) AS waiting_for_peer_ns,
+  sum(CASE WHEN a.classes & 257 > 0 THEN a.ns ELSE 0 END) AS productive_ns,
+  sum(CASE WHEN a.classes & 257 = 0 AND a.classes & 6 = 2 THEN a.ns ELSE 0 END) AS exposed_transfer_ns,
+  sum(CASE WHEN a.classes > 0 AND a.classes & 263 = 0 THEN a.ns ELSE 0 END) AS memory_ns,
   sum(CASE WHEN a.classes & 257 > 0 THEN a.ns ELSE 0 END) AS compute_ns,
   sum(CASE WHEN a.classes & 632 > 0 THEN a.ns ELSE 0 END) AS copy_ns,
   sum(CASE WHEN a.classes & 6 > 0 THEN a.ns ELSE 0 END) AS comm_ns,

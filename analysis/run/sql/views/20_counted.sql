@@ -7,6 +7,13 @@ SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.signature, s.samples
 FROM step s JOIN rank r ON r.rank_id = s.rank_id
 WHERE coalesce(s.warm_up, 0) = 0 AND coalesce(s.left_out, 0) = 0;
 
+-- Steps whose calls were recorded, warm-up and left-out ones, too: what totals of the run are divided by.
+-- Others lie, if only in part, where the process rested (GPUSHIM_STEPS and its like).
+CREATE VIEW v_recorded_step AS
+SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out
+FROM step s
+WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
+
 -- Of each GPU: counted steps that were timed as a whole; where there are none, all that is known (spans).
 CREATE VIEW v_gpu_basis AS
 SELECT u.gpu_id, c.step, c.number, CASE WHEN c.is_slice = 1 THEN 'slices' ELSE 'steps' END AS basis
@@ -22,17 +29,45 @@ WHERE NOT EXISTS (SELECT 1 FROM v_counted_step c JOIN gpu_step w ON w.step = c.s
 -- of 100 cases.
 CREATE VIEW v_gpu_counted AS
 SELECT b.gpu_id, b.step, b.number, b.basis, v.window_ns, v.busy_ns, v.idle_ns, v.waiting_for_peer_ns,
-  v.productive_ns, v.compute_ns, v.copy_ns, v.comm_ns, v.exposed_comm_ns, v.exposed_wait_ns,
+  v.productive_ns, v.exposed_transfer_ns, v.memory_ns, v.compute_ns, v.copy_ns, v.comm_ns,
+  v.exposed_comm_ns, v.exposed_wait_ns,
   g.busy_low_ns, g.busy_high_ns, g.busy_likely_low_ns, g.busy_likely_high_ns, g.operations, g.timed
 FROM v_gpu_basis b
   JOIN v_gpu_step v ON v.gpu_id = b.gpu_id AND v.step = b.step
   JOIN gpu_step g ON g.gpu_id = b.gpu_id AND g.step = b.step;
 
--- A GPU over all of these: sums in ns.
+-- GPUs of which it is not known how long their collectives waited for other ranks: a row for each.
+CREATE VIEW v_unknown_wait AS
+SELECT u.gpu_id,
+  CASE WHEN o.ranks IS NOT NULL
+       THEN 'of ' || o.ranks || ' ranks ' || o.seen || CASE WHEN o.seen = 1 THEN ' is' ELSE ' are' END
+            || ' in this run: how long it waited for the others is not known'
+       ELSE 'its collectives are known by their names only' END AS why
+FROM gpu u JOIN (
+    SELECT c.rank_id, CAST(sum(c.own_ns) AS DOUBLE) AS all_ns,
+      sum(CASE WHEN c.custom = 1 OR c.ranks IS NULL OR c.parts < c.ranks THEN c.own_ns ELSE 0 END)
+        AS unknown_ns,
+      max(CASE WHEN c.parts < c.ranks THEN c.ranks END) AS ranks,
+      max(CASE WHEN c.parts < c.ranks THEN c.parts END) AS seen
+    FROM collective_instance c WHERE c.own_ns IS NOT NULL GROUP BY c.rank_id) o ON o.rank_id = u.rank_id
+WHERE o.unknown_ns > 0.01 * o.all_ns
+UNION ALL
+SELECT u.gpu_id, 'its collectives are not linked to calls of NCCL'
+FROM gpu u
+WHERE EXISTS (SELECT 1 FROM kernel k WHERE k.gpu_id = u.gpu_id AND coalesce(k.comm_source, 'none') <> 'none')
+  AND NOT EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = u.rank_id AND c.own_ns IS NOT NULL);
+
+-- A GPU over all of these: sums in ns. NULL: how long it waited, and so what was exposed beside that, is not
+-- known (v_unknown_wait).
 CREATE VIEW v_gpu_total AS
 SELECT gpu_id, min(basis) AS basis, count(*) AS steps, sum(window_ns) AS window_ns, sum(busy_ns) AS busy_ns,
-  sum(idle_ns) AS idle_ns, sum(waiting_for_peer_ns) AS waiting_for_peer_ns,
-  sum(productive_ns) AS productive_ns, sum(compute_ns) AS compute_ns, sum(copy_ns) AS copy_ns,
+  sum(idle_ns) AS idle_ns,
+  CASE WHEN gpu_id IN (SELECT w.gpu_id FROM v_unknown_wait w) THEN NULL ELSE sum(waiting_for_peer_ns) END
+    AS waiting_for_peer_ns,
+  sum(productive_ns) AS productive_ns,
+  CASE WHEN gpu_id IN (SELECT w.gpu_id FROM v_unknown_wait w) THEN NULL ELSE sum(exposed_transfer_ns) END
+    AS exposed_transfer_ns,
+  sum(memory_ns) AS memory_ns, sum(compute_ns) AS compute_ns, sum(copy_ns) AS copy_ns,
   sum(comm_ns) AS comm_ns, sum(exposed_comm_ns) AS exposed_comm_ns,
   -- bounds, of each step no further in than its busy time
   sum(CASE WHEN busy_low_ns < busy_ns THEN busy_low_ns ELSE busy_ns END) AS busy_low_ns,
