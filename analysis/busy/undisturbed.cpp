@@ -288,4 +288,13 @@ int64_t Undisturbed::moved(int64_t host_ns) const {
     return std::prev(after)->would_ns + (host_ns - std::prev(after)->was_ns);
 }
 
+int64_t Undisturbed::was(int64_t would_ns) const {
+    const auto after =
+        std::upper_bound(shifts.begin(), shifts.end(), would_ns,
+                         [](int64_t at_ns, const Shift& shift) { return at_ns < shift.would_ns; });
+    if (after == shifts.begin()) return would_ns;
+    const int64_t was_ns = std::prev(after)->was_ns + (would_ns - std::prev(after)->would_ns);
+    return after == shifts.end() ? was_ns : std::min(was_ns, after->was_ns);
+}
+
 }  // namespace gpushim::analysis

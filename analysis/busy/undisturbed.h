@@ -50,6 +50,8 @@ struct Undisturbed {
     std::vector<Interval> spans;  // as given
     // A moment of the host, as it would have been.
     int64_t moved(int64_t host_ns) const;
+    // The other way round: when it was as the program ran.
+    int64_t was(int64_t would_ns) const;
 
     struct Shift {
         int64_t was_ns, would_ns;

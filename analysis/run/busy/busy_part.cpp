@@ -60,7 +60,8 @@ class BusyPart : public Part {
     std::vector<int64_t> threads_;
     std::vector<LaunchLoop> loops_;  // by thread
     size_t last_thread_ = 0;
-    size_t unsettled_ = 0;  // calls
+    size_t unsettled_ = 0;                // calls
+    const Undisturbed* would_ = nullptr;  // of the piece
 
     // Of several GPUs: when any was busy.
     std::vector<Segment> hull_;
@@ -75,6 +76,7 @@ void BusyPart::begin(const TimedPiece& piece) {
     inputs_.begin();
     std::fill(loops_.begin(), loops_.end(), LaunchLoop());
     unsettled_ = 0;
+    would_ = piece.would;
     Interval hull = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sweeps_.size(); ++i) {
         const Interval known = i < piece.known.size() ? piece.known[i] : Interval{0, 0};
@@ -157,7 +159,7 @@ void BusyPart::gather_busy() {
 
 void BusyPart::end() {
     for (GpuSweep& sweep : sweeps_)
-        if (sweep.is_known()) sweep.end(host_.lines(), threads_);
+        if (sweep.is_known()) sweep.end(host_.lines(), threads_, would_);
     gather_busy();
     const std::vector<int64_t>& any_ns = any_.finish();
     if (sweeps_.size() > 1)

@@ -114,7 +114,7 @@ void GpuSweep::ask(const HostLines& lines) {
     for (const Gap& gap : gaps_->take()) idle_.add(attribute(gap, lines, idle_facts_));
 }
 
-void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads) {
+void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads, const Undisturbed* would) {
     while (const DeviceOp* op = order_.next(INT64_MAX)) put(*op, threads);
     activity_.end();
     for (Gap& gap : gaps_->finish()) {
@@ -124,7 +124,7 @@ void GpuSweep::end(const HostLines& lines, std::span<const int64_t> threads) {
         }
         idle_.add(attribute(gap, lines, idle_facts_));
     }
-    idle_.end();
+    idle_.end(would);
     put_figures();
 }
 

@@ -48,7 +48,7 @@ class GpuSweep {
     // number of `add`
     void settle(int64_t until_ns, std::span<const int64_t> threads);
     void ask(const HostLines& lines);  // about the gaps that are certain
-    void end(const HostLines& lines, std::span<const int64_t> threads);
+    void end(const HostLines& lines, std::span<const int64_t> threads, const Undisturbed* would = nullptr);
 
     int64_t unasked_from_ns() const { return gaps_->from_ns(); }  // of a known one, in a piece
     void take_busy(std::vector<Interval>& into) { activity_.take_busy(into); }

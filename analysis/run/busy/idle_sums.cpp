@@ -30,6 +30,7 @@ GapRow& GapRow::operator+=(const GapRow& other) {
 
 void IdleSums::begin(std::span<const Segment> segments) {
     segments_ = segments;
+    earlier_rows_ = rows_.size();
     boundaries_ns_ = boundaries_of(segments);
     segment_ = 0;
 }
@@ -68,10 +69,13 @@ void IdleSums::leave_segment() {
     ready_ns_ = 0;
 }
 
-void IdleSums::end() {
+void IdleSums::end(const Undisturbed* would) {
     if (segment_ < segments_.size()) leave_segment();
     rows_.insert(rows_.end(), rest_.begin(), rest_.end());
     rest_.clear();
+    if (would != nullptr)
+        for (size_t i = earlier_rows_; i < rows_.size(); ++i)
+            rows_[i].longest_from_ns = would->was(rows_[i].longest_from_ns);
     if (rest_ready_ns_ != 0) contention_.push_back({kNoStep, rest_ready_ns_});
     rest_ready_ns_ = 0;
     segments_ = {};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../../idle/attribute.h"
+#include "../../busy/undisturbed.h"
 #include "../pass/step_cuts.h"
 
 namespace gpushim::analysis {
@@ -36,7 +37,8 @@ class IdleSums {
     void begin(std::span<const Segment> segments);
     // A gap's, in order of time; what lies outside of the segments is left out.
     void add(const Attributed& gap);
-    void end();
+    // `would`: of the piece; rows say where a gap was as the program ran. Null: its times are those.
+    void end(const Undisturbed* would = nullptr);
 
     // Of all pieces of the run; several of one key are to be added up.
     const std::vector<GapRow>& rows() const { return rows_; }
@@ -52,6 +54,7 @@ class IdleSums {
     std::vector<GapRow> here_, rest_;  // of the segment; of kNoStep
     int64_t ready_ns_ = 0, rest_ready_ns_ = 0;
     std::vector<GapRow> rows_;
+    size_t earlier_rows_ = 0;  // of pieces before
     std::vector<ContentionRow> contention_;
 };
 

@@ -24,6 +24,7 @@
 namespace gpushim::analysis {
 
 class RunDb;
+struct Undisturbed;
 
 struct WholeStep {
     int32_t step;   // index into facts.steps
@@ -31,12 +32,15 @@ struct WholeStep {
 };
 
 struct TimedPiece {
-    Interval host;                 // asked for
-    std::vector<Interval> known;   // by index of GPU: what ran in it is all there; empty: nothing is known
-    std::vector<WholeStep> steps;  // that lie wholly within all of `known`, by begin; they do not overlap
+    Interval host;                // asked for
+    std::vector<Interval> known;  // by index of GPU: what ran in it is all there; empty: nothing is known
+    // That lie wholly within all of `known`, and of whose operations enough have device times
+    // (kRefusedCoverage), by begin; they do not overlap.
+    std::vector<WholeStep> steps;
     std::vector<double>
         coverage;  // by GPU: operations with device times, of those launched in it; 1: none were
     std::vector<TimedSpan::Untimed> untimed;  // by GPU
+    const Undisturbed* would = nullptr;       // tells when the program was there; null: the times are its own
 };
 
 class Part {

@@ -37,6 +37,7 @@ class TracePass : public CallWatch {
     }
 
     std::vector<Call> piece(TimedSpan::Contents contents) override {
+        const std::vector<int32_t> hardly_timed = hardly_timed_steps(contents);
         Undisturbed would;
         if (contents.cost)
             would = undisturb(std::move(contents.calls), contents.before, contents.behind, facts_.lanes,
@@ -57,7 +58,8 @@ class TracePass : public CallWatch {
                                           moved(contents.untimed[i].late, would)};
                     if (contents.coverage[i] < kRefusedCoverage) piece.known[gpu] = {0, 0};
                 }
-        piece.steps = whole_steps(contents.host, would, piece.known);
+        piece.steps = whole_steps(contents.host, would, piece.known, hardly_timed);
+        piece.would = &would;
         for (const auto& part : parts_) part->begin(piece);
         give_to_parts(would);
         for (const auto& part : parts_) part->end();
@@ -82,6 +84,36 @@ class TracePass : public CallWatch {
             for (const auto& part : parts_) part->behind(would.calls[i]);
     }
 
+    // What ran in them is not known, so they are not timed, though the window was open: by number.
+    std::vector<int32_t> hardly_timed_steps(const TimedSpan::Contents& contents) const {
+        struct Count {
+            int64_t operations = 0, timed = 0;
+        };
+        std::vector<Count> of_gpu(facts_.gpus.size());
+        std::vector<int32_t> steps;
+        int32_t step = kNoStep;
+        const auto close = [&] {
+            const bool is_hardly = std::any_of(of_gpu.begin(), of_gpu.end(), [](const Count& one) {
+                return static_cast<double>(one.timed) <
+                       kRefusedCoverage * static_cast<double>(one.operations);
+            });
+            if (is_hardly && step != kNoStep) steps.push_back(step);
+            of_gpu.assign(of_gpu.size(), {});
+        };
+        for (size_t i = contents.before; i < contents.calls.size() - contents.behind; ++i) {
+            const Call& call = contents.calls[i];
+            if (call.kind != CallKind::operation || call.lane == kNoLane) continue;
+            const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+            if (gpu < 0) continue;
+            if (call.step != step) close();
+            step = call.step;
+            ++of_gpu[static_cast<size_t>(gpu)].operations;
+            of_gpu[static_cast<size_t>(gpu)].timed += call.timed;
+        }
+        close();
+        return steps;
+    }
+
     static Intervals moved(Intervals spans, const Undisturbed& would) {
         for (Interval& span : spans) span = {would.moved(span.start_ns), would.moved(span.end_ns)};
         return spans;
@@ -94,7 +126,8 @@ class TracePass : public CallWatch {
     }
 
     std::vector<WholeStep> whole_steps(Interval host, const Undisturbed& would,
-                                       const std::vector<Interval>& known) const {
+                                       const std::vector<Interval>& known,
+                                       const std::vector<int32_t>& hardly_timed) const {
         std::vector<WholeStep> whole;
         const auto first =
             std::partition_point(facts_.steps.begin(), facts_.steps.end(),
@@ -105,8 +138,9 @@ class TracePass : public CallWatch {
                 return device.length_ns() == 0 ||
                        (device.start_ns <= span.start_ns && span.end_ns <= device.end_ns);
             });
-            if (is_known && span.length_ns() > 0)
-                whole.push_back({static_cast<int32_t>(step - facts_.steps.begin()), span});
+            const auto number = static_cast<int32_t>(step - facts_.steps.begin());
+            const bool is_timed = !std::binary_search(hardly_timed.begin(), hardly_timed.end(), number);
+            if (is_known && is_timed && span.length_ns() > 0) whole.push_back({number, span});
         }
         return whole;
     }
