@@ -45,7 +45,7 @@ constexpr const char* kCopies =
     " sum(CASE WHEN c.blocking = 1 THEN c.bytes ELSE 0 END),"
     " (SELECT max(b.best_bytes_per_s) FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = c.kind"
     "  AND b.source <> 'pageable' AND b.target <> 'pageable'),"
-    " (SELECT count(*) FROM step t JOIN rank r ON r.rank_id = t.rank_id JOIN gpu g ON g.rank_id = r.rank_id"
+    " (SELECT count(*) FROM v_recorded_step t JOIN rank r ON r.rank_id = t.rank_id JOIN gpu g ON g.rank_id = r.rank_id"
     "  WHERE g.gpu_id = c.gpu_id AND coalesce(r.steps_source, 'none') <> 'none'"
     "  AND EXISTS (SELECT 1 FROM v_counted_step o WHERE o.rank_id = r.rank_id)),"
     " coalesce((SELECT g.why FROM gpu g WHERE g.gpu_id = c.gpu_id), ''),"

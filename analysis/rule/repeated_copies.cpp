@@ -16,7 +16,7 @@ constexpr double kFew = 1.5;  // of them in a step are no pattern
 // Those that recur; of the largest to the device, one that holds up least is taken for the batch.
 const std::string kRecurs =
     "c.kind <> 'p2p' AND c.max_bytes > 4096"
-    " AND c.steps * 10 >= 9 * (SELECT count(*) FROM step s JOIN gpu u ON u.rank_id = s.rank_id"
+    " AND c.steps * 10 >= 9 * (SELECT count(*) FROM v_recorded_step s JOIN gpu u ON u.rank_id = s.rank_id"
     "                          WHERE u.gpu_id = c.gpu_id)";
 const std::string kBesidesTheBatch =
     kRecurs +

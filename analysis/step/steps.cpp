@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kNoEnd = "nothing says where the last step ends";
 constexpr std::string_view kOutside = "outside the profiler's range";
+constexpr double kMoment = 0.01;  // of a step
+constexpr std::string_view kResting = "not recorded, or not all of it";
 
 Steps detect(const TokenSource& source, const TokenSource& beginning) {
     Steps result;
@@ -119,6 +121,22 @@ void leave_out_beyond(Steps& result, Interval range) {
     }
 }
 
+void leave_out_resting(Steps& result, std::vector<Interval> rests) {
+    const Intervals resting = unite(std::move(rests));
+    auto rest = resting.begin();
+    for (Step& step : result.steps) {
+        while (rest != resting.end() && rest->end_ns <= step.begin_ns) ++rest;
+        if (rest == resting.end()) return;
+        // A mark and what it brings about are a moment apart.
+        int64_t resting_ns = 0;
+        for (auto one = rest; one != resting.end() && one->start_ns < step.end_ns; ++one)
+            resting_ns += std::min(one->end_ns, step.end_ns) - std::max(one->start_ns, step.begin_ns);
+        if (static_cast<double>(resting_ns) <= kMoment * static_cast<double>(step.length_ns())) continue;
+        step.is_left_out = true;
+        step.why_left_out = kResting;
+    }
+}
+
 }  // namespace
 
 Steps find_steps(const TokenSource& source, const TokenSource& beginning, const Marks& marks) {
@@ -128,6 +146,7 @@ Steps find_steps(const TokenSource& source, const TokenSource& beginning, const 
     Steps result = has_marks ? from_marks(source, marks) : detected;
     if (has_marks) compare(result, detected);
     if (!has_marks && marks.profiler.size() == 1) leave_out_beyond(result, marks.profiler.front());
+    leave_out_resting(result, marks.rests);
     mark_warm_up(result.steps);
     return result;
 }

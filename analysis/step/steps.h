@@ -32,6 +32,7 @@ struct Marks {
     std::vector<ExplicitStep> explicit_steps;  // gpushim_step: each begins a step and ends the one before
     std::vector<MarkedRange> ranges;
     std::vector<Interval> profiler;  // from start to stop. One alone says which steps count; more are steps.
+    std::vector<Interval> rests;     // nothing was recorded: steps of which they take a part do not count
 };
 
 struct Step {

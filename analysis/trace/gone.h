@@ -1,4 +1,4 @@
-// Spans of a trace whose rows are gone: what happened in them is in its totals only. None where no row goes,
+// Spans of a trace without rows. Rows that are gone: what happened in them is in its totals only. None where no row goes,
 // before schema 2.
 #pragma once
 
@@ -8,5 +8,9 @@
 namespace gpushim::analysis {
 
 Intervals gone_spans(const Trace& trace);
+
+// Spans in which nothing was recorded because only a part of the run was asked for (GPUSHIM_STEPS, _SCHEDULE,
+// _DELAY, _CAPTURE, gpushim.off). Steps are marked in them all the same.
+Intervals rest_spans(const Trace& trace);
 
 }  // namespace gpushim::analysis

@@ -17,6 +17,7 @@ Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
         read_clocks(trace.base);
     }
     if (!gone_.empty()) read_gone(trace.base);
+    add_rests(rest_spans(trace));
     std::erase_if(gone_calls_, [&](const Gone& gone) { return gone.span.end_ns <= from_ns; });
     for (const CallTable* table : call_tables(trace.base, which))
         tables_.emplace_back(trace.base, *table, words_, which, Interval{from_ns, trace.until_ns});
@@ -71,6 +72,15 @@ void Timeline::read_gone(const Database& base) {
             if (const Intervals in_it = clip(seconds, span); !in_it.empty())
                 gone_calls_.push_back({{in_it.front().start_ns, span.end_ns}, static_cast<int32_t>(i)});
     }
+    std::stable_sort(gone_calls_.begin(), gone_calls_.end(),
+                     [](const Gone& a, const Gone& b) { return a.span.start_ns < b.span.start_ns; });
+}
+
+// Any stream may have been given work.
+void Timeline::add_rests(const Intervals& rests) {
+    for (const Interval& span : rests)
+        for (int32_t lane = kNoLane; lane < static_cast<int32_t>(lanes_.size()); ++lane)
+            gone_calls_.push_back({span, lane});
     std::stable_sort(gone_calls_.begin(), gone_calls_.end(),
                      [](const Gone& a, const Gone& b) { return a.span.start_ns < b.span.start_ns; });
 }

@@ -5,7 +5,8 @@
 // Of a span whose rows are gone there is a call of kind `gone`, from its start to its end, and one for each
 // stream that was given operations in it, as the totals say: of these nothing is known but that they may have
 // been asked for at any time from enter to exit. Windows that lie in such a span, if only in part, are left
-// out: their operations are gone, and the row of one may be the sum of several.
+// out: their operations are gone, and the row of one may be the sum of several. Spans in which the process
+// rested, for only a part of it was asked for, are the same, for each stream; their windows are whole.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@ class Timeline {
     void read_windows(const Database& base);
     void read_clocks(const Database& base);
     void read_gone(const Database& base);
+    void add_rests(const Intervals& rests);
     bool next_gone(Call& call);
     CallRows* next_table();
 

@@ -5,6 +5,7 @@
 
 #include "../../terminal/progress.h"
 #include "../../trace/by_number.h"
+#include "../../trace/gone.h"
 #include "../../trace/timeline.h"
 
 namespace gpushim::analysis {
@@ -140,6 +141,7 @@ Marks marks_of(const Trace& trace, const std::string& marker) {
         }
     }
     read_ranges(trace, marker, marks);
+    marks.rests = rest_spans(trace);
     return marks;
 }
 
