@@ -1,6 +1,8 @@
 // Phases of each step: from the program's ranges, else from what it launched (../step/phases.h). One step is
-// held at a time, and of operations of a kind in a row only the first, which is all that phases ask for.
-// Steps of which rows are gone have none.
+// held at a time, and of operations of a kind in a row only the first, which is all that phases ask for. How
+// long the GPU worked for a phase is the union of what was launched in it: copies to it for input,
+// collectives for communication, other kernels and graphs for the rest. Steps of which rows are gone have
+// none.
 #include <algorithm>
 #include <array>
 
@@ -43,13 +45,20 @@ class StepPart : public Part {
         close();
         for (const Row& row : rows_)
             run.add("phase", {facts_.rank_id, int64_t{row.step}, std::string(in_words(row.phase.kind)),
-                              row.phase.span.start_ns, row.phase.span.length_ns(), row.phase.confidence});
+                              row.phase.span.start_ns, row.phase.span.length_ns(), row.phase.confidence,
+                              maybe(row.device_ns)});
     }
 
   private:
     struct Row {
         int32_t step;
         Phase phase;
+        std::optional<int64_t> device_ns;
+    };
+    struct Operation {
+        int64_t enter_ns;
+        Interval device;  // of no length: not known
+        TokenKind kind;
     };
 
     static std::optional<TokenKind> kind_of(const Call& call) {
@@ -73,6 +82,10 @@ class StepPart : public Part {
         const size_t kernel = *kind == TokenKind::kernel ? index_.of(call) : index_.not_known();
         const bool is_optimizer = is_optimizer_[kernel];
         if (is_backward_[kernel] && !backward_ns_) backward_ns_ = call.enter_ns;
+        if (operations_.size() < kMostTokens)
+            operations_.push_back(
+                {call.enter_ns,
+                 call.timed ? Interval{call.times.start_ns, call.times.end_ns} : Interval{0, 0}, *kind});
         if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer)
             return;
         if (tokens_.size() < kMostTokens) tokens_.push_back({0, call.enter_ns, 0, *kind, is_optimizer});
@@ -85,12 +98,32 @@ class StepPart : public Part {
             if (clip(gone_, span).empty()) add_phases(span);
         }
         tokens_.clear();
+        operations_.clear();
         backward_ns_.reset();
     }
 
     void add_phases(Interval span) {
         for (const Phase& phase : phases_of(span, tokens_, ranges_in(span), backward_ns_))
-            rows_.push_back({step_, phase});
+            rows_.push_back({step_, phase, device_ns(phase)});
+    }
+
+    static bool is_of(PhaseKind phase, TokenKind kind) {
+        if (phase == PhaseKind::input) return kind == TokenKind::copy_h2d;
+        if (phase == PhaseKind::communication) return kind == TokenKind::collective;
+        return kind == TokenKind::kernel || kind == TokenKind::graph;
+    }
+
+    // None: not all of it was timed, or there was too much.
+    std::optional<int64_t> device_ns(const Phase& phase) const {
+        if (operations_.size() >= kMostTokens) return {};
+        Intervals ran;
+        for (const Operation& one : operations_) {
+            if (one.enter_ns < phase.span.start_ns || one.enter_ns >= phase.span.end_ns) continue;
+            if (!is_of(phase.kind, one.kind)) continue;
+            if (one.device.length_ns() <= 0) return {};
+            ran.push_back(one.device);
+        }
+        return length_ns(unite(std::move(ran)));
     }
 
     // Ranges in ranges, and those of several threads, are one phase.
@@ -124,6 +157,7 @@ class StepPart : public Part {
     std::vector<PhaseRange> ranges_, open_;
     size_t next_range_ = 0;
     std::vector<Token> tokens_;
+    std::vector<Operation> operations_;  // of the step
     std::optional<int64_t> backward_ns_;
     int32_t step_ = kNoStep;
     Intervals gone_;

@@ -60,7 +60,10 @@ CREATE TABLE step (
 -- Phases of steps, by when their operations were submitted.
 CREATE TABLE phase (
   rank_id INTEGER, step INTEGER, name TEXT,  -- input, forward, backward, communication, optimizer
-  begin_ns INTEGER, dur_ns INTEGER, confidence REAL,
+  begin_ns INTEGER, dur_ns INTEGER,            -- of the host: when it launched the phase's operations
+  confidence REAL,
+  device_ns INTEGER,                           -- so long these ran: h2d copies, collectives (waits too),
+                                               -- other kernels; NULL: not all were timed
   PRIMARY KEY (rank_id, step, name, begin_ns)
 ) WITHOUT ROWID;
 
