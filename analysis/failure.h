@@ -7,7 +7,7 @@
 
 namespace gpushim::analysis {
 
-enum ExitCode { kFine = 0, kSlower = 1, kUsage = 2, kIncomplete = 3 };
+enum ExitCode { kFine = 0, kSlower = 1, kHung = 1, kUsage = 2, kIncomplete = 3 };
 
 struct Failure : std::runtime_error {
     explicit Failure(const std::string& what, ExitCode code = kUsage)

@@ -5,6 +5,7 @@
 #include "../exporter/text_file.h"
 #include "../failure.h"
 #include "../page/part.h"
+#include "../report/hang.h"
 #include "../terminal/progress.h"
 #include "../terminal/tell.h"
 #include "../text/redact.h"
@@ -83,7 +84,8 @@ int run(const Arguments& arguments) {
     print(report, arguments);
     if (page) write_page(*page, asked_of, report);
     if (traces != nullptr) tell_few("left out ", traces->refused);
-    return source.complete() ? kFine : kIncomplete;
+    if (!source.complete()) return kIncomplete;
+    return hang_of(asked_of) ? kHung : kFine;
 }
 
 constexpr Command kReport = {"report",

@@ -7,6 +7,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 #include "facts.h"
+#include "hang.h"
 #include "section.h"
 
 namespace gpushim::analysis::section_findings {
@@ -107,6 +108,11 @@ void write(const ReportSource& source, Report& report) {
     if (!run.is_known()) {
         report.json.set("findings_why", "nothing was timed");
         return report.line("WHAT TO DO  not known: nothing was timed");
+    }
+    if (hang_of(source)) {
+        report.line("");
+        return report.line(
+            "WHAT TO DO  find out why it hung: what the ranks that are missing did last, above");
     }
     write_gains(advice, run.per(), report);
     write_rest(advice, Kind::kNoGain, "no gain expected  ", report);

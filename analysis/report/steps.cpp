@@ -4,6 +4,7 @@
 #include "../nearest.h"
 #include "../text/units.h"
 #include "facts.h"
+#include "hang.h"
 #include "section.h"
 
 namespace gpushim::analysis::section_steps {
@@ -13,6 +14,7 @@ namespace {
 struct Steps {
     int64_t count = 0;
     std::optional<int64_t> first, last, left_out, median_ns, p95_ns;
+    std::optional<int64_t> undisturbed_ns;      // the median of timed ones, without our events
     std::optional<double> samples, confidence;  // samples of a step, all ranks
     std::string source = "none", anchor, why;
 };
@@ -38,6 +40,17 @@ void read_lengths(const ReportSource& source, Steps& steps) {
         steps.first = counts.maybe(1);
         steps.last = counts.maybe(2);
     }
+}
+
+// As the figures of GPUs are: of steps that were timed, the longest of all GPUs.
+void read_undisturbed(const ReportSource& source, Steps& steps) {
+    Query row = source.of_steps(
+        "WITH timed AS (SELECT max(g.window_ns) AS ns FROM v_gpu_basis b JOIN gpu_step g ON g.gpu_id = "
+        "b.gpu_id"
+        " AND g.step = b.step WHERE b.basis = 'steps' AND b.number BETWEEN ?1 AND ?2 GROUP BY b.number),"
+        " placed AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS n FROM timed)"
+        " SELECT min(CASE WHEN place * 100 >= n * 50 THEN ns END) FROM placed");
+    if (row.step()) steps.undisturbed_ns = row.maybe(0);
 }
 
 void read_left_out(const ReportSource& source, Steps& steps) {
@@ -109,11 +122,16 @@ void write_text(const Steps& steps, const ReportSource& source, Report& report) 
     }
     const auto median_ns = static_cast<double>(*steps.median_ns);
     const auto rate = samples_per_s(steps);
+    const std::string rates =
+        rate_text_of(1e9 / median_ns) + " steps/s" + (rate ? "   " + rate_text_of(*rate) + " samples/s" : "");
     report.line("STEP       " + duration_text(median_ns) + " median, " +
                 duration_text(static_cast<double>(*steps.p95_ns)) + " p95   " +
-                rate_text_of(1e9 / median_ns) + " steps/s" +
-                (rate ? "   " + rate_text_of(*rate) + " samples/s" : ""));
+                (hang_of(source) ? "until nothing moved any more" : rates));
     report.line("           " + basis_text(steps, source));
+    constexpr double kWorthSaying = 0.01;
+    if (steps.undisturbed_ns && static_cast<double>(*steps.undisturbed_ns) < (1 - kWorthSaying) * median_ns)
+        report.line("           with our events in it; without them, as all of GPU and IDLE below, " +
+                    duration_text(static_cast<double>(*steps.undisturbed_ns)));
     if (source.is_part_of_run())
         report.line("           launches, copies, collectives and kernels below are of the whole run");
 }
@@ -122,6 +140,7 @@ void write(const ReportSource& source, Report& report) {
     Steps steps;
     read_source(source, steps);
     read_lengths(source, steps);
+    read_undisturbed(source, steps);
     read_left_out(source, steps);
     read_samples(source, steps);
     write_text(steps, source, report);
@@ -137,6 +156,7 @@ void write(const ReportSource& source, Report& report) {
             .maybe("left_out", steps.left_out, none)
             .maybe("median_ns", steps.median_ns, none)
             .maybe("p95_ns", steps.p95_ns, none)
+            .maybe("undisturbed_median_ns", steps.undisturbed_ns, "no step was timed as a whole")
             .maybe("samples_per_s", samples_per_s(steps),
                    steps.median_ns ? "the number of samples in a step is not known: give --samples-per-step"
                                    : none)

@@ -1,0 +1,60 @@
+// Whether a job hung: one that was killed, or runs on, in which no call of any rank has returned for much
+// longer than a step takes, while at least one rank is inside a call. From the ends of the traces.
+//
+//   rank 0   ─step─step─step─[cuEventSynchronize ········ |   waits
+//   rank 1   ─step─step─                                  |   missing: in no call, or behind in a collective
+//                           |────────── for ──────────────|   |: the last that its host's traces tell of
+//
+// Nothing is said of ranks whose traces are not there. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source.h"
+
+namespace gpushim::analysis {
+
+struct LastSeen {  // the end of one trace
+    std::string label;
+    std::optional<int64_t> rank;
+    std::string clock;       // times of one clock can be compared
+    bool has_ended = false;  // as programs end: it cannot hang
+    int64_t last_ns = 0;     // its last call was entered or returned
+    int64_t alive_ns = 0;    // the library still wrote then
+    std::string last_call;   // its name
+    std::string open_call;   // that it is inside; empty: none
+    int64_t open_since_ns = 0;
+    bool open_waits = false;  // it is a call that waits for the device or for others, or may
+    struct Collective {
+        int64_t sequence;
+        std::string name;
+    };
+    std::map<std::string, Collective> collectives;  // by communicator: the last one called
+};
+
+struct HungRank {
+    std::optional<int64_t> rank;
+    std::string label, call;  // the call it is inside; of those missing the last one
+    int64_t for_ns;           // inside of it, or since then
+    bool has_ended;
+    bool is_inside;          // of the call
+    std::string collective;  // called last, of the communicator where ranks are furthest apart
+    int64_t sequence = -1;   // its number; -1: none was called
+    bool is_behind = false;  // others have called later ones
+    bool is_silent = false;  // the library in it went silent, too: its process was stopped, or killed
+};
+struct Hang {
+    int64_t for_ns;               // nothing moved
+    std::optional<double> steps;  // as many of the usual ones
+    int64_t last_sequence = -1;   // of collectives, that some rank has called
+    std::string last_collective;
+    std::vector<HungRank> waiting, missing;
+};
+
+std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int64_t> step_ns);
+std::optional<Hang> hang_of(const ReportSource& source);  // none where only the run is there
+
+}  // namespace gpushim::analysis
