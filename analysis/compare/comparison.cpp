@@ -123,9 +123,13 @@ void compare_steps(const Side& base, const Side& now, Comparison& result) {
     if (result.same_samples != 1)
         for (int64_t& ns : lengths_ns) ns = nearest(static_cast<double>(ns) * result.same_samples);
     result.shift = shift_of(matched.base.lengths_ns, lengths_ns);
+    if (!result.shift) result.shift = far_shift_of(matched.base.lengths_ns, lengths_ns);
     if (!result.shift) {
         result.why = "too few steps: " + count_text(std::min(matched.base.count, matched.now.count)) +
                      ", at least " + count_text(kFewestBlocks * kShortestBlock) + " are needed";
+        if (!matched.base.lengths_ns.empty() && !lengths_ns.empty())
+            result.why += "; a step took " + duration_text(median_of(lengths_ns)) + ", was " +
+                          duration_text(median_of(matched.base.lengths_ns));
         return;
     }
     split_shift(matched, result);

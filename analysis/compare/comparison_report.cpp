@@ -163,9 +163,12 @@ void write_comparison(const Side& base, const Side& now, const Comparison& is, R
     write_use(base, now, report);
     write_predicted(base, now, is, report);
     if (is.shift)
-        report.paragraph("COMPARED      " + is.matched + "; threshold " + percent_text(is.threshold) +
-                             ", blocks of " + count_text(static_cast<int64_t>(is.shift->block)) + " steps",
-                         14);
+        report.paragraph(
+            "COMPARED      " + is.matched + "; threshold " + percent_text(is.threshold) +
+                (is.shift->block == 0
+                     ? ", few steps that lie far apart"
+                     : ", blocks of " + count_text(static_cast<int64_t>(is.shift->block)) + " steps"),
+            14);
     report.json = json_of(base, now, is);
 }
 

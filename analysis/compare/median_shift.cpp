@@ -115,4 +115,23 @@ std::optional<MedianShift> shift_of(std::span<const int64_t> base_ns, std::span<
     return shift;
 }
 
+std::optional<MedianShift> far_shift_of(std::span<const int64_t> base_ns, std::span<const int64_t> new_ns) {
+    constexpr size_t kFewestSteps = 5;
+    constexpr double kFar = 1.2;
+    if (std::min(base_ns.size(), new_ns.size()) < kFewestSteps) return {};
+    struct Range {
+        double low, high;
+    };
+    const auto middle_of = [](std::span<const int64_t> lengths_ns) {
+        std::vector<int64_t> sorted(lengths_ns.begin(), lengths_ns.end());
+        std::sort(sorted.begin(), sorted.end());
+        const size_t beyond = sorted.size() / 10;
+        return Range{static_cast<double>(sorted[beyond]),
+                     static_cast<double>(sorted[sorted.size() - 1 - beyond])};
+    };
+    const Range base = middle_of(base_ns), now = middle_of(new_ns);
+    if (now.low < kFar * base.high && base.low < kFar * now.high) return {};
+    return MedianShift{median_of(base_ns), median_of(new_ns), now.low - base.high, now.high - base.low, 0, 0};
+}
+
 }  // namespace gpushim::analysis

@@ -33,4 +33,9 @@ double memory_of(std::span<const int64_t> lengths_ns);
 // None: one of them has fewer than kFewestBlocks blocks.
 std::optional<MedianShift> shift_of(std::span<const int64_t> base_ns, std::span<const int64_t> new_ns);
 
+// Where there are too few steps for that: of two series that lie far apart, nine tenths of one above nine
+// tenths of the other by a fifth and more. Bounds are those of nine tenths of either. None: they do not, or
+// fewer than five.
+std::optional<MedianShift> far_shift_of(std::span<const int64_t> base_ns, std::span<const int64_t> new_ns);
+
 }  // namespace gpushim::analysis

@@ -53,6 +53,24 @@ TEST_CASE("a shift has bounds that hold it, and needs enough steps", "[compare]"
 }
 
 // Neighbouring steps with a correlation of 0.9: 400 of them say what 21 would, were they independent.
+TEST_CASE("few steps that lie far apart are told apart", "[comparison]") {
+    // Nine tenths of either: of ten all but the shortest and the longest.
+    const std::vector<int64_t> base = {100, 101, 99, 100, 100, 102, 98, 100, 100, 400};
+    const std::vector<int64_t> now = {130, 131, 129, 130, 130, 132, 128, 130, 130, 10};
+    const auto far = far_shift_of(base, now);
+    REQUIRE(far);
+    CHECK(far->base_ns == 100);
+    CHECK(far->new_ns == 130);
+    CHECK(far->low_ns == 128 - 102);
+    CHECK(far->high_ns == 131 - 99);
+    CHECK(far_shift_of(now, base)->shift_ns() == -30);
+    // 1.2 times is the least; fewer than five are none.
+    const std::vector<int64_t> near(10, 122);
+    CHECK_FALSE(far_shift_of(base, near));
+    CHECK(far_shift_of(base, std::vector<int64_t>(10, 123)));
+    CHECK_FALSE(far_shift_of(std::span(base).first(4), now));
+}
+
 TEST_CASE("waves are no change, and a change is found in them", "[compare]") {
     CHECK(of_a_hundred(0.01, 0, false) <= 1);
     CHECK(of_a_hundred(0.01, 0.03, true) >= 95);
