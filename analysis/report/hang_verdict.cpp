@@ -86,7 +86,7 @@ void write(const ReportSource& source, Report& report) {
     report.line("        all that follows is of the time before");
 }
 
-constexpr Section kSection = {"hang", write};
+constexpr Section kSection = {"hang_verdict", write};
 const SectionRegistration kRegistration(kSection);
 
 }  // namespace

@@ -40,10 +40,10 @@ struct Report {
 
 // The report from its first line to its last: sections by the names of their files.
 constexpr std::string_view kSections[] = {
-    "hang",      "ledger",      "run",    "trust",   "spans",   "steps",       "phases",
-    "gpus",      "shared_gpus", "idle",   "windows", "launch",  "streams",     "copies",
-    "allreduce", "collectives", "skew",   "kernels", "graphs",  "peak_memory", "certain",
-    "syncs",     "calls",       "ranges", "memory",  "devices", "findings",
+    "hang_verdict", "ledger",      "run",    "trust",   "spans",   "steps",       "phases",
+    "gpus",         "shared_gpus", "idle",   "windows", "launch",  "streams",     "copies",
+    "allreduce",    "collectives", "skew",   "kernels", "graphs",  "peak_memory", "certain",
+    "syncs",        "calls",       "ranges", "memory",  "devices", "findings",
 };
 
 // Which of `names` it is; one that is not among them does not compile.

@@ -1,6 +1,8 @@
 """Data-parallel training whose collectives run beside compute (examples/train): what is said of a rank that
 is slow is what the same job takes less without it, and nothing is said that one rank alone cannot know."""
+import contextlib
 import pathlib
+import sqlite3
 import tempfile
 import unittest
 
@@ -29,6 +31,176 @@ class Straggler(unittest.TestCase):
 
     def test_without_overlap(self):
         self.check_cost(2, 1, 1.2, "--no-overlap")
+
+
+def leave_out_device_times(trace, behind_share):
+    """As where a process ends before the times of its last operations have come."""
+    with contextlib.closing(sqlite3.connect(trace)) as base, base:
+        count = base.execute("SELECT count(*) FROM launch_device").fetchone()[0]
+        base.execute("DELETE FROM launch_device WHERE enter_ns IN (SELECT enter_ns FROM launch_device"
+                     " ORDER BY enter_ns DESC LIMIT ?)", (int(count * behind_share),))
+
+
+class Untimed(unittest.TestCase):
+    def test_steps_whose_operations_have_no_device_times_are_not_timed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 2, steps=60)
+            _, whole = trained.report(run)
+            for trace in run.glob("[01].db"):
+                leave_out_device_times(trace, 0.05)
+            text, said = trained.report(run)
+        for gpu, usual in zip(said["gpus"], whole["gpus"]):
+            self.assertLess(gpu["steps"], usual["steps"], text)
+            self.assertAlmostEqual(gpu["idle_share"], usual["idle_share"], delta=0.002, msg=text)
+
+
+class Alone(unittest.TestCase):
+    """One of two ranks: how long its collectives waited for the other cannot be told from them."""
+
+    def test_waits_are_not_known_and_what_is_known_adds_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 2, knobs={"GPUSIM_SLOW": "1:1.4"})
+            both = trained.report(run)[1]["gpus"][0]
+            text, said = trained.report(run / "0.db")
+        gpu = said["gpus"][0]
+        for name in ("waiting_for_peer_share", "exposed_comm_share"):
+            self.assertIsNone(gpu[name], text)
+            self.assertIn("of 2 ranks 1", gpu["why"])
+        self.assertIsNone(said["allreduce_check"]["measured_ns"], text)
+        self.assertIn("not known", text)
+        for name in ("productive_share", "memory_share", "idle_share"):
+            self.assertAlmostEqual(gpu[name], both[name], delta=0.002, msg=text)
+
+
+class Shares(unittest.TestCase):
+    PARTS = ("productive", "waiting_for_peer", "exposed_comm", "memory", "idle")
+
+    def test_copies_are_memory_and_the_five_parts_add_up(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 2, "--pageable", "--input-mb", "60", "--no-overlap")
+            text, said = trained.report(run)
+        for gpu in said["gpus"]:
+            parts = {part: gpu[f"{part}_share"] for part in self.PARTS}
+            self.assertAlmostEqual(sum(parts.values()), 1, places=9, msg=text)
+            self.assertGreater(parts["memory"], 0.5, text)  # 10 ms of copies beside 4 of kernels
+            self.assertLess(parts["productive"], 0.45, text)
+        self.assertRegex(text, r"SHARES +productive [\d.]+ \+ waiting for peers")
+
+
+class PartOfTheRun(unittest.TestCase):
+    """Figures of a step are of the steps that were recorded, not of all that were marked."""
+
+    def check(self, said, whole, text, steps):
+        self.assertEqual(said["steps"]["count"], steps, text)
+        for gpu, usual in zip(said["gpus"], whole["gpus"]):
+            self.assertAlmostEqual(gpu["idle_share"], usual["idle_share"], delta=0.005, msg=text)
+            # What ran while nothing was recorded may be anything.
+            self.assertLessEqual(gpu["run_busy_share_low"], usual["run_busy_share"], text)
+            self.assertGreaterEqual(gpu["run_busy_share_high"], usual["run_busy_share"], text)
+            self.assertGreaterEqual(gpu["run_busy_share_likely_high"], usual["run_busy_share"], text)
+        self.assertAlmostEqual(said["allreduce_check"]["bytes_per_step"],
+                               whole["allreduce_check"]["bytes_per_step"], delta=1e5, msg=text)
+        self.assertRegex(text, r"LAUNCH +44/step, call 4.00 us, none found the GPU empty")
+        self.assertRegex(text, r"h2d 4\.[0-2]\d MB/step")
+
+    def recorded(self, **variables):
+        with tempfile.TemporaryDirectory() as folder:
+            run, all_of_it = pathlib.Path(folder, "run"), pathlib.Path(folder, "all")
+            trained.train(run, 2, steps=60, knobs=variables)
+            trained.train(all_of_it, 2, steps=60)
+            text, said = trained.report(run)
+            return text, said, trained.report(all_of_it)[1]
+
+    def test_a_range_of_steps(self):
+        text, said, whole = self.recorded(GPUSHIM_STEPS="22:40")
+        self.check(said, whole, text, 19)
+        self.assertIn("(19; 41 left out", text)
+
+    def test_a_schedule(self):
+        text, said, whole = self.recorded(GPUSHIM_SCHEDULE="5:2:6:0")
+        self.check(said, whole, text, 24)
+
+
+def end_in_a_hang(folder, missing):
+    """As two ranks end that are killed 11 s after one made its last call: the other waits for it."""
+    for rank in (0, 1):
+        with contextlib.closing(sqlite3.connect(pathlib.Path(folder, f"{rank}.db"))) as base, base:
+            base.execute("UPDATE meta SET value = 'recovered' WHERE key = 'ended'")
+            at_ns, = base.execute("SELECT enter_ns FROM sync ORDER BY enter_ns DESC LIMIT 1").fetchone()
+            for table in ("launch", "copy", "memset", "collective", "memory", "call", "marker", "sync"):
+                base.execute(f"DELETE FROM {table} WHERE enter_ns > ?", (at_ns,))
+            if rank == missing:
+                base.execute("DELETE FROM collective WHERE seq = (SELECT max(seq) FROM collective)")
+                base.execute("DELETE FROM sync WHERE enter_ns = ?", (at_ns,))
+                base.execute("DELETE FROM clock WHERE mono_ns > ?", (at_ns,))
+            else:
+                base.execute("UPDATE sync SET dur_ns = NULL, flags = flags | 4 WHERE enter_ns = ?", (at_ns,))
+                base.execute("INSERT INTO clock VALUES (?, 0, 0)", (at_ns + 11_000_000_000,))
+
+
+class Hung(unittest.TestCase):
+    def test_a_job_that_hung_says_so_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 2)
+            end_in_a_hang(run, missing=1)
+            text, said = trained.report(run, code=1)
+        lines = text.splitlines()
+        self.assertRegex(lines[0], r"^HUNG +nothing moved for 11\.\d s, \d+ times the usual step$")
+        self.assertRegex(lines[1], r"^ +rank 1 has not called ncclAllReduce \d+, its last is \d+;"
+                                   r" has made no call for 11\.\d s")
+        self.assertRegex(lines[2], r"^ +rank 0 waits in cu\w+ for 11\.0 s, last called ncclAllReduce \d+$")
+        self.assertNotIn("steps/s", text)
+        self.assertNotIn(" try ", text)
+        self.assertEqual([rank["rank"] for rank in said["hang"]["missing"]], [1])
+        self.assertEqual([rank["rank"] for rank in said["hang"]["waiting"]], [0])
+
+    def test_one_that_did_not_says_nothing_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 2)
+            text, said = trained.report(run)
+        self.assertNotIn("HUNG", text)
+        self.assertIsNone(said["hang"]["for_ns"])
+
+
+class OneRun(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.run_of_two = pathlib.Path(cls.folder.name, "run")
+        trained.train(cls.run_of_two, 2)
+        cls.text, cls.said = trained.report(cls.run_of_two)
+
+    def test_phases_are_what_ran_and_not_what_was_launched(self):
+        """8 layers of 150 + 15 us forward and 300 + 20 us backward, and of 25 us each in the optimizer."""
+        phases = {phase["name"]: phase["device_ns_per_step"] for phase in self.said["phases"]}
+        for name, us in (("forward", 8 * 165 + 20), ("backward", 8 * 320), ("optimizer", 8 * 25)):
+            self.assertAlmostEqual(phases[name] / 1e3, us, delta=0.01 * us, msg=self.text)
+        self.assertRegex(self.text, r"PHASES .*on the GPU")
+
+    def test_the_step_is_also_said_without_our_events(self):
+        steps, gpu = self.said["steps"], self.said["gpus"][0]
+        self.assertLess(steps["undisturbed_median_ns"], steps["median_ns"])
+        true_ns = trained.true_step_ns(self.run_of_two)
+        mean_ns = gpu["window_ns"] / gpu["steps"]
+        self.assertAlmostEqual(mean_ns / steps["undisturbed_median_ns"], 1, delta=0.05)
+        self.assertLessEqual(steps["undisturbed_median_ns"], true_ns)
+        self.assertRegex(self.text, r"without them, as all of GPU and IDLE below, 4\.\d+ ms")
+
+    def test_the_longest_gap_of_a_step_lies_in_it(self):
+        with contextlib.closing(sqlite3.connect(self.run_of_two / "gpushim.run.db")) as run:
+            outside = run.execute(
+                "SELECT g.rank_id, s.step, p.longest_from_ns - s.begin_ns, s.dur_ns FROM gap p"
+                " JOIN gpu g ON g.gpu_id = p.gpu_id JOIN step s ON s.rank_id = g.rank_id AND s.step = p.step"
+                " WHERE p.longest_from_ns NOT BETWEEN s.begin_ns AND s.begin_ns + s.dur_ns").fetchall()
+            gaps, = run.execute("SELECT count(*) FROM gap WHERE step >= 0").fetchone()
+        self.assertEqual(outside, [])
+        self.assertGreater(gaps, 20)
 
 
 if __name__ == "__main__":
