@@ -19,8 +19,8 @@
 namespace gpushim::analysis {
 
 enum class TransferBy : uint8_t {
-    shortest,    // clock-free
-    last_start   // with aligned clocks
+    shortest,   // clock-free
+    last_start  // with aligned clocks
 };
 
 struct RankWait {

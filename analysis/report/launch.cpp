@@ -45,7 +45,8 @@ std::string about(const std::optional<int64_t>& ns) {
 // Launches of one GPU in one step, of all that there were; of launches outside of steps there are few.
 std::optional<int64_t> per_step(const Database& run, int64_t column_sum, int64_t gpu_id) {
     Query steps = run.prepare(
-        "SELECT count(*) FROM v_recorded_step s JOIN gpu g ON g.rank_id = s.rank_id JOIN rank r ON r.rank_id = s.rank_id"
+        "SELECT count(*) FROM v_recorded_step s JOIN gpu g ON g.rank_id = s.rank_id JOIN rank r ON r.rank_id "
+        "= s.rank_id"
         " WHERE g.gpu_id = ?1 AND coalesce(r.steps_source, 'none') <> 'none'"
         " AND EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = r.rank_id)");
     steps.bind(1, gpu_id);

@@ -1,5 +1,5 @@
-// Spans of a trace without rows. Rows that are gone: what happened in them is in its totals only. None where no row goes,
-// before schema 2.
+// Spans of a trace without rows. Rows that are gone: what happened in them is in its totals only. None where
+// no row goes, before schema 2.
 #pragma once
 
 #include "../interval/interval.h"

@@ -66,7 +66,8 @@ class Writer {
             Window& window = windows_[row.step];
             window.ns += row.ns;
             if (row.classes == 0) window.idle_ns += row.ns;
-            if ((row.classes & kPeerWaitBit) != 0 && (row.classes & kComputeBits) == 0) window.peer_wait_ns += row.ns;
+            if ((row.classes & kPeerWaitBit) != 0 && (row.classes & kComputeBits) == 0)
+                window.peer_wait_ns += row.ns;
         }
         for (const auto& [step, window] : windows_) {
             Together& together = together_[step];

@@ -169,8 +169,10 @@ class MadeRun {
 
     void add_phases(RunDb& run, int64_t rank) {
         for (int64_t i = 0; i < shape_.timed_steps; ++i) {
-            run.add("phase", {rank, kWarmUp + i, text("input"), number(0), number(4'800'000), 0.8, number(4'800'000)});
-            run.add("phase", {rank, kWarmUp + i, text("forward"), number(1), number(6'000'000), 0.8, number(6'000'000)});
+            run.add("phase",
+                    {rank, kWarmUp + i, text("input"), number(0), number(4'800'000), 0.8, number(4'800'000)});
+            run.add("phase", {rank, kWarmUp + i, text("forward"), number(1), number(6'000'000), 0.8,
+                              number(6'000'000)});
         }
     }
 
