@@ -42,7 +42,8 @@ constexpr Option kOptions[] = {
     {"recover", "all|own", "all: also recover what other processes of this user left when they died", 0,
      "all"},
     {"ranks", "LIST", "trace only these ranks, as in 0,8-15", 0, "all"},
-    {"steps", "FIRST:LAST", "record only these steps, as in 20:40; the first step of a run is 1", 0, "all"},
+    {"steps", "FIRST:LAST",
+     "record only these steps, as in 20:40; the first is 1, where the report counts from 0", 0, "all"},
     {"schedule", "W:W:A:R",
      "steps to wait, to warm up and to record, and how many times; 0 times: for ever. Only the steps to "
      "record are "

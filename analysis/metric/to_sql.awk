@@ -21,8 +21,7 @@ function finish(    rows, line, path, name) {
     if (rows == "" || select == "") fail("no SELECT, or of what nothing is")
     gsub(/'@name'/, quoted(name), rows)
     gsub(/'@absent'/, quoted(value_of("absent")), rows)
-    gsub(/@unknown/, "unknown" in head ? "SELECT gpu_id, why FROM " head["unknown"] : \
-        "SELECT NULL AS gpu_id, NULL AS why", rows)
+    if ("unknown" in head) gsub(/\(SELECT NULL AS gpu_id, NULL AS why\)/, head["unknown"], rows)
     definitions = definitions "INSERT INTO metric_definition VALUES (" quoted(name) ", " value_of("version") \
         ", " quoted(value_of("unit")) ", " quoted(value_of("kind")) ", " quoted(value_of("of")) ", " \
         quoted(value_of("words")) ");\n"

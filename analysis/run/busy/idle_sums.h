@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "../../idle/attribute.h"
 #include "../../busy/undisturbed.h"
+#include "../../idle/attribute.h"
 #include "../pass/step_cuts.h"
 
 namespace gpushim::analysis {
