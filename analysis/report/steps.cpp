@@ -156,7 +156,8 @@ void write(const ReportSource& source, Report& report) {
             .maybe("left_out", steps.left_out, none)
             .maybe("median_ns", steps.median_ns, none)
             .maybe("p95_ns", steps.p95_ns, none)
-            .maybe("undisturbed_median_ns", steps.undisturbed_ns, "no step was timed as a whole")
+            .maybe("undisturbed_median_ns", steps.undisturbed_ns,
+                   steps.median_ns ? "no step was timed as a whole" : none)
             .maybe("samples_per_s", samples_per_s(steps),
                    steps.median_ns ? "the number of samples in a step is not known: give --samples-per-step"
                                    : none)
