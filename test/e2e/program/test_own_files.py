@@ -78,7 +78,7 @@ class SharedDescriptors(LifecycleCase):
         for path in self.folder.glob("host.*"):
             self.assertEqual(path.read_bytes(), b"mine")
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertIn("has closed the files", done.stderr)
+        self.assertIn("closed the files", done.stderr)
         self.recover()
         self.assertEqual(self.copies(), 21 * COPIES, "the rings had room for what came afterwards")
         self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
@@ -141,7 +141,7 @@ class SharedDescriptors(LifecycleCase):
                 done = self.refused(way, "2500")
                 files = list(self.folder.glob("host.*"))
                 self.assertEqual({path.read_bytes() for path in files}, {b"mine"})
-                self.assertIn("has closed the files", done.stderr)
+                self.assertIn("closed the files", done.stderr)
                 self.recover()
                 self.assertEqual(self.copies(), COPIES)
 

@@ -30,9 +30,20 @@ class Golden(cli.Case):
         return "\n".join(self.gpushim("sql", self.folder, f"SELECT * FROM {table}").stdout
                          for table in ("meta", "window", "refusal", "v_drop"))
 
+    def is_timed(self):
+        rows = self.gpushim("sql", self.folder, "SELECT 1 FROM window WHERE timed = operations").stdout
+        return len(rows.splitlines()) > 1
+
     def test_linked(self):
-        self.compare("linked.report.txt", self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1,
-                                                         GPUSHIM_DEVICE_TIME="events"))
+        """The last look at device times has a quarter of a second of real time, which passes on a machine
+        that is busy: then the report is of what was not timed, and there is another run."""
+        for _ in range(5):
+            for file in self.folder.glob("*.db*"):
+                file.unlink()
+            text = self.report_of(cli.LINKED, RANK=0, WORLD_SIZE=1, GPUSHIM_DEVICE_TIME="events")
+            if self.is_timed():
+                break
+        self.compare("linked.report.txt", text)
 
     def test_train(self):
         """Which Python there is, is not the report's."""
