@@ -11,7 +11,7 @@
 #include "process/library.h"
 #include "process/write_signals.h"
 #include "terminal/answer.h"
-#include "terminal/tell.h"
+#include "terminal/stderr_line.h"
 
 namespace gpushim::analysis {
 

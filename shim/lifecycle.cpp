@@ -23,8 +23,8 @@
 #include "ring/clock.h"
 #include "ring/host_gap.h"
 #include "writer/last_words.h"
-#include "writer/output.h"
 #include "writer/output_folder.h"
+#include "writer/trace_path.h"
 #include "writer/writer.h"
 
 namespace gpushim::shim {
@@ -33,7 +33,7 @@ namespace {
 constexpr int64_t kForkWaitNs = 20'000'000;
 constexpr int64_t kStartWaitNs = 2'000'000'000;
 constexpr size_t kPageBytes = 4096;
-static_assert(sizeof(Live) <= kPageBytes);
+static_assert(sizeof(ProcessState) <= kPageBytes);
 
 enum class Switch : uint32_t { unread, on, off };
 constinit std::atomic<Switch> power = Switch::unread;
@@ -55,32 +55,32 @@ bool is_switched_off() {
 // The writer is to be between transactions when the process is copied: a child then inherits no lock of the C
 // library's that the writer was holding. Bounded, because nothing hangs on it but that.
 
-bool is_own(const Live& page) { return page.pid == getpid(); }
+bool is_own(const ProcessState& page) { return page.pid == getpid(); }
 
 void before_fork() {
     const KeepErrno keep;
     if (!is_written()) return;
-    live->forks.fetch_add(1);
+    process_state->forks.fetch_add(1);
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kForkWaitNs;
-    for (int64_t left_ns = kForkWaitNs; left_ns > 0 && live->writing.load() != 0;
+    for (int64_t left_ns = kForkWaitNs; left_ns > 0 && process_state->writing.load() != 0;
          left_ns = until_ns - clock_ns(CLOCK_MONOTONIC))
-        wait_while(live->writing, 1, left_ns);
+        wait_while(process_state->writing, 1, left_ns);
 }
 
 void after_fork_in_parent() {
     const KeepErrno keep;
-    uint32_t forks = live->forks.load();
+    uint32_t forks = process_state->forks.load();
     // None where recording began between the two handlers.
-    while (forks != 0 && !live->forks.compare_exchange_weak(forks, forks - 1)) {
+    while (forks != 0 && !process_state->forks.compare_exchange_weak(forks, forks - 1)) {
     }
-    if (forks == 1) wake_all(live->forks);
+    if (forks == 1) wake_all(process_state->forks);
 }
 
 // Only stores: no lock may be taken here, nothing opened or closed. The kernel has wiped the page already,
 // unless it is too old to know how.
 void after_fork_in_child() {
     forked.store(true, std::memory_order_relaxed);
-    if (live->pid != 0) memset(static_cast<void*>(live), 0, sizeof(Live));
+    if (process_state->pid != 0) memset(static_cast<void*>(process_state), 0, sizeof(ProcessState));
 }
 
 // Before any of the program's own constructors, so that ours runs last before a fork and first in the child.
@@ -107,7 +107,7 @@ bool have_no_page(int error) {
 
 // The page that forks wipe; made once, then every process that is forked has its own, of zeros.
 bool have_page() {
-    static constinit std::atomic<Live*> page = nullptr;
+    static constinit std::atomic<ProcessState*> page = nullptr;
     if (page.load(std::memory_order_acquire) != nullptr) return true;
     const KeepErrno keep;
     void* memory = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -115,9 +115,9 @@ bool have_page() {
     // Where the kernel does not know it (before 4.14) the handler above does what it can.
     if (kept(Protection::wipe_on_fork) && kept(Protection::fork_handling))
         madvise(memory, kPageBytes, MADV_WIPEONFORK);
-    Live* none = nullptr;
-    if (page.compare_exchange_strong(none, static_cast<Live*>(memory), std::memory_order_acq_rel))
-        live = static_cast<Live*>(memory);
+    ProcessState* none = nullptr;
+    if (page.compare_exchange_strong(none, static_cast<ProcessState*>(memory), std::memory_order_acq_rel))
+        process_state = static_cast<ProcessState*>(memory);
     else
         munmap(memory, kPageBytes);
     return true;
@@ -159,7 +159,7 @@ bool is_left_out() {
 
 ClockPair note_clock() {
     const ClockKind kind = choose_clock();
-    live->clock_kind = kind;
+    process_state->clock_kind = kind;
     const ClockPair now = read_pair(kind);
     identity.clock_kind = kind;
     identity.started_mono_ns = now.mono_ns;
@@ -176,8 +176,8 @@ bool start() {
     const ClockPair first = note_clock();
     const size_t count = describe_devices(devices);
     describe_versions(identity);
-    live->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
-    live->pid = identity.pid;
+    process_state->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
+    process_state->pid = identity.pid;
     if (!start_writer(trace_path, identity, {devices, count})) {
         // Nothing is in it yet.
         unlink(trace_path);
@@ -221,8 +221,8 @@ void start_once() {
     const KeepErrno keep;
     const KeepFloatingPoint exact;
     const Uncancelled uncancelled;
-    live->doing.store(start() ? open_range(identity.started_mono_ns) : kOff);
-    wake_all(live->doing);
+    process_state->doing.store(start() ? open_range(identity.started_mono_ns) : kOff);
+    wake_all(process_state->doing);
 }
 
 // --- end ------------------------------------------------------------------------------------------------
@@ -231,16 +231,17 @@ void start_once() {
 // device times.
 void driver_goes_away() {
     const KeepErrno keep;
-    if (is_own(*live) && is_written()) look_once_more();
+    if (is_own(*process_state) && is_written()) look_once_more();
     exiting.store(true, std::memory_order_relaxed);
 }
 
 [[gnu::destructor]] void end() {
     const KeepErrno keep;
     exiting.store(true, std::memory_order_relaxed);
-    if (live->doing.load() == kDark && !forked.load() && !disabled() && wants_last_words() && is_preloaded())
+    if (process_state->doing.load() == kDark && !forked.load() && !disabled() && wants_last_words() &&
+        is_preloaded())
         say_that_nothing_was_traced(exit_is_watched.load());
-    if (!is_own(*live) || !is_written()) return;
+    if (!is_own(*process_state) || !is_written()) return;
     say_what_was_not_asked();
     if (!become(kRecording, kEnding) && !become(kResting, kEnding)) return;
     finish_writer();
@@ -272,12 +273,12 @@ void watch_exit_again() {
 bool start_after_success() {
     if (disabled() || second_copy() || !driver_usable() || !have_page()) return false;
     // Somebody else's page: a vfork child, which lives in its parent's memory.
-    if (live->pid != 0 && !is_own(*live)) return false;
+    if (process_state->pid != 0 && !is_own(*process_state)) return false;
     if (become(kDark, kStarting)) {
         start_once();
-    } else if (live->doing.load() == kStarting) {
+    } else if (process_state->doing.load() == kStarting) {
         // What this thread has just made is not to be missing because another one was first.
-        wait_while(live->doing, kStarting, kStartWaitNs);
+        wait_while(process_state->doing, kStarting, kStartWaitNs);
     }
     return is_written();
 }

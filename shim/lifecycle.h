@@ -1,12 +1,12 @@
 // When recording begins and ends, and all that the program's side asks of the writer's: the one header that
 // every room may include, because nothing else leads from below to above. Nothing happens in a process until
 // its first CUDA context or NCCL communicator; then the trace file, the rings and the writer come into being
-// on the calling thread, and live->doing says so. Any thread of the program.
+// on the calling thread, and process_state->doing says so. Any thread of the program.
 #pragma once
 
 #include <cstdint>
 
-#include "ring/live.h"
+#include "ring/process_state.h"
 
 namespace gpushim::shim {
 

@@ -4,8 +4,8 @@
 #include <tuple>
 #include <utility>
 
-#include "../nearest.h"
 #include "../text/json.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -59,7 +59,7 @@ std::vector<Advice> advise(const Situation& situation) {
     return advice;
 }
 
-void write_findings(sqlite3* run, Basis basis) {
+void write_findings(sqlite3* run, CountedSteps basis) {
     const Situation situation(run, std::move(basis));
     int64_t place = 0;
     for (const auto& [rule, finding] : advise(situation)) {
@@ -68,8 +68,8 @@ void write_findings(sqlite3* run, Basis basis) {
         row.bind(2, std::string(rule->id));
         row.bind(3, std::string(word_of(finding.kind)));
         row.bind(4, finding.title);
-        row.bind(5, nearest(finding.gain.low_ns));
-        row.bind(6, nearest(finding.gain.high_ns));
+        row.bind(5, to_int64(finding.gain.low_ns));
+        row.bind(6, to_int64(finding.gain.high_ns));
         row.bind(7, finding.confidence);
         row.bind(8, text_of(finding.evidence));
         row.bind(9, finding.try_it);

@@ -21,7 +21,7 @@ constexpr double kWorthIt = 0.03;
 std::vector<Advice> advise(const Situation& situation);
 
 // As rows of the table `finding` of the run that is being made.
-void write_findings(sqlite3* run, Basis basis);
+void write_findings(sqlite3* run, CountedSteps basis);
 
 // Rules by id, for whoever needs all of them.
 std::vector<const Rule*> all_rules();

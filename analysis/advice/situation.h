@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../run/sql/basis.h"
+#include "../run/sql/counted_steps.h"
 #include "../trace/work_bound.h"
 #include "finding.h"
 #include "what_if.h"
@@ -24,8 +24,8 @@ struct Given {
 
 class Situation {
   public:
-    explicit Situation(sqlite3* run, const Given& given = {}) : Situation(run, Basis(run), given) {}
-    Situation(sqlite3* run, Basis basis, const Given& given = {});
+    explicit Situation(sqlite3* run, const Given& given = {}) : Situation(run, CountedSteps(run), given) {}
+    Situation(sqlite3* run, CountedSteps basis, const Given& given = {});
     Situation(const Situation&) = delete;
 
     Query ask(std::string_view sql) const { return {run_, file_of(run_), sql}; }
@@ -34,7 +34,7 @@ class Situation {
     std::optional<double> metric(std::string_view name) const;  // the largest of all GPUs or ranks
     std::vector<Evidence> rows(const char* table, std::string_view sql) const;  // whose query gives rowids
 
-    const Basis& basis() const { return basis_; }
+    const CountedSteps& basis() const { return basis_; }
     // Its gap list: what would be left of a step without something. No steps in it: nothing was timed.
     const WhatIf& what_if() const { return what_if_; }
     bool is_known() const { return what_if_.steps() > 0; }
@@ -61,7 +61,7 @@ class Situation {
   private:
     sqlite3* run_;
     Given given_;
-    Basis basis_;
+    CountedSteps basis_;
     WhatIf what_if_;
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;

@@ -28,7 +28,7 @@ Gain idle_of(const GpuInStep& gpu, Causes causes, int64_t left_ns, double left_s
 double worked_ns(const GpuInStep& gpu) { return static_cast<double>(gpu.busy_ns - gpu.waiting_ns); }
 
 // By step, each rank's busiest GPU; of those that are as busy the first.
-std::vector<const GpuInStep*> busiest_of(const Basis& basis) {
+std::vector<const GpuInStep*> busiest_of(const CountedSteps& basis) {
     std::vector<const GpuInStep*> gpus;
     for (const GpuInStep& row : basis.rows()) gpus.push_back(&row);
     const auto place = [](const GpuInStep* gpu) { return std::pair(gpu->number, gpu->rank_id); };
@@ -45,7 +45,7 @@ std::vector<const GpuInStep*> busiest_of(const Basis& basis) {
 
 // Where some steps were timed on all ranks that were timed at all, only these: a step is as long as its
 // slowest rank.
-WhatIf::WhatIf(const Basis& basis) {
+WhatIf::WhatIf(const CountedSteps& basis) {
     std::string word;
     for (const GpuTotal& total : basis.totals())
         word = std::max(word, total.basis);  // spans or slices < steps

@@ -17,7 +17,7 @@
 #include <map>
 #include <vector>
 
-#include "../run/sql/basis.h"
+#include "../run/sql/counted_steps.h"
 #include "finding.h"
 
 namespace gpushim::analysis {
@@ -27,7 +27,7 @@ constexpr double kUnusualInput = 4;
 
 class WhatIf {
   public:
-    explicit WhatIf(const Basis& basis);  // which must outlive it, wherever it is moved to
+    explicit WhatIf(const CountedSteps& basis);  // which must outlive it, wherever it is moved to
 
     int64_t steps() const { return static_cast<int64_t>(step_ends_.size()); }
     bool has_steps() const { return has_steps_; }  // false: slices or spans, taken to a second each

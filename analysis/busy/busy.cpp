@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "../nearest.h"
+#include "../to_int64.h"
 #include "../trace/device_source.h"
 #include "ahead.h"
 #include "long_union.h"
@@ -183,7 +183,7 @@ class Pass {
 PartOf scaled(const PartOf& part, int64_t whole_ns) {
     if (part.whole_ns <= 0) return part;
     const double share = static_cast<double>(part.part_ns) / static_cast<double>(part.whole_ns);
-    return {nearest(share * static_cast<double>(whole_ns)), whole_ns};
+    return {to_int64(share * static_cast<double>(whole_ns)), whole_ns};
 }
 
 bool counts(const SpanBusy& busy) { return !is_refused(busy) && busy.estimate.whole_ns > 0; }

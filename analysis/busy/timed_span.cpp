@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../nearest.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -151,7 +151,7 @@ OwnCost TimedSpan::scaled(const OwnCost& cost, const Window& window) const {
     OwnCost result = cost;
     if (events == 0 || window.own_host_ns <= 0 || window.dur_ns <= 0) return result;
     const double share = static_cast<double>(host_.length_ns()) / static_cast<double>(window.dur_ns);
-    const int64_t own_ns = nearest(static_cast<double>(window.own_host_ns) * share);
+    const int64_t own_ns = to_int64(static_cast<double>(window.own_host_ns) * share);
     if (result.record_ns == 0 || result.record_ns * events > own_ns) result.record_ns = own_ns / events;
     result.asking_ns = (own_ns - result.record_ns * events) / operations;
     return result;
@@ -177,7 +177,7 @@ int64_t TimedSpan::likely_early_ns(const Window& window, MayHaveRun may, int64_t
     const auto untimed = static_cast<double>(operations);
     const double likely_ns = untimed * mean_ns + 2 * std::sqrt(untimed * variance);
     const double alone = static_cast<double>(may.alone_ns) / static_cast<double>(may.ns);
-    return likely_ns < static_cast<double>(may.ns) ? nearest(likely_ns * alone) : may.alone_ns;
+    return likely_ns < static_cast<double>(may.ns) ? to_int64(likely_ns * alone) : may.alone_ns;
 }
 
 SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* cost) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../nearest.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -32,7 +32,7 @@ std::optional<double> rate_of(std::span<const LineRate> table, int generation, i
     return {};
 }
 
-int64_t time_ns(double bytes, double gb_per_s) { return nearest(bytes / gb_per_s); }
+int64_t time_ns(double bytes, double gb_per_s) { return to_int64(bytes / gb_per_s); }
 
 // By nearest rank, of sorted ones.
 template <class T>
@@ -84,7 +84,8 @@ int64_t expected_ring_ns(CollectiveOp op, int64_t whole_bytes, int64_t ranks, do
                          double latency_ns) {
     if (ranks <= 1) return 0;
     const auto rounds = static_cast<double>(facts_of(op).ring_rounds * (ranks - 1));
-    return nearest(bus_factor(op, ranks) * static_cast<double>(whole_bytes) / gb_per_s + rounds * latency_ns);
+    return to_int64(bus_factor(op, ranks) * static_cast<double>(whole_bytes) / gb_per_s +
+                    rounds * latency_ns);
 }
 
 int64_t expected_nvls_ns(int64_t bytes, int64_t ranks, double gb_per_s) {

@@ -2,7 +2,7 @@
 
 #include "../failure.h"
 #include "../run/sql/run_db.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"
@@ -49,7 +49,7 @@ int run(const Arguments& arguments) {
     const RunSource source = opened_run(arguments, place);
     if (!source.traces)
         throw Failure(source.place.string() + ": is already a run database; `gpushim report` reads it");
-    for (const std::string& note : source.traces->notes) tell(note);
+    for (const std::string& note : source.traces->notes) stderr_line(note);
     tell_few("left out ", source.traces->refused);
     std::printf("%s\n", source.place.c_str());
     return source.complete() ? kFine : kIncomplete;

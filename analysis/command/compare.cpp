@@ -7,7 +7,7 @@
 #include "../exporter/text_file.h"
 #include "../failure.h"
 #include "../report/printed.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../text/junit.h"
 #include "command.h"
 #include "run_summaries.h"
@@ -56,7 +56,7 @@ int run(const Arguments& arguments) {
     else
         std::fputs(joined(arguments.has("markdown") ? as_markdown(report) : as_printed(report)).c_str(),
                    stdout);
-    if (is.verdict == Verdict::kInconclusive) tell("inconclusive: " + is.why);
+    if (is.verdict == Verdict::kInconclusive) stderr_line("inconclusive: " + is.why);
     return exit_code_of(is.verdict);
 }
 

@@ -9,8 +9,8 @@
 #include "../run/pass/make_facts.h"
 #include "../run/sql/run_db.h"
 #include "../terminal/progress.h"
-#include "../terminal/tell.h"
-#include "../trace/gone.h"
+#include "../terminal/stderr_line.h"
+#include "../trace/dropped_spans.h"
 #include "../trace/recovery.h"
 #include "command.h"
 
@@ -66,12 +66,12 @@ class Places {
 
 void say(const fs::path& place, const std::string& what, const ChromeCounts& counts) {
     std::printf("%s\n", place.c_str());
-    tell(place.string() + ": " + what + ", " + std::to_string(counts.operations) + " operations");
+    stderr_line(place.string() + ": " + what + ", " + std::to_string(counts.operations) + " operations");
     if (counts.untimed > 0)
-        tell("of " + std::to_string(counts.untimed) +
-             " operations only the calls are in the file: they have no device times");
+        stderr_line("of " + std::to_string(counts.untimed) +
+                    " operations only the calls are in the file: they have no device times");
     if (counts.too_many > 0)
-        tell(std::to_string(counts.too_many) + " operations are left out: too many overlap");
+        stderr_line(std::to_string(counts.too_many) + " operations are left out: too many overlap");
 }
 
 bool has_own_steps(const Trace& trace) {
@@ -136,7 +136,8 @@ ChromeCounts write_trace(const Trace& trace, const RunOptions& options, const fs
 void export_trace(const Trace& trace, const RunOptions& options, const fs::path& place) {
     const std::string what = "everything that the trace of " + trace.label() + " has";
     say(place, what, write_trace(trace, options, place, what));
-    if (!gone_spans(trace).empty()) tell(trace.path.string() + ": for part of its time only totals are left");
+    if (!dropped_spans(trace).empty())
+        stderr_line(trace.path.string() + ": for part of its time only totals are left");
 }
 
 int export_traces(const Arguments& arguments, std::span<const std::string> words, const std::string& output) {
@@ -144,7 +145,7 @@ int export_traces(const Arguments& arguments, std::span<const std::string> words
     options.step_marker = arguments.value("step-marker").value_or("");
     const Recovery recovery(words);
     const Inputs inputs = open_traces(words, recovery);
-    for (const std::string& note : inputs.notes) tell(note);
+    for (const std::string& note : inputs.notes) stderr_line(note);
     tell_few("left out ", inputs.refused);
     Places places(output, inputs.traces.size());
     for (const Trace& trace : inputs.traces) export_trace(trace, options, places.next(trace.rank, trace.pid));
@@ -170,7 +171,8 @@ int export_run(const Database& run, const std::string& word, const std::string& 
         const ChromeCounts counts = chrome.finish();
         file.finish();
         say(place, what, counts);
-        if (rank.left_out > 0) tell(std::to_string(rank.left_out) + " rows of these steps were not kept");
+        if (rank.left_out > 0)
+            stderr_line(std::to_string(rank.left_out) + " rows of these steps were not kept");
     }
     return kFine;
 }

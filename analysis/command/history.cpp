@@ -13,7 +13,7 @@
 #include "../process/temporary.h"
 #include "../report/printed.h"
 #include "../terminal/progress.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "command.h"
 #include "report_options.h"
 #include "run_source.h"
@@ -115,7 +115,9 @@ void add_one(History& history, const Arguments& arguments, const Arrival& arriva
     const Night* const night = known(history, nights, arrival);
     // What nobody has touched since the newest night is not last night's: it is told, and decides nothing.
     const bool is_old = !nights.empty() && arrival.changed_real_ns < nights.back().started_real_ns;
-    const auto note = [&](const std::string& text) { is_old ? tell(text) : added.notes.push_back(text); };
+    const auto note = [&](const std::string& text) {
+        is_old ? stderr_line(text) : added.notes.push_back(text);
+    };
     if (!arrival.why_empty.empty()) {
         note(arrival.why_empty);
     } else if (!arrival.still_writing.empty()) {
@@ -123,7 +125,7 @@ void add_one(History& history, const Arguments& arguments, const Arrival& arriva
              " is still being written");
     } else if (night == nullptr || history.traces(night->id) != arrival.traces) {
         const Night judged = add_night(history, arguments, arrival);
-        tell(judged.name + ": " + name_of(judged.result));
+        stderr_line(judged.name + ": " + name_of(judged.result));
         ++added.judged;
     }
 }

@@ -10,7 +10,7 @@
 #include "../process/temporary.h"
 #include "../run/analyze.h"
 #include "../terminal/progress.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../trace/recovery.h"
 #include "command.h"
 
@@ -72,7 +72,7 @@ Imported import_files(const Source& source, std::span<const std::string> files, 
                 all.of_trace[trace.string()] = file;
             }
             if (made.note.empty()) continue;
-            tell(made.note);
+            stderr_line(made.note);
             all.is_whole = false;
         } catch (const Unwritable&) {
             throw;
@@ -101,7 +101,7 @@ int run(const Arguments& arguments) {
     Inputs inputs = open_traces(imported.traces, recovery);
     if (!kept)  // people know the file that it was, and it is the same each time
         for (Trace& trace : inputs.traces) trace.path = imported.of_trace.at(trace.path.string());
-    for (const std::string& note : inputs.notes) tell(note);
+    for (const std::string& note : inputs.notes) stderr_line(note);
     analyze(inputs, {}, arguments.value("output").value_or("gpushim.run.db"), write_findings);
     return imported.is_whole && inputs.refused.empty() ? kFine : kIncomplete;
 }

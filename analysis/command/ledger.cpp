@@ -6,10 +6,10 @@
 
 #include "../compare/summary.h"
 #include "../failure.h"
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/printed.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "command.h"
 #include "run_summaries.h"
 
@@ -48,7 +48,7 @@ std::vector<std::string> row_of(const RunSummary& run, const RunSummary* before)
     return {run.name,
             known(run.busy_share, percent_text),
             known(run.step_ns, ms_text),
-            known(run.samples_per_s, [](double rate) { return count_text(nearest(rate)); }),
+            known(run.samples_per_s, [](double rate) { return count_text(to_int64(rate)); }),
             before == nullptr ? "-"
             : changed.empty() ? "nothing known"
                               : changed,
@@ -68,17 +68,17 @@ Json json_of(const RunSummary& run, const RunSummary* before) {
         .known("ranks", run.ranks)
         .known("gpus", run.gpus)
         .maybe("busy_share", run.busy_share, "nothing was timed")
-        .maybe("step_median_ns", nearest(run.step_ns), "no steps")
+        .maybe("step_median_ns", to_int64(run.step_ns), "no steps")
         .maybe("samples_per_step", run.samples_per_step, "steps or samples per step are not known")
         .maybe("samples_per_s", run.samples_per_s, "steps or samples per step are not known")
         .maybe("changed", before ? std::optional(changes_text(*before, run)) : std::nullopt, "the first run")
         .maybe("top_finding", top ? std::optional(std::string(top->rule->id)) : std::nullopt,
                "nothing is worth 3 % of a step")
-        .maybe("predicted_low_ns", top ? std::optional(nearest(top->finding.gain.low_ns)) : std::nullopt,
+        .maybe("predicted_low_ns", top ? std::optional(to_int64(top->finding.gain.low_ns)) : std::nullopt,
                "no finding")
-        .maybe("predicted_high_ns", top ? std::optional(nearest(top->finding.gain.high_ns)) : std::nullopt,
+        .maybe("predicted_high_ns", top ? std::optional(to_int64(top->finding.gain.high_ns)) : std::nullopt,
                "no finding")
-        .maybe("gained_ns", nearest(before ? gained_ns(*before, run) : std::nullopt),
+        .maybe("gained_ns", to_int64(before ? gained_ns(*before, run) : std::nullopt),
                before ? "no steps" : "the first run");
     facts.known("no_gain_expected", std::move(no_gain));
     return facts.json();

@@ -7,7 +7,7 @@
 #include "../page/part.h"
 #include "../report/hang.h"
 #include "../terminal/progress.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../text/redact.h"
 #include "command.h"
 #include "report_options.h"

@@ -8,7 +8,7 @@
 #include "../process/output_folder.h"
 #include "../process/run_notes.h"
 #include "../process/settings.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../trace/recovery.h"
 #include "command.h"
 #include "manual.h"
@@ -68,7 +68,7 @@ void check_settings(const Arguments& arguments) {
     std::string refused;
     for (const SettingComplaint& complaint : setting_complaints()) {
         if (complaint.is_name)
-            tell(complaint.name + complaint.said);
+            stderr_line(complaint.name + complaint.said);
         else
             refused += (refused.empty() ? "" : "; ") + refusal(complaint, arguments);
     }

@@ -9,7 +9,7 @@
 
 #include "../process/library.h"
 #include "../process/reach.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis {
@@ -162,8 +162,8 @@ void tell_end_of_run(const RunLeft& left, std::span<char* const> command) {
     if (is_silent()) return;
     std::vector<LeftTrace> traces;
     for (const fs::path& path : left.traces) traces.push_back({path, size_of(path)});
-    tell(traces.empty() ? nothing_text(why_no_trace(left, command), own_word())
-                        : traces_text(traces, left.failed, own_word()));
+    stderr_line(traces.empty() ? nothing_text(why_no_trace(left, command), own_word())
+                               : traces_text(traces, left.failed, own_word()));
 }
 
 }  // namespace gpushim::analysis

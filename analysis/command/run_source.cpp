@@ -5,7 +5,7 @@
 #include "../run/analyze.h"
 #include "../run/sql/run_db.h"
 #include "../sqlite/plain_tables.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../trace/work_bound.h"
 
 namespace gpushim::analysis {
@@ -54,7 +54,7 @@ Database opened(const fs::path& place) {
     return run;
 }
 
-// Beside the traces. What has its name and is none is somebody else's.
+// Concurrency the traces. What has its name and is none is somebody else's.
 fs::path analyzed_beside(const Inputs& traces, const RunOptions& options, const fs::path& place) {
     if (fs::exists(place) && !holds_a_run(place))
         throw Unwritable(place.string() + ": exists and is not a run database");
@@ -91,8 +91,8 @@ RunSource open_run(const std::vector<std::string>& words, const RunOptions& opti
         place ? analyze(traces, options, made, write_findings) : analyzed_beside(traces, options, made);
     } catch (const Unwritable& failure) {
         if (place) throw;
-        tell(failure.what() +
-             std::string("; the analysis is not kept (`gpushim analyze -o FILE` keeps one)"));
+        stderr_line(failure.what() +
+                    std::string("; the analysis is not kept (`gpushim analyze -o FILE` keeps one)"));
         temporary = std::make_unique<const TemporaryFolder>();
         made = analyzed_in(*temporary, traces, options);
     }

@@ -5,10 +5,10 @@
 #include <cstdio>
 
 #include "../failure.h"
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/printed.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "run_summaries.h"
 
 namespace gpushim::analysis::command_scaling {
@@ -66,7 +66,7 @@ std::vector<RunSummary> by_gpus(const Arguments& arguments, bool& complete) {
 }
 
 std::string rate_text_of(const RunSummary& run) {
-    if (run.samples_per_s) return count_text(nearest(*run.samples_per_s)) + "/s";
+    if (run.samples_per_s) return count_text(to_int64(*run.samples_per_s)) + "/s";
     char text[32];
     std::snprintf(text, sizeof text, "%.1f steps/s", 1e9 / run.parts->whole_ns);
     return text;
@@ -89,12 +89,12 @@ Json json_of(const RunSummary& run, const Scaled& is) {
     Json lost = Json::object(), parts = Json::object();
     for (size_t i = 0; i < kParts.size(); ++i) {
         lost.set(kParts[i].name, is.lost[i]);
-        parts.set(kParts[i].name, nearest(*run.parts.*kParts[i].ns));
+        parts.set(kParts[i].name, to_int64(*run.parts.*kParts[i].ns));
     }
     return Facts()
         .known("run", run.name)
         .known("gpus", run.gpus)
-        .known("step_ns", nearest(run.parts->whole_ns))
+        .known("step_ns", to_int64(run.parts->whole_ns))
         .known("step_parts_ns", std::move(parts))
         .maybe("samples_per_s", run.samples_per_s, "samples per step are not known")
         .known("efficiency", is.efficiency)

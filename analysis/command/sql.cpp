@@ -14,7 +14,7 @@
 #include "../sqlite/rows.h"
 #include "../terminal/answer.h"
 #include "../terminal/progress.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "../text/escape.h"
 #include "../text/names.h"
 #include "../trace/recovery.h"
@@ -160,7 +160,7 @@ int converse(const Source& source, Format format) {
             run_all(source, std::exchange(statement, ""), format);
             std::fflush(stdout);
         } catch (const Failure& failure) {
-            tell(failure.what());
+            stderr_line(failure.what());
             if (!by_hand) code = kUsage;
         }
     }
@@ -177,7 +177,7 @@ int run(const Arguments& arguments) {
                                                   : Format::table;
     const std::string question = arguments.words_.size() == 2 ? text_of(arguments.words_[1]) : "";
     const Source source = open_source(arguments.words_[0], question);
-    for (const std::string& note : source.inputs.notes) tell(note);
+    for (const std::string& note : source.inputs.notes) stderr_line(note);
     tell_few("left out ", source.inputs.refused);
     int code = kFine;
     if (question.starts_with('.'))

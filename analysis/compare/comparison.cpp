@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -121,7 +121,7 @@ void compare_steps(const Side& base, const Side& now, Comparison& result) {
     result.same_samples = same_samples(base, now);
     std::vector<int64_t> lengths_ns = matched.now.lengths_ns;
     if (result.same_samples != 1)
-        for (int64_t& ns : lengths_ns) ns = nearest(static_cast<double>(ns) * result.same_samples);
+        for (int64_t& ns : lengths_ns) ns = to_int64(static_cast<double>(ns) * result.same_samples);
     result.shift = shift_of(matched.base.lengths_ns, lengths_ns);
     if (!result.shift) result.shift = far_shift_of(matched.base.lengths_ns, lengths_ns);
     if (!result.shift) {

@@ -1,7 +1,7 @@
 #include "comparison_json.h"
 
-#include "../nearest.h"
 #include "../report/facts.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -41,14 +41,14 @@ Json changes_json(const Comparison& is) {
 // rounding leaves.
 Json parts_json(const Comparison& is) {
     Json list = Json::array();
-    int64_t left_ns = is.shift ? nearest(is.shift->shift_ns()) : 0;
+    int64_t left_ns = is.shift ? to_int64(is.shift->shift_ns()) : 0;
     for (const PartShift& part : is.parts)
-        if (part.name != kRest) left_ns -= nearest(part.shift_ns());
+        if (part.name != kRest) left_ns -= to_int64(part.shift_ns());
     for (const PartShift& part : is.parts)
         list.push(Json::object({{"part", part.name},
-                                {"base_ns", nearest(part.base_ns)},
-                                {"new_ns", nearest(part.new_ns)},
-                                {"shift_ns", part.name == kRest ? left_ns : nearest(part.shift_ns())}}));
+                                {"base_ns", to_int64(part.base_ns)},
+                                {"new_ns", to_int64(part.new_ns)},
+                                {"shift_ns", part.name == kRest ? left_ns : to_int64(part.shift_ns())}}));
     return list;
 }
 
@@ -56,7 +56,7 @@ Json kernels_json(const Comparison& is) {
     Json list = Json::array();
     for (const KernelShift& kernel : is.kernels) {
         const auto ns = [](const std::optional<KernelUse>& use) {
-            return use ? nearest(use->ns) : std::nullopt;
+            return use ? to_int64(use->ns) : std::nullopt;
         };
         const auto launches = [](const std::optional<KernelUse>& use) { return use ? use->launches : 0.0; };
         list.push(Facts()
@@ -75,11 +75,11 @@ Json kernels_json(const Comparison& is) {
 
 Json shift_json(const Comparison& is) {
     const MedianShift& shift = *is.shift;
-    return Json::object({{"base_median_ns", nearest(shift.base_ns)},
-                         {"new_median_ns", nearest(shift.new_ns)},
-                         {"shift_ns", nearest(shift.shift_ns())},
-                         {"shift_low_ns", nearest(shift.low_ns)},
-                         {"shift_high_ns", nearest(shift.high_ns)},
+    return Json::object({{"base_median_ns", to_int64(shift.base_ns)},
+                         {"new_median_ns", to_int64(shift.new_ns)},
+                         {"shift_ns", to_int64(shift.shift_ns())},
+                         {"shift_low_ns", to_int64(shift.low_ns)},
+                         {"shift_high_ns", to_int64(shift.high_ns)},
                          {"shift_share", shift.shift_ns() / shift.base_ns},
                          {"blocks", shift.blocks},
                          {"block_steps", shift.block},
@@ -91,8 +91,8 @@ Json predicted_json(const Side& side) {
     Json list = Json::array();
     for (const Predicted& one : side.predicted)
         list.push(Json::object({{"id", one.finding},
-                                {"gain_low_ns", nearest(one.low_ns)},
-                                {"gain_high_ns", nearest(one.high_ns)}}));
+                                {"gain_low_ns", to_int64(one.low_ns)},
+                                {"gain_high_ns", to_int64(one.high_ns)}}));
     return list;
 }
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdio>
 
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "comparison_json.h"
 
 namespace gpushim::analysis {
@@ -33,7 +33,7 @@ std::string known(const std::optional<double>& value, std::string (*text)(double
 std::string number_text(double value) {
     char text[32];
     std::snprintf(text, sizeof text, value < 99.95 ? "%.1f" : "%.0f", value);
-    return value < 999.5 ? text : count_text(nearest(value));
+    return value < 999.5 ? text : count_text(to_int64(value));
 }
 
 std::string title_of(Verdict verdict) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -128,7 +128,7 @@ std::string changes_text(const RunSummary& before, const RunSummary& after) {
     if (before.gpus != after.gpus) words.push_back(count_text(after.gpus) + " GPUs");
     if (before.samples_per_step && after.samples_per_step &&
         *before.samples_per_step * 1.01 < *after.samples_per_step)
-        words.push_back(count_text(nearest(*after.samples_per_step)) + " samples a step");
+        words.push_back(count_text(to_int64(*after.samples_per_step)) + " samples a step");
     if (std::string kernels = kernels_text(before.kernels, after.kernels); !kernels.empty())
         words.push_back(std::move(kernels));
     std::string text;

@@ -7,10 +7,10 @@
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
 #include "../compare/comparison_report.h"
-#include "../nearest.h"
 #include "../report/printed.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "judge.h"
 
 namespace gpushim::analysis {
@@ -37,7 +37,7 @@ std::vector<Card> cards_of(const Tonight& one) {
     if (!one.night.step_ns) return all;
     all.push_back({"step", duration_text(*one.night.step_ns), "median of the typical step"});
     if (one.night.samples_per_step)
-        all.push_back({"rate", count_text(nearest(*one.night.samples_per_step * 1e9 / *one.night.step_ns)),
+        all.push_back({"rate", count_text(to_int64(*one.night.samples_per_step * 1e9 / *one.night.step_ns)),
                        "samples per second"});
     if (const Night* first = night_of(one.nights, one.night.first_bad))
         all.push_back({"first bad night", day_of(*first), first->name, "bad"});
@@ -56,7 +56,7 @@ LineChart trend_chart(const std::string& id, const Tonight& one, const std::vect
                    one.name() + ": the median step of the last " +
                        count_text(static_cast<int64_t>(nights.size())) + " nights"};
     chart.x = {"night", [nights](double at) {
-                   const auto i = static_cast<size_t>(nearest(at));
+                   const auto i = static_cast<size_t>(to_int64(at));
                    return i >= 1 && i <= nights.size() ? day_of(nights[i - 1]).substr(5) : std::string();
                }};
     chart.y = {"median step", duration_text};  // not from 0: a few per cent are to be seen

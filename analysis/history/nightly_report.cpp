@@ -5,11 +5,11 @@
 #include <map>
 
 #include "../compare/comparison_report.h"
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/printed.h"
 #include "../text/junit.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "judge.h"
 
 namespace gpushim::analysis {
@@ -20,7 +20,7 @@ std::string step_text(const Night& night) { return night.step_ns ? duration_text
 
 std::string rate_text_of(const Night& night) {
     if (!night.step_ns || !night.samples_per_step) return "-";
-    return count_text(nearest(*night.samples_per_step * 1e9 / *night.step_ns));
+    return count_text(to_int64(*night.samples_per_step * 1e9 / *night.step_ns));
 }
 
 // Against the first of those shown, at as many samples.
@@ -70,7 +70,7 @@ Json night_json(const Night& night) {
         .known("accepted", night.is_accepted)
         .maybe("base", night.base, "nothing to compare it with")
         .maybe("first_bad", night.first_bad, "it is not regressed")
-        .maybe("step_ns", nearest(night.step_ns), "no steps")
+        .maybe("step_ns", to_int64(night.step_ns), "no steps")
         .json();
 }
 

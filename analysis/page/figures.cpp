@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -27,7 +27,7 @@ TableCell cell_by(std::string (*text)(double), const Json& amount) { return cell
 
 std::string duration_of(const Json& ns) { return shown_by(duration_text, ns); }
 std::string share_of_json(const Json& share) { return shown_by(percent_text, share); }
-std::string count_axis(double count) { return count_text(nearest(count)); }
+std::string count_axis(double count) { return count_text(to_int64(count)); }
 std::string count_of_json(const Json& count) { return shown_by(count_axis, count); }
 
 std::optional<double> times_of(const Json& amount, const Json& other) {
@@ -49,7 +49,7 @@ std::string share_axis(double share) {
 
 std::string rank_of(const Json& object) {
     const auto rank = object["rank"].amount();
-    return rank ? "rank " + std::to_string(nearest(*rank)) : "a process";
+    return rank ? "rank " + std::to_string(to_int64(*rank)) : "a process";
 }
 
 }  // namespace gpushim::analysis

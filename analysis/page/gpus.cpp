@@ -6,10 +6,10 @@
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
 #include "../idle/cause.h"
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../report/gpu_label.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "figures.h"
 #include "part.h"
 
@@ -31,7 +31,7 @@ std::vector<Gpu> gpus_of(const PageInput& input) {
     const auto labels = gpu_labels(input.source.run);
     std::vector<Gpu> all;
     for (const Json& gpu : input.of("gpus").items()) {
-        const auto found = labels.find(nearest(gpu["gpu_id"].amount().value_or(-1)));
+        const auto found = labels.find(to_int64(gpu["gpu_id"].amount().value_or(-1)));
         const bool of_steps = gpu["basis"].words() == "steps";
         all.push_back({found == labels.end() ? rank_of(gpu) : found->second.text, &gpu,
                        of_steps ? gpu["steps"].amount().value_or(0) : 0});

@@ -4,9 +4,9 @@
 #include <map>
 
 #include "../chart/page.h"
-#include "../nearest.h"
 #include "../report/facts.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "figures.h"
 
 namespace gpushim::analysis {
@@ -26,7 +26,7 @@ Card step_card(const PageInput& input) {
 Card samples_card(const PageInput& input) {
     const auto rate = input.of("steps")["samples_per_s"].amount();
     if (!rate) return {"Samples per second", "not recorded", "give --samples-per-step N"};
-    return {"Samples per second", count_text(nearest(*rate)), "all ranks together"};
+    return {"Samples per second", count_text(to_int64(*rate)), "all ranks together"};
 }
 
 const Json* least_productive(const std::vector<Json>& gpus) {

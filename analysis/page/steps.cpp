@@ -3,8 +3,8 @@
 
 #include "../chart/line_chart.h"
 #include "../chart/table.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "figures.h"
 #include "part.h"
 
@@ -76,8 +76,8 @@ Markup write(const PageInput& input) {
     const auto first = steps["first"].amount(), last = steps["last"].amount(),
                median = steps["median_ns"].amount();
     if (!first || !last || !median) return missing(why_of(steps));
-    const int64_t from = std::clamp(nearest(*first), -kFarthestStep, kFarthestStep);
-    const int64_t count = std::clamp(nearest(*last), from, kFarthestStep) - from + 1;
+    const int64_t from = std::clamp(to_int64(*first), -kFarthestStep, kFarthestStep);
+    const int64_t count = std::clamp(to_int64(*last), from, kFarthestStep) - from + 1;
     const int64_t width = (count + kMostPoints - 1) / kMostPoints;
     const std::vector<Point> points = points_of(input.source, from, width);
     const std::vector<Point> outliers = outliers_of(points, *median, steps["p95_ns"].amount().value_or(0));

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "../collective/expected.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "facts.h"
 #include "section.h"
 
@@ -31,7 +31,7 @@ Around around(const Database& run, const char* metric) {
     Query row = run.prepare("SELECT value, coalesce(why, '') FROM metric WHERE scope = 'run' AND name = ?1");
     row.bind(1, std::string(metric));
     if (!row.step()) return {};
-    return {nearest(maybe_real(row, 0)), row.text(1)};
+    return {to_int64(maybe_real(row, 0)), row.text(1)};
 }
 
 // What expectations of the collectives that took longest were made with.
@@ -56,7 +56,7 @@ void read_bandwidth(const Database& run, Check& check) {
 int64_t expected_again_ns(const Check& check) {
     const double bytes = *check.bytes / (check.ratio && *check.ratio > 0 ? *check.ratio : 1);
     return expected_ns(
-        CollectiveOp::all_reduce, nearest(bytes), *check.ranks,
+        CollectiveOp::all_reduce, to_int64(bytes), *check.ranks,
         {ExpectedModel::two_level, *check.bandwidth / 1e9, 0, *check.hosts, *check.between / 1e9});
 }
 
@@ -69,8 +69,8 @@ void apply(const ReportOptions& options, Check& check) {
     }
     const bool is_two_level = check.between && check.bytes && check.expected_ns;
     if (options.bandwidth_bytes_per_s && check.bandwidth && check.expected_ns)
-        check.expected_ns = nearest(static_cast<double>(*check.expected_ns) * *check.bandwidth /
-                                    *options.bandwidth_bytes_per_s);
+        check.expected_ns = to_int64(static_cast<double>(*check.expected_ns) * *check.bandwidth /
+                                     *options.bandwidth_bytes_per_s);
     if (options.bandwidth_bytes_per_s) {
         check.bandwidth = options.bandwidth_bytes_per_s;
         check.bandwidth_source = "given";
@@ -146,7 +146,7 @@ std::string volume_text(const Check& check) {
         text +=
             " = " + figure("%.2f", *check.ratio) + " x " + count_text(*check.params) + " parameters" + bytes;
     else if (check.implied)
-        text += " = " + count_text(nearest(*check.implied)) + " parameters" + bytes +
+        text += " = " + count_text(to_int64(*check.implied)) + " parameters" + bytes +
                 " (implied; --params checks it)";
     if (check.calls) text += ", " + figure("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
     if (check.sharded) text += ", sharded: as ReduceScatter and AllGather";

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "../nearest.h"
 #include "../text/escape.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "section.h"
 
 namespace gpushim::analysis::section_devices {
@@ -87,7 +87,7 @@ std::string held_text(const std::optional<std::vector<Held>>& held) {
     std::string text;
     for (const Held& each : *held)
         text += (text.empty() ? "" : ", ") + std::string(each.by) + " " +
-                std::to_string(nearest(each.share * 100)) + "%";
+                std::to_string(to_int64(each.share * 100)) + "%";
     return text.empty() ? "nothing" : text;
 }
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "../advice/advise.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "facts.h"
 #include "hang.h"
 #include "section.h"
@@ -51,8 +51,8 @@ Json json_of(const Advice& advice) {
     return Json::object({{"id", advice.rule->id},
                          {"kind", word_of(finding.kind)},
                          {"title", finding.title},
-                         {"gain_low_ns", nearest(finding.gain.low_ns)},
-                         {"gain_high_ns", nearest(finding.gain.high_ns)},
+                         {"gain_low_ns", to_int64(finding.gain.low_ns)},
+                         {"gain_high_ns", to_int64(finding.gain.high_ns)},
                          {"confidence", finding.confidence},
                          {"evidence", std::move(evidence)},
                          {"try", finding.try_it}});

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "../idle/cause.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "facts.h"
 #include "gpu_figures.h"
 #include "section.h"
@@ -146,8 +146,8 @@ Json json_of(const Cost& cost, size_t known) {
     const auto money =
         hours && cost.price_per_hour ? std::optional(*hours * *cost.price_per_hour) : std::nullopt;
     return Facts()
-        .maybe("idle_gpu_ns", nearest(known_of(cost.idle_ns)), none)
-        .maybe("gpu_ns", nearest(known_of(cost.gpu_ns)), none)
+        .maybe("idle_gpu_ns", to_int64(known_of(cost.idle_ns)), none)
+        .maybe("gpu_ns", to_int64(known_of(cost.gpu_ns)), none)
         .maybe("idle_gpu_hours_per_day", hours, none)
         .maybe("price_per_gpu_hour", cost.price_per_hour, "--price was not given")
         .maybe("idle_price_per_day", money, cost.price_per_hour ? none : "--price was not given")

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "../text/units.h"
-#include "../trace/gone.h"
+#include "../trace/dropped_spans.h"
 #include "section.h"
 
 namespace gpushim::analysis::section_spans {
@@ -19,7 +19,7 @@ void add(const Trace& trace, Spans& spans) {
         "SELECT (SELECT max(mono_ns) FROM clock) - value FROM meta WHERE key = 'started_mono_ns'");
     if (run.step()) spans.run_ns += std::max(int64_t{0}, run.number(0));
     if (trace.base.is_of_first_schema()) return;
-    for (const Interval& gone : gone_spans(trace)) {
+    for (const Interval& gone : dropped_spans(trace)) {
         spans.gone_ns += gone.length_ns();
         spans.gone.push(
             Json::object({{"trace", trace.label()}, {"from_ns", gone.start_ns}, {"until_ns", gone.end_ns}}));

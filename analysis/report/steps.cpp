@@ -1,8 +1,8 @@
 // How long a step takes, how many there were, and how many samples a second that is.
 #include <cstdio>
 
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "facts.h"
 #include "hang.h"
 #include "section.h"
@@ -93,7 +93,7 @@ std::optional<double> samples_per_s(const Steps& steps) {
 
 std::string rate_text_of(double per_s) {
     char text[32];
-    if (per_s >= 1000) return count_text(nearest(per_s));
+    if (per_s >= 1000) return count_text(to_int64(per_s));
     std::snprintf(text, sizeof text, "%.3g", per_s);
     return text;
 }

@@ -6,7 +6,7 @@
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "../trace/device_source.h"
-#include "../trace/gone.h"
+#include "../trace/dropped_spans.h"
 #include "../trace/timeline.h"
 
 namespace gpushim::analysis {
@@ -33,7 +33,7 @@ void add_levels(const Trace& trace, TrustRows& rows) {
 void add_legacy_events(const Trace& trace, TrustRows& rows) {
     std::map<int64_t, std::map<int64_t, int64_t>>
         places;  // by start of the window or of what is gone, by device
-    const Intervals gone = gone_spans(trace);
+    const Intervals gone = dropped_spans(trace);
     rows.rows_gone |= !gone.empty();
     Query query = trace.base.prepare("SELECT enter_ns, dur_ns, legacy_events, device_id FROM \"window\"");
     while (query.step()) {

@@ -1,7 +1,7 @@
 // The GPU waits for launches: the host cannot call as quickly as kernels end.
 #include "../advice/rule.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis::rule_launch_bound {
 
@@ -19,7 +19,7 @@ std::optional<Finding> look(const Situation& run) {
         launches;
     Finding found;
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
-                  count_text(nearest(launches)) + " launches, " + count_text(nearest(small)) +
+                  count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
                   " of them for small kernels";
     found.try_it =
         "Launch less often: torch.compile(mode='reduce-overhead') or CUDA graphs; "

@@ -1,8 +1,8 @@
 // Tensors are converted between layouts for convolutions on tensor cores, and back.
 #include "../advice/rule.h"
 #include "../advice/work.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis::rule_layout_conversions {
 
@@ -12,7 +12,7 @@ std::optional<Finding> look(const Situation& run) {
     const Work conversions = kernels_where(run, "k.family = 'layout_conversion'");
     if (conversions.ns <= 0) return {};
     Finding found;
-    found.title = count_text(nearest(conversions.count)) + " layout conversions in a " + run.per() +
+    found.title = count_text(to_int64(conversions.count)) + " layout conversions in a " + run.per() +
                   " take " + duration_text(conversions.ns) + " (by name; most in " + conversions.largest +
                   ")";
     found.try_it =

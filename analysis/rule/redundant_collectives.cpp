@@ -2,8 +2,8 @@
 // parameters there are.
 #include <cstdio>
 
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "excess.h"
 
 namespace gpushim::analysis {
@@ -59,7 +59,7 @@ std::optional<Finding> look(const Situation& run) {
     const auto micro_steps = run.number("SELECT max(micro_steps) FROM rank").value_or(1);
     Finding found;
     found.title = "each " + run.per() + " reduces " + times_text(*ratio_to_params(run)) +
-                  " the model's parameters, in " + count_text(nearest(all.calls)) + " calls" +
+                  " the model's parameters, in " + count_text(to_int64(all.calls)) + " calls" +
                   (micro_steps > 1 ? ", over " + count_text(micro_steps) + " micro-batches" : "");
     found.try_it =
         "Reduce each gradient once. PyTorch: model.no_sync() while gradients accumulate, and no all_reduce "

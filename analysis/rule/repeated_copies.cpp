@@ -4,8 +4,8 @@
 
 #include "../advice/rule.h"
 #include "../advice/work.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis::rule_repeated_copies {
 
@@ -32,7 +32,7 @@ std::string by_kind(const Situation& run) {
     while (row.step())
         kinds += (kinds.empty() ? "" : ", ") + row.text(0) + " " +
                  bytes_text(run.counted(row.real(1)) / gpus) + " in " +
-                 count_text(nearest(run.counted(row.real(2)) / gpus));
+                 count_text(to_int64(run.counted(row.real(2)) / gpus));
     return kinds;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "../advice/rule.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis::rule_round_trips {
 
@@ -28,7 +28,7 @@ std::optional<Finding> look(const Situation& run) {
     });
     Finding found;
     const std::string size = bytes_text(run.counted(row.real(3)));
-    found.title = count_text(nearest(run.counted(row.real(2)))) + " times in a " + run.per() + ", " + size +
+    found.title = count_text(to_int64(run.counted(row.real(2)))) + " times in a " + run.per() + ", " + size +
                   (by_host ? " go to the host and back: " : " go to another GPU and back: ") +
                   duration_text(host_ns) + " of calls";
     found.try_it = by_host ? "Keep the work in between on the GPU: torch instead of numpy, tf operations "

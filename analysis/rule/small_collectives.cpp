@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "excess.h"
 
 namespace gpushim::analysis {
@@ -76,7 +76,7 @@ std::optional<Finding> look(const Situation& run) {
     const Small small = small_of(traffic);
     if (small.kinds.empty()) return {};
     Finding found;
-    found.title = count_text(nearest(small.calls)) + " calls of " + bytes_text(small.bytes / small.calls) +
+    found.title = count_text(to_int64(small.calls)) + " calls of " + bytes_text(small.bytes / small.calls) +
                   " each reduce " + bytes_text(small.bytes) + " a " + run.per() + " and take " +
                   duration_text(small.ns) + ", which is mostly latency";
     found.try_it =

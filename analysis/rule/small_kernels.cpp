@@ -2,8 +2,8 @@
 // compiler could make one of several.
 #include "../advice/rule.h"
 #include "../advice/work.h"
-#include "../nearest.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis::rule_small_kernels {
 
@@ -24,7 +24,7 @@ std::optional<Finding> look(const Situation& run) {
     const Work small = kernels_where(run, kFusible);
     if (small.count < kMany) return {};
     Finding found;
-    found.title = count_text(nearest(small.count)) + " small or elementwise kernels in a " + run.per() +
+    found.title = count_text(to_int64(small.count)) + " small or elementwise kernels in a " + run.per() +
                   " take " + duration_text(small.ns) + ", " + duration_text(small.ns / small.count) +
                   " each; most in " + small.largest;
     found.try_it =

@@ -7,12 +7,12 @@
 
 #include "../trace/inputs.h"
 #include "pass/facts.h"
-#include "sql/basis.h"
+#include "sql/counted_steps.h"
 
 namespace gpushim::analysis {
 
 // Writes what there is to say of a run whose figures are all there: rows of `finding`.
-using Advise = void (*)(sqlite3* run, Basis basis);
+using Advise = void (*)(sqlite3* run, CountedSteps basis);
 
 // Writes the run to `place` and returns it. Throws Failure where that cannot be written.
 std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,

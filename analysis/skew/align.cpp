@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../nearest.h"
+#include "../to_int64.h"
 
 namespace gpushim::analysis {
 
@@ -127,7 +127,7 @@ std::optional<ClockOffset> HostOffset::at(int64_t b_ns) const {
     if (!low || !negated_high || *low > -*negated_high) return {};
     const double fitted = line_.offset_ns + line_.slope * static_cast<double>(b_ns - line_.from_b_ns);
     // The line is likely, the bounds are certain.
-    return ClockOffset{*low, -*negated_high, std::clamp<int64_t>(nearest(fitted), *low, -*negated_high)};
+    return ClockOffset{*low, -*negated_high, std::clamp<int64_t>(to_int64(fitted), *low, -*negated_high)};
 }
 
 }  // namespace gpushim::analysis

@@ -12,7 +12,7 @@
 
 #include "../failure.h"
 #include "progress.h"
-#include "tell.h"
+#include "stderr_line.h"
 
 namespace gpushim::analysis {
 
@@ -86,7 +86,8 @@ int end_answer(int code) {
     const int copy = dup(STDOUT_FILENO);
     if (copy >= 0 && close(copy) != 0 && g_answer.error == 0) g_answer.error = errno;
     if (g_answer.error == 0 || g_answer.error == EPIPE || g_answer.error == ECONNRESET) return code;
-    tell(std::string("the answer is incomplete: stdout cannot be written: ") + std::strerror(g_answer.error));
+    stderr_line(std::string("the answer is incomplete: stdout cannot be written: ") +
+                std::strerror(g_answer.error));
     return kIncomplete;
 }
 

@@ -4,7 +4,7 @@
 
 #include "../process/library.h"
 #include "../terminal/progress.h"
-#include "../terminal/tell.h"
+#include "../terminal/stderr_line.h"
 #include "inputs.h"
 
 namespace gpushim::analysis {
@@ -26,7 +26,7 @@ Recovery::Recovery(std::span<const std::string> traces_or_folders) {
     const auto recover_in = library_function<RecoverIn>("gpushim_recover", why);
     if (recover_in == nullptr) {
         failures_.push_back(why);
-        tell(kWhat + why);
+        stderr_line(kWhat + why);
         return;
     }
     const Progress recovering("recovering what killed processes left");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gone.h"
+#include "dropped_spans.h"
 #include "plausible.h"
 
 namespace gpushim::analysis {
@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 bool has_device_times(const Trace& trace) { return !trace.base.is_of_first_schema(); }
 
 Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
-    : gone_(gone_spans(trace)), words_(words_of(trace.base)) {
+    : gone_(dropped_spans(trace)), words_(words_of(trace.base)) {
     read_lanes(trace.base);
     if (has_device_times(trace)) {
         read_windows(trace.base);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "../timing/device_time.h"
 #include "../timing/hardware_queues.h"
+#include "../timing/operation_events.h"
 
 namespace gpushim::shim {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "../rows/observer.h"
 #include "../timing/event_pool.h"
-#include "device_anchors.h"
+#include "clock_probe.h"
 #include "queue_delay.h"
 #include "stamp_gaps.h"
 
@@ -49,7 +49,7 @@ class ContextHarvest {
     int64_t oldest_ns() const;  // begin of the oldest operation without times; or for ever
     uint32_t number() const { return number_; }
     int64_t device() const { return device_; }  // ordinal; kNull: not known yet
-    const DeviceAnchors& anchors() const { return anchors_; }
+    const ClockProbe& anchors() const { return anchors_; }
     const QueueDelay& delays() const { return delays_; }
     bool is_calibrated() const { return device_ == kNull || gaps_.is_calibrated; }
     const StampGaps& gaps() const { return gaps_; }  // of a device that is known
@@ -102,7 +102,7 @@ class ContextHarvest {
     const GapsOf gaps_of_;
     StampGaps gaps_ = {};
     int64_t device_ = kNull;
-    DeviceAnchors anchors_;
+    ClockProbe anchors_;
     QueueDelay delays_;
     std::unordered_map<int64_t, Stream> streams_;
     std::vector<Stamped> stamped_;

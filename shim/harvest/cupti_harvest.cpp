@@ -12,11 +12,11 @@
 #include "../timing/context_visits.h"
 #include "../timing/contexts.h"
 #include "../timing/cupti_callbacks.h"
-#include "../timing/device_time.h"
+#include "../timing/operation_events.h"
 #include "../windows/own_cost.h"
 #include "../windows/window_rows.h"
+#include "clock_probe.h"
 #include "cupti_session.h"
-#include "device_anchors.h"
 #include "device_rows.h"
 #include "driver_thread.h"
 #include "harvest.h"
@@ -287,7 +287,7 @@ void CuptiHarvest::look_at_windows(const Moment& now) {
     for (Window window; next_closed_window(window);) windows_.add(window);
     const int64_t unstored_ns = now.mono_ns - kStoredAfterNs;
     windows_.finish(now.mono_ns, join_.oldest_ns(), unstored_ns, now.ending && !driver_usable());
-    if (!windows_.has_open() && live->timing.load() == 0) windows_.forget_before(unstored_ns);
+    if (!windows_.has_open() && process_state->timing.load() == 0) windows_.forget_before(unstored_ns);
 }
 
 std::span<Rows* const> CuptiHarvest::rows() {

@@ -10,7 +10,7 @@
 #include "../ring/clock.h"
 #include "../sqlite/rows.h"
 #include "../timing/cupti_callbacks.h"
-#include "device_anchors.h"
+#include "clock_probe.h"
 
 namespace gpushim::shim {
 namespace {
@@ -128,7 +128,7 @@ bool CuptiSession::is_same_clock(int64_t theirs_ns, int64_t offset_ns) const {
     const int64_t passed_ns = trace_now_ns() - looked_ns_;
     const int64_t most_ns = kMostDriftNs + passed_ns / kMostDriftShare;
     if (!has_offset_ || std::abs(offset_ns - offset_ns_) <= most_ns) return true;
-    const ClockPair now = read_pair(static_cast<ClockKind>(live->clock_kind));
+    const ClockPair now = read_pair(static_cast<ClockKind>(process_state->clock_kind));
     return std::abs(now.real_ns - theirs_ns) <= kMostDriftNs;
 }
 

@@ -1,11 +1,11 @@
 #include "device_rows.h"
 
 #include "../base/config.h"
-#include "../rows/caps.h"
+#include "../rows/table_limits.h"
 
 namespace gpushim::shim {
 
-DeviceRows::DeviceRows(const char* level) : errors_(level, caps_of(config.max_bytes).level_errors) {}
+DeviceRows::DeviceRows(const char* level) : errors_(level, limits_of(config.max_bytes).level_errors) {}
 
 void DeviceRows::add(const TimedOperation& operation, const OperationTimes& times, int events) {
     RowsOf<4, 1>* const tables[] = {&launch_, &copy_, &memset_, &graph_launch_};  // in the order of Operation

@@ -1,7 +1,7 @@
 #include "driver_thread.h"
 
 #include "../base/config.h"
-#include "../base/gate.h"
+#include "../base/fork_gate.h"
 #include "../base/own_thread.h"
 #include "../base/system.h"
 #include "../hooks/in_call.h"

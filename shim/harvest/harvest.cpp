@@ -15,7 +15,7 @@
 #include "../ring/ticks.h"
 #include "../timing/captures.h"
 #include "../timing/contexts.h"
-#include "../timing/device_time.h"
+#include "../timing/operation_events.h"
 #include "../timing/stream_uses.h"
 #include "../timing/withheld.h"
 #include "../windows/own_cost.h"
@@ -328,12 +328,12 @@ void Harvest::add_row(const OperationRow& row, int64_t device) {
 void Harvest::add_clock_row(Context& context) {
     const ContextHarvest& harvest = *context.harvest;
     if (!harvest.has_clock()) return;
-    const DeviceAnchors& anchors = harvest.anchors();
+    const ClockProbe& anchors = harvest.anchors();
     const int64_t every_ns = harvest.has_work() ? kClockRowBusyNs : kClockRowIdleNs;
     const int64_t since_ns = anchors.newest_ns() - context.clock_row_ns;
     if (since_ns < every_ns && !(now_.ending && since_ns > 0)) return;
     context.clock_row_ns = anchors.newest_ns();
-    const DeviceClock& clock = anchors.clock();
+    const ClockModel& clock = anchors.clock();
     const Spread delay = harvest.delays().delay(Operation::launch);
     clock_.add(anchors.newest_ns(), int64_t{harvest.number()}, harvest.device(), clock.error_ns(),
                clock.drift_ppb(), clock.residual_ns(), anchors.event_facts().ns, anchors.record_ns(),
@@ -353,7 +353,7 @@ void Harvest::look_at_windows(const Moment& now) {
     for (const TimedOperation& operation : timed_) unknown_ns = std::min(unknown_ns, operation.enter_ns);
     const int64_t unstored_ns = now.mono_ns - kStoredAfterNs;
     windows_.finish(now.mono_ns, unknown_ns, unstored_ns, now.ending && !driver_usable());
-    if (!windows_.has_open() && live->timing.load() == 0) windows_.forget_before(unstored_ns);
+    if (!windows_.has_open() && process_state->timing.load() == 0) windows_.forget_before(unstored_ns);
 }
 
 void Harvest::stored(std::span<const Event> events, std::span<const TimedOperation> timed) {
@@ -373,7 +373,7 @@ void Harvest::stored(std::span<const Event> events, std::span<const TimedOperati
 }  // namespace
 
 int64_t patience_with_driver(const Moment& now) {
-    if (live->clock_kind == kTestClock) return kSteppedPatienceNs;
+    if (process_state->clock_kind == kTestClock) return kSteppedPatienceNs;
     return now.ending || now.reading ? kLastPatienceNs : kPatienceNs;
 }
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "../sqlite/rows.h"
-#include "operation_times.h"
+#include "time_bounds.h"
 
 namespace gpushim::shim {
 

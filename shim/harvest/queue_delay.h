@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "../rows/observer.h"
-#include "operation_times.h"
+#include "time_bounds.h"
 
 namespace gpushim::shim {
 

@@ -6,7 +6,7 @@
 #include "../calls/driver_api.h"
 #include "../calls/resolve.h"
 #include "../calls/unanswered.h"
-#include "../program/names.h"
+#include "../program/function_names.h"
 #include "cuda_words.h"
 #include "look_budget.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMostNames = 8192;    // functions of one graph that are asked for their names
 constexpr int kDeepest = 32;           // child graphs in child graphs
-constexpr uint64_t kGapsAtOnce = 500;  // that long looks may take in a row: 25 ms (Live::gap_ticks)
+constexpr uint64_t kGapsAtOnce = 500;  // that long looks may take in a row: 25 ms (ProcessState::gap_ticks)
 constexpr size_t kFewNodes = 4'000;    // making a graph of so many takes longer than looking at it, far
 
 constinit LookBudget budget;
@@ -232,14 +232,14 @@ void look(ThreadState& thread, EventKind kind, const Source& source, uint64_t ex
     if (is_update && walk.had_too_many()) skip(thread, exec, source.below);
     if (!is_update && walk.told() <= kFewNodes) return;
     const uint64_t now = ticks();
-    budget.took(now - from, now, kGapsAtOnce * live->gap_ticks);
+    budget.took(now - from, now, kGapsAtOnce * process_state->gap_ticks);
 }
 
 }  // namespace
 
 void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[4]) {
     if (kind == EventKind::graph && words[3] == static_cast<uint64_t>(GraphChange::function)) {
-        if (live->wanted.load(std::memory_order_relaxed) != 0) answer_name(thread, words[2]);
+        if (process_state->wanted.load(std::memory_order_relaxed) != 0) answer_name(thread, words[2]);
         return;
     }
     const Source source = source_of(kind, words);

@@ -4,7 +4,7 @@
 // updates, and of graphs with many nodes, no more than look_budget.h allows.
 // What could not be told to the end counts as not told.
 //
-//   graph_content  graph_nodes …  graph_content      names of functions in between (names.h)
+//   graph_content  graph_nodes …  graph_content      names of functions in between (function_names.h)
 //   graph_content                                    an update that was not looked at
 #pragma once
 

@@ -39,7 +39,7 @@ inline ncclResult_t absent<ncclResult_t>() {
 struct Stamp {
     uint64_t counter;
 
-    uint64_t ticks() const { return live->clock_kind == kCounter ? counter : shim::ticks(); }
+    uint64_t ticks() const { return process_state->clock_kind == kCounter ? counter : shim::ticks(); }
 };
 
 inline Stamp stamp() {

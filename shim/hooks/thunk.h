@@ -10,12 +10,12 @@
 #include "../calls/api.h"
 #include "../calls/questions.h"
 #include "../lifecycle.h"
-#include "../program/names.h"
+#include "../program/function_names.h"
 #include "../ring/host_gap.h"
-#include "../ring/pacing.h"
 #include "../ring/recorder.h"
+#include "../ring/test_clock.h"
 #include "../timing/contexts.h"
-#include "../timing/device_time.h"
+#include "../timing/operation_events.h"
 #include "call_effects.h"
 #include "counters.h"
 #include "graph_contents.h"
@@ -194,7 +194,7 @@ struct Thunk<Row, R(A...)> {
         after_call(thread, slot->enter, slot->exit, Row::kind, Row::id, Facts::blocks);
         complete_slot(slot);
         if constexpr (Row::kind == EventKind::launch) {
-            if (live->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            if (process_state->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
                 answer_name(thread, slot->word[0]);
         }
     }
@@ -260,7 +260,9 @@ struct Thunk<Row, R(A...)> {
     }
 
     // False in a child that was forked inside the call and returns from it: the slot is its parent's.
-    static bool is_current(const ThreadState& thread) { return thread.generation == live->generation; }
+    static bool is_current(const ThreadState& thread) {
+        return thread.generation == process_state->generation;
+    }
 
     // Polls of one handle share a slot for as long as it is not ready.
     static R polled(ThreadState& thread, Real real, const A&... a) {
@@ -296,7 +298,7 @@ struct Thunk<Row, R(A...)> {
     static constexpr uint64_t kPollsPerSlot = 4096;  // a wait of hours shows up before it ends
 
     static Slot* open_poll(ThreadState& thread, uint64_t handle) {
-        if (thread.poll_position == 0 || thread.generation != live->generation) return nullptr;
+        if (thread.poll_position == 0 || thread.generation != process_state->generation) return nullptr;
         Slot* slot = &thread.slots[(thread.poll_position - 1) & thread.mask];
         const bool same = slot->api == Row::id && slot->word[0] == handle &&
                           slot->context == thread.context && slot->group == thread.group;

@@ -11,7 +11,7 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kGapNs = 50'000;  // that live->gap_ticks stand for
+constexpr int64_t kGapNs = 50'000;  // that process_state->gap_ticks stand for
 constexpr int64_t kNeverNs = INT64_MAX;
 constexpr int64_t kShortestNs = 1'000'000;
 constexpr int64_t kForgetEveryNs = 1'000'000'000;
@@ -33,13 +33,14 @@ int64_t age_ns(uint64_t since) {
     const auto passed = static_cast<int64_t>(ticks() - since);
     return passed <= 0 ? 0
                        : static_cast<int64_t>(static_cast<double>(passed) * static_cast<double>(kGapNs) /
-                                              static_cast<double>(live->gap_ticks));
+                                              static_cast<double>(process_state->gap_ticks));
 }
 
 class HostSampler : public Observer {
   public:
     int64_t look(const Moment& now) override {
-        if (now.ending || live->clock_kind == kTestClock || !recording() || live->gap_ticks == 0)
+        if (now.ending || process_state->clock_kind == kTestClock || !recording() ||
+            process_state->gap_ticks == 0)
             return kNeverNs;
         allowance_.passed(now.mono_ns - looked_ns_);
         looked_ns_ = now.mono_ns;
@@ -81,7 +82,7 @@ class HostSampler : public Observer {
 
     void sample(const Ring& ring, uint64_t since) {
         const int64_t started_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        const int64_t mono_ns = read_pair(static_cast<ClockKind>(live->clock_kind)).mono_ns;
+        const int64_t mono_ns = read_pair(static_cast<ClockKind>(process_state->clock_kind)).mono_ns;
         const uint32_t thread = ring.number.load(std::memory_order_relaxed);
         auto seen = look_at_thread(ring.tid.load(std::memory_order_relaxed));
         // What it does in its next call is not what it did before.

@@ -5,7 +5,7 @@
 
 #include "../calls/api.h"
 #include "../calls/unanswered.h"
-#include "../ring/live.h"
+#include "../ring/process_state.h"
 #include "../ring/ticks.h"
 #include "nvml_sampler.h"
 
@@ -60,7 +60,7 @@ class NvmlObserver : public Observer {
         ask_nvml(*sampler, mono_ns, used_ != 0 ? used_ : kAll);
         is_waiting_ = true;
         // The program is held at this moment: what is seen is what there is now.
-        if (live->clock_kind == kTestClock) wait_for_answer(*sampler, kTestWaitNs);
+        if (process_state->clock_kind == kTestClock) wait_for_answer(*sampler, kTestWaitNs);
         collect();
     }
 

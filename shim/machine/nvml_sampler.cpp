@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../base/gate.h"
+#include "../base/fork_gate.h"
 #include "../base/log.h"
 #include "../base/own_thread.h"
 #include "../base/system.h"
 #include "../ring/clock.h"
-#include "../ring/live.h"
+#include "../ring/process_state.h"
 #include "nvml_keys.h"
 
 namespace gpushim::shim {
@@ -20,7 +20,7 @@ constexpr int64_t kSlowEveryNs = 4'900'000'000;  // … is asked every fifth sec
 constexpr int64_t kLookAgainNs = 60'000'000'000;
 constexpr int64_t kExitWaitNs = 100'000'000;
 
-int64_t now_ns() { return read_pair(static_cast<ClockKind>(live->clock_kind)).mono_ns; }
+int64_t now_ns() { return read_pair(static_cast<ClockKind>(process_state->clock_kind)).mono_ns; }
 
 void close_gate_at_exit() {
     static constinit std::atomic<bool> registered = false;
@@ -187,7 +187,7 @@ void start_nvml_sampler(std::span<const Device> devices) {
     if (devices.empty()) return;
     watch_forks();
     try {
-        auto* made = new NvmlSampler(devices, live->generation, sampler.load());
+        auto* made = new NvmlSampler(devices, process_state->generation, sampler.load());
         if (start_own_thread({"gpushim-nvml", main_of_sampler, made}) == 0) return sampler.store(made);
         delete made;
     } catch (...) {
@@ -197,7 +197,7 @@ void start_nvml_sampler(std::span<const Device> devices) {
 
 NvmlSampler* nvml_sampler() {
     NvmlSampler* const there = sampler.load();
-    return there != nullptr && there->generation() == live->generation ? there : nullptr;
+    return there != nullptr && there->generation() == process_state->generation ? there : nullptr;
 }
 
 void ask_nvml(NvmlSampler& to, int64_t mono_ns, uint64_t devices) { to.ask(mono_ns, devices); }

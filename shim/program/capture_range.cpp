@@ -44,11 +44,11 @@ bool is_wanted() {
 // The range decides what is timed: all of it, and nothing that the hooks knew of a stream before still holds.
 void begin_to_time() {
     const uint64_t now = ticks();
-    live->resumed.store(now);
+    process_state->resumed.store(now);
     if (!is_range_asked()) return;
-    live->window_from.store(now);
-    live->window_until.store(UINT64_MAX);
-    if (config.device_time != DeviceTime::off) live->timing.store(1);
+    process_state->window_from.store(now);
+    process_state->window_until.store(UINT64_MAX);
+    if (config.device_time != DeviceTime::off) process_state->timing.store(1);
 }
 
 // Whoever changes the state says so. The mark lies within what is recorded, and so does what is timed: a

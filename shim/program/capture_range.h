@@ -1,12 +1,12 @@
 // What part of the run was asked for: GPUSHIM_STEPS, _SCHEDULE, _DELAY, _DURATION, _CAPTURE. Outside of it
-// the process rests (Live::doing): no operation is recorded, but objects' lives are. Steps are those that the
-// program says itself. Any thread.
+// the process rests (ProcessState::doing): no operation is recorded, but objects' lives are. Steps are those
+// that the program says itself. Any thread.
 #pragma once
 
 #include <cstdint>
 
 #include "../base/config.h"
-#include "../ring/live.h"
+#include "../ring/process_state.h"
 
 namespace gpushim::shim {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "../base/system.h"
-#include "pacing.h"
+#include "test_clock.h"
 
 namespace gpushim::shim {
 namespace {
@@ -115,7 +115,7 @@ ClockPair read_pair(ClockKind kind) {
 
 uint64_t slow_ticks() {
     // A child of a fork in the middle of a call finds no kind but the first.
-    if (live->clock_kind == kTestClock) {
+    if (process_state->clock_kind == kTestClock) {
         const uint64_t now = read_pair(kTestClock).ticks;
         let_writer_pass(now);
         return now;
@@ -124,7 +124,7 @@ uint64_t slow_ticks() {
 }
 
 int64_t trace_now_ns() {
-    const auto kind = static_cast<ClockKind>(live->clock_kind);
+    const auto kind = static_cast<ClockKind>(process_state->clock_kind);
     return kind == kTestClock ? read_pair(kind).mono_ns : clock_ns(CLOCK_MONOTONIC);
 }
 

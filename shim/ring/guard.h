@@ -9,7 +9,7 @@
 //   low   │     cuStreamIsCapturing      below cuda_frame: the driver calling itself, passes through
 #pragma once
 
-#include "live.h"
+#include "process_state.h"
 
 namespace gpushim::shim {
 
@@ -18,7 +18,7 @@ inline bool inside(const void* outer, const void* frame) { return outer != nullp
 
 // Whether the thread is in a signal handler that has a stack of its own: where that lies says nothing about
 // what the handler has interrupted. A system call; asked only where a call seems to have been left
-// (live.cpp).
+// (process_state.cpp).
 bool on_signal_stack();
 
 }  // namespace gpushim::shim

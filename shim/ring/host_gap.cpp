@@ -16,7 +16,7 @@ using TestCpuClock = void (*)(uint64_t* ns);
 constinit TestCpuClock test_cpu_clock = nullptr;
 
 int64_t cpu_now_ns() {
-    if (live->clock_kind != kTestClock) return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (process_state->clock_kind != kTestClock) return clock_ns(CLOCK_THREAD_CPUTIME_ID);
     if (test_cpu_clock == nullptr) return read_pair(kTestClock).mono_ns;
     uint64_t ns = 0;
     test_cpu_clock(&ns);
@@ -25,13 +25,14 @@ int64_t cpu_now_ns() {
 
 // Nothing to measure by, or no ring of this process's.
 bool is_off(const ThreadState& thread) {
-    return live->gap_ticks == 0 || thread.ring == nullptr || thread.generation != live->generation;
+    return process_state->gap_ticks == 0 || thread.ring == nullptr ||
+           thread.generation != process_state->generation;
 }
 
 void read_cpu_clock(ThreadState& thread) {
     const uint64_t before = ticks();
     thread.cpu_ns = cpu_now_ns();
-    const uint64_t took = std::min(ticks() - before, live->gap_ticks / kLongReading);
+    const uint64_t took = std::min(ticks() - before, process_state->gap_ticks / kLongReading);
     thread.cpu_ticks = before + took / 2;
     add(thread.ring->host_ticks, took);
 }
@@ -63,19 +64,20 @@ void put_gap(ThreadState& thread) {
 }  // namespace
 
 void begin_host_gaps(const ClockPair& first) {
-    const auto kind = static_cast<ClockKind>(live->clock_kind);
+    const auto kind = static_cast<ClockKind>(process_state->clock_kind);
     if (kind == kTestClock)
         test_cpu_clock = reinterpret_cast<TestCpuClock>(optional_function("gpushim_test_cpu_clock"));
     const ClockPair now = read_pair(kind);
     const auto passed_ns = static_cast<uint64_t>(now.mono_ns - first.mono_ns);
     const bool counts_ns = kind != kCounter || passed_ns == 0;
-    live->gap_ticks = counts_ns ? kGapNs : kGapNs * (now.ticks - first.ticks) / passed_ns;
+    process_state->gap_ticks = counts_ns ? kGapNs : kGapNs * (now.ticks - first.ticks) / passed_ns;
 }
 
 void note_gap(ThreadState& thread, uint64_t entered, uint16_t api, uint8_t flags) {
     if (is_off(thread) || !recording()) return;
     // Inside an NCCL call, or partly in a time in which the process rested.
-    if ((flags & kInsideNccl) != 0 || thread.last_exit < live->resumed.load(std::memory_order_relaxed))
+    if ((flags & kInsideNccl) != 0 ||
+        thread.last_exit < process_state->resumed.load(std::memory_order_relaxed))
         return;
     const uint64_t cpu_ticks = thread.cpu_ticks;
     const int64_t cpu_ns = thread.cpu_ns;

@@ -1,6 +1,6 @@
 // What a thread did between two calls of the driver: running or not, by the thread's own CPU clock.
 //
-//   ── call ──|            gap >= live->gap_ticks            |── call ──|
+//   ── call ──|            gap >= process_state->gap_ticks            |── call ──|
 //       last_exit        some of it on a CPU              entered     the slot `gap` is written here, so
 //                                                                     that the call's slots lie together
 //
@@ -28,13 +28,13 @@ void begin_host_gaps(const ClockPair& first);
 
 // `flags`: SlotFlags of the call that was entered.
 inline void before_call(ThreadState& thread, uint64_t entered, uint16_t api, uint8_t flags) {
-    if (entered - thread.last_exit >= live->gap_ticks && thread.last_exit != 0) [[unlikely]]
+    if (entered - thread.last_exit >= process_state->gap_ticks && thread.last_exit != 0) [[unlikely]]
         note_gap(thread, entered, api, flags);
 }
 
 // Another poll of what the last call has asked: gaps between polls belong to their row.
 inline void before_poll(ThreadState& thread, uint64_t entered) {
-    if (entered - thread.last_exit >= live->gap_ticks) [[unlikely]]
+    if (entered - thread.last_exit >= process_state->gap_ticks) [[unlikely]]
         thread.cpu_ticks = 0;  // the thread has slept: a reading is due
 }
 
@@ -43,7 +43,7 @@ inline void after_call(ThreadState& thread, uint64_t entered, uint64_t left, Eve
                        bool blocks) {
     thread.last_exit = left;
     thread.last_call = uint32_t{static_cast<uint8_t>(kind)} << 16 | api;
-    const uint64_t gap = live->gap_ticks;
+    const uint64_t gap = process_state->gap_ticks;
     const bool was_long = left - entered >= (blocks ? gap / kShortWaits : gap);
     const bool is_stale = left - thread.cpu_ticks >= kStaleGaps * gap;
     if (was_long || is_stale || thread.gap.until != 0) [[unlikely]]

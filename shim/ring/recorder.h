@@ -7,7 +7,7 @@
 #pragma once
 
 #include "guard.h"
-#include "live.h"
+#include "process_state.h"
 #include "ring_format.h"
 #include "ticks.h"
 
@@ -52,25 +52,25 @@ inline bool is_full(ThreadState& thread, uint64_t wanted) {
 // Whether the thread has a ring with that many free slots, or can get one by leaving its own. For what may go
 // without: nothing is counted.
 inline bool find_room(ThreadState& thread, uint64_t wanted) {
-    if (thread.ring == nullptr || thread.generation != live->generation) return false;
+    if (thread.ring == nullptr || thread.generation != process_state->generation) return false;
     return !is_full(thread, wanted) || (chain_ring(thread) && !is_full(thread, wanted));
 }
 
 // Where the thread's own ring will not do. False: dropped, and counted as one event.
 [[gnu::noinline, gnu::cold]] inline bool make_room(ThreadState& thread, uint64_t wanted) {
-    if (thread.ring == nullptr || thread.generation != live->generation)
+    if (thread.ring == nullptr || thread.generation != process_state->generation)
         if (!take_ring(thread)) return false;
     if (!is_full(thread, wanted)) return true;
     if (chain_ring(thread) && !is_full(thread, wanted)) return true;
     // Relaxed: which reason it is counted for may change a little late.
-    add(thread.ring->dropped[live->not_emptied.load(std::memory_order_relaxed)], 1);
+    add(thread.ring->dropped[process_state->not_emptied.load(std::memory_order_relaxed)], 1);
     thread.last_exit = 0;  // the time until the next call holds this one
     return false;
 }
 
 // Whether that many slots are free, if need be in another ring.
 [[gnu::always_inline]] inline bool has_room(ThreadState& thread, uint64_t wanted) {
-    const bool has_ring = thread.ring != nullptr && thread.generation == live->generation;
+    const bool has_ring = thread.ring != nullptr && thread.generation == process_state->generation;
     if (has_ring && !is_full(thread, wanted)) [[likely]]
         return true;
     return make_room(thread, wanted);

@@ -9,9 +9,9 @@
 #include "../base/protection.h"
 #include "../base/system.h"
 #include "host_gap.h"
-#include "pacing.h"
 #include "recorder.h"
 #include "ring_folder.h"
+#include "test_clock.h"
 
 namespace gpushim::shim {
 namespace {
@@ -207,8 +207,8 @@ bool install(ThreadState& thread, Ring& ring, uint32_t number) {
     thread.slots = ring.slots;
     thread.mask = ring.header->slot_count - 1;
     thread.poll_position = 0;
-    if (thread.generation != live->generation) forget_gap(thread);
-    thread.generation = live->generation;
+    if (thread.generation != process_state->generation) forget_gap(thread);
+    thread.generation = process_state->generation;
     announce(thread, tid, number);
     return true;
 }

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "live.h"
+#include "process_state.h"
 #include "ring_format.h"
 
 namespace gpushim::shim {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "live.h"
+#include "process_state.h"
 
 namespace gpushim::shim {
 
@@ -14,7 +14,7 @@ enum ClockKind : uint32_t { kCounter = 0, kMonotonic = 1, kTestClock = 2 };
 uint64_t slow_ticks();  // clock.cpp: for all kinds but the counter
 
 inline uint64_t ticks() {
-    if (live->clock_kind != kCounter) [[unlikely]]
+    if (process_state->clock_kind != kCounter) [[unlikely]]
         return slow_ticks();
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();

@@ -27,7 +27,7 @@ struct TimedOperation {
     Operation operation;
     bool fenced;    // between it and the operation before it its stream was told to wait for something else
     bool blocking;  // the call may have waited for the operation
-    int64_t series = 0;  // series.h; 0: not known
+    int64_t series = 0;  // rollup_series.h; 0: not known
 };
 
 struct Moment {

@@ -42,7 +42,7 @@ struct Peak {
     int64_t reached_ns = 0;
 };
 
-// How far a row may stand behind its event (starts.h), as far as is looked.
+// How far a row may stand behind its event (unique_starts.h), as far as is looked.
 constexpr int64_t kMostMovedNs = 64;
 
 class AddressRanges {

@@ -26,7 +26,7 @@ constexpr int step_thread = 1, step_sum = 5;
 }  // namespace column
 
 struct Tables {
-    // Events: column 0 is the start; behind the columns stands the series (series.h).
+    // Events: column 0 is the start; behind the columns stands the series (rollup_series.h).
     RowsOf<7, 1> launch{"launch"};
     RowsOf<10, 1> copy{"copy"};
     RowsOf<8, 1> memset{"memset"};

@@ -29,18 +29,18 @@ std::string thread_name(int64_t tid) {
 
 }  // namespace
 
-Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering, const Caps& caps)
+Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering, const TableLimits& limits)
     : tables_(tables),
       timed_(timed),
       recovered_(recovering ? kRowRecovered : 0),
-      names_(tables, {caps.texts, caps.text_bytes}),
+      names_(tables, {limits.texts, limits.text_bytes}),
       apis_(tables),
-      shapes_(tables, caps.shapes),
-      series_(tables, caps.series),
-      handles_(tables, caps.functions),
+      shapes_(tables, limits.shapes),
+      series_(tables, limits.series),
+      handles_(tables, limits.functions),
       streams_(tables, handles_),
       communicators_(tables, handles_),
-      graphs_(tables, caps.graphs, caps.graph_kernels) {}
+      graphs_(tables, limits.graphs, limits.graph_kernels) {}
 
 void Translator::load(Database& base) {
     if (base.is_new()) return streams_.load(base);

@@ -14,15 +14,15 @@
 #include "../calls/api.h"
 #include "../sqlite/database.h"
 #include "batch.h"
-#include "caps.h"
 #include "communicators.h"
 #include "graphs.h"
 #include "handles.h"
 #include "interned.h"
 #include "ranges.h"
-#include "series.h"
+#include "rollup_series.h"
 #include "span_pairs.h"
 #include "streams.h"
+#include "table_limits.h"
 #include "tables.h"
 #include "timed_operations.h"
 
@@ -34,7 +34,7 @@ constexpr int64_t kRowCaptured = 1, kRowFailed = 2, kRowUnfinished = 4, kRowReco
 
 class Translator {
   public:
-    Translator(Tables& tables, TimedOperations& timed, bool recovering, const Caps& caps);
+    Translator(Tables& tables, TimedOperations& timed, bool recovering, const TableLimits& limits);
     void load(Database& base);
 
     // In order of enter_ns. `odd`: the words of a launch's second slot, or null.

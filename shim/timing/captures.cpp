@@ -38,7 +38,7 @@ bool turn(Place& place, State from, State to) {
     return place.state.compare_exchange_strong(from, to, std::memory_order_acq_rel);
 }
 
-void one_less() { live->captures.fetch_sub(1, std::memory_order_relaxed); }
+void one_less() { process_state->captures.fetch_sub(1, std::memory_order_relaxed); }
 
 bool is_there(const Place& place, uint64_t key) {
     const State state = place.state.load(std::memory_order_acquire);
@@ -114,7 +114,7 @@ bool take_one_without_place() {
 
 }  // namespace
 
-void capture_is_beginning() { live->captures.fetch_add(1, std::memory_order_relaxed); }
+void capture_is_beginning() { process_state->captures.fetch_add(1, std::memory_order_relaxed); }
 
 void capture_has_begun(const ThreadState& thread, uint64_t stream, bool per_thread, bool succeeded) {
     if (!succeeded) return one_less();

@@ -1,7 +1,7 @@
 // Captures under way, by the stream that each began in, so that one which never ends is known for what it is:
-// its stream or context goes, something makes it invalid, or it just stays. `Live::captures` counts those
-// there are; more than there is room for are only counted. Begins, ends and destroys of streams and contexts
-// come here, no other call. Lock-free; any thread, but visit_captures().
+// its stream or context goes, something makes it invalid, or it just stays. `ProcessState::captures` counts
+// those there are; more than there is room for are only counted. Begins, ends and destroys of streams and
+// contexts come here, no other call. Lock-free; any thread, but visit_captures().
 //
 //   program    capture_is_beginning ── real call ── capture_has_begun …… capture_has_ended
 //                                                     …… capture_may_go ── real destroy ── capture_has_gone
@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "../ring/live.h"
+#include "../ring/process_state.h"
 
 namespace gpushim::shim {
 

@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstddef>
 
-#include "../ring/live.h"
-#include "../ring/pacing.h"
+#include "../ring/process_state.h"
+#include "../ring/test_clock.h"
 
 namespace gpushim::shim {
 namespace {

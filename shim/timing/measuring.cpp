@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kPlaces = 4096;  // a power of two
 constexpr float kShortMs = 10;
-constexpr uint64_t kSecond = 20'000;  // in gaps (Live::gap_ticks)
+constexpr uint64_t kSecond = 20'000;  // in gaps (ProcessState::gap_ticks)
 constexpr uint64_t kSuspect = 5 * kSecond;
 
 constinit std::atomic<uint64_t> with_timing[kPlaces] = {};  // events; 0: none
@@ -54,15 +54,15 @@ bool has_timing(uint64_t event) {
 }
 
 void note_timed_record(ThreadState& thread, uint64_t stream, uint64_t now) {
-    if (thread.suspected_until == 0) thread.suspected_until = now + kSuspect * live->gap_ticks;
+    if (thread.suspected_until == 0) thread.suspected_until = now + kSuspect * process_state->gap_ticks;
     thread.measured_stream = stream;
-    if (now < thread.suspected_until) measure_until(thread, now + kSecond * live->gap_ticks);
+    if (now < thread.suspected_until) measure_until(thread, now + kSecond * process_state->gap_ticks);
 }
 
 void note_elapsed(ThreadState& thread, float ms, uint64_t now) {
     if (ms < kShortMs) {
-        measure_until(thread, now + kSecond * live->gap_ticks);
-        thread.suspected_until = now + kSuspect * live->gap_ticks;
+        measure_until(thread, now + kSecond * process_state->gap_ticks);
+        thread.suspected_until = now + kSuspect * process_state->gap_ticks;
     } else {
         measure_until(thread, 0);
         thread.suspected_until = now;

@@ -9,7 +9,7 @@
 // On the program's thread; no allocation, no lock.
 #pragma once
 
-#include "../ring/live.h"
+#include "../ring/process_state.h"
 
 namespace gpushim::shim {
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "../ring/live.h"
+#include "../ring/process_state.h"
 
 namespace gpushim::shim {
 
@@ -25,7 +25,7 @@ struct StreamUse {
     std::atomic<uint32_t> end_lives;  // EventPool::lives of it
     std::atomic<uint32_t> end_use;    // which of the uses that was
     std::atomic<uint32_t> others;     // uses_of_others() when that operation began
-    std::atomic<uint64_t> window;     // Live::window_from then: between windows nobody counts uses
+    std::atomic<uint64_t> window;     // ProcessState::window_from then: between windows nobody counts uses
     std::atomic<uint64_t> what;       // the function of the last operation; 0: it was no launch
     std::atomic<uint32_t> what_use;   // which of the uses that was
     std::atomic<bool> is_apart;       // it does not wait for the legacy stream, nor that one for it

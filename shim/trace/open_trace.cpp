@@ -79,9 +79,9 @@ OpenTrace::OpenTrace(std::unique_ptr<Database> base, const std::string& path, bo
     : opened_(std::move(base)),
       base_(*opened_),
       timed_(timed),
-      translator_(tables_, timed, recovering, caps_of(limits_of(base_, recovering).max_bytes)),
+      translator_(tables_, timed, recovering, limits_of(limits_of(base_, recovering).max_bytes)),
       rollups_(base_, translator_.series()),
-      room_(base_, path, limits_of(base_, recovering), translator_),
+      space_(base_, path, limits_of(base_, recovering), translator_),
       ring_row_(base_.prepare("REPLACE INTO ring_commit VALUES (?, ?, ?, ?, ?, ?)")),
       clock_row_(base_.prepare("INSERT OR IGNORE INTO clock VALUES (?, ?, ?)")),
       drop_row_(base_.prepare("REPLACE INTO \"drop\" VALUES (?, ?, ?, ?)")),
@@ -185,7 +185,7 @@ void OpenTrace::write_rings(const Batch& batch) {
 
 void OpenTrace::write_counts(const Batch& batch) {
     uint64_t moved = 0;
-    for (const Starts& table : starts_) moved += table.moved();
+    for (const UniqueStarts& table : starts_) moved += table.moved();
     write_count("moved_starts", moved);
     for (const auto& [key, times] : translator_.left_out()) write_count(key, times);
     write_count("samples_left_out", samples_left_out_);
@@ -262,11 +262,11 @@ void OpenTrace::write_clock(std::span<const ClockPair> pairs) {
 
 // With what they add to the totals.
 void OpenTrace::write_apart(Rows& rows, size_t count) {
-    const Share share = room_.make(FileSize::kTransactionBytes + size_of(rows, count));
+    const Share share = space_.make(FileSize::kTransactionBytes + size_of(rows, count));
     rows.show(0, count);
     base_.begin(false);
     insert_observed(rows, share);
-    room_.retention().write();
+    space_.retention().write();
     const auto blocks = tables_.all();
     for (size_t i = 0; i < blocks.size(); ++i)
         if (blocks[i] == &tables_.series) insert_block(i);
@@ -280,11 +280,11 @@ void OpenTrace::write_apart(Rows& rows, size_t count) {
 // Where nothing could be written for long they are so many that they would not fit. Then they go in by
 // transactions of their own: they stand for themselves.
 void OpenTrace::write_samples(const Batch& batch) {
-    const size_t some = room_.size().most_slots() / kPartsOfMany;
+    const size_t some = space_.size().most_slots() / kPartsOfMany;
     for (size_t from = 0; from < batch.clock.size(); from += some) {
         const auto pairs = batch.clock.subspan(from, std::min(some, batch.clock.size() - from));
         const int64_t bytes = static_cast<int64_t>(pairs.size()) * kClockBytes;
-        if (room_.make(FileSize::kTransactionBytes + bytes) != Share::rows) {
+        if (space_.make(FileSize::kTransactionBytes + bytes) != Share::rows) {
             samples_left_out_ += pairs.size();
             continue;
         }
@@ -299,13 +299,13 @@ void OpenTrace::write_samples(const Batch& batch) {
 Share OpenTrace::make_room(const Batch& batch, Share most) {
     pairs_apart_ = false;
     if (most == Share::counts) {
-        room_.size().expect(FileSize::kTransactionBytes);
+        space_.size().expect(FileSize::kTransactionBytes);
         return most;
     }
     const int64_t events_bytes = size_of_events(batch), samples_bytes = size_of_samples(batch);
-    pairs_apart_ = samples_bytes > room_.size().most_bytes() / kPartsOfMany;
+    pairs_apart_ = samples_bytes > space_.size().most_bytes() / kPartsOfMany;
     if (pairs_apart_) write_samples(batch);
-    return room_.make(events_bytes + (pairs_apart_ ? 0 : samples_bytes));
+    return space_.make(events_bytes + (pairs_apart_ ? 0 : samples_bytes));
 }
 
 void OpenTrace::write(const Batch& batch, bool keep, Share share) {
@@ -319,7 +319,7 @@ void OpenTrace::insert_observed(Rows& rows, Share share) {
     if (rows.count() == 0) return;
     if (share == Share::rows || !Retention::is_in_time(rows.table())) {
         insert_new(rows);
-        room_.retention().note_observed(rows);
+        space_.retention().note_observed(rows);
     } else {
         samples_left_out_ += rows.has_extra() ? 0 : rows.shown_until() - rows.shown_from();
     }
@@ -363,15 +363,15 @@ void OpenTrace::insert_block(size_t index) {
 void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
     const bool durable = now_ns - synced_ns_ >= kSyncEvery_ns;
-    const int64_t used_before_bytes = room_.size().used_bytes();
+    const int64_t used_before_bytes = space_.size().used_bytes();
     batch.ended != nullptr ? base_.begin_last() : base_.begin(durable);
-    if (share != Share::rows) room_.retention().leave_out(tables_);
+    if (share != Share::rows) space_.retention().leave_out(tables_);
     for (Rows* rows : batch.observed) {
         rows->show_all();
         insert_observed(*rows, share);
     }
-    room_.retention().note(tables_, keep);
-    room_.retention().write();
+    space_.retention().note(tables_, keep);
+    space_.retention().write();
     const auto blocks = tables_.all();
     for (size_t i = 0; i < blocks.size(); ++i) insert_block(i);
     rollups_.write();
@@ -379,7 +379,7 @@ void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     if (!pairs_apart_) write_clock(batch.clock);
     samples_left_out_ += batch.samples_left_out;
     write_counts(batch);
-    if (room_.size().takes_of_reserve(used_before_bytes))
+    if (space_.size().takes_of_reserve(used_before_bytes))
         throw NoRoom(Drop::size, "the trace has reached its size limit");
     base_.commit();
     if (durable) synced_ns_ = now_ns;

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "../rows/batch.h"
-#include "../rows/starts.h"
 #include "../rows/tables.h"
 #include "../rows/timed_operations.h"
 #include "../rows/translator.h"
+#include "../rows/unique_starts.h"
 #include "../sqlite/database.h"
+#include "make_space.h"
 #include "rollup.h"
-#include "room.h"
 
 namespace gpushim::shim {
 
@@ -40,7 +40,7 @@ class OpenTrace {
 
     void note_end(const char* how);  // apart, after the last batch
 
-    const FileSize& size() { return room_.size(); }
+    const FileSize& size() { return space_.size(); }
     std::vector<uint64_t>& unnamed() { return translator_.unnamed(); }
 
   private:
@@ -81,10 +81,10 @@ class OpenTrace {
     TimedOperations& timed_;
     Translator translator_;
     Rollups rollups_;
-    Room room_;
+    SpaceMaker space_;
     std::vector<std::optional<Statement>> insertions_;  // of those blocks that ever had a row
     std::map<std::string, Observed> observed_;          // by table
-    std::vector<Starts> starts_;
+    std::vector<UniqueStarts> starts_;
     std::map<uint64_t, Counts> counts_;
     std::map<uint64_t, Committed> committed_;  // before the first batch; empty from then on
     std::map<uint64_t, std::array<uint64_t, kDrops>> drops_;

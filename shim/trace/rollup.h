@@ -1,7 +1,7 @@
-// Sums of what became rows: by second and series (series.h) how many events, how long, how many bytes. They
-// go into `rollup` with the rows, in the same transaction, so what they say does not depend on what becomes
-// of the rows, and a batch that comes again is not counted twice. Device times, which come later, are added
-// to the second in which their operation was launched. The writer's thread only.
+// Sums of what became rows: by second and series (rollup_series.h) how many events, how long, how many bytes.
+// They go into `rollup` with the rows, in the same transaction, so what they say does not depend on what
+// becomes of the rows, and a batch that comes again is not counted twice. Device times, which come later, are
+// added to the second in which their operation was launched. The writer's thread only.
 //
 //   add, add_device_times   write   clear        or another Rollups on the same file: it was not written
 #pragma once
@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../rows/series.h"
+#include "../rows/rollup_series.h"
 #include "../rows/tables.h"
 #include "../sqlite/database.h"
 #include "../sqlite/histogram.h"

@@ -64,7 +64,7 @@ class Store {
     // Operations of the last batch written that got events of ours, by stream in order. Until the next write.
     std::span<const TimedOperation> timed() const noexcept;
 
-    // Functions that were launched and whose name is not known (names.h). Emptied by the call.
+    // Functions that were launched and whose name is not known (function_names.h). Emptied by the call.
     size_t take_unnamed(std::span<uint64_t> functions) noexcept;
 
     // Written since it was opened.

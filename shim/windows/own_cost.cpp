@@ -49,7 +49,7 @@ double measured_event_ns(uint32_t slots) {
         thread.ring = ring.header.get();
         thread.slots = ring.slots.get();
         thread.mask = slots - 1;
-        thread.generation = live->generation;
+        thread.generation = process_state->generation;
         const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
         for (uint64_t i = 0; i < slots; ++i) record_one(thread, i);
         took_ns = clock_ns(CLOCK_MONOTONIC) - from_ns;

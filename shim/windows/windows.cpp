@@ -7,8 +7,8 @@
 #include "../program/capture_range.h"
 #include "../ring/clock.h"
 #include "../timing/contexts.h"
-#include "../timing/device_time.h"
 #include "../timing/event_pool.h"
+#include "../timing/operation_events.h"
 #include "own_cost.h"
 #include "window_slots.h"
 
@@ -28,13 +28,13 @@ bool can_be_timed() {
     });
 }
 
-ClockPair read_clock() { return read_pair(static_cast<ClockKind>(live->clock_kind)); }
+ClockPair read_clock() { return read_pair(static_cast<ClockKind>(process_state->clock_kind)); }
 
 class Windows : public Observer {
   public:
     Windows()
         : first_(read_clock()),
-          cost_(static_cast<ClockKind>(live->clock_kind), first_),
+          cost_(static_cast<ClockKind>(process_state->clock_kind), first_),
           slots_(config.budget_share) {
         closed_windows = &slots_.closed();
     }
@@ -77,30 +77,30 @@ class Windows : public Observer {
     }
 
     void tell_threads(const ClockPair& now) {
-        if (!slots_.is_open()) return live->timing.store(0);
+        if (!slots_.is_open()) return process_state->timing.store(0);
         const uint64_t from = ticks_at(slots_.from_ns(), now);
         // Better known with every pass. Threads that read it in between see one or the other.
-        live->window_until.store(
+        process_state->window_until.store(
             slots_.until_ns() == WindowSlots::kForEver ? UINT64_MAX : ticks_at(slots_.until_ns(), now));
-        if (told_from_ns_ == slots_.from_ns()) return live->timing.store(1);
+        if (told_from_ns_ == slots_.from_ns()) return process_state->timing.store(1);
         told_from_ns_ = slots_.from_ns();
-        live->timing.store(0);
-        live->window_from.store(from);
-        live->timing.store(1);
+        process_state->timing.store(0);
+        process_state->window_from.store(from);
+        process_state->timing.store(1);
     }
 
     uint64_t ticks_at(int64_t mono_ns, const ClockPair& now) const {
         const auto passed_ns = static_cast<double>(now.mono_ns - first_.mono_ns);
         const auto passed = static_cast<double>(now.ticks - first_.ticks);
-        const double rate = live->clock_kind == kCounter && passed_ns > 0 ? passed / passed_ns : 1;
+        const double rate = process_state->clock_kind == kCounter && passed_ns > 0 ? passed / passed_ns : 1;
         return now.ticks +
                static_cast<uint64_t>(static_cast<int64_t>(static_cast<double>(mono_ns - now.mono_ns) * rate));
     }
 
     // What rests is not timed whatever is said here.
     void look_at_range(const Moment& now) {
-        live->window_until.store(UINT64_MAX);
-        live->timing.store(wants_device_times() && !now.ending ? 1 : 0);
+        process_state->window_until.store(UINT64_MAX);
+        process_state->timing.store(wants_device_times() && !now.ending ? 1 : 0);
         if (now.ending) end_range(now.mono_ns);
     }
     void begin_range(int64_t ns) {

@@ -1,6 +1,6 @@
 // Spans in which operations get events of ours: the slots of the clock (window_slots.h), or the range that
-// was asked for (capture_range.h). Tells the hooks through live->timing, window_from and window_until, and
-// whoever works with device times which spans are over. The writer's thread only.
+// was asked for (capture_range.h). Tells the hooks through process_state->timing, window_from and
+// window_until, and whoever works with device times which spans are over. The writer's thread only.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../harvest/device_times.h"
+#include "../harvest/time_source.h"
 #include "../machine/host_sampler.h"
 #include "../machine/nvml.h"
 #include "../machine/unanswered_rows.h"
@@ -18,8 +18,8 @@ constexpr const char* kRepeated[] = {"nvml", "device_clock", "window"};
 // Null: nothing to observe here. In this order they look.
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
-    make_device_times,  // before the first window opens there are events
-    make_windows,      make_host_sampler, make_nvml_observer, make_unanswered,
+    make_time_source,  // before the first window opens there are events
+    make_windows,     make_host_sampler, make_nvml_observer, make_unanswered,
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "../base/config.h"
 #include "../base/unknown_settings.h"
-#include "output.h"
+#include "trace_path.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -12,11 +12,11 @@
 #include "../base/own_thread.h"
 #include "../base/protection.h"
 #include "../base/system.h"
-#include "../harvest/device_times.h"
 #include "../harvest/driver_thread.h"
+#include "../harvest/time_source.h"
 #include "../machine/identity.h"
 #include "../machine/nvml_sampler.h"
-#include "../ring/pacing.h"
+#include "../ring/test_clock.h"
 #include "../timing/hardware_queues.h"
 #include "writer_folder.h"
 #include "writer_loop.h"
@@ -44,9 +44,9 @@ void reach(Stage reached) {
 // --- the thread -----------------------------------------------------------------------------------------
 
 std::unique_ptr<Store> make_store() {
-    live->writing.store(1);
+    process_state->writing.store(1);
     std::unique_ptr<Store> store(Store::make(start.trace_path, *start.identity, start.devices));
-    live->writing.store(0);
+    process_state->writing.store(0);
     return store;
 }
 
@@ -57,9 +57,9 @@ void turn_off() {
 // Nothing more is written. Rings that outlive the process take what they can hold, for recovery, and count
 // what they cannot, with the reason; others would only cost time.
 void give_up() {
-    live->timing.store(0);
-    live->writing.store(0);  // an exception may have come from within a transaction
-    live->not_emptied.store(static_cast<uint32_t>(Drop::writer_down));
+    process_state->timing.store(0);
+    process_state->writing.store(0);  // an exception may have come from within a transaction
+    process_state->not_emptied.store(static_cast<uint32_t>(Drop::writer_down));
     if (!start.identity->rings_survive) turn_off();
     pass_is_done(kNoMorePasses);
     reach(Stage::failed);
@@ -136,8 +136,8 @@ void main_of_writer(void*) {
 }
 
 void wake_writer() {
-    live->awake.store(1);
-    wake_all(live->awake);
+    process_state->awake.store(1);
+    wake_all(process_state->awake);
 }
 
 // While `waits()`, at most so long. False: it still does.
@@ -145,14 +145,14 @@ template <class Condition>
 bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
     int64_t moved_ns = clock_ns(CLOCK_MONOTONIC);
-    uint32_t progress = live->progress.load();
+    uint32_t progress = process_state->progress.load();
     while (waits()) {
         const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-        if (live->progress.load() != progress) moved_ns = now_ns;
-        progress = live->progress.load();
+        if (process_state->progress.load() != progress) moved_ns = now_ns;
+        progress = process_state->progress.load();
         const bool too_long = now_ns >= until_ns || now_ns - moved_ns >= standstill_ns;
         if (kept(Protection::bounded_exit) && too_long) return false;
-        wait_while(live->progress, progress, std::min(until_ns, moved_ns + standstill_ns) - now_ns);
+        wait_while(process_state->progress, progress, std::min(until_ns, moved_ns + standstill_ns) - now_ns);
     }
     return true;
 }
@@ -176,23 +176,28 @@ bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<con
 
 void look_once_more() {
     if (stage.load() != Stage::running) return;
-    const uint32_t before = live->last_look.exchange(kLookWanted);
+    const uint32_t before = process_state->last_look.exchange(kLookWanted);
     if (before == kLookWanted || before == kLooked) return;
     wake_writer();
-    const auto looks = [] { return stage.load() == Stage::running && live->last_look.load() == kLookWanted; };
+    const auto looks = [] {
+        return stage.load() == Stage::running && process_state->last_look.load() == kLookWanted;
+    };
     wait_for_writer(looks, kStandstillNs, kStandstillNs);
 }
 
 void read_before_context_ends() {
     uint32_t state = kLookNotYet;
-    if (stage.load() != Stage::running || !live->last_look.compare_exchange_strong(state, kReadWanted))
+    if (stage.load() != Stage::running ||
+        !process_state->last_look.compare_exchange_strong(state, kReadWanted))
         return;
     const KeepErrno keep;
     wake_writer();
-    const auto reads = [] { return stage.load() == Stage::running && live->last_look.load() == kReadWanted; };
+    const auto reads = [] {
+        return stage.load() == Stage::running && process_state->last_look.load() == kReadWanted;
+    };
     wait_for_writer(reads, kReadNs, kReadNs);
     state = kReadWanted;
-    live->last_look.compare_exchange_strong(state, kLookNotYet);
+    process_state->last_look.compare_exchange_strong(state, kLookNotYet);
 }
 
 void finish_writer() {

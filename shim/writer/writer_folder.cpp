@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "../base/protection.h"
-#include "../program/names.h"
+#include "../program/function_names.h"
 #include "../ring/ring_folder.h"
 #include "../ring/rings.h"
 #include "../timing/captures.h"
-#include "../timing/device_time.h"
+#include "../timing/operation_events.h"
 
 namespace gpushim::shim {
 namespace {

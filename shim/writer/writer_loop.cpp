@@ -11,9 +11,9 @@
 #include "../base/protection.h"
 #include "../base/system.h"
 #include "../program/capture_range.h"
-#include "../program/names.h"
-#include "../ring/pacing.h"
+#include "../program/function_names.h"
 #include "../ring/rings.h"
+#include "../ring/test_clock.h"
 
 namespace gpushim::shim {
 namespace {
@@ -46,30 +46,30 @@ bool main_thread_is_gone() {
 }
 
 void end_transaction() {
-    live->writing.store(0);
-    if (live->forks.load() != 0) wake_all(live->writing);
+    process_state->writing.store(0);
+    if (process_state->forks.load() != 0) wake_all(process_state->writing);
 }
 
 // Not while a fork is under way, if it does not take too long.
 void begin_transaction() {
-    live->writing.store(1);
-    for (uint32_t forks = live->forks.load(); forks != 0; forks = live->forks.load()) {
+    process_state->writing.store(1);
+    for (uint32_t forks = process_state->forks.load(); forks != 0; forks = process_state->forks.load()) {
         end_transaction();
-        wait_while(live->forks, forks, kForkWaitNs);
-        live->writing.store(1);
-        if (live->forks.load() == forks) return;
+        wait_while(process_state->forks, forks, kForkWaitNs);
+        process_state->writing.store(1);
+        if (process_state->forks.load() == forks) return;
     }
 }
 
 constexpr char kExit[] = "exit";  // of meta.ended
 
-bool is_ending() { return live->doing.load() == kEnding; }
+bool is_ending() { return process_state->doing.load() == kEnding; }
 
 }  // namespace
 
 void show_progress() {
-    live->progress.fetch_add(1);
-    wake_all(live->progress);
+    process_state->progress.fetch_add(1);
+    wake_all(process_state->progress);
 }
 
 WriterLoop::WriterLoop(const WriterStart& start, std::unique_ptr<Store> store, WriterFolder folder)
@@ -102,14 +102,14 @@ Ended WriterLoop::run() {
 
 Ended WriterLoop::write_until_the_end() {
     while (!is_ending()) {
-        const bool was_called = live->awake.exchange(0) != 0;
-        if (live->last_look.load() == kLookWanted) look_last();
-        if (live->last_look.load() == kReadWanted) read_now();
+        const bool was_called = process_state->awake.exchange(0) != 0;
+        if (process_state->last_look.load() == kLookWanted) look_last();
+        if (process_state->last_look.load() == kReadWanted) read_now();
         // On the test clock never beside the program: only while a thread of it waits for that.
         if ((clock_ != kTestClock || was_called) && pass_is_due(read_pair(clock_).ticks)) pass();
         if (store_ == nullptr) return Ended::lost;
         if (is_ending()) break;
-        wait_while(live->awake, 0, clock_ == kTestClock ? kIdleSleepNs : sleep_ns_);
+        wait_while(process_state->awake, 0, clock_ == kTestClock ? kIdleSleepNs : sleep_ns_);
         if (has_nothing_to_do() && main_thread_is_gone()) return pause();
     }
     finish();
@@ -118,7 +118,7 @@ Ended WriterLoop::write_until_the_end() {
 
 // On the test clock nothing happens between two passes that were asked for.
 bool WriterLoop::has_nothing_to_do() const {
-    return clock_ == kTestClock ? live->awake.load() == 0 : is_idle_;
+    return clock_ == kTestClock ? process_state->awake.load() == 0 : is_idle_;
 }
 
 void WriterLoop::pass() {
@@ -182,7 +182,7 @@ bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
 bool WriterLoop::commit(const char* ended) {
     if (!has_its_files()) return false;
     Batch batch = drain_.batch();
-    batch.is_at_the_end = is_ending() || live->last_look.load() == kLookWanted;
+    batch.is_at_the_end = is_ending() || process_state->last_look.load() == kLookWanted;
     batch.ended = ended;
     batch.observed = observers_.rows();
     batch.samples_left_out = observers_.left_out();
@@ -190,7 +190,7 @@ bool WriterLoop::commit(const char* ended) {
     if (!kept(Protection::slots_until_commit)) drain_.committed();
     const bool written = store_->write(batch);
     const Drop why_not = written ? Drop::full : store_->why_not();
-    live->not_emptied.store(static_cast<uint32_t>(why_not));
+    process_state->not_emptied.store(static_cast<uint32_t>(why_not));
     drain_.take_at_most(store_->most_slots());
     watch_files();
     end_transaction();
@@ -215,7 +215,7 @@ bool WriterLoop::has_nothing_to_look_for() const {
 void WriterLoop::look_last() {
     drain_.scan(false);
     if (has_nothing_to_look_for() || !drain_.has_news() || commit()) observers_.look(now(true));
-    live->last_look.store(kLooked);
+    process_state->last_look.store(kLooked);
     show_progress();
 }
 
@@ -225,7 +225,7 @@ void WriterLoop::read_now() {
     moment.reading = true;
     if (!drain_.has_news() || commit()) observers_.look(moment);
     uint32_t wanted = kReadWanted;
-    live->last_look.compare_exchange_strong(wanted, kLookNotYet);
+    process_state->last_look.compare_exchange_strong(wanted, kLookNotYet);
     show_progress();
 }
 
@@ -237,7 +237,7 @@ void WriterLoop::finish() {
         drain_.scan(true);
     }
     // Twice where it was not done before: what one of them closes is another's to write.
-    if (written && live->last_look.load() != kLooked) observers_.look(now(true));
+    if (written && process_state->last_look.load() != kLooked) observers_.look(now(true));
     if (written) observers_.look(now(true));
     const bool has_more = has_news();
     if (written && has_more) written = commit(kExit);
@@ -250,7 +250,7 @@ void WriterLoop::finish() {
 }
 
 Ended WriterLoop::pause() {
-    live->timing.store(0);
+    process_state->timing.store(0);
     drain_.scan(false);
     if (has_news()) commit();
     // Else closing what was ours would close what the program has under those numbers.

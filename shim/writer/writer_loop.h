@@ -1,5 +1,5 @@
 // What the writer does again and again: empties the rings, lets the observers look, commits. By the trace's
-// own clock (pacing.h). The writer's thread only.
+// own clock (test_clock.h). The writer's thread only.
 #pragma once
 
 #include <cstdint>

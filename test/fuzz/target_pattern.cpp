@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "shim/writer/output.h"
+#include "shim/writer/trace_path.h"
 #include "target.h"
 
 namespace {

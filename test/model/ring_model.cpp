@@ -177,7 +177,7 @@ std::string ended() {
 
 // --- the ring ------------------------------------------------------------------------------------------
 
-Live page = {};
+ProcessState page = {};
 std::vector<char> clean;  // the ring as it is before the first call
 
 // One ring that is there before the program begins, and no room for another.
@@ -185,7 +185,7 @@ void make_ring(const char* where) {
     page.clock_kind = kMonotonic;
     page.generation = 1;
     page.pid = getpid();
-    live = &page;
+    process_state = &page;
     RingSettings settings = {};
     settings.folder = where;
     settings.max_bytes = kSlotsOffset + kSmallSlots * sizeof(Slot);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "../../collective/expected.h"
-#include "../../nearest.h"
+#include "../../to_int64.h"
 #include "../sql/run_db.h"
 #include "collective_run.h"
 
@@ -110,9 +110,9 @@ int64_t expected_step_ns(const std::vector<StatRow>& rows, double wire_bytes, do
     const StatRow* most = nullptr;
     for (const StatRow& row : rows)
         if (row.op == "allreduce" && (most == nullptr || row.volume() > most->volume())) most = &row;
-    if (most == nullptr || most->by.model != ExpectedModel::two_level) return nearest(wire_bytes / gb_per_s);
+    if (most == nullptr || most->by.model != ExpectedModel::two_level) return to_int64(wire_bytes / gb_per_s);
     const double bytes = wire_bytes / bus_factor(CollectiveOp::all_reduce, most->ranks);
-    return expected_ns(CollectiveOp::all_reduce, nearest(bytes), most->ranks, most->by);
+    return expected_ns(CollectiveOp::all_reduce, to_int64(bytes), most->ranks, most->by);
 }
 
 double volume_of(const std::vector<StatRow>& rows, std::string_view op) {
@@ -179,7 +179,7 @@ void write_check(const std::vector<StatRow>& rows, int64_t steps, const std::opt
              per_step(calls), maybe(check.ratio),
              check.sync ? Value(std::string(kSync[static_cast<size_t>(*check.sync)])) : Value(nullptr),
              gb_per_s ? Value(expected_step_ns(rows, wire_bytes, *gb_per_s)) : Value(nullptr),
-             measured ? Value(nearest(per_step(*measured))) : Value(nullptr), per_step(tiny),
+             measured ? Value(to_int64(per_step(*measured))) : Value(nullptr), per_step(tiny),
              why.empty() ? Value(nullptr) : Value(why)});
 }
 

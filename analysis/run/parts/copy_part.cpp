@@ -8,7 +8,7 @@
 
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
-#include "beside.h"
+#include "concurrency.h"
 #include "copies.h"
 #include "own_parts.h"
 #include "places.h"
@@ -94,7 +94,7 @@ class CopyPart : public Part {
     }
 
     void end() override {
-        for (Beside& beside : beside_) beside.finish();
+        for (Concurrency& beside : beside_) beside.finish();
     }
 
     void finish(RunDb& run) override {
@@ -254,8 +254,8 @@ class CopyPart : public Part {
     WholeSteps whole_;
     std::map<Key, uint64_t> numbers_;
     std::vector<Alike> alike_;
-    std::vector<Memsets> memsets_;  // by place
-    std::vector<Beside> beside_;    // by GPU
+    std::vector<Memsets> memsets_;     // by place
+    std::vector<Concurrency> beside_;  // by GPU
 };
 
 const PartRegistration kCopyPart(make_copy_part);

@@ -10,7 +10,7 @@
 #include "../pass/kernel_index.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
-#include "beside.h"
+#include "concurrency.h"
 #include "own_parts.h"
 #include "places.h"
 
@@ -68,7 +68,7 @@ class KernelPart : public Part {
     }
 
     void end() override {
-        for (Beside& beside : beside_) beside.finish();
+        for (Concurrency& beside : beside_) beside.finish();
     }
 
     void finish(RunDb& run) override {
@@ -246,7 +246,7 @@ class KernelPart : public Part {
     std::map<std::string, size_t, std::less<>> by_name_;
     const KernelIndex index_;
     std::vector<std::vector<Sums>> sums_;                   // by GPU and name
-    std::vector<Beside> beside_;                            // by GPU
+    std::vector<Concurrency> beside_;                       // by GPU
     std::map<std::pair<size_t, int64_t>, int64_t> graphs_;  // launches by GPU and graph
 };
 

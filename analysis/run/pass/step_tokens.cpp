@@ -5,7 +5,7 @@
 
 #include "../../terminal/progress.h"
 #include "../../trace/by_number.h"
-#include "../../trace/gone.h"
+#include "../../trace/dropped_spans.h"
 #include "../../trace/timeline.h"
 
 namespace gpushim::analysis {

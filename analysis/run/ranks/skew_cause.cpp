@@ -6,7 +6,7 @@
 #include <string>
 
 #include "../../idle/cause.h"
-#include "../../nearest.h"
+#include "../../to_int64.h"
 #include "../sql/run_db.h"
 
 namespace gpushim::analysis {
@@ -134,7 +134,7 @@ void split_off_clocks(const std::vector<std::optional<double>>& mhz, std::vector
     for (size_t i = 0; i < sums.size(); ++i) {
         int64_t& computing_ns = sums[i].ns[kComputing];
         const double slower = std::max(0.0, 1 - *mhz[i] / usual);
-        sums[i].ns[kClocks] = nearest(slower * static_cast<double>(computing_ns));
+        sums[i].ns[kClocks] = to_int64(slower * static_cast<double>(computing_ns));
         computing_ns -= sums[i].ns[kClocks];
     }
 }

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "../../nearest.h"
+#include "../../to_int64.h"
 #include "run_db.h"
 
 namespace gpushim::analysis {
@@ -70,7 +70,7 @@ void Histogram::add(const Histogram& other) {
 std::optional<Percentile> Histogram::percentile(double share) const {
     if (count_ == 0) return {};
     const double until = std::ceil(share * static_cast<double>(count_) - 1e-9);
-    const int64_t rank = std::clamp<int64_t>(nearest(until), 1, count_);
+    const int64_t rank = std::clamp<int64_t>(to_int64(until), 1, count_);
     int64_t seen = 0;
     size_t place = 0;
     while ((seen += cells_[place].count) < rank) ++place;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "../../terminal/progress.h"
-#include "basis.h"
+#include "counted_steps.h"
 
 namespace gpushim::analysis {
 
@@ -66,16 +66,16 @@ void RunDb::run_files(std::string_view folder) {
         }
 }
 
-Basis RunDb::derive() {
+CountedSteps RunDb::derive() {
     run_files("views/");
-    Basis basis(raw());
+    CountedSteps basis(raw());
     basis.stand_before_views(made_);
     run_files("derive/");
     // Several metrics read it, and it sorts all steps.
     made_.run("CREATE TEMP TABLE v_step_place AS SELECT * FROM main.v_step_place");
     run_files("metric/");
     made_.run("DROP TABLE temp.v_step_place");
-    Basis::leave_to_views(made_);
+    CountedSteps::leave_to_views(made_);
     derived_ = true;
     return basis;
 }

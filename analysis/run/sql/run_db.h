@@ -16,7 +16,7 @@
 
 namespace gpushim::analysis {
 
-class Basis;
+class CountedSteps;
 
 constexpr int kRunSchema = 2;
 
@@ -32,7 +32,7 @@ class RunDb {
     // A row of that table, all its columns in order.
     void add(const char* table, std::initializer_list<Value> row);
     // What follows from the rows; then their views can be read.
-    Basis derive();
+    CountedSteps derive();
     void finish();  // derives where that was not done, and moves it into its place
 
     sqlite3* raw() const { return made_.raw(); }

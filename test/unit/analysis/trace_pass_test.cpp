@@ -25,7 +25,7 @@ struct Given {
 Given* given = nullptr;
 
 int64_t nobody_waits(int64_t) { return kNotRecorded; }
-void no_advice(sqlite3*, Basis) {}
+void no_advice(sqlite3*, CountedSteps) {}
 
 class Probe : public Part {
   public:

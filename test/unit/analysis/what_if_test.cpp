@@ -41,7 +41,7 @@ TEST_CASE("the GPU with the longest own work decides, and a gain goes no further
     run.rank(0).rank(1);
     run.steps(0, {.ran = {{kCompute, 6 * kMs}, {kWaiting, 4 * kMs}}, .idle = {{"input_cpu", 10 * kMs}}});
     run.steps(1, {.ran = {{kCompute, 14 * kMs}}, .idle = {{"input_cpu", 6 * kMs}}});
-    const Basis basis(run.raw());
+    const CountedSteps basis(run.raw());
     const WhatIf what_if(basis);
     CHECK(what_if.has_steps());
     CHECK(what_if.steps() == RunRows::kSteps);
@@ -65,7 +65,7 @@ TEST_CASE("only steps that all GPUs have say how long a step is", "[what_if]") {
     run.rank(0).rank(1);
     run.steps(0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"sync", 4 * kMs}}}, 3);
     run.step(1, 1, {.ran = {{kCompute, 16 * kMs}}});
-    const Basis basis(run.raw());
+    const CountedSteps basis(run.raw());
     const WhatIf what_if(basis);
     CHECK(what_if.steps() == 1);
     CHECK(what_if.step_ns() == Approx(16e6));
@@ -76,7 +76,7 @@ TEST_CASE("where there are no steps a gain is of a second", "[what_if]") {
     RunRows run;
     run.rank(0, "none");
     run.steps(0, {.ran = {{kCompute, 75 * kMs}}, .idle = {{"sync", 25 * kMs}}});
-    const Basis basis(run.raw());
+    const CountedSteps basis(run.raw());
     const WhatIf what_if(basis);
     CHECK(!what_if.has_steps());
     CHECK(what_if.step_ns() == Approx(1e9));
@@ -87,7 +87,7 @@ TEST_CASE("where there are no steps a gain is of a second", "[what_if]") {
 TEST_CASE("a run of which nothing was timed has no gains", "[what_if]") {
     RunRows run;
     run.rank(0);
-    const Basis basis(run.raw());
+    const CountedSteps basis(run.raw());
     const WhatIf what_if(basis);
     CHECK(what_if.steps() == 0);
     CHECK(what_if.step_ns() == 0);
@@ -99,7 +99,7 @@ TEST_CASE("taking something out never makes a step longer, and more of it never 
     std::mt19937 random(20260);
     for (int round = 0; round < 60; ++round) {
         const RunRows run = any_job(random, 1 + round % 4, 5);
-        const Basis basis(run.raw());
+        const CountedSteps basis(run.raw());
         const WhatIf what_if(basis);
         const double step_ns = what_if.step_ns();
         INFO("round " << round);

@@ -13,14 +13,14 @@ constexpr uint64_t kStream = 0x7000, kOther = 0x8000, kThird = 0x9000;
 // Recording, as far as captures are concerned.
 class Counted {
   public:
-    Counted() : before_(live) {
-        live = &counted_;
+    Counted() : before_(process_state) {
+        process_state = &counted_;
         forget_captures();
         forget_streams();
     }
     ~Counted() {
         forget_captures();
-        live = before_;
+        process_state = before_;
     }
     Counted(const Counted&) = delete;
     Counted& operator=(const Counted&) = delete;
@@ -34,8 +34,8 @@ class Counted {
     int count() const { return counted_.captures.load(); }
 
   private:
-    Live counted_ = {};
-    Live* before_;
+    ProcessState counted_ = {};
+    ProcessState* before_;
 };
 
 }  // namespace

@@ -91,9 +91,9 @@ TEST_CASE("a stream that nobody saw begin has device times from its second opera
         CHECK(timed.launch_in(stream).timed);
     }
     SECTION("not while something is captured") {
-        live->captures = 1;
+        process_state->captures = 1;
         CHECK_FALSE(timed.launch_in(stream).timed);
-        live->captures = 0;
+        process_state->captures = 0;
         CHECK_FALSE(timed.launch_in(stream).timed);
         CHECK(timed.launch_in(stream).timed);
     }

@@ -17,10 +17,10 @@ namespace {
 
 class Visited {
   public:
-    Visited() : before_(live) {
+    Visited() : before_(process_state) {
         page_.clock_kind = kMonotonic;
         page_.timing = 1;
-        live = &page_;
+        process_state = &page_;
         context = make_context();
         const uint32_t number = context_number(reinterpret_cast<uint64_t>(context));
         pool = make_pool(number, context);
@@ -28,7 +28,7 @@ class Visited {
         harvest = std::make_unique<ContextHarvest>(number, *pool, *driver_calls(),
                                                    [](int64_t) { return stamp_gaps_of("Simulated GPU"); });
     }
-    ~Visited() { live = before_; }
+    ~Visited() { process_state = before_; }
     Visited(const Visited&) = delete;
     Visited& operator=(const Visited&) = delete;
 
@@ -53,8 +53,8 @@ class Visited {
     std::unique_ptr<ContextHarvest> harvest;
 
   private:
-    Live page_ = {};
-    Live* before_;
+    ProcessState page_ = {};
+    ProcessState* before_;
 };
 
 }  // namespace

@@ -20,8 +20,8 @@ constexpr uint64_t kGap = 50'000;
 class Recording {
   public:
     explicit Recording(uint32_t slots = 64)
-        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(live) {
-        live = &page_;
+        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(process_state) {
+        process_state = &page_;
         page_.clock_kind = choose_clock();
         page_.next_pass = UINT64_MAX;
         page_.doing = kRecording;
@@ -35,10 +35,10 @@ class Recording {
         thread_state.context = 9;
     }
     ~Recording() {
-        live = before_;
+        process_state = before_;
         thread_state = {};
     }
-    Live& page() { return page_; }
+    ProcessState& page() { return page_; }
     RingHeader& ring() { return *header_; }
     uint64_t count() const { return header_->head; }
     const Slot& slot(size_t i) const { return slots_[i]; }
@@ -59,8 +59,8 @@ class Recording {
   private:
     std::unique_ptr<RingHeader> header_;
     std::unique_ptr<Slot[]> slots_;
-    Live* before_;
-    Live page_ = {};
+    ProcessState* before_;
+    ProcessState page_ = {};
 };
 
 uint64_t blocked_in_call_ns = 0;

@@ -116,9 +116,9 @@ TEST_CASE("nobody is looked at who is in a call, has just made one, or ends", "[
     const Busy other([&] { waiting(); });
     usleep(5'000);
     CHECK(sampler->look(now(true)) == INT64_MAX);
-    live->doing = kResting;
+    process_state->doing = kResting;
     CHECK(sampler->look(now()) == INT64_MAX);
-    live->doing = kRecording;
+    process_state->doing = kRecording;
     CHECK(all_of(other.number()).samples == 0);
     sampler->look(now());
     CHECK(all_of(other.number()).samples == 1);
@@ -132,9 +132,9 @@ TEST_CASE("in stepped time nobody is looked at", "[host_sampler][alone]") {
     const Busy busy([&] { waiting(); });
     const auto sampler = make_host_sampler({});
     usleep(5'000);
-    live->clock_kind = kTestClock;
+    process_state->clock_kind = kTestClock;
     CHECK(sampler->look({read_pair(kMonotonic).mono_ns, 0, false}) == INT64_MAX);
-    live->clock_kind = kMonotonic;
+    process_state->clock_kind = kMonotonic;
     CHECK(all_of(busy.number()).samples == 0);
     waiting.end();
 }

@@ -14,15 +14,15 @@ constexpr uint64_t kStream = 0x5000, kOther = 0x6000;
 // A page on which a gap is 50 us.
 class Page {
   public:
-    Page() : before_(live), page_(std::make_unique<Live>()) {
+    Page() : before_(process_state), page_(std::make_unique<ProcessState>()) {
         page_->gap_ticks = kGap;
-        live = page_.get();
+        process_state = page_.get();
     }
-    ~Page() { live = before_; }
+    ~Page() { process_state = before_; }
 
   private:
-    Live* before_;
-    std::unique_ptr<Live> page_;
+    ProcessState* before_;
+    std::unique_ptr<ProcessState> page_;
 };
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "shim/machine/nvml_keys.h"
 #include "shim/machine/nvml_sampler.h"
 #include "shim/ring/clock.h"
-#include "shim/ring/live.h"
+#include "shim/ring/process_state.h"
 #include "trace.h"
 
 using namespace gpushim;
@@ -39,7 +39,7 @@ class Observed {
     explicit Observed(std::vector<Device> devices) : devices_(std::move(devices)) {
         page_.clock_kind = choose_clock();
         REQUIRE(page_.clock_kind == kTestClock);
-        live = &page_;
+        process_state = &page_;
         start_nvml_sampler(devices_);
         observer_ = make_nvml_observer(devices_);
     }
@@ -80,7 +80,7 @@ class Observed {
         links.push_back(text);
     }
 
-    static inline Live page_ = {};  // the thread may look at it for longer than the case lasts
+    static inline ProcessState page_ = {};  // the thread may look at it for longer than the case lasts
     std::vector<Device> devices_;
     std::unique_ptr<Observer> observer_;
 };

@@ -30,7 +30,7 @@ class Recording {
         page_.clock_kind = kMonotonic;
         page_.generation = next_generation_++;
         page_.pid = getpid();
-        live = &page_;
+        process_state = &page_;
         RingSettings settings = {};
         settings.max_bytes = max_bytes;
         settings.folder = folder;
@@ -44,7 +44,7 @@ class Recording {
 
   private:
     // Threads that are left over from one case look at it in the next.
-    static inline Live page_ = {};
+    static inline ProcessState page_ = {};
     static inline uint32_t next_generation_ = 1;
 };
 

@@ -29,10 +29,10 @@ namespace {
 class Recording {
   public:
     explicit Recording(uint32_t slots = 64)
-        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(live) {
+        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(process_state) {
         page_.doing = kRecording;
         page_.generation = 1;
-        live = &page_;
+        process_state = &page_;
         thread_state = {};
         thread_state.ring = header_.get();
         thread_state.slots = slots_.get();
@@ -41,20 +41,20 @@ class Recording {
         thread_state.context = 9;
     }
     ~Recording() {
-        live = before_;
+        process_state = before_;
         thread_state = {};
         group_state = {};
     }
     uint64_t count() const { return header_->head; }
     const Slot& slot(size_t i) const { return slots_[i]; }
-    Live& page() { return page_; }
+    ProcessState& page() { return page_; }
     bool complete(size_t i) const { return slot(i).mark == complete_mark(i); }
 
   private:
     std::unique_ptr<RingHeader> header_;
     std::unique_ptr<Slot[]> slots_;
-    Live* before_;
-    Live page_ = {};
+    ProcessState* before_;
+    ProcessState page_ = {};
 };
 
 using Body = CUresult (*)(CUstream, int);
@@ -182,7 +182,7 @@ TEST_CASE("a call left by longjmp does not hide the next ones", "[thunk]") {
 }
 
 TEST_CASE("a child forked inside a call leaves its parent's event alone", "[thunk]") {
-    static Live* page;
+    static ProcessState* page;
     Recording recording;
     page = &recording.page();
     body = [](CUstream, int) {

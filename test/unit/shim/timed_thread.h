@@ -8,8 +8,8 @@
 #include "shim/base/config.h"
 #include "shim/calls/api.h"
 #include "shim/timing/contexts.h"
-#include "shim/timing/device_time.h"
 #include "shim/timing/event_pool.h"
+#include "shim/timing/operation_events.h"
 
 namespace timed_thread {
 
@@ -21,13 +21,13 @@ using namespace gpushim::shim;
 class Timed {
   public:
     explicit Timed(uintptr_t events = 16, uint32_t slots = 256)
-        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(live) {
+        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(process_state) {
         page_.clock_kind = kMonotonic;
         page_.doing = kRecording;
         page_.generation = 1;
         page_.timing = 1;
         page_.window_until = UINT64_MAX;
-        live = &page_;
+        process_state = &page_;
         config = default_config();
         take_ring_of(thread_state, slots);
         context = make_context();
@@ -37,7 +37,7 @@ class Timed {
         function = kernel("long__100us");
     }
     ~Timed() {
-        live = before_;
+        process_state = before_;
         thread_state = {};
     }
     Timed(const Timed&) = delete;
@@ -66,7 +66,7 @@ class Timed {
     uint64_t timed() const { return header_->timed; }
     uint64_t untimed() const { return header_->untimed; }
     RingHeader& header() { return *header_; }
-    Live& page() { return page_; }
+    ProcessState& page() { return page_; }
 
     CUcontext context = nullptr;
     EventPool* pool = nullptr;
@@ -97,8 +97,8 @@ class Timed {
 
     std::unique_ptr<RingHeader> header_;
     std::unique_ptr<Slot[]> slots_;
-    Live* before_;
-    Live page_ = {};
+    ProcessState* before_;
+    ProcessState page_ = {};
 };
 
 inline CUstream stream_of_ours(unsigned flags = CU_STREAM_NON_BLOCKING) {

@@ -13,7 +13,7 @@ using namespace gpushim::shim;
 
 namespace {
 
-std::string nearest(const std::string& name) {
+std::string to_int64(const std::string& name) {
     const char* found = nearest_setting(name.data(), name.size());
     return found != nullptr ? found : "";
 }
@@ -34,19 +34,19 @@ Complaints complaints() {
 }  // namespace
 
 TEST_CASE("the name that was meant", "[settings]") {
-    CHECK(nearest("GPUSHIM_BUGDET") == "GPUSHIM_BUDGET");
-    CHECK(nearest("GPUSHIM_MAXMB") == "GPUSHIM_MAX_MB");
-    CHECK(nearest("GPUSHIM_RANK") == "GPUSHIM_RANKS");
-    CHECK(nearest("GPUSHIM_OUTPUT") == "GPUSHIM_OUT");
-    CHECK(nearest("GPUSHIM_LOG_LEVEL") == "GPUSHIM_LOG");
-    CHECK(nearest("GPUSHIM_out") == "GPUSHIM_OUT");
-    CHECK(nearest("GPUSHIM_DISABLED") == "GPUSHIM_DISABLE");
+    CHECK(to_int64("GPUSHIM_BUGDET") == "GPUSHIM_BUDGET");
+    CHECK(to_int64("GPUSHIM_MAXMB") == "GPUSHIM_MAX_MB");
+    CHECK(to_int64("GPUSHIM_RANK") == "GPUSHIM_RANKS");
+    CHECK(to_int64("GPUSHIM_OUTPUT") == "GPUSHIM_OUT");
+    CHECK(to_int64("GPUSHIM_LOG_LEVEL") == "GPUSHIM_LOG");
+    CHECK(to_int64("GPUSHIM_out") == "GPUSHIM_OUT");
+    CHECK(to_int64("GPUSHIM_DISABLED") == "GPUSHIM_DISABLE");
 }
 
 TEST_CASE("what is near to none", "[settings]") {
     for (const char* name : {"GPUSHIM_METRICS", "GPUSHIM_X", "GPUSHIM_", "GPUSHIM_ON_HANG"})
-        CHECK(nearest(name) == "");
-    CHECK(nearest("GPUSHIM_" + std::string(100000, 'T')) == "");
+        CHECK(to_int64(name) == "");
+    CHECK(to_int64("GPUSHIM_" + std::string(100000, 'T')) == "");
 }
 
 TEST_CASE("names and values of the environment are complained of", "[settings]") {
@@ -71,6 +71,6 @@ TEST_CASE("an environment without a mistake is not complained of", "[settings][a
 TEST_CASE("every row of the table is known, and is its own nearest name", "[settings]") {
     for (const SettingRow& row : settings()) {
         INFO(row.name);
-        if (*row.wanted != '\0') CHECK(nearest(row.name) == row.name);
+        if (*row.wanted != '\0') CHECK(to_int64(row.name) == row.name);
     }
 }

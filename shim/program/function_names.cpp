@@ -1,0 +1,95 @@
+#include "function_names.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "../base/system.h"
+#include "../calls/driver_api.h"
+#include "../calls/questions.h"
+#include "../calls/resolve.h"
+#include "../calls/unanswered.h"
+#include "../ring/recorder.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr size_t kWishes = 64;
+constexpr size_t kLongestName = 8192;
+
+constinit std::atomic<uint64_t> wishes[kWishes] = {};
+
+bool take_wish(uint64_t function) {
+    for (auto& wish : wishes) {
+        uint64_t wanted = function;
+        // Relaxed: who takes it asks the driver; nothing else hangs on it.
+        if (wish.load(std::memory_order_relaxed) != function) continue;
+        if (!wish.compare_exchange_strong(wanted, 0, std::memory_order_relaxed)) continue;
+        process_state->wanted.fetch_sub(1, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+using GetName = CUresult (*)(const char** name, void* handle);
+
+const char* ask(Question question, const char* getter, uint64_t function) {
+    const auto get_name = reinterpret_cast<GetName>(driver_function(getter));
+    const char* name = nullptr;
+    return answers(question, get_name, &name, reinterpret_cast<void*>(function)) ? name : nullptr;
+}
+
+// Older drivers take whatever they are given for what they were asked about: of a kernel's handle asked as a
+// function's they say that its name is somewhere, and whoever reads there crashes.
+bool are_handles_checked() {
+    constexpr int kChecked = 13000;
+    return driver_version() >= kChecked;
+}
+
+void record_name(ThreadState& thread, uint64_t function, const char* name) {
+    const size_t length = strnlen(name, kLongestName);
+    if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
+    Slot* slot = open_slot(thread, kNoApi, EventKind::named, 0);
+    if (slot == nullptr) return;
+    slot->word[0] = function;
+    slot->word[1] = 0;
+    slot->word[2] = length;
+    slot->word[3] = 0;
+    slot->exit = slot->enter;
+    append_text(thread, name, length);
+    complete_slot(slot);
+}
+
+}  // namespace
+
+void answer_name(ThreadState& thread, uint64_t function) {
+    if (function == 0 || !take_wish(function)) return;
+    const KeepErrno keep;
+    tell_name(thread, function, FunctionHandle::any);
+}
+
+void tell_name(ThreadState& thread, uint64_t function, FunctionHandle kind) {
+    if (kind == FunctionHandle::any && !are_handles_checked()) return;
+    const char* name =
+        kind == FunctionHandle::kernel ? nullptr : ask(Question::cuFuncGetName, "cuFuncGetName", function);
+    if (name == nullptr && kind != FunctionHandle::function)
+        name = ask(Question::cuKernelGetName, "cuKernelGetName", function);
+    if (name != nullptr) record_name(thread, function, name);
+}
+
+bool wish_for_name(uint64_t function) {
+    for (auto& wish : wishes)
+        if (wish.load(std::memory_order_relaxed) == function) return true;
+    for (auto& wish : wishes) {
+        uint64_t none = 0;
+        if (!wish.compare_exchange_strong(none, function, std::memory_order_relaxed)) continue;
+        process_state->wanted.fetch_add(1, std::memory_order_relaxed);
+        return true;
+    }
+    return false;
+}
+
+void forget_wishes() {
+    for (auto& wish : wishes) wish.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace gpushim::shim

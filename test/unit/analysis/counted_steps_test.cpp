@@ -1,0 +1,179 @@
+// What a run's figures are of, read once: the same as its views say, which are asked here.
+#include "analysis/run/sql/counted_steps.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "analysis/process/temporary.h"
+#include "bare_rank.h"
+#include "run_rows.h"
+
+using namespace made;
+
+namespace {
+
+constexpr const char* kSomeCauses[] = {"input_cpu", "sync", "launch_call", "launch_latency", "copy_staging"};
+
+// Ranks with steps, slices or neither; warm-up, steps that were not timed, what lies in none; rows of a cause
+// for each thing that a thread was blocked on, in any order.
+RunRows any_run(std::mt19937& random) {
+    const auto up_to = [&](int64_t most) { return std::uniform_int_distribution<int64_t>(0, most)(random); };
+    RunRows run;
+    for (int64_t gpu = 0; gpu < 4; ++gpu) {
+        run.rank(gpu, up_to(2) == 0 ? "none" : "gpushim_step");
+        for (int64_t step = -1; step < 6; ++step) {
+            StepOf is;
+            for (const int64_t classes : {1, 2, 4, 6, 8, 9, 16, 64, 128, 256, 258, 512})
+                if (up_to(2) == 0) is.ran[classes] = 1 + up_to(1000);
+            for (const char* cause : kSomeCauses)
+                if (up_to(1) == 0) is.idle[cause] = 1 + up_to(3);
+            if (is.window_ns() > 0 && up_to(4) != 0) run.step(gpu, step, is);
+        }
+    }
+    run.change(
+        "DELETE FROM step WHERE step = -1; UPDATE step SET warm_up = step % 5 = 0, has_load = step % 3 = 0,"
+        " number = step * 2;"
+        " UPDATE gpu_step SET busy_low_ns = busy_low_ns - step * 7, busy_high_ns = busy_high_ns + step - 1,"
+        " busy_likely_low_ns = busy_likely_low_ns - step * 3, busy_likely_high_ns = busy_high_ns - 1;"
+        " UPDATE gap SET drained_by_sync_ns = ns / 2;"
+        " INSERT INTO gap SELECT gpu_id, step, cause, 'futex', ns * 2, 3, 1, 1, 1 FROM gap"
+        " WHERE ns % 2 = 0 ORDER BY ns, gpu_id DESC");
+    return run;
+}
+
+std::vector<std::string> rows_of(const RunRows& run, const std::string& sql) {
+    std::vector<std::string> all;
+    Query query = run.ask(sql);
+    while (query.step()) {
+        std::string row;
+        for (int i = 0; i < query.columns(); ++i) row += query.text(i) + "|";
+        all.push_back(row);
+    }
+    return all;
+}
+
+std::string row_of(std::initializer_list<int64_t> numbers) {
+    std::string row;
+    for (const int64_t number : numbers) row += std::to_string(number) + "|";
+    return row;
+}
+
+}  // namespace
+
+TEST_CASE("sums are those of the views", "[basis][random]") {
+    std::mt19937 random(20261122);
+    size_t totals_seen = 0;
+    for (int round = 0; round < 40; ++round) {
+        const RunRows run = any_run(random);
+        const CountedSteps basis(run.raw());
+        INFO("round " << round);
+        std::vector<std::string> totals, idle;
+        for (const GpuTotal& total : basis.totals()) {
+            std::string row = std::to_string(total.gpu_id) + "|" + total.basis + "|";
+            row += row_of({total.steps});
+            for (size_t i = 0; i <= static_cast<size_t>(WhatRan::exposed_comm); ++i)
+                row += row_of({total.ran_ns[i]});
+            totals.push_back(row + row_of({total.busy_low_ns, total.busy_high_ns, total.busy_likely_low_ns,
+                                           total.busy_likely_high_ns}));
+            for (const CauseRow& cause : kCauses)
+                if (const auto& sum = total.idle[static_cast<size_t>(cause.cause)]; sum.rows != 0)
+                    idle.push_back(std::to_string(total.gpu_id) + "|" + cause.name + "|" +
+                                   name_of(cause.group) + "|" + row_of({sum.ns, sum.drained_ns}));
+        }
+        CHECK(totals == rows_of(run,
+                                "SELECT gpu_id, basis, steps, window_ns, busy_ns, idle_ns,"
+                                " waiting_for_peer_ns, productive_ns, exposed_transfer_ns, memory_ns,"
+                                " compute_ns, copy_ns, comm_ns, exposed_comm_ns, busy_low_ns, busy_high_ns, "
+                                "busy_likely_low_ns,"
+                                " busy_likely_high_ns FROM v_gpu_total"
+                                " ORDER BY gpu_id"));
+        std::sort(idle.begin(), idle.end());
+        auto in_sql = rows_of(run, "SELECT * FROM v_gpu_idle");
+        std::sort(in_sql.begin(), in_sql.end());
+        CHECK(idle == in_sql);
+        totals_seen += totals.size();
+    }
+    CHECK(totals_seen > 100);
+}
+
+TEST_CASE("steps of GPUs and why they were idle are those of the views", "[basis][random]") {
+    std::mt19937 random(7);
+    for (int round = 0; round < 40; ++round) {
+        const RunRows run = any_run(random);
+        const CountedSteps basis(run.raw());
+        INFO("round " << round);
+        std::vector<std::string> rows, idle;
+        for (const GpuInStep& row : basis.rows()) {
+            CHECK(basis.find(row.gpu_id, row.step) == &row);
+            rows.push_back(row_of({row.gpu_id, row.step, row.number, row.window_ns, row.busy_ns,
+                                   row.waiting_ns, row.busy_low_ns, row.busy_high_ns, row.busy_likely_low_ns,
+                                   row.busy_likely_high_ns, row.transfer_ns, row.exposed_transfer_ns,
+                                   row.compute_beside_no_transfer_ns, row.loads_code}));
+            for (const IdlePart& part : row.idle)
+                idle.push_back(row_of({row.gpu_id, row.step}) + name_of(part.cause) + "|" +
+                               row_of({part.ns, part.pieces, part.drained_ns}));
+        }
+        CHECK(rows ==
+              rows_of(run,
+                      "SELECT c.gpu_id, c.step, coalesce(c.number, c.step), c.window_ns,"
+                      " c.busy_ns, c.waiting_for_peer_ns, c.busy_low_ns, c.busy_high_ns,"
+                      " c.busy_likely_low_ns, c.busy_likely_high_ns,"
+                      " sum(CASE WHEN a.classes & 2 > 0 THEN a.ns ELSE 0 END),"
+                      " sum(CASE WHEN a.classes & 2 > 0 AND a.classes & ~6 = 0 THEN a.ns ELSE 0 END),"
+                      " sum(CASE WHEN a.classes & 257 > 0 AND a.classes & 2 = 0 THEN a.ns ELSE 0 END),"
+                      " coalesce(s.has_load, 0)"
+                      " FROM v_gpu_counted c JOIN activity a USING (gpu_id, step)"
+                      " LEFT JOIN step s ON s.rank_id = c.gpu_id AND s.step = c.step"
+                      " GROUP BY c.gpu_id, c.step"));
+        CHECK(idle == rows_of(run,
+                              "SELECT b.gpu_id, b.step, p.cause, sum(p.ns), sum(p.pieces),"
+                              " sum(p.drained_by_sync_ns) FROM v_gpu_basis b JOIN gap p USING (gpu_id, step)"
+                              " GROUP BY b.gpu_id, b.step, p.cause"));
+        for (const Causes& causes :
+             {Causes{"sync"}, Causes{"sync", "input_cpu", "copy_staging"}, Causes{"tail"}}) {
+            std::string names;
+            for (const CauseRow& cause : kCauses)
+                if (causes.has(cause.cause))
+                    names += (names.empty() ? "'" : ", '") + std::string(cause.name) + "'";
+            std::vector<std::string> largest;
+            for (const int64_t rowid : basis.largest_gaps(causes)) largest.push_back(row_of({rowid}));
+            CHECK(largest == rows_of(run,
+                                     "SELECT p.rowid FROM gap p JOIN v_gpu_basis b USING (gpu_id, step)"
+                                     " WHERE p.cause IN (" +
+                                         names + ") ORDER BY p.ns DESC, p.rowid LIMIT 3"));
+        }
+    }
+}
+
+TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    add_rank(run, 0, 1);
+    const auto say = [&](const std::string& sql) { Query(run.raw(), "run", sql).step(); };
+    say("INSERT INTO gpu (gpu_id, rank_id, level, timed_share) VALUES (0, 0, 'events', 1)");
+    say("INSERT INTO step (rank_id, step, dur_ns) VALUES (0, 0, 100)");
+    say("INSERT INTO gpu_step (gpu_id, step, window_ns, busy_low_ns, busy_high_ns, busy_likely_low_ns,"
+        " busy_likely_high_ns) VALUES (0, 0, 100, 50, 70, 58, 61)");
+    say("INSERT INTO activity VALUES (0, 0, 0, 40), (0, 0, 1, 60)");
+    say("INSERT INTO gap VALUES (0, 0, 'sync', '', 40, 1, 40, 0, 0)");
+    const CountedSteps basis = run.derive();
+    CHECK(basis.totals().size() == 1);
+    const auto value = [&](const char* name) {
+        Query query(run.raw(), "run", std::string("SELECT value FROM metric WHERE name = '") + name + "'");
+        return query.step() ? query.real(0) : -1;
+    };
+    CHECK(value("busy_share") == Approx(0.6));
+    CHECK(value("idle_sync_share") == Approx(0.4));
+    Query interval(
+        run.raw(), "run",
+        "SELECT low, high, likely_low, likely_high FROM metric_interval WHERE name = 'busy_share'");
+    REQUIRE(interval.step());
+    CHECK(interval.real(0) == Approx(0.5));
+    CHECK(interval.real(1) == Approx(0.7));
+    CHECK(interval.real(2) == Approx(0.58));
+    CHECK(interval.real(3) == Approx(0.61));
+    Query left(run.raw(), "run", "SELECT count(*) FROM sqlite_temp_schema");
+    REQUIRE(left.step());
+    CHECK(left.number(0) == 0);
+}
