@@ -1,12 +1,16 @@
 #include "own_thread.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -21,15 +25,32 @@ namespace {
 struct Handed {
     OwnThread thread;
     Handed* before;
+    std::atomic<pid_t> tid = 0;
 };
 constinit std::atomic<Handed*> newest = nullptr;  // so that none is lost to who looks for leaks
 
 void* main_of(void* given) {
-    const OwnThread thread = static_cast<const Handed*>(given)->thread;
+    auto* const handed = static_cast<Handed*>(given);
+    const OwnThread thread = handed->thread;
+    handed->tid.store(gettid());
     prctl(PR_SET_NAME, thread.name);
     const Unjudged unjudged;
     thread.main(thread.argument);
+    handed->tid.store(0);
     return nullptr;
+}
+
+// "tid (name) R …". One that was the parent's is not there.
+bool is_runnable(pid_t tid) {
+    char text[64];
+    snprintf(text, sizeof text, "/proc/self/task/%d/stat", tid);
+    const int file = open(text, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char* const end_of_name = strrchr(text, ')');
+    return end_of_name != nullptr && strncmp(end_of_name, ") R", 3) == 0;
 }
 
 int create(Handed* of, size_t stack_bytes) {
@@ -64,6 +85,15 @@ int start_own_thread(const OwnThread& thread) {
     if (error == 0) keep(handed.release());
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return error;
+}
+
+bool another_own_thread_is_runnable() {
+    const pid_t own = gettid();
+    for (const Handed* handed = newest.load(); handed != nullptr; handed = handed->before) {
+        const pid_t tid = handed->tid.load();
+        if (tid != 0 && tid != own && is_runnable(tid)) return true;
+    }
+    return false;
 }
 
 }  // namespace gpushim::shim

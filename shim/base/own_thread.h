@@ -19,4 +19,8 @@ struct OwnThread {
 // 0, or why it did not start (errno's numbers).
 int start_own_thread(const OwnThread& thread);
 
+// Whether one of them, other than the caller, runs or waits for a processor: on a busy machine it looks as if
+// it stood still and does not. Any thread; some 10 us for each of ours.
+bool another_own_thread_is_runnable();
+
 }  // namespace gpushim::shim

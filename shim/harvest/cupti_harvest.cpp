@@ -137,7 +137,7 @@ void CuptiHarvest::find_devices() {
 
 int64_t CuptiHarvest::look(const Moment& now) {
     if (events_ != nullptr) return events_->look(now);
-    if (wait_for_driver_thread(0) || wait_for_driver_thread(patience_with_driver(now))) {
+    if (wait_for_driver_thread({0, 0}) || wait_for_driver_thread(patience_with_driver(now))) {
         if (is_driven_) collect(now);
         if (state_ == State::refused) return events_->look(now);
         is_driven_ =

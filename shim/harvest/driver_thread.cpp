@@ -1,5 +1,7 @@
 #include "driver_thread.h"
 
+#include <algorithm>
+
 #include "../base/config.h"
 #include "../base/fork_gate.h"
 #include "../base/own_thread.h"
@@ -70,12 +72,16 @@ bool give_to_driver_thread(void (*work)(void*), void* argument) {
     return true;
 }
 
-bool wait_for_driver_thread(int64_t most_ns) {
+bool wait_for_driver_thread(Patience patience) {
     if (desk == nullptr) return true;
-    const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
-    while (desk->state.load() == kBusy && most_ns > 0) {
-        wait_while(desk->state, kBusy, most_ns);
-        most_ns = until_ns - clock_ns(CLOCK_MONOTONIC);
+    const int64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
+    int64_t left_ns = patience.standstill_ns;
+    while (desk->state.load() == kBusy && left_ns > 0) {
+        wait_while(desk->state, kBusy, left_ns);
+        const int64_t waited_ns = clock_ns(CLOCK_MONOTONIC) - begun_ns;
+        left_ns = patience.standstill_ns - waited_ns;
+        if (left_ns <= 0 && waited_ns < patience.most_ns && another_own_thread_is_runnable())
+            left_ns = std::min(patience.standstill_ns, patience.most_ns - waited_ns);
     }
     return desk->state.load() != kBusy;
 }

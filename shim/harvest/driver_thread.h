@@ -14,8 +14,13 @@ void start_driver_thread();
 
 // The writer's thread. Work is given only to an idle one; false: there is none, or it is busy.
 bool give_to_driver_thread(void (*work)(void*), void* argument);
-// Whether the last work is done, after at most so long.
-bool wait_for_driver_thread(int64_t most_ns);
+// Whether the last work is done: after at most so long, or `most_ns` if the thread is only short of a
+// processor.
+struct Patience {
+    int64_t standstill_ns;
+    int64_t most_ns;
+};
+bool wait_for_driver_thread(Patience patience);
 void stop_driver_thread();
 
 }  // namespace gpushim::shim

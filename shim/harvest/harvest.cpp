@@ -38,9 +38,11 @@ constexpr size_t kMostContexts = 64;
 constexpr int64_t kCapturesNs = 1'000 * kMillisecond;
 constexpr int64_t kLongCaptureNs = 60'000 * kMillisecond;
 // How long the writer waits for the driver: not at all long, but at the end, and where time stands still.
-constexpr int64_t kPatienceNs = 5 * kMillisecond;
-constexpr int64_t kLastPatienceNs = 200 * kMillisecond;
-constexpr int64_t kSteppedPatienceNs = 2'000 * kMillisecond;
+constexpr Patience kPatience = {5 * kMillisecond, 5 * kMillisecond};
+constexpr Patience kReadingPatience = {200 * kMillisecond, 200 * kMillisecond};
+constexpr Patience kLastPatience = {200 * kMillisecond, 1'500 * kMillisecond};
+constexpr Patience kSteppedPatience = {2'000 * kMillisecond, 2'000 * kMillisecond};
+constexpr Patience kNoPatience = {0, 0};
 
 // An invalid one stays until it is ended, but holds nothing any more: each call in it fails.
 bool is_no_capture(uint64_t stream) {
@@ -124,7 +126,7 @@ class Harvest : public Observer {
 int64_t Harvest::look(const Moment& now) {
     int64_t next_ns = kSoonNs;
     // A driver that makes us wait: the next look sees.
-    if (wait_for_driver_thread(0) || wait_for_driver_thread(patience_with_driver(now))) {
+    if (wait_for_driver_thread(kNoPatience) || wait_for_driver_thread(patience_with_driver(now))) {
         if (is_driven_) next_ns = collect();
         if (driver_usable()) {
             for (const TimedOperation& operation : timed_) {
@@ -372,9 +374,9 @@ void Harvest::stored(std::span<const Event> events, std::span<const TimedOperati
 
 }  // namespace
 
-int64_t patience_with_driver(const Moment& now) {
-    if (process_state->clock_kind == kTestClock) return kSteppedPatienceNs;
-    return now.ending || now.reading ? kLastPatienceNs : kPatienceNs;
+Patience patience_with_driver(const Moment& now) {
+    if (process_state->clock_kind == kTestClock) return kSteppedPatience;
+    return now.ending ? kLastPatience : now.reading ? kReadingPatience : kPatience;
 }
 
 std::unique_ptr<Observer> make_event_harvest(std::span<const Device> devices) {

@@ -9,11 +9,12 @@
 
 #include "../machine/device.h"
 #include "../rows/observer.h"
+#include "driver_thread.h"
 
 namespace gpushim::shim {
 
 // How long a look may wait for the driver's thread.
-int64_t patience_with_driver(const Moment& now);
+Patience patience_with_driver(const Moment& now);
 
 std::unique_ptr<Observer> make_event_harvest(std::span<const Device> devices);
 

@@ -140,7 +140,8 @@ void wake_writer() {
     wake_all(process_state->awake);
 }
 
-// While `waits()`, at most so long. False: it still does.
+// While `waits()`, at most so long, and so long while nothing moves and no thread of ours is only short of a
+// processor. False: it still does.
 template <class Condition>
 bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
@@ -148,7 +149,9 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
     uint32_t progress = process_state->progress.load();
     while (waits()) {
         const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-        if (process_state->progress.load() != progress) moved_ns = now_ns;
+        const bool has_moved = process_state->progress.load() != progress;
+        const bool stands = !has_moved && now_ns - moved_ns >= standstill_ns;
+        if (has_moved || (stands && another_own_thread_is_runnable())) moved_ns = now_ns;
         progress = process_state->progress.load();
         const bool too_long = now_ns >= until_ns || now_ns - moved_ns >= standstill_ns;
         if (kept(Protection::bounded_exit) && too_long) return false;
@@ -182,7 +185,7 @@ void look_once_more() {
     const auto looks = [] {
         return stage.load() == Stage::running && process_state->last_look.load() == kLookWanted;
     };
-    wait_for_writer(looks, kStandstillNs, kStandstillNs);
+    wait_for_writer(looks, kEndNs, kStandstillNs);
 }
 
 void read_before_context_ends() {
@@ -195,7 +198,8 @@ void read_before_context_ends() {
     const auto reads = [] {
         return stage.load() == Stage::running && process_state->last_look.load() == kReadWanted;
     };
-    wait_for_writer(reads, kReadNs, kReadNs);
+    const int64_t most_ns = process_state->clock_kind == kTestClock ? kEndNs : kReadNs;
+    wait_for_writer(reads, most_ns, most_ns);
     state = kReadWanted;
     process_state->last_look.compare_exchange_strong(state, kLookNotYet);
 }

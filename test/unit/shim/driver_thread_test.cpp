@@ -14,7 +14,11 @@ using namespace gpushim::shim;
 namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
-constexpr int64_t kLongestForkNs = 20'000'000;
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int64_t kLongestForkNs = 20 * kMillisecond;
+constexpr Patience kLong = {20 * kSecond, 20 * kSecond};
+// As at the end of a program.
+constexpr Patience kUnlessShortOfAProcessor = {10 * kMillisecond, 20 * kSecond};
 std::atomic<int> working = 0;
 std::atomic<bool> begun = false;  // stays, for the work may be over before anyone looks
 
@@ -56,7 +60,7 @@ TEST_CASE("a fork is never in the middle of our calls into the driver", "[driver
         const Fork fork = fork_beside_it();
         // On a busy machine the work may take longer than a fork waits.
         if (fork.seen != 0) CHECK(fork.took_ns >= kLongestForkNs);
-        CHECK(wait_for_driver_thread(kSecond));
+        CHECK(wait_for_driver_thread(kLong));
     }
     stop_driver_thread();
 }
@@ -67,6 +71,27 @@ TEST_CASE("a driver that does not answer does not hold a fork up for long", "[dr
     begin(us);
     CHECK(fork_beside_it().seen == 1);
     CHECK(working == 1);
-    CHECK(wait_for_driver_thread(20 * kSecond));
+    CHECK(wait_for_driver_thread(kLong));
+    stop_driver_thread();
+}
+
+TEST_CASE("a driver that computes is waited for, one that stands still is not", "[driver_thread]") {
+    start_driver_thread();
+    constexpr auto compute = [](void*) {
+        const int64_t from_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns < 100 * kMillisecond) {
+        }
+    };
+    REQUIRE(give_to_driver_thread(compute, nullptr));
+    CHECK(wait_for_driver_thread(kUnlessShortOfAProcessor));
+    static std::atomic<uint32_t> answered = 0;
+    constexpr auto stand_still = [](void*) {
+        while (!answered) wait_while(answered, 0, 20 * kSecond);
+    };
+    REQUIRE(give_to_driver_thread(stand_still, nullptr));
+    CHECK_FALSE(wait_for_driver_thread(kUnlessShortOfAProcessor));
+    answered = 1;
+    wake_all(answered);
+    CHECK(wait_for_driver_thread(kLong));
     stop_driver_thread();
 }
