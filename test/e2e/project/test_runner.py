@@ -15,7 +15,9 @@ import os, signal, sys, time
 names = {names!r}
 if "--list-test-names-only" in sys.argv:
     for name in names:
-        if "[alone]" not in sys.argv or name.startswith("alone"):
+        if "[alone]" in sys.argv and not name.startswith("alone"):
+            continue
+        if "~[one_thread]" not in sys.argv or not name.startswith("serial"):
             print(f"{{name}}\\t@{{name.partition('_')[2] or 'a'}}_test.cpp:7")
     sys.exit(len(names))
 asked = sys.argv[-1].split(",")
@@ -137,6 +139,10 @@ class Together(Runner):
     def test_what_says_so_is_alone(self):
         self.assertEqual(self.run_cases("good1", "alone1", "good2", "alone2"), (0, ["4 passed, 0 failed"]))
         self.assertEqual(self.processes(), [1, 1, 2])
+
+    def test_what_has_one_thread_tells_the_thread_sanitizer_nothing(self):
+        self.assertEqual(self.run_cases("good1", "serial1"), (0, ["2 passed, 0 failed"]))
+        self.assertEqual(self.run_cases("good1", "serial1", build="san-thread"), (0, ["1 passed, 0 failed"]))
 
     def test_without_a_sanitizer_every_case_is_alone(self):
         super().run_cases("good1", "good2")

@@ -4,7 +4,7 @@
 
 using namespace trace;
 
-TEST_CASE("a size that leaves no room for rows leaves the totals", "[room]") {
+TEST_CASE("a size that leaves no room for rows leaves the totals", "[make_space][one_thread]") {
     Trace trace(1, 300 * 1024);
     Events events;
     for (int64_t second = 1; second <= 20; ++second) {
@@ -15,7 +15,7 @@ TEST_CASE("a size that leaves no room for rows leaves the totals", "[room]") {
     CHECK(trace.ask("SELECT count(*) < 20000 FROM launch") == "1");
 }
 
-TEST_CASE("what not even totals have room for is counted", "[room]") {
+TEST_CASE("what not even totals have room for is counted", "[make_space][one_thread]") {
     Trace trace(1, kMegabyte);
     Events events;
     int64_t calls = 0;
@@ -48,7 +48,7 @@ TEST_CASE("what not even totals have room for is counted", "[room]") {
     CHECK(trace.ask("PRAGMA integrity_check") == "ok");
 }
 
-TEST_CASE("where nothing else can go all but the newest second is put together", "[room]") {
+TEST_CASE("where nothing else can go all but the newest second is put together", "[make_space][one_thread]") {
     Trace trace(1, 760 * 1024);
     Events events;
     // So many series that they take the room in the seconds of one minute.
@@ -64,7 +64,8 @@ TEST_CASE("where nothing else can go all but the newest second is put together",
     CHECK(trace.ask("SELECT sum(copies), sum(bytes), max(copies) FROM v_copy_total") == "10800|691200|60");
 }
 
-TEST_CASE("with a reader in it a trace keeps its size, and goes on when the reader leaves", "[room]") {
+TEST_CASE("with a reader in it a trace keeps its size, and goes on when the reader leaves",
+          "[make_space][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 100));
@@ -91,7 +92,7 @@ TEST_CASE("with a reader in it a trace keeps its size, and goes on when the read
     CHECK(trace.ledger().ends_with("|0|0|0|0"));
 }
 
-TEST_CASE("where the disk is nearly full nothing is written", "[room]") {
+TEST_CASE("where the disk is nearly full nothing is written", "[make_space][one_thread]") {
     Trace trace(1, 4 * kMegabyte, int64_t{1} << 60);
     Events events;
     launch(events, 100);
@@ -100,7 +101,7 @@ TEST_CASE("where the disk is nearly full nothing is written", "[room]") {
     CHECK(trace.ledger() == "0|0|0|0|0|0");
 }
 
-TEST_CASE("a trace that may take less from now on grows no more", "[room]") {
+TEST_CASE("a trace that may take less from now on grows no more", "[make_space][one_thread]") {
     Trace trace(1, 8 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 200, 2000));
@@ -122,7 +123,7 @@ TEST_CASE("a trace that may take less from now on grows no more", "[room]") {
     CHECK(trace.ledger().ends_with("|0|0|0|0"));
 }
 
-TEST_CASE("samples of what is gone are thinned", "[room]") {
+TEST_CASE("samples of what is gone are thinned", "[make_space][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     RowsOf<9> cost("cost");
@@ -138,7 +139,7 @@ TEST_CASE("samples of what is gone are thinned", "[room]") {
           "1|" + std::to_string(300 * kSecond) + "|2100");
 }
 
-TEST_CASE("steps that are very many are told together, in the last minute, too", "[room]") {
+TEST_CASE("steps that are very many are told together, in the last minute, too", "[make_space][one_thread]") {
     Trace trace(1, 2 * kMegabyte);
     Events events;
     for (int64_t i = 0; i < 200'000; ++i) {
@@ -155,7 +156,7 @@ TEST_CASE("steps that are very many are told together, in the last minute, too",
     CHECK(trace.ledger() == "200000|200000|0|0|0|0");
 }
 
-TEST_CASE("samples that have piled up go in by parts", "[room]") {
+TEST_CASE("samples that have piled up go in by parts", "[make_space][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 300));
@@ -185,7 +186,7 @@ TEST_CASE("samples that have piled up go in by parts", "[room]") {
     CHECK(trace.ledger().ends_with("|0|0|0|0"));
 }
 
-TEST_CASE("a small trace tells fewer things apart", "[room]") {
+TEST_CASE("a small trace tells fewer things apart", "[make_space][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     constexpr uint64_t kFunctions = 30'000;

@@ -5,7 +5,7 @@
 
 using namespace trace;
 
-TEST_CASE("a trace keeps its size, and says what is gone", "[retention]") {
+TEST_CASE("a trace keeps its size, and says what is gone", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     int64_t largest = 0;
@@ -28,7 +28,7 @@ TEST_CASE("a trace keeps its size, and says what is gone", "[retention]") {
     CHECK(trace.ask("PRAGMA integrity_check") == "ok");
 }
 
-TEST_CASE("what is kept is known again when the trace is opened again", "[retention]") {
+TEST_CASE("what is kept is known again when the trace is opened again", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     for (int64_t second = 1; second <= 300; second += 10) {
@@ -40,7 +40,7 @@ TEST_CASE("what is kept is known again when the trace is opened again", "[retent
     CHECK(trace.ask("SELECT sum(rows) = (SELECT count(*) FROM launch) FROM kept_slot") == "1");
 }
 
-TEST_CASE("below its size a trace has every row", "[retention]") {
+TEST_CASE("below its size a trace has every row", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 20));
@@ -48,7 +48,7 @@ TEST_CASE("below its size a trace has every row", "[retention]") {
     CHECK(trace.ask("SELECT count(*) FROM summarised") == "0");
 }
 
-TEST_CASE("where one span alone is too much its older part goes", "[retention]") {
+TEST_CASE("where one span alone is too much its older part goes", "[retention][one_thread]") {
     Trace trace(1, 2 * kMegabyte);
     Events events;
     for (int64_t i = 0; i < 100; ++i) {
@@ -61,7 +61,7 @@ TEST_CASE("where one span alone is too much its older part goes", "[retention]")
     CHECK(trace.ask("SELECT count(*) > 5000 FROM launch") == "1");
 }
 
-TEST_CASE("memory that is held stays known", "[retention]") {
+TEST_CASE("memory that is held stays known", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 151));
@@ -76,7 +76,7 @@ TEST_CASE("memory that is held stays known", "[retention]") {
     CHECK(trace.ledger().ends_with("|0|0|0|0"));
 }
 
-TEST_CASE("events of the program that are long gone are forgotten", "[retention]") {
+TEST_CASE("events of the program that are long gone are forgotten", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     for (int64_t second = 1; second <= 400; ++second) {
@@ -115,7 +115,7 @@ TEST_CASE("what was held at most and how far collectives are is known when their
     CHECK(trace.ask("SELECT held_bytes FROM memory") == "600");
 }
 
-TEST_CASE("rows that come in bursts go in parts, too", "[retention]") {
+TEST_CASE("rows that come in bursts go in parts, too", "[retention][one_thread]") {
     Trace trace(1, 2 * kMegabyte);
     Events events;
     constexpr int64_t kSeconds = repeats(400, 150);
@@ -132,7 +132,7 @@ TEST_CASE("rows that come in bursts go in parts, too", "[retention]") {
     CHECK(trace.ledger() == all + "|" + all + "|0|0|0|0");
 }
 
-TEST_CASE("memory whose addresses are used again and again does not stay", "[retention]") {
+TEST_CASE("memory whose addresses are used again and again does not stay", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     constexpr uint64_t kLive = 500, kBytes = 64;
@@ -157,7 +157,7 @@ TEST_CASE("memory whose addresses are used again and again does not stay", "[ret
     CHECK(trace.ledger().ends_with("|0|0|0|0"));
 }
 
-TEST_CASE("memory that comes and goes within a moment goes in parts", "[retention]") {
+TEST_CASE("memory that comes and goes within a moment goes in parts", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     for (uint64_t i = 0; i < 60'000; ++i) {
@@ -173,7 +173,7 @@ TEST_CASE("memory that comes and goes within a moment goes in parts", "[retentio
     CHECK(trace.ledger() == "390000|390000|0|0|0|0");
 }
 
-TEST_CASE("opening it again changes no slot", "[retention]") {
+TEST_CASE("opening it again changes no slot", "[retention][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 25));

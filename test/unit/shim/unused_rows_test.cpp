@@ -61,7 +61,7 @@ class Restless {
 
 }  // namespace
 
-TEST_CASE("what only rows that are gone have named goes with them", "[unused_rows]") {
+TEST_CASE("what only rows that are gone have named goes with them", "[unused_rows][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     Restless program(trace, events);
@@ -97,7 +97,7 @@ TEST_CASE("what only rows that are gone have named goes with them", "[unused_row
           "0");
 }
 
-TEST_CASE("where recording was switched is kept as often as there is room for", "[unused_rows]") {
+TEST_CASE("where recording was switched is kept as often as there is room for", "[unused_rows][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
     for (int64_t i = 0; i < 100'000; ++i) {
