@@ -23,6 +23,7 @@
 #include "../trace/recovery.h"
 #include "../trace/unknown_abi.h"
 #include "command.h"
+#include "doctor_pid.h"
 
 namespace gpushim::analysis::command_doctor {
 
@@ -33,6 +34,7 @@ namespace fs = std::filesystem;
 constexpr Option kOptions[] = {
     {"hooks", nullptr, "list every hooked function and, with a program, how often it was recorded"},
     {"topo", nullptr, "show how the devices of this machine are connected"},
+    {"pid", "PID", "say what a running process and its children are doing, and whether their run hangs"},
     {"json", nullptr, "print one JSON object"},
 };
 
@@ -165,6 +167,7 @@ void explain(const Tried& tried, std::vector<CheckFinding>& findings) {
 int run(const Arguments& arguments) {
     if (!arguments.words_.empty())
         throw Failure("write the program after `--`: gpushim doctor -- " + arguments.words_[0] + " …");
+    if (const auto pid = arguments.value("pid")) return look_at_process(*pid, arguments.has("json"));
     Examined examined;
     examined.program.assign(arguments.command_.begin(), arguments.command_.end());
     std::vector<CheckFinding> findings = run_checks(examined);
@@ -181,7 +184,7 @@ int run(const Arguments& arguments) {
 
 constexpr Command kDoctor = {
     "doctor",
-    "[--hooks] [--topo] [-- CMD…]",
+    "[--hooks] [--topo] [--pid PID] [-- CMD…]",
     "say what would be seen on this machine and what not, and why",
     "With a program, it runs the program once and explains its traces. Where nothing would "
     "be seen, the program is not run.",

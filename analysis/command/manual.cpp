@@ -15,7 +15,7 @@ const std::vector<ManualRow> kNoSettings = {
 
 const std::vector<ManualRow> kExitCodes = {
     {std::to_string(kFine), "fine; `compare`: the same or better", ""},
-    {std::to_string(kSlower), "slower: `compare`, `history`; `report`: the job hung", ""},
+    {std::to_string(kSlower), "slower: `compare`, `history`; `report`, `doctor --pid`: the job hangs", ""},
     {std::to_string(kUsage), "wrong usage, or no usable input", ""},
     {std::to_string(kIncomplete),
      "the answer is incomplete or inconclusive, or could not be written; `doctor`: something would not be "

@@ -54,7 +54,7 @@ Database opened(const fs::path& place) {
     return run;
 }
 
-// Concurrency the traces. What has its name and is none is somebody else's.
+// Beside the traces. What has its name and is none is somebody else's.
 fs::path analyzed_beside(const Inputs& traces, const RunOptions& options, const fs::path& place) {
     if (fs::exists(place) && !holds_a_run(place))
         throw Unwritable(place.string() + ": exists and is not a run database");

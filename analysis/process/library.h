@@ -12,7 +12,7 @@ namespace gpushim::analysis {
 // What `gpushim` is started with to see whether the loader takes a library: it does nothing then.
 constexpr std::string_view kProbe = "--loads";
 
-// Concurrency this program, or in ../lib of it. Throws Failure where it is not there or cannot be named in
+// Beside this program, or in ../lib of it. Throws Failure where it is not there or cannot be named in
 // LD_PRELOAD.
 std::filesystem::path library_path();
 std::filesystem::path program_path();

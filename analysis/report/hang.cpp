@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../trace/open_calls.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -54,9 +56,12 @@ HungRank hung(const LastSeen& rank, int64_t now_ns, const std::string& communica
     return result;
 }
 
+bool waits_for_others(const std::string& kind) {
+    return kind == "sync" || kind == "collective" || kind == "copy" || kind == "launch";
+}
+
 // Of one table of calls; only its end is read.
 void read_end(const Database& base, const std::string& table, LastSeen& seen) {
-    const bool waits = table == "sync" || table == "collective" || table == "copy" || table == "launch";
     if (!base.has(table.c_str())) return;
     const std::string api =
         table == "launch" ? "(SELECT api_id FROM shape WHERE id = r.shape_id)" : "r.api_id";
@@ -74,8 +79,19 @@ void read_end(const Database& base, const std::string& table, LastSeen& seen) {
         if (is_open && (seen.open_call.empty() || enter_ns < seen.open_since_ns)) {
             seen.open_call = row.text(2);
             seen.open_since_ns = enter_ns;
-            seen.open_waits = waits;
+            seen.open_waits = waits_for_others(table);
         }
+    }
+}
+
+// Of a process that lives: no row tells of a call before it returns.
+void read_live(const Trace& trace, LastSeen& seen) {
+    for (const OpenCall& call : open_calls_of(trace.path)) {
+        if (!seen.open_call.empty() && call.enter_ns >= seen.open_since_ns) continue;
+        seen.open_call = call.name;
+        seen.open_since_ns = call.enter_ns;
+        seen.open_waits = waits_for_others(call.kind);
+        seen.last_ns = std::max(seen.last_ns, call.enter_ns);
     }
 }
 
@@ -119,6 +135,7 @@ std::optional<LastSeen> last_seen(const Trace& trace) {
     for (const char* table :
          {"launch", "graph_launch", "copy", "memset", "sync", "collective", "memory", "call"})
         read_end(trace.base, table, seen);
+    if (ended == "no") read_live(trace, seen);
     read_alive(trace.base, seen);
     read_collectives(trace.base, seen);
     return seen;

@@ -291,14 +291,14 @@ bool is_orphan(const Ring& ring) {
     return !thread_lives(registry.settings.pid, ring.tid.load(std::memory_order_relaxed));
 }
 
-uint32_t owner_of(const RingHeader& header, uint64_t position) {
+RingOwner owner_of(const RingHeader& header, uint64_t position) {
     // Acquire: with the count, the entries.
     uint64_t count = header.owner_count.load(std::memory_order_acquire);
     for (size_t looked_at = 0; count > 0 && looked_at < kOwners; --count, ++looked_at) {
         const RingOwner& owner = header.owners[(count - 1) % kOwners];
-        if (owner.position <= position) return owner.number;
+        if (owner.position <= position) return owner;
     }
-    return 0;
+    return {};
 }
 
 bool take_ring(ThreadState& thread) {

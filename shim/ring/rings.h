@@ -71,7 +71,7 @@ void care_for_rings(Spares wanted, bool may_shrink);
 // The writer: whether the thread that has it, or had it last, is gone.
 bool is_orphan(const Ring& ring);
 
-// The number of the thread whose slot is at `position`.
-uint32_t owner_of(const RingHeader& header, uint64_t position);
+// The thread whose slot is at `position`; number 0: nobody knows.
+RingOwner owner_of(const RingHeader& header, uint64_t position);
 
 }  // namespace gpushim::shim

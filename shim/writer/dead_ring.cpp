@@ -10,9 +10,11 @@
 #include <cstring>
 #include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "../base/file_status.h"
 #include "../ring/rings.h"
+#include "open_slot.h"
 
 namespace gpushim::shim {
 namespace {
@@ -90,7 +92,7 @@ void DeadRing::add(uint64_t position, EventList& events) {
     copy_slot(event.slot, slot, whole);
     event.ring_id = header_->ring_id;
     event.position = position;
-    event.thread_id = static_cast<int32_t>(owner_of(*header_, position));
+    event.thread_id = static_cast<int32_t>(owner_of(*header_, position).number);
     event.enter_ns = 0;
     event.exit_ns = whole ? 0 : kUnfinished;
     const bool has_text =
@@ -123,11 +125,35 @@ size_t DeadRing::read(const Committed& committed, EventList& events) {
     return open;
 }
 
-void map_times(std::span<Event> events, std::vector<ClockPair> pairs) {
+// Backwards, so that what a thread has published since is known; acquire, for the process may live.
+std::optional<OpenSlot> DeadRing::open_call() const {
+    std::optional<OpenSlot> outermost;
+    bool has_left = false, has_left_inner = false;
+    const uint64_t head = header_->head.load(std::memory_order_acquire);
+    const uint64_t first = head > header_->slot_count ? head - header_->slot_count : 0;
+    for (uint64_t position = head; position-- > first && !has_left;) {
+        const Slot& slot = slot_at(position);
+        const uint32_t mark = slot.mark.load(std::memory_order_acquire);
+        if (mark == complete_mark(position)) {
+            has_left = shows_end_of(0, slot);
+            has_left_inner = has_left_inner || shows_end_of(kInsideNccl, slot);
+        } else if (mark == open_mark(position) && !((slot.flags & kInsideNccl) != 0 && has_left_inner)) {
+            outermost = {slot.enter, owner_of(*header_, position).tid, slot.api};
+        }
+    }
+    return outermost;
+}
+
+TickMap tick_map(std::vector<ClockPair> pairs) {
     std::sort(pairs.begin(), pairs.end(),
               [](const ClockPair& a, const ClockPair& b) { return a.ticks < b.ticks; });
     TickMap map(pairs.size() + 1);
     for (const ClockPair& pair : pairs) map.add(pair);
+    return map;
+}
+
+void map_times(std::span<Event> events, std::vector<ClockPair> pairs) {
+    const TickMap map = tick_map(std::move(pairs));
     for (Event& event : events) {
         event.enter_ns = map.mono_ns(event.slot.enter);
         if (event.exit_ns != kUnfinished) event.exit_ns = map.mono_ns(event.slot.exit);

@@ -1,11 +1,12 @@
 // The rings that a process left behind when it was killed, read as the writer would have read them: what is
-// complete becomes events, what was open becomes unfinished ones. Nothing is written to. Any process, one
-// thread.
+// complete becomes events, what was open becomes unfinished ones. Of a process that lives: what its threads
+// are inside of. Nothing is written to. Any process, one thread.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,12 @@ class EventList {
     size_t count_ = 0;
 };
 
+struct OpenSlot {
+    uint64_t enter;  // ticks
+    int32_t tid;
+    uint16_t api;
+};
+
 class DeadRing {
   public:
     // Null: no ring, or not of that trace, or not whole. Throws where it cannot be read.
@@ -42,6 +49,8 @@ class DeadRing {
     // mapped. How many of them the database has seen open.
     size_t read(const Committed& committed, EventList& events);
     size_t most_events(const Committed& committed) const;
+    // The call that the ring's thread is inside of, the outermost one; it may have returned meanwhile.
+    std::optional<OpenSlot> open_call() const;
     RingProgress progress() const { return {header_->ring_id, next_, {}, dropped_}; }
 
   private:
@@ -59,6 +68,9 @@ class DeadRing {
     std::vector<uint64_t> dropped_;
     std::deque<std::string> texts_;
 };
+
+// Of readings in any order.
+TickMap tick_map(std::vector<ClockPair> pairs);
 
 // Times instead of ticks. Where the rings have no two pairs, `pairs` must have them.
 void map_times(std::span<Event> events, std::vector<ClockPair> pairs);

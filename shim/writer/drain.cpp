@@ -8,13 +8,10 @@
 #include "../hooks/counters.h"
 #include "../timing/measuring.h"
 #include "../timing/programmatic.h"
+#include "open_slot.h"
 
 namespace gpushim::shim {
 namespace {
-
-EventKind kind_of(const Slot& slot) { return static_cast<EventKind>(slot.kind); }
-
-bool is_inside_nccl(uint8_t flags) { return (flags & kInsideNccl) != 0; }
 
 const Slot& slot_at(const Ring& ring, uint64_t position) {
     return ring.slots[position & (ring.header->slot_count - 1)];
@@ -22,21 +19,6 @@ const Slot& slot_at(const Ring& ring, uint64_t position) {
 
 // Acquire: with the mark, what the producer wrote before it.
 uint32_t mark_of(const Slot& slot) { return slot.mark.load(std::memory_order_acquire); }
-
-// Whether a thread that publishes `later` is no longer inside the call of an open slot. Only what NCCL itself
-// calls is recorded within a call; texts, second slots and names that we asked for belong to a call that
-// still goes on.
-bool shows_end_of(uint8_t open_flags, const Slot& later) {
-    if (kind_of(later) == EventKind::thread) return true;
-    if (kind_of(later) == EventKind::text || kind_of(later) == EventKind::odd_launch) return false;
-    // A tool that stands behind us may make ranges of its own around what it calls.
-    if (kind_of(later) == EventKind::span) return false;
-    const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::gap ||
-                     kind_of(later) == EventKind::timed || kind_of(later) == EventKind::graph_content ||
-                     kind_of(later) == EventKind::graph_nodes;
-    if (own && later.api == kNoApi) return false;
-    return !is_inside_nccl(later.flags) || is_inside_nccl(open_flags);
-}
 
 // One that is being adopted comes with the next scan: its turn is still that of its last owner.
 bool is_in_use(const Ring& ring) {
@@ -156,7 +138,7 @@ void Drain::scan_slots(const Ring& ring, Cursor& cursor) {
         cursor.changed = changed_ = true;
         for (Open& open : cursor.open) open.over = open.over || shows_end_of(open.flags, slot);
         // By the ring's list, which has it before the slot does: the thread may be about to write it.
-        if (kind_of(slot) == EventKind::thread) cursor.thread = owner_of(*ring.header, cursor.next);
+        if (kind_of(slot) == EventKind::thread) cursor.thread = owner_of(*ring.header, cursor.next).number;
         if (!complete) {
             cursor.open.push_back({cursor.next, cursor.thread, slot.flags, false, false, 0});
             continue;
@@ -308,7 +290,7 @@ Drain::Cursor& Drain::cursor_of(const Ring& ring) {
     // A new ring where another was.
     cursor = Cursor();
     cursor.ring_id = ring.header->ring_id;
-    cursor.thread = owner_of(*ring.header, 0);
+    cursor.thread = owner_of(*ring.header, 0).number;
     return cursor;
 }
 

@@ -58,6 +58,18 @@ std::vector<Leftover> leftovers_in(int user_folder, std::string_view own) {
     return all;
 }
 
+std::vector<LiveTrace> live_traces_in(int user_folder) {
+    std::vector<LiveTrace> all;
+    for (const std::string& name : names_in(user_folder)) {
+        const File folder(openat(user_folder, name.c_str(), kFolder));
+        const int32_t pid = folder ? holder_of(folder) : 0;
+        if (pid == 0 || is_recovered_by_another(folder)) continue;
+        if (const auto header = header_in(folder); header != nullptr)
+            all.push_back({pid, header->trace_path});
+    }
+    return all;
+}
+
 bool is_recovered_by_another(int trace_folder) {
     const int32_t holder = holder_of(trace_folder);
     const auto header = header_in(trace_folder);

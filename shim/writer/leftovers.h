@@ -1,5 +1,5 @@
-// What dead processes of this user have left in tmpfs: ended by `_exit` or killed, they empty no rings. Who
-// may look: any process, one thread.
+// Whose rings lie in tmpfs: those of living processes of this user, and what dead ones have left (ended by
+// `_exit` or killed, they empty no rings). Any process, one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,13 @@ struct Leftover {
 // Of dead processes, the oldest first. Never looked into is the folder `own`: who closes a file gives up the
 // lock that it has on that. Throws.
 std::vector<Leftover> leftovers_in(int user_folder, std::string_view own);
+
+// What living processes of this user write at this moment, by process. Throws.
+struct LiveTrace {
+    int32_t pid;        // as seen from this process
+    std::string trace;  // where it made it
+};
+std::vector<LiveTrace> live_traces_in(int user_folder);
 
 // Whether whoever holds the lock is not the process whose rings these are: a recovery.
 bool is_recovered_by_another(int trace_folder);

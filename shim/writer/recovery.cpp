@@ -46,6 +46,13 @@ std::optional<std::vector<uint8_t>> read_uuid(const std::string& path) {
     return uuid.empty() ? std::nullopt : std::optional(std::move(uuid));
 }
 
+std::vector<ClockPair> read_pairs(Database& base) {
+    std::vector<ClockPair> pairs;
+    Statement row = base.prepare("SELECT ticks, mono_ns, real_ns FROM clock");
+    while (row.step()) pairs.push_back({static_cast<uint64_t>(row.number(0)), row.number(1), row.number(2)});
+    return pairs;
+}
+
 Facts read_facts(const std::string& path) {
     Facts facts;
     Database base(path, Database::Open::read);
@@ -53,20 +60,8 @@ Facts read_facts(const std::string& path) {
     while (rings.step())
         facts.rings[static_cast<uint64_t>(rings.number(0))] = {static_cast<uint64_t>(rings.number(1)),
                                                                rings.blob(2)};
-    Statement pairs = base.prepare("SELECT ticks, mono_ns, real_ns FROM clock");
-    while (pairs.step())
-        facts.pairs.push_back({static_cast<uint64_t>(pairs.number(0)), pairs.number(1), pairs.number(2)});
+    facts.pairs = read_pairs(base);
     return facts;
-}
-
-std::vector<std::unique_ptr<DeadRing>> open_rings_of(int folder, std::span<const uint8_t> uuid) {
-    uint8_t of[16];
-    std::copy_n(uuid.begin(), sizeof of, of);
-    std::vector<std::unique_ptr<DeadRing>> rings;
-    for (const std::string& name : names_in(folder))
-        if (name.starts_with("ring-"))
-            if (auto ring = DeadRing::open(folder, name.c_str(), of)) rings.push_back(std::move(ring));
-    return rings;
 }
 
 // Whether the readings are far enough apart to tell the clock's pace; each ring has every one.
@@ -78,6 +73,21 @@ bool tell_the_pace(const std::vector<ClockPair>& pairs) {
 }
 
 }  // namespace
+
+std::vector<std::unique_ptr<DeadRing>> open_rings_of(int folder, std::span<const uint8_t> uuid) {
+    uint8_t of[16];
+    std::copy_n(uuid.begin(), sizeof of, of);
+    std::vector<std::unique_ptr<DeadRing>> rings;
+    for (const std::string& name : names_in(folder))
+        if (name.starts_with("ring-"))
+            if (auto ring = DeadRing::open(folder, name.c_str(), of)) rings.push_back(std::move(ring));
+    return rings;
+}
+
+std::vector<ClockPair> clock_pairs_of(const std::string& path) {
+    Database base(path, Database::Open::read);
+    return read_pairs(base);
+}
 
 std::vector<ClockPair> pairs_of_now(uint32_t clock_kind) {
     const auto kind = static_cast<ClockKind>(clock_kind);

@@ -24,6 +24,10 @@ std::optional<std::vector<uint8_t>> uuid_of(const std::string& path);
 
 std::string folder_name_of(std::span<const uint8_t> uuid);
 
+// All that are whole, and the readings of clocks that the file has.
+std::vector<std::unique_ptr<DeadRing>> open_rings_of(int folder, std::span<const uint8_t> uuid);
+std::vector<ClockPair> clock_pairs_of(const std::string& path);
+
 // The folder of a trace's rings, locked: its process is dead, and nobody else recovers it.
 class DeadFolder {
   public:

@@ -1,0 +1,28 @@
+// Slots that say "open": the call was entered, and nobody says that it returned. A thread that left its call
+// some other way (longjmp, an exception) leaves such a slot, too; its next slots tell. Any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "../ring/ring_format.h"
+
+namespace gpushim::shim {
+
+inline EventKind kind_of(const Slot& slot) { return static_cast<EventKind>(slot.kind); }
+
+// Whether a thread that publishes `later` is no longer inside the call of an open slot. Only what NCCL itself
+// calls is recorded within a call; texts, second slots and names that we asked for belong to a call that
+// still goes on.
+inline bool shows_end_of(uint8_t open_flags, const Slot& later) {
+    if (kind_of(later) == EventKind::thread) return true;
+    if (kind_of(later) == EventKind::text || kind_of(later) == EventKind::odd_launch) return false;
+    // A tool that stands behind us may make ranges of its own around what it calls.
+    if (kind_of(later) == EventKind::span) return false;
+    const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::gap ||
+                     kind_of(later) == EventKind::timed || kind_of(later) == EventKind::graph_content ||
+                     kind_of(later) == EventKind::graph_nodes;
+    if (own && later.api == kNoApi) return false;
+    return (later.flags & kInsideNccl) == 0 || (open_flags & kInsideNccl) != 0;
+}
+
+}  // namespace gpushim::shim
