@@ -84,13 +84,23 @@ bool is_finer(const Reading& a, const Reading& b) {
     return order(a) < order(b);
 }
 
+// Pieces that have to be joined say less than a copy that is known by itself and occurs once in a step.
+bool has_one_copy_for_each_step_of(const Reading& joined, const Reading& reading) {
+    const double near = std::max(2.0, joined.steps() / 50);
+    const Candidate& anchor = reading.trial->anchor();
+    return joined.micro_steps > 1 && reading.micro_steps == 1 && reading.lag == 1 && anchor.is_copy &&
+           anchor.exactness() == 0 && std::abs(reading.steps() - joined.steps()) <= near;
+}
+
 bool is_clearly_finer(const Reading& a, const Reading& b) { return a.steps() > 1.5 * b.steps(); }
 
 bool hides_finer(const Reading& reading, const std::vector<Trial>& trials) {
     constexpr double kMuchAlike = 0.7, kMostly = 0.6;
     return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
         const Reading finer = read(trial);
-        const bool is_finer = trial.pieces() * 2 > reading.trial->pieces() * 3;
+        // What comes back only every `lag` is as coarse as that: eight optimizer kernels are one step's.
+        const bool is_finer =
+            trial.pieces() * 2 > reading.trial->pieces() * 3 * static_cast<int64_t>(finer.lag);
         return is_finer && (finer.has_copies() || finer.has_optimizers()) && trial.likeness() >= kMuchAlike &&
                finer.explained() >= kMostly;
     });
@@ -100,7 +110,7 @@ const Reading& best_of_same(const std::vector<Reading>& fitting, const Reading& 
     constexpr double kClearly = 0.1;
     const auto pieces = as.trial->pieces(), near = std::max<int64_t>(2, pieces / 50);
     const auto is_same = [&](const Reading& other) {
-        return std::abs(other.trial->pieces() - pieces) <= near;
+        return std::abs(other.trial->pieces() - pieces) <= near || has_one_copy_for_each_step_of(as, other);
     };
     double most = 0;
     for (const Reading& other : fitting)
@@ -109,7 +119,8 @@ const Reading& best_of_same(const std::vector<Reading>& fitting, const Reading& 
     const auto order = [&](const Reading& reading) {
         const Candidate& anchor = reading.trial->anchor();
         return std::tuple(reading.same() < most - kClearly, reading.trial->is_lead_lane(),
-                          -anchor.preference(), anchor.exactness(), anchor.variation());
+                          -anchor.preference(), reading.micro_steps > 1, anchor.exactness(),
+                          anchor.variation());
     };
     const Reading* best = &as;
     for (const Reading& other : fitting)

@@ -83,7 +83,8 @@ class Rank:
                 report(step, self._read_loss())
             if step + 1 < steps:
                 self._load_batch(step + 1)
-            self._host.mark_step()
+            if not self._options.unmarked:
+                self._host.mark_step()
         self._apply_sums()
         self._driver.cuCtxSynchronize()
 

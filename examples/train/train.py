@@ -26,6 +26,7 @@ def parse_options():
     number.add_argument("--input-mb", type=float, default=4, help="size of a rank's batch on its way (4)")
     number.add_argument("--loss-every", type=_positive, default=20, metavar="STEPS",
                         help="read and print the loss so often (20); every reading waits for the GPU")
+    parser.add_argument("--unmarked", action="store_true", help="do not tell a tracer where steps end")
     problem = parser.add_argument_group("what slows training down")
     switch = functools.partial(problem.add_argument, action="store_true")
     switch("--pageable", help="load batches into memory that is not pinned")

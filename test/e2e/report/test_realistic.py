@@ -33,6 +33,30 @@ class Straggler(unittest.TestCase):
         self.check_cost(2, 1, 1.2, "--no-overlap")
 
 
+class Unmarked(unittest.TestCase):
+    """Nobody says where steps begin, and every n-th is longer."""
+
+    def check(self, *options, **knobs):
+        with tempfile.TemporaryDirectory() as folder:
+            marked, unmarked = (pathlib.Path(folder, name) for name in ("marked", "unmarked"))
+            trained.train(marked, 2, *options, steps=100, knobs=knobs)
+            trained.train(unmarked, 2, "--unmarked", *options, steps=100, knobs=knobs)
+            text, said = trained.report(unmarked)
+            told = trained.report(marked)[1]["steps"]
+        found = said["steps"]
+        self.assertEqual((found["source"], found["count"], found["left_out"]), ("detected", 99, 1), text)
+        self.assertAlmostEqual(found["median_ns"] / told["median_ns"], 1, delta=0.02, msg=text)
+
+    def test_the_loss_is_read_every_twentieth_step(self):
+        self.check()
+
+    def test_it_is_read_often_and_durations_vary(self):
+        self.check("--loss-every", "7", GPUSIM_JITTER="0.05", GPUSIM_SEED="3")
+
+    def test_many_small_copies_and_collectives(self):
+        self.check("--bucket-mb", "1")
+
+
 def leave_out_device_times(trace, behind_share):
     """As where a process ends before the times of its last operations have come."""
     with contextlib.closing(sqlite3.connect(trace)) as base, base:

@@ -187,6 +187,38 @@ TEST_CASE("two micro-steps are merged by the collectives, where no optimizer is 
     CHECK(begins(found) == truth);
 }
 
+TEST_CASE("an optimizer of many kernels is no period of its own", "[step]") {
+    // Its kernels are much alike, and every twentieth step the host also looks.
+    MadeRun run;
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 8; ++i) {
+        truth.push_back(run.play("habababddddhcxoooooooos"));
+        for (const int64_t begin : run.repeat("habababddddhcxoooooooo", 19)) truth.push_back(begin);
+    }
+    const Steps found = detected(run);
+    INFO(found.why);
+    CHECK(begins(found) == truth);
+}
+
+TEST_CASE("a copy that occurs once in a step begins it, however many others there are", "[step]") {
+    MadeRun run;
+    run.play("h", 0, 7);
+    run.play("ab");
+    std::vector<int64_t> truth;
+    for (int i = 0; i < 20; ++i) {
+        truth.push_back(run.play("hababab"));
+        for (int bucket = 0; bucket < 4; ++bucket) {
+            run.play("dd");
+            run.play("h", 0, 7);  // of another size
+        }
+        run.play("co");
+    }
+    const Steps found = detected(run);
+    INFO(found.why);
+    CHECK(found.micro_steps == 1);
+    CHECK(begins(found) == truth);
+}
+
 TEST_CASE("an optimizer that is skipped ends its step all the same", "[step]") {
     MadeRun run;
     std::vector<int64_t> truth = run.repeat("habdhabdo", 20);
