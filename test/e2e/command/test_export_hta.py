@@ -53,7 +53,7 @@ print(json.dumps({"ranks": ranks, "time": time.to_dict("records"), "overlap": ov
                 self.assertAlmostEqual(time[f"{name}_time(us)"], share * window / 1000, delta=0.01, msg=name)
             self.assertAlmostEqual(both["comp_comm_overlap_pctg"], 100 * overlap, delta=0.006)
         idle = {(rank, stream, category): ns / 1000 for rank, stream, category, ns in
-                rows(self.folder / "run.db", "SELECT * FROM compat_hta_idle")}
+                rows(self.folder / "run.db", "SELECT rank, stream, category, idle_ns FROM compat_hta_idle")}
         theirs = {(row["rank"], row["stream"], row["idle_category"]): row["idle_time"]
                   for row in said["idle"]}
         self.assertEqual({key: idle.get(key, 0) for key in theirs}, theirs)

@@ -79,6 +79,32 @@ class Untimed(unittest.TestCase):
             self.assertAlmostEqual(gpu["idle_share"], usual["idle_share"], delta=0.002, msg=text)
 
 
+    def test_other_tools_figures_say_what_they_are_of(self):
+        """Of a few operations in a thousand without times, which is usual, and of one in twenty."""
+        view = "SELECT idle_share, compute_share, timed_share, why FROM compat_hta_temporal"
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 1)
+            said = [self.asked(run, view)]
+            for share in (0.004, 0.05):
+                leave_out_device_times(run / "0.db", share)
+                said.append(self.asked(run, view))
+        whole, most, too_few = said
+        self.assertAlmostEqual(most[0], whole[0], delta=0.005)
+        self.assertAlmostEqual(most[1], whole[1], delta=0.005)
+        for _, _, timed, why in (whole, most):
+            self.assertTrue(0.99 < timed < 1 and why is None, said)
+        self.assertEqual(too_few[:2], (None, None))
+        self.assertRegex(too_few[3], r"^\d+ of \d+ operations have no device times$")
+
+    @staticmethod
+    def asked(run, sql):
+        (run / "gpushim.run.db").unlink(missing_ok=True)
+        trained.report(run)
+        with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base:
+            return base.execute(sql).fetchone()
+
+
 class Alone(unittest.TestCase):
     """One of two ranks: how long its collectives waited for the other cannot be told from them."""
 

@@ -10,7 +10,7 @@ CREATE TABLE hta_time (
   overlap_ns INTEGER,            -- both of these
   operations INTEGER,            -- that count
   left_out INTEGER,              -- that do not
-  untimed INTEGER,               -- without device times: with one of these the views say nothing
+  untimed INTEGER,               -- without device times: with more than 1 % of them the views say nothing
   out_of_order INTEGER           -- launched so much later than they ran that they may be missing in a union
 );
 
