@@ -455,7 +455,7 @@ $(eval $(call room,unit,$(filter-out %/main.o %/catch_main.o,$(UNIT_ROOM))))
 
 # --- what people type ------------------------------------------------------------------------------------
 .PHONY: help deps test test-more check clean bench accuracy soak faults mutants fuzz gpu-programs gpu-check
-.PHONY: gpu-bundle real-driver
+.PHONY: gpu-bundle real-driver real-traces
 deps:
 	@scripts/deps
 
@@ -520,6 +520,12 @@ real-driver:
 	@$(MAKE) --no-print-directory $(SHIM) $(SIM_LIBRARIES)
 	@GPUSHIM_BUILD=$(BUILD) FULL=$(FULL) test/real/run "$(ONLY)"
 
+# What other tools recorded of other people's programs, where somebody has such traces.
+real-traces:
+	@scripts/deps
+	@$(MAKE) --no-print-directory product
+	@GPUSHIM_BUILD=$(BUILD) test/real_traces/run "$(ONLY)"
+
 gpu-check:
 	@$(MAKE) --no-print-directory product gpu-programs $(BUILD)/examples/linked
 	@GPUSHIM_BUILD=$(BUILD) scripts/gpu-check $(GPU_CHECK) "$(ONLY)"
@@ -573,4 +579,5 @@ help:
 	@echo "make | demo | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak | deps | clean"
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
+	@echo "     | real-traces [ONLY=file]"
 	@echo "     | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"
