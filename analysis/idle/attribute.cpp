@@ -8,17 +8,34 @@ namespace gpushim::analysis {
 namespace {
 
 // What time outside of calls that decide is part of, in the order of the rule.
-enum class OutsidePart : uint8_t { launch_loop, before_input, other };
+enum class OutsidePart : uint8_t {
+    launch_loop,
+    between_operators,
+    before_input,
+    loading_untold,
+    outside_framework,
+    other
+};
 
-constexpr Cause kOutside[][5] = {
-    // in another call     running             ready                blocked              unknown
-    {Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound},
-    {Cause::input_cpu, Cause::input_cpu, Cause::input_wait, Cause::input_wait, Cause::host_unknown},
-    {Cause::host_cpu, Cause::host_cpu, Cause::host_blocked, Cause::host_blocked, Cause::host_unknown},
+constexpr Cause kOutside[][6] = {
+    // in another call; running, ready, blocked; in a Python frame; unknown
+    {Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound, Cause::launch_bound,
+     Cause::launch_bound},
+    {Cause::python, Cause::python, Cause::host_blocked, Cause::host_blocked, Cause::python, Cause::python},
+    {Cause::input_cpu, Cause::input_cpu, Cause::input_wait, Cause::input_wait, Cause::input_cpu,
+     Cause::host_unknown},
+    {Cause::input_loading, Cause::input_cpu, Cause::input_wait, Cause::input_wait, Cause::input_loading,
+     Cause::input_loading},
+    {Cause::callback, Cause::host_cpu, Cause::host_blocked, Cause::host_blocked, Cause::callback,
+     Cause::callback},
+    {Cause::host_cpu, Cause::host_cpu, Cause::host_blocked, Cause::host_blocked, Cause::host_cpu,
+     Cause::host_unknown},
 };
 
 Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
-    constexpr Cause kCalls[] = {Cause::sync, Cause::copy_staging, Cause::alloc_or_load, Cause::comm_host};
+    constexpr Cause kCalls[] = {Cause::input_loading, Cause::sync,      Cause::copy_staging,
+                                Cause::alloc_or_load, Cause::comm_host, Cause::launch_bound,
+                                Cause::optimizer,     Cause::framework};
     if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }
@@ -74,11 +91,17 @@ class Question {
     }
 
     OutsidePart part_of(const Stretch& stretch) const {
-        if (!stretch.after) return OutsidePart::other;
-        if (stretch.before && launches_here(*stretch.before) && launches_here(*stretch.after) &&
-            stretch.after->from_ns - stretch.before->until_ns < kLaunchLoopGapNs)
+        if (!stretch.after) return line_.is_told() ? OutsidePart::outside_framework : OutsidePart::other;
+        const int64_t apart_ns =
+            stretch.before ? stretch.after->from_ns - stretch.before->until_ns : INT64_MAX;
+        if (line_.is_told() && apart_ns < kBetweenOperatorsNs) return OutsidePart::between_operators;
+        if (apart_ns < kLaunchLoopGapNs && launches_here(*stretch.before) && launches_here(*stretch.after))
             return OutsidePart::launch_loop;
-        return is_input_copy(*stretch.after) ? OutsidePart::before_input : OutsidePart::other;
+        const bool is_before_input = stretch.call && is_input_copy(*stretch.call);
+        if (!line_.is_told()) return is_before_input ? OutsidePart::before_input : OutsidePart::other;
+        // A loader that tells when it loads does not load otherwise.
+        return is_before_input && !line_.is_loading_told() ? OutsidePart::loading_untold
+                                                           : OutsidePart::outside_framework;
     }
 
     bool launches_here(const HostPiece& piece) const {

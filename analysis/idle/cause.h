@@ -13,16 +13,21 @@ namespace gpushim::analysis {
 
 enum class Cause : uint8_t {
     // What the thread was in that launched what ran next.
+    input_loading,
     sync,
     copy_staging,
     alloc_or_load,
     comm_host,
     launching_other_gpu,
     launch_bound,
+    optimizer,
+    framework,
+    python,
     input_wait,
     input_cpu,
     host_cpu,
     host_blocked,
+    callback,
     host_unknown,
     // It was submitted, or being submitted.
     wait_other_gpu,
@@ -48,6 +53,9 @@ struct CauseRow {
 };
 
 inline constexpr CauseRow kCauses[] = {
+    {Cause::input_loading, "input_loading", CauseGroup::input,
+     "the launching thread loaded a batch, as its framework told, or was in nothing of the framework "
+     "directly before the step's recurring input copy"},
     {Cause::sync, "sync", CauseGroup::sync,
      "the launching thread waited for a stream, an event or a context, or came back from that"},
     {Cause::copy_staging, "copy_staging", CauseGroup::copy,
@@ -59,6 +67,12 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread was launching for another GPU"},
     {Cause::launch_bound, "launch_bound", CauseGroup::launch,
      "the launching thread was launching for this GPU, or between two such launches"},
+    {Cause::optimizer, "optimizer", CauseGroup::host,
+     "the launching thread was in the framework's optimizer, and in none of its calls"},
+    {Cause::framework, "framework", CauseGroup::host,
+     "the launching thread was in an operator of the framework, and in none of its calls"},
+    {Cause::python, "python", CauseGroup::host,
+     "the launching thread was on its way from one operator or launch to the next, less than 1 ms apart"},
     {Cause::input_wait, "input_wait", CauseGroup::input,
      "the launching thread was off its CPU directly before the step's recurring input copy"},
     {Cause::input_cpu, "input_cpu", CauseGroup::input,
@@ -66,6 +80,8 @@ inline constexpr CauseRow kCauses[] = {
     {Cause::host_cpu, "host_cpu", CauseGroup::host,
      "the launching thread ran otherwise, in other calls of the driver or outside of calls"},
     {Cause::host_blocked, "host_blocked", CauseGroup::host, "the launching thread was off its CPU otherwise"},
+    {Cause::callback, "callback", CauseGroup::host,
+     "the launching thread was in nothing of the framework for longer, as it told"},
     {Cause::host_unknown, "host_unknown", CauseGroup::host, "nothing tells what the launching thread did"},
     {Cause::wait_other_gpu, "wait_other_gpu", CauseGroup::wait,
      "what ran next waited for an event of another GPU"},

@@ -11,9 +11,16 @@ bool continues(const HostPiece& last, const HostPiece& piece, int64_t from_ns) {
            last.gpu == piece.gpu && last.blocked_on == piece.blocked_on;
 }
 
+constexpr bool is_told_by_framework(What what) {
+    return what == What::loading || what == What::optimizing || what == What::dispatching ||
+           what == What::python;
+}
+
 }  // namespace
 
 void HostLine::add(const HostCall& call) {
+    is_told_ = is_told_ || is_told_by_framework(call.what);
+    is_loading_told_ = is_loading_told_ || call.what == What::loading;
     put({call.from_ns, call.until_ns, call.what, call.from_ns, call.gpu, kNotSampled});
 }
 
@@ -89,16 +96,18 @@ std::vector<HostPiece> HostLine::pieces(int64_t from_ns, int64_t until_ns) const
 Stretch HostLine::around(int64_t t_ns) const {
     const size_t here = first_ending_after(t_ns);
     Stretch stretch;
-    for (size_t i = here; i-- > first_ && t_ns - pieces_[i].until_ns <= kLaunchLoopGapNs;)
+    for (size_t i = here; i-- > first_ && t_ns - pieces_[i].until_ns <= looks_back_ns();)
         if (decides(pieces_[i].what)) {
             stretch.before = pieces_[i];
             break;
         }
-    for (size_t i = here; i < pieces_.size(); ++i)
-        if (decides(pieces_[i].what)) {
-            stretch.after = pieces_[i];
-            break;
-        }
+    size_t next = here;
+    while (next < pieces_.size() && !decides(pieces_[next].what)) ++next;
+    if (next < pieces_.size()) stretch.after = pieces_[next];
+    while (next + 1 < pieces_.size() && pieces_[next].what == What::dispatching &&
+           pieces_[next + 1].from_ns == pieces_[next].until_ns)
+        ++next;
+    if (next < pieces_.size() && pieces_[next].what != What::dispatching) stretch.call = pieces_[next];
     return stretch;
 }
 
@@ -113,7 +122,7 @@ std::optional<HostPiece> HostLine::sync_at(int64_t from_ns, int64_t until_ns) co
 
 void HostLine::forget_before(int64_t t_ns) {
     // Whether the time after t lies between two launches is asked of what ended shortly before.
-    while (size() != 0 && pieces_[first_].until_ns < t_ns - kLaunchLoopGapNs) ++first_;
+    while (size() != 0 && pieces_[first_].until_ns < t_ns - looks_back_ns()) ++first_;
     if (2 * first_ < pieces_.size()) return;
     pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;

@@ -3,13 +3,15 @@
 //   calls     ═launch═   ═launch═             ═════comm═════  ═copy═
 //   inside                                        ═alloc═
 //   gap row                      bbbbqqrrrrr
-//   the line  LLLLLLLL???LLLLLLLLbbbbqqrrrrr??NNNNAAAAAAANNN??CCCCCC
+//   inside                                                           |─operator─|
+//   the line  LLLLLLLL???LLLLLLLLbbbbqqrrrrr??NNNNAAAAAAANNN??CCCCCC??OOOOOOOOOOOO
 //
 // An instant is what comes first in What: so a call made inside a call of NCCL counts only where it says
 // more. Outside of calls a row of host_gap tells how long the thread ran and how long it was off its CPU, but
 // not in which order: it is laid out as blocked, ready without a CPU, running, which is what a wait and its
-// end look like. Without a row nothing is known. All in integers: the pieces of any interval sum to its
-// length. Memory is that of what forget_before has left. One thread.
+// end look like. Without a row nothing is known, unless the framework told another profiler what it did. All
+// in integers: the pieces of any interval sum to its length. Memory is that of what forget_before has left.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +22,20 @@ namespace gpushim::analysis {
 
 // In the order of the rule: of two at one time the first counts.
 enum class What : uint8_t {
+    loading,        // a batch, whatever it calls for that
     sync,           // stream, context or event synchronise; the tail of a copy that blocks
     staging,        // a pageable or blocking copy to a device
     alloc_or_load,  // memory allocated or freed, a module or library loaded
     comm,           // the host side of NCCL
     launch,         // anything that submits to a device's queue and returns: kernels, graphs, memsets,
                     // asynchronous copies, events recorded and waited for
+    optimizing,     // in the optimizer, from here on as the framework told
+    dispatching,    // … in an operator
     other_call,     // another call of the driver
     running,        // outside of calls, from here on
     ready,          // … it could have run, but had no CPU
     blocked,
+    python,  // in a Python frame, as the framework told
     unknown
 };
 
@@ -37,9 +43,12 @@ constexpr int32_t kNoGpu = -1;
 constexpr int32_t kNotSampled = -1;
 // Up to this between two launches the host is launching as fast as it can.
 constexpr int64_t kLaunchLoopGapNs = 20'000;
+// Up to this between two operators it is on its way from one to the other. Real programs take below 0.5 ms,
+// or above 3.
+constexpr int64_t kBetweenOperatorsNs = 1'000'000;
 
 struct HostCall {
-    What what;  // at most other_call
+    What what;  // not what a gap row says
     int64_t from_ns, until_ns;
     int32_t gpu = kNoGpu;  // of a launch
 };
@@ -62,8 +71,9 @@ struct HostPiece {
 
 // The calls around a time in which a thread was in none, or in others only.
 struct Stretch {
-    std::optional<HostPiece> before;  // none: more than kLaunchLoopGapNs away
+    std::optional<HostPiece> before;  // none: too far away to matter
     std::optional<HostPiece> after;
+    std::optional<HostPiece> call;  // that, or what an operator that comes next calls first
 };
 
 // One of the calls that have a cause of their own.
@@ -84,15 +94,20 @@ class HostLine {
     // Nothing before it will be asked for.
     void forget_before(int64_t t_ns);
     size_t size() const { return pieces_.size() - first_; }
+    // Whether the framework told anything of this thread: then what it is in none of is none of its work.
+    bool is_told() const { return is_told_; }
+    bool is_loading_told() const { return is_loading_told_; }
 
   private:
     void put(const HostPiece& piece);
     void append(const HostPiece& piece, int64_t from_ns, int64_t until_ns);
     size_t first_ending_after(int64_t t_ns) const;
+    int64_t looks_back_ns() const { return is_told_ ? kBetweenOperatorsNs : kLaunchLoopGapNs; }
 
     // By time, apart from each other; those before first_ are forgotten.
     std::vector<HostPiece> pieces_;
     size_t first_ = 0;
+    bool is_told_ = false, is_loading_told_ = false;
 };
 
 }  // namespace gpushim::analysis

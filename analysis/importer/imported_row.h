@@ -9,7 +9,7 @@
 namespace gpushim::analysis {
 
 // In the order in which those that begin together are written: a range ends before the next begins.
-enum class ImportedWhat : uint8_t { pop, push, call, target, kernel, copy, set, graph, gap };
+enum class ImportedWhat : uint8_t { pop, push, call, target, kernel, copy, set, graph, gap, inside };
 
 // Of pop and push.
 enum class ImportedRange : uint8_t { nested, free, mark };
@@ -29,7 +29,7 @@ struct ImportedRow {
     int32_t name = kNobody;  // of a range; of a kernel what it looks like (ImportedNames)
     int32_t collective = kNobody;
     ImportedWhat what = ImportedWhat::call;
-    uint8_t direction = 0;  // of a copy; of a range its ImportedRange
+    uint8_t direction = 0;  // of a copy; of a range its ImportedRange; of a thread what it was inside of
     uint8_t sides = 0, flags = 0;
 };
 

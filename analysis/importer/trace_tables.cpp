@@ -10,6 +10,17 @@ namespace {
 
 constexpr int64_t kBlocking = 32;  // of a copy's flags
 
+// What only traces of other tools have.
+constexpr const char* kOwnSchema = R"(
+-- What a thread that launches was inside of, as its framework told; spans of a thread lie apart.
+CREATE TABLE host_span (
+  enter_ns INTEGER PRIMARY KEY,
+  dur_ns INTEGER NOT NULL,
+  thread_id INTEGER NOT NULL,
+  inside INTEGER NOT NULL    -- 1 the loading of a batch, 2 the optimizer, 3 an operator, 4 Python otherwise
+);
+)";
+
 int64_t memory_kind(ApiTrait trait) {
     return trait == ApiTrait::pinned_memory ? 2 : trait == ApiTrait::managed_memory ? 3 : 4;
 }
@@ -18,7 +29,7 @@ int64_t memory_kind(ApiTrait trait) {
 
 TraceTables::TraceTables(const std::filesystem::path& place, const ImportedTrace& trace,
                          const ImportedNames& names)
-    : trace_(trace), names_(names), rows_(place, kTraceSchema) {}
+    : trace_(trace), names_(names), rows_(place, std::string(kTraceSchema) + kOwnSchema) {}
 
 int64_t TraceTables::moved(Table table, int64_t enter_ns) {
     int64_t& last = last_[table];
@@ -28,6 +39,7 @@ int64_t TraceTables::moved(Table table, int64_t enter_ns) {
 
 void TraceTables::write(ImportedRow row) {
     row.enter_ns += trace_.base_ns;
+    if (row.what == ImportedWhat::inside) return write_inside(row);
     if (row.start_ns != kNotThere) row.start_ns += trace_.base_ns;
     first_ns_ = std::min({first_ns_, row.enter_ns, row.start_ns == kNotThere ? row.enter_ns : row.start_ns});
     last_ns_ = std::max(last_ns_, row.enter_ns);
@@ -60,6 +72,10 @@ void TraceTables::write_gap(const ImportedRow& row) {
     rows_.add("host_gap", {moved(kGap, row.enter_ns), row.call_ns, row.thread + 1, row.number, row.ran_ns,
                            row.name < 0 ? std::string_view() : std::string_view(names_.names.at(row.name)),
                            row.correlation});
+}
+
+void TraceTables::write_inside(const ImportedRow& row) {
+    rows_.add("host_span", {moved(kSpan, row.enter_ns), row.call_ns, row.thread + 1, int64_t{row.direction}});
 }
 
 // The event that a call is about, as a handle.

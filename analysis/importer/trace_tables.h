@@ -31,6 +31,7 @@ class TraceTables {
         kCall,
         kMarker,
         kGap,
+        kSpan,
         kTables
     };
     void write_call(const ImportedRow& row, std::string_view kind);
@@ -40,6 +41,7 @@ class TraceTables {
     void write_collective(const ImportedRow& row, int64_t group);
     void write_range(const ImportedRow& row);
     void write_gap(const ImportedRow& row);
+    void write_inside(const ImportedRow& row);
     int64_t event(const ImportedRow& row, std::string_view kind);
     int64_t moved(Table table, int64_t enter_ns);
     int64_t shape(const ImportedRow& row);

@@ -1,9 +1,13 @@
 #include "trace_writer.h"
 
+#include <set>
+
 #include "../terminal/progress.h"
 #include "api_kinds.h"
 #include "collective_words.h"
 #include "external_sort.h"
+#include "host_spans.h"
+#include "host_words.h"
 #include "trace_tables.h"
 
 namespace gpushim::analysis {
@@ -37,7 +41,10 @@ int64_t count_passed(std::string_view api, const ImportedArguments& arguments) {
 
 struct TraceWriter::Impl {
     Impl(std::filesystem::path where, size_t bytes)
-        : place(std::move(where)), asked(place.parent_path(), bytes), rows(place.parent_path(), bytes) {}
+        : place(std::move(where)),
+          asked(place.parent_path(), bytes),
+          rows(place.parent_path(), bytes),
+          spans(place.parent_path(), bytes) {}
 
     int32_t thread(ImportedNumber id, int64_t start_ns);
     using Sizes = std::optional<std::array<int64_t, 3>>;
@@ -47,11 +54,14 @@ struct TraceWriter::Impl {
     int32_t communicator(const ImportedArguments& arguments);
     void join(const ImportedRow& row);
     void leave();
+    void lay_out_spans();
 
     std::filesystem::path place;
     ImportedNames names;
     ExternalSort<ImportedRow, ByCorrelation> asked;
     ExternalSort<ImportedRow, ByEnter> rows;
+    ExternalSort<HostSpan, ByThreadAndStart> spans;
+    std::vector<bool> launches;  // by number of the thread
     std::unordered_map<int32_t, int32_t> collectives_by_name;
     struct Explained {
         int32_t collective;
@@ -201,9 +211,14 @@ void TraceWriter::range(std::string_view name, int64_t start_ns, int64_t duratio
     row.direction = static_cast<uint8_t>(kind);
     impl_->rows.add(row);
     if (kind == ImportedRange::mark) return;
+    if (const auto what = inside_of(name)) inside(*what, start_ns, duration_ns, thread);
     row.what = ImportedWhat::pop;
     row.enter_ns = start_ns + std::max<int64_t>(duration_ns, 1);  // never before it begins
     impl_->rows.add(row);
+}
+
+void TraceWriter::inside(HostInside what, int64_t start_ns, int64_t duration_ns, ImportedNumber thread) {
+    if (thread) impl_->spans.add({*thread, start_ns, start_ns + duration_ns, what});
 }
 
 void TraceWriter::name_thread(int64_t thread, std::string_view name) {
@@ -245,6 +260,7 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
         joined.thread = call.thread;
         joined.call_ns = is_used ? 0 : call.call_ns;  // a graph's call is the first one's
         is_used = true;
+        if (call.thread >= 0) launches[static_cast<size_t>(call.thread)] = true;
     } else {
         ++counts.without_call;
     }
@@ -252,12 +268,34 @@ void TraceWriter::Impl::join(const ImportedRow& row) {
     rows.add(joined);
 }
 
+// Of threads that launched; what others did nobody asks.
+void TraceWriter::Impl::lay_out_spans() {
+    HostSpans spans_of_threads([this](const HostSpan& span) {
+        ImportedRow row;
+        row.what = ImportedWhat::inside;
+        row.enter_ns = span.start_ns;
+        row.call_ns = span.end_ns - span.start_ns;
+        row.thread = names.threads.id(span.thread);
+        row.direction = static_cast<uint8_t>(span.inside);
+        rows.add(row);
+    });
+    std::set<int64_t> tids;
+    for (size_t i = 0; i < launches.size(); ++i)
+        if (launches[i]) tids.insert(names.threads.at(static_cast<int32_t>(i)));
+    spans.each([&](const HostSpan& span) {
+        if (tids.contains(span.thread)) spans_of_threads.add(span);
+    });
+    spans_of_threads.finish();
+}
+
 ImportedCounts TraceWriter::finish(const ImportedTrace& trace) {
     const Progress writing("writing its rows");
     Progress::expect(static_cast<int64_t>(2 * impl_->asked.size() + impl_->rows.size()));
     ProgressCount done;
+    impl_->launches.resize(static_cast<size_t>(impl_->names.threads.count()));
     impl_->asked.each([&](const ImportedRow& row) { impl_->join(row), ++done; });
     impl_->leave();
+    impl_->lay_out_spans();
     TraceTables tables(impl_->place, trace, impl_->names);
     impl_->rows.each([&](const ImportedRow& row) { tables.write(row), ++done; });
     ImportedCounts& counts = impl_->counts;

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../trace/host_inside.h"
 #include "imported_names.h"
 #include "imported_row.h"
 
@@ -94,8 +95,8 @@ struct ImportedFile {
 
 class TraceWriter {
   public:
-    // Takes twice so much memory, and names.
-    explicit TraceWriter(std::filesystem::path place, size_t sorted_bytes = 32 << 20);
+    // Takes three times so much memory, and names.
+    explicit TraceWriter(std::filesystem::path place, size_t sorted_bytes = 24 << 20);
     ~TraceWriter();
 
     void call(const ImportedCall& call);
@@ -107,6 +108,8 @@ class TraceWriter {
     void allocated(int64_t correlation, int64_t bytes);  // by a call; freed: negative
     void range(std::string_view name, int64_t start_ns, int64_t duration_ns, ImportedNumber thread,
                ImportedRange kind = ImportedRange::nested);
+    // What a thread was inside of; kept of those that launch. A range's name may say it, too.
+    void inside(HostInside what, int64_t start_ns, int64_t duration_ns, ImportedNumber thread);
     void name_thread(int64_t thread, std::string_view name);
     ImportedCounts finish(const ImportedTrace& trace);
 

@@ -11,12 +11,14 @@ namespace {
 std::optional<Finding> look(const Situation& run) {
     const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
     const double wait_ns = run.what_if().idle_ns({"input_wait"});
-    if (cpu_ns + wait_ns <= 0) return {};
+    const double told_ns = run.what_if().idle_ns({"input_loading"});  // of which it is not known
+    if (cpu_ns + wait_ns + told_ns <= 0) return {};
     const bool loads_itself = cpu_ns >= wait_ns;
     Finding found;
-    found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns) + " of a " + run.per() +
-                  (loads_itself ? " while the launching thread itself loads the batch on its CPU"
-                                : " while the launching thread waits for a batch from its loaders");
+    found.title = "the GPU waits " + duration_text(cpu_ns + wait_ns + told_ns) + " of a " + run.per() +
+                  (told_ns > cpu_ns + wait_ns ? " while the launching thread is in its data loader"
+                   : loads_itself ? " while the launching thread itself loads the batch on its CPU"
+                                  : " while the launching thread waits for a batch from its loaders");
     found.try_it =
         loads_itself ? "Load in other processes: DataLoader(num_workers=8, persistent_workers=True); tf.data "
                        ".map(num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE); in JAX a "
@@ -25,7 +27,7 @@ std::optional<Finding> look(const Situation& run) {
                        "work per sample, decoding on the GPU; tf.data .cache() and .prefetch(). To check the "
                        "cause, compare a run with one synthetic batch (gpushim compare).";
     // A step that takes much longer for it than is usual does something else (step_gap).
-    static constexpr Causes kInput = {"input_cpu", "input_wait"};
+    static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double most_ns = kUnusualInput * run.what_if().usual_ns(kInput);
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = std::min(most_ns, gpu.idle_ns(kInput));

@@ -25,9 +25,9 @@ std::optional<Finding> look(const Situation& run) {
     const double times = std::min(kMostTimes, std::exp2(std::floor(std::log2(std::max(room, 1.0)))));
     if (times < 2) return {};
     const double once = 1 - 1 / times;
-    const Gain idle = run.what_if().without(
-        {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "host_cpu", "host_unknown"},
-        WhatIf::Left::kKernelGap);
+    const Gain idle = run.what_if().without({"launch_call", "launch_bound", "launch_latency", "kernel_gap",
+                                             "framework", "optimizer", "python", "host_cpu", "host_unknown"},
+                                            WhatIf::Left::kKernelGap);
     // With more blocks such a kernel takes no longer, until the GPU is full; low: half of them are full
     // before.
     const Work small =

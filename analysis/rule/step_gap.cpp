@@ -18,8 +18,8 @@ constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, the
 // what looks like loading a batch, where it is much more than is usual.
 double gap_ns(const GpuInStep& gpu, bool reads, double usual_input_ns) {
     if (gpu.loads_code) return 0;
-    static constexpr Causes kHost = {"host_cpu", "host_blocked", "host_unknown"};
-    static constexpr Causes kInput = {"input_cpu", "input_wait"};
+    static constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
+    static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double input_ns = gpu.idle_ns(kInput);
     return gpu.idle_ns(kHost) - (reads ? gpu.drained_ns(kHost) : 0) +
            std::max(0.0, input_ns - kUnusualInput * usual_input_ns);
@@ -45,7 +45,7 @@ Where where_of(const std::vector<std::pair<double, int64_t>>& gaps) {
 
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
-    const double usual_ns = run.what_if().usual_ns({"input_cpu", "input_wait"});
+    const double usual_ns = run.what_if().usual_ns({"input_loading", "input_cpu", "input_wait"});
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     Finding found;
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
@@ -69,7 +69,8 @@ std::optional<Finding> look(const Situation& run) {
         "thread. Keras: steps_per_execution. Python: gc.disable(), and gc.collect() every n steps. py-spy or "
         "NVTX ranges show what the host does.";
     found.confidence = 0.7;
-    found.evidence = run.gaps_of({"host_cpu", "host_blocked", "host_unknown", "input_cpu", "input_wait"});
+    found.evidence = run.gaps_of(
+        {"callback", "host_cpu", "host_blocked", "host_unknown", "input_loading", "input_cpu", "input_wait"});
     return found;
 }
 

@@ -18,7 +18,8 @@ Gain gain_of(const Situation& run, bool reads) {
     const Gain waiting = run.what_if().without({"sync"});
     const Gain drained =
         reads ? run.what_if().without_drained({"sync", "launch_call", "launch_bound", "launch_latency",
-                                               "kernel_gap", "host_cpu", "host_unknown", "host_blocked"})
+                                               "kernel_gap", "framework", "optimizer", "python", "callback",
+                                               "host_cpu", "host_unknown", "host_blocked"})
               : run.what_if().without_drained(
                     {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap"});
     // Without a reading the wait may have a reason of its own, and only its own time is sure to go.

@@ -18,8 +18,12 @@ enum class CallKind : uint8_t {
     load,        // a module, library or function was loaded
     collective,  // a call of NCCL; the kernels it launched carry the same `group_id`
     other,
-    host_gap  // no call: the thread between two of them
+    host_gap,  // no call: the thread between two of them
+    inside     // no call: what the thread was inside of
 };
+constexpr bool is_call(CallKind kind) {
+    return kind != CallKind::gone && kind != CallKind::host_gap && kind != CallKind::inside;
+}
 enum class OperationClass : uint8_t { compute, comm, h2d, d2h, d2d, p2p, copy, memset, graph };
 
 // Absolute, on the host's clock. The truth lies in [low, high]; the estimates are within `likely_ns` of it in
@@ -56,7 +60,8 @@ struct Call {
     int64_t bytes = kNotRecorded;     // of a copy, memset, collective; of memory: freed ones are negative
     int64_t group_id = kNotRecorded;  // the NCCL call that it is, or is part of
     // kernel: row of `shape`; graph: row of `graph`; copy: `sides`; sync: how many calls the row stands for;
-    // collective: its number on its communicator; host_gap: ns on a CPU, or kNotRecorded
+    // collective: its number on its communicator; host_gap: ns on a CPU, or kNotRecorded;
+    // inside: HostInside
     int64_t detail = kNotRecorded;
     int64_t runqueue_ns = 0;  // of a host_gap: ready, without a CPU
     int32_t blocked_on = -1;  // of a host_gap: index into what samples said (HostClasses); -1: not sampled

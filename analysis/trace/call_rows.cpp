@@ -105,6 +105,8 @@ void fill_gap(const NumberRow& row, const TraceWords& words, Call& call) {
         call.blocked_on = static_cast<int32_t>(found - words.host_classes.begin());
 }
 
+void fill_inside(const NumberRow& row, const TraceWords&, Call& call) { call.detail = row.number(kFirst); }
+
 bool is_wait(CallKind kind) { return kind == CallKind::sync; }
 bool is_order(CallKind kind) { return kind == CallKind::record || kind == CallKind::wait; }
 
@@ -187,6 +189,14 @@ constexpr CallTable kTables[] = {
      false,
      nullptr,
      fill_gap},
+    {"host_span",
+     CallKind::inside,
+     {"dur_ns", "thread_id", kNone, kNone, kNone, "inside", kNone, kNone, kNone},
+     0,
+     false,
+     false,
+     nullptr,
+     fill_inside},
 };
 
 std::vector<std::string> columns_of(const CallTable& table) {

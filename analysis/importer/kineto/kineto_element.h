@@ -9,7 +9,7 @@
 namespace gpushim::analysis {
 
 struct KinetoOptions {
-    bool python_functions = false;  // often most of a trace, and nothing is computed from them
+    bool python_functions = false;  // often most of a trace
     bool cpu_ops = true;
 };
 

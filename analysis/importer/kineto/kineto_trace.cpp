@@ -1,5 +1,7 @@
 #include "kineto_trace.h"
 
+#include "../host_words.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -40,7 +42,9 @@ class KinetoImport {
                 return take_window(event);
             case KinetoKind::cpu_op:
                 if (event.external_id) writer_.explain(*event.external_id, arguments_of(event));
-                return;
+                return take_inside(event, HostInside::framework);
+            case KinetoKind::python_function:
+                return take_inside(event, HostInside::python);
             case KinetoKind::thread_name:
                 if (event.tid) writer_.name_thread(*event.tid, event.label);
                 return;
@@ -102,6 +106,12 @@ class KinetoImport {
                       .operator_id = event.external_id});
     }
 
+    // Its name may say more than its category: old files have loaders and optimizers among the operators.
+    void take_inside(const KinetoEvent& event, HostInside by_category) {
+        writer_.inside(inside_of(event.name).value_or(by_category), event.start_ns, event.duration_ns,
+                       event.tid);
+    }
+
     void take_window(const KinetoEvent& event) {
         constexpr size_t kMost = 100'000;  // our own traces have one in 10 s
         if (!event.device || windows_.size() == kMost) return;
@@ -147,7 +157,7 @@ ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
 ImportedFile import_kineto(const std::string& file, const std::filesystem::path& place) {
     KinetoImport import(place);
     const KinetoSummary summary =
-        read_kineto(file, {}, [&](const KinetoEvent& event) { import.take(event); });
+        read_kineto(file, {.python_functions = true}, [&](const KinetoEvent& event) { import.take(event); });
     ImportedTrace trace = described(summary, file);
     import.finish(trace);
     ImportedFile imported{{place}, ""};

@@ -1,5 +1,7 @@
 #include "host_calls.h"
 
+#include "../../trace/host_inside.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -12,6 +14,22 @@ What what_of_operation(const Call& call) {
         return pageable || call.blocking ? What::staging : What::launch;
     }
     return call.completes || (call.type == OperationClass::d2h && call.blocking) ? What::sync : What::launch;
+}
+
+// None: it is not, or says what is not known here.
+std::optional<What> what_inside(const Call& call) {
+    if (call.kind != CallKind::inside) return {};
+    switch (static_cast<HostInside>(call.detail)) {
+        case HostInside::input:
+            return What::loading;
+        case HostInside::optimizer:
+            return What::optimizing;
+        case HostInside::framework:
+            return What::dispatching;
+        case HostInside::python:
+            return What::python;
+    }
+    return {};
 }
 
 }  // namespace
@@ -55,6 +73,8 @@ void HostCalls::take(const Call& call) {
         HostGap gap = {call.enter_ns, call.exit_ns, {}, call.runqueue_ns, call.blocked_on};
         if (call.detail != kNotRecorded) gap.running_ns = call.detail;
         line_of(call.thread_id).add(gap);
+    } else if (const auto inside = what_inside(call)) {
+        line_of(call.thread_id).add(HostCall{*inside, call.enter_ns, call.exit_ns, kNoGpu});
     }
 }
 

@@ -8,6 +8,7 @@
 //   launch, other copies, memset, graph, record, wait           launch, of that GPU
 //   other                                                       other_call
 //   host_gap                                                    ran, ready, blocked
+//   inside                                                      loading, optimizing, dispatching, python
 //
 // Calls in order of enter. One thread.
 #pragma once
@@ -17,7 +18,7 @@
 
 namespace gpushim::analysis {
 
-// none: a host_gap, or rows that are gone
+// none: a host_gap, what a thread was inside of, or rows that are gone
 std::optional<What> what_of(const Call& call);
 
 class HostCalls {

@@ -33,7 +33,7 @@ class ApiPart : public Part {
     }
 
     void see(const Call& call) override {
-        if (call.kind == CallKind::gone || call.kind == CallKind::host_gap) return;
+        if (!is_call(call.kind)) return;
         const int64_t api_id = api_of(call);
         if (api_id < 0) return;
         Calls& calls = calls_of(api_id);

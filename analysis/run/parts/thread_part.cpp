@@ -28,7 +28,7 @@ class ThreadPart : public Part {
     explicit ThreadPart(const TraceFacts& facts) : facts_(facts), places_(facts) {}
 
     void see(const Call& call) override {
-        if (call.kind == CallKind::gone) return;
+        if (call.kind == CallKind::gone || call.kind == CallKind::inside) return;
         Thread& thread = thread_of(call.thread_id);
         if (call.kind == CallKind::host_gap) return add_gap(thread, call);
         const int64_t from_ns = std::max(call.enter_ns, thread.covered_ns);

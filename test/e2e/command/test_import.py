@@ -131,6 +131,44 @@ class Kineto(Import):
         self.assertEqual(self.rows("SELECT name, coverage FROM gpu", run), [("Made GPU", 1.0)])
         self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run), [(1, 900000), (2, 900000)])
 
+    def told(self, category, loader):
+        """Steps of 1 ms: a loader of 400 us with an operator in it, an operator that launches after 100 us,
+        one after 100 us on the way to it; kernels fill what is left."""
+        trace = kineto_made.Trace()
+        for number in range(1, 5):
+            at = number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            trace.add(category, loader, at, 400_000, kineto_made.PID, kineto_made.TID)
+            trace.add("cpu_op", "aten::stack", at + 100_000, 50_000, kineto_made.PID, kineto_made.TID)
+            trace.add("cpu_op", "aten::add", at + 400_000, 110_000, kineto_made.PID, kineto_made.TID)
+            trace.kernel("add", at + 500_000, at + 505_000, 100_000)
+            trace.add("cpu_op", "aten::mul", at + 705_000, 10_000, kineto_made.PID, kineto_made.TID)
+            trace.kernel("mul", at + 705_000, at + 710_000, 290_000)
+            trace.add("cpu_op", "aten::copy", at, 900_000, kineto_made.PID, 99)  # which launches nothing
+        return trace
+
+    def test_what_the_host_was_in_becomes_causes_and_findings(self):
+        frame = "torch/utils/data/dataloader.py(628): __next__"
+        for category, loader in (("user_annotation", "enumerate(DataLoader)#_Iter.__next__"),
+                                 ("Operator", "enumerate(DataLoader)#_Iter.__next__"),
+                                 ("python_function", frame)):
+            with self.subTest(category):
+                run = self.imported(self.told(category, loader).write(self.folder / f"{category}.json.gz"))
+                spans = self.rows("SELECT s.inside, s.enter_ns, s.dur_ns FROM host_span s JOIN thread t "
+                                  "ON t.id = s.thread_id ORDER BY s.enter_ns")
+                self.assertEqual(spans[:3], [(1, 1_000_000, 400_000), (3, 1_400_000, 110_000),
+                                             (3, 1_705_000, 10_000)])
+                self.assertEqual(len(spans), 12)
+                causes = dict(self.rows("SELECT cause, sum(ns) FROM gap WHERE step BETWEEN 0 AND 3 "
+                                        "GROUP BY cause", run))
+                self.assertEqual({name: causes[name] for name in ("input_loading", "framework", "python")},
+                                 {"input_loading": 4 * 400_000, "framework": 4 * 100_000,
+                                  # a launch's latency of 5 us, and as much before each loader but the first
+                                  "python": 4 * 105_000 + 3 * 5_000})
+                found = self.rows("SELECT id FROM finding WHERE kind = 'gain' ORDER BY place", run)
+                self.assertEqual(found[:3], [("input_bound",), ("python_overhead",),
+                                             ("framework_overhead",)])
+
     def test_collectives_say_what_their_arguments_say(self):
         self.imported(self.small(1).write(self.folder / "t.json.gz"))
         self.assertEqual(self.rows("SELECT a.name, c.seq, c.count, c.dtype, c.bytes, m.rank, m.ranks, "

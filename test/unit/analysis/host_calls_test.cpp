@@ -70,6 +70,20 @@ TEST_CASE("each thread has a line, launches have their GPU, gaps what they were"
     CHECK(second[1].what == What::unknown);
 }
 
+TEST_CASE("what a thread was inside of is on its line", "[host_calls]") {
+    const TraceFacts facts = facts_of(1, 1);
+    HostCalls host(facts);
+    for (int64_t inside = 1; inside <= 5; ++inside) {
+        Call span = other(CallKind::inside, kNoLane, kNoTarget, inside * 10, inside * 10 + 5);
+        span.detail = inside;  // 5 is not known
+        CHECK_FALSE(what_of(span));
+        host.take(span);
+    }
+    const What is[] = {What::loading, What::optimizing, What::dispatching, What::python, What::unknown};
+    for (int64_t at = 0; at < 5; ++at)
+        CHECK(host.lines().at(1).pieces(at * 10 + 10, at * 10 + 15)[0].what == is[at]);
+}
+
 TEST_CASE("lines are bounded, even if nothing may be forgotten", "[host_calls]") {
     const TraceFacts facts = facts_of(1, 1);
     HostCalls host(facts);

@@ -14,7 +14,7 @@ std::string drawn(const HostLine& line, int64_t from, int64_t until) {
     for (const HostPiece& piece : line.pieces(from, until)) {
         CHECK(piece.from_ns == from + static_cast<int64_t>(result.size()));
         result.append(static_cast<size_t>(piece.until_ns - piece.from_ns),
-                      "SHACLorqb?"[static_cast<size_t>(piece.what)]);
+                      "ISHACLZDorqbp?"[static_cast<size_t>(piece.what)]);
     }
     return result;
 }
@@ -104,4 +104,21 @@ TEST_CASE("a line that forgets stays small and says the same of what is left", "
     CHECK(most < 25);
     CHECK(whole.size() == 10'000);
     CHECK(drawn(line, 9'999'390, 9'999'410) == drawn(whole, 9'999'390, 9'999'410));
+}
+
+//  loader        0───────────────8
+//  sync               3══5
+//  operator                          10──────────────18
+//  launch                                 12══14
+TEST_CASE("what the framework told counts behind calls, but for its loader", "[idle][host_line]") {
+    HostLine line;
+    CHECK_FALSE(line.is_told());
+    line.add(HostCall{What::loading, 0, 8});
+    line.add(HostCall{What::sync, 3, 5});
+    line.add(HostCall{What::dispatching, 10, 18});
+    line.add(HostCall{What::launch, 12, 14, 0});
+    line.add(HostCall{What::python, 18, 20});
+    CHECK(drawn(line, 0, 21) == "IIIIIIII??DDLLDDDDpp?");
+    CHECK(line.is_told());
+    CHECK(line.is_loading_told());
 }

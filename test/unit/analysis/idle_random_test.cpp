@@ -24,7 +24,17 @@ struct Made {
     std::vector<Row> rows;
     int64_t input_at = -1;
     Gap gap;
+    bool is_told = false;  // by a framework
+
+    bool has(What what) const {
+        return std::any_of(calls.begin(), calls.end(),
+                           [what](const Call& call) { return call.what == what; });
+    }
 };
+
+constexpr What kUntold[] = {What::sync, What::staging, What::alloc_or_load,
+                            What::comm, What::launch,  What::other_call};
+constexpr What kTold[] = {What::loading, What::optimizing, What::dispatching};
 
 class Maker {
   public:
@@ -32,6 +42,7 @@ class Maker {
 
     Made make() {
         Made made;
+        made.is_told = below(2) == 0;
         for (int64_t t = below(10); t < 300;) {
             const int64_t until = t + 1 + below(below(4) == 0 ? 60 : 6);
             put_call(made, t, until);
@@ -45,12 +56,13 @@ class Maker {
 
   private:
     void put_call(Made& made, int64_t from, int64_t until) {
-        const auto what = static_cast<What>(below(8) < 4 ? 4 : below(6));
+        const bool may_tell = made.is_told && below(3) == 0;
+        const What what = may_tell ? kTold[below(3)] : below(8) < 4 ? What::launch : kUntold[below(6)];
         made.calls.push_back({what, from, until, gpu_of(what)});
-        if (what != What::comm) return;
+        if (what != What::comm && what != What::dispatching) return;
         for (int64_t t = from; t < until; ++t)
             if (const int64_t end = t + 1 + below(5); end <= until && below(3) == 0) {
-                const auto inner = static_cast<What>(below(6));
+                const What inner = kUntold[below(6)];
                 if (inner != What::comm) made.calls.push_back({inner, t, end, gpu_of(inner)});
                 t = end;
             }
@@ -107,8 +119,20 @@ bool is_input(const Made& made, int64_t enter) {
     return enter * kUs != made.gap.next->launch_enter_ns || made.gap.next->is_copy_h2d;
 }
 
+// That decides then, or what an operator that is open then calls first.
+const Call* called_from(const Made& made, int64_t t) {
+    while (call_at(made, t) != nullptr && call_at(made, t)->what == What::dispatching) ++t;
+    return call_at(made, t);
+}
+
 Cause host_cause(const Made& made, int64_t t) {
     if (const Call* call = deciding_at(made, t)) switch (call->what) {
+            case What::loading:
+                return Cause::input_loading;
+            case What::optimizing:
+                return Cause::optimizer;
+            case What::dispatching:
+                return Cause::framework;
             case What::sync:
                 return Cause::sync;
             case What::staging:
@@ -125,11 +149,20 @@ Cause host_cause(const Made& made, int64_t t) {
     while (after < 500 && deciding_at(made, after) == nullptr) ++after;
     const Call *first = before >= 0 ? deciding_at(made, before) : nullptr, *last = deciding_at(made, after);
     const auto here = [](const Call* call) { return call && call->what == What::launch && call->gpu == 0; };
-    if (here(first) && here(last) && after - before - 1 < 20) return Cause::launch_bound;
     const What what = outside_at(made, t);
-    if (what == What::unknown) return Cause::host_unknown;
     const bool ran = what == What::running || what == What::other_call;
-    if (last != nullptr && is_input(made, last->from)) return ran ? Cause::input_cpu : Cause::input_wait;
+    const bool off = what == What::ready || what == What::blocked;
+    const bool is_told = std::any_of(std::begin(kTold), std::end(kTold), [&](What w) { return made.has(w); });
+    if (is_told && first != nullptr && last != nullptr) return off ? Cause::host_blocked : Cause::python;
+    if (here(first) && here(last) && after - before - 1 < 20) return Cause::launch_bound;
+    const Call* next = called_from(made, after);
+    if (next != nullptr && is_input(made, next->from) && !made.has(What::loading)) {
+        if (what == What::unknown) return is_told ? Cause::input_loading : Cause::host_unknown;
+        if (what == What::other_call && is_told) return Cause::input_loading;
+        return ran ? Cause::input_cpu : Cause::input_wait;
+    }
+    if (is_told && (what == What::unknown || what == What::other_call)) return Cause::callback;
+    if (what == What::unknown) return Cause::host_unknown;
     return ran ? Cause::host_cpu : Cause::host_blocked;
 }
 

@@ -51,6 +51,11 @@ TEST_CASE("nothing is said of a healthy GPU", "[rule][rule_one_gpu]") {
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
+    CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_loading", share); }));
+    CHECK(is_ramped("framework_overhead", [](double share) { return idle_share("framework", share); }));
+    CHECK(is_ramped("framework_overhead", [](double share) { return idle_share("optimizer", share); }));
+    CHECK(is_ramped("python_overhead", [](double share) { return idle_share("python", share); }));
+    CHECK(is_ramped("step_gap", [](double share) { return idle_share("callback", share); }));
     CHECK(is_ramped("launch_bound", [](double share) { return idle_share("launch_bound", share); }));
     CHECK(is_ramped("step_gap", [](double share) { return idle_share("host_cpu", share); }));
     CHECK(is_ramped("allocations", [](double share) { return idle_share("alloc_or_load", share); }));

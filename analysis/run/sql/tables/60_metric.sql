@@ -8,9 +8,11 @@ CREATE TABLE metric_definition (
 -- Causes of idle and the group of each, in the order of the report.
 CREATE TABLE idle_cause (cause TEXT PRIMARY KEY, cause_group TEXT);
 INSERT INTO idle_cause VALUES
-  ('input_wait', 'input'), ('input_cpu', 'input'), ('copy_staging', 'copy'), ('launch_call', 'launch'),
+  ('input_loading', 'input'), ('input_wait', 'input'), ('input_cpu', 'input'), ('copy_staging', 'copy'),
+  ('launch_call', 'launch'),
   ('launch_bound', 'launch'), ('launching_other_gpu', 'launch'), ('launch_latency', 'launch'),
   ('kernel_gap', 'launch'), ('sync', 'sync'), ('wait_other_gpu', 'wait'), ('wait_host_callback', 'wait'),
+  ('framework', 'host'), ('python', 'host'), ('optimizer', 'host'), ('callback', 'host'),
   ('host_cpu', 'host'), ('host_blocked', 'host'), ('host_unknown', 'host'), ('alloc_or_load', 'host'),
   ('comm_host', 'host'), ('device_other', 'other'), ('other_process', 'other'), ('unresolved', 'other'),
   ('tail', 'other');

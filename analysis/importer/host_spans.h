@@ -1,0 +1,54 @@
+// What each thread was inside of, from spans that lie in and over each other: at each instant what the most
+// telling of those that are open says.
+//
+//   input       |═════════|
+//   framework      |═══|       |════|  |══|
+//   python    |════════════════════════════════|
+//   given     |p|iiiiiiiii|pppp|ffff|pp|ff|pppp|
+//
+// Memory is that of one span. One thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include "../trace/host_inside.h"
+
+namespace gpushim::analysis {
+
+struct HostSpan {
+    int64_t thread;  // as the source numbers it
+    int64_t start_ns, end_ns;
+    HostInside inside;
+    friend bool operator==(const HostSpan&, const HostSpan&) = default;
+};
+
+struct ByThreadAndStart {
+    bool operator()(const HostSpan& a, const HostSpan& b) const {
+        return std::tie(a.thread, a.start_ns, a.end_ns) < std::tie(b.thread, b.start_ns, b.end_ns);
+    }
+};
+
+class HostSpans {
+  public:
+    explicit HostSpans(std::function<void(const HostSpan&)> give) : give_(std::move(give)) {
+        open_until_ns_.fill(INT64_MIN);
+    }
+
+    void add(const HostSpan& span);  // by thread, each by start
+    void finish();
+
+  private:
+    void go_to(int64_t until_ns);
+    void extend(HostInside inside, int64_t from_ns, int64_t until_ns);
+
+    std::function<void(const HostSpan&)> give_;
+    std::array<int64_t, static_cast<size_t>(kLastInside) + 1> open_until_ns_;  // by HostInside
+    int64_t at_ns_ = INT64_MIN;
+    HostSpan last_ = {0, 0, 0, kLastInside};  // may go on; of no length: there is none
+};
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,32 @@
+#include "host_words.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct HostWord {
+    HostInside inside;
+    std::string_view begins, ends = {};
+};
+constexpr HostWord kHostWords[] = {
+    // PyTorch's loader and optimizers mark what they do themselves: enumerate(DataLoader)#….__next__.
+    {HostInside::input, "enumerate(DataLoader)#"},
+    {HostInside::input, "enumerate(DataPipe)#"},
+    {HostInside::optimizer, "Optimizer.step#"},
+    {HostInside::optimizer, "Optimizer.zero_grad#"},
+    // Frames, where only these are there.
+    {HostInside::input, "torch/utils/data/dataloader.py(", ": __next__"},
+    {HostInside::optimizer, "torch/optim/", ": step"},
+    // TensorFlow's operators that hand a batch to the step.
+    {HostInside::input, "IteratorGetNext"},
+};
+
+}  // namespace
+
+std::optional<HostInside> inside_of(std::string_view name) {
+    for (const HostWord& word : kHostWords)
+        if (name.starts_with(word.begins) && name.ends_with(word.ends)) return word.inside;
+    return {};
+}
+
+}  // namespace gpushim::analysis

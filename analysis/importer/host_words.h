@@ -1,0 +1,15 @@
+// What the name of a range, an operator or a Python frame tells of the thread that is in it. Pure; any
+// thread.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "../trace/host_inside.h"
+
+namespace gpushim::analysis {
+
+// None: the name says nothing of the framework; a program's own range may hold anything.
+std::optional<HostInside> inside_of(std::string_view name);
+
+}  // namespace gpushim::analysis

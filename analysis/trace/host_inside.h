@@ -1,0 +1,18 @@
+// What a thread was inside of, as its framework told another profiler: column `inside` of host_span. Plain
+// values.
+#pragma once
+
+#include <cstdint>
+
+namespace gpushim::analysis {
+
+// Of several at one time the first counts: a loader's operators load, an optimizer's optimize.
+enum class HostInside : uint8_t {
+    input = 1,  // the loading of a batch
+    optimizer,
+    framework,  // an operator, which is dispatched to what it launches
+    python,     // a frame
+};
+constexpr HostInside kLastInside = HostInside::python;
+
+}  // namespace gpushim::analysis

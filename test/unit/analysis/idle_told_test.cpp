@@ -1,0 +1,59 @@
+// Causes of idle time where a framework told what its threads were in. Times in microseconds; l is 5.
+#include "analysis/idle/attribute.h"
+
+#include "idle_scene.h"
+
+#include <catch2/catch.hpp>
+
+using namespace idle_scene;
+
+//  GPU     ██100|                                       |200███
+//  thread  ──loader──┐120  ┌op┐130…150  ┌optimizer┐155…175   195┌N┐
+//                               ┌L┐140…145
+TEST_CASE("the host part is what the framework was in", "[idle][idle_told]") {
+    Scene scene;
+    scene.call(What::loading, 50, 120).call(What::dispatching, 130, 150).launch(140, 145);
+    scene.call(What::optimizing, 155, 175).launch(195, 199).gap_before(100, 200, 195, 199);
+    CHECK(scene.pieces() == Pieces{is(Cause::input_loading, 100, 125), is(Cause::python, 125, 135),
+                                   is(Cause::framework, 135, 145), is(Cause::launch_bound, 145, 150),
+                                   is(Cause::framework, 150, 155), is(Cause::python, 155, 160),
+                                   is(Cause::optimizer, 160, 180), is(Cause::python, 180, 200)});
+}
+
+TEST_CASE("a wait within a loader is the loader's", "[idle][idle_told]") {
+    Scene scene;
+    scene.call(What::loading, 50, 180).call(What::sync, 90, 150).launch(195, 199);
+    scene.gap_before(100, 200, 195, 199);
+    CHECK(scene.pieces() == Pieces{is(Cause::input_loading, 100, 185), is(Cause::python, 185, 200)});
+}
+
+//  thread  ┌op┐90 ─────────── in nothing ────────── N
+TEST_CASE("on the way to the next operator for long, the host does something else", "[idle][idle_told]") {
+    const auto apart = [](int64_t us) {
+        Scene scene;
+        scene.call(What::dispatching, 80, 90).launch(90 + us, 94 + us);
+        return scene.gap_before(100, 95 + us, 90 + us, 94 + us).pieces();
+    };
+    CHECK(apart(999) == Pieces{is(Cause::python, 100, 1094)});
+    CHECK(apart(1000) == Pieces{is(Cause::callback, 100, 1095)});
+    // Of a thread of which nothing was told, it is not known.
+    Scene untold;
+    untold.launch(80, 90).launch(1090, 1094).gap_before(100, 1095, 1090, 1094);
+    CHECK(untold.pieces() == Pieces{is(Cause::host_unknown, 100, 1095)});
+}
+
+//  thread  ┌op┐90 ──── in nothing, 1.9 ms ────┌op  ┌H2D┐  ┐
+TEST_CASE("in nothing before the input copy is loading, where no loader tells", "[idle][idle_told]") {
+    Scene scene;
+    scene.call(What::dispatching, 80, 90).call(What::dispatching, 1990, 2010).launch(2000, 2004);
+    scene.gap_before(100, 2005, 2000, 2004).input_copy_at(2000);
+    scene.gap.next->is_copy_h2d = true;
+    CHECK(scene.pieces() == Pieces{is(Cause::input_loading, 100, 1995), is(Cause::framework, 1995, 2005)});
+    // A loader that tells does not load then.
+    Scene told;
+    told.call(What::loading, 10, 20).call(What::dispatching, 80, 90);
+    told.call(What::dispatching, 1990, 2010).launch(2000, 2004);
+    told.gap_before(100, 2005, 2000, 2004).input_copy_at(2000);
+    told.gap.next->is_copy_h2d = true;
+    CHECK(told.pieces() == Pieces{is(Cause::callback, 100, 1995), is(Cause::framework, 1995, 2005)});
+}
