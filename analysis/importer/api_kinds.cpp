@@ -1,5 +1,6 @@
 #include "api_kinds.h"
 
+#include <string>
 #include <unordered_map>
 
 namespace gpushim::analysis {
@@ -42,7 +43,11 @@ ApiKind kind_of_api(std::string_view name) {
         for (const Row& row : kRows) made.emplace(row.name, row.facts);
         return made;
     }();
-    const auto found = rows.find(base_of_api(name));
+    const std::string_view base = base_of_api(name);
+    auto found = rows.find(base);
+    // AMD's runtime has the same calls.
+    if (found == rows.end() && base.starts_with("hip"))
+        found = rows.find("cuda" + std::string(base.substr(3)));
     return found == rows.end() ? ApiKind{"other"} : found->second;
 }
 

@@ -160,8 +160,12 @@ void TraceTables::write_operation(const ImportedRow& row) {
         device_table = "memset_device";
     }
     rows_.add(device_table, {enter_ns, row.start_ns - enter_ns, row.ran_ns, 1});
-    if (row.stream >= 0)
-        if (const auto device = names_.streams.at(row.stream).device) ++operations_[*device];
+    if (row.stream < 0 || !names_.streams.at(row.stream).device) return;
+    OnDevice& device = operations_[*names_.streams.at(row.stream).device];
+    ++device.operations;
+    if (row.start_ns >= device.first_start_ns) return;
+    device.first_start_ns = row.start_ns;
+    device.first_called_ns = row.thread < 0 ? kNotThere : row.enter_ns + row.call_ns;
 }
 
 // The profiler saw its kernel only: the call itself is where that was launched.

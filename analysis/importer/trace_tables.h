@@ -34,6 +34,11 @@ class TraceTables {
         kSpan,
         kTables
     };
+    struct OnDevice {
+        int64_t operations = 0;
+        // Of that which ran first: when, and when its call was over; kNotThere: that was not seen.
+        int64_t first_start_ns = INT64_MAX, first_called_ns = kNotThere;
+    };
     void write_call(const ImportedRow& row, std::string_view kind);
     bool write_untimed(const ImportedRow& row, std::string_view kind);
     void write_operation(const ImportedRow& row);
@@ -46,6 +51,7 @@ class TraceTables {
     int64_t moved(Table table, int64_t enter_ns);
     int64_t shape(const ImportedRow& row);
     int64_t function(int32_t name);
+    int64_t known_from(const OnDevice& device) const;
     int64_t instance(const ImportedRow& row);
     int64_t rank_in(const ImportedCommunicator& communicator) const;
     void write_texts();
@@ -61,7 +67,7 @@ class TraceTables {
     const ImportedNames& names_;
     RowsOf rows_;
     std::map<std::pair<int32_t, int32_t>, int64_t> shapes_;  // (what it looks like, call) to shape.id
-    std::map<int64_t, int64_t> operations_;                  // by device
+    std::map<int64_t, OnDevice> operations_;                 // by device
     std::map<int32_t, int64_t> functions_;                   // handle.id by name
     std::map<int64_t, int64_t> events_;                      // handle.id by the source's number
     std::map<std::tuple<int64_t, int64_t, int64_t>, int64_t>

@@ -75,9 +75,19 @@ void TraceTables::write_communicators() {
     }
 }
 
+// From when on it is known whether a device works. What it runs first was called for long before, or before
+// the recording began: it was busy with what the trace does not show.
+int64_t TraceTables::known_from(const OnDevice& device) const {
+    constexpr int64_t kLongestLatencyNs = 1'000'000;
+    const bool waited = device.first_called_ns == kNotThere ||
+                        device.first_start_ns - device.first_called_ns > kLongestLatencyNs;
+    return waited ? device.first_start_ns : first_ns_;
+}
+
 // Everything a profiler saw has its times, so all of the trace is one window.
 void TraceTables::write_devices() {
-    for (const auto& [device, operations] : operations_) {
+    for (const auto& [device, on_it] : operations_) {
+        const int64_t operations = on_it.operations, from_ns = known_from(on_it);
         const ImportedDevice* told = nullptr;
         for (const ImportedDevice& one : trace_.devices)
             if (one.id == device) told = &one;
@@ -85,9 +95,9 @@ void TraceTables::write_devices() {
         const std::string capability = capability_of(is);
         rows_.add("device", {device, text_or_none(is.uuid), text_or_none(is.name), is.memory_bytes, kNotThere,
                              is.multiprocessors, text_or_none(capability)});
-        const int64_t dur_ns = last_ns_ - first_ns_;
+        const int64_t dur_ns = last_ns_ - from_ns;
         if (trace_.windows.empty())
-            rows_.add("window", {first_ns_, device, dur_ns, kNotThere, dur_ns, operations, operations, 0, 0});
+            rows_.add("window", {from_ns, device, dur_ns, kNotThere, dur_ns, operations, operations, 0, 0});
     }
 }
 

@@ -39,7 +39,7 @@ class LaunchPart : public Part {
         : facts_(facts), places_(facts), queues_(facts), all_(places_.size()) {}
 
     void see(const Call& call) override {
-        if (!is_launch(call)) return;
+        if (!is_launch(call) || facts_.is_later_node(call)) return;
         LaunchSums& launches = all_[places_.of(call)];
         const int64_t cost_ns = call.exit_ns - call.enter_ns;
         ++launches.count;
@@ -55,7 +55,8 @@ class LaunchPart : public Part {
     }
 
     void take(const Call& call, bool before) override {
-        if (is_launch(call) && !before && call.timed && is_known(call)) measure(call);
+        if (is_launch(call) && !facts_.is_later_node(call) && !before && call.timed && is_known(call))
+            measure(call);
         queues_.add(call);
     }
 

@@ -4,6 +4,7 @@
 #include "../../trace/timeline.h"
 #include "latency_survey.h"
 #include "make_facts.h"
+#include "profile_steps.h"
 #include "step_tokens.h"
 
 namespace gpushim::analysis {
@@ -73,10 +74,12 @@ void read_kernels(TraceFacts& facts) {
     KernelNames names(facts.kernels);
     std::unordered_map<int64_t, int32_t> by_handle;
     Query shapes = base.prepare(
-        "SELECT id, kernel, grid_x * grid_y * grid_z, block_x * block_y * block_z, handle_id FROM v_shape");
+        "SELECT s.id, s.kernel, s.grid_x * s.grid_y * s.grid_z, s.block_x * s.block_y * s.block_z,"
+        " s.handle_id, coalesce(a.kind = 'graph_launch', 0) FROM v_shape s"
+        " LEFT JOIN shape k ON k.id = s.id LEFT JOIN api a ON a.id = k.api_id");
     while (shapes.step()) {
         const int32_t kernel = names.index_of(shapes.text(1));
-        facts.shapes[shapes.number(0)] = {kernel, shapes.number(2), shapes.number(3)};
+        facts.shapes[shapes.number(0)] = {kernel, shapes.number(2), shapes.number(3), shapes.number(5) != 0};
         by_handle[shapes.number(4)] = kernel;
     }
     if (base.is_of_first_schema()) return;
@@ -101,7 +104,36 @@ void read_words(TraceFacts& facts) {
     facts.host_classes = words_of(base).host_classes;
 }
 
+// Of what was launched last: streams run in order.
+int64_t last_end_ns(const Trace& trace) {
+    int64_t end_ns = INT64_MIN;
+    for (const char* table : {"launch_device", "copy_device", "memset_device", "graph_launch_device"}) {
+        Query last = trace.base.prepare(
+            "SELECT max(end_ns) FROM (SELECT enter_ns + start_offset_ns + dur_ns"
+            " AS end_ns FROM " +
+            std::string(table) + " ORDER BY enter_ns DESC LIMIT 10000)");
+        if (last.step()) end_ns = std::max(end_ns, last.maybe(0).value_or(INT64_MIN));
+    }
+    return end_ns;
+}
+
+// Of another tool's trace: work runs on behind the last call of the host, and is all that is to be seen.
+std::optional<Interval> span_of_profile(const Trace& trace) {
+    Query windows = trace.base.prepare(
+        "SELECT min(w.enter_ns), max(w.enter_ns + w.dur_ns) FROM \"window\" w, meta m"
+        " WHERE m.key = 'source'");
+    if (trace.base.is_of_first_schema() || !windows.step() || windows.is_null(0)) return {};
+    Timeline timeline(trace);  // what the host does before its first work for a device is its start
+    Call call;
+    const int64_t began_ns = timeline.next(call) ? call.enter_ns : windows.number(0);
+    const Interval span = {std::max(windows.number(0), began_ns),
+                           std::min(windows.number(1), last_end_ns(trace))};
+    const bool is_sane = span.start_ns > -kCenturyNs && span.end_ns < kCenturyNs;
+    return is_sane && span.length_ns() > 0 ? std::optional(span) : std::nullopt;
+}
+
 Interval span_of(const Trace& trace) {
+    if (const auto span = span_of_profile(trace)) return *span;
     Timeline timeline(trace);
     Interval span = {INT64_MAX, INT64_MIN};
     Call call;
@@ -152,6 +184,7 @@ void find_steps(TraceFacts& facts) {
     survey_latencies(facts);
     facts.found = find_steps(tokens_of(facts), tokens_of(facts, kBeginning),
                              marks_of(*facts.trace, facts.options.step_marker));
+    correct_steps_of_profile(facts);
     facts.steps = facts.found.steps;
     facts.are_slices = facts.steps.empty();
     if (facts.are_slices) facts.steps = slices_of(span_of(*facts.trace));

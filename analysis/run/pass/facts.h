@@ -31,6 +31,7 @@ struct Kernel {  // each name once
 struct Shape {
     int32_t kernel = -1;                        // index into kernels; -1: its name is not recorded
     int64_t blocks = 0, threads_per_block = 0;  // 0: not recorded
+    bool is_node = false;                       // launched by a graph, in a trace that has these one by one
 };
 
 struct Api {
@@ -66,6 +67,21 @@ struct TraceFacts {
     std::vector<Step> steps;
     bool are_slices = false;
     int64_t clock_error_ns = 0;  // between the host's clock and device times
+
+    // Launched by the call that launched the graph's first node: it cost the host nothing.
+    bool is_later_node(const Call& call) const {
+        if (call.kind != CallKind::operation || call.exit_ns != call.enter_ns) return false;
+        return is_node(call);
+    }
+    bool is_node(const Call& call) const {
+        if (call.type == OperationClass::graph) return false;
+        if (call.type == OperationClass::compute || call.type == OperationClass::comm) {
+            const auto shape = shapes.find(call.detail);
+            return shape != shapes.end() && shape->second.is_node;
+        }
+        const auto api = apis.find(call.api_id);
+        return api != apis.end() && api->second.kind == "graph_launch";
+    }
 
     // None: not known, or the call is no kernel.
     const Kernel* kernel_of(const Call& call) const {

@@ -28,12 +28,16 @@ class Tokens {
     // None: it says nothing of steps.
     std::optional<Token> of(const Call& call) {
         if (call.kind == CallKind::load) is_loading_ = true;
+        if (facts_.is_later_node(call)) return {};
         Token token = {0, call.enter_ns, call.lane, TokenKind::kernel};
         if (call.kind == CallKind::sync) {
             token.kind = TokenKind::sync;
             token.hash = mixed(4, call.api_id);
         } else if (call.kind != CallKind::operation) {
             return {};
+        } else if (facts_.is_node(call)) {  // its graph is known by the first one
+            token.kind = TokenKind::graph;
+            token.hash = token.name = mixed(5, call.api_id >= 0 ? call.api_id : hash_of(call));
         } else if (call.type == OperationClass::graph) {
             token.kind = TokenKind::graph;
             token.hash = token.name = mixed(1, call.detail);
@@ -57,6 +61,12 @@ class Tokens {
         int64_t hash = 0, name = 0;
         bool is_optimizer = false, is_collective = false;
     };
+
+    int64_t hash_of(const Call& call) {
+        Token token = {};
+        kernel(call, token);
+        return token.hash;
+    }
 
     void kernel(const Call& call, Token& token) {
         OfShape& shape = of_shape_[call.detail];

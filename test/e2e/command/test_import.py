@@ -169,6 +169,78 @@ class Kineto(Import):
                 self.assertEqual(found[:3], [("input_bound",), ("python_overhead",),
                                              ("framework_overhead",)])
 
+    def graph(self, trace, launch, starts, length, correlation):
+        """One launch of a graph, at `launch`, whose kernels run at `starts`."""
+        trace.call("cudaGraphLaunch", launch, 3_000, correlation)
+        for start in starts:
+            trace.operation("kernel", "node", start, length, 7, correlation, grid=[1, 1, 1],
+                            block=[64, 1, 1])
+
+    def test_kernels_of_a_graph_are_one_launch(self):
+        trace = kineto_made.Trace()
+        self.graph(trace, 1_000_000, range(1_010_000, 2_010_000, 25_000), 24_000, 77)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT steps_source FROM rank", run), [("none",)])
+        self.assertEqual(self.rows("SELECT sum(count) FROM launch_stat", run), [(1,)])
+        self.assertEqual(self.rows("SELECT sum(launches) FROM kernel", run), [(40,)])
+        busy, known = self.rows("SELECT sum(CASE WHEN classes > 0 THEN ns END), sum(ns) FROM activity",
+                                run)[0]
+        self.assertEqual((busy, known), (40 * 24_000, 1_009_000))  # from its launch to the end of the last
+
+    def test_steps_of_launches_of_a_graph_are_found(self):
+        trace = kineto_made.Trace()
+        for step in range(12):
+            at = 1_000_000 + step * 2_000_000
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 5_000, 10_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 3_000), bytes=4096)
+            self.graph(trace, at + 20_000, range(at + 30_000, at + 1_030_000, 25_000), 24_000,
+                       5_000_000 + step)
+            trace.call("cudaStreamSynchronize", at + 40_000, 1_000_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT DISTINCT dur_ns FROM step WHERE left_out = 0", run),
+                         [(2_000_000,)])
+
+    def test_a_device_is_known_from_when_its_first_work_was_not_waiting(self):
+        """Its first kernel was called 8 ms before: what ran until then the trace does not show."""
+        for waited, known in ((8_000_000, 2_000_000), (500_000, 2_500_000)):
+            trace = kineto_made.Trace()
+            trace.kernel("first", 1_000_000, 1_000_000 + waited, 1_000_000)
+            trace.kernel("second", 1_010_000, 2_000_000 + waited, 1_000_000)
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT sum(ns) FROM activity", run), [(known,)])
+
+    def test_steps_are_where_their_work_ran_if_the_host_is_ahead(self):
+        """The host takes 1 ms for a step, the device 2 ms."""
+        trace = kineto_made.Trace()
+        for number in range(4):
+            at, runs = 1_000_000 + number * 1_000_000, 1_020_000 + number * 2_000_000
+            trace.step(number, at, 1_000_000)
+            for kernel in range(10):
+                trace.kernel("gemm", at + 10_000 + kernel * 5_000, runs + kernel * 200_000, 195_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run),
+                         [(0, 2_000_000), (1, 2_000_000), (2, 2_000_000), (3, 1_995_000)])
+        self.assertIn("ahead", self.rows("SELECT steps_why FROM rank", run)[0][0])
+
+    def layers(self, around, kernel="layer"):
+        trace = kineto_made.Trace()
+        trace.add("user_annotation", "execute", 1_000_000, around, kineto_made.PID, kineto_made.TID)
+        for layer in range(20):
+            at = 1_100_000 + layer * 1_000_000
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 5_000, 10_000, 7,
+                            trace.call("cudaMemcpyAsync", at, 3_000), bytes=4096)
+            trace.kernel(kernel, at + 10_000, at + 20_000, 900_000)
+        return self.imported(trace.write(self.folder / "t.json.gz"))
+
+    def test_one_range_around_everything_is_one_step(self):
+        run = self.layers(21_000_000)
+        self.assertEqual(self.rows("SELECT dur_ns FROM step", run), [(21_000_000,)])
+        self.assertIn("one step was recorded", self.rows("SELECT steps_why FROM rank", run)[0][0])
+        # Not if work runs on behind it, nor around the steps of a training.
+        self.assertEqual(self.rows("SELECT count(*) > 10 FROM step", self.layers(10_000_000)), [(1,)])
+        self.assertEqual(self.rows("SELECT count(*) > 10 FROM step", self.layers(21_000_000, "sgd_step")),
+                         [(1,)])
+
     def test_collectives_say_what_their_arguments_say(self):
         self.imported(self.small(1).write(self.folder / "t.json.gz"))
         self.assertEqual(self.rows("SELECT a.name, c.seq, c.count, c.dtype, c.bytes, m.rank, m.ranks, "

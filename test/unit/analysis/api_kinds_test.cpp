@@ -15,6 +15,17 @@ TEST_CASE("what a call does is told by its name, whatever its form", "[api_kinds
     CHECK(kind_of_api("").kind == "other");
 }
 
+TEST_CASE("calls of HIP are known by their own names or the runtime's", "[api_kinds]") {
+    CHECK(kind_of_api("hipLaunchKernel").kind == "launch");
+    CHECK(kind_of_api("hipExtModuleLaunchKernel").kind == "launch");
+    CHECK(kind_of_api("hipGraphLaunch").kind == "graph_launch");
+    CHECK(kind_of_api("hipEventSynchronize").kind == "sync");
+    CHECK(kind_of_api("hipMemcpyAsync").trait == ApiTrait::none);
+    CHECK(kind_of_api("hipMemcpyWithStream").trait == ApiTrait::blocking);
+    CHECK(kind_of_api("hipHostMalloc").trait == ApiTrait::pinned_memory);
+    CHECK(kind_of_api("hipPointerGetAttribute").kind == "other");
+}
+
 TEST_CASE("forms that block are told from those that do not", "[api_kinds]") {
     CHECK(kind_of_api("cudaMemcpy_v3020").trait == ApiTrait::blocking);
     CHECK(kind_of_api("cudaMemcpyAsync_v3020").trait == ApiTrait::none);

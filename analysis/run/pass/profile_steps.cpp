@@ -1,0 +1,120 @@
+#include "profile_steps.h"
+
+#include <algorithm>
+
+#include "../../trace/timeline.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr const char* kAhead =
+    "the host was ahead of the GPU: a step is from where its first work ran to the next one's";
+constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
+
+bool is_profile(const Trace& trace) {
+    if (trace.base.is_of_first_schema()) return false;
+    Query source = trace.base.prepare("SELECT 1 FROM meta WHERE key = 'source'");
+    return source.step();
+}
+
+struct Ran {  // what was launched in a step, on all devices
+    Interval span = {INT64_MAX, INT64_MIN};
+    int64_t sum_ns = 0, behind_ns = 0;  // of that, so much after the step
+};
+
+void add(Ran& ran, const DeviceTimes& times, int64_t step_end_ns) {
+    ran.span = {std::min(ran.span.start_ns, times.start_ns), std::max(ran.span.end_ns, times.end_ns)};
+    ran.sum_ns += times.end_ns - times.start_ns;
+    ran.behind_ns += std::max<int64_t>(0, times.end_ns - std::max(times.start_ns, step_end_ns));
+}
+
+template <class Take>
+void each_operation(const Trace& trace, const Take& take) {
+    Timeline timeline(trace);
+    Call call;
+    while (timeline.next(call))
+        if (call.kind == CallKind::operation && call.timed) take(call);
+}
+
+std::vector<Ran> what_ran(const Trace& trace, const std::vector<Step>& steps) {
+    std::vector<Ran> ran(steps.size());
+    size_t step = 0;
+    each_operation(trace, [&](const Call& call) {
+        if (call.exit_ns == call.enter_ns)
+            return;  // its call was not seen, or was the first one's of a graph
+        while (step < steps.size() && call.enter_ns >= steps[step].end_ns) ++step;
+        if (step < steps.size() && call.enter_ns >= steps[step].begin_ns)
+            add(ran[step], call.times, steps[step].end_ns);
+    });
+    return ran;
+}
+
+// Most of the work of all steps together ran after the step that launched it.
+bool is_ahead(const std::vector<Ran>& ran) {
+    int64_t sum_ns = 0, behind_ns = 0;
+    for (const Ran& one : ran) {
+        if (one.sum_ns == 0) return false;
+        sum_ns += one.sum_ns;
+        behind_ns += one.behind_ns;
+    }
+    return behind_ns > sum_ns / 2;
+}
+
+void follow_the_device(TraceFacts& facts) {
+    std::vector<Step> steps = facts.found.steps;
+    const std::vector<Ran> ran = what_ran(*facts.trace, steps);
+    if (steps.empty() || !is_ahead(ran)) return;
+    for (size_t i = 0; i < steps.size(); ++i) {
+        steps[i].begin_ns = ran[i].span.start_ns;
+        steps[i].end_ns = i + 1 < steps.size() ? ran[i + 1].span.start_ns : ran[i].span.end_ns;
+        if (steps[i].end_ns <= steps[i].begin_ns) return;  // they do not run one after another
+    }
+    facts.found.steps = std::move(steps);
+    facts.found.why = kAhead;
+}
+
+// Where nothing is trained, what repeats may be a layer or a request; a training's own steps lie within.
+bool trains(const TraceFacts& facts) {
+    return std::any_of(facts.kernels.begin(), facts.kernels.end(),
+                       [](const Kernel& kernel) { return kernel.facts.family == KernelFamily::optimizer; });
+}
+
+void take_the_range_around(TraceFacts& facts) {
+    const Trace& trace = *facts.trace;
+    if (trains(facts) || !trace.base.has("v_range")) return;
+    Ran all;
+    int64_t first_ns = INT64_MAX;
+    each_operation(trace, [&](const Call& call) {
+        add(all, call.times, INT64_MAX);
+        first_ns = std::min(first_ns, call.enter_ns);
+    });
+    Query range = trace.base.prepare(
+        "SELECT start_ns, end_ns FROM v_range WHERE start_ns <= ?1 AND end_ns >= ?2 AND kind = 'thread'"
+        " ORDER BY start_ns LIMIT 1");
+    range.bind(1, std::min(first_ns, all.span.start_ns));
+    range.bind(2, all.span.end_ns);
+    if (all.sum_ns == 0 || !range.step()) return;
+    Step step = {};
+    step.begin_ns = range.number(0);
+    step.end_ns = range.number(1);
+    step.number = 1;
+    facts.found = {};
+    facts.found.steps = {step};
+    facts.found.anchor = "the range around all of it";
+    facts.found.confidence = 1;
+    facts.found.source = "ranges";
+    facts.found.why = kOneRange;
+}
+
+}  // namespace
+
+void correct_steps_of_profile(TraceFacts& facts) {
+    if (!is_profile(*facts.trace)) return;
+    if (facts.found.source == "ranges")
+        follow_the_device(facts);
+    else
+        take_the_range_around(facts);
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,19 @@
+// Steps of another tool's trace, where its marks or what repeats in it do not tell how they ran.
+//
+//   host   |─1─|─2─|─3─|               the host is ahead, and what a step launched runs after its mark
+//   GPU           |──1──|──2──|──3──|  steps are from where the first work of each ran to the next one's
+//
+//   range  |──────────── one ────────────|   all that was launched and ran lies in one range: that is the
+//   GPU      |─layer─|─layer─|─layer─|       step, and what repeats in it is part of one
+//
+// One thread.
+#pragma once
+
+#include "facts.h"
+
+namespace gpushim::analysis {
+
+// Changes what was found, if it should be changed. Of our own traces nothing is.
+void correct_steps_of_profile(TraceFacts& facts);
+
+}  // namespace gpushim::analysis
