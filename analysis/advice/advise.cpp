@@ -20,6 +20,16 @@ bool is_worth_saying(const Finding& finding, double step_ns) {
     return finding.kind != Kind::kGain || finding.gain.high_ns >= kWorthIt * step_ns;
 }
 
+double mean_of(const Finding& finding) { return (finding.gain.low_ns + finding.gain.high_ns) / 2; }
+
+// What the most of all save, of gains.
+double most_of(const std::vector<Advice>& advice) {
+    double most_ns = 0;
+    for (const Advice& one : advice)
+        if (one.finding.kind == Kind::kGain) most_ns = std::max(most_ns, mean_of(one.finding));
+    return most_ns;
+}
+
 const char* word_of(Kind kind) {
     return kind == Kind::kGain ? "gain" : kind == Kind::kNoGain ? "no_gain" : "note";
 }
@@ -49,10 +59,13 @@ std::vector<Advice> advise(const Situation& situation) {
         if (std::optional<Finding> found = rule->look(situation);
             found && is_worth_saying(*found, situation.step_ns()))
             advice.push_back({rule, std::move(*found)});
-    std::stable_sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) {
-        const auto key = [](const Advice& one) {
-            return std::tuple(one.finding.kind, one.rule->scope,
-                              -(one.finding.gain.low_ns + one.finding.gain.high_ns));
+    const double most_ns = most_of(advice);
+    std::stable_sort(advice.begin(), advice.end(), [&](const Advice& a, const Advice& b) {
+        const auto key = [&](const Advice& one) {
+            const double mean_ns = mean_of(one.finding);
+            const bool is_minor = one.rule->scope == Scope::kOneGpu && mean_ns < kMinor * most_ns;
+            const int place = one.finding.fills_step ? 0 : is_minor ? 2 : 1;
+            return std::tuple(one.finding.kind, place, one.rule->scope, -mean_ns);
         };
         return key(a) < key(b);
     });

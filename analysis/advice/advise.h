@@ -16,8 +16,13 @@ struct Advice {
 // What is worth less than this share of a step is not said.
 constexpr double kWorthIt = 0.03;
 
-// In the order in which they should be done: what one GPU can do for itself first, then by what is gained;
-// then what gives nothing, then notes.
+// What the host does costs so little beside what others gain, by this share of the most, that it comes behind
+// them.
+constexpr double kMinor = 0.25;
+
+// In the order in which they should be done: what fills the step; then what one GPU can do for itself, then
+// by what is gained; behind them what the host does, where that is little; then what gives nothing, then
+// notes.
 std::vector<Advice> advise(const Situation& situation);
 
 // As rows of the table `finding` of the run that is being made.

@@ -32,6 +32,7 @@ struct Finding {
     double confidence = 0;  // 0 to 1
     std::vector<Evidence> evidence;
     Kind kind = Kind::kGain;
+    bool fills_step = false;  // it takes more of a step than all computing: nothing else matters before it
 };
 
 }  // namespace gpushim::analysis

@@ -68,9 +68,13 @@ Work kernels_where(const Situation& run, const std::string& where) {
 }
 
 Work copies_where(const Situation& run, const std::string& where) {
+    return copies_of_run_where(run, "c.position >= 0 AND (" + where + ")");
+}
+
+Work copies_of_run_where(const Situation& run, const std::string& where) {
     return work_of(run,
                    run.ask("SELECT c.gpu_id, c.blocks_kernels_ns, c.timed, c.count, c.bytes, c.rowid, c.kind"
-                           " FROM copy_stat c WHERE c.position >= 0 AND (" +
+                           " FROM copy_stat c WHERE (" +
                            where + ") ORDER BY c.blocks_kernels_ns DESC, c.rowid"),
                    "copy_stat");
 }

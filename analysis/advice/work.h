@@ -30,7 +30,10 @@ struct Work {
 
 // Kernels that `where` chooses, a condition on a row of `kernel` named k.
 Work kernels_where(const Situation& run, const std::string& where);
-// Copies that `where` chooses, on a row of `copy_stat` named c: while nothing else ran on the GPU.
+// Copies that `where` chooses, on a row of `copy_stat` named c: while nothing else ran on the GPU. Those that
+// come in every step.
 Work copies_where(const Situation& run, const std::string& where);
+// The same of a run without steps: all of them.
+Work copies_of_run_where(const Situation& run, const std::string& where);
 
 }  // namespace gpushim::analysis

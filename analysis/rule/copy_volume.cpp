@@ -12,15 +12,21 @@ constexpr const char* kBatches =
     "c.kind = 'h2d' AND c.source <> 'pageable' AND c.blocking = 0"
     " AND c.max_bytes >= 65536";
 
+// Of a second without steps: below that these may be the copies of a start.
+constexpr double kFills = 0.5, kSecondNs = 1e9;
+
 std::optional<Finding> look(const Situation& run) {
-    const Work copies = copies_where(run, kBatches);
+    const Work copies = run.has_steps() ? copies_where(run, kBatches) : copies_of_run_where(run, kBatches);
     if (copies.ns <= 0) return {};
+    if (!run.has_steps() && copies.ns < kFills * kSecondNs) return {};
     Finding found;
     found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() + ", " +
                   duration_text(copies.ns) + " in which nothing else runs on the GPU";
     found.try_it =
         "Send a smaller type and convert it on the GPU: images as uint8 instead of float32, or half "
-        "precision. Copy the next batch on a stream of its own while this one computes (a prefetcher).";
+        "precision. Copy the next batch on a stream of its own while this one computes (a prefetcher). "
+        "Weights "
+        "that come from the host each time: keep them on the device, or fewer bits of them.";
     found.gain = copies.shorter_by(factor("narrower_copy"), run);
     found.confidence = 0.7;
     found.evidence = copies.evidence;

@@ -17,6 +17,29 @@ constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them: the last 
 constexpr double kBackwardOfCompute =
     0.6;  // forward takes half as long as backward, and an optimizer follows
 
+constexpr const char* kTryIt =
+    "Reduce gradients while backward still runs. PyTorch: DDP with several buckets (bucket_cap_mb) and "
+    "without find_unused_parameters, FSDP with backward_prefetch, or your own all_reduce(async_op=True) "
+    "on another stream. Horovod: DistributedOptimizer. JAX, TensorFlow: "
+    "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true. Set CUDA_DEVICE_MAX_CONNECTIONS above 1.";
+
+// None of its collectives was seen on all of their ranks, so what of that time is waiting is not known: at
+// most all of it can go.
+std::optional<Finding> undivided(const Situation& run, const Exposed& exposed) {
+    Finding found;
+    found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns) + " of a " +
+                  run.per() +
+                  "; how much of that is waiting for other ranks is not known, for these are not in this run";
+    found.try_it =
+        std::string("Bring in the traces of all ranks: they tell transfers from waiting. ") + kTryIt;
+    found.gain = less_exposed(run, 0, 1);
+    found.confidence = 0.5;
+    found.fills_step = exposed.transfer_ns > exposed.compute_ns;
+    found.evidence =
+        run.rows("collective_stat", "SELECT rowid FROM collective_stat ORDER BY count DESC LIMIT 3");
+    return found;
+}
+
 std::optional<Finding> look(const Situation& run) {
     const Exposed exposed = exposed_communication(run);
     const Traffic traffic(run);
@@ -27,17 +50,15 @@ std::optional<Finding> look(const Situation& run) {
             bytes += kind.calls * static_cast<double>(kind.bytes);
             reductions.push_back(&kind);
         }
-    if (exposed.transfer_ns <= 0 || bytes <= 0) return {};
+    if (exposed.transfer_ns <= 0) return {};
+    if (traffic.kinds.empty()) return undivided(run, exposed);
+    if (bytes <= 0) return {};
     const double last_bucket = std::min(1.0, kBucketBytes / bytes);
     Finding found;
     found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns + exposed.wait_ns) +
                   " of a " + run.per() + ": transfers " + duration_text(exposed.transfer_ns) +
                   ", waiting for other ranks " + duration_text(exposed.wait_ns);
-    found.try_it =
-        "Reduce gradients while backward still runs. PyTorch: DDP with several buckets (bucket_cap_mb) and "
-        "without find_unused_parameters, FSDP with backward_prefetch, or your own all_reduce(async_op=True) "
-        "on another stream. Horovod: DistributedOptimizer. JAX, TensorFlow: "
-        "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true. Set CUDA_DEVICE_MAX_CONNECTIONS above 1.";
+    found.try_it = kTryIt;
     found.gain = transfers_hidden(run, needed_share(run, traffic), kBackwardOfCompute, last_bucket);
     found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this
     found.evidence = traffic.evidence(reductions);

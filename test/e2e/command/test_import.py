@@ -241,6 +241,31 @@ class Kineto(Import):
         self.assertEqual(self.rows("SELECT count(*) > 10 FROM step", self.layers(21_000_000, "sgd_step")),
                          [(1,)])
 
+    def test_transfers_of_ranks_that_are_not_there_are_a_finding_of_their_own(self):
+        trace = kineto_made.Trace(0, 8)
+        for number in range(4):
+            at = 1_000_000 + number * 1_000_000
+            trace.step(number, at, 1_000_000)
+            trace.kernel("gemm", at + 10_000, at + 20_000, 250_000)
+            trace.kernel(kineto_made.COLLECTIVE, at + 20_000, at + 280_000, 700_000, 20,
+                         **kineto_made.NCCL_ARGUMENTS)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        found = self.rows("SELECT id, gain_low_ns, gain_high_ns, title FROM finding ORDER BY place", run)[0]
+        self.assertEqual(found[:3], ("exposed_communication", 0, 700_000))
+        self.assertIn("is not known", found[3])
+
+    def test_copies_that_fill_the_time_are_a_finding_without_steps(self):
+        for length, found in ((900_000, [("copy_volume",)]), (400_000, [])):
+            trace = kineto_made.Trace()
+            at = 1_000_000
+            for number in range(30):  # no two alike
+                trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 5_000, length, 7,
+                                trace.call("cudaMemcpyAsync", at, 3_000), bytes=20_000_000 + number ** 3)
+                trace.kernel(f"gemm_{number}", at + 10_000, at + 5_000 + length, 1_000_000 - length)
+                at += 1_000_000 + number
+            run = self.imported(trace.write(self.folder / "t.json.gz"))
+            self.assertEqual(self.rows("SELECT id FROM finding WHERE kind = 'gain'", run), found)
+
     def test_collectives_say_what_their_arguments_say(self):
         self.imported(self.small(1).write(self.folder / "t.json.gz"))
         self.assertEqual(self.rows("SELECT a.name, c.seq, c.count, c.dtype, c.bytes, m.rank, m.ranks, "

@@ -103,6 +103,23 @@ TEST_CASE("kernels that are as they should be are not named", "[rule][rule_work]
     CHECK(compiled.said() == "");
 }
 
+//  step   |input|framework|python|          products without tensor cores          | 20 ms
+TEST_CASE("what the host does comes behind what gains four times as much, input never", "[rule][rule_work]") {
+    const auto said = [](int64_t input_ns, int64_t framework_ns, int64_t python_ns) {
+        const int64_t compute_ns = kStepNs - input_ns - framework_ns - python_ns;
+        RunRows run;
+        run.rank(0).steps(
+            0, {.ran = {{kCompute, compute_ns}},
+                .idle = {{"input_cpu", input_ns}, {"framework", framework_ns}, {"python", python_ns}}});
+        run.change("UPDATE gpu SET memory_peak_bytes = 13 << 30");     // no room for a larger batch
+        return add(run, {"sgemm", "gemm", 10, 8 * kMs, "no"}).said();  // gains 2.4 to 6 ms
+    };
+    CHECK(said(2 * kMs, 4 * kMs, 3 * kMs) ==
+          "input_bound framework_overhead python_overhead no_tensor_cores");
+    CHECK(said(1 * kMs, 4 * kMs, 900 * kUs) ==
+          "input_bound framework_overhead no_tensor_cores python_overhead");
+}
+
 TEST_CASE("tf32 is said, with less to gain", "[rule][rule_work]") {
     const Finding found = *with({"tf32gemm", "gemm", 10, 10 * kMs, "yes", "tf32"}).look("no_tensor_cores");
     CHECK(found.title.find("in tf32") != std::string::npos);
