@@ -376,6 +376,23 @@ TEST_CASE("a recommender's names", "[kernel]") {
     check(kNames);
 }
 
+TEST_CASE("AMD's and Triton's products use matrix cores where their names say so", "[kernel]") {
+    constexpr Said kNames[] = {
+        {"Cijk_Alik_Bljk_BBS_BH_Bias_SAV_MT128x64x32_MI16x16x1_SN_LDSB1_AFC1", "gemm bf16 yes"},
+        {"Cijk_Ailk_Bljk_HHS_BH_MT64x64x32_MI32x32x1_SN", "gemm fp16 yes"},
+        {"Cijk_Ailk_Bljk_SB_MT64x64x8_SE_K1", "gemm unknown unknown"},
+        {"my_attention_mfma16_kernel", "attention unknown yes"},
+        {"_ZN2ck6device19kernel_gemm_xdlops_vIfEEvv", "gemm unknown yes"},
+        {"_matmul_ogs_NNT_bf16xbf16xmxfp4_32x64x128x1", "gemm mixed yes"},
+        {"attn_fwd", "attention unknown unknown"},
+        // Letters that only look like it.
+        {"SubTensorOpWithCastTensor1d", "other unknown unknown"},
+        {"cutlass_80_tensorop_s16816gemm_bf16", "gemm bf16 yes"},
+        {"void cutlass::Kernel<cutlass::arch::OpClassTensorOp, cutlass::half_t>", "other fp16 yes"},
+    };
+    check(kNames);
+}
+
 TEST_CASE("what communicates: operation, whose, and of what type", "[kernel]") {
     for (const Communicates& row : kComm) {
         INFO(row.name);
