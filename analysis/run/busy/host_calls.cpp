@@ -8,10 +8,18 @@ namespace {
 
 constexpr int64_t kPageable = 1;  // memory of the source: `sides` & 7
 
+constexpr int64_t kFewBytes = 64 << 10, kLongNs = 100'000;
+
+// So few bytes take microseconds: what takes so much longer waits for what is in the queue.
+bool is_wait(const Call& copy) {
+    return copy.bytes >= 0 && copy.bytes <= kFewBytes && copy.exit_ns - copy.enter_ns >= kLongNs;
+}
+
 What what_of_operation(const Call& call) {
     if (call.type == OperationClass::h2d) {
         const bool pageable = call.detail != kNotRecorded && (call.detail & 7) == kPageable;
-        return pageable || call.blocking ? What::staging : What::launch;
+        if (!pageable && !call.blocking) return What::launch;
+        return is_wait(call) ? What::sync : What::staging;
     }
     return call.completes || (call.type == OperationClass::d2h && call.blocking) ? What::sync : What::launch;
 }

@@ -1,7 +1,7 @@
 // What host threads did, for asking why a GPU was idle: each call as what it was to the thread that made it
 // (analysis/idle/host_line.h has the words).
 //
-//   sync, a copy to the host that returns when it is done       sync
+//   sync, a copy to the host that returns when it is done       sync; also a long copy of a few bytes
 //   copy to a device, pageable or of a form that may block      staging
 //   memory, load                                                alloc_or_load
 //   collective                                                  comm

@@ -30,6 +30,20 @@ TEST_CASE("what a copy is to its thread depends on its memory and form", "[host_
     CHECK(what_of(copy_of(OperationClass::d2d, 4 + 8 * 4, true)) == What::launch);
 }
 
+TEST_CASE("a long copy of a few bytes is a wait", "[host_calls]") {
+    const auto of = [](int64_t bytes, int64_t took_ns, bool blocking) {
+        Call call = copy_of(OperationClass::h2d, 2 + 8 * 4, blocking);
+        call.bytes = bytes;
+        call.exit_ns = call.enter_ns + took_ns;
+        return what_of(call);
+    };
+    CHECK(of(256, 463'000'000, true) == What::sync);
+    CHECK(of(256, 99'999, true) == What::staging);
+    CHECK(of(65'537, 463'000'000, true) == What::staging);
+    CHECK(of(kNotRecorded, 463'000'000, true) == What::staging);
+    CHECK(of(256, 463'000'000, false) == What::launch);
+}
+
 TEST_CASE("what other calls are to their thread", "[host_calls]") {
     const auto of = [](CallKind kind) { return what_of(other(kind, 0, kNoTarget, 10, 20)); };
     CHECK(of(CallKind::operation) == What::launch);
