@@ -42,10 +42,16 @@ Trust trust_of(const Database& run) {
     return trust;
 }
 
+// As people call it.
+std::string source_of_times(const std::string& level) {
+    return level == "kineto" ? "PyTorch's profiler (Kineto)" : level == "nsys" ? "Nsight Systems" : level;
+}
+
 std::string level_text(const Trust& trust, bool rows_gone) {
     if (trust.level == "host" && !trust.windows)
         return "host times only: how long the GPU worked is not recorded";
-    return "device times by " + (trust.level == "host" ? "events, not on all GPUs" : trust.level) + ": " +
+    return "device times by " +
+           (trust.level == "host" ? "events, not on all GPUs" : source_of_times(trust.level)) + ": " +
            (trust.windows ? (rows_gone ? "at least " : "") + count_text(*trust.windows) +
                                 (*trust.windows == 1 ? " window, " : " windows, ")
                           : "") +

@@ -55,8 +55,8 @@ class LaunchPart : public Part {
     }
 
     void take(const Call& call, bool before) override {
-        if (is_launch(call) && !facts_.is_later_node(call) && !before && call.timed && is_known(call))
-            measure(call);
+        const bool was_called = TraceFacts::has_call(call) && !facts_.is_later_node(call);
+        if (is_launch(call) && was_called && !before && call.timed && is_known(call)) measure(call);
         queues_.add(call);
     }
 

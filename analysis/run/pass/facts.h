@@ -68,6 +68,8 @@ struct TraceFacts {
     bool are_slices = false;
     int64_t clock_error_ns = 0;  // between the host's clock and device times
 
+    // False: it was launched before a trace of another tool begins, so nothing is known of when.
+    static bool has_call(const Call& call) { return call.thread_id != 0 || call.exit_ns != call.enter_ns; }
     // Launched by the call that launched the graph's first node: it cost the host nothing.
     bool is_later_node(const Call& call) const {
         if (call.kind != CallKind::operation || call.exit_ns != call.enter_ns) return false;

@@ -63,8 +63,7 @@ class Survey {
         const int64_t own_ns = call.times.events > 1 ? event_ns_[static_cast<size_t>(gpu)] : 0;
         // Without its call (launched before the trace, another node of a graph) nothing is known of when.
         const bool is_launch = (call.type == OperationClass::compute || call.type == OperationClass::graph) &&
-                               (call.thread_id != 0 || call.exit_ns > call.enter_ns) &&
-                               !facts_.is_later_node(call);
+                               TraceFacts::has_call(call) && !facts_.is_later_node(call);
         if (is_launch && !seen.has_untimed && seen.end_ns < call.enter_ns &&
             seen.latencies_ns.size() < kEnough) {
             seen.latencies_ns.push_back(std::max<int64_t>(0, call.times.start_ns - call.enter_ns - own_ns));

@@ -34,6 +34,13 @@ std::string level_of(const Trace& trace) {
     return levels.step() ? levels.text(0) : "host";
 }
 
+// Of another tool's trace by what that is called.
+std::string level_of(const DeviceBusy& busy, const Trace& trace) {
+    if (busy.level() == "host" || trace.base.is_of_first_schema()) return busy.level();
+    Query source = trace.base.prepare("SELECT value FROM meta WHERE key = 'source'");
+    return source.step() ? source.text(0) : busy.level();
+}
+
 void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
     const Trace& trace = *facts.trace;
     const Ledger ledger = ledger_of(trace.base);
@@ -109,7 +116,7 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     maybe(ran.share),
                     known ? Value(ran.low) : Value(nullptr),
                     known ? Value(ran.high) : Value(nullptr),
-                    known ? Value(busy->level()) : Value(nullptr),
+                    known ? Value(level_of(*busy, *facts.trace)) : Value(nullptr),
                     known ? maybe(busy->coverage()) : Value(nullptr),
                     known ? Value(busy->timed_share()) : Value(nullptr),
                     known ? Value(busy->windows_that_count()) : Value(nullptr),

@@ -128,7 +128,8 @@ class Kineto(Import):
         self.assertEqual(self.rows("SELECT operations, timed, dur_ns FROM \"window\""), [(10, 10, 1_900_000)])
         self.assertEqual(self.rows("SELECT unknown, dropped, recorded FROM v_ledger"), [(0, 0, 24)])
         self.assertEqual(self.rows("SELECT rank, world_size, level FROM rank", run), [(0, 2, "kineto")])
-        self.assertEqual(self.rows("SELECT name, coverage FROM gpu", run), [("Made GPU", 1.0)])
+        self.assertEqual(self.rows("SELECT name, coverage, level FROM gpu", run),
+                         [("Made GPU", 1.0, "kineto")])
         self.assertEqual(self.rows("SELECT number, dur_ns FROM step", run), [(1, 900000), (2, 900000)])
 
     def told(self, category, loader):
@@ -186,6 +187,19 @@ class Kineto(Import):
         busy, known = self.rows("SELECT sum(CASE WHEN classes > 0 THEN ns END), sum(ns) FROM activity",
                                 run)[0]
         self.assertEqual((busy, known), (40 * 24_000, 1_009_000))  # from its launch to the end of the last
+
+    def test_work_from_before_the_trace_has_no_latency(self):
+        trace = kineto_made.Trace()
+        for number in range(10):
+            at = 1_000_000 + number * 1_000_000
+            trace.kernel("before", None, at, 200_000)
+            trace.kernel("called", at + 300_000, at + 307_000, 200_000)
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT latency_ns FROM gpu", run), [(7_000,)])
+        self.assertEqual(self.rows("SELECT timed, on_empty, latency_p50_ns FROM launch_stat", run),
+                         [(10, 10, 7_000)])
+        said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertIn("device times by PyTorch's profiler (Kineto)", said)
 
     def test_steps_of_launches_of_a_graph_are_found(self):
         trace = kineto_made.Trace()
