@@ -121,7 +121,7 @@ int64_t last_end_ns(const Trace& trace) {
 std::optional<Interval> span_of_profile(const Trace& trace) {
     Query windows = trace.base.prepare(
         "SELECT min(w.enter_ns), max(w.enter_ns + w.dur_ns) FROM \"window\" w, meta m"
-        " WHERE m.key = 'source'");
+        " WHERE m.key = 'source' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'exported_by')");
     if (trace.base.is_of_first_schema() || !windows.step() || windows.is_null(0)) return {};
     Timeline timeline(trace);  // what the host does before its first work for a device is its start
     Call call;

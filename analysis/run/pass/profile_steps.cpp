@@ -14,7 +14,9 @@ constexpr const char* kOneRange = "one step was recorded: one range holds all th
 
 bool is_profile(const Trace& trace) {
     if (trace.base.is_of_first_schema()) return false;
-    Query source = trace.base.prepare("SELECT 1 FROM meta WHERE key = 'source'");
+    Query source = trace.base.prepare(
+        "SELECT 1 FROM meta WHERE key = 'source' AND NOT EXISTS"
+        " (SELECT 1 FROM meta WHERE key = 'exported_by')");
     return source.step();
 }
 

@@ -13,7 +13,8 @@
 
 namespace gpushim::analysis {
 
-// Changes what was found, if it should be changed. Of our own traces nothing is.
+// Changes what was found, if it should be changed. Of our own traces, and of those that we exported, nothing
+// is.
 void correct_steps_of_profile(TraceFacts& facts);
 
 }  // namespace gpushim::analysis
