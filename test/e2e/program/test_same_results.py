@@ -42,7 +42,8 @@ int main(void) {{
 }}
 """
 
-# A worker process per way of starting one; each uses the GPU on its own, as the parent does.
+# A worker process per way of starting one; each uses the GPU on its own, as the parent does. Nothing is
+# printed while a pool lives: its own thread forks new workers, which would print a full buffer once more.
 WORKERS = f"""
 import ctypes, multiprocessing, os, sys
 sys.path.insert(0, {str(TRAIN.parent)!r})
@@ -63,14 +64,16 @@ def use_gpu(number):
 if __name__ == "__main__":
     for way in sys.argv[1].split():
         with multiprocessing.get_context(way).Pool(2, maxtasksperchild=1) as pool:
-            print(way, pool.map(use_gpu, range(4), 1))
+            squares = pool.map(use_gpu, range(4), 1)
             pool.close()
             pool.join()
+        print(way, squares)
     if "parent" in sys.argv[2:]:
         print(use_gpu(7))
         for way in sys.argv[1].split():  # after the parent has used it, a fork may do everything but that
             with multiprocessing.get_context(way).Pool(2) as pool:
-                print(way, pool.map(abs, range(-100, 0), 1)[:3])
+                distances = pool.map(abs, range(-100, 0), 1)
+            print(way, distances[:3])
     print("all", flush=True)
 """
 
