@@ -1,4 +1,5 @@
-// Names in messages: which of those there are somebody may have meant, and lists that stay short.
+// Names: which are none, and in messages which of those there are somebody may have meant, and lists that
+// stay short.
 #pragma once
 
 #include <span>
@@ -7,6 +8,11 @@
 #include <vector>
 
 namespace gpushim::analysis {
+
+// Nothing that could be read as a name: whoever has it says that there is none.
+inline bool is_blank(std::string_view name) {
+    return name.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
 
 constexpr size_t kMostNames = 5;  // of a list in a message
 

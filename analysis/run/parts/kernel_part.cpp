@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "../../text/names.h"
 #include "../pass/kernel_index.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
@@ -166,6 +167,7 @@ class KernelPart : public Part {
     }
 
     size_t kernel_named(const std::string& name, const std::string& symbol) {
+        if (is_blank(name)) return not_known();
         auto found = by_name_.find(name);
         if (found == by_name_.end()) found = by_name_.find(symbol);
         if (found != by_name_.end()) return found->second;

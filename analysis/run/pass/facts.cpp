@@ -1,5 +1,6 @@
 #include "facts.h"
 
+#include "../../text/names.h"
 #include "../../trace/plausible.h"
 #include "../../trace/timeline.h"
 #include "latency_survey.h"
@@ -58,7 +59,7 @@ class KernelNames {
   public:
     explicit KernelNames(std::vector<Kernel>& kernels) : kernels_(kernels) {}
     int32_t index_of(const std::string& name) {
-        if (name.empty()) return -1;
+        if (is_blank(name)) return -1;
         const auto [found, is_new] = known_.try_emplace(name, static_cast<int32_t>(kernels_.size()));
         if (is_new) kernels_.push_back({name, classify(name)});
         return found->second;
