@@ -84,7 +84,7 @@ int run(const Arguments& arguments) {
     print(report, arguments);
     if (page) write_page(*page, asked_of, report);
     if (traces != nullptr) tell_few("left out ", traces->refused);
-    if (!source.complete()) return kIncomplete;
+    if (!source.complete() || !report.json["contradictions"].items().empty()) return kIncomplete;
     return hang_of(asked_of) ? kHung : kFine;
 }
 

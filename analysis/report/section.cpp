@@ -1,7 +1,9 @@
 #include "section.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "contradictions.h"
 #include "sections.h"
 
 namespace gpushim::analysis {
@@ -14,6 +16,11 @@ std::vector<const Section*>& sections() {
 }
 
 }  // namespace
+
+void Report::add(Report&& part) {
+    std::move(part.blocks.begin(), part.blocks.end(), std::back_inserter(blocks));
+    for (const std::string& key : part.json.keys()) json.set(key, part.json[key]);
+}
 
 void Report::line(const std::string& text) { blocks.push_back(Line{text}); }
 void Report::paragraph(const std::string& text, size_t indent) { blocks.push_back(Line{text, indent}); }
@@ -34,10 +41,14 @@ const std::vector<const Section*>& report_sections() {
 Report write_report(const ReportSource& source) {
     Report report;
     report.json.set("schema", 1);
+    const std::vector<Contradiction> contradictions = contradictions_of(source);
     for (const Section* section : report_sections()) {
-        const size_t before = report.blocks.size();
-        section->write(source, report);
-        if (section->is_detail && !source.options.all) report.blocks.resize(before);
+        Report written;
+        section->write(source, written);
+        const std::string_view name = kSections[section->place];
+        if (is_withheld(name, contradictions)) written = withheld(name, written);
+        if (section->is_detail && !source.options.all) written.blocks.clear();
+        report.add(std::move(written));
     }
     if (!source.options.all)
         report.line("more: gpushim report --all, --json; ask: gpushim sql FOLDER \"SELECT * FROM finding\"");

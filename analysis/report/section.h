@@ -30,6 +30,7 @@ struct Report {
     std::vector<std::variant<Line, Table>> blocks;
     Json json = Json::object();
 
+    void add(Report&& part);
     void line(const std::string& text);
     void paragraph(const std::string& text, size_t indent);
 
@@ -40,10 +41,10 @@ struct Report {
 
 // The report from its first line to its last: sections by the names of their files.
 constexpr std::string_view kSections[] = {
-    "hang_verdict", "ledger",      "run",    "trust",   "spans",   "steps",       "phases",
-    "gpus",         "shared_gpus", "idle",   "windows", "launch",  "streams",     "copies",
-    "allreduce",    "collectives", "skew",   "kernels", "graphs",  "peak_memory", "certain",
-    "syncs",        "calls",       "ranges", "memory",  "devices", "findings",
+    "hang_verdict", "contradictions", "ledger",      "run",    "trust",   "spans",   "steps",
+    "phases",       "gpus",           "shared_gpus", "idle",   "windows", "launch",  "streams",
+    "copies",       "allreduce",      "collectives", "skew",   "kernels", "graphs",  "peak_memory",
+    "certain",      "syncs",          "calls",       "ranges", "memory",  "devices", "findings",
 };
 
 // Which of `names` it is; one that is not among them does not compile.

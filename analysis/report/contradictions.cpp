@@ -1,0 +1,67 @@
+#include "contradictions.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "../text/escape.h"
+
+namespace gpushim::analysis {
+
+std::vector<Contradiction> contradictions_of(const ReportSource& source) {
+    std::vector<Contradiction> all;
+    if (!source.run.has("v_contradiction")) return all;
+    Query row = source.run.prepare("SELECT name, sections, who, text FROM v_contradiction");
+    while (row.step()) all.push_back({row.text(0), row.text(1), row.text(2), row.text(3)});
+    return all;
+}
+
+bool is_withheld(std::string_view section, const std::vector<Contradiction>& all) {
+    const std::string word = " " + std::string(section) + " ";
+    return std::any_of(all.begin(), all.end(), [&](const Contradiction& one) {
+        return (" " + one.sections + " ").find(word) != std::string::npos;
+    });
+}
+
+Report withheld(std::string_view section, const Report& written) {
+    Report report;
+    std::string label(section);
+    std::transform(label.begin(), label.end(), label.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+    label.resize(std::max<size_t>(label.size() + 1, 11), ' ');
+    if (!written.blocks.empty()) report.line(label + "contradictory: see above, not shown");
+    for (const std::string& key : written.json.keys()) report.json.set(key, nullptr);
+    return report;
+}
+
+namespace section_contradictions {
+
+namespace {
+
+constexpr size_t kMost = 5;
+
+void write(const ReportSource& source, Report& report) {
+    const std::vector<Contradiction> all = contradictions_of(source);
+    Json list = Json::array();
+    for (const Contradiction& one : all)
+        list.push(Json::object(
+            {{"name", one.name}, {"who", one.who}, {"text", one.text}, {"not_shown", one.sections}}));
+    report.json.set("contradictions", std::move(list));
+    if (all.empty()) return;
+    report.line(
+        "WRONG   figures of this run contradict each other: what hangs on them is not shown. The file was "
+        "changed, or");
+    report.line("        gpushim has a fault; please report it");
+    for (size_t i = 0; i < all.size() && i < kMost; ++i)
+        report.line("        " + for_terminal(all[i].who) + ": " + for_terminal(all[i].text));
+    if (all.size() > kMost)
+        report.line("        … and " + std::to_string(all.size() - kMost) + " more: --json has them all");
+}
+
+constexpr Section kSection = {"contradictions", write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace section_contradictions
+
+}  // namespace gpushim::analysis
