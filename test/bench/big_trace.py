@@ -60,6 +60,7 @@ def make(path, launches, rank=0, ranks=1):
         INSERT INTO launch_device SELECT enter_ns,
           CASE WHEN stream_id = 2 THEN 400000 ELSE 180000 + (enter_ns % {STEP_NS}) / 10 END,
           CASE WHEN stream_id = 2 THEN 60000 ELSE 9000 END, 1 FROM launch;
+        INSERT INTO ring_commit VALUES (1, {steps * (2 + PER_STEP)}, NULL, 0, 0, {end_ns});
         COMMIT;""")
     base.close()
     return steps * (2 + PER_STEP)

@@ -113,7 +113,7 @@ class Scene(preload.PreloadCase):
         if not traces:
             return None
         done = box.run([preload.ANALYZER, "report", "--json", self.out], sim=False, timeout=300)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         for trace in traces:
             self.assertEqual(preload.query(trace, "PRAGMA integrity_check"), [("ok",)], trace)
         found = json.loads(done.stdout)["ledger"]

@@ -29,7 +29,8 @@ EVERYWHERE = ("UPDATE meta SET value = :name WHERE key = 'host'",
               "UPDATE communicator SET uid = :name", "UPDATE api SET name = :name WHERE id = 5",
               "INSERT INTO environment VALUES (:name, :name)", "INSERT INTO name VALUES (2, :name, NULL)",
               "INSERT INTO marker VALUES (3000, 1, 'mark', 2, NULL, NULL, NULL, NULL, NULL, 0)",
-              "INSERT INTO marker VALUES (700000, 1, 'pop', 2, 0, 2, NULL, NULL, 50000, 0)")
+              "INSERT INTO marker VALUES (700000, 1, 'pop', 2, 0, 2, NULL, NULL, 50000, 0)",
+              "UPDATE ring_commit SET seq = seq + 2")
 
 
 def acts(text):

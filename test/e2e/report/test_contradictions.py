@@ -21,8 +21,8 @@ PLANTED = {
     "figure_in_its_range": ("UPDATE metric_interval SET high = 0.01 WHERE name = 'busy_share'", "certain"),
     "busy_in_its_window": ("UPDATE activity SET ns = -ns WHERE classes = 0", "idle"),
     "causes_add_up": ("UPDATE gap SET ns = ns * 2", "idle"),
-    "stream_in_its_window": ("UPDATE stream_stat SET busy_ns = busy_ns * 1000", "kernels"),
-    "kernel_in_its_window": ("UPDATE kernel SET max_ns = 1 << 50", "kernels"),
+    "stream_in_its_time": ("UPDATE stream_stat SET busy_ns = busy_ns * 1000", "kernels"),
+    "kernel_in_its_time": ("UPDATE kernel SET max_ns = 1 << 50", "kernels"),
     "steps_are_the_run": ("UPDATE gpu SET busy_share = 0.1, busy_share_low = 0.1, busy_share_high = 0.1",
                           "gpus"),
     "steps_in_order": ("UPDATE metric SET value = value * 5 WHERE name = 'step_median_ns'", "steps"),
@@ -85,7 +85,7 @@ class Planted(unittest.TestCase):
 
 
 class Generated(unittest.TestCase):
-    """GENERATED=N: so many, a third of which are strange; the seeds begin with SEED=N."""
+    """GENERATED=N: so many, a sixth of which are strange; the seeds begin with SEED=N."""
     FIRST, COUNT = int(os.environ.get("SEED", "0")), int(os.environ.get("GENERATED", "300"))
 
     def said(self, seed, codes, **how):
@@ -99,12 +99,12 @@ class Generated(unittest.TestCase):
         return made, launches
 
     def test_runs_that_could_have_been_contradict_nothing(self):
-        for seed in range(self.FIRST, self.FIRST + self.COUNT * 2 // 3):
+        for seed in range(self.FIRST, self.FIRST + self.COUNT * 5 // 6):
             made, launches = self.said(seed, (0,))
             self.assertEqual(launches, sum(one.launches for one in made), f"seed {seed}")
 
     def test_runs_that_could_not_have_been_are_survived(self):
-        for seed in range(self.FIRST, self.FIRST + self.COUNT // 3):
+        for seed in range(self.FIRST, self.FIRST + self.COUNT // 6):
             self.said(seed, (0, 1, 3), is_strange=True)
 
 

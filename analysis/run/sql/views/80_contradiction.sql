@@ -8,9 +8,7 @@ WITH who AS (
     coalesce('rank ' || r.rank, 'process ' || r.pid, 'trace ' || r.rank_id)
       || CASE WHEN u.device_id IS NULL THEN '' ELSE ' GPU ' || u.device_id END AS label
   FROM gpu u JOIN rank r ON r.rank_id = u.rank_id),
-pieces AS (
-  SELECT gpu_id, sum(window_ns) AS window_ns, count(*) AS pieces, sum(operations) AS operations
-  FROM gpu_step GROUP BY gpu_id)
+in_steps AS (SELECT gpu_id, sum(operations) AS operations FROM gpu_step GROUP BY gpu_id)
 
 -- Nobody records more than there was.
 SELECT 'events_add_up' AS name, 'ledger findings' AS sections,
@@ -26,7 +24,7 @@ SELECT 'shares_add_up', 'gpus idle findings', w.label,
 FROM metric m JOIN who w ON w.gpu_id = m.id
 WHERE m.scope = 'gpu' AND m.name IN ('productive_share', 'waiting_for_peer_share', 'exposed_comm_share',
   'memory_share', 'idle_share')
-GROUP BY w.label HAVING count(m.value) = 5 AND abs(sum(m.value) - 1) > 1e-6
+GROUP BY w.gpu_id HAVING count(m.value) = 5 AND abs(sum(m.value) - 1) > 1e-6
 
 UNION ALL
 SELECT 'share_of_a_whole', CASE m.scope WHEN 'gpu' THEN 'gpus idle findings' ELSE 'steps findings' END,
@@ -54,20 +52,22 @@ UNION ALL
 SELECT 'causes_add_up', 'idle findings', w.label,
   printf('causes of idle time add up to %d ns of %d ns', sum(i.ns), t.idle_ns)
 FROM v_gpu_total t JOIN v_gpu_idle i ON i.gpu_id = t.gpu_id JOIN who w ON w.gpu_id = t.gpu_id
-GROUP BY w.label HAVING abs(sum(i.ns) - t.idle_ns) > t.steps
+GROUP BY w.gpu_id HAVING abs(sum(i.ns) - t.idle_ns) > t.steps
 
--- A stream runs one after another what it runs: never for longer than the time that was looked at.
+-- A stream runs one after another what it runs: never for longer than from its first start to its last end.
 UNION ALL
-SELECT 'stream_in_its_window', 'streams kernels findings', w.label,
-  printf('stream %s ran for %d ns of %d ns', s.stream, s.busy_ns, p.window_ns)
-FROM stream_stat s JOIN pieces p ON p.gpu_id = s.gpu_id JOIN who w ON w.gpu_id = s.gpu_id
-WHERE s.busy_ns > p.window_ns + p.pieces
+SELECT 'stream_in_its_time', 'streams kernels findings', w.label,
+  printf('stream %s ran for %d ns in %d ns', s.stream, s.busy_ns, s.last_ns - s.first_ns)
+FROM stream_stat s JOIN who w ON w.gpu_id = s.gpu_id
+WHERE s.busy_ns > s.last_ns - s.first_ns
 
 UNION ALL
-SELECT 'kernel_in_its_window', 'kernels findings', w.label,
-  printf('a kernel ran for %d ns of %d ns', k.union_ns, p.window_ns)
-FROM kernel k JOIN pieces p ON p.gpu_id = k.gpu_id JOIN who w ON w.gpu_id = k.gpu_id
-WHERE k.union_ns > p.window_ns + p.pieces OR k.max_ns > k.union_ns + p.pieces
+SELECT 'kernel_in_its_time', 'kernels findings', w.label,
+  printf('a kernel ran for %d ns in %d ns, once for %d ns', k.union_ns, t.ns, k.max_ns)
+FROM kernel k JOIN who w ON w.gpu_id = k.gpu_id
+  JOIN (SELECT gpu_id, max(last_ns) - min(first_ns) AS ns FROM stream_stat GROUP BY gpu_id) t
+    ON t.gpu_id = k.gpu_id
+WHERE k.union_ns > t.ns OR k.max_ns > k.union_ns
 
 -- Where the steps are nearly all of the run, how busy they were is how busy it was.
 UNION ALL
@@ -94,7 +94,7 @@ WHERE s.steps > 0 AND NOT (s.shortest > 0 AND m.value BETWEEN s.shortest AND s.l
 UNION ALL
 SELECT 'operations_are_counted', 'launch kernels findings', w.label,
   printf('%d operations were submitted in steps, and %d in all', p.operations, s.operations)
-FROM pieces p JOIN who w ON w.gpu_id = p.gpu_id
+FROM in_steps p JOIN who w ON w.gpu_id = p.gpu_id
   JOIN (SELECT gpu_id, sum(launches + copies + memsets + graphs + collectives) AS operations
         FROM stream_stat GROUP BY gpu_id) s ON s.gpu_id = p.gpu_id
 WHERE p.operations > s.operations
