@@ -80,9 +80,9 @@ counted       = $(if $(filter $@,$(MISSING)),$(eval BEGUN += x) [$(words $(BEGUN
 ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
 # QUICK=yes reads the common headers once for each room (half of a compilation is headers) and compiles a
-# library of the box, and a dozen files of one of the analyzer's folders, as one unit: the templates that they
-# share are compiled once. No two files of a folder have one name for different things, therefore; a rule, a
-# section, a check or a command has a namespace of its own. Neither shows an include that is missing:
+# library of the box, and a dozen files of one of the analyzer's or the unit tests' folders, as one unit: the
+# templates that they share are compiled once. No two files of a folder have one name for different things,
+# therefore; a rule, a section, a check, a command or a file of tests has a namespace of its own. Neither shows an include that is missing:
 # `make includes` does, and QUICK=no, which compiles file by file. cuda.h is not precompiled: its includer
 # says first which names it wants of it.
 QUICK          ?= yes
@@ -292,24 +292,29 @@ $(OBJ)/analysis/rule_words.o: $(RULE_WORDS) $(BUILD)/compile.flags
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o rule_words.o
 # Of a folder's files, in order, so many are one unit where that is quick.
-DOZENS           := 1-12 13-24 25-36 37-48 49-60 61-72 73-84 85-96
+DOZENS           := $(shell for i in $$(seq 1 12 240); do echo $$i-$$((i + 11)); done)
 part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\
-                      $(call sources,$(1)))
-# unit(folder, from-until)
+                      $(filter-out %/catch_main.cpp,$(call sources,$(1))))
+# unit(folder, from-until, list that it is one of)
 define unit
-ANALYZER_UNITS += $(OBJ)/$(1)/files-$(2).o
+$(3) += $(OBJ)/$(1)/files-$(2).o
 $(call stamp,$(OBJ)/$(1)/files-$(2).list,$(call part_of,$(1),$(2)))
 $(OBJ)/$(1)/files-$(2).cpp: $(OBJ)/$(1)/files-$(2).list
 	@printf '#include "%s"\n' $(call part_of,$(1),$(2)) >$$@
 endef
-units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),$(eval $(call unit,$(1),$(dozen)))))
+units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),$(eval $(call unit,$(1),$(dozen),$(2)))))
 $(foreach folder,$(sort $(dir $(filter-out analysis/main.cpp,$(ANALYZER_SOURCES)))),\
-    $(call units_of,$(folder:/=)))
+    $(call units_of,$(folder:/=),ANALYZER_UNITS))
 # g++ takes what is in a file that is included for a header's.
 IN_A_UNIT        := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
+define compile_unit
+@echo "  CXX    $(@:$(OBJ)/%.o=%) (as one)$(counted)"
+@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
+endef
 $(OBJ)/analysis/%.o: $(OBJ)/analysis/%.cpp $(BUILD)/compile.flags
-	@echo "  CXX    analysis/$* (as one)$(counted)"
-	@$(COMPILE) $(PRECOMPILED) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
+	$(compile_unit)
+$(OBJ)/test/unit/%.o: $(OBJ)/test/unit/%.cpp $(BUILD)/compile.flags
+	$(compile_unit)
 OF_NO_UNIT       := $(filter $(if $(filter yes,$(QUICK)),analysis/main.cpp,%),$(ANALYZER_SOURCES))
 ANALYZER_OBJECTS := $(call objects,$(OF_NO_UNIT)) $(if $(filter yes,$(QUICK)),$(ANALYZER_UNITS)) \
                     $(if $(ANALYZER_SOURCES),$(addprefix $(OBJ)/analysis/,$(ANALYZER_TEXTS)))
@@ -331,8 +336,12 @@ UNITS        ?= $(notdir $(patsubst %/,%,$(wildcard test/unit/*/)))
 # Debian has Catch2's own code compiled; elsewhere catch_main.cpp is as much. With it, optimised, and without
 # relocations (-no-pie) each of 1,500 processes starts in 0.17 s under a sanitizer, not in 0.24 s.
 CATCH        := $(firstword $(wildcard $(addsuffix /libCatch2WithMain.a,/usr/lib /usr/lib/*)))
-UNIT_SOURCES := $(filter-out $(if $(CATCH),%/catch_main.cpp),$(call sources,test/unit $(UNITS:%=test/unit/%)))
-OBJECTS      += $(call objects,$(UNIT_SOURCES))
+UNIT_FOLDERS := test/unit $(UNITS:%=test/unit/%)
+UNIT_SOURCES := $(filter-out $(if $(CATCH),%/catch_main.cpp),$(call sources,$(UNIT_FOLDERS)))
+$(foreach folder,$(UNIT_FOLDERS),$(call units_of,$(folder),UNIT_UNITS))
+UNIT_OBJECTS := $(call objects,$(filter $(if $(filter yes,$(QUICK)),%/catch_main.cpp,%),$(UNIT_SOURCES))) \
+                $(if $(filter yes,$(QUICK)),$(UNIT_UNITS))
+OBJECTS      += $(UNIT_OBJECTS)
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
@@ -340,7 +349,7 @@ NOT_UNIT  := $(addprefix shim/base/,libc_floor.cpp no_libm.cpp) \
              $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
 UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
-$(BUILD)/test/unit: $(call objects,$(UNIT_SOURCES)) $(UNIT_SHIM) $(SIM_LIBRARIES) \
+$(BUILD)/test/unit: $(UNIT_OBJECTS) $(UNIT_SHIM) $(SIM_LIBRARIES) \
                     $(if $(filter analysis,$(UNITS)),$(UNIT_ANALYZER)) $(OBJ)/test/unit.list \
                     $(BUILD)/link.flags
 	@mkdir -p $(@D)

@@ -1,5 +1,7 @@
 #include "box.h"
 
+namespace box_test {
+
 TEST_CASE("knobs become variables of this process", "[box]") {
     box::knobs("GPUSIM_DEVICES=2 GPUSIM_NAME=A=B");
     CHECK(getenv("GPUSIM_DEVICES") == std::string("2"));
@@ -14,3 +16,5 @@ TEST_CASE("a second set of knobs in one case is refused", "[box][!shouldfail]") 
     box::knobs("GPUSIM_DEVICES=2");
     box::knobs("GPUSIM_DEVICES=3");
 }
+
+}  // namespace box_test

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <type_traits>
 
+namespace exports_test {
+
 namespace {
 
 // Of these the typedefs of 13.0 know nothing: they are taken as newer_driver.h declares them.
@@ -98,3 +100,5 @@ TEST_CASE("a per-thread form exists only beside a plain one", "[exports]") {
 }
 
 }  // namespace
+
+}  // namespace exports_test

@@ -7,6 +7,8 @@
 #include "engine/device_facts.h"
 #include "nvml_device.h"
 
+namespace nvml_test {
+
 using namespace gpusim;
 
 TEST_CASE("NVML answers between init and the last shutdown only", "[nvml]") {
@@ -203,3 +205,5 @@ TEST_CASE("NVML reports no errors and nothing that can be set", "[nvml]") {
     NVML(nvmlDeviceGetCpuAffinity(device, 16, cpus));
     CHECK((cpus[0] & 1) == 1);
 }
+
+}  // namespace nvml_test

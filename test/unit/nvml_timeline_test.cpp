@@ -10,6 +10,8 @@
 #include "nvml_device.h"
 #include "other_process.h"
 
+namespace nvml_timeline_test {
+
 using namespace gpusim;
 
 namespace {
@@ -226,3 +228,5 @@ TEST_CASE("NVML says why clocks are held back, where a knob does", "[nvml]") {
     NVML(nvmlDeviceGetViolationStatus(device, NVML_PERF_POLICY_THERMAL, &time));
     CHECK(time.violationTime == 0);
 }
+
+}  // namespace nvml_timeline_test

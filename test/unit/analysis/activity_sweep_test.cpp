@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace activity_sweep_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("busy spans are given as far as they are known", "[activity_sweep]") {
     CHECK(busy == std::vector<Interval>{{15, 20}, {20, 30}, {40, 45}, {45, 60}});
     CHECK(rows(sweep) == "-1:0:10 -1:1:15 -1:2:10 -1:4:10 ");
 }
+
+}  // namespace activity_sweep_test

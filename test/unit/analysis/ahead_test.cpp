@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace ahead_test {
+
 using namespace made;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("the next operation of a device", "[ahead]") {
     CHECK(!ahead.first_of(0, 71));
     CHECK(!ahead.first_of(1, 71));
 }
+
+}  // namespace ahead_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace api_kinds_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("what a call does is told by its name, whatever its form", "[api_kinds]") {
@@ -41,3 +43,5 @@ TEST_CASE("only what says the form is left out of a name", "[api_kinds]") {
     CHECK(base_of_api("a_v") == "a_v");
     CHECK(base_of_api("_v2") == "_v2");
 }
+
+}  // namespace api_kinds_test

@@ -2,6 +2,8 @@
 
 #include "analysis/report/printed.h"
 
+namespace as_markdown_test {
+
 using namespace gpushim::analysis;
 using Lines = std::vector<std::string>;
 
@@ -45,3 +47,5 @@ TEST_CASE("nothing in a name is markup", "[printed]") {
     CHECK(as_markdown(report).at(2) == "| `` a\\|b `c` \\x0a<d> `` |");
     CHECK(as_markdown(report).at(3) == "|  |");
 }
+
+}  // namespace as_markdown_test

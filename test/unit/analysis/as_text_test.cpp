@@ -2,6 +2,8 @@
 
 #include "analysis/report/printed.h"
 
+namespace as_text_test {
+
 using namespace gpushim::analysis;
 using Lines = std::vector<std::string>;
 
@@ -29,3 +31,5 @@ TEST_CASE("names act on nobody and have an end", "[printed]") {
     CHECK(lines.at(0).size() < 410);
     CHECK(lines.at(2) == "  " + std::string(43, 'y') + "…");
 }
+
+}  // namespace as_text_test

@@ -8,6 +8,8 @@
 
 #include "repeats.h"
 
+namespace bootstrap_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("the range holds the truth in 95 of 100 runs", "[sampled]") {
         CHECK(held <= kRuns * 99 / 100);  // not by saying nothing
     }
 }
+
+}  // namespace bootstrap_test

@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace bounds_test {
+
 using namespace made;
 
 namespace {
@@ -252,3 +254,5 @@ TEST_CASE("whatever ran, ran when it may have, where rows are gone", "[bounds]")
         REQUIRE(outside.empty());
     }
 }
+
+}  // namespace bounds_test

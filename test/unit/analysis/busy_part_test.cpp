@@ -7,6 +7,8 @@
 #include <catch2/catch.hpp>
 #include <stdexcept>
 
+namespace busy_part_test {
+
 using namespace busy_scene;
 
 namespace {
@@ -314,3 +316,5 @@ TEST_CASE("idle time without its causes is refused", "[busy_part]") {
     CHECK_THROWS_WITH(write_busy(asked.run(), facts, sweeps, {}),
                       Catch::Contains("GPU 0, step 5") && Catch::Contains("idle time is 40 ns"));
 }
+
+}  // namespace busy_part_test

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace busy_random_test {
+
 using namespace busy_scene;
 
 namespace {
@@ -186,3 +188,5 @@ TEST_CASE("where steps are cut changes no total", "[busy_part][random]") {
         REQUIRE(cut.rows("SELECT count(*) FROM gpu_step") != whole.rows("SELECT count(*) FROM gpu_step"));
     }
 }
+
+}  // namespace busy_random_test

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace busy_test {
+
 using namespace made;
 
 //  window   |──────────────────────────────|  0 to 1000 us
@@ -316,3 +318,5 @@ TEST_CASE("a window stands for its part of the run, however short it is", "[busy
     for (SpanBusy& busy : device.windows) busy.window.slot.reset();
     CHECK(*device.without_us().share == Approx(4.0 / 12));
 }
+
+}  // namespace busy_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace call_rows_test {
+
 using namespace made;
 
 namespace {
@@ -162,3 +164,5 @@ TEST_CASE("calls that took less than nothing, or longer than a year, are none", 
     CHECK(calls[0].enter_ns == 20);
     CHECK(calls[1].enter_ns == 40);
 }
+
+}  // namespace call_rows_test

@@ -12,6 +12,8 @@
 
 #include <cmath>
 
+namespace chart_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -198,3 +200,5 @@ TEST_CASE("bars of a histogram stand on the axis", "[chart]") {
     CHECK(count_of(drawn, "class=\"part f0\"") == 2);
     CHECK(drawn.find("1.00 us to 2.00 us: ") != std::string::npos);
 }
+
+}  // namespace chart_test

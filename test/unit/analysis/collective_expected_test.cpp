@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace collective_expected_test {
+
 using namespace gpushim::analysis;
 
 //  op             n   S passed   S        factor
@@ -163,3 +165,5 @@ TEST_CASE("ReduceScatter and AllGather are one AllReduce together", "[collective
     // Gathered again for the backward pass.
     CHECK(check_parameters({0, 4000, 8000}, 1000, 4, 4).ratio == 1.5);
 }
+
+}  // namespace collective_expected_test

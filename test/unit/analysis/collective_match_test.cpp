@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 
+namespace collective_match_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -301,3 +303,5 @@ TEST_CASE("any interleaving of the ranks gives the same", "[collective]") {
         CHECK(lines_of(matched) == expected);
     }
 }
+
+}  // namespace collective_match_test

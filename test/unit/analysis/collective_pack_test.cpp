@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace collective_pack_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("nothing is packed where nothing is reduced", "[pack]") {
     CHECK(packed({}) == "none");
     CHECK(packed({{{0, 10}, Kind::works}, {{10, 20}, Kind::copies}, {{20, 30}, Kind::optimizes}}) == "none");
 }
+
+}  // namespace collective_pack_test

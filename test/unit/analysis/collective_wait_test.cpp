@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace collective_wait_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -114,3 +116,5 @@ TEST_CASE("directed operations wait along edges", "[collective]") {
     CHECK(edges[0].wait_ns == 5);
     CHECK(wait_edges(instance(kReduce, spans), std::span(aligned)).empty());
 }
+
+}  // namespace collective_wait_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace collective_words_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("profilers' names of collectives are NCCL's functions", "[collective_words]") {
@@ -54,3 +56,5 @@ TEST_CASE("a list of ranks is read, one that is cut short is none", "[collective
     CHECK(ranks_in("[0, 1, ..., 63]").empty());
     CHECK(ranks_in("0, 1").empty());
 }
+
+}  // namespace collective_words_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace comm_step_part_test {
+
 using namespace made;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("imported traces have no start delay", "[comm_step_part]") {
     made.made.run("INSERT INTO meta VALUES ('source', 'kineto')");
     CHECK(made.delay({made.at(made.gemm, 20, 300), made.at(made.reduce, 300, 400)}) == "-");
 }
+
+}  // namespace comm_step_part_test

@@ -7,6 +7,8 @@
 #include "made_side.h"
 #include "repeats.h"
 
+namespace comparison_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -160,3 +162,5 @@ TEST_CASE("kernels that came, went and changed", "[compare]") {
     write_comparison(base, now, is, report);
     CHECK(report.json.text().find("\"change\": \"gone\"") != std::string::npos);
 }
+
+}  // namespace comparison_test

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace concurrency_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("any order of start gives what every pair gives", "[beside]") {
         }
     }
 }
+
+}  // namespace concurrency_test

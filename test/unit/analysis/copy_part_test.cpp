@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace copy_part_test {
+
 using namespace made;
 
 namespace {
@@ -141,3 +143,5 @@ TEST_CASE("copies whose rows are gone stand in a row without size", "[copy_part]
     CHECK(written.ask("SELECT count, bytes, min_bytes, max_bytes FROM memset_stat WHERE stream_id = 2") ==
           "6 600 100 100");
 }
+
+}  // namespace copy_part_test

@@ -9,6 +9,8 @@
 #include "bare_rank.h"
 #include "run_rows.h"
 
+namespace counted_steps_test {
+
 using namespace made;
 
 namespace {
@@ -177,3 +179,5 @@ TEST_CASE("while a run is derived its sums stand before the views", "[basis]") {
     REQUIRE(left.step());
     CHECK(left.number(0) == 0);
 }
+
+}  // namespace counted_steps_test

@@ -4,6 +4,8 @@
 
 #include "catch2/catch.hpp"
 
+namespace counters_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -54,3 +56,5 @@ TEST_CASE("what ran long ago is said before the end", "[counters]") {
     said.counters.add({0, 1, 40'000'000, 40'000'010, 40'000'020});
     CHECK(said.busy == "0@10+ 0@40- ");
 }
+
+}  // namespace counters_test

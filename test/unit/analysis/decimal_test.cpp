@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+namespace decimal_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("microseconds become nanoseconds without a double in between", "[decimal]") {
@@ -74,3 +76,5 @@ TEST_CASE("any nanosecond survives being written as microseconds", "[decimal]") 
         CHECK(scaled(text, 3) == ns);
     }
 }
+
+}  // namespace decimal_test

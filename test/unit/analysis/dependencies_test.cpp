@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace dependencies_test {
+
 using namespace busy_scene;
 
 namespace {
@@ -150,3 +152,5 @@ TEST_CASE("what the host launched when it had waited came after that", "[depende
     early.tell(CallKind::record, 1, 11, 1).tell(CallKind::sync, kNoLane, 200, 1);  // in vain
     CHECK(early.all.operation(collective(2, 410, 420, 430)).after_enter_ns == INT64_MIN);
 }
+
+}  // namespace dependencies_test

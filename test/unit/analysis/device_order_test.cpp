@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+namespace device_order_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("how far off times likely are is kept in steps, and never more than th
     op.set_likely_ns(-5);
     CHECK(op.likely_ns(500) == 0);
 }
+
+}  // namespace device_order_test

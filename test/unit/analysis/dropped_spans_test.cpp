@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+namespace dropped_spans_test {
+
 using namespace made;
 
 namespace {
@@ -216,3 +218,5 @@ TEST_CASE("ranges are said to be those whose rows are left", "[ranges][gone]") {
     CHECK(line_of(report_of(made.inputs()), "epoch").find("open") == std::string::npos);
     CHECK(!line_of(report_of(made.inputs()), "only ranges whose rows were kept").empty());
 }
+
+}  // namespace dropped_spans_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace escape_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("a terminal gets letters, and nothing that acts", "[escape]") {
@@ -37,3 +39,5 @@ TEST_CASE("XML stays XML", "[escape]") {
     CHECK(for_xml("]]>\x1b\n\t\x01") == "]]&gt;\\x1b\n\t\\x01");
     CHECK(for_xml("\xef\xbf\xbf.\xef\xbf\xbe.\xff") == "\xef\xbf\xbd.\xef\xbf\xbd.\\xff");
 }
+
+}  // namespace escape_test

@@ -4,6 +4,8 @@
 #include "catch2/catch.hpp"
 #include "repeats.h"
 
+namespace event_text_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("nanoseconds are exact microseconds", "[event_text]") {
@@ -42,3 +44,5 @@ TEST_CASE("many names do not fill the memory", "[event_text]") {
         REQUIRE(event.quoted(name) == "\"" + name + "\"");
     }
 }
+
+}  // namespace event_text_test

@@ -5,6 +5,8 @@
 
 #include "analysis/process/temporary.h"
 
+namespace external_sort_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -59,3 +61,5 @@ TEST_CASE("where no file can be made sorting fails and says where", "[external_s
     Sort sort("/nonexistent", 16);
     CHECK_THROWS_WITH(sort.add({1, 1}), Catch::Contains("/nonexistent"));
 }
+
+}  // namespace external_sort_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace hang_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -110,3 +112,5 @@ TEST_CASE("clocks of different hosts are not compared", "[hang]") {
     REQUIRE(found);
     CHECK(found->for_ns == 5 * kSecond);
 }
+
+}  // namespace hang_test

@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace histogram_test {
+
 using namespace made;
 
 TEST_CASE("buckets of a histogram are exact below 32 and a 16th of an octave above", "[run_histogram]") {
@@ -90,3 +92,5 @@ TEST_CASE("a histogram's rows are its buckets", "[run_histogram]") {
                       " AND bucket = 48") == "2 131");
     CHECK(written.ask("SELECT sum_ns FROM histogram WHERE bucket = -5") == "-5");
 }
+
+}  // namespace histogram_test

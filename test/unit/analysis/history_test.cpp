@@ -6,6 +6,8 @@
 #include "analysis/process/temporary.h"
 #include "made_side.h"
 
+namespace history_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -170,3 +172,5 @@ TEST_CASE("pruning leaves what others are compared with", "[history]") {
     for (const Night& night : history.nights()) left += std::to_string(night.id) + " ";
     CHECK(left == "2 4 5 ");
 }
+
+}  // namespace history_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace host_calls_test {
+
 using namespace busy_scene;
 
 namespace {
@@ -109,3 +111,5 @@ TEST_CASE("lines are bounded, even if nothing may be forgotten", "[host_calls]")
     host.forget_before(t - 30'000, t);
     CHECK(host.lines().at(1).size() == 50);  // 20 us more than it was told
 }
+
+}  // namespace host_calls_test

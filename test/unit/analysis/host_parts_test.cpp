@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace host_parts_test {
+
 using namespace made;
 
 namespace {
@@ -128,3 +130,5 @@ TEST_CASE("calls of the whole run come from the totals", "[api_part]") {
     all_of(make_api_part(made.facts), made, {by(launch(0, 0, 10), kLaunchApi)}, written);
     CHECK(written.ask("SELECT calls, sum_ns, min_ns, max_ns, rows FROM api_stat") == "110 1200 1 700 1");
 }
+
+}  // namespace host_parts_test

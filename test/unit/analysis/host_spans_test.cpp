@@ -6,6 +6,8 @@
 
 #include "analysis/importer/host_words.h"
 
+namespace host_spans_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -59,3 +61,5 @@ TEST_CASE("names of loaders and optimizers are known, others are not", "[host_sp
     CHECK(inside_of("ProfilerStep#3") == std::nullopt);
     CHECK(inside_of("forward") == std::nullopt);
 }
+
+}  // namespace host_spans_test

@@ -7,6 +7,8 @@
 #include "analysis/interval/interval.h"
 #include "analysis/trace/call.h"
 
+namespace hta_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("unions and overlap are those of whole intervals", "[hta]") {
         CHECK(sums.overlap_ns == length(intersect(of[0], of[1])));
     }
 }
+
+}  // namespace hta_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace idle_attribute_test {
+
 using namespace idle_scene;
 
 //  GPU     ████|a=100                                                         b=200|███
@@ -255,3 +257,5 @@ TEST_CASE("idle time adds up by cause and by group", "[idle]") {
     CHECK(std::string(name_of(Cause::wait_other_gpu)) == "wait_other_gpu");
     CHECK(std::string(name_of(group_of(Cause::alloc_or_load))) == "host");
 }
+
+}  // namespace idle_attribute_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <tuple>
 
+namespace idle_gaps_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("of operations that start together the first launched is next", "[idle
     CHECK(of(gaps.take()) == All{{0, 20, 4}});
     CHECK(of(gaps.finish()) == All{{30, 40, 8}, {50, 100, kNone}});
 }
+
+}  // namespace idle_gaps_test

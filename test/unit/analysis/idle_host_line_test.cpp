@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace idle_host_line_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("what the framework told counts behind calls, but for its loader", "[i
     CHECK(line.is_told());
     CHECK(line.is_loading_told());
 }
+
+}  // namespace idle_host_line_test

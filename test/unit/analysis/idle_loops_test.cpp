@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace idle_loops_test {
+
 using namespace idle_scene;
 
 namespace {
@@ -96,3 +98,5 @@ TEST_CASE("a loop that waits for its loader is input bound", "[idle][loops]") {
     CHECK(loop.us(Cause::tail) == 10);
     CHECK(loop.drained == 9);
 }
+
+}  // namespace idle_loops_test

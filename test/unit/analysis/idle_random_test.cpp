@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace idle_random_test {
+
 using namespace idle_scene;
 
 namespace {
@@ -271,3 +273,5 @@ TEST_CASE("what is forgotten does not change what is asked later", "[idle][rando
         REQUIRE(scene.pieces() == whole);
     }
 }
+
+}  // namespace idle_random_test

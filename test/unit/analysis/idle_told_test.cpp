@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace idle_told_test {
+
 using namespace idle_scene;
 
 //  GPU     ██100|                                       |200███
@@ -57,3 +59,5 @@ TEST_CASE("in nothing before the input copy is loading, where no loader tells", 
     told.gap.next->is_copy_h2d = true;
     CHECK(told.pieces() == Pieces{is(Cause::callback, 100, 1995), is(Cause::framework, 1995, 2005)});
 }
+
+}  // namespace idle_told_test

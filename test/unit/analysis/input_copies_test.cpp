@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace input_copies_test {
+
 using namespace busy_scene;
 
 namespace {
@@ -104,3 +106,5 @@ TEST_CASE("what is not asked any more is forgotten", "[input_copies]") {
     CHECK(copies.is_input(1, 2));
     CHECK(copies.is_input(1, 4));
 }
+
+}  // namespace input_copies_test

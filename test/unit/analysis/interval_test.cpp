@@ -6,6 +6,8 @@
 
 #include "analysis/sqlite/database.h"
 
+namespace interval_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("a union that grows is the same, in whatever order its spans come", "[
     CHECK(growing.take() == unite(all));
     CHECK(growing.take().empty());
 }
+
+}  // namespace interval_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace json_scanner_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -80,3 +82,5 @@ TEST_CASE("a value is stepped over in pieces as in one", "[json_scanner]") {
         }
     }
 }
+
+}  // namespace json_scanner_test

@@ -3,6 +3,8 @@
 #include "catch2/catch.hpp"
 #include "made_facts.h"
 
+namespace kept_part_test {
+
 using namespace made;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("a long text is cut, and of many only some are kept", "[kept_part]") {
     CHECK(written.ask("SELECT max(length(text)), count(*) FROM kept_text") == "1024 4097");
     CHECK(written.ask("SELECT count(*) > 900 FROM kept_call WHERE name_id = 0") == "1");
 }
+
+}  // namespace kept_part_test

@@ -8,6 +8,8 @@
 
 #include "kernel_said.h"
 
+namespace kernel_class_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("tensor cores: silence is not a no", "[kernel]") {
@@ -168,3 +170,5 @@ TEST_CASE("the rows are in the form names are compared in, and each stands once"
     CHECK(name_of(Precision::mixed) == "mixed");
     CHECK(name_of(KernelLibrary::flash_attention) == "flash_attention");
 }
+
+}  // namespace kernel_class_test

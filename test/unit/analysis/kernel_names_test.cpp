@@ -4,6 +4,8 @@
 
 #include "kernel_said.h"
 
+namespace kernel_names_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -415,3 +417,5 @@ TEST_CASE("what communicates: operation, whose, and of what type", "[kernel]") {
     CHECK(beside.comm_operation == CommOperation::none);
     CHECK(beside.comm_source == CommSource::none);
 }
+
+}  // namespace kernel_names_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace kernel_part_test {
+
 using namespace made;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE("launches of the whole run come from the totals, also of names that no
     CHECK(row(written, "gone()", "launches, family", kGpu + 1) == "30 other");
     CHECK(row(written, "(other)", "launches", -1) == "2");
 }
+
+}  // namespace kernel_part_test

@@ -8,6 +8,8 @@
 #include "repeats.h"
 #include "shim/base/sanitized.h"
 
+namespace kineto_hostile_test {
+
 using namespace made;
 using Names = std::vector<std::string>;
 
@@ -251,3 +253,5 @@ TEST_CASE("random damage", "[kineto]") {
     }
     CHECK(survivors > 500 * 20 * 8 / 10);
 }
+
+}  // namespace kineto_hostile_test

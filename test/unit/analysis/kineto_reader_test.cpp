@@ -9,6 +9,8 @@
 #include "kineto_made.h"
 #include "optional.h"
 
+namespace kineto_reader_test {
+
 using namespace made;
 
 namespace {
@@ -275,3 +277,5 @@ TEST_CASE("two real traces", "[kineto]") {
         CHECK(kernel_sum_ns == row.kernel_sum_ns);
     }
 }
+
+}  // namespace kineto_reader_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace launch_figures_test {
+
 using namespace busy_scene;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("calls count where they were entered, operations with and without devi
     CHECK(sums[1].first_enter_ns == 28);
     CHECK_FALSE(sums[2].first_enter_ns);
 }
+
+}  // namespace launch_figures_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace launch_part_test {
+
 using namespace made;
 
 namespace {
@@ -248,3 +250,5 @@ TEST_CASE("without a known latency nothing is said of small kernels", "[launch_p
     all_of(make_launch_part(made.facts), made, {timed(0, 0, 8000, 9000)}, written);
     CHECK(stat(written, "timed, small, small_ns") == "1 - -");
 }
+
+}  // namespace launch_part_test

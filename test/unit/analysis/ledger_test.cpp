@@ -7,6 +7,8 @@
 #include "analysis/sqlite/new_database.h"
 #include "shim/sqlite/schema.h"
 
+namespace ledger_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("an empty trace has lost nothing", "[ledger]") {
     CHECK(ledger_of(base) == Ledger{});
     CHECK(ledger_in_sql(base) == Ledger{});
 }
+
+}  // namespace ledger_test

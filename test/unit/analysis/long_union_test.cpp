@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace long_union_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -55,3 +57,5 @@ TEST_CASE("a long run, settled whenever it asks for it", "[long_union][random]")
     CHECK(settled >= 3);
     CHECK(whole.take_ns({}, run) == length_ns(clip(unite(all), run)));
 }
+
+}  // namespace long_union_test

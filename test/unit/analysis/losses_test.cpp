@@ -4,6 +4,8 @@
 
 #include "made_trace.h"
 
+namespace losses_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("what was lost is summed up over rings, of each the newest count", "[losses]") {
@@ -23,3 +25,5 @@ TEST_CASE("each reason has a meaning", "[losses]") {
     CHECK(loss_text("of tomorrow", 2) ==
           "2 events were lost (of tomorrow): for a reason that this version of gpushim does not know");
 }
+
+}  // namespace losses_test

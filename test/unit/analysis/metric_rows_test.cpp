@@ -5,6 +5,8 @@
 #include "bare_rank.h"
 #include "made_run.h"
 
+namespace metric_rows_test {
+
 using namespace made;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_CASE("samples that ranks counted are added up", "[metric_rows]") {
     CHECK(std::stod(value(report, "steps.samples_per_s")) == Approx(1600));
     CHECK(unexplained(report) == "");
 }
+
+}  // namespace metric_rows_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace names_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -31,3 +33,5 @@ TEST_CASE("tables are listed by how much they are like the word", "[names]") {
           std::vector<std::string>{"launch", "v_launch", "api"});
     CHECK(most_alike_first("x", {"b", "a"}) == std::vector<std::string>{"b", "a"});
 }
+
+}  // namespace names_test

@@ -5,6 +5,8 @@
 #include "analysis/exporter/event_text.h"
 #include "catch2/catch.hpp"
 
+namespace nccl_arguments_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -90,3 +92,5 @@ TEST_CASE("a kernel of another group or stream says nothing", "[nccl_arguments]"
     CHECK(told(nccl, 1).empty());  // forgotten
     CHECK(!told(nccl, 9'999).empty());
 }
+
+}  // namespace nccl_arguments_test

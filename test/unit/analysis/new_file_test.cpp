@@ -9,6 +9,8 @@
 #include "analysis/failure.h"
 #include "analysis/process/temporary.h"
 
+namespace new_file_test {
+
 using namespace gpushim::analysis;
 namespace fs = std::filesystem;
 
@@ -63,3 +65,5 @@ TEST_CASE("a device or a pipe is no place for a file", "[new_file]") {
     CHECK_THROWS_AS(NewFile(folder.path() / "none" / "file"), Unwritable);
     CHECK(files_in(folder.path()) == 1);
 }
+
+}  // namespace new_file_test

@@ -10,6 +10,8 @@
 #include "analysis/failure.h"
 #include "analysis/process/temporary.h"
 
+namespace number_rows_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -206,3 +208,5 @@ TEST_CASE("a tree that leads back to itself ends", "[number_rows]") {
     const int64_t first = GENERATE(INT64_MIN, INT64_MAX);
     CHECK_THROWS_AS(all(NumberRows(base, "t", "k", kColumns, first), 3), Failure);
 }
+
+}  // namespace number_rows_test

@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace parts_speed_test {
+
 using namespace made;
 
 // A step of 200 kernels on three streams, every tenth of them a collective's, with an input copy and a wait.
@@ -56,3 +58,5 @@ TEST_CASE("speed of the parts", "[.speed]") {
                     1000.0 * static_cast<double>(calls.size()) / took_ns);
     }
 }
+
+}  // namespace parts_speed_test

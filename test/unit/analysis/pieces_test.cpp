@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace pieces_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("a device without a row had nothing to do", "[pieces]") {
     CHECK(pieces[0].windows[0].operations == 0);
     CHECK(pieces[0].windows[1].operations == 10);
 }
+
+}  // namespace pieces_test

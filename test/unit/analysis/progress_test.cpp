@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace progress_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("how far it is, and what is left at the pace so far", "[progress]") {
@@ -30,3 +32,5 @@ TEST_CASE("without a terminal nothing is counted, and nothing breaks", "[progres
     Progress::done(1);
     const BesideProgress beside;
 }
+
+}  // namespace progress_test

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace queues_test {
+
 using namespace made;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("one without times makes its stream unknown until the next with some, 
     queues.add(copy);
     CHECK((queues.at(0, 90).stream_known && queues.at(1, 90).gpu_known));
 }
+
+}  // namespace queues_test

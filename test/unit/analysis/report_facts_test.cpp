@@ -4,6 +4,8 @@
 #include "analysis/report/facts.h"
 #include "analysis/report/gpu_figures.h"
 
+namespace report_facts_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("what is null says why, and where there are several reasons, of what each is", "[report_facts]") {
@@ -106,3 +108,5 @@ TEST_CASE("causes either sum to the idle time or are not shown", "[report_facts]
     gpu.idle_by_cause["tail"] = 6;
     CHECK(!gpu.causes_sum());
 }
+
+}  // namespace report_facts_test

@@ -4,6 +4,8 @@
 #include "analysis/command/report_options.h"
 #include "analysis/failure.h"
 
+namespace report_options_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("counts and bandwidths are taken as written, or refused", "[report_options]") {
@@ -24,3 +26,5 @@ TEST_CASE("counts and bandwidths are taken as written, or refused", "[report_opt
     CHECK(price_from("price", "2.50") == 2.5);
     for (const char* wrong : {"", "$2", "2k", "-1"}) CHECK_THROWS_AS(price_from("price", wrong), Failure);
 }
+
+}  // namespace report_options_test

@@ -3,6 +3,8 @@
 #include "made_run.h"
 #include "repeats.h"
 
+namespace report_page_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("a page of a thousand ranks is below 2 MB and says what it leaves out"
     CHECK(has(page, "A row is several ranks"));
     CHECK(has(page, repeats("rank 0 to 15", "rank 0 to 3")));
 }
+
+}  // namespace report_page_test

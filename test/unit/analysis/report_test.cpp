@@ -5,6 +5,8 @@
 #include "analysis/report/printed.h"
 #include "made_run.h"
 
+namespace report_test {
+
 using namespace made;
 using Catch::Contains;
 
@@ -381,3 +383,5 @@ TEST_CASE("causes in SQL are those of the code, in the same groups", "[report]")
     count.step();
     CHECK(count.number(0) == static_cast<int64_t>(std::size(kCauses)));
 }
+
+}  // namespace report_test

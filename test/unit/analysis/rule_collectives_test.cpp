@@ -3,6 +3,8 @@
 
 #include "run_rows.h"
 
+namespace rule_collectives_test {
+
 using namespace made;
 
 namespace {
@@ -231,3 +233,5 @@ TEST_CASE("a larger batch is worth it by what is above 5 % exposed", "[rule][rul
         return run;
     }));
 }
+
+}  // namespace rule_collectives_test

@@ -3,6 +3,8 @@
 
 #include "run_rows.h"
 
+namespace rule_condition_test {
+
 using namespace made;
 
 namespace {
@@ -212,3 +214,5 @@ TEST_CASE("where device times were not asked for, nothing is wrong with them", "
     run.change("UPDATE gpu SET level = 'host', coverage = 0, timed_share = 0");
     CHECK(!run.look("low_coverage"));
 }
+
+}  // namespace rule_condition_test

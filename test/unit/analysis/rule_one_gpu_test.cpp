@@ -3,6 +3,8 @@
 
 #include "run_rows.h"
 
+namespace rule_one_gpu_test {
+
 using namespace made;
 
 namespace {
@@ -180,3 +182,5 @@ TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][r
     CHECK(is_ramped("larger_batch", [&](double share) { return with_grids(share * 8 / 7, true); }));
     CHECK_FALSE(with_grids(0.9, false).says("larger_batch"));
 }
+
+}  // namespace rule_one_gpu_test

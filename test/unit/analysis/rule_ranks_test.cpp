@@ -3,6 +3,8 @@
 
 #include "run_rows.h"
 
+namespace rule_ranks_test {
+
 using namespace made;
 
 namespace {
@@ -203,3 +205,5 @@ TEST_CASE("staggered launches are worth it by what the last one starts late", "[
     CHECK(is_ramped("staggered_launches",
                     [](double share) { return staggered(of_step(share), of_step(share) / 2); }));
 }
+
+}  // namespace rule_ranks_test

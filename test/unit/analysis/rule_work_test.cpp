@@ -3,6 +3,8 @@
 
 #include "run_rows.h"
 
+namespace rule_work_test {
+
 using namespace made;
 
 namespace {
@@ -218,3 +220,5 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
                                   {"steps", kSteps}});
     CHECK_FALSE(busy.says("round_trips"));
 }
+
+}  // namespace rule_work_test

@@ -3,6 +3,8 @@
 
 #include "made_ranks.h"
 
+namespace run_collective_stats_test {
+
 using namespace made;
 
 namespace {
@@ -282,3 +284,5 @@ TEST_CASE("measured time does without a trifle that was not timed", "[run_collec
     CHECK(measured(600) == "2020000 -");
     CHECK(measured(8'000'000) == "- not all of them were timed");
 }
+
+}  // namespace run_collective_stats_test

@@ -3,6 +3,8 @@
 
 #include "made_ranks.h"
 
+namespace run_collectives_test {
+
 using namespace made;
 
 namespace {
@@ -377,3 +379,5 @@ TEST_CASE("rows of one communicator and rank in a trace are one seat", "[run_col
     CHECK(ranks.ask("SELECT seq, parts, wait_ns FROM collective_instance WHERE rank_id = 0 ORDER BY seq") ==
           "1 2 10 | 2 2 10");
 }
+
+}  // namespace run_collectives_test

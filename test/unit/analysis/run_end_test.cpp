@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+namespace run_end_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("without a known reason the usual ones are named", "[run_end]") {
         CHECK(text.find(part) != std::string::npos);
     CHECK(nothing_text({"a", "b"}, "gpushim") == "nothing was traced: a; b");
 }
+
+}  // namespace run_end_test

@@ -3,6 +3,8 @@
 
 #include "made_ranks.h"
 
+namespace run_skew_test {
+
 using namespace made;
 
 namespace {
@@ -361,3 +363,5 @@ TEST_CASE("of several kinds of ranks the straggler that costs most is named", "[
     CHECK(straggler(20) == "0 28");  // 19 of the 20 steps have their first AllReduce's work
     CHECK(straggler(40) == "2 40");
 }
+
+}  // namespace run_skew_test

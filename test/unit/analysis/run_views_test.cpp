@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace run_views_test {
+
 using namespace made;
 
 namespace {
@@ -164,3 +166,5 @@ TEST_CASE("small kernels gain at most what launching cost", "[run_views]") {
           "small 500 3000.0 0.337078651685393 330000");
     CHECK(run.ask("SELECT count(*) FROM v_kernel_small") == "1");
 }
+
+}  // namespace run_views_test

@@ -10,6 +10,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace shared_gpus_test {
+
 using namespace made;
 
 namespace {
@@ -154,3 +156,5 @@ TEST_CASE("any processes: the same as counted instant by instant", "[shared_gpus
     }
     CHECK(asked > 10);
 }
+
+}  // namespace shared_gpus_test

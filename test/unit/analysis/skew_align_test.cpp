@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace skew_align_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -169,3 +171,5 @@ TEST_CASE("the true offset is never excluded", "[skew]") {
         CHECK(narrowest < 60'000);
     }
 }
+
+}  // namespace skew_align_test

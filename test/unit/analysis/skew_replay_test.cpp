@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+namespace skew_replay_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("many ranks at once are as each alone", "[skew_replay]") {
         for (size_t rank = 0; rank < one[i].size(); ++rank) CHECK(one[i][rank] == other[i][rank]);
     for (const int64_t sum : sums(one)) CHECK(sum >= 0);
 }
+
+}  // namespace skew_replay_test

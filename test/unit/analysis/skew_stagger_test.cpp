@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace skew_stagger_test {
+
 using namespace gpushim::analysis;
 
 //  GPU 0   ██L█████──          launches from 2 on, idle from 8
@@ -79,3 +81,5 @@ TEST_CASE("the first GPU does more, and something of its own", "[skew]") {
     CHECK(first_gpu(std::vector<GpuLoad>{{111, {1, 9}}, {100, {1}}}, 0, 0));
     CHECK(!first_gpu(std::vector<GpuLoad>{{120, {9}}}, 0, 0));
 }
+
+}  // namespace skew_stagger_test

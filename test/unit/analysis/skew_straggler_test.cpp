@@ -5,6 +5,8 @@
 #include <numeric>
 #include <random>
 
+namespace skew_straggler_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -221,3 +223,5 @@ TEST_CASE("savings together are never above the waits", "[skew]") {
         CHECK(found.mirror_disagreement == 0);
     }
 }
+
+}  // namespace skew_straggler_test

@@ -6,6 +6,8 @@
 
 #include "step_tokens.h"
 
+namespace step_candidates_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("a step of more keys than there is room for is still counted from its 
     REQUIRE(all != nullptr);
     CHECK(all->mean_ns == 5000);
 }
+
+}  // namespace step_candidates_test

@@ -5,6 +5,8 @@
 #include <random>
 #include <string>
 
+namespace step_cuts_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -62,3 +64,5 @@ TEST_CASE("a span that comes too late counts where nothing is settled", "[step_c
     sums.add(0, 59'910);  // the first 256 are settled, up to 25,510
     CHECK(sums.finish()[0] == 256 * 10 + 59'910 - 25'510);
 }
+
+}  // namespace step_cuts_test

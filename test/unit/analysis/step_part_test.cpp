@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace step_part_test {
+
 using namespace made;
 
 namespace {
@@ -151,3 +153,5 @@ TEST_CASE("names of ranges that are phases", "[phase_words]") {
     CHECK(is_backward_kernel("sm80_xmma_dgrad_implicit_gemm"));
     CHECK(is_backward_kernel("LayerNormBackward"));
 }
+
+}  // namespace step_part_test

@@ -5,6 +5,8 @@
 
 #include "step_tokens.h"
 
+namespace step_phases_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("ranges win, clipped to the step", "[step]") {
     CHECK(phases_of({0, 80}, run.tokens, ranges) ==
           std::vector<Phase>{{input, {0, 20}, 1.0}, {forward, {20, 60}, 1.0}, {backward, {60, 80}, 1.0}});
 }
+
+}  // namespace step_phases_test

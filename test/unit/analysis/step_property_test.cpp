@@ -6,6 +6,8 @@
 #include "analysis/step/steps.h"
 #include "repeats.h"
 
+namespace step_property_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -173,3 +175,5 @@ TEST_CASE("tokens in no order are refused", "[step]") {
         CHECK_FALSE(found.why.empty());
     }
 }
+
+}  // namespace step_property_test

@@ -7,6 +7,8 @@
 
 #include "step_tokens.h"
 
+namespace steps_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -329,3 +331,5 @@ TEST_CASE("marks alone are steps, too", "[step]") {
     CHECK(found.steps[2].end_ns == 30);
     CHECK_FALSE(found.detected_count);
 }
+
+}  // namespace steps_test

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace stream_part_test {
+
 using namespace made;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("a stream's counts are of the whole run", "[stream_part]") {
     CHECK(row(written, 2, "role, collectives") == "- 3");
     CHECK(row(written, 3, "role") == "idle");
 }
+
+}  // namespace stream_part_test

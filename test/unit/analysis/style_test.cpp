@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace style_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("a line is styled by its first words", "[style]") {
@@ -24,3 +26,5 @@ TEST_CASE("all else stays as it is", "[style]") {
     CHECK(styled(Style::plain, "a") == "a");
     CHECK(styled(Style::trouble, "").empty());
 }
+
+}  // namespace style_test

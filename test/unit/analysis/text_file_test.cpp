@@ -6,6 +6,8 @@
 #include "analysis/process/temporary.h"
 #include "catch2/catch.hpp"
 
+namespace text_file_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("what is not finished leaves nothing", "[text_file]") {
 TEST_CASE("a place that cannot be written is named", "[text_file]") {
     CHECK_THROWS_WITH(TextFile("/nowhere/a.json"), Catch::Contains("/nowhere/a.json: No such file"));
 }
+
+}  // namespace text_file_test

@@ -1,6 +1,8 @@
 #include "analysis/run/parts/thinned.h"
 #include "box.h"
 
+namespace thinned_test {
+
 using namespace gpushim::analysis;
 
 // samples   1   3    |    8        two parts of 10
@@ -48,3 +50,5 @@ TEST_CASE("times that cannot be have parts, as many as others", "[thinned]") {
     CHECK(steps.finish().size() <= 5);
     CHECK(thinned_samples({{INT64_MIN, 1}, {0, 2}, {1, 3}, {2, 4}, {3, 5}, {INT64_MAX, 6}}, 2).size() <= 3);
 }
+
+}  // namespace thinned_test

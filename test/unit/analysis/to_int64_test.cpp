@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+namespace to_int64_test {
+
 using gpushim::analysis::to_int64;
 
 TEST_CASE("a reckoned figure is the to_int64 whole number", "[to_int64]") {
@@ -19,3 +21,5 @@ TEST_CASE("a reckoned figure that is no number has a number all the same", "[to_
     CHECK(to_int64(-kWithoutEnd) == INT64_MIN);
     CHECK(to_int64(std::numeric_limits<double>::quiet_NaN()) == 0);
 }
+
+}  // namespace to_int64_test

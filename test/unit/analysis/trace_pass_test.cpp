@@ -9,6 +9,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace trace_pass_test {
+
 using namespace made;
 
 namespace {
@@ -185,3 +187,5 @@ TEST_CASE("a run that cannot be written says so and leaves nothing", "[analyze]"
     const Made made = marked_steps();
     CHECK_THROWS_AS(analyze(made.inputs(), {}, "/nowhere/run.db", no_advice), Failure);
 }
+
+}  // namespace trace_pass_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace trace_rank_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("a rank is read from the file's name, where it is one", "[trace_rank]") {
@@ -35,3 +37,5 @@ TEST_CASE("a rank is read from the file's name, where it is one", "[trace_rank]"
         CHECK(rank_of_file_name(row.path) == row.rank);
     }
 }
+
+}  // namespace trace_rank_test

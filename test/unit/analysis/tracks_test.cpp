@@ -5,6 +5,8 @@
 
 #include "catch2/catch.hpp"
 
+namespace tracks_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("whatever comes, nothing crosses on a row", "[tracks]") {
             }
     }
 }
+
+}  // namespace tracks_test

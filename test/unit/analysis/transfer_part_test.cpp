@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace transfer_part_test {
+
 using namespace made;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("a repeated input is the same large copy in nearly every step", "[tran
     all_of(make_transfer_part(made.facts), made, calls, written);
     CHECK(row(written, "repeated_input") == "9 9437184 90 9");
 }
+
+}  // namespace transfer_part_test

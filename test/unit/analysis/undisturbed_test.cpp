@@ -7,6 +7,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace undisturbed_test {
+
 using namespace made;
 
 namespace {
@@ -248,3 +250,5 @@ TEST_CASE("what is behind the span stays behind it", "[undisturbed]") {
     CHECK(would.calls.back().enter_ns == 20'001 - 3000);
     CHECK(would.moved(20'000) == 20'000);
 }
+
+}  // namespace undisturbed_test

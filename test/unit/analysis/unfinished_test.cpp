@@ -12,6 +12,8 @@
 
 #include "analysis/process/temporary.h"
 
+namespace unfinished_test {
+
 using namespace gpushim::analysis;
 namespace fs = std::filesystem;
 
@@ -83,3 +85,5 @@ TEST_CASE("a child's end takes nothing of its parent's along", "[unfinished]") {
     CHECK(WTERMSIG(status_of([] { raise(SIGHUP); })) == SIGHUP);  // by the handler of its parent
     CHECK(fs::exists(folder.path()));
 }
+
+}  // namespace unfinished_test

@@ -6,6 +6,8 @@
 #include "analysis/report/distribution.h"
 #include "analysis/text/json.h"
 
+namespace units_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("numbers have three digits and a unit", "[units]") {
@@ -44,3 +46,5 @@ TEST_CASE("JSON keeps the order of keys, and numbers that are none are null", "[
     value.set("d", std::optional<int64_t>());
     CHECK(value.text() == R"({"b": 1, "a": null, "c": null, "d": null})");
 }
+
+}  // namespace units_test

@@ -4,6 +4,8 @@
 
 #include "run_rows.h"
 
+namespace what_if_test {
+
 using namespace made;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("taking something out never makes a step longer, and more of it never 
         CHECK(all.low_ns == Approx(all.high_ns / 2));
     }
 }
+
+}  // namespace what_if_test

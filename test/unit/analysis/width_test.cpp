@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace width_test {
+
 using namespace gpushim::analysis;
 
 TEST_CASE("a text is as wide as a terminal draws it", "[width]") {
@@ -32,3 +34,5 @@ TEST_CASE("a text is filled up by columns", "[width]") {
     CHECK(padded("行列", 5) == "行列 ");
     CHECK(padded("longer", 3) == "longer");
 }
+
+}  // namespace width_test

@@ -1,6 +1,8 @@
 // Arrays and mipmapped arrays: their descriptions, rows, bounds and ends.
 #include "copy_forms.h"
 
+namespace array_test {
+
 namespace {
 
 CUarray array_of(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
@@ -142,3 +144,5 @@ TEST_CASE("an array's memory is the device's, and goes with it", "[array]") {
     CU(cuMemGetInfo_v2(&left, &total));
     CHECK(before == left);
 }
+
+}  // namespace array_test

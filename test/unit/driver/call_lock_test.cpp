@@ -7,6 +7,8 @@
 
 #include "core.h"
 
+namespace call_lock_test {
+
 namespace {
 
 const std::string kLock = "GPUSIM_LOCK_NS=1000 ";
@@ -90,3 +92,5 @@ TEST_CASE("in real time no two calls have the lock at once", "[call_lock]") {
     other.join();
     CHECK(gpusim::clock::now() - begun_ns >= 2 * kCalls * 20'000);
 }
+
+}  // namespace call_lock_test

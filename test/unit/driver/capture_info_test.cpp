@@ -1,5 +1,7 @@
 #include "graph_bench.h"
 
+namespace capture_info_test {
+
 TEST_CASE("a capture can be looked into: id, graph, what comes next after what", "[capture]") {
     const Bench bench;
     const CUstream one = bench.stream(), two = bench.stream();
@@ -115,3 +117,5 @@ TEST_CASE("values of kernel parameters are those of the moment of capture", "[ca
     CHECK(params.gridDimZ == 4);
     CHECK(params.sharedMemBytes == 64);
 }
+
+}  // namespace capture_info_test

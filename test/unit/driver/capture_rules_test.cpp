@@ -4,6 +4,8 @@
 
 #include "graph_bench.h"
 
+namespace capture_rules_test {
+
 namespace {
 
 constexpr auto kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -124,3 +126,5 @@ TEST_CASE("an unsafe call invalidates all captures that it could spoil and no ot
     CHECK(status_of(relaxed) == CU_STREAM_CAPTURE_STATUS_ACTIVE);
     CHECK(status_of(second) == CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 }
+
+}  // namespace capture_rules_test

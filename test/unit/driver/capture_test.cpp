@@ -1,5 +1,7 @@
 #include "graph_bench.h"
 
+namespace capture_test {
+
 namespace {
 
 constexpr auto kGlobal = CU_STREAM_CAPTURE_MODE_GLOBAL;
@@ -269,3 +271,5 @@ TEST_CASE("events marked external are nodes of the graph", "[capture]") {
     CHECK(ran[3].op == "event");
     CHECK(ran[3].end_ns == ran[2].end_ns + 100);
 }
+
+}  // namespace capture_test

@@ -3,6 +3,8 @@
 
 #include "core.h"
 
+namespace context_test {
+
 namespace {
 
 CUcontext current() {
@@ -279,3 +281,5 @@ TEST_CASE("the profiler is started and stopped in a context, and takes no config
     CU(cuProfilerStop());
     CHECK(cuProfilerInitialize("config", "output", CU_OUT_CSV) == CUDA_ERROR_PROFILER_DISABLED);
 }
+
+}  // namespace context_test

@@ -1,6 +1,8 @@
 // When copies return to the host, how long they take, and what the truth says of them.
 #include "copy_forms.h"
 
+namespace copy_test {
+
 namespace {
 
 constexpr size_t kSmall = 64 << 10, kLarge = (64 << 10) + 1;
@@ -191,3 +193,5 @@ TEST_CASE("memory that is freed before a copy of a graph runs is an asynchronous
     CU(cuGraphLaunch(ready, stream));
     CU_IS(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
 }
+
+}  // namespace copy_test

@@ -8,6 +8,8 @@
 
 #include "core.h"
 
+namespace device_test {
+
 namespace {
 
 int attribute(CUdevice_attribute which, CUdevice device = 0) {
@@ -128,3 +130,5 @@ TEST_CASE("more devices than the box can hold are refused", "[device]") {
     CHECK(WEXITSTATUS(std::system(("GPUSIM_DEVICES=64 " + list).c_str())) != 2);
     CHECK(WEXITSTATUS(std::system(("GPUSIM_DEVICES=65 " + list).c_str())) == 2);
 }
+
+}  // namespace device_test

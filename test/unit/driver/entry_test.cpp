@@ -11,6 +11,8 @@
 #include "call_counts.h"
 #include "core.h"
 
+namespace entry_test {
+
 namespace {
 
 sigjmp_buf way_out;
@@ -211,3 +213,5 @@ TEST_CASE("in real time waiting lasts at least as long as the work", "[entry]") 
     CHECK(second >= 10);
     CHECK(second < first);
 }
+
+}  // namespace entry_test

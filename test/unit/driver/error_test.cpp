@@ -4,6 +4,8 @@
 
 #include "core.h"
 
+namespace error_test {
+
 namespace {
 
 std::string name_of(int error) {
@@ -142,3 +144,5 @@ TEST_CASE("a call told to fail does so once and does nothing", "[error]") {
     CU(cuCtxSynchronize());
     CHECK(timeline.all().size() == 3);
 }
+
+}  // namespace error_test

@@ -2,6 +2,8 @@
 // device, stamped at its end; the record call takes 100 ns. Times in microseconds after the first call.
 #include "core.h"
 
+namespace event_test {
+
 namespace {
 
 float elapsed_ms(CUevent start, CUevent end) {
@@ -208,3 +210,5 @@ TEST_CASE("the device's clock may jump", "[event]") {
     CHECK(elapsed_ms(e0, e1) == Approx(10.0051 + 0.3).epsilon(1e-5));
     CHECK(elapsed_ms(e1, e2) == Approx(10.0005).epsilon(1e-5));
 }
+
+}  // namespace event_test

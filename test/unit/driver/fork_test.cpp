@@ -8,6 +8,8 @@
 #include "call_counts.h"
 #include "core.h"
 
+namespace fork_test {
+
 namespace {
 
 // The exit status of a child that runs `body`; a child may not use the test framework.
@@ -138,3 +140,5 @@ TEST_CASE("a driver that goes first is gone for them", "[fork]") {
     box::knobs("GPUSIM_EXIT=first");
     CHECK(seen_at_exit() == CUDA_ERROR_DEINITIALIZED);
 }
+
+}  // namespace fork_test

@@ -2,6 +2,8 @@
 
 #include "graph_bench.h"
 
+namespace graph_kernel_node_test {
+
 TEST_CASE("a kernel node is added by function or by kernel, with parameters singly or packed", "[graph]") {
     const Bench bench;
     const CUgraph graph = new_graph();
@@ -131,3 +133,5 @@ TEST_CASE("batches of memory operations are nodes", "[graph]") {
     batch.count = 0;
     CU_IS(cuGraphAddBatchMemOpNode(&node, graph, nullptr, 0, &batch), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace graph_kernel_node_test

@@ -3,6 +3,8 @@
 #include "engine/kernel_image.h"
 #include "graph_bench.h"
 
+namespace graph_launch_test {
+
 namespace {
 
 CUgraphNode add_host(CUgraph graph, CUhostFn function, void* data,
@@ -308,3 +310,5 @@ TEST_CASE("a graph whose function has been unloaded is refused", "[graph]") {
           CUDA_ERROR_INVALID_HANDLE);
     CU_IS(cuGraphLaunch(nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace graph_launch_test

@@ -3,6 +3,8 @@
 
 #include "graph_bench.h"
 
+namespace graph_memory_test {
+
 namespace {
 
 CUgraphNode add_alloc(CUgraph graph, size_t bytes, CUdeviceptr& address) {
@@ -192,3 +194,5 @@ TEST_CASE("a running launch keeps user objects", "[graph]") {
     CHECK(becomes(destroyed, 1));
     CHECK(seen == 0);
 }
+
+}  // namespace graph_memory_test

@@ -1,5 +1,7 @@
 #include "graph_bench.h"
 
+namespace graph_structure_test {
+
 namespace {
 
 size_t count_of(CUresult (*ask)(CUgraph, CUgraphNode*, size_t*), CUgraph graph) {
@@ -185,3 +187,5 @@ TEST_CASE("kinds of nodes that the box does not simulate say so", "[graph]") {
     CU_IS(cuGraphAddExternalSemaphoresSignalNode(&node, graph, nullptr, 0, &signal),
           CUDA_ERROR_NOT_SUPPORTED);
 }
+
+}  // namespace graph_structure_test

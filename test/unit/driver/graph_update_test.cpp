@@ -2,6 +2,8 @@
 
 #include "graph_bench.h"
 
+namespace graph_update_test {
+
 namespace {
 
 struct Outcome {
@@ -300,3 +302,5 @@ TEST_CASE("host and event nodes change what they call and record", "[graph]") {
     general.reserved1[20] = 1;
     CU_IS(cuGraphExecNodeSetParams(exec, node, &general), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace graph_update_test

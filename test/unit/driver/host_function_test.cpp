@@ -4,6 +4,8 @@
 
 #include "core.h"
 
+namespace host_function_test {
+
 namespace {
 
 struct Log {
@@ -109,3 +111,5 @@ TEST_CASE("a callback is told of errors that have happened, not of those to come
     CHECK(before.result == CUDA_SUCCESS);
     CHECK(after.result == CUDA_ERROR_LAUNCH_FAILED);
 }
+
+}  // namespace host_function_test

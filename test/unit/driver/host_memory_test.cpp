@@ -3,6 +3,8 @@
 
 #include "copy_forms.h"
 
+namespace host_memory_test {
+
 namespace {
 
 void* host(size_t bytes) { return reinterpret_cast<void*>(pinned_memory(bytes)); }
@@ -92,3 +94,5 @@ TEST_CASE("pinned memory is freed or unregistered only after all work", "[host_m
     CU(cuMemFreeHost(host(64)));
     CHECK(timeline.now() == 105'000);
 }
+
+}  // namespace host_memory_test

@@ -2,6 +2,8 @@
 #include "copy_forms.h"
 #include "other_process.h"
 
+namespace ipc_event_test {
+
 namespace {
 
 struct Channel {
@@ -133,3 +135,5 @@ TEST_CASE("event handles that cannot be made or opened", "[ipc_event]") {
     CU_IS(cuIpcOpenEventHandle(&event, handle), CUDA_ERROR_INVALID_CONTEXT);
     CU_IS(cuIpcOpenEventHandle(&event, CUipcEventHandle{}), CUDA_ERROR_INVALID_HANDLE);
 }
+
+}  // namespace ipc_event_test

@@ -2,6 +2,8 @@
 #include "copy_forms.h"
 #include "other_process.h"
 
+namespace ipc_test {
+
 namespace {
 
 struct Channel {
@@ -108,3 +110,5 @@ TEST_CASE("opened memory counts as its owner's", "[ipc]") {
     make_context();
     CU_IS(cuIpcCloseMemHandle(opened), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace ipc_test

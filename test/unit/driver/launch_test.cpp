@@ -5,6 +5,8 @@
 
 #include "core.h"
 
+namespace launch_test {
+
 namespace {
 
 // A kernel with an 8-byte and two 4-byte parameters.
@@ -254,3 +256,5 @@ TEST_CASE("eight threads launch on streams of their own", "[launch]") {
     for (int count : launched) CHECK(count == 502);
     CU(cuCtxSynchronize());
 }
+
+}  // namespace launch_test

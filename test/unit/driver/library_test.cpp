@@ -3,6 +3,8 @@
 
 #include "core.h"
 
+namespace library_test {
+
 namespace {
 
 constexpr char kPtx[] = R"(
@@ -142,3 +144,5 @@ TEST_CASE("thousands of libraries come and go", "[library]") {
         CU(cuLibraryUnload(library));
     }
 }
+
+}  // namespace library_test

@@ -9,6 +9,8 @@
 
 #include "core.h"
 
+namespace lookup_test {
+
 namespace {
 
 struct Row {
@@ -172,3 +174,5 @@ TEST_CASE("nothing but the exports is exported", "[lookup]") {
     for (const char* name : {"sim_cuInit", "gpusim_own_cuInit", "cuNothing", "cuda"})
         CHECK(exported(name) == nullptr);
 }
+
+}  // namespace lookup_test

@@ -1,6 +1,8 @@
 // Managed memory: the host's and the devices' at one address; advice and prefetches are kept.
 #include "copy_forms.h"
 
+namespace managed_test {
+
 namespace {
 
 CUdeviceptr managed_memory(size_t bytes) {
@@ -69,3 +71,5 @@ TEST_CASE("what is not managed is neither prefetched nor advised", "[managed]") 
           CUDA_ERROR_INVALID_VALUE);
     CU(cuStreamAttachMemAsync(make_stream(), managed, 0, CU_MEM_ATTACH_SINGLE));
 }
+
+}  // namespace managed_test

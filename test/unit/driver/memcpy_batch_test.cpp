@@ -1,6 +1,8 @@
 // Batches of copies: their bytes, their attributes, and which copy was at fault.
 #include "copy_forms.h"
 
+namespace memcpy_batch_test {
+
 namespace {
 
 constexpr size_t kBytes = 1000, kCount = 5;
@@ -129,3 +131,5 @@ TEST_CASE("a 3D batch copies to and from arrays and pointers", "[memcpy_batch]")
     CHECK(failed == 0);
     CU_IS(cuMemcpy3DBatchAsync_v2(0, &in, 0, stream), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace memcpy_batch_test

@@ -1,6 +1,8 @@
 // Copies of rows and planes: bytes against plain loops, and the checks on what is described.
 #include "copy_forms.h"
 
+namespace memcpy_rows_test {
+
 namespace {
 
 // A box of bytes within two larger ones.
@@ -148,3 +150,5 @@ TEST_CASE("a peer copy names living contexts", "[memcpy_rows]") {
           CUDA_ERROR_INVALID_CONTEXT);
     CU_IS(cuMemcpyPeerAsync(a, nullptr, b, context, 8, nullptr), CUDA_ERROR_INVALID_CONTEXT);
 }
+
+}  // namespace memcpy_rows_test

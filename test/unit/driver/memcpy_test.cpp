@@ -1,6 +1,8 @@
 // Each exported copy moves its bytes, all of them and no others.
 #include "copy_forms.h"
 
+namespace memcpy_test {
+
 namespace {
 
 constexpr size_t kGuard = 64;  // bytes behind a target that must stay as they are
@@ -120,3 +122,5 @@ TEST_CASE("copies in a stream keep their order, with bytes that arrive in betwee
         REQUIRE(bytes_at(c, kBytes) == pattern(kBytes, round));
     }
 }
+
+}  // namespace memcpy_test

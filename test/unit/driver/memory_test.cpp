@@ -7,6 +7,8 @@
 #include "engine/box_state.h"
 #include "other_process.h"
 
+namespace memory_test {
+
 namespace {
 
 constexpr size_t kMb = 1 << 20;
@@ -167,3 +169,5 @@ TEST_CASE("threads that allocate and free at once disturb nobody", "[memory]") {
     CHECK(failures == 0);
     CHECK(free_bytes() == before);
 }
+
+}  // namespace memory_test

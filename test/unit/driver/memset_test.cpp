@@ -1,6 +1,8 @@
 // Memsets: every form's bytes against a plain loop, checks, and when they return.
 #include "copy_forms.h"
 
+namespace memset_test {
+
 namespace {
 
 struct Set {
@@ -130,3 +132,5 @@ TEST_CASE("a memset lasts as long as its bytes take", "[memset]") {
     CHECK(set.bytes == 1'000'000);
     CHECK(set.end_ns - set.start_ns == 100'000);
 }
+
+}  // namespace memset_test

@@ -5,6 +5,8 @@
 #include "core.h"
 #include "shim/base/sanitized.h"
 
+namespace module_test {
+
 namespace {
 
 constexpr char kPtx[] = R"(//
@@ -206,3 +208,5 @@ TEST_CASE("wrong arguments about modules", "[module]") {
     CHECK(cuModuleGetFunction(&function, reinterpret_cast<CUmodule>(&module), "plain") ==
           CUDA_ERROR_INVALID_HANDLE);
 }
+
+}  // namespace module_test

@@ -1,6 +1,8 @@
 // Peers: who may reach whose memory, and what is asked about links.
 #include "copy_forms.h"
 
+namespace peer_test {
+
 TEST_CASE("any two devices are peers, and none of itself", "[peer]") {
     box::knobs("GPUSIM_DEVICES=3");
     CU(cuInit(0));
@@ -56,3 +58,5 @@ TEST_CASE("links can access and do atomic operations", "[peer]") {
     CU(cuDeviceGetHostAtomicCapabilities(can, operations, 2, 0));
     CU_IS(cuDeviceGetHostAtomicCapabilities(can, operations, 2, 2), CUDA_ERROR_INVALID_DEVICE);
 }
+
+}  // namespace peer_test

@@ -1,6 +1,8 @@
 // What is told about an address.
 #include "copy_forms.h"
 
+namespace pointer_test {
+
 namespace {
 
 template <class T>
@@ -96,3 +98,5 @@ TEST_CASE("only synchronous memory operations can be set", "[pointer]") {
     CU(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
     CHECK(attribute<bool>(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, address));
 }
+
+}  // namespace pointer_test

@@ -1,6 +1,8 @@
 // Stream-ordered allocation: which memory goes round, when, and what pools tell of it.
 #include "copy_forms.h"
 
+namespace pool_test {
+
 namespace {
 
 constexpr size_t kMb = 1 << 20;
@@ -243,3 +245,5 @@ TEST_CASE("a captured stream allocates its graph's memory", "[pool]") {
         CHECK(host == Bytes(1000, 9));
     }
 }
+
+}  // namespace pool_test

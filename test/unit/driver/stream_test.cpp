@@ -5,6 +5,8 @@
 
 #include "core.h"
 
+namespace stream_test {
+
 // s   L....|===a 10===|===b 20===|
 //     0    5          15         35
 TEST_CASE("work of one stream runs in the order of its calls", "[stream]") {
@@ -208,3 +210,5 @@ TEST_CASE("wrong arguments about streams", "[stream]") {
     CHECK(cuLaunchHostFunc(nullptr, nullptr, nullptr) == CUDA_ERROR_INVALID_VALUE);
     CHECK(cuStreamAddCallback(nullptr, nullptr, nullptr, 0) == CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace stream_test

@@ -7,6 +7,8 @@
 
 #include "core.h"
 
+namespace threads_test {
+
 namespace {
 
 // Handles that all threads use and any may destroy at any moment: what the others still hold is stale then.
@@ -184,3 +186,5 @@ TEST_CASE("threads that do everything at once, with what others destroy, leave t
     CHECK(after == before);
     CU(cuCtxDestroy_v2(p.context));
 }
+
+}  // namespace threads_test

@@ -7,6 +7,8 @@
 
 #include "core.h"
 
+namespace truth_test {
+
 namespace {
 
 std::string path_of(pid_t pid) { return "/tmp/gpusim-case-" + std::to_string(pid) + ".truth"; }
@@ -104,3 +106,5 @@ TEST_CASE("a slow rank's kernels take longer", "[truth]") {
     CHECK(timeline.named("quick__10us").end_ns - timeline.named("quick__10us").start_ns == 10'000);
     CHECK(timeline.named("slow__10us").end_ns - timeline.named("slow__10us").start_ns == 30'000);
 }
+
+}  // namespace truth_test

@@ -4,6 +4,8 @@
 
 #include "copy_forms.h"
 
+namespace value_test {
+
 namespace {
 
 template <class T>
@@ -163,3 +165,5 @@ TEST_CASE("wrong words get their errors", "[value]") {
     CU_IS(cuStreamWriteValue32_v2(nullptr, a, 1, 2), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cuStreamWaitValue32_v2(nullptr, a, 1, 4), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace value_test

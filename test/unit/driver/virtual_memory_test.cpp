@@ -1,6 +1,8 @@
 // Virtual memory management: memory that is mapped where a program wants it, also piece by piece.
 #include "copy_forms.h"
 
+namespace virtual_memory_test {
+
 namespace {
 
 constexpr size_t kPiece = 2 << 20;
@@ -123,3 +125,5 @@ TEST_CASE("wrong sizes, places and properties are refused", "[virtual_memory]") 
     CU_IS(cuMemMap(base, kPiece, 0, piece(), 0), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cuMemAddressFree(base, kPiece), CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace virtual_memory_test

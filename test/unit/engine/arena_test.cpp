@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
+namespace arena_test {
+
 using namespace gpusim;
 
 namespace {
@@ -117,3 +119,5 @@ TEST_CASE("a low arena lies below 4 GiB", "[arena]") {
     Arena arena(kMiB, Arena::Low::yes);
     CHECK(arena.allocate(kMiB, 0) + kMiB <= uintptr_t{1} << 32);
 }
+
+}  // namespace arena_test

@@ -6,6 +6,8 @@
 #include "box.h"
 #include "other_process.h"
 
+namespace box_state_test {
+
 using namespace gpusim;
 
 namespace {
@@ -171,3 +173,5 @@ TEST_CASE("the bell wakes those who wait for it, and only news keep them from sl
     CHECK(gpusim::box::bell() == before + 1);
     gpusim::box::wait_bell(before, 3600 * 1000 * kMs);  // has rung: returns at once
 }
+
+}  // namespace box_state_test

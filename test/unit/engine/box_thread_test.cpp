@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+namespace box_thread_test {
+
 using namespace gpusim;
 
 namespace {
@@ -55,3 +57,5 @@ TEST_CASE("a wake word lets nobody sleep over news", "[box_thread]") {
     for (int i = 1; i < 100; ++i) word.wake();
     waiter.join();
 }
+
+}  // namespace box_thread_test

@@ -4,6 +4,8 @@
 
 #include "box.h"
 
+namespace call_faults_test {
+
 using namespace gpusim;
 
 TEST_CASE("calls fail as the knob says, and only those", "[call_faults]") {
@@ -22,3 +24,5 @@ TEST_CASE("calls fail as the knob says, and only those", "[call_faults]") {
 TEST_CASE("no call fails without the knob", "[call_faults]") {
     for (uint64_t n = 0; n < 4; ++n) CHECK_FALSE(injected_fault("cuInit").due(n));
 }
+
+}  // namespace call_faults_test

@@ -8,6 +8,8 @@
 
 #include "box.h"
 
+namespace clock_test {
+
 using namespace gpusim;
 
 namespace {
@@ -143,3 +145,5 @@ TEST_CASE("the device's clock drifts and jumps as told", "[clock]") {
     CHECK(clock::device_ns(origin + 199'999) == Approx(209'998.95));
     CHECK(clock::device_ns(origin + 200'000) == Approx(215'000.0));
 }
+
+}  // namespace clock_test

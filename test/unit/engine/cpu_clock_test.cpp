@@ -7,6 +7,8 @@
 
 #include "box.h"
 
+namespace cpu_clock_test {
+
 using namespace gpusim;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("in real time a blocked thread sleeps, and its CPU clock is the machin
     CHECK(clock::now() >= start + kLong);
     CHECK(machine(CLOCK_THREAD_CPUTIME_ID) - cpu < kLong / 10);
 }
+
+}  // namespace cpu_clock_test

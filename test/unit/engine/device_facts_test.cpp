@@ -5,6 +5,8 @@
 #include "box.h"
 #include "engine/box_state.h"
 
+namespace device_facts_test {
+
 using namespace gpusim;
 
 TEST_CASE("every device is called Simulated", "[device_facts]") {
@@ -27,3 +29,5 @@ TEST_CASE("devices have identities and addresses of their own", "[device_facts]"
     CHECK(device_pci_text(0) == "0000:10:00.0");
     CHECK(device_uuid(0)[0] == 0xe5);  // the same in every process, for ever
 }
+
+}  // namespace device_facts_test

@@ -8,6 +8,8 @@
 #include "engine/box_state.h"
 #include "streams.h"
 
+namespace engine_test {
+
 using namespace gpusim;
 
 namespace {
@@ -264,3 +266,5 @@ TEST_CASE("a stepped question about an open operation that cannot have ended yet
     // Were each answer waited for, this would be minutes.
     CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(60));
 }
+
+}  // namespace engine_test

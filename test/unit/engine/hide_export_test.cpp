@@ -6,6 +6,8 @@
 
 #include "engine/clock.h"
 
+namespace hide_export_test {
+
 using namespace gpusim;
 
 TEST_CASE("a hidden export is found no more, its neighbours are", "[hide_export]") {
@@ -25,3 +27,5 @@ TEST_CASE("only what a library exports can be hidden", "[hide_export]") {
     int on_the_stack = 0;
     CHECK_FALSE(hide_export(&on_the_stack, "gpusim_advance_ns"));
 }
+
+}  // namespace hide_export_test

@@ -8,6 +8,8 @@
 #include "box.h"
 #include "streams.h"
 
+namespace host_function_test {
+
 using namespace gpusim;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_CASE("a host function may give a stream more to do", "[host_function]") {
     b.wait();
     CHECK(clock::now() == now + 17 * kUs);
 }
+
+}  // namespace host_function_test

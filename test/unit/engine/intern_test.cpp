@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace intern_test {
+
 using namespace gpusim;
 
 TEST_CASE("equal strings are kept once and for ever", "[intern]") {
@@ -19,3 +21,5 @@ TEST_CASE("equal strings are kept once and for ever", "[intern]") {
     CHECK(std::string(kept).substr(0, 10) == "a kernel's");
     CHECK(intern("a kernel's name that is too long to lie within the string itself") == kept);
 }
+
+}  // namespace intern_test

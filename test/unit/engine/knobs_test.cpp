@@ -3,6 +3,8 @@
 #include "box.h"
 #include "must_end.h"
 
+namespace knobs_test {
+
 using namespace gpusim;
 
 TEST_CASE("knobs have defaults", "[knobs]") {
@@ -47,3 +49,5 @@ TEST_CASE("patterns of file names know process and rank", "[knobs]") {
     CHECK(environment_rank() == 4);
     CHECK(expand_pattern("%r") == "4");
 }
+
+}  // namespace knobs_test

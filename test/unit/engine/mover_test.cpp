@@ -7,6 +7,8 @@
 #include "box.h"
 #include "engine/engine.h"
 
+namespace mover_test {
+
 using namespace gpusim;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("what a job holds is let go before it counts as done", "[mover]") {
     mover::wait(push([held = std::move(held)] {}, kLarge));
     CHECK(gone);
 }
+
+}  // namespace mover_test

@@ -11,6 +11,8 @@
 #include "box.h"
 #include "streams.h"
 
+namespace truth_test {
+
 using namespace gpusim;
 
 namespace {
@@ -189,3 +191,5 @@ TEST_CASE("without a truth file calls are counted all the same", "[truth]") {
     CHECK(truth::count("cuInit") == truth::count("cuInit"));
     CHECK(truth::count("cuInit") != truth::count("cuInit2"));
 }
+
+}  // namespace truth_test

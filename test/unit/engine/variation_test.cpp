@@ -5,6 +5,8 @@
 
 #include "box.h"
 
+namespace variation_test {
+
 using namespace gpusim;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("without a launcher each device is a rank", "[variation]") {
     CHECK(vary_kernel(kNominal, 0) == kNominal);
     CHECK(vary_kernel(kNominal, 1) == 1'500'000);
 }
+
+}  // namespace variation_test

@@ -1,6 +1,8 @@
 // What is wrong with a call is said by the call, in the words of nccl.h.
 #include "ranks.h"
 
+namespace arguments_test {
+
 TEST_CASE("wrong arguments of collectives are refused", "[nccl]") {
     box::knobs("GPUSIM_DEVICES=2");
     const Ranks ranks(2);
@@ -123,3 +125,5 @@ TEST_CASE("memory, registrations and windows", "[nccl]") {
     NC(ncclMemFree(buffer));
     NC_IS(ncclMemFree(buffer), ncclUnhandledCudaError);
 }
+
+}  // namespace arguments_test

@@ -4,6 +4,8 @@
 
 #include "ranks.h"
 
+namespace arithmetic_test {
+
 namespace {
 
 constexpr size_t kCount = 3;
@@ -95,3 +97,5 @@ TEST_CASE("PreMulSum scales each rank's values by its own scalar", "[nccl]") {
     NC_IS(ncclAllReduce(buffers[1], buffers[1], 1, ncclInt, ops[1], ranks.comm(1), ranks.stream(1)),
           ncclInvalidArgument);
 }
+
+}  // namespace arithmetic_test

@@ -7,6 +7,8 @@
 #include "ranks.h"
 #include "truth_lines.h"
 
+namespace calls_test {
+
 namespace {
 
 const gpusim::truth::Count& counted(const char* name) { return *gpusim::truth::count(name); }
@@ -152,3 +154,5 @@ TEST_CASE("kernels are launched by cuLaunchKernel where a driver has no other", 
     ranks.synchronize();
     CHECK(counted("cuLaunchKernel").entered == 1);
 }
+
+}  // namespace calls_test

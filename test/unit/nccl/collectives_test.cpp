@@ -2,6 +2,8 @@
 // from.
 #include "ranks.h"
 
+namespace collectives_test {
+
 namespace {
 
 constexpr size_t kCount = 5;
@@ -252,3 +254,5 @@ TEST_CASE("the stage is used again", "[nccl]") {
     ranks.synchronize();
     CHECK(ranks.get(0, buffer + kLarge - 1, 1)[0] == 'x');
 }
+
+}  // namespace collectives_test

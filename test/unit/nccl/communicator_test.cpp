@@ -5,6 +5,8 @@
 
 #include "ranks.h"
 
+namespace communicator_test {
+
 namespace {
 
 ncclResult_t state_of(ncclComm_t comm) {
@@ -242,3 +244,5 @@ TEST_CASE("a rank that never comes ends the operation with an error", "[nccl]") 
     CHECK(state_of(ranks.comm(0)) == ncclRemoteError);
     NC_IS(ncclAllReduce(b, b, 1, ncclInt, ncclSum, ranks.comm(0), ranks.stream(0)), ncclRemoteError);
 }
+
+}  // namespace communicator_test

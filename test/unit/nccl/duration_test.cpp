@@ -8,6 +8,8 @@
 #include "ranks.h"
 #include "truth_lines.h"
 
+namespace duration_test {
+
 namespace {
 
 constexpr size_t kPart = 1'000'000;
@@ -124,3 +126,5 @@ TEST_CASE("a communicator does one thing after the other, whatever the streams",
         if (line.bytes == 2) CHECK(line.start_ns >= end_of_a);
     CHECK(truth.nccl_lines().size() == 4);
 }
+
+}  // namespace duration_test

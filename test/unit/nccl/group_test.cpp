@@ -2,6 +2,8 @@
 #include "ranks.h"
 #include "truth_lines.h"
 
+namespace group_test {
+
 namespace {
 
 std::vector<std::string> names_on(const TruthFile& truth, int device) {
@@ -123,3 +125,5 @@ TEST_CASE("a simulated group only tells how long it would take", "[nccl]") {
     ranks.synchronize();  // and nothing was launched
     CHECK(ranks.get(0, b, 1)[0] == 1);
 }
+
+}  // namespace group_test

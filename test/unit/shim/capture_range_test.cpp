@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace capture_range_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -29,3 +31,5 @@ TEST_CASE("a schedule waits, warms up unrecorded, records, and again", "[capture
     CHECK(wanted("GPUSHIM_SCHEDULE", "1:0:2:0") == "-xx-xx-xx-xx-xx-xx-x");
     CHECK(wanted("GPUSHIM_SCHEDULE", "0:0:4:1") == "xxxx----------------");
 }
+
+}  // namespace capture_range_test

@@ -4,6 +4,8 @@
 
 #include "shim/timing/stream_uses.h"
 
+namespace captures_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -152,3 +154,5 @@ TEST_CASE("a handle that another stream has got by now keeps that one's capture"
     capture_has_gone(kStream, true);
     CHECK(captures.count() == 1);
 }
+
+}  // namespace captures_test

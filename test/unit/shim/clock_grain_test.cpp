@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+namespace clock_grain_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -67,3 +69,5 @@ TEST_CASE("spans that are multiples of a grain have a mean, and what was held up
     const int64_t grained[] = {2'048, 2'048, 2'048, 2'048, 3'072, 3'072, 51'200};
     CHECK(grain.usual(grained) == (4 * 2'048 + 2 * 3'072) / 6);
 }
+
+}  // namespace clock_grain_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+namespace clock_model_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -104,3 +106,5 @@ TEST_CASE("anchors that go back are left out", "[device_clock]") {
     CHECK(clock.residual_ns() == kNull);
     CHECK(clock.at(1'000).high_ns == 100);
 }
+
+}  // namespace clock_model_test

@@ -6,6 +6,8 @@
 #include "shim/base/system.h"
 #include "shim/rows/tick_map.h"
 
+namespace clock_test {
+
 using namespace gpushim::shim;
 
 TEST_CASE("the clock chosen goes on with CLOCK_MONOTONIC", "[clock]") {
@@ -42,3 +44,5 @@ TEST_CASE("a program with a test clock is recorded by it", "[clock]") {
     CHECK(first.mono_ns == second.mono_ns);
     CHECK(first.ticks == static_cast<uint64_t>(first.mono_ns));
 }
+
+}  // namespace clock_test

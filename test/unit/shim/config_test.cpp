@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string>
 
+namespace config_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -129,3 +131,5 @@ TEST_CASE("where CUDA is counts from the root on, if it is not too long", "[conf
     CHECK(config.cuda_homes[0] == std::string());
     CHECK(config.cuda_homes[1] == std::string());
 }
+
+}  // namespace config_test

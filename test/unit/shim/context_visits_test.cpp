@@ -7,6 +7,8 @@
 #include "shim/timing/context_visits.h"
 #include "shim/timing/event_pool.h"
 
+namespace context_visits_test {
+
 using namespace gpushim::shim;
 using namespace std::chrono_literals;
 
@@ -85,3 +87,5 @@ TEST_CASE("a device's primary context is known once it was given", "[context_vis
     forget_context_visits();
     CHECK(primary_context_of(1) == 0);
 }
+
+}  // namespace context_visits_test

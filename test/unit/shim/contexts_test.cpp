@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+namespace contexts_test {
+
 using namespace gpushim::shim;
 
 TEST_CASE("each context has a number, each life another", "[contexts]") {
@@ -62,3 +64,5 @@ TEST_CASE("beyond 1024 addresses there is no number", "[contexts][alone]") {
     CHECK(context_number(uint64_t{5000} << 8) == 0);
     CHECK(context_number(uint64_t{7} << 8) != 0);
 }
+
+}  // namespace contexts_test

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+namespace cupti_callbacks_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("a buffer that another tool lent comes back to it, not to us", "[cupti
     for (CompletedBuffer full = take_completed(); full.buffer != nullptr; full = take_completed())
         give_back(full.buffer);
 }
+
+}  // namespace cupti_callbacks_test

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+namespace cupti_library_test {
+
 using gpushim::shim::cupti_places;
 
 namespace {
@@ -34,3 +36,5 @@ TEST_CASE("a folder is looked into once, and nothing but those", "[cupti]") {
     CHECK(cupti_places({"/opt/libcublas.so"}, {}) ==
           std::vector<std::string>{"libcupti.so.13", "libcupti.so.12"});
 }
+
+}  // namespace cupti_library_test

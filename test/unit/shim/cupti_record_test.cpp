@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+namespace cupti_record_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -79,3 +81,5 @@ TEST_CASE("what was not over, and what is no operation, is not read", "[cupti]")
     other.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
     CHECK_FALSE(read_record(reinterpret_cast<const CUpti_Activity&>(other), told));
 }
+
+}  // namespace cupti_record_test

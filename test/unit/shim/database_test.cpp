@@ -9,6 +9,8 @@
 #include "shim/sqlite/rows.h"
 #include "trace.h"
 
+namespace database_test {
+
 using namespace gpushim::shim;
 
 // SQLite would keep pointers into frames that are gone.
@@ -37,3 +39,5 @@ TEST_CASE("no exception of ours goes through SQLite", "[database]") {
     CHECK(by_sqlite > 2);
     base.run("INSERT INTO wide(a) VALUES (1)");
 }
+
+}  // namespace database_test

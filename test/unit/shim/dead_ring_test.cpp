@@ -14,6 +14,8 @@
 #include "shim/calls/api.h"
 #include "shim/writer/open_slot.h"
 
+namespace dead_ring_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -104,3 +106,5 @@ TEST_CASE("a call that was left by a jump is over with the next one", "[dead_rin
     ring.add(EventKind::launch, api_cuLaunchKernel, 320, true, kInsideNccl);
     CHECK(ring.open_call()->enter == 300);
 }
+
+}  // namespace dead_ring_test

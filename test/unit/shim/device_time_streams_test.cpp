@@ -4,6 +4,8 @@
 
 #include "timed_thread.h"
 
+namespace device_time_streams_test {
+
 using namespace timed_thread;
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("an operation that was left without a word keeps nobody from the strea
     CHECK(timed.launch_in(stream).timed);
     CHECK(timed.launch_in(nullptr).timed);
 }
+
+}  // namespace device_time_streams_test

@@ -2,6 +2,8 @@
 
 #include "rings.h"
 
+namespace drain_test {
+
 using namespace rings;
 
 TEST_CASE("an open event waits for its end, those after it do not", "[drain]") {
@@ -193,3 +195,5 @@ TEST_CASE("the watermark stays behind by what a thread may need to publish", "[d
     watermark.scanned(6'000, 60 * kMs);
     CHECK(watermark.ns() == 5'000);
 }
+
+}  // namespace drain_test

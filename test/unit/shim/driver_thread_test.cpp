@@ -9,6 +9,8 @@
 
 #include "shim/base/system.h"
 
+namespace driver_thread_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("a driver that computes is waited for, one that stands still is not", 
     CHECK(wait_for_driver_thread(kLong));
     stop_driver_thread();
 }
+
+}  // namespace driver_thread_test

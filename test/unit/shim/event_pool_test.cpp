@@ -7,6 +7,8 @@
 
 #include "shim/timing/event_pool.h"
 
+namespace event_pool_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -134,3 +136,5 @@ TEST_CASE("threads take and give at once, and no event is with two of them", "[e
     for (size_t i = 0; i < kEvents; ++i) all.insert(pool.take());
     CHECK(all == std::set<uint32_t>{1, 2, 3});
 }
+
+}  // namespace event_pool_test

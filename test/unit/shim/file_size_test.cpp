@@ -4,6 +4,8 @@
 
 #include "trace.h"
 
+namespace file_size_test {
+
 using namespace trace;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("the log stays small without a limit of the size, too", "[file_size]")
     CHECK(largest > 1 << 20);
     CHECK(largest <= 16 << 20);
 }
+
+}  // namespace file_size_test

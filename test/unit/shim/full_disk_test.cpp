@@ -8,6 +8,8 @@
 #include "optional.h"
 #include "trace.h"
 
+namespace full_disk_test {
+
 using namespace trace;
 
 namespace {
@@ -59,3 +61,5 @@ TEST_CASE("a disk that was full for a while costs no rows", "[full_disk]") {
         CHECK(trace.ledger() == "4000|4000|0|0|0|0");
     }
 }
+
+}  // namespace full_disk_test

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+namespace governor_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -77,3 +79,5 @@ TEST_CASE("when there is less to time, more of it is timed again", "[governor]")
     CHECK(governor.decide(quiet).open_ns == kSlotNs);
     CHECK(governor.decide(busy).every > 1);
 }
+
+}  // namespace governor_test

@@ -1,6 +1,8 @@
 // What graphs hold when calls have changed it.
 #include "told_graphs.h"
 
+namespace graph_changes_test {
+
 using namespace graphs;
 
 TEST_CASE("an update takes over what it is given", "[graphs]") {
@@ -144,3 +146,5 @@ TEST_CASE("a change that was not launched any more is not forgotten", "[graphs]"
     program.launch();
     CHECK(program.launched() == std::string("2|1|0|0|100 ; ") + kNotRecorded);
 }
+
+}  // namespace graph_changes_test

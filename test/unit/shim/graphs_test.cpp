@@ -1,6 +1,8 @@
 // What graphs hold: as threads tell it, and when nobody knows.
 #include "told_graphs.h"
 
+namespace graphs_test {
+
 using namespace graphs;
 
 TEST_CASE("where rows are gone nobody knows what a graph holds when the trace is opened again", "[graphs]") {
@@ -169,3 +171,5 @@ TEST_CASE("kernels ran by themselves and in graphs", "[graphs]") {
     CHECK(program.trace.ask("SELECT kernels, captured, failed FROM v_graph_launch ORDER BY enter_ns") ==
           "2|0|0 ; 2|1|0 ; -|0|1 ; 2|0|0");
 }
+
+}  // namespace graphs_test

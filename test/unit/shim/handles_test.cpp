@@ -8,6 +8,8 @@
 
 #include "shim/base/system.h"
 
+namespace handles_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -113,3 +115,5 @@ TEST_CASE("what is forgotten costs the same however many had its handle and home
     constexpr int64_t kLives = 1'000, kTimes = 16;
     CHECK(forgetting_takes_ns(kTimes * kLives) < 4 * kTimes * forgetting_takes_ns(kLives));
 }
+
+}  // namespace handles_test

@@ -6,6 +6,8 @@
 
 #include "shim/machine/identity.h"
 
+namespace hardware_queues_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("when events are stopped nobody gets any", "[queues]") {
     forget_hardware_queues();
     CHECK(use(kA, 3, true));
 }
+
+}  // namespace hardware_queues_test

@@ -10,6 +10,8 @@
 #include "shim/timing/contexts.h"
 #include "shim/windows/window_rows.h"
 
+namespace harvest_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -234,3 +236,5 @@ TEST_CASE("a window as long as the run is counted in bounded memory", "[window_r
     CHECK(windows.rows.row(0)[5] == 1'000'000);
     CHECK(windows.rows.row(0)[6] == 500'000);
 }
+
+}  // namespace harvest_test

@@ -4,6 +4,8 @@
 #include <map>
 #include <random>
 
+namespace histogram_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -56,3 +58,5 @@ TEST_CASE("damaged bytes count up to the damage", "[histogram]") {
     histogram.add(std::span(endless));
     CHECK(copy_of(histogram) == std::vector<uint8_t>{4, 3});
 }
+
+}  // namespace histogram_test

@@ -16,6 +16,8 @@
 #include "shim/hooks/doors.h"
 #include "shim/hooks/thunk.h"
 
+namespace hooks_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -129,3 +131,5 @@ TEST_CASE("calls go on in the library where nobody else stands behind us", "[res
     CHECK(is_in_library(original(api_ncclAllReduce)));
     CHECK_FALSE(is_in_library(reinterpret_cast<void*>(&std::strlen)));
 }
+
+}  // namespace hooks_test

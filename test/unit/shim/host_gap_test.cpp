@@ -8,6 +8,8 @@
 #include "engine/cpu_clock.h"
 #include "shim/hooks/thunk.h"
 
+namespace host_gap_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -295,3 +297,5 @@ TEST_CASE("in real time the thread's CPU clock tells, and what that takes is our
     }
     FAIL("a sleeping thread was seen to run, fifty times");
 }
+
+}  // namespace host_gap_test

@@ -8,6 +8,8 @@
 #include "shim/ring/host_gap.h"
 #include "shim/rows/host_samples.h"
 
+namespace host_sampler_test {
+
 using namespace rings;
 
 namespace {
@@ -138,3 +140,5 @@ TEST_CASE("in stepped time nobody is looked at", "[host_sampler][alone]") {
     CHECK(all_of(busy.number()).samples == 0);
     waiting.end();
 }
+
+}  // namespace host_sampler_test

@@ -5,6 +5,8 @@
 
 #include "shim/sqlite/rows.h"
 
+namespace host_samples_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -69,3 +71,5 @@ TEST_CASE("samples of a thread are bounded, and forgotten with it", "[host_sampl
     CHECK(samples.in(1, 0, 1'000).samples == 0);
     CHECK(samples.in(2, 0, 1'000).samples == 1);
 }
+
+}  // namespace host_samples_test

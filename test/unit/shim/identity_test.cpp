@@ -10,6 +10,8 @@
 
 #include "shim/base/performance_variables.h"
 
+namespace identity_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("variables that change performance are stored, no others and no secret
     CHECK(stored.count("SHIM_TEST_PASSWORD") == 0);
     CHECK(stored.count("PATH") == 0);
 }
+
+}  // namespace identity_test

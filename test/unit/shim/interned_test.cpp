@@ -3,6 +3,8 @@
 #include "shim/rows/handles.h"
 #include "trace.h"
 
+namespace interned_test {
+
 using namespace trace;
 
 TEST_CASE("a text has one id, and is there once", "[interned]") {
@@ -116,3 +118,5 @@ TEST_CASE("a trace with more names than there is room for says how many", "[inte
                   " '(other)')") == "(other)|4464|13392 ; kernel_65535|1|3");
     CHECK(trace.ask("SELECT sum(launches) FROM v_kernel_total") == "70000");
 }
+
+}  // namespace interned_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace kept_slots_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("ranges are steps where nothing is marked", "[kept_slots]") {
     CHECK(all.all().at(1001).steps == 2);
     CHECK(all.all().at(1001).step_ns == 4 * kSecond);
 }
+
+}  // namespace kept_slots_test

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace look_budget_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -57,3 +59,5 @@ TEST_CASE("a clock that has just begun is no reason to refuse", "[look_budget]")
     budget.took(1, 1, kAtOnce);
     CHECK(budget.allows(101));
 }
+
+}  // namespace look_budget_test

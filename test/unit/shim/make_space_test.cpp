@@ -2,6 +2,8 @@
 
 #include "sized_trace.h"
 
+namespace make_space_test {
+
 using namespace trace;
 
 TEST_CASE("a size that leaves no room for rows leaves the totals", "[make_space][one_thread]") {
@@ -211,3 +213,5 @@ TEST_CASE("a small trace tells fewer things apart", "[make_space][one_thread]") 
     CHECK(trace.ask("SELECT count(*) FROM meta WHERE key LIKE '%_left_out' AND value > 1000") == "4");
     CHECK(trace.ask("SELECT count(*) > 10000 FROM launch") == "1");
 }
+
+}  // namespace make_space_test

@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <memory>
 
+namespace measuring_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("events with timing are told from those without", "[measuring]") {
     note_event_made(0x1230, false);  // the handle again, of another event
     CHECK_FALSE(has_timing(0x1230));
 }
+
+}  // namespace measuring_test

@@ -17,6 +17,8 @@
 #include "shim/ring/process_state.h"
 #include "trace.h"
 
+namespace nvml_observer_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -214,3 +216,5 @@ TEST_CASE("every key has its line in the documentation and its column in the vie
         CHECK(views.find("'" + std::string(key.name) + "'") != std::string::npos);
     }
 }
+
+}  // namespace nvml_observer_test

@@ -10,6 +10,8 @@
 #include "shim/program/nvtx_given.h"
 #include "trace.h"
 
+namespace nvtx_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -298,3 +300,5 @@ TEST_CASE("a call of NVTX in which the process was killed is a row of its own", 
     CHECK(trace.ask("SELECT kind, name, value FROM v_marker") == "unfinished|-|-");
     CHECK(trace.ledger() == "1|0|0|0|1|0");
 }
+
+}  // namespace nvtx_test

@@ -5,6 +5,8 @@
 
 #include "timed_thread.h"
 
+namespace operation_events_test {
+
 using namespace timed_thread;
 
 namespace {
@@ -238,3 +240,5 @@ TEST_CASE("errno is the program's", "[device_time]") {
     end_timing(thread, timing, slot, true);
     CHECK(errno == 78);
 }
+
+}  // namespace operation_events_test

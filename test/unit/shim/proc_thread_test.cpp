@@ -16,6 +16,8 @@
 #include "shim/base/system.h"
 #include "shim/sqlite/rows.h"
 
+namespace proc_thread_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -130,3 +132,5 @@ TEST_CASE("of a thread that is gone nothing is said", "[proc_thread]") {
     for (int tries = 0; tries < 2'000 && thread_lives(getpid(), tid); ++tries) usleep(1'000);
     CHECK_FALSE(look_at_thread(tid));
 }
+
+}  // namespace proc_thread_test

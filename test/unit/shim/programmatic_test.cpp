@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace programmatic_test {
+
 using namespace gpushim::shim;
 
 TEST_CASE("a function that was before a programmatic launch stays one", "[programmatic]") {
@@ -22,3 +24,5 @@ TEST_CASE("a fork has counted nothing and knows of no successor", "[programmatic
     CHECK(programmatic_operations() == 0);
     CHECK_FALSE(has_programmatic_successor(0xf00));
 }
+
+}  // namespace programmatic_test

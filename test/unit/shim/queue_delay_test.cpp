@@ -8,6 +8,8 @@
 
 #include "repeats.h"
 
+namespace queue_delay_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -205,3 +207,5 @@ TEST_CASE("a delay that varies itself is stated to", "[queue_delay]") {
             CHECK(sum / kSeeds >= 0.95);
         }
 }
+
+}  // namespace queue_delay_test

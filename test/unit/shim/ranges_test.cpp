@@ -4,6 +4,8 @@
 
 #include "shim/rows/handles.h"
 
+namespace ranges_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -70,3 +72,5 @@ TEST_CASE("ranges that ended long ago are forgotten", "[ranges]") {
     ranges.forget_before(100);
     CHECK(ranges.find(0x1000, 12) == nullptr);
 }
+
+}  // namespace ranges_test

@@ -4,6 +4,8 @@
 
 #include "shim/sqlite/rows.h"
 
+namespace record_join_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -173,3 +175,5 @@ TEST_CASE("a graph of which one record is displaced has no times", "[cupti]") {
     CHECK(join.displaced() == 1);
     CHECK_FALSE(join.is_waiting());
 }
+
+}  // namespace record_join_test

@@ -4,6 +4,8 @@
 #include <random>
 #include <set>
 
+namespace recovery_batches_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -140,3 +142,5 @@ TEST_CASE("every event is in one batch, what made a thing not after what uses it
         CHECK(seen.size() == rings.all().size());
     }
 }
+
+}  // namespace recovery_batches_test

@@ -3,6 +3,8 @@
 #include "repeats.h"
 #include "sized_trace.h"
 
+namespace retention_test {
+
 using namespace trace;
 
 TEST_CASE("a trace keeps its size, and says what is gone", "[retention][one_thread]") {
@@ -184,3 +186,5 @@ TEST_CASE("opening it again changes no slot", "[retention][one_thread]") {
     }
     CHECK(trace.ask("SELECT group_concat(slot) FROM kept_slot") == "0,1,2");
 }
+
+}  // namespace retention_test

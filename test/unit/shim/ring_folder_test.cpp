@@ -11,6 +11,8 @@
 
 #include "other_process.h"
 
+namespace ring_folder_test {
+
 using namespace gpushim::shim;
 namespace fs = std::filesystem;
 
@@ -150,3 +152,5 @@ TEST_CASE("names of rings", "[folder]") {
     ring_name(name, 18446744073709551615u);
     CHECK(std::string(name) == "ring-18446744073709551615");
 }
+
+}  // namespace ring_folder_test

@@ -12,6 +12,8 @@
 
 #include "repeats.h"
 
+namespace rings_test {
+
 using namespace rings;
 
 namespace {
@@ -284,3 +286,5 @@ TEST_CASE("a planted link is not followed: no ring instead", "[rings]") {
     CHECK(std::filesystem::file_size(folder + "/victim") == 8);
     std::filesystem::remove_all(folder);
 }
+
+}  // namespace rings_test

@@ -6,6 +6,8 @@
 #include "shim/trace/rollup_merge.h"
 #include "trace.h"
 
+namespace rollup_test {
+
 using namespace trace;
 
 namespace {
@@ -317,3 +319,5 @@ TEST_CASE("too many series are not told apart by stream, then not at all", "[rol
     CHECK(series.left_out() == 5);
     CHECK(tables.series.count() == 7);
 }
+
+}  // namespace rollup_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace rows_test {
+
 using namespace gpushim::shim;
 
 TEST_CASE("the oldest rows go, and with them their texts", "[rows]") {
@@ -21,3 +23,5 @@ TEST_CASE("the oldest rows go, and with them their texts", "[rows]") {
     rows.erase_last();
     CHECK(rows.count() == 2);
 }
+
+}  // namespace rows_test

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace run_notes_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("a note that is too long is none, not a part of one", "[run_notes]") {
     CHECK(!leave_note(NoteKind::trace, std::string(5000, 'x').c_str()));
     CHECK(run.read().empty());
 }
+
+}  // namespace run_notes_test

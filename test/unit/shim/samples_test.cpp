@@ -3,6 +3,8 @@
 #include "shim/trace/rollup_merge.h"
 #include "trace.h"
 
+namespace samples_test {
+
 using namespace trace;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("samples become fewer with the spans of the totals", "[samples]") {
     CHECK(samples.count() > 800);  // those of the last 100 s, whose events are there, and one of each span
     CHECK(trace.ask(kSums) == sums);
 }
+
+}  // namespace samples_test

@@ -9,6 +9,8 @@
 
 #include "shim/sqlite/schema.h"
 
+namespace schema_image_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("before its views the image has the same tables, of another state of t
         CHECK(some == before.substr(24, 16));
     }
 }
+
+}  // namespace schema_image_test

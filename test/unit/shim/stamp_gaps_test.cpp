@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace stamp_gaps_test {
+
 using namespace gpushim::shim;
 
 TEST_CASE("a device that was never calibrated may have wide gaps", "[stamp_gaps]") {
@@ -20,3 +22,5 @@ TEST_CASE("one that was has what was measured", "[stamp_gaps]") {
     CHECK(gaps.before_high_ns == 0);
     CHECK(gaps.after_high_ns == 0);
 }
+
+}  // namespace stamp_gaps_test

@@ -7,6 +7,8 @@
 
 #include "shim/rows/tables.h"
 
+namespace store_test {
+
 using namespace trace;
 
 TEST_CASE("a trace that was just made has its tables and says who is traced", "[store]") {
@@ -326,3 +328,5 @@ TEST_CASE("a launch takes at most 30 bytes", "[store]") {
     CHECK(bytes / kLaunches <= 30);
     CHECK(bytes / kLaunches >= 15);
 }
+
+}  // namespace store_test

@@ -2,6 +2,8 @@
 
 #include "trace.h"
 
+namespace switch_files_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -29,3 +31,5 @@ TEST_CASE("files beside the trace are seen, and seen to go, within a second", "[
     CHECK_FALSE(files.is_off());
     CHECK(files.keeps());
 }
+
+}  // namespace switch_files_test

@@ -10,6 +10,8 @@
 #include "shim/base/sanitized.h"
 #include "shim/hooks/thunk.h"
 
+namespace thunk_test {
+
 using namespace gpushim;
 using namespace gpushim::shim;
 
@@ -305,3 +307,5 @@ TEST_CASE("NCCL left by an exception does not own the calls that follow", "[thun
     Sync::call(stream(1), 0);
     CHECK(recording.slot(1).group == 0);
 }
+
+}  // namespace thunk_test

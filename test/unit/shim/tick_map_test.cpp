@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace tick_map_test {
+
 using namespace gpushim::shim;
 
 // ticks   100 ──── 200 ── 240
@@ -69,3 +71,5 @@ TEST_CASE("years of ticks do not overflow", "[clock]") {
     map.add({static_cast<uint64_t>(year_ns) * 3, year_ns, 0});
     CHECK(map.mono_ns(static_cast<uint64_t>(year_ns)) == year_ns / 3);
 }
+
+}  // namespace tick_map_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace time_bounds_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -246,3 +248,5 @@ TEST_CASE("what can be learnt: from when the stream was ready to the end", "[ope
     CHECK_FALSE(observe(stamps(10'000, 14'000, 65'000), kEvent).is_whole);
     CHECK_FALSE(observe(with_start(stamps(10'000, 40'000, 42'500), 12'000), kEvent).is_whole);
 }
+
+}  // namespace time_bounds_test

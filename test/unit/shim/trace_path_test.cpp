@@ -13,6 +13,8 @@
 
 #include "shim/writer/output_folder.h"
 
+namespace trace_path_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -190,3 +192,5 @@ TEST_CASE("where nothing can be made", "[output]") {
     refuses(std::string(2000, 'x'), "is not understood or too long");
     refuses("/" + std::string(1023, 'x'), "is not understood or too long");
 }
+
+}  // namespace trace_path_test

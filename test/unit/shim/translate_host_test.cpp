@@ -2,6 +2,8 @@
 #include "shim/rows/host_samples.h"
 #include "trace.h"
 
+namespace translate_host_test {
+
 using namespace trace;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("a thread waits for a processor in what it did not run", "[translate_h
     trace.write(events);
     CHECK(trace.ask("SELECT running_ns, runqueue_ns, class FROM host_gap") == "70000|20000|running");
 }
+
+}  // namespace translate_host_test

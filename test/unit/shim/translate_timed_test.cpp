@@ -1,6 +1,8 @@
 #include "shim/rows/timed_operations.h"
 #include "trace.h"
 
+namespace translate_timed_test {
+
 using namespace trace;
 
 namespace {
@@ -177,3 +179,5 @@ TEST_CASE("events of an operation that never comes are given back", "[translate_
     }
     CHECK(all == "-|5|6");
 }
+
+}  // namespace translate_timed_test

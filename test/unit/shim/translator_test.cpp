@@ -1,6 +1,8 @@
 // Objects by their life, memory by address and time, communicators: what one needs several events to know.
 #include "trace.h"
 
+namespace translator_test {
+
 using namespace trace;
 
 TEST_CASE("an address used again means another function", "[translator]") {
@@ -267,3 +269,5 @@ TEST_CASE("a primary context ends when nobody retains it", "[translator]") {
     CHECK(trace.ask("SELECT born_ns, died_ns FROM v_handle WHERE kind = 'context'") == "2|11");
     CHECK(trace.ask("SELECT device_id FROM v_launch") == "1");
 }
+
+}  // namespace translator_test

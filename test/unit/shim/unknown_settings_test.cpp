@@ -9,6 +9,8 @@
 #include "shim/base/config.h"
 #include "shim/writer/settings_check.h"
 
+namespace unknown_settings_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("every row of the table is known, and is its own nearest name", "[sett
         if (*row.wanted != '\0') CHECK(to_int64(row.name) == row.name);
     }
 }
+
+}  // namespace unknown_settings_test

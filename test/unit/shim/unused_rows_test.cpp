@@ -3,6 +3,8 @@
 #include "repeats.h"
 #include "sized_trace.h"
 
+namespace unused_rows_test {
+
 using namespace trace;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("where recording was switched is kept as often as there is room for", 
             "SELECT count(*) >= 1024, count(*) < 1200 FROM marker JOIN summarised ON enter_ns >= from_ns AND"
             " enter_ns < until_ns") == "1|1");
 }
+
+}  // namespace unused_rows_test

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace window_slots_test {
+
 using namespace gpushim::shim;
 
 namespace {
@@ -158,3 +160,5 @@ TEST_CASE("while nothing is recorded nothing is open; afterwards it begins at on
     CHECK(windows[0].until_ns == 4 * kSecond + 10 * kMs);
     CHECK(windows[1].from_ns == 6 * kSecond + 10 * kMs + WindowSlots::kNoticeNs);
 }
+
+}  // namespace window_slots_test

@@ -5,6 +5,8 @@
 #include "shim/hooks/cuda_words.h"
 #include "shim/hooks/nccl_words.h"
 
+namespace words_test {
+
 using namespace gpushim::shim::words;
 
 namespace {
@@ -147,3 +149,5 @@ TEST_CASE("communicators made together are on the devices listed, or on the firs
     Row::store(words, Arguments(handle, count, unlisted), true, 1);
     CHECK(words[2] == 1);
 }
+
+}  // namespace words_test
