@@ -80,11 +80,11 @@ counted       = $(if $(filter $@,$(MISSING)),$(eval BEGUN += x) [$(words $(BEGUN
 ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
 # QUICK=yes reads the common headers once for each room (half of a compilation is headers) and compiles a
-# library of the box, and a dozen files of one of the analyzer's or the unit tests' folders, as one unit: the
-# templates that they share are compiled once. No two files of a folder have one name for different things,
-# therefore; a rule, a section, a check, a command or a file of tests has a namespace of its own. Neither shows an include that is missing:
-# `make includes` does, and QUICK=no, which compiles file by file. cuda.h is not precompiled: its includer
-# says first which names it wants of it.
+# library of the box, and a dozen files of one of the analyzer's or the unit tests' folders, as one unit:
+# the templates that they share are compiled once. No two files of a folder have one name for different
+# things, therefore; a rule, a section, a check, a command or a file of tests has a namespace of its own.
+# Neither shows an include that is missing: `make includes` does, and QUICK=no, which compiles file by file.
+# cuda.h is not precompiled: its includer says first which names it wants of it.
 QUICK          ?= yes
 COMMON_HEADERS := algorithm array atomic cmath cstdint cstdio cstdlib cstring filesystem functional map \
                   memory optional set span string string_view thread unordered_map vector sqlite3.h
@@ -302,7 +302,8 @@ $(call stamp,$(OBJ)/$(1)/files-$(2).list,$(call part_of,$(1),$(2)))
 $(OBJ)/$(1)/files-$(2).cpp: $(OBJ)/$(1)/files-$(2).list
 	@printf '#include "%s"\n' $(call part_of,$(1),$(2)) >$$@
 endef
-units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),$(eval $(call unit,$(1),$(dozen),$(2)))))
+units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),\
+               $(eval $(call unit,$(1),$(dozen),$(2)))))
 $(foreach folder,$(sort $(dir $(filter-out analysis/main.cpp,$(ANALYZER_SOURCES)))),\
     $(call units_of,$(folder:/=),ANALYZER_UNITS))
 # g++ takes what is in a file that is included for a header's.
