@@ -20,6 +20,7 @@ std::unique_ptr<Part> make_step_part(const TraceFacts& facts);        // phase
 std::unique_ptr<Part> make_stream_part(const TraceFacts& facts);      // stream_stat
 std::unique_ptr<Part> make_sync_part(const TraceFacts& facts);        // sync_stat
 std::unique_ptr<Part> make_thread_part(const TraceFacts& facts);      // thread_stat
+std::unique_ptr<Part> make_torch_part(const TraceFacts& facts);       // torch_step
 std::unique_ptr<Part> make_transfer_part(const TraceFacts& facts);    // transfer_pattern
 
 }  // namespace gpushim::analysis

@@ -12,14 +12,6 @@ constexpr const char* kAhead =
     "the host was ahead of the GPU: a step is from where its first work ran to the next one's";
 constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
 
-bool is_profile(const Trace& trace) {
-    if (trace.base.is_of_first_schema()) return false;
-    Query source = trace.base.prepare(
-        "SELECT 1 FROM meta WHERE key = 'source' AND NOT EXISTS"
-        " (SELECT 1 FROM meta WHERE key = 'exported_by')");
-    return source.step();
-}
-
 struct Ran {  // what was launched in a step, on all devices
     Interval span = {INT64_MAX, INT64_MIN};
     int64_t sum_ns = 0, behind_ns = 0;  // of that, so much after the step
@@ -110,6 +102,14 @@ void take_the_range_around(TraceFacts& facts) {
 }
 
 }  // namespace
+
+bool is_profile(const Trace& trace) {
+    if (trace.base.is_of_first_schema()) return false;
+    Query source = trace.base.prepare(
+        "SELECT 1 FROM meta WHERE key = 'source' AND NOT EXISTS"
+        " (SELECT 1 FROM meta WHERE key = 'exported_by')");
+    return source.step();
+}
 
 void correct_steps_of_profile(TraceFacts& facts) {
     if (!is_profile(*facts.trace)) return;

@@ -13,8 +13,10 @@
 
 namespace gpushim::analysis {
 
-// Changes what was found, if it should be changed. Of our own traces, and of those that we exported, nothing
-// is.
+// Another tool recorded it; of our own traces, and of those that we exported, that is not so.
+bool is_profile(const Trace& trace);
+
+// Changes what was found, if it should be changed: of a profile alone.
 void correct_steps_of_profile(TraceFacts& facts);
 
 }  // namespace gpushim::analysis

@@ -128,7 +128,17 @@ TEST_CASE("TensorFlow's and PyTorch's breakdown of a step are the step", "[run_v
     CHECK(run.ask("SELECT kernel_ns, memcpy_ns, memset_ns, communication_ns, runtime_ns, dataloader_ns,"
                   " cpu_exec_ns, other_ns, step_ns FROM compat_torch_step") ==
           "300 130 25 70 185 110 90 90 1000");
-    CHECK(run.ask("SELECT count(*) FROM compat_torch_step") == "1");
+    CHECK(run.ask("SELECT count(*), min(source) FROM compat_torch_step") == "1 causes");
+}
+
+TEST_CASE("where PyTorch's profiler marked steps, they are that tool's own", "[run_views]") {
+    Run run;
+    run.also("activity VALUES (20, 0, 1, 200), (20, 0, 0, 300)");
+    run.also("torch_step VALUES (7, 7, 1000, 600, 210, 20, 30, 40, 50, 60, 70, 120)");
+    run.finish();
+    CHECK(run.ask("SELECT gpu_id, step, kernel_ns, memcpy_ns, memset_ns, communication_ns, runtime_ns,"
+                  " dataloader_ns, cpu_exec_ns, other_ns, step_ns, source FROM compat_torch_step") ==
+          "20 7 210 20 30 40 50 60 70 120 600 profiler");
 }
 
 // Step 0: calls 300 and 150 between them, kernels 400 of 1000; step 1: kernels 450.

@@ -129,7 +129,10 @@ WHERE p.step >= 0
 GROUP BY p.gpu_id, p.step;
 
 -- PyTorch's step breakdown (TensorBoard plugin), by its priority: kernel, memcpy, memset, communication,
--- runtime, data loader, other code of the host, rest. Operations of the framework are not seen.
+-- runtime, data loader, other code of the host, rest. Where PyTorch's profiler marked steps, it is that
+-- tool's own (`source` is 'profiler', table torch_step): of all GPUs of the process; `gpu` is NULL then if
+-- there are several. Elsewhere (`source` is 'causes') idle time is what its cause comes nearest to, of our
+-- steps and each GPU; operators of the framework are not seen.
 CREATE VIEW compat_torch_step AS
 WITH
   piece AS (
@@ -145,7 +148,9 @@ WITH
         WHEN cause IN ('framework', 'optimizer', 'host_cpu', 'host_blocked', 'wait_host_callback')
           THEN 'cpu_exec'
         ELSE 'other' END
-    FROM gap)
+    FROM gap),
+  only_gpu AS (SELECT rank_id, min(gpu_id) AS gpu_id, min(uuid) AS uuid FROM gpu GROUP BY rank_id
+    HAVING count(*) = 1)
 SELECT r.rank, g.uuid AS gpu, p.gpu_id, p.step,
   sum(CASE WHEN class = 'kernel' THEN ns ELSE 0 END) AS kernel_ns,
   sum(CASE WHEN class = 'memcpy' THEN ns ELSE 0 END) AS memcpy_ns,
@@ -155,9 +160,15 @@ SELECT r.rank, g.uuid AS gpu, p.gpu_id, p.step,
   sum(CASE WHEN class = 'dataloader' THEN ns ELSE 0 END) AS dataloader_ns,
   sum(CASE WHEN class = 'cpu_exec' THEN ns ELSE 0 END) AS cpu_exec_ns,
   sum(CASE WHEN class = 'other' THEN ns ELSE 0 END) AS other_ns,
-  sum(ns) AS step_ns
+  sum(ns) AS step_ns, 'causes' AS source
 FROM piece p
 JOIN gpu g ON g.gpu_id = p.gpu_id
 LEFT JOIN rank r ON r.rank_id = g.rank_id
-WHERE p.step >= 0
-GROUP BY p.gpu_id, p.step;
+WHERE p.step >= 0 AND NOT EXISTS (SELECT 1 FROM torch_step t WHERE t.rank_id = g.rank_id)
+GROUP BY p.gpu_id, p.step
+UNION ALL
+SELECT r.rank, o.uuid, o.gpu_id, t.number, t.kernel_ns, t.memcpy_ns, t.memset_ns, t.communication_ns,
+  t.runtime_ns, t.dataloader_ns, t.cpu_exec_ns, t.other_ns, t.dur_ns, 'profiler'
+FROM torch_step t
+LEFT JOIN rank r ON r.rank_id = t.rank_id
+LEFT JOIN only_gpu o ON o.rank_id = t.rank_id;
