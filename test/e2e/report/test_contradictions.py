@@ -76,6 +76,21 @@ class Planted(unittest.TestCase):
                 self.assertIn(section, found.get(name, []), found)
                 self.assertEqual(set(said), set(self.said))
 
+    def test_steps_that_are_many_and_steps_that_were_timed_may_be_others(self):
+        """Which of them count is asked once: pair by pair would take longer than a file of this size may."""
+        run = self.planted("UPDATE gpu_step SET step = step + 1000000")
+        with contextlib.closing(sqlite3.connect(run)) as base, base:
+            base.executescript("""
+                UPDATE gap SET step = step + 1000000; UPDATE activity SET step = step + 1000000;
+                CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 2000000 UNION ALL
+                  SELECT i + 1 FROM n WHERE i < 2005000) SELECT i FROM n;
+                INSERT INTO gpu_step (gpu_id, step, window_ns) SELECT gpu_id, i, 0 FROM gpu, n;
+                INSERT INTO step (rank_id, step, number, begin_ns, dur_ns)
+                  SELECT rank_id, i + 1000000, i, i, 1 FROM rank, n;""")
+        done = report(run)
+        self.assertNotIn("it would take too long", done.stderr)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+
     def test_the_page_says_it_and_that_it_is_simulated(self):
         page = pathlib.Path(self.folder.name, "page.html")
         self.assertEqual(report("--html", page, self.planted(PLANTED["shares_add_up"][0])).returncode, 3)

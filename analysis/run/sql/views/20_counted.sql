@@ -22,8 +22,8 @@ FROM gpu u JOIN v_counted_step c ON c.rank_id = u.rank_id
 UNION ALL
 SELECT u.gpu_id, g.step, NULL AS number, 'spans' AS basis
 FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
-WHERE NOT EXISTS (SELECT 1 FROM v_counted_step c JOIN gpu_step w ON w.step = c.step
-                  WHERE c.rank_id = u.rank_id AND w.gpu_id = u.gpu_id);
+WHERE u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
+                       JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step);
 
 -- A GPU in one of these, in ns. busy_low_ns and busy_high_ns are certain bounds, the likely ones hold in 95
 -- of 100 cases.

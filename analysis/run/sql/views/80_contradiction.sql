@@ -8,7 +8,9 @@ WITH who AS (
     coalesce('rank ' || r.rank, 'process ' || r.pid, 'trace ' || r.rank_id)
       || CASE WHEN u.device_id IS NULL THEN '' ELSE ' GPU ' || u.device_id END AS label
   FROM gpu u JOIN rank r ON r.rank_id = u.rank_id),
-in_steps AS (SELECT gpu_id, sum(operations) AS operations FROM gpu_step GROUP BY gpu_id)
+in_steps AS (SELECT gpu_id, sum(operations) AS operations FROM gpu_step GROUP BY gpu_id),
+total AS MATERIALIZED (SELECT * FROM v_gpu_total),
+idle AS MATERIALIZED (SELECT gpu_id, sum(ns) AS ns FROM v_gpu_idle GROUP BY gpu_id)
 
 -- Nobody records more than there was.
 SELECT 'events_add_up' AS name, 'ledger findings' AS sections,
@@ -44,15 +46,15 @@ WHERE m.scope = 'gpu' AND m.value NOT BETWEEN i.low - 1e-6 AND i.high + 1e-6
 UNION ALL
 SELECT 'busy_in_its_window', 'gpus idle findings', w.label,
   printf('something ran for %d ns of %d ns, and kernels for %d ns', t.busy_ns, t.window_ns, t.compute_ns)
-FROM v_gpu_total t JOIN who w ON w.gpu_id = t.gpu_id
+FROM total t JOIN who w ON w.gpu_id = t.gpu_id
 WHERE t.busy_ns + t.idle_ns <> t.window_ns OR t.compute_ns > t.busy_ns OR t.copy_ns > t.busy_ns
   OR t.comm_ns > t.busy_ns OR t.busy_ns < 0 OR t.idle_ns < 0
 
 UNION ALL
 SELECT 'causes_add_up', 'idle findings', w.label,
-  printf('causes of idle time add up to %d ns of %d ns', sum(i.ns), t.idle_ns)
-FROM v_gpu_total t JOIN v_gpu_idle i ON i.gpu_id = t.gpu_id JOIN who w ON w.gpu_id = t.gpu_id
-GROUP BY w.gpu_id HAVING abs(sum(i.ns) - t.idle_ns) > t.steps
+  printf('causes of idle time add up to %d ns of %d ns', i.ns, t.idle_ns)
+FROM total t JOIN idle i ON i.gpu_id = t.gpu_id JOIN who w ON w.gpu_id = t.gpu_id
+WHERE abs(i.ns - t.idle_ns) > t.steps
 
 -- A stream runs one after another what it runs: never for longer than from its first start to its last end.
 UNION ALL
@@ -74,7 +76,7 @@ UNION ALL
 SELECT 'steps_are_the_run', 'gpus certain findings', w.label,
   printf('busy for %.1f %% of the steps, which are %.1f %% of the run, and for %.1f %% of the run',
     100.0 * t.busy_ns / t.window_ns, 100.0 * t.window_ns / w.run_ns, 100 * w.busy_share)
-FROM v_gpu_total t JOIN who w ON w.gpu_id = t.gpu_id
+FROM total t JOIN who w ON w.gpu_id = t.gpu_id
 WHERE t.basis = 'steps' AND w.busy_share IS NOT NULL AND t.window_ns >= 0.95 * w.run_ns
   AND abs(1.0 * t.busy_ns / t.window_ns - w.busy_share)
     > 0.01 + (1 - 1.0 * t.window_ns / w.run_ns) + (w.busy_share_high - w.busy_share_low)
