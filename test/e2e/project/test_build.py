@@ -76,7 +76,7 @@ class Make(unittest.TestCase):
         self.assertEqual(ran.returncode, 3)
 
     def test_a_library_is_one_unit_where_that_is_quick(self):
-        together = {"test/sim/engine", "test/sim/driver", "test/unit/main.cpp"}
+        together = {"test/sim/engine", "test/sim/driver", "test/unit/files-1-12"}
         linked = {name for name in self.ALL if name.startswith("build/")}
         self.assertEqual(self.make("tests"), together | linked)
         self.assertEqual(self.make("tests"), set())
@@ -85,6 +85,10 @@ class Make(unittest.TestCase):
         self.write("test/sim/engine/more.cpp", "namespace gpusim { int more() { return 1; } }\n")
         self.assertIn("test/sim/engine", self.make("tests"))
         self.assertIn("more", self.symbols("libgpusim.so"))
+        for number in range(12):  # with main.cpp they are 13
+            self.write(f"test/unit/a{number}_test.cpp", f"namespace a{number}_test {{ int f() {{ return 1; }} }}\n")
+        self.assertEqual(self.make("tests"),
+                         {"test/unit/files-1-12", "test/unit/files-13-24", "build/test/unit"})
 
     def test_an_include_that_is_missing_is_found_file_by_file(self):
         """In a library that is one unit, and where headers are precompiled."""
