@@ -590,4 +590,4 @@ help:
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file]"
-	@echo "     | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"
+	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

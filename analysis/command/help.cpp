@@ -87,6 +87,9 @@ int run(const Arguments& arguments) {
     if (arguments.words_.empty()) return print_commands(), kFine;
     if (arguments.words_.size() > 1) throw Failure("one word at a time: gpushim help WORD");
     const std::string& word = arguments.words_[0];
+    if (word == "version")
+        return std::printf("gpushim version\n  print the version, as `gpushim --version` and `-V` do\n"),
+               kFine;
     if (const Command* command = command_named(word)) return print_options(*command), kFine;
     for (const ManualSection& section : manual_sections())
         if (word == section.word) return print_section(section), kFine;

@@ -43,7 +43,7 @@ std::optional<int64_t> step_from(const Arguments& arguments, const char* option)
     if (!text) return {};
     int64_t number = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-    if (error != std::errc() || end != text->data() + text->size())
+    if (error != std::errc() || end != text->data() + text->size() || number < 0)
         refuse(option, *text, "the number of a step");
     return number;
 }

@@ -76,7 +76,7 @@ class RunReport(cli.Case):
 
     def test_options_that_are_not_understood(self):
         for option, value in (("--bandwidth", "fast"), ("--params", "many"), ("--price", "$2"),
-                              ("--from", "x")):
+                              ("--from", "x"), ("--from", "-1"), ("--to", "-1")):
             said = self.gpushim("report", self.run_folder, option, value, expect=2).stderr
             self.assertIn(f"{option} {value}", said)
         nothing = self.gpushim("report", self.run_folder, "--from", 5, "--to", 4, expect=2)
