@@ -70,6 +70,10 @@ class Question {
         OutsidePart part = OutsidePart::other;
         int64_t part_until_ns = INT64_MIN;
         for (const HostPiece& piece : line_.pieces(from_ns, until_ns)) {
+            if (may_be_in_loop(piece) && line_.is_in_launch_loop(piece, gap_.gpu)) {
+                put(Cause::launch_bound, piece.from_ns, piece.until_ns);
+                continue;
+            }
             if (decides(piece.what)) {
                 put(cause_of_call(piece, gap_.gpu), piece.from_ns, piece.until_ns);
                 continue;
@@ -81,6 +85,12 @@ class Question {
             }
             put_outside(part, piece);
         }
+    }
+
+    // Where nothing was told, the calls around it say so.
+    bool may_be_in_loop(const HostPiece& piece) const {
+        const bool is_off = piece.what == What::ready || piece.what == What::blocked;
+        return line_.is_told() && !is_off && (piece.what == What::dispatching || !decides(piece.what));
     }
 
     void put_outside(OutsidePart part, const HostPiece& piece) {

@@ -111,6 +111,26 @@ Stretch HostLine::around(int64_t t_ns) const {
     return stretch;
 }
 
+bool HostLine::is_in_launch_loop(const HostPiece& piece, int32_t gpu) const {
+    const auto is_launch = [gpu](const HostPiece& other) {
+        return other.what == What::launch && other.gpu == gpu;
+    };
+    const auto is_between = [](const HostPiece& other) {
+        return !decides(other.what) || other.what == What::dispatching;
+    };
+    size_t before = first_ending_after(piece.from_ns);
+    while (before > first_ && is_between(pieces_[before - 1]) &&
+           piece.until_ns - pieces_[before - 1].from_ns < kLaunchLoopGapNs)
+        --before;
+    size_t after = first_ending_after(piece.until_ns);
+    while (after < pieces_.size() && is_between(pieces_[after]) &&
+           pieces_[after].until_ns - piece.from_ns < kLaunchLoopGapNs)
+        ++after;
+    return before > first_ && after < pieces_.size() && is_launch(pieces_[before - 1]) &&
+           is_launch(pieces_[after]) &&
+           pieces_[after].from_ns - pieces_[before - 1].until_ns < kLaunchLoopGapNs;
+}
+
 std::optional<HostPiece> HostLine::sync_at(int64_t from_ns, int64_t until_ns) const {
     std::optional<HostPiece> found;
     // Closed at both ends: a call that returns the moment its work is over has waited for it.

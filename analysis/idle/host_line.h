@@ -88,6 +88,9 @@ class HostLine {
     // They tile [from, until): each begins where the last one ends.
     std::vector<HostPiece> pieces(int64_t from_ns, int64_t until_ns) const;
     Stretch around(int64_t t_ns) const;
+    // Whether it lies between two launches for this GPU that are no further apart than a loop of launches:
+    // in what the framework does for each of them, and in nothing else that has a cause of its own.
+    bool is_in_launch_loop(const HostPiece& piece, int32_t gpu) const;
     // The sync call that covers [from, until] or touches it; the last one.
     std::optional<HostPiece> sync_at(int64_t from_ns, int64_t until_ns) const;
 

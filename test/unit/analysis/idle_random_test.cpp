@@ -127,7 +127,31 @@ const Call* called_from(const Made& made, int64_t t) {
     return call_at(made, t);
 }
 
+bool is_told(const Made& made) {
+    return std::any_of(std::begin(kTold), std::end(kTold), [&](What what) { return made.has(what); });
+}
+
+// What the framework does between two launches for this GPU that are less than 20 us apart.
+bool is_in_loop(const Made& made, int64_t t) {
+    const What what = outside_at(made, t);
+    const auto is_between = [&](int64_t at) {
+        const Call* call = deciding_at(made, at);
+        return call == nullptr || call->what == What::dispatching;
+    };
+    if (!is_told(made) || !is_between(t)) return false;
+    if (deciding_at(made, t) == nullptr && (what == What::ready || what == What::blocked)) return false;
+    int64_t before = t, after = t;
+    while (before >= 0 && is_between(before)) --before;
+    while (after < 500 && is_between(after)) ++after;
+    const auto here = [&](int64_t at) {
+        const Call* call = at >= 0 ? deciding_at(made, at) : nullptr;
+        return call != nullptr && call->what == What::launch && call->gpu == 0;
+    };
+    return here(before) && here(after) && after - before - 1 < 20;
+}
+
 Cause host_cause(const Made& made, int64_t t) {
+    if (is_in_loop(made, t)) return Cause::launch_bound;
     if (const Call* call = deciding_at(made, t)) switch (call->what) {
             case What::loading:
                 return Cause::input_loading;
@@ -154,16 +178,16 @@ Cause host_cause(const Made& made, int64_t t) {
     const What what = outside_at(made, t);
     const bool ran = what == What::running || what == What::other_call;
     const bool off = what == What::ready || what == What::blocked;
-    const bool is_told = std::any_of(std::begin(kTold), std::end(kTold), [&](What w) { return made.has(w); });
-    if (is_told && first != nullptr && last != nullptr) return off ? Cause::host_blocked : Cause::python;
+    const bool told = is_told(made);
+    if (told && first != nullptr && last != nullptr) return off ? Cause::host_blocked : Cause::python;
     if (here(first) && here(last) && after - before - 1 < 20) return Cause::launch_bound;
     const Call* next = called_from(made, after);
     if (next != nullptr && is_input(made, next->from) && !made.has(What::loading)) {
-        if (what == What::unknown) return is_told ? Cause::input_loading : Cause::host_unknown;
-        if (what == What::other_call && is_told) return Cause::input_loading;
+        if (what == What::unknown) return told ? Cause::input_loading : Cause::host_unknown;
+        if (what == What::other_call && told) return Cause::input_loading;
         return ran ? Cause::input_cpu : Cause::input_wait;
     }
-    if (is_told && (what == What::unknown || what == What::other_call)) return Cause::callback;
+    if (told && (what == What::unknown || what == What::other_call)) return Cause::callback;
     if (what == What::unknown) return Cause::host_unknown;
     return ran ? Cause::host_cpu : Cause::host_blocked;
 }

@@ -60,4 +60,33 @@ TEST_CASE("in nothing before the input copy is loading, where no loader tells", 
     CHECK(told.pieces() == Pieces{is(Cause::callback, 100, 1995), is(Cause::framework, 1995, 2005)});
 }
 
+//  GPU     ██100|          |125███
+//  thread  ┌op┐┌L┐90…97 ┐99   ┌op┐108┌N┐112…119
+TEST_CASE("what the framework does between launches in a loop is the loop", "[idle][idle_told]") {
+    const auto next_at = [](int64_t enter_us) {
+        Scene scene;
+        scene.call(What::dispatching, 80, 99).launch(90, 97);
+        scene.call(What::dispatching, enter_us - 4, enter_us + 8).launch(enter_us, enter_us + 7);
+        return scene.gap_before(100, enter_us + 5, enter_us, enter_us + 7).pieces();
+    };
+    CHECK(next_at(112) == Pieces{is(Cause::launch_bound, 100, 117)});
+    CHECK(next_at(116) == Pieces{is(Cause::launch_bound, 100, 121)});
+    // 20 us apart it is none.
+    CHECK(next_at(117) == Pieces{is(Cause::launch_bound, 100, 102), is(Cause::framework, 102, 104),
+                                 is(Cause::python, 104, 118), is(Cause::framework, 118, 122)});
+}
+
+TEST_CASE("what else a thread does between launches is no part of their loop", "[idle][idle_told]") {
+    Scene scene;
+    scene.call(What::dispatching, 80, 99).launch(90, 97).call(What::sync, 99, 104);
+    scene.call(What::dispatching, 104, 120).launch(112, 119).gap_before(100, 117, 112, 119);
+    CHECK(scene.pieces() == Pieces{is(Cause::launch_bound, 100, 102), is(Cause::framework, 102, 104),
+                                   is(Cause::sync, 104, 109), is(Cause::framework, 109, 117)});
+    Scene other;  // launches for another GPU
+    other.call(What::dispatching, 80, 99).call(What::launch, 90, 97, 1);
+    other.call(What::dispatching, 108, 120).launch(112, 119).gap_before(100, 117, 112, 119);
+    CHECK(other.pieces().front() == is(Cause::launching_other_gpu, 100, 102));
+    CHECK(other.pieces().back() == is(Cause::framework, 113, 117));
+}
+
 }  // namespace idle_told_test
