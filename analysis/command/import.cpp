@@ -7,6 +7,7 @@
 #include "../failure.h"
 #include "../importer/kineto/kineto_trace.h"
 #include "../importer/nsys/nsys_trace.h"
+#include "../importer/xplane/xplane_trace.h"
 #include "../process/temporary.h"
 #include "../run/analyze.h"
 #include "../terminal/progress.h"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kUsageText = "import what? gpushim import kineto|nsys FILE… -o run.db";
+constexpr const char* kUsageText = "import what? gpushim import kineto|nsys|xplane FILE… -o run.db";
 
 constexpr Option kOptions[] = {
     {"output", "FILE", "the run database to write", 'o', "gpushim.run.db"},
@@ -35,6 +36,7 @@ struct Source {
 constexpr Source kSources[] = {
     {"kineto", import_kineto},
     {"nsys", import_nsys},
+    {"xplane", import_xplane},
 };
 
 const Source& source_named(const std::string& name) {
@@ -108,9 +110,10 @@ int run(const Arguments& arguments) {
 
 constexpr Command kImport = {
     "import",
-    "kineto|nsys FILE… -o run.db",
+    "kineto|nsys|xplane FILE… -o run.db",
     "read the traces of another tool into a run database",
-    "`kineto` reads traces of PyTorch's profiler, `nsys` the SQLite exports of Nsight Systems.",
+    "`kineto` reads traces of PyTorch's profiler, `nsys` the SQLite exports of Nsight Systems, "
+    "`xplane` the .xplane.pb files of TensorFlow and JAX, one for each host.",
     -1,
     kOptions,
     run};

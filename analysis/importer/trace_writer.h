@@ -72,7 +72,7 @@ struct ImportedWindow {  // what was launched in it has device times
 
 // What is known of the whole trace; all of it only at the end.
 struct ImportedTrace {
-    std::string source;  // kineto, nsys: also the level of its times
+    std::string source;  // kineto, nsys, xplane: also the level of its times
     std::string file, host, executable, note;
     int64_t base_ns = 0;      // added to every time: they are then since 1970, and so is our clock
     bool has_epoch = true;    // false: since when the times are is not known

@@ -44,7 +44,9 @@ Trust trust_of(const Database& run) {
 
 // As people call it.
 std::string source_of_times(const std::string& level) {
-    return level == "kineto" ? "PyTorch's profiler (Kineto)" : level == "nsys" ? "Nsight Systems" : level;
+    if (level == "kineto") return "PyTorch's profiler (Kineto)";
+    if (level == "xplane") return "CUPTI (XPlane)";
+    return level == "nsys" ? "Nsight Systems" : level;
 }
 
 std::string level_text(const Trust& trust, bool rows_gone) {

@@ -15,6 +15,7 @@ HEADERS = ("cuda.h cuda_runtime_api.h cupti_activity.h cudaTypedefs.h crt/host_c
            "nv/target nvtx3/nvToolsExt.h nvml.h nccl.h")
 # What that machine has besides: nothing of the machine that runs the test is looked at.
 THERE = ("include/catch2/catch.hpp include/sqlite3.h include/zlib.h include/spdlog/logger.h "
+         "include/protozero/pbf_reader.hpp "
          "lib/x86_64-linux-gnu/libjemalloc.so.2 lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1").split()
 APT = """echo "$@" >>{0}/asked
 case $* in

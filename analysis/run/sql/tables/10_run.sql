@@ -4,7 +4,7 @@
 
 -- Facts and options: started_real_ns, traces, ranks_seen, ranks_expected, unknown_abi, run_key, tag,
 -- not_ended (traces), simulated, params, bandwidth_bytes_per_s, samples_per_step, price_per_gpu_hour,
--- driver_version ("580.65.06, CUDA 13.0"), nccl_version, sources (own, kineto, nsys), analysed_by.
+-- driver_version ("580.65.06, CUDA 13.0"), nccl_version, sources (own, kineto, nsys, xplane), analysed_by.
 CREATE TABLE run (key TEXT PRIMARY KEY, value);
 
 -- The fixed list of performance variables, as the ranks had them.
@@ -20,7 +20,7 @@ CREATE TABLE rank (
   first_ns INTEGER, last_ns INTEGER,   -- of what was recorded
   produced INTEGER, recorded INTEGER, recovered INTEGER, unfinished INTEGER, dropped INTEGER,
   unknown INTEGER,
-  level TEXT,                    -- of device times: host, events, cupti, kineto, nsys
+  level TEXT,                    -- of device times: host, events, cupti, kineto, nsys, xplane
   clock_error_ns INTEGER,        -- between the host's clock and device times
   own_cost_share REAL, budget REAL, writer_cpu_share REAL,
   steps_source TEXT,             -- gpushim_step, ranges, profiler, detected, none: rows of `step` are slices
