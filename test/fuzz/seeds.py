@@ -12,6 +12,7 @@ import hostile_names  # noqa: E402
 import kineto_made  # noqa: E402
 import made_traces  # noqa: E402
 import nsys_made  # noqa: E402
+import xplane_made  # noqa: E402
 
 KEPT = HERE / "seeds"
 SCRIPTS = 64
@@ -99,6 +100,9 @@ def made(target):
     """Of targets whose seeds are not kept as files."""
     if target in ("kineto", "import"):
         return [kineto(), gzip.compress(kineto(), mtime=0)]
+    if target in ("xplane", "xplane_import"):
+        whole = xplane_made.program(steps=1).bytes()
+        return [whole, gzip.compress(whole, mtime=0)]
     if target == "gzip":
         return [gzip.compress(kineto(), mtime=0)[2:], gzip.compress(b"x" * 100_000, mtime=0)[2:]]
     if target == "escape":

@@ -1,5 +1,5 @@
-// Whole commands over files that are not what they seem: traces, runs, exports of nsys, Kineto files. What
-// is read goes through all of the analysis and the report.
+// Whole commands over files that are not what they seem: traces, runs, exports of nsys, Kineto and XPlane
+// files. What is read goes through all of the analysis and the report.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -25,6 +25,8 @@ void analyse(const std::string& file) { command({"analyze", file, "-o", beside(f
 void import_kineto(const std::string& file) { command({"import", "kineto", file, "-o", beside(file)}); }
 
 void import_nsys(const std::string& file) { command({"import", "nsys", file, "-o", beside(file)}); }
+
+void import_xplane(const std::string& file) { command({"import", "xplane", file, "-o", beside(file)}); }
 
 void report(const std::string& file) {
     command({"report", file});
@@ -59,11 +61,19 @@ void read_kineto(std::string_view bytes) {
     fuzz::may_fail(file.path(), import_kineto);
 }
 
+void read_xplane(std::string_view bytes) {
+    static const fuzz::InputFile file("made.xplane.pb");
+    file.write(bytes);
+    fuzz::may_fail(file.path(), import_xplane);
+}
+
 constexpr int kDearer = 100;  // each makes a database, or writes three reports
 
 const fuzz::Registration kTrace({"analyze", "a trace, analysed", read_trace, kDearer});
 const fuzz::Registration kRun({"report", "a run database, reported in every form", read_run, kDearer});
 const fuzz::Registration kNsys({"nsys", "an export of nsys, imported and analysed", read_nsys, kDearer});
 const fuzz::Registration kKineto({"import", "a Kineto file, imported and analysed", read_kineto, kDearer});
+const fuzz::Registration kXplane({"xplane_import", "an XPlane file, imported and analysed", read_xplane,
+                                  kDearer});
 
 }  // namespace
