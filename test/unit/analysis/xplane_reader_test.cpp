@@ -11,6 +11,8 @@
 
 #include <protozero/pbf_writer.hpp>
 
+namespace xplane_reader_test {
+
 using namespace gpushim::analysis;
 
 namespace {
@@ -170,3 +172,5 @@ TEST_CASE("times that cannot be are none", "[xplane]") {
     CHECK(unreadable(INT64_MIN, INT64_MAX) == 1);
     CHECK(unreadable(INT64_MAX, INT64_MAX) == 0);  // half a year
 }
+
+}  // namespace xplane_reader_test

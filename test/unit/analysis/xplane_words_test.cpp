@@ -5,6 +5,8 @@
 
 #include "analysis/importer/api_kinds.h"
 
+namespace xplane_words_test {
+
 using namespace gpushim::analysis;
 
 using Three = std::array<int64_t, 3>;
@@ -86,3 +88,5 @@ TEST_CASE("calls have their own name, or that of what they asked for", "[xplane]
         CHECK(kind_of_api(call_named(name, false)).kind == "copy");
     CHECK(kind_of_api(call_named("Memset", false)).kind == "memset");
 }
+
+}  // namespace xplane_words_test
