@@ -35,6 +35,10 @@ constexpr Option kOptions[] = {
      0, "auto"},
     {"budget", "SHARE",
      "share of the program's threads' time that hooks and events may take; 100% times everything", 0, "1%"},
+    {"stamp-gaps", "NS,NS,NS,NS",
+     "of all GPUs, as row `truth` of gpu-check measures them: from a time stamp to the kernel behind it, at "
+     "most, from a kernel to the stamp behind it, at most",
+     0, "by the kind of GPU"},
     {"max-mb", "N", "largest size of a trace, database and log, in MiB; 0: no limit", 0, "2048"},
     {"min-free-mb", "N", "while less of the disk is free, in MiB, nothing is written", 0, "256"},
     {"legacy-events", "0|1", "0: no events on the legacy default stream, where each event is a barrier", 0,

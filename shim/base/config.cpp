@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kMegabyte = 1 << 20;
 constexpr int64_t kLargest = INT64_MAX / 2;
+constexpr int64_t kLongestGapNs = 1'000'000;  // no bound of a time grows out of its range by it
 
 // --- kinds of values: each takes the whole text or says no
 
@@ -98,6 +99,17 @@ bool share_value(const char* text, double& to) {
     return true;
 }
 
+// 900,1100,800,1000: each gap, and the most that it is.
+bool gaps_value(const char* text, StampGapsSetting& to) {
+    int64_t* const parts[] = {&to.before_ns, &to.before_high_ns, &to.after_ns, &to.after_high_ns};
+    for (size_t i = 0; i < std::size(parts); ++i) {
+        if (!number(text, *parts[i]) || *parts[i] > kLongestGapNs) return false;
+        if (*text++ != (i + 1 < std::size(parts) ? ',' : '\0')) return false;
+    }
+    to.is_given = true;
+    return to.before_ns <= to.before_high_ns && to.after_ns <= to.after_high_ns;
+}
+
 // --- the variables
 
 constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
@@ -115,6 +127,8 @@ constexpr SettingRow kRows[] = {
      [](const char* t, Config& c) { return word_value(t, kDeviceTimes, c.device_time); }},
     {"GPUSHIM_BUDGET", "a share such as 1%",
      [](const char* t, Config& c) { return share_value(t, c.budget_share); }},
+    {"GPUSHIM_STAMP_GAPS", "four numbers of ns such as 900,1100,800,1000",
+     [](const char* t, Config& c) { return gaps_value(t, c.stamp_gaps); }},
     {"GPUSHIM_MAX_MB", "a number", [](const char* t, Config& c) { return megabytes(t, c.max_bytes); }},
     {"GPUSHIM_MIN_FREE_MB", "a number",
      [](const char* t, Config& c) { return megabytes(t, c.min_free_bytes); }},

@@ -28,11 +28,17 @@ struct Schedule {  // active 0: not set
     int64_t wait, warmup, active, repeat;
 };
 
+struct StampGapsSetting {  // of every device; not given: what is known of its kind
+    int64_t before_ns, before_high_ns, after_ns, after_high_ns;
+    bool is_given;
+};
+
 struct Config {
     char out[1024];
     LogLevel log;
     DeviceTime device_time;
     double budget_share;
+    StampGapsSetting stamp_gaps;
     int64_t max_bytes;  // 0: no limit
     int64_t min_free_bytes;
     bool legacy_events;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "../base/config.h"
 #include "../base/log.h"
 #include "../calls/api.h"
 #include "../calls/questions.h"
@@ -55,7 +56,8 @@ class Harvest : public Observer {
   public:
     explicit Harvest(std::span<const Device> devices)
         : only_device_(devices.size() == 1 ? devices.front().ordinal : kNull) {
-        for (const Device& device : devices) gaps_[device.ordinal] = stamp_gaps_of(device.name);
+        for (const Device& device : devices)
+            gaps_[device.ordinal] = stamp_gaps_of(device.name, config.stamp_gaps);
         std::ranges::copy(times_.tables(), std::back_inserter(all_rows_));
         all_rows_.insert(all_rows_.end(), {&clock_, &refusal_, &windows_.rows});
     }
@@ -100,7 +102,7 @@ class Harvest : public Observer {
     int64_t device_of(uint32_t context) const;
     StampGaps gaps_on(int64_t device) const {
         const auto found = gaps_.find(device);
-        return found != gaps_.end() ? found->second : stamp_gaps_of("");
+        return found != gaps_.end() ? found->second : stamp_gaps_of("", config.stamp_gaps);
     }
 
     const int64_t only_device_;

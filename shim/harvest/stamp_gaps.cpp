@@ -20,7 +20,9 @@ constexpr StampGaps kUnknown = {700, 1'500, 700, 1'500, false};
 
 }  // namespace
 
-StampGaps stamp_gaps_of(std::string_view device_name) {
+StampGaps stamp_gaps_of(std::string_view device_name, const StampGapsSetting& given) {
+    if (given.is_given)
+        return {given.before_ns, given.before_high_ns, given.after_ns, given.after_high_ns, true};
     for (const Calibrated& one : kCalibrated)
         if (device_name.starts_with(one.name)) return one.gaps;
     return kUnknown;

@@ -370,7 +370,9 @@ CREATE TABLE device_clock (
   grain_ns INTEGER,
   -- what is taken to lie from a stamp to the kernel behind it, and from a kernel to the stamp behind it
   gap_before_ns INTEGER, gap_after_ns INTEGER,
-  gaps_calibrated INTEGER,         -- 0: nobody has compared this device's stamps with what ran: a guess
+  -- 0: nobody has compared this device's stamps with what ran: a guess, and all bounds are estimates; 1: they
+  -- are of calibrated.def or of GPUSHIM_STAMP_GAPS
+  gaps_calibrated INTEGER,
   PRIMARY KEY (mono_ns, context_id)
 ) WITHOUT ROWID;
 

@@ -72,7 +72,9 @@ class Accuracy(unittest.TestCase):
     def test_the_trace_says_what_was_reckoned_with(self):
         """The grain and the gaps that are in the bounds, and whether these are a guess."""
         for knobs, told in (({}, (0, 0, 0, 1)), ({"GPUSIM_GRAIN_NS": 32}, (32, 0, 0, 1)),
-                            ({"GPUSIM_GRAIN_NS": 1024, **self.UNCALIBRATED}, (1024, 700, 700, 0))):
+                            ({"GPUSIM_GRAIN_NS": 1024, **self.UNCALIBRATED}, (1024, 700, 700, 0)),
+                            ({"GPUSHIM_STAMP_GAPS": "1200,1250,1100,1150", **self.UNCALIBRATED},
+                             (0, 1200, 1100, 1))):
             with self.subTest(**knobs), tempfile.TemporaryDirectory() as folder:
                 workload = WORKLOADS["training"]
                 traced, = record.record(folder, workload, FEWER.get("training"),

@@ -37,6 +37,7 @@ TEST_CASE("the defaults are those that are promised", "[config]") {
     CHECK(standard.max_bytes == int64_t{2048} << 20);
     CHECK(standard.min_free_bytes == int64_t{256} << 20);
     CHECK(standard.legacy_events);
+    CHECK_FALSE(standard.stamp_gaps.is_given);
     CHECK(standard.ranks.count == 0);
     CHECK(standard.steps.count == 0);
     CHECK(standard.schedule.active == 0);
@@ -54,6 +55,12 @@ TEST_CASE("every variable is understood", "[config]") {
     CHECK(with("GPUSHIM_DEVICE_TIME", "cupti").device_time == DeviceTime::cupti);
     CHECK(with("GPUSHIM_BUDGET", "100%").budget_share == 1);
     CHECK(with("GPUSHIM_BUDGET", "0.5%").budget_share == 0.005);
+    const StampGapsSetting gaps = with("GPUSHIM_STAMP_GAPS", "900,1100,800,1000").stamp_gaps;
+    CHECK(gaps.is_given);
+    CHECK(gaps.before_ns == 900);
+    CHECK(gaps.before_high_ns == 1100);
+    CHECK(gaps.after_ns == 800);
+    CHECK(gaps.after_high_ns == 1000);
     CHECK(with("GPUSHIM_MAX_MB", "0").max_bytes == 0);
     CHECK(with("GPUSHIM_MIN_FREE_MB", "3").min_free_bytes == 3 << 20);
     CHECK(!with("GPUSHIM_LEGACY_EVENTS", "0").legacy_events);
@@ -88,6 +95,9 @@ TEST_CASE("what is not understood changes nothing", "[config]") {
         refuses("GPUSHIM_BUDGET", share);
     for (const char* size : {"", "-1", "1.5", "2 GB", "99999999999999999999", "9223372036854775807"})
         refuses("GPUSHIM_MAX_MB", size);
+    for (const char* gaps : {"", "900", "900,1100,800", "900,1100,800,1000,", "1100,900,800,1000",
+                             "900,1100,1000,800", "-1,1100,800,1000", "0,0,0,1000001"})
+        refuses("GPUSHIM_STAMP_GAPS", gaps);
     for (const char* flag : {"2", "yes", "01"}) refuses("GPUSHIM_LEGACY_EVENTS", flag);
     for (const char* ranks : {"", "a", "1-", "5-3", "1,", ",1", "1-2-3", "1:2"})
         refuses("GPUSHIM_RANKS", ranks);

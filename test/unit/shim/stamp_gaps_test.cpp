@@ -23,4 +23,16 @@ TEST_CASE("one that was has what was measured", "[stamp_gaps]") {
     CHECK(gaps.after_high_ns == 0);
 }
 
+TEST_CASE("what was given is taken for every device, and counts as calibrated", "[stamp_gaps]") {
+    const StampGapsSetting given = {900, 1100, 800, 1000, true};
+    for (const char* name : {"", "NVIDIA H100 80GB HBM3", "Simulated GPU 3"}) {
+        const StampGaps gaps = stamp_gaps_of(name, given);
+        CHECK(gaps.is_calibrated);
+        CHECK(gaps.before_ns == 900);
+        CHECK(gaps.before_high_ns == 1100);
+        CHECK(gaps.after_ns == 800);
+        CHECK(gaps.after_high_ns == 1000);
+    }
+}
+
 }  // namespace stamp_gaps_test
