@@ -25,16 +25,28 @@ class Gaps(NamedTuple):
     after_high_ns: int
     count: int
 
+    def setting(self):
+        """For the next run."""
+        return {"GPUSHIM_STAMP_GAPS": ",".join(str(ns) for ns in self[:4])}
+
     def line(self, device):
         return f'CALIBRATED("{device}", {", ".join(str(ns) for ns in self[:4])})'
 
 
+class Assumed(NamedTuple):
+    """What the trace's times were reckoned with."""
+
+    before_ns: int
+    after_ns: int
+    calibrated: bool  # it is no guess
+
+
 def assumed(path):
-    """(before, after) that the trace's times were reckoned with; None: it does not say."""
+    """None: the trace does not say."""
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
-        rows = base.execute("SELECT gap_before_ns, gap_after_ns FROM device_clock"
+        rows = base.execute("SELECT gap_before_ns, gap_after_ns, gaps_calibrated FROM device_clock"
                             " WHERE gap_before_ns NOT NULL ORDER BY mono_ns DESC LIMIT 1").fetchall()
-    return rows[0] if rows else None
+    return Assumed(*rows[0][:2], bool(rows[0][2])) if rows else None
 
 
 def measured(pairs, clock, taken_for):
@@ -42,9 +54,9 @@ def measured(pairs, clock, taken_for):
     queued = [(one, other) for one, other in beside.timed(pairs) if one.kind == "launch" and one.queued]
     if taken_for is None or len(queued) < ENOUGH:
         return None
-    before = _told([taken_for[0] - (one.start_ns - other.start_ns - clock.offset_ns)
+    before = _told([taken_for.before_ns - (one.start_ns - other.start_ns - clock.offset_ns)
                     for one, other in queued], clock)
-    after = _told([taken_for[1] + (one.end_ns - other.end_ns - clock.offset_ns)
+    after = _told([taken_for.after_ns + (one.end_ns - other.end_ns - clock.offset_ns)
                    for one, other in queued], clock)
     return Gaps(*before, *after, len(queued))
 

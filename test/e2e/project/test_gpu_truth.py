@@ -1,6 +1,8 @@
 """What `make gpu-check` says of one run that two have recorded: on data whose truth is made here."""
+import pathlib
 import sys
 import unittest
+from unittest import mock
 
 import box
 import kineto_made
@@ -16,6 +18,7 @@ import operations  # noqa: E402
 import truth  # noqa: E402
 from operations import Operation  # noqa: E402
 
+GUESSED = gaps.Assumed(700, 700, False)  # what the shim takes for the gaps of a GPU that it does not know
 APART = 1_700_000_000_123_456_789  # their clock is so much ahead of ours
 NAMES = ("mul(float*)", "add(float*)")
 
@@ -171,17 +174,16 @@ class GapsAroundKernels(preload.PreloadCase):
     def test_gaps_are_what_times_are_off_by_and_what_was_taken_for_them(self):
         # Ours begin 300 ns too early and end 50 ns later than they did: 700 were taken for each gap.
         pairs = beside.match(*both_sides(off_ns=-300, longer_ns=350)).pairs
-        found = gaps.measured(pairs, beside.Clocks(-APART, 20, 1), (700, 700))
+        found = gaps.measured(pairs, beside.Clocks(-APART, 20, 1), GUESSED)
         self.assertEqual(found, (1000, 1020, 750, 770, 200))
         self.assertEqual(found.line("NVIDIA X"), 'CALIBRATED("NVIDIA X", 1000, 1020, 750, 770)')
+        self.assertEqual(found.setting(), {"GPUSHIM_STAMP_GAPS": "1000,1020,750,770"})
 
     def test_too_little_says_nothing(self):
         clock = beside.Clocks(-APART, 0, 1)
-        self.assertIsNone(gaps.measured(beside.match(*both_sides(count=99)).pairs, clock, (700, 700)))
-        self.assertIsNone(gaps.measured(beside.match(*both_sides(queued=False)).pairs, clock, (700, 700)))
+        self.assertIsNone(gaps.measured(beside.match(*both_sides(count=99)).pairs, clock, GUESSED))
+        self.assertIsNone(gaps.measured(beside.match(*both_sides(queued=False)).pairs, clock, GUESSED))
         self.assertIsNone(gaps.measured(beside.match(*both_sides()).pairs, clock, None))
-        pairs = beside.match(*both_sides())
-        self.assertEqual(list(truth.gaps_rows("queued", "X", None, pairs, clock)), [])
 
     def test_the_boxs_gaps_are_found_and_its_line_holds(self):
         """A device that nobody calibrated, and what the line for it would be."""
@@ -193,9 +195,10 @@ class GapsAroundKernels(preload.PreloadCase):
                 pairs, clock = truth.laid_together(operations.of_trace(self.the_trace()),
                                                    operations.of_truth(self.folder / "truth"))
                 taken_for = gaps.assumed(self.the_trace())
-                self.assertEqual(taken_for, (700, 700))
-                row, = truth.gaps_rows("queued", "Simulated Unkind", taken_for, pairs, clock)
-                before, before_high, after, after_high, count = gaps.measured(pairs.pairs, clock, taken_for)
+                self.assertEqual(taken_for, GUESSED)
+                measured = gaps.measured(pairs.pairs, clock, taken_for)
+                row = truth.gaps_row("queued", "Simulated Unkind", measured, taken_for, clock)
+                before, before_high, after, after_high, count = measured
                 self.assertGreater(count, 500)
                 for found, most in (before, before_high), (after, after_high):
                     self.assertAlmostEqual(found, gap_ns, delta=60)
@@ -205,6 +208,59 @@ class GapsAroundKernels(preload.PreloadCase):
                 self.assertEqual(row.figures["line"], line)
                 self.assertTrue(row.found.startswith(line), row.found)
                 self.the_trace().unlink()
+
+
+class JudgedAgain(preload.PreloadCase):
+    """A device that nobody calibrated, and that is not as the shim takes it to be."""
+
+    def machine(self, **knobs):
+        machine = m.Machine(preload.SHIM, rehearse=True)
+        self.addCleanup(machine.forget)
+        machine.more = {"GPUSIM_NAME": "Unkind", "GPUSIM_GAP_NS": 1_200, **knobs}
+        return machine
+
+    def judge(self, machine, then=()):
+        """Rows by name, and what is wrong. `then`: knobs of the second run."""
+        bare, wrong, found = truth.Run(machine, "queued", profiler=True), [], {}
+        for row in truth.by_events(machine, "queued", wrong, [], bare, bare):
+            found[row.what] = row.found
+            if "calibrated.def" in row.what:
+                machine.more.update(then)
+        return found, wrong
+
+    def test_the_gaps_that_were_learnt_decide(self):
+        machine = self.machine()
+        found, wrong = self.judge(machine)
+        self.assertEqual(wrong, [])
+        first = found["queued: this device was never calibrated"]
+        self.assertRegex(first, "^by what is taken for its gaps: queued: busy share off by more than a point")
+        self.assertIn("100.0% in their bounds", found["queued learnt: times by events"])
+        self.assertIn("queued learnt: busy share", found)
+        self.assertIn(", or GPUSHIM_STAMP_GAPS=12", found["queued: line for shim/harvest/calibrated.def"])
+        for pairs in "pairs-queued.csv", "pairs-queued-learnt.csv":
+            lines = (pathlib.Path(machine.work) / pairs).read_text(encoding="utf-8").splitlines()
+            self.assertGreater(len(lines), 2_900)
+
+    def test_what_is_wrong_by_them_too_is_wrong(self):
+        """Gaps that are others in the second run: no gap that is learnt holds."""
+        found, wrong = self.judge(self.machine(), then={"GPUSIM_GAP_NS": 3_000})
+        self.assertRegex("; ".join(wrong), "^queued learnt: queued operations out of their bounds: .*; "
+                         "queued learnt: busy share off by more than a point: [^;]*$")
+        self.assertNotIn("queued learnt: busy share", found)
+
+    def test_of_a_device_that_is_calibrated_the_first_decides(self):
+        found, wrong = self.judge(self.machine(GPUSIM_NAME="GPU"))
+        self.assertRegex(" | ".join(wrong), "^queued: queued operations out of their bounds")
+        self.assertEqual([what for what in found if "learnt" in what or "never" in what], [])
+
+    def test_what_is_known_to_be_wrong_is_said_though_time_is_over(self):
+        def judged_loops(_machine, wrong):
+            yield m.Row("first", "right")
+            wrong.append("it is off")
+            raise m.OutOfTime("no time left")
+        with mock.patch.object(truth, "judged_loops", judged_loops):
+            with self.assertRaisesRegex(AssertionError, "^it is off$"):
+                list(truth.check(None))
 
 
 class ByCupti(preload.PreloadCase):
