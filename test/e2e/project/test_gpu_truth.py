@@ -1,5 +1,7 @@
 """What `make gpu-check` says of one run that two have recorded: on data whose truth is made here."""
+import contextlib
 import pathlib
+import sqlite3
 import sys
 import unittest
 from unittest import mock
@@ -261,6 +263,22 @@ class JudgedAgain(preload.PreloadCase):
         with mock.patch.object(truth, "judged_loops", judged_loops):
             with self.assertRaisesRegex(AssertionError, "^it is off$"):
                 list(truth.check(None))
+
+    def test_a_report_that_does_not_end_with_0_says_why(self):
+        """One whose figures contradict each other, and one of a file that is no trace."""
+        machine = self.machine()
+        run = truth.Run(machine, "queued", truth.EVENTS)
+        trace, made = run.folder / "trace.db", run.folder / "gpushim.run.db"
+        self.assertEqual(machine.report("--all", run.folder).returncode, 0)
+        with contextlib.closing(sqlite3.connect(made)) as base, base:
+            base.execute("UPDATE rank SET unknown = -3")
+        made.replace(trace)
+        told = "^gpushim report ended with 3: events_add_up, process .* events produced, and "
+        with self.assertRaisesRegex(AssertionError, told):
+            run.report(machine)
+        trace.write_text("no trace", encoding="utf-8")
+        with self.assertRaisesRegex(AssertionError, "^gpushim report ended with 2: gpushim: .*trace.db"):
+            run.report(machine)
 
 
 class ByCupti(preload.PreloadCase):

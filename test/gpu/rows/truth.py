@@ -25,6 +25,7 @@ MOSTLY_QUEUED = 0.95  # of a window's operations; then its busy share is within 
 POINT = 0.01          # … this, else in its bounds
 MOSTLY_TIMED = 0.95   # of the operations since CUPTI is on
 NOT_PERMITTED = 35    # CUptiResult
+MOST_LINES = 5        # of what a report says that went wrong
 STRAY = 0.001         # of a window's operations may have no partner
 
 
@@ -85,8 +86,18 @@ class Run:
 
     def report(self, machine):
         done = machine.report("--json", self.folder / "trace.db")
-        demand(done.returncode == 0, "gpushim report:", done.stderr.strip()[-300:])
+        demand(done.returncode == 0, f"gpushim report ended with {done.returncode}:", first_lines(done))
         return json.loads(done.stdout)
+
+
+def first_lines(done):
+    """What a report that did not end with 0 says: figures that contradict each other, and stderr."""
+    try:
+        said = json.loads(done.stdout).get("contradictions", [])
+    except ValueError:
+        said = []
+    told = [f"{one['name']}, {one['who']}: {one['text']}" for one in said]
+    return "; ".join([*told, *done.stderr.strip().splitlines()][:MOST_LINES]) or "and said nothing"
 
 
 def loop_step(done):
