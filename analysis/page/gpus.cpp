@@ -164,6 +164,19 @@ Markup table_of(const std::vector<Gpu>& gpus) {
     return table(rows);
 }
 
+// Of which GPUs no bound is certain.
+Markup estimates_of(const std::vector<Gpu>& gpus) {
+    const auto count = std::count_if(gpus.begin(), gpus.end(), [](const Gpu& gpu) {
+        return (*gpu.json)["bounds"].words() == "estimates";
+    });
+    if (count == 0) return Markup();
+    const std::string whose = gpus.size() == 1                            ? "this GPU was"
+                              : static_cast<size_t>(count) == gpus.size() ? "these GPUs were"
+                              : count == 1                                ? "one of these GPUs was"
+                                           : std::to_string(count) + " of these GPUs were";
+    return paragraph("Bounds of busy and idle time are estimates: " + whose + " never calibrated.", "rest");
+}
+
 Markup write(const PageInput& input) {
     const std::vector<Gpu> gpus = gpus_of(input);
     if (gpus.empty()) return missing("no GPU was used");
@@ -173,6 +186,7 @@ Markup write(const PageInput& input) {
     all += idle_of(drawn, input.source.run);
     const std::string rest = rest_text(drawn.size(), gpus.size(), "the table has more.");
     if (!rest.empty()) all += paragraph(rest, "rest");
+    all += estimates_of(gpus);
     all += folded("As a table, with the ranges of the shares", table_of(gpus));
     return all;
 }

@@ -1,5 +1,6 @@
 // Between which shares of the time each GPU certainly was busy: what the reports' ranges, which hold in 95 of
-// 100 cases, leave out.
+// 100 cases, leave out. Where a GPU's kind was never calibrated nothing is certain, and the bounds are called
+// estimates.
 #include "facts.h"
 #include "gpu_figures.h"
 #include "section.h"
@@ -19,9 +20,11 @@ std::string run_text(const ReportSource& source, int64_t gpu_id) {
     return between_text(run.real(0), run.real(1));
 }
 
-void write(const ReportSource& source, Report& report) {
-    std::vector<std::vector<std::string>> rows = {{"CERTAIN", "busy, where timed", "busy, whole run"}};
+void write_bounds(const ReportSource& source, bool hold, Report& report) {
+    std::vector<std::vector<std::string>> rows = {
+        {hold ? "CERTAIN" : "ESTIMATED BOUNDS", "busy, where timed", "busy, whole run"}};
     for (const GpuFigures& figures : gpu_figures(source)) {
+        if (figures.bounds_hold.value_or(true) != hold) continue;
         const ShareRange timed = figures.is_known() ? figures.certainly_busy() : ShareRange{};
         rows.push_back({figures.label.text,
                         figures.is_known() ? between_text(timed.low, timed.high) : "not recorded",
@@ -30,6 +33,12 @@ void write(const ReportSource& source, Report& report) {
     if (rows.size() == 1) return;
     report.line("");
     report.table("lrr", std::move(rows), kMostRows);
+    if (!hold) report.line("  not certain: this kind of GPU was never calibrated");
+}
+
+void write(const ReportSource& source, Report& report) {
+    write_bounds(source, true, report);
+    write_bounds(source, false, report);
 }
 
 constexpr Section kSection = {"certain", write, true};

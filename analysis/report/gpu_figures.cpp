@@ -127,9 +127,12 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         by_id[id].gpu_id = id;
         by_id[id].label = label;
     }
+    // Only times by events of ours hang on what lies between a stamp and a kernel.
+    const bool is_told = source.run.columns_of("gpu").contains("gaps_calibrated");
     Query timed = source.run.prepare(
         "SELECT gpu_id, timed_share, windows, busy_share_likely_low, busy_share_likely_high,"
-        " busy_share_low, busy_share_high FROM gpu");
+        " busy_share_low, busy_share_high, CASE WHEN level = 'events' THEN " +
+        std::string(is_told ? "gaps_calibrated" : "NULL") + " WHEN level IS NOT NULL THEN 1 END FROM gpu");
     while (timed.step()) {
         GpuFigures& gpu = by_id[timed.number(0)];
         gpu.timed_share = timed.real(1);
@@ -139,6 +142,7 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         gpu.run_high = maybe_real(timed, 4);
         gpu.run_lowest = maybe_real(timed, 5);
         gpu.run_highest = maybe_real(timed, 6);
+        if (const auto is_calibrated = timed.maybe(7)) gpu.bounds_hold = *is_calibrated != 0;
     }
     Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);

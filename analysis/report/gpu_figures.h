@@ -40,6 +40,8 @@ struct GpuFigures {
     double timed_share = 1;
     std::optional<double> run_low, run_high;        // of the whole run's busy share, in 95 of 100 cases
     std::optional<double> run_lowest, run_highest;  // for certain
+    // What is for certain is that; false: an estimate, as of a kind of GPU that was never calibrated.
+    std::optional<bool> bounds_hold;
 
     bool is_known() const { return window_ns > 0; }
     double of_window(int64_t ns) const { return static_cast<double>(ns) / static_cast<double>(window_ns); }

@@ -127,6 +127,12 @@ void add_comm(Facts& facts, const GpuFigures& figures, const Gpu& gpu, const std
                 figures.is_known() ? none : why);
 }
 
+// Of all that ends in _low and _high.
+std::optional<std::string> bounds_word(const GpuFigures& figures) {
+    if (!figures.bounds_hold) return {};
+    return *figures.bounds_hold ? "hard" : "estimates";
+}
+
 Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& source) {
     const std::string why = why_of(gpu, source);
     Facts facts;
@@ -146,6 +152,8 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
         .maybe("run_busy_share_likely_high", gpu.likely_high, why)
         .between("busy_share_as_it_ran", gpu.as_ran, gpu.as_ran_low, gpu.as_ran_high,
                  gpu.busy ? "only windows were timed" : why)
+        .maybe("bounds", bounds_word(figures),
+               gpu.level.empty() ? why : "the trace does not say whether this GPU was calibrated")
         .known("level", gpu.level)
         .known("basis", figures.basis.empty() ? "none" : figures.basis)
         .known("steps", figures.steps)

@@ -164,7 +164,7 @@ void Harvest::say_what_is_withheld() {
     const bool is_guessed = std::ranges::any_of(
         contexts_, [](const auto& context) { return !context.second.harvest->is_calibrated(); });
     if (is_guessed)
-        refused({kNull, "cuEventRecord", kNull,
+        refused({kNull, "", kNull,
                  "bounds of device times are estimates: this kind of device was never calibrated", false});
 }
 
@@ -235,17 +235,20 @@ void Harvest::find_contexts() {
     }
 }
 
-// Once of each call: it may be tried again and again.
+// Once of each call: it may be tried again and again. What is of no call: once.
 void Harvest::refused(const Refusal& refusal) {
-    const bool is_said = std::ranges::any_of(
-        refusals_, [&](const Refusal& said) { return said.call == std::string_view(refusal.call); });
+    const bool is_said = std::ranges::any_of(refusals_, [&](const Refusal& said) {
+        return said.call == std::string_view(refusal.call) &&
+               (*refusal.call != '\0' || said.why == std::string_view(refusal.why));
+    });
     if (!is_said) refusals_.push_back(refusal);
 }
 
 void Harvest::say_refusals() {
     for (; said_ < refusals_.size(); ++said_) {
         const Refusal& one = refusals_[said_];
-        log_line(one.is_complaint ? LogLevel::warn : LogLevel::info, "%s: %s", one.call, one.why);
+        log_line(one.is_complaint ? LogLevel::warn : LogLevel::info, "%s%s%s", one.call,
+                 *one.call != '\0' ? ": " : "", one.why);
         refusal_.add(now_.mono_ns, one.context, refusal_.text(one.call), one.error, refusal_.text(one.why));
     }
 }

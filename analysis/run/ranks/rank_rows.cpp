@@ -83,6 +83,13 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
     while (variables.step()) run.add("environment", {facts.rank_id, variables.text(0), variables.text(1)});
 }
 
+// Traces of before and of other tools do not have it.
+Value gaps_calibrated(const Trace& trace, int64_t device_id) {
+    if (!trace.base.columns_of("v_device_clock").contains("gaps_calibrated")) return nullptr;
+    return FirstRow(trace, "SELECT min(gaps_calibrated) FROM v_device_clock WHERE device_id = " +
+                               std::to_string(device_id))[0];
+}
+
 void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, RunDb& run) {
     const std::string device = std::to_string(gpu.device_id);
     const FirstRow memory(*facts.trace,
@@ -123,7 +130,8 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     text_of(why),
                     gpu.idle.latency_ns,
                     gpu.idle.latency_p95_ns,
-                    gpu.idle.kernel_gap_ns});
+                    gpu.idle.kernel_gap_ns,
+                    gaps_calibrated(*facts.trace, gpu.device_id)});
 }
 
 void write_steps(const TraceFacts& facts, RunDb& run) {

@@ -125,7 +125,8 @@ class MadeRun {
                         shape_.device_times ? Value(nullptr) : text("device times are not recorded"),
                         timed(int64_t{8000}),
                         timed(int64_t{8900}),
-                        timed(int64_t{1500})});
+                        timed(int64_t{1500}),
+                        timed(int64_t{1})});
     }
 
     // A step of this GPU in the rows of what ran; `scale` steps in one row where they are in no whole step.

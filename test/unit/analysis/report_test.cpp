@@ -121,6 +121,7 @@ TEST_CASE("the JSON has every key that is promised", "[report]") {
         "gpus[0].name",
         "gpus[0].simulated",
         "gpus[0].window_ns",
+        "gpus[0].bounds",
         "gpus[0].busy_share",
         "gpus[0].busy_share_low",
         "gpus[0].busy_share_high",

@@ -43,7 +43,8 @@ CREATE TABLE gpu (
   as_it_ran_share REAL, as_it_ran_share_low REAL, as_it_ran_share_high REAL,  -- with our events; hard bounds
   level TEXT, coverage REAL, timed_share REAL, windows INTEGER,
   why TEXT,                      -- there is no busy_share
-  latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER  -- what idle causes were told apart by
+  latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER, -- what idle causes were told apart by
+  gaps_calibrated INTEGER        -- 0: never calibrated, so all bounds are estimates; NULL: not recorded
 );
 
 -- Steps of each rank, or slices of the run where there are none (rank.steps_source). Numbers are the
