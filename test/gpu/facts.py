@@ -31,7 +31,8 @@ def file(path):
 
 
 def linker():
-    return "\n".join(line.strip() for line in command("ldconfig", "-p")().splitlines()
+    program = shutil.which("ldconfig") or "/sbin/ldconfig"  # which is on the path of root alone
+    return "\n".join(line.strip() for line in command(program, "-p")().splitlines()
                      if line.strip().startswith(LIBRARIES))
 
 

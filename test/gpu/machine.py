@@ -154,7 +154,7 @@ class Machine:
         self.runs += 1
         self.last = command, variables, status
         words = " ".join(str(word) for word in command)
-        told = " ".join(f"{name}={text}" for name, text in variables.items())
+        told = " ".join(f"{name}={text}" for name, text in {**variables, **self.more}.items())
         self.note(f"run-{self.runs:02}.txt", f"{told} {words}\nstatus {status}\n"
                   f"--- stderr\n{err[-MOST_TEXT:]}\n--- stdout\n{out[-MOST_TEXT:]}\n")
 

@@ -5,7 +5,7 @@ import sqlite3
 import subprocess
 from typing import NamedTuple, Optional
 
-from judging import demand
+from judging import OutOfTime, demand
 from machine import BUILD
 
 COPIES = ("h2d", "d2h", "d2d", "p2p", "h2h")
@@ -86,12 +86,15 @@ def of_truth(path):
     return sorted(found, key=lambda one: one.enter_ns)
 
 
-def of_profile(path, folder):
-    """What torch.profiler exported; `folder` is for what is made of it."""
+def of_profile(path, folder, limit_s=None):
+    """What torch.profiler exported; `folder` is for what is made of it. None: no limit."""
     kept = pathlib.Path(folder) / f"{pathlib.Path(path).name}.traces"
     command = [BUILD / "gpushim", "import", "kineto", path, "-o", f"{kept}.db", "--keep-traces", kept]
-    done = subprocess.run([str(word) for word in command], text=True, check=False, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE)
+    try:
+        done = subprocess.run([str(word) for word in command], text=True, check=False, timeout=limit_s,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except subprocess.TimeoutExpired as late:
+        raise OutOfTime(f"gpushim import: not over after {limit_s:.0f} s") from late
     traces = sorted(kept.glob("*.db"))
     demand(traces, "gpushim import:", done.stderr.strip()[-300:] or "no trace")
     return of_trace(traces[0])

@@ -82,7 +82,8 @@ class Run:
     def read_profile(self, machine):
         if machine.simulated:
             return operations.of_truth(self.profile)
-        return operations.of_profile(self.profile.with_suffix(".json"), self.folder)
+        return operations.of_profile(self.profile.with_suffix(".json"), self.folder,
+                                     min(LIMIT_S, machine.left_s()))
 
     def report(self, machine):
         done = machine.report("--json", self.folder / "trace.db")
