@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "../base/protection.h"
+#include "../lifecycle.h"
 #include "elf.h"
 #include "next.h"
 
@@ -182,7 +183,9 @@ void* looked_up(ApiId api) {
     Library& library = library_of(api);
     void* own = exported(api);
     const Behind behind = behind_us(name, library);
-    if (behind.next != nullptr && !is_in_library(behind.next) && is_linked(library)) return behind.next;
+    // Switched off, we hand out no address: whoever comes here means the name.
+    if (behind.next != nullptr && !is_in_library(behind.next) && (is_linked(library) || disabled()))
+        return behind.next;
     return own != nullptr ? own : behind.anywhere;
 }
 

@@ -53,6 +53,13 @@ void* swapped(ApiId api, void* found, const void* caller) {
     return belongs_to_tool(api, found) ? entry_of(api) : untouched(found);
 }
 
+void* past_us(ApiId api, void* ours, const void* caller) {
+    void* const next = look_up_past_us(api_traits[api].name);
+    if (next == nullptr) dlerror();
+    if (next == nullptr) return ours;
+    return is_in_driver(caller) ? next : swapped(api, next, caller);
+}
+
 void* answer_look_up(ApiId api, void* handle, const char* name, const char* version, const void* caller) {
     void* found = look_up(handle, name, version);
     if (found == nullptr) return nullptr;

@@ -19,6 +19,9 @@ void* answer_look_up(ApiId api, void* handle, const char* name, const char* vers
 // What to hand out for an address that was found for a row on behalf of `caller`.
 void* swapped(ApiId api, void* found, const void* caller);
 
+// The same for our own entry, which was found in place of what stands behind us by that name.
+void* past_us(ApiId api, void* ours, const void* caller);
+
 // proc_address.cpp: the same for what cuGetProcAddress found.
 void* swapped_proc_address(const char* symbol, void* found, int version, uint64_t flags, const void* caller);
 

@@ -47,12 +47,19 @@ bool is_hooked_base(const char* symbol) {
     return best_row(symbol, nullptr, 1 << 30, kPerThreadAsked) != kNone;
 }
 
+// A tool behind us means a function of its own and hands out ours: the linker has bound the name to us.
+void* meant_by_name(void* ours, const void* caller) {
+    for (int api = 0; api < kApis && api_traits[api].version != 0; ++api)
+        if (ours == entry_of(static_cast<ApiId>(api))) return past_us(static_cast<ApiId>(api), ours, caller);
+    return ours;
+}
+
 }  // namespace
 
 void* swapped_proc_address(const char* symbol, void* found, int version, uint64_t flags, const void* caller) {
-    if (symbol == nullptr || found == nullptr || !is_hooked_base(symbol) || is_ours(found) || disabled() ||
-        is_in_driver(caller))
-        return found;
+    if (symbol == nullptr || found == nullptr || !is_hooked_base(symbol)) return found;
+    if (is_ours(found)) return meant_by_name(found, caller);
+    if (disabled() || is_in_driver(caller)) return found;
     int row = best_row(symbol, found, version, flags);
     if (row != kNone) return swapped(static_cast<ApiId>(row), found, caller);
     if (version > kNewestKnown) {

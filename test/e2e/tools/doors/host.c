@@ -3,6 +3,8 @@
 // the shim counted.
 //
 //   WAY: LINKED, DLOPEN, DLVSYM, DEFAULT (RTLD_DEFAULT), PROC1, PROC2
+//   LIMITED: also says how much memory it sees, and what three allocations of 60 MiB answer, of which the
+//   first is freed before the third
 #define _GNU_SOURCE
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -28,6 +30,14 @@
 #define VERSION(first) first
 #endif
 
+#ifdef LIMITED
+#define LIMITS(F)                                    \
+    F(cuMemFree_v2, "cuMemFree", 3020)               \
+    F(cuMemGetInfo_v2, "cuMemGetInfo", 3020)         \
+    F(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020)
+#else
+#define LIMITS(F)
+#endif
 #define FUNCTIONS(F)                                    \
     F(cuInit, "cuInit", 2000)                           \
     F(cuDeviceGet, "cuDeviceGet", 2000)                 \
@@ -38,7 +48,8 @@
     F(cuMemcpyHtoD_v2, "cuMemcpyHtoD", VERSION(3020))   \
     F(cuMemcpyDtoH_v2, "cuMemcpyDtoH", VERSION(3020))   \
     F(cuLaunchKernel, "cuLaunchKernel", VERSION(4000))  \
-    F(cuCtxSynchronize, "cuCtxSynchronize", 2000)
+    F(cuCtxSynchronize, "cuCtxSynchronize", 2000)       \
+    LIMITS(F)
 
 #define DECLARE(export, base, version) __typeof__(&export) export;
 static struct { FUNCTIONS(DECLARE) } my;
@@ -107,6 +118,22 @@ static void leave_hits(void) {
         if (result != CUDA_SUCCESS) return printf("%s: %d\n", #call, (int)result), 1; \
     } while (0)
 
+#ifdef LIMITED
+static int ask_for_memory(CUdevice device) {
+    enum { kMiB = 1 << 20 };
+    size_t free_bytes, total, all;
+    CUdeviceptr one, another;
+    CHECK(cuMemGetInfo_v2(&free_bytes, &total));
+    CHECK(cuDeviceTotalMem_v2(&all, device));
+    const CUresult first = my.cuMemAlloc_v2(&one, 60 * kMiB), second = my.cuMemAlloc_v2(&another, 60 * kMiB);
+    CHECK(cuMemFree_v2(one));
+    const CUresult third = my.cuMemAlloc_v2(&one, 60 * kMiB);
+    printf("%zu of %zu MiB, of %zu; %d, %d, %d\n", (free_bytes + kMiB - 1) / kMiB, total / kMiB, all / kMiB,
+           (int)first, (int)second, (int)third);
+    return 0;
+}
+#endif
+
 static const char kPtx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry work()\n{\n ret;\n}\n";
 
@@ -138,6 +165,9 @@ int main(void) {
     printf("7 launches, %s\n", memcmp(there, back, sizeof back) == 0 ? "the bytes came back" : "OTHER BYTES");
     const char* error = dlerror();
     if (error != NULL) printf("an error that nobody made: %s\n", error);
+#ifdef LIMITED
+    if (ask_for_memory(device) != 0) return 1;
+#endif
     leave_hits();
     return 0;
 }
