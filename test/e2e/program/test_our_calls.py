@@ -1,4 +1,7 @@
-"""What our own threads ask of the driver: nothing of a device that rests. On the stepped clock."""
+"""What our own threads ask of the driver: nothing of a device that rests. And the driver may need much of a
+stack. On the stepped clock."""
+import signal
+
 import box
 import preload
 import stepped_program
@@ -19,6 +22,22 @@ RESTS = r"""
 """.replace("BUSY", str(BUSY_S))
 OF_A_DEVICE = ("cuEventRecord", "cuEventQuery", "cuEventElapsedTime_v2", "cuEventElapsedTime",
                "cuEventCreate")
+SMALL_STACK = r"""
+#include <pthread.h>
+static void* ask(void* unused) {
+    CUcontext current;
+    CHECK(cuCtxGetCurrent(&current));
+    return unused;
+}
+static void ask_with_a_stack_of(size_t bytes) {
+    pthread_attr_t attributes;
+    pthread_t thread;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, bytes);
+    if (pthread_create(&thread, &attributes, ask, NULL) != 0) exit(2);
+    pthread_join(thread, NULL);
+}
+"""
 
 
 class Resting(preload.PreloadCase):
@@ -42,6 +61,22 @@ class Resting(preload.PreloadCase):
         self.assertEqual(long, short)
         self.assertGreater(long["cuEventQuery"], 0)
         self.assertEqual(preload.query(self.the_trace(), "SELECT count(*) > 0 FROM launch_device"), [(1,)])
+
+
+class Stacks(preload.PreloadCase):
+    """Our threads for the driver and for NVML, where each call takes a quarter less than they have."""
+
+    def test_a_driver_that_takes_much_of_a_stack(self):
+        program = stepped_program.compiled(self.folder, RESTS)
+        self.traced([program, 5], GPUSIM_STACK_KB=3072, **stepped_program.STEPPED)
+        for table in "launch_device", "nvml":
+            self.assertEqual(preload.query(self.the_trace(), f"SELECT count(*) > 0 FROM {table}"), [(1,)])
+
+    def test_the_box_takes_what_the_knob_says(self):
+        program = stepped_program.compiled(self.folder, "ask_with_a_stack_of(atoi(words[1]) << 10);",
+                                           SMALL_STACK)
+        ends = [box.run([program, kib], {"GPUSIM_STACK_KB": 1024}).returncode for kib in (512, 2048)]
+        self.assertEqual(ends, [-signal.SIGSEGV, 0])
 
 
 if __name__ == "__main__":

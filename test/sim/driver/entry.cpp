@@ -17,6 +17,7 @@
 #include "engine/hide_export.h"
 #include "engine/knobs.h"
 #include "engine/profile.h"
+#include "engine/stack_use.h"
 #include "engine/truth.h"
 #include "objects.h"
 
@@ -141,6 +142,7 @@ Passage::Passage(size_t index, const void* frame)
     t.per_thread = export_rows[index].per_thread;
     const uint64_t nth = add_one(outermost_ ? conduct(index).count->entered : conduct(index).count->nested);
     if (outermost_) {
+        use_stack();
         t.self_call = nullptr;
         t.self_calls = 0;
         t.enter_ns = clock::now();

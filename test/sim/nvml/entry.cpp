@@ -5,6 +5,7 @@
 
 #include "api.h"
 #include "device.h"
+#include "engine/stack_use.h"
 
 namespace gpusim::nvml {
 namespace {
@@ -33,6 +34,7 @@ struct Entry;
 template <class Row, class Result, class... Arguments>
 struct Entry<Row, Result(Arguments...)> {
     static Result call(Arguments... arguments) {
+        use_stack();
         if constexpr (Row::always) {
             return Row::implementation()(arguments...);
         } else {
