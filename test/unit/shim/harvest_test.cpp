@@ -1,7 +1,9 @@
 // Stamps of events read on the box, in a context as the shim would visit it; and the rows of windows.
 #include "shim/harvest/context_harvest.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <string>
 
 #include "driver/core.h"
@@ -59,6 +61,24 @@ class Visited {
     ProcessState* before_;
 };
 
+struct Batches {
+    std::chrono::steady_clock::time_point returned;
+    int in_a_row = 0, longest = 0, made = 0;
+};
+Batches batches;
+constexpr std::chrono::microseconds kPause{50};
+constexpr int kEventsOfTheClock = 8;  // made once, after the first visit's
+
+CUresult create_in_batches(CUevent* event, unsigned flags) {
+    const bool has_paused = std::chrono::steady_clock::now() - batches.returned >= kPause;
+    batches.in_a_row = has_paused ? 1 : batches.in_a_row + 1;
+    batches.longest = std::max(batches.longest, batches.in_a_row);
+    ++batches.made;
+    const CUresult result = driver_calls()->cuEventCreate(event, flags);
+    batches.returned = std::chrono::steady_clock::now();
+    return result;
+}
+
 }  // namespace
 
 TEST_CASE("a context gets its events and its clock, and the thread keeps its own context", "[harvest]") {
@@ -74,6 +94,22 @@ TEST_CASE("a context gets its events and its clock, and the thread keeps its own
     CUcontext current = nullptr;
     CU(cuCtxGetCurrent(&current));
     CHECK(current == own);
+}
+
+// A machine that is busy makes more pauses, never fewer.
+TEST_CASE("the program gets the driver's lock after each 128 events that we make", "[harvest]") {
+    box::knobs("GPUSIM_DEVICES=1 GPUSIM_CALL_NS=0");
+    const Visited visited;
+    DriverCalls calls = *driver_calls();
+    calls.cuEventCreate = &create_in_batches;
+    ContextHarvest harvest(1, *visited.pool, calls, [](int64_t) { return stamp_gaps_of("Simulated GPU"); });
+    while (visited.pool->made() < 8192) {
+        batches.returned = {};  // between two visits the writer looks at other things
+        REQUIRE(harvest.visit({trace_now_ns(), 0, false}));
+    }
+    CHECK(batches.made >= 8192);
+    CHECK(batches.longest <= 128 + kEventsOfTheClock);
+    CHECK(batches.longest > 1);
 }
 
 TEST_CASE("what is done has its times, and its events come back", "[harvest]") {
