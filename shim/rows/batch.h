@@ -76,6 +76,8 @@ struct Batch {
     // Operations without events for that reason, since it began.
     uint64_t programmatic = 0;
     uint64_t measured = 0;
+    // CLOCK_MONOTONIC: the newest window, whose rows are worth more (kept_slots.h). The end may be a plan.
+    int64_t window_from_ns = 0, window_until_ns = 0;
 };
 
 }  // namespace gpushim::shim

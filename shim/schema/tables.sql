@@ -436,7 +436,7 @@ CREATE TABLE summarised (
 -- Slots of 10 s of CLOCK_REALTIME that still have rows, and what decides which of them go first.
 CREATE TABLE kept_slot (
   slot INTEGER PRIMARY KEY,        -- its number
-  from_ns INTEGER NOT NULL,        -- CLOCK_MONOTONIC: its rows from here on
+  from_ns INTEGER NOT NULL,        -- CLOCK_MONOTONIC: its rows from here on, and those in its window
   rows INTEGER NOT NULL,           -- of tables that are in time order
   launches INTEGER NOT NULL,
   steps INTEGER NOT NULL,          -- that ended in it …

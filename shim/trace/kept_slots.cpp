@@ -13,8 +13,6 @@ constexpr int64_t kSlotNs = 10'000'000'000;
 // Before any that is whole.
 constexpr int64_t kPartGone = -1;
 
-enum class Class { too_much, any, first, asked, slowest, newest };
-
 int64_t floor_of(int64_t ns) { return (ns >= 0 ? ns : ns - (kSlotNs - 1)) / kSlotNs; }
 
 }  // namespace
@@ -22,19 +20,75 @@ int64_t floor_of(int64_t ns) { return (ns >= 0 ? ns : ns - (kSlotNs - 1)) / kSlo
 int64_t KeptSlots::number_of(int64_t mono_ns) const { return floor_of(mono_ns + offset_ns_); }
 int64_t KeptSlots::begin_of(int64_t number) const { return number * kSlotNs - offset_ns_; }
 
-// The rows of a slot are those from its from_ns on.
 bool KeptSlots::has_rows_in(int64_t from_ns, int64_t until_ns) const {
     const int64_t last = number_of(until_ns);
-    for (auto slot = slots_.lower_bound(number_of(from_ns)); slot != slots_.end() && slot->first <= last;
-         ++slot)
-        if (slot->second.from_ns < end_of(slot->first) && slot->second.from_ns <= until_ns) return true;
+    for (auto at = slots_.lower_bound(number_of(from_ns)); at != slots_.end() && at->first <= last; ++at) {
+        const KeptSlot& slot = at->second;
+        if (slot.from_ns < end_of(at->first) && slot.from_ns <= until_ns) return true;
+        if (slot.holds() && slot.held_from_ns <= until_ns && slot.held_until_ns > from_ns) return true;
+    }
     return false;
 }
 
 KeptSlot& KeptSlots::at(int64_t mono_ns) {
     const int64_t number = number_of(mono_ns);
     changed_.insert(number);
-    return slots_.try_emplace(number, KeptSlot{begin_of(number)}).first->second;
+    KeptSlot& slot = slots_.try_emplace(number, KeptSlot{begin_of(number)}).first->second;
+    widen(number, slot);
+    return slot;
+}
+
+// Of two windows in a slot everything from the one to the other is held, too.
+void KeptSlots::widen(int64_t number, KeptSlot& slot) {
+    const int64_t from_ns = std::max(newest_window_.from_ns, begin_of(number));
+    const int64_t until_ns = std::min(newest_window_.until_ns, end_of(number));
+    if (until_ns <= from_ns) return;
+    if (slot.held_until_ns == 0) slot.window_ns = slot.held_from_ns = from_ns;
+    slot.held_until_ns = from_ns == slot.window_ns ? until_ns : std::max(slot.held_until_ns, until_ns);
+}
+
+// How many rows it had is not known any more: as many as its share of what is left of the slot's time.
+void KeptSlots::load_window(int64_t from_ns, int64_t until_ns) {
+    for (auto at = slots_.lower_bound(number_of(from_ns));
+         at != slots_.end() && begin_of(at->first) < until_ns; ++at) {
+        KeptSlot& slot = at->second;
+        if (slot.held_until_ns == 0)
+            slot.window_ns = slot.held_from_ns = std::max(from_ns, begin_of(at->first));
+        slot.held_until_ns = std::max(slot.held_until_ns, std::min(until_ns, end_of(at->first)));
+        const Span rest = span_of({at->first, false});
+        const int64_t held_ns = slot.held_until_ns - slot.held_from_ns;
+        const int64_t rest_ns = std::max<int64_t>(rest.until_ns - rest.from_ns, 0);
+        slot.held_rows = static_cast<int64_t>(static_cast<double>(slot.rows) * static_cast<double>(held_ns) /
+                                              static_cast<double>(held_ns + rest_ns));
+    }
+}
+
+void KeptSlots::add_row(KeptSlot& slot, int64_t ns) {
+    const bool is_held = slot.is_held(ns);
+    int64_t& from_ns = is_held ? slot.held_from_ns : slot.from_ns;
+    from_ns = std::min(from_ns, ns);
+    ++slot.rows;
+    if (is_held) ++slot.held_rows;
+}
+
+KeptSlots::Span KeptSlots::span_of(Part part) const {
+    const KeptSlot& slot = slots_.at(part.slot);
+    if (part.is_held) return {slot.held_from_ns, slot.held_until_ns};
+    if (slot.is_held(slot.from_ns)) return {slot.held_until_ns, end_of(part.slot)};
+    const bool is_before = slot.held_until_ns != 0 && slot.from_ns < slot.window_ns;
+    return {slot.from_ns, is_before ? slot.window_ns : end_of(part.slot)};
+}
+
+void KeptSlots::gone(Part part, int64_t until_ns, int64_t rows) {
+    KeptSlot& slot = slots_.at(part.slot);
+    slot.rows = std::max<int64_t>(slot.rows - rows, 0);
+    (part.is_held ? slot.held_from_ns : slot.from_ns) = until_ns;
+    if (part.is_held) slot.held_rows = slot.holds() ? std::max<int64_t>(slot.held_rows - rows, 0) : 0;
+}
+
+bool KeptSlots::is_over(int64_t number) const {
+    const Span rest = span_of({number, false});
+    return rest.from_ns >= rest.until_ns && !slots_.at(number).holds();
 }
 
 // What tells the first step; others may be of anything. Marks go before ranges.
@@ -72,7 +126,7 @@ double KeptSlots::slowness(int64_t number, const KeptSlot& slot, bool by_steps) 
     return static_cast<double>(end_of(number) - from_ns) / static_cast<double>(slot.launches);
 }
 
-std::map<int64_t, int64_t> KeptSlots::slowest() const {
+KeptSlots::Slow KeptSlots::slowest() const {
     const bool by_steps =
         std::ranges::any_of(slots_, [](const auto& entry) { return entry.second.steps != 0; });
     std::vector<std::pair<double, int64_t>> by_slowness;
@@ -87,36 +141,52 @@ std::map<int64_t, int64_t> KeptSlots::slowest() const {
     return slowest;
 }
 
-int64_t KeptSlots::least_worth(int64_t not_this) const {
-    if (slots_.empty()) return kNone;
-    const std::map<int64_t, int64_t> slow = slowest();
-    const int64_t first = number_of(started_ns_);
-    const int64_t newest = std::prev(slots_.end())->first - (kNewest - 1);
-    int64_t rows = 0, asked_rows = 0, newest_rows = 0, first_rows = 0;
+int64_t KeptSlots::first_newest() const { return std::prev(slots_.end())->first - (kNewest - 1); }
+
+KeptSlots::Rows KeptSlots::count() const {
+    Rows rows;
     for (const auto& [number, slot] : slots_) {
-        rows += slot.rows;
-        if (slot.asked) asked_rows += slot.rows;
-        if (number >= newest) newest_rows += slot.rows;
+        rows.all += slot.rows;
+        rows.held += slot.held_rows;
+        if (slot.asked) rows.asked += slot.rows;
+        if (number >= first_newest()) rows.newest += slot.rows;
     }
-    std::tuple<Class, int64_t, int64_t> least = {Class::newest, INT64_MAX, INT64_MAX};
-    int64_t found = kNone;
-    for (const auto& [number, slot] : slots_) {
-        std::tuple<Class, int64_t, int64_t> worth = {Class::any,
-                                                     std::countr_zero(static_cast<uint64_t>(number)), number};
-        if (number < first + kFirst) first_rows += slot.rows;
-        if (number >= newest)
-            worth = {newest_rows <= rows / 2 ? Class::newest : Class::too_much, 0, number};
-        else if (slow.contains(number))
-            worth = {Class::slowest, slow.at(number), number};
-        else if (slot.asked && asked_rows <= rows / 2)
-            worth = {Class::asked, 0, number};
-        else if (slot.from_ns > begin_of(number))
-            worth = {Class::any, kPartGone, number};
-        else if (number < first + kFirst && first_rows <= rows / 4)
-            worth = {Class::first, 0, -number};
-        if (number == not_this || (found != kNone && worth >= least)) continue;
+    return rows;
+}
+
+KeptSlots::Worth KeptSlots::worth_of(int64_t number, const KeptSlot& slot, const Rows& rows, const Slow& slow,
+                                     int64_t first_rows) const {
+    if (number >= first_newest())
+        return {rows.newest <= rows.all / 2 ? Class::newest : Class::too_much, 0, number};
+    if (slow.contains(number)) return {Class::slowest, slow.at(number), number};
+    if (slot.asked && rows.asked <= rows.all / 2) return {Class::asked, 0, number};
+    if (slot.from_ns > begin_of(number)) return {Class::any, kPartGone, number};
+    if (number < number_of(started_ns_) + kFirst && first_rows <= rows.all / 4)
+        return {Class::first, 0, -number};
+    return {Class::any, std::countr_zero(static_cast<uint64_t>(number)), number};
+}
+
+KeptSlots::Part KeptSlots::least_worth(Part not_this) const {
+    if (slots_.empty()) return {kNone, false};
+    const Slow slow = slowest();
+    const Rows rows = count();
+    int64_t first_rows = 0;
+    Worth least;
+    Part found = {kNone, false};
+    const auto consider = [&](Part part, const Worth& worth) {
+        if (part == not_this || (found.slot != kNone && worth >= least)) return;
         least = worth;
-        found = number;
+        found = part;
+    };
+    for (const auto& [number, slot] : slots_) {
+        if (number < number_of(started_ns_) + kFirst) first_rows += slot.rows;
+        const Worth worth = worth_of(number, slot, rows, slow, first_rows);
+        const Span rest = span_of({number, false});
+        if (rest.from_ns < rest.until_ns || !slot.holds()) consider({number, false}, worth);
+        if (!slot.holds()) continue;
+        const bool is_whole = slot.held_from_ns == slot.window_ns;
+        const Worth held = {Class::held, std::countr_zero(static_cast<uint64_t>(number)), number};
+        consider({number, true}, is_whole && rows.held <= rows.all / 2 ? held : worth);
     }
     return found;
 }

@@ -12,29 +12,49 @@
 //     slowest      the ten slowest, of them the fastest first. Slow: the longest mean step, of steps that end
 //                  in it; where no slot has any, the lowest rate of launches among slots that have some
 //     newest       the last two; what they have beyond half of the rows goes first of all
+//     held         what of any slot is in a window, in the order of `any`, while it is at most half: without
+//                  windows nothing is known of the GPU. Beyond half it goes as its slot does, after the rest
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace gpushim::shim {
 
 struct KeptSlot {
-    int64_t from_ns;  // CLOCK_MONOTONIC: its rows from here on
+    int64_t from_ns;  // CLOCK_MONOTONIC: its rows from here on, but for what is held
     int64_t rows = 0;
     int64_t launches = 0;
     int64_t steps = 0;         // that ended in it …
     int64_t step_ns = 0;       // … and took so long
     int64_t first_handle = 0;  // of those that were made in it or later; 0: not known
     bool asked = false;
+    // The window in it. Its rows are held apart: before held_from_ns they are gone.
+    int64_t window_ns = 0;
+    int64_t held_from_ns = 0, held_until_ns = 0;
+    int64_t held_rows = 0;
+
+    bool holds() const { return held_from_ns < held_until_ns; }
+    bool is_held(int64_t ns) const { return ns >= window_ns && ns < held_until_ns; }
 };
 
 class KeptSlots {
   public:
     static constexpr int64_t kNone = INT64_MIN;
+
+    // A slot's rows go in two parts: those in its window, and the rest before.
+    struct Part {
+        int64_t slot;
+        bool is_held;
+        bool operator==(const Part&) const = default;
+    };
+    struct Span {
+        int64_t from_ns, until_ns;
+    };
 
     KeptSlots(int64_t started_mono_ns, int64_t started_real_ns)
         : started_ns_(started_mono_ns), offset_ns_(started_real_ns - started_mono_ns) {}
@@ -49,11 +69,23 @@ class KeptSlots {
     void mark(int64_t thread, int64_t mono_ns);
     // A step of that length, where the program does not mark them.
     void step(int64_t thread, int64_t from_ns, int64_t until_ns);
+    // Of a trace that is opened again, after all slots are put.
+    void load_window(int64_t from_ns, int64_t until_ns);
     void put(int64_t number, const KeptSlot& slot) { slots_[number] = slot; }
     void drop(int64_t number) { slots_.erase(number); }
 
+    // Rows from now on may be of that window: the newest, whose end may change.
+    void hold(int64_t from_ns, int64_t until_ns) { newest_window_ = {from_ns, until_ns}; }
+    void add_row(KeptSlot& slot, int64_t ns);
+    // Of that part the next that is to go. Nothing: it is empty.
+    Span span_of(Part part) const;
+    // Of the part's span everything is gone up to there, so many rows.
+    void gone(Part part, int64_t until_ns, int64_t rows);
+    bool is_over(int64_t number) const;
+
     // kNone: there is nothing at all, but `not_this`.
-    int64_t least_worth(int64_t not_this = kNone) const;
+    Part least_worth(Part not_this) const;
+    Part least_worth() const { return least_worth({kNone, false}); }
 
     bool has_rows_in(int64_t from_ns, int64_t until_ns) const;
 
@@ -66,8 +98,20 @@ class KeptSlots {
     static constexpr int64_t kNewest = 2;
 
   private:
+    struct Rows {
+        int64_t all = 0, asked = 0, newest = 0, held = 0;
+    };
+    enum class Class { too_much, any, first, asked, slowest, newest, held };
+    using Worth = std::tuple<Class, int64_t, int64_t>;
+    using Slow = std::map<int64_t, int64_t>;  // with how slow they were
+
+    int64_t first_newest() const;
+    Rows count() const;
+    Worth worth_of(int64_t number, const KeptSlot& slot, const Rows& rows, const Slow& slow,
+                   int64_t first_rows) const;
+    void widen(int64_t number, KeptSlot& slot);
     double slowness(int64_t number, const KeptSlot& slot, bool by_steps) const;
-    std::map<int64_t, int64_t> slowest() const;  // with how slow they were
+    Slow slowest() const;
     bool is_stepping(int64_t thread, bool marks);
     void add_step(int64_t from_ns, int64_t until_ns);
 
@@ -75,6 +119,7 @@ class KeptSlots {
     int64_t offset_ns_;
     std::map<int64_t, KeptSlot> slots_;
     std::set<int64_t> changed_;
+    Span newest_window_ = {0, 0};
     int64_t stepping_thread_ = kNone;
     bool marks_ = false;
     int64_t last_mark_ns_ = 0;

@@ -366,6 +366,7 @@ void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     const int64_t used_before_bytes = space_.size().used_bytes();
     batch.ended != nullptr ? base_.begin_last() : base_.begin(durable);
     if (share != Share::rows) space_.retention().leave_out(tables_);
+    space_.retention().hold(batch.window_from_ns, batch.window_until_ns);
     for (Rows* rows : batch.observed) {
         rows->show_all();
         insert_observed(*rows, share);

@@ -96,7 +96,9 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
                                " AND address = ?3 AND bytes >= 0")),
       handle_end_(
           base.prepare("DELETE FROM handle WHERE id >= ?1 AND id < ?2 AND kind = 'event' AND coalesce("
-                       "died_ns, (SELECT e.died_ns FROM handle_end e WHERE e.handle_id = id)) < ?3")),
+                       "died_ns, (SELECT e.died_ns FROM handle_end e WHERE e.handle_id = id)) < ?3 AND ("
+                       "coalesce(died_ns, (SELECT e.died_ns FROM handle_end e WHERE e.handle_id = id)) < ?4"
+                       " OR born_ns >= ?5)")),
       handle_end_end_(base.prepare("DELETE FROM handle_end WHERE handle_id >= ?1 AND handle_id < ?2 AND"
                                    " handle_id NOT IN (SELECT id FROM handle WHERE id >= ?1 AND id < ?2)")),
       newest_handle_(base.prepare("SELECT coalesce(max(id), 0) + 1 FROM handle")) {
@@ -134,11 +136,32 @@ void Retention::load() {
         slots_.put(rows.number(0), {rows.number(1), rows.number(2), rows.number(3), rows.number(4),
                                     rows.number(5), rows.number(6), rows.number(7) != 0});
     newest_ns_ = newest_row();
+    load_windows();
     Statement markers = base_.prepare(
         "SELECT count(*) FROM summarised CROSS JOIN marker ON enter_ns >= from_ns AND"
         " enter_ns < until_ns");
     markers.step();
     kept_markers_ = markers.number(0);
+}
+
+int64_t Retention::first_row(int64_t from_ns, int64_t until_ns) {
+    for (Statement& nth : nth_rows_) {
+        nth.bind(1, from_ns).bind(2, until_ns).bind(3, 0);
+        if (!nth.step()) continue;
+        until_ns = nth.number(0);
+        nth.step();
+    }
+    return until_ns;
+}
+
+// Which rows are in windows the windows say. One that was not stored holds nothing: what is left goes as the
+// rest does.
+void Retention::load_windows() {
+    Statement windows = base_.prepare("SELECT enter_ns, enter_ns + dur_ns FROM \"window\" ORDER BY enter_ns");
+    while (windows.step()) slots_.load_window(windows.number(0), windows.number(1));
+    for (auto& [number, slot] : slots_.all())
+        if (!slot.holds() && slot.from_ns > slots_.begin_of(number))
+            slot.from_ns = first_row(slots_.begin_of(number), slot.from_ns);
 }
 
 void Retention::note_rows(const Rows& rows, size_t from, size_t until, int64_t launches) {
@@ -151,8 +174,7 @@ void Retention::note_rows(const Rows& rows, size_t from, size_t until, int64_t l
             from_ns = slots_.begin_of(slots_.number_of(ns));
             until_ns = slots_.end_of(slots_.number_of(ns));
         }
-        slot->from_ns = std::min(slot->from_ns, ns);
-        ++slot->rows;
+        slots_.add_row(*slot, ns);
         slot->launches += launches;
         newest_ns_ = std::max(newest_ns_, ns);
     }
@@ -208,11 +230,11 @@ int64_t Retention::end_of_rows(int64_t from_ns, int64_t until_ns, int64_t most_r
 }
 
 // Of the newest span that part which is over. Rows may come in bursts: they are counted, and time is not.
-Retention::Part Retention::part_of(int64_t number, const KeptSlot& slot, int64_t most_rows) {
-    const int64_t end_ns = slots_.end_of(number);
-    const int64_t over_ns = std::min(end_ns, std::max(newest_ns_, slot.from_ns + kShortestPartNs));
-    const int64_t until_ns = end_of_rows(slot.from_ns, over_ns, most_rows / kTablesAtOnce);
-    return {slot.from_ns, std::min(std::max(until_ns, slot.from_ns + kShortestPartNs), end_ns)};
+Retention::Part Retention::part_of(KeptSlots::Part of, int64_t most_rows) {
+    const auto [from_ns, end_ns] = slots_.span_of(of);
+    const int64_t over_ns = std::min(end_ns, std::max(newest_ns_, from_ns + kShortestPartNs));
+    const int64_t until_ns = end_of_rows(from_ns, over_ns, most_rows / kTablesAtOnce);
+    return {from_ns, std::min(std::max(until_ns, from_ns + kShortestPartNs), end_ns)};
 }
 
 // With a free goes its allocation, which may have stayed because it was held: or it would be held for ever by
@@ -309,10 +331,12 @@ bool Retention::forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns,
     const int64_t last = std::min(first_handle_after(number), newest_handle_.number(0));
     newest_handle_.step();
     const int64_t from = slot.first_handle, until = std::min(last, from + most_rows);
-    handle_end_.bind(1, from).bind(2, until).bind(3, until_ns).step();
+    const bool holds = slot.holds();
+    handle_end_.bind(1, from).bind(2, until).bind(3, until_ns);
+    handle_end_.bind(4, holds ? slot.held_from_ns : INT64_MAX).bind(5, slot.held_until_ns).step();
     handle_end_end_.bind(1, from).bind(2, until).step();
     // Of a span that goes on the next part looks again.
-    if (until_ns >= slots_.end_of(number)) slot.first_handle = std::max(until, from);
+    if (!holds && until_ns >= slots_.end_of(number)) slot.first_handle = std::max(until, from);
     return until == last;
 }
 
@@ -326,28 +350,28 @@ void Retention::end_slot(int64_t number, int64_t most_rows) {
 }
 
 bool Retention::free_some(int64_t most_rows) {
-    const int64_t first = slots_.least_worth();
-    return first != KeptSlots::kNone &&
-           (free_of(first, most_rows) || free_of(slots_.least_worth(first), most_rows));
+    const KeptSlots::Part first = slots_.least_worth();
+    return free_of(first, most_rows) || free_of(slots_.least_worth(first), most_rows);
 }
 
-bool Retention::free_of(int64_t number, int64_t most_rows) {
+bool Retention::free_of(KeptSlots::Part least, int64_t most_rows) {
+    const int64_t number = least.slot;
     if (number == KeptSlots::kNone) return false;
     KeptSlot& slot = slots_.all().at(number);
-    const Part part = part_of(number, slot, most_rows);
+    const Part part = part_of(least, most_rows);
+    const bool has_rows = part.from_ns < part.until_ns;
     // Of the newest span everything is gone but what has just come.
-    const bool has_rows = part.from_ns < slots_.end_of(number);
     if (has_rows && part.from_ns > newest_ns_) return false;
     base_.begin(false);
     if (has_rows) {
         Calls calls;
-        slot.rows = std::max<int64_t>(slot.rows - free_part(part, calls), 0);
+        const int64_t rows = free_part(part, calls);
         summarise(part, calls);
-        slot.from_ns = part.until_ns;
+        slots_.gone(least, part.until_ns, rows);
     }
     slots_.changed().insert(number);
-    const bool over = forget_handles(number, slot, slot.from_ns, most_rows);
-    if (over && slot.from_ns >= slots_.end_of(number)) end_slot(number, most_rows);
+    const bool over = forget_handles(number, slot, slots_.span_of({number, false}).from_ns, most_rows);
+    if (over && slots_.is_over(number)) end_slot(number, most_rows);
     write();
     base_.commit();
     return true;

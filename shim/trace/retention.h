@@ -27,6 +27,8 @@ class Retention {
     void note(Tables& tables, bool asked);
     // The same of an observer's; of those that are of no moment nothing.
     void note_observed(const Rows& rows);
+    // Before it: rows from now on may be in that window (kept_slots.h).
+    void hold(int64_t from_ns, int64_t until_ns) { slots_.hold(from_ns, until_ns); }
     // With that transaction.
     void write();
 
@@ -43,23 +45,23 @@ class Retention {
     void leave_out(Tables& tables);
 
   private:
-    struct Part {
-        int64_t from_ns, until_ns;
-    };
+    using Part = KeptSlots::Span;
     struct Calls {
         int64_t recorded = 0, recovered = 0, unfinished = 0;
         void add(int64_t calls, int64_t flags);
     };
     int64_t end_of_rows(int64_t from_ns, int64_t until_ns, int64_t most_rows);
-    Part part_of(int64_t number, const KeptSlot& slot, int64_t most_rows);
+    Part part_of(KeptSlots::Part of, int64_t most_rows);
     void load();
+    void load_windows();
+    int64_t first_row(int64_t from_ns, int64_t until_ns);
     int64_t newest_row() const;
     void note_rows(const Rows& rows, size_t from, size_t until, int64_t launches);  // each stands for
     int64_t free_part(const Part& part, Calls& calls);
     static int64_t rows_in(Statement& count, const Part& part);
     int64_t free_memory(const Part& part, Calls& calls);
     void free_allocation(int64_t address, int64_t allocated_ns, Calls& calls);
-    bool free_of(int64_t number, int64_t most_rows);
+    bool free_of(KeptSlots::Part part, int64_t most_rows);
     void summarise(Part part, const Calls& calls);
     void end_slot(int64_t number, int64_t most_rows);
     bool forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns, int64_t most_rows);

@@ -82,6 +82,7 @@ void WindowSlots::end_piece(int64_t until_ns, const Spent& spent) {
 
 void WindowSlots::close(int64_t until_ns, const Spent& spent) {
     end_piece(until_ns, spent);
+    until_ns_ = until_ns;
     is_open_ = false;
 }
 

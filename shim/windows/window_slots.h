@@ -37,7 +37,7 @@ class WindowSlots {
     using TakeLoads = std::function<std::vector<ThreadLoad>()>;
     int64_t look(const Moment& now, bool is_on, const Spent& spent, const TakeLoads& take_loads);
 
-    bool is_open() const { return is_open_; }  // now, or soon
+    bool is_open() const { return is_open_; }  // now, or soon; else from_ns and until_ns are the last one's
     int64_t from_ns() const { return from_ns_; }
     int64_t until_ns() const { return until_ns_; }  // kForEver: until something else is said
 

@@ -16,6 +16,7 @@ namespace gpushim::shim {
 namespace {
 
 constinit std::deque<Window>* closed_windows = nullptr;
+constinit WindowSpan newest = {0, 0};
 
 // The harvest has made events somewhere, or CUPTI tells: before, a window would be empty.
 bool can_be_timed() {
@@ -45,6 +46,7 @@ class Windows : public Observer {
         const bool is_range = is_range_asked();
         const int64_t next_ns = look_at_slots(now, !is_range);
         is_range ? look_at_range(now) : tell_threads(pair);
+        if (!is_range) newest = {slots_.from_ns(), slots_.until_ns()};
         if (now.ending) cost_.finish_second();
         return next_ns;
     }
@@ -105,11 +107,13 @@ class Windows : public Observer {
     }
     void begin_range(int64_t ns) {
         range_from_ns_ = ns;
+        newest = {ns, INT64_MAX};
         range_cost_ns_ = cost_.device_time_ns();
         range_legacy_ = static_cast<int64_t>(legacy_events());
     }
     void end_range(int64_t ns) {
         if (range_from_ns_ == kNone || ns <= range_from_ns_) return;
+        newest.until_ns = ns;
         slots_.closed().push_back({range_from_ns_, ns, kNull, ns - range_from_ns_,
                                    cost_.device_time_ns() - range_cost_ns_,
                                    static_cast<int64_t>(legacy_events()) - range_legacy_});
@@ -130,6 +134,8 @@ class Windows : public Observer {
 };
 
 }  // namespace
+
+WindowSpan newest_window() { return newest; }
 
 bool next_closed_window(Window& window) {
     if (closed_windows == nullptr || closed_windows->empty()) return false;

@@ -21,6 +21,12 @@ struct Window {
     int64_t legacy_events;  // events of ours on the legacy stream meanwhile
 };
 
+struct WindowSpan {
+    int64_t from_ns, until_ns;
+};
+// That is open or soon will be, or was the last: its end may be a plan, or INT64_MAX. From 0 to 0: none.
+WindowSpan newest_window();
+
 // The oldest that is over and was not told yet. False: none.
 bool next_closed_window(Window& window);
 

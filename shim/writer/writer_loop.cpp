@@ -14,6 +14,7 @@
 #include "../program/function_names.h"
 #include "../ring/rings.h"
 #include "../ring/test_clock.h"
+#include "../windows/windows.h"
 
 namespace gpushim::shim {
 namespace {
@@ -186,6 +187,9 @@ bool WriterLoop::commit(const char* ended) {
     batch.ended = ended;
     batch.observed = observers_.rows();
     batch.samples_left_out = observers_.left_out();
+    const WindowSpan window = newest_window();
+    batch.window_from_ns = window.from_ns;
+    batch.window_until_ns = window.until_ns;
     begin_transaction();
     if (!kept(Protection::slots_until_commit)) drain_.committed();
     const bool written = store_->write(batch);

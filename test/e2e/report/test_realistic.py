@@ -174,6 +174,27 @@ class PartOfTheRun(unittest.TestCase):
         self.check(said, whole, text, 24)
 
 
+class SmallTrace(unittest.TestCase):
+    """More rows than there is room for: those in windows are kept longest."""
+
+    def test_the_busy_share_is_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run, usual = pathlib.Path(folder, "run"), pathlib.Path(folder, "usual")
+            trained.train(run, 1, steps=700, knobs={"GPUSHIM_MAX_MB": "2", "GPUSHIM_BUDGET": "0.3%"})
+            trained.train(usual, 1, steps=60)
+            text, said = trained.report(run)
+            whole = trained.report(usual)[1]["gpus"][0]
+            with contextlib.closing(sqlite3.connect(run / "0.db")) as base:
+                kept, every = base.execute("SELECT (SELECT count(*) FROM launch), (SELECT sum(events) FROM"
+                                           " rollup JOIN series ON id = series_id WHERE kind = 'launch')"
+                                           ).fetchone()
+        self.assertLess(kept, every)
+        gpu = said["gpus"][0]
+        self.assertGreater(gpu["steps"], 100, text)
+        for name in ("productive_share", "idle_share"):
+            self.assertAlmostEqual(gpu[name], whole[name], delta=0.005, msg=text)
+
+
 def end_in_a_hang(folder, missing):
     """As two ranks end that are killed 11 s after one made its last call: the other waits for it."""
     for rank in (0, 1):

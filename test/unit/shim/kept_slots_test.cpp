@@ -22,7 +22,7 @@ KeptSlots slots(int64_t count, int64_t rows = 100) {
 std::vector<int64_t> order(KeptSlots& slots, size_t most) {
     std::vector<int64_t> dropped;
     while (dropped.size() < most) {
-        const int64_t number = slots.least_worth();
+        const int64_t number = slots.least_worth().slot;
         if (number == KeptSlots::kNone) break;
         dropped.push_back(number - 1000);
         slots.drop(number);
@@ -138,6 +138,45 @@ TEST_CASE("ranges are steps where nothing is marked", "[kept_slots]") {
     all.step(1, 15 * kSecond, 19 * kSecond);
     CHECK(all.all().at(1001).steps == 2);
     CHECK(all.all().at(1001).step_ns == 4 * kSecond);
+}
+
+TEST_CASE("what is in a window goes after all that is not, while it is at most half", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    for (int64_t i = 0; i < 20; ++i) {
+        const int64_t begin_ns = i * 10 * kSecond;
+        all.hold(begin_ns, begin_ns + kSecond / 10);  // of each slot one row of a hundred
+        for (int64_t n = 0; n < 100; ++n) all.add_row(all.at(begin_ns), begin_ns + n * kSecond / 10);
+    }
+    for (int64_t i = 0; i < 20; ++i) {
+        const KeptSlots::Part part = all.least_worth();
+        REQUIRE_FALSE(part.is_held);
+        const KeptSlots::Span span = all.span_of(part);
+        CHECK(span.from_ns == all.begin_of(part.slot) + kSecond / 10);
+        CHECK(span.until_ns == all.end_of(part.slot));
+        all.gone(part, span.until_ns, 99);
+        CHECK_FALSE(all.is_over(part.slot));
+    }
+    // Then windows as slots: every second one.
+    const KeptSlots::Part part = all.least_worth();
+    CHECK(part.is_held);
+    CHECK(all.has_rows_in(all.begin_of(part.slot), all.begin_of(part.slot) + 1));
+    CHECK_FALSE(all.has_rows_in(all.begin_of(part.slot) + 2 * kSecond, all.end_of(part.slot) - 1));
+    all.gone(part, all.span_of(part).until_ns, 1);
+    CHECK(all.is_over(part.slot));
+}
+
+TEST_CASE("a window that ended before its plan holds no more than it had", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    all.hold(kSecond, INT64_MAX);
+    all.add_row(all.at(2 * kSecond), 2 * kSecond);
+    CHECK(all.span_of({1000, true}).until_ns == 10 * kSecond);
+    all.hold(kSecond, 3 * kSecond);
+    all.add_row(all.at(4 * kSecond), 4 * kSecond);
+    CHECK(all.span_of({1000, true}).until_ns == 3 * kSecond);
+    CHECK(all.span_of({1000, false}).until_ns == kSecond);  // what is before the window goes first
+    all.gone({1000, false}, kSecond, 0);
+    CHECK(all.span_of({1000, false}).from_ns == 3 * kSecond);
+    CHECK(all.least_worth() == KeptSlots::Part{1000, false});
 }
 
 }  // namespace kept_slots_test
