@@ -73,10 +73,13 @@ std::vector<Change> changes_of(const Side& base, const Side& now) {
 std::optional<std::string> unusable(const Side& side) {
     for (const auto& [expected, there] : missing_of(side)) return expected + " expected, " + there;
     if (!side.has_steps()) return "no steps: " + side.why_no_steps;
-    const size_t count = side.typical().lengths_ns.size(), least = kFewestBlocks * kShortestBlock;
-    if (count < least)
-        return std::to_string(count) + " steps that count, at least " + std::to_string(least) + " are needed";
     return {};
+}
+
+std::optional<std::string> too_few_steps(const Side& side) {
+    const size_t count = side.typical().lengths_ns.size(), least = kFewestBlocks * kShortestBlock;
+    if (count >= least) return {};
+    return std::to_string(count) + " steps that count, at least " + std::to_string(least) + " are needed";
 }
 
 }  // namespace gpushim::analysis

@@ -61,9 +61,10 @@ Comparison compare(const Side& base, const Side& now, double threshold = kDefaul
 const char* name_of(Verdict verdict);  // same, faster, slower, inconclusive
 ExitCode exit_code_of(Verdict verdict);
 
-// Why a run can be compared with nothing: ranks or files are missing, it has no steps, or too few. None: it
-// can be.
+// Why a run can be compared with nothing: ranks or files are missing, or it has no steps. None: it can be.
 std::optional<std::string> unusable(const Side& side);
+// That a run has too few steps for any but a large change to be seen. None: it has enough.
+std::optional<std::string> too_few_steps(const Side& side);
 
 // What differs about where they ran and how.
 std::vector<Change> changes_of(const Side& base, const Side& now);

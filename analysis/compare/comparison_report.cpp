@@ -144,8 +144,9 @@ std::string verdict_words(const Comparison& is) {
     const MedianShift& shift = *is.shift;
     const auto of_base = [&](double ns) { return signed_percent(ns / shift.base_ns); };
     std::string text = "step " + duration_text(shift.new_ns) + ", was " + duration_text(shift.base_ns) +
-                       ": " + of_base(shift.shift_ns()) + " (99 %: " + of_base(shift.low_ns) + " to " +
-                       of_base(shift.high_ns) + ")";
+                       ": " + of_base(shift.shift_ns()) +
+                       (shift.block == 0 ? " (nine tenths of the steps: " : " (99 %: ") +
+                       of_base(shift.low_ns) + " to " + of_base(shift.high_ns) + ")";
     if (is.verdict == Verdict::kInconclusive) return is.why + "; " + text;
     if (const PartShift* cause = is.cause(); cause && is.verdict != Verdict::kSame)
         text += ", because of " + cause->name + ": " + signed_duration(cause->shift_ns());

@@ -124,18 +124,21 @@ void judge(Night& night, const Side& side, std::span<const Night> before, const 
         return;
     }
     night.is_base = true;
+    const auto few = too_few_steps(side);
     const Night* const base = base_for(night, before);
     if (base == nullptr) {
-        night.why = nothing_to_compare(night, side, before, load);
+        night.why = nothing_to_compare(night, side, before, load) + (few ? "; " + *few : "");
         return;
     }
     night.base = base->id;
-    const Comparison is = compare(load(base->id), side, options.threshold);
+    const Side base_side = load(base->id);
+    const Comparison is = compare(base_side, side, options.threshold);
     night.why = verdict_words(is);
     if (const PartShift* cause = is.cause(); cause && is.verdict == Verdict::kSlower)
         night.cause = cause->name;
     if (is.verdict == Verdict::kInconclusive) {
-        night.is_base = false;
+        // A night with enough steps is a better base than one without.
+        night.is_base = !few && too_few_steps(base_side).has_value();
         return;
     }
     night.result = NightResult::kOk;

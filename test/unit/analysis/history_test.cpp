@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "analysis/history/history_db.h"
@@ -15,11 +16,12 @@ namespace {
 // Nights of one job, judged one after the other.
 class Nights {
   public:
-    const Night& add(double step_ns, const std::string& gpu = "H100", int64_t ranks_expected = 1) {
+    const Night& add(double step_ns, const std::string& gpu = "H100", int64_t ranks_expected = 1,
+                     size_t steps = SIZE_MAX) {
         const auto id = static_cast<int64_t>(nights_.size() + 1);
-        Side side =
-            made::side("n" + std::to_string(id), made::waves(step_ns, 0.001, static_cast<uint64_t>(id)),
-                       {{"compute", step_ns}}, gpu);
+        std::vector<int64_t> lengths_ns = made::waves(step_ns, 0.001, static_cast<uint64_t>(id));
+        lengths_ns.resize(std::min(steps, lengths_ns.size()));
+        Side side = made::side("n" + std::to_string(id), lengths_ns, {{"compute", step_ns}}, gpu);
         side.ranks_expected = ranks_expected;
         sides_[id] = side;
         Night night;
@@ -79,6 +81,31 @@ TEST_CASE("a night that is slower is the first bad one, and stays it", "[history
     CHECK(still.first_bad == 9);
     CHECK(still.base == 8);
     CHECK(nights.add(1e6).result == NightResult::kOk);
+}
+
+TEST_CASE("nights of few steps say both medians, and are judged where they lie far apart", "[history]") {
+    const auto add = [](Nights& nights, double step_ns, size_t steps) {
+        return nights.add(step_ns, "H100", 1, steps);
+    };
+    Nights nights;
+    CHECK(add(nights, 1.11e6, 19).result == NightResult::kInconclusive);
+    const Night alike = add(nights, 1.12e6, 19);
+    CHECK(alike.result == NightResult::kInconclusive);
+    CHECK(alike.why == "too few steps: 19, at least 40 are needed; a step took 1.12 ms, was 1.11 ms");
+    const Night bad = add(nights, 4.11e6, 19);
+    CHECK(bad.result == NightResult::kRegressed);
+    CHECK(bad.base == 1);
+    CHECK(bad.cause == "compute");
+    CHECK(bad.why.starts_with("step 4.11 ms, was 1.11 ms: +270"));
+    CHECK(bad.why.find("nine tenths of the steps") != std::string::npos);
+    CHECK(add(nights, 4.11e6, 3).why ==
+          "too few steps: 3, at least 40 are needed; a step took 4.11 ms, was 1.11 ms");
+    // One with enough steps is a base for those that come, one with few is none for those.
+    CHECK(nights.add(1.11e6).result == NightResult::kInconclusive);
+    CHECK(add(nights, 1.12e6, 19).base == 5);
+    const Night slower = nights.add(1.2e6);
+    CHECK(slower.base == 5);
+    CHECK(slower.result == NightResult::kRegressed);
 }
 
 TEST_CASE("what somebody accepted is the new normal", "[history]") {
