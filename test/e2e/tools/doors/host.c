@@ -31,9 +31,9 @@
 #endif
 
 #ifdef LIMITED
-#define LIMITS(F)                                    \
-    F(cuMemFree_v2, "cuMemFree", 3020)               \
-    F(cuMemGetInfo_v2, "cuMemGetInfo", 3020)         \
+#define LIMITS(F)                            \
+    F(cuMemFree_v2, "cuMemFree", 3020)       \
+    F(cuMemGetInfo_v2, "cuMemGetInfo", 3020) \
     F(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020)
 #else
 #define LIMITS(F)

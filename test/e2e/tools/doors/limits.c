@@ -1,8 +1,8 @@
 // A library that shares a GPU among containers, as far as a program meets it: it hooks dlsym, exports the
-// names, gives its own functions out of cuGetProcAddress, and allows a process 100 MiB of memory. What it asks
-// for itself has to be the original: its own function there would never return, so it ends the process. Leaves
-// in TOOL_COUNT how often it was initialised (times 10,000), launches (times 100) and allocations that it
-// allowed.
+// names, gives its own functions out of cuGetProcAddress, and allows a process 100 MiB of memory. What it
+// asks for itself has to be the original: its own function there would never return, so it ends the process.
+// Leaves in TOOL_COUNT how often it was initialised (times 10,000), launches (times 100) and allocations that
+// it allowed.
 #define _GNU_SOURCE
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
@@ -22,14 +22,14 @@ static struct {
 static size_t used;
 static int inits, launches, allowed;
 
-#define OWN(F)                                          \
-    F(cuInit, "cuInit", 2000)                           \
-    F(cuMemAlloc_v2, "cuMemAlloc", 3020)                \
-    F(cuMemFree_v2, "cuMemFree", 3020)                  \
-    F(cuMemGetInfo_v2, "cuMemGetInfo", 3020)            \
-    F(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020)    \
-    F(cuLaunchKernel, "cuLaunchKernel", 4000)           \
-    F(cuGetProcAddress, "cuGetProcAddress", 11030)      \
+#define OWN(F)                                       \
+    F(cuInit, "cuInit", 2000)                        \
+    F(cuMemAlloc_v2, "cuMemAlloc", 3020)             \
+    F(cuMemFree_v2, "cuMemFree", 3020)               \
+    F(cuMemGetInfo_v2, "cuMemGetInfo", 3020)         \
+    F(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020) \
+    F(cuLaunchKernel, "cuLaunchKernel", 4000)        \
+    F(cuGetProcAddress, "cuGetProcAddress", 11030)   \
     F(cuGetProcAddress_v2, "cuGetProcAddress", 12000)
 
 #define DECLARE(export, base, version) __typeof__(&export) export;
@@ -42,8 +42,8 @@ static void find_originals(void) {
     if (libc_dlsym == NULL)
         libc_dlsym = (void* (*)(void*, const char*))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NODELETE);
-#define FIND(export, base, version)                                   \
-    real.export = (__typeof__(&export))libc_dlsym(driver, #export);   \
+#define FIND(export, base, version)                                 \
+    real.export = (__typeof__(&export))libc_dlsym(driver, #export); \
     if (real.export == NULL || real.export == &export) abort();
     OWN(FIND)
 }
@@ -106,12 +106,14 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 // The newest form of the name that the program may have.
 static void own(const char* base, int version, void** found) {
     int best = 0;
-#define OFFER(export, its_base, since)                                              \
-    if (strcmp(base, its_base) == 0 && since <= version && since > best) {          \
-        best = since;                                                               \
-        *found = (void*)&export;                                                    \
+#define OFFER(export, its_base, since)                                     \
+    if (strcmp(base, its_base) == 0 && since <= version && since > best) { \
+        best = since;                                                      \
+        *found = (void*)&export;                                           \
     }
-    if (*found != NULL) { OWN(OFFER) }
+    if (*found != NULL) {
+        OWN(OFFER)
+    }
 }
 
 CUresult cuGetProcAddress(const char* base, void** found, int version, cuuint64_t flags) {
