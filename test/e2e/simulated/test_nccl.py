@@ -23,8 +23,10 @@ class Ended(NamedTuple):
     result: Any
 
 
-# Since 2.31.
-NEWER = """ncclAllReduceConfig ncclAllGatherConfig ncclReduceScatterConfig ncclAlltoAllConfig
+# Since 2.29, and since 2.31.
+NEWER = """ncclCommGetUniqueId ncclCommGrow ncclCommSuspend ncclCommResume
+           ncclPutSignal ncclSignal ncclWaitSignal
+           ncclAllReduceConfig ncclAllGatherConfig ncclReduceScatterConfig ncclAlltoAllConfig
            ncclBroadcastConfig ncclReduceConfig ncclGatherConfig ncclScatterConfig"""
 
 

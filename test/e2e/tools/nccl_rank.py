@@ -49,6 +49,14 @@ _FUNCTIONS = {
         "ncclCommInitRankScalable": [POINTER(_COMM), c_int, c_int, c_int, POINTER(UniqueId), POINTER(Config)],
         "ncclCommSplit": [_COMM, c_int, c_int, POINTER(_COMM), c_void_p],
         "ncclCommShrink": [_COMM, POINTER(c_int), c_int, POINTER(_COMM), c_void_p, c_int],
+        "ncclCommGetUniqueId": [_COMM, POINTER(UniqueId)],
+        "ncclCommGrow": [_COMM, c_int, POINTER(UniqueId), c_int, POINTER(_COMM), c_void_p],
+        "ncclCommSuspend": [_COMM, c_int],
+        "ncclCommResume": [_COMM],
+        "ncclPutSignal": [_BUFFER, c_size_t, c_int, c_int, c_void_p, c_size_t, c_int, c_int, c_uint, _COMM,
+                          _STREAM],
+        "ncclSignal": [c_int, c_int, c_int, c_uint, _COMM, _STREAM],
+        "ncclWaitSignal": [c_int, c_void_p, _COMM, _STREAM],
         "ncclCommGetAsyncError": [_COMM, POINTER(c_int)],
         "ncclCommFinalize": [_COMM],
         "ncclCommDestroy": [_COMM],
@@ -115,12 +123,15 @@ class Rank:
         self.cuda.cuStreamCreate(byref(stream), 1)
         return stream
 
-    def unique_id(self, name="id"):
-        """Made by rank 0, left in a file for the others."""
+    def unique_id(self, name="id", grows=None):
+        """Made by rank 0, left in a file for the others. `grows`: the communicator that new ranks come to."""
         path = self.folder / name
         if self.rank == 0:
             made = UniqueId()
-            self.nccl.ncclGetUniqueId(byref(made))
+            if grows:
+                self.nccl.ncclCommGetUniqueId(grows, byref(made))
+            else:
+                self.nccl.ncclGetUniqueId(byref(made))
             path.with_suffix(".new").write_bytes(bytes(made))
             path.with_suffix(".new").rename(path)
             return made

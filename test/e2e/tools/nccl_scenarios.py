@@ -92,6 +92,27 @@ def shrink(rank):
     return result
 
 
+def grow(rank):
+    """Two ranks, and a third that comes to them. All stop and go on, and signal on another stream: each to
+    another rank, so that no argument is like its neighbour."""
+    grown, signals = c_void_p(), rank.new_stream()
+    if rank.rank < 2:
+        rank.nccl.ncclCommInitRank(byref(rank.comm), 2, rank.unique_id(), rank.rank)
+    new = rank.unique_id("grown", rank.comm) if rank.rank != 1 else None
+    if rank.rank < 2:
+        rank.nccl.ncclCommGrow(rank.comm, 3, byref(new) if new else None, -1, byref(grown), None)
+    else:
+        rank.nccl.ncclCommGrow(None, 3, byref(new), 2, byref(grown), None)
+    result = rank.rank_and_size(grown) + rank.all_reduce([1 << rank.rank], grown)
+    rank.nccl.ncclCommSuspend(grown, 1)
+    rank.nccl.ncclCommResume(grown)
+    rank.nccl.ncclPutSignal(rank.put([3, 4]), 2, INT32, 1, None, 64, 5, 6, 7, grown, signals)
+    rank.nccl.ncclSignal(2, 5, 6, 7, grown, signals)
+    rank.nccl.ncclWaitSignal(1, (c_int * 16)(), grown, signals)
+    rank.nccl.ncclCommDestroy(grown)
+    return result
+
+
 def non_blocking(rank):
     """The call returns before the others have come; the state tells when all are there. Rank 1 does not come
     before rank 0 has been told that it is alone."""

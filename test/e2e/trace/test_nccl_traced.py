@@ -6,7 +6,7 @@ import preload
 import test_nccl
 
 SCENARIOS = {"collectives": 3, "with_settings": 3, "ring": 4, "split": 5, "shrink": 4, "scalable": 4,
-             "steps": 2, "order": 2, "graph": 2, "non_blocking": 2}
+             "grow": 3, "steps": 2, "order": 2, "graph": 2, "non_blocking": 2}
 
 
 class NcclTraced(test_nccl.NcclTest):
@@ -94,6 +94,31 @@ class NcclTraced(test_nccl.NcclTest):
         for rows in by_rank[1:]:
             self.assertEqual(rows, by_rank[0][:len(rows)])
         self.assertEqual(len({uid for uid, _ in by_rank[0]}), 3)
+
+    def test_a_communicator_that_grows(self):
+        uids = set()
+        for rank, trace in enumerate(self.traced("grow", 3)):
+            rows = preload.query(trace, "SELECT uid, parent_uid, rank, ranks, handle FROM v_communicator"
+                                 " ORDER BY born_ns")
+            *old, (uid, parent, *place, grown) = rows
+            self.assertEqual([row[2:4] for row in old], [(rank, 2)] if rank < 2 else [])
+            self.assertEqual((parent, place), (old[0][0] if old else None, [rank, 3]))
+            uids.add((uid, rank < 2))
+            calls = preload.query(trace, "SELECT api, target, stream FROM v_call WHERE NOT failed AND"
+                                  " (api LIKE '%Suspend' OR api LIKE '%Resume' OR api LIKE '%Signal')"
+                                  " ORDER BY enter_ns")
+            signals = self.last_stream(trace)
+            self.assertEqual(calls, [("ncclCommSuspend", grown, None), ("ncclCommResume", grown, None),
+                                     *((name, signals, signals)
+                                       for name in ("ncclPutSignal", "ncclSignal", "ncclWaitSignal"))])
+            self.assertNotEqual(self.collectives(trace, "stream")[-1], (signals,))
+        # Who was there and who came have different names for it.
+        self.assertEqual(len({uid for uid, _ in uids}), 2)
+
+    @staticmethod
+    def last_stream(trace):
+        born = "SELECT stream FROM v_stream WHERE born_ns NOT NULL ORDER BY born_ns"
+        return preload.query(trace, born)[-1][0]
 
 
 if __name__ == "__main__":

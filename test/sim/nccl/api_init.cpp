@@ -7,6 +7,7 @@
 #include "device.h"
 #include "entry.h"
 #include "group.h"
+#include "grow.h"
 #include "join.h"
 #include "split.h"
 
@@ -79,16 +80,20 @@ ncclResult_t init(ncclComm_t* handle, int nranks, const ncclUniqueId& id, int ra
 
 constexpr int kCurrent = -1;
 
+void inherit(ncclComm& comm, const ncclComm& parent) {
+    comm.blocking = parent.blocking;
+    comm.context = parent.context;
+    comm.device = parent.device;
+    std::memcpy(comm.device_id, parent.device_id, sizeof comm.device_id);
+}
+
 // A new communicator for a rank of `parent`; `handle` gets null where the rank is in none.
 ncclResult_t derive(const Communicator& parent, int color, int key, uint64_t excluded, ncclComm_t* handle,
                     const ncclConfig_t* config) {
     const bool is_in = color != NCCL_SPLIT_NOCOLOR;
     const Communicator comm = is_in ? make_communicator() : std::make_shared<ncclComm>();
     GivesHandle handing(handle, comm);
-    comm->blocking = parent->blocking;
-    comm->context = parent->context;
-    comm->device = parent->device;
-    std::memcpy(comm->device_id, parent->device_id, sizeof comm->device_id);
+    inherit(*comm, *parent);
     ncclResult_t result = read_config(config, *comm);
     if (result == ncclSuccess)
         result = Group::of_this_thread().add(std::make_unique<Split>(comm, parent, color, key, excluded));
@@ -174,6 +179,37 @@ ncclResult_t comm_split(ncclComm_t handle, int color, int key, ncclComm_t* made,
         result = refuse(parent->state, "an earlier operation of the communicator has failed");
     if (result != ncclSuccess) return Group::of_this_thread().spoil(result);
     return derive(parent, color, key, 0, made, config);
+}
+
+ncclResult_t comm_unique_id(ncclComm_t handle, ncclUniqueId* id) {
+    const Communicator comm = find_communicator(handle);
+    if (comm == nullptr) return no_communicator();
+    if (!comm->ready) return refuse(ncclInvalidArgument, "the communicator is still being made");
+    if (const auto result = get_unique_id(id); result != ncclSuccess) return result;
+    offer_growth(*comm, key_of(*id));
+    return ncclSuccess;
+}
+
+// Who comes gives no communicator, but the id and its rank; who was there keeps its rank.
+ncclResult_t comm_grow(ncclComm_t handle, int nranks, const ncclUniqueId* id, int rank, ncclComm_t* made,
+                       ncclConfig_t* config) {
+    if (handle == nullptr && id == nullptr)
+        return Group::of_this_thread().spoil(refuse(ncclInvalidArgument, "neither a communicator nor an id"));
+    if (handle == nullptr) return init(made, nranks, *id, rank, config, kCurrent);
+    const Communicator parent = find_communicator(handle);
+    ncclResult_t result = check_parent(parent, made);
+    if (result == ncclSuccess) result = check_ranks(made, nranks, parent->rank);
+    if (result == ncclSuccess && nranks <= parent->nranks)
+        result = refuse(ncclInvalidArgument, "no more ranks than there are");
+    if (result != ncclSuccess) return Group::of_this_thread().spoil(result);
+    const Communicator comm = make_communicator();
+    GivesHandle handing(made, comm);
+    inherit(*comm, *parent);
+    comm->rank = parent->rank;
+    comm->nranks = nranks;
+    result = read_config(config, *comm);
+    if (result != ncclSuccess) return handing.finish(result);
+    return handing.finish(Group::of_this_thread().add(std::make_unique<Growth>(comm, parent)));
 }
 
 ncclResult_t comm_shrink(ncclComm_t handle, int* ranks, int count, ncclComm_t* made, ncclConfig_t* config,

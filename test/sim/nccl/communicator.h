@@ -42,6 +42,7 @@ struct ncclComm : std::enable_shared_from_this<ncclComm> {
 
     std::mutex mutex;  // guards what follows
     uint64_t offers = 0;
+    uint64_t growths = 0;
     std::vector<std::unique_ptr<gpusim::nccl::Reduction>>
         reductions;                                    // those the program made; null: destroyed
     std::vector<std::unique_ptr<char>> registrations;  // their addresses are the handles

@@ -82,6 +82,7 @@ struct SharedRoom {
     std::atomic<int32_t> nranks;
     std::atomic<int32_t> failed;  // an ncclResult_t: nobody may count on the others any more
     Member members[kMaxRanks];
+    Offer growths[2];  // of the rank that made a unique id for new ranks; color and key mean nothing
     Round rounds[kRounds];
     Channel channels[kMaxRanks][kMaxRanks];  // [from][to]
 
