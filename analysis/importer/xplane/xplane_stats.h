@@ -25,8 +25,9 @@ enum class XplaneStat : uint8_t {
     compute_cap_minor,
     gpu_device_name,
     profile_start_time,
+    process_id,
 };
-constexpr size_t kXplaneStats = static_cast<size_t>(XplaneStat::profile_start_time) + 1;
+constexpr size_t kXplaneStats = static_cast<size_t>(XplaneStat::process_id) + 1;
 
 class XplaneStats {
   public:

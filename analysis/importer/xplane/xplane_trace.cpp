@@ -32,6 +32,7 @@ class XplaneImport {
 
     void take_plane(std::string_view plane, const XplaneStats& stats) {
         if (const auto start = stats.number(XplaneStat::profile_start_time)) profile_start_ns_ = start;
+        if (const auto pid = stats.number(XplaneStat::process_id); pid && !pid_) pid_ = pid;
         const auto gpu = gpu_of_plane(plane);
         is_gpu_ = gpu.has_value();
         device_ = gpu.value_or(0);
@@ -53,6 +54,7 @@ class XplaneImport {
     void finish(ImportedTrace& trace) {
         if (!has_marks_) mark_told_steps();
         trace.devices = std::move(devices_);
+        trace.pid = pid_;
         trace.has_epoch = first_ns_ >= kFirstEpochNs;
         if (!trace.has_epoch && profile_start_ns_ && *profile_start_ns_ >= kFirstEpochNs &&
             *profile_start_ns_ < INT64_MAX / 2) {
@@ -154,9 +156,10 @@ class XplaneImport {
         mark(event.start_ns, event.duration_ns, thread, std::to_string(number));
     }
 
-    // As a profiler's steps are called in our traces.
+    // As a profiler's steps are called in our traces. No thread: it was the device that told.
     void mark(int64_t start_ns, int64_t duration_ns, ImportedNumber thread, const std::string& name) {
-        writer_.range("ProfilerStep#" + name, start_ns, duration_ns, thread);
+        writer_.range("ProfilerStep#" + name, start_ns, duration_ns, thread,
+                      thread ? ImportedRange::nested : ImportedRange::free);
     }
 
     void take_told_step(const XplaneEvent& event) {
@@ -177,8 +180,7 @@ class XplaneImport {
         for (const auto& [device, steps] : told_steps_)
             if (most == nullptr || length_ns(steps) > length_ns(*most)) most = &steps;
         if (most == nullptr) return;
-        for (const ToldStep& step : *most)
-            mark(step.start_ns, step.end_ns - step.start_ns, kStepsThread, step.name);
+        for (const ToldStep& step : *most) mark(step.start_ns, step.end_ns - step.start_ns, {}, step.name);
     }
 
     void name_thread(const XplaneLine& line) {
@@ -188,15 +190,13 @@ class XplaneImport {
         writer_.name_thread(line.id, line.name);
     }
 
-    static constexpr int64_t kStepsThread = -1;
-
     TraceWriter writer_;
     std::vector<ImportedDevice> devices_;
     std::map<int64_t, int64_t> step_until_ns_;  // by thread
     std::set<int64_t> named_;
     ToldSteps told_steps_;
     size_t told_count_ = 0;
-    ImportedNumber profile_start_ns_;
+    ImportedNumber profile_start_ns_, pid_;
     int64_t first_ns_ = INT64_MAX, device_ = 0;
     bool is_gpu_ = false, has_marks_ = false;
 };

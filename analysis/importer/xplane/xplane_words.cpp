@@ -128,7 +128,8 @@ std::optional<int64_t> thread_of_ranges(std::string_view line) {
 
 bool is_derived_line(int64_t id) {
     constexpr uint32_t kFirst = 0xdeadbeef, kCount = 512;
-    return static_cast<uint32_t>(id) - kFirst < kCount;
+    const bool is_of_32_bits = id >> 32 == 0 || id >> 32 == -1;  // threads' are of 64
+    return is_of_32_bits && static_cast<uint32_t>(id) - kFirst < kCount;
 }
 
 XplaneWork work_named(std::string_view name) {

@@ -18,7 +18,7 @@ DAMAGE = box.BUILD / "damage"
 LIMIT_S = 3600
 QUICK = {"settings": 20_000, "pattern": 20_000, "escape": 2000, "gzip": 500, "kineto": 500, "ring": 2000,
          "pages": 200, "calls": 200, "run": 200, "trace": 100, "import": 15, "nsys": 15, "report": 15,
-         "analyze": 15}
+         "analyze": 15, "xplane": 500, "xplane_import": 15}
 # Whole files, each as the command or the reader is given it.
 FILES = {name: 800 if QUICK[name] < 100 else 4000
          for name in ("gzip", "kineto", "ring", "pages", "import", "nsys", "report", "analyze")}
@@ -63,7 +63,7 @@ class Damaged(unittest.TestCase):
         self.short("settings", "pattern", "escape")
 
     def test_traces_of_other_tools(self):
-        self.short("kineto", "gzip", "import", "nsys")
+        self.short("kineto", "gzip", "xplane", "import", "nsys", "xplane_import")
 
     def test_databases_and_rings(self):
         self.short("ring", "pages", "analyze", "report")

@@ -53,6 +53,7 @@ class Xplane(cli.Case):
                          [("Made GPU", 1 << 34, 108)])
         self.assertEqual(self.rows("SELECT DISTINCT inside FROM host_span ORDER BY 1"), [(1,), (3,)])
         self.assertEqual(self.rows("SELECT value FROM meta WHERE key = 'source'"), [("xplane",)])
+        self.assertEqual(self.rows("SELECT pid FROM process"), [(4711,)])
         self.assertEqual(self.rows("SELECT count(*) FROM step WHERE dur_ns = 900000", run), [(4,)])
         said = self.gpushim("report", self.folder / "run.db").stdout
         self.assertIn("device times by CUPTI (XPlane)", said)
@@ -61,8 +62,9 @@ class Xplane(cli.Case):
         host = xplane_made.program()
         host.threads = xplane_made.Plane("/host:CPU")
         self.imported(self.made(host))
-        self.assertEqual(self.rows("SELECT name, start_ns, end_ns FROM v_range ORDER BY start_ns LIMIT 1"),
-                         [("ProfilerStep#1", BASE + 1_030_000, BASE + 1_310_000)])
+        self.assertEqual(self.rows("SELECT name, start_ns, end_ns, thread_id FROM v_range"
+                                   " ORDER BY start_ns LIMIT 1"),
+                         [("ProfilerStep#1", BASE + 1_030_000, BASE + 1_310_000, None)])
         self.assertEqual(self.rows("SELECT count(*) FROM v_range"), [(4,)])
 
     def test_gzip_says_the_same_as_the_file(self):
@@ -98,6 +100,26 @@ class Xplane(cli.Case):
         self.imported(self.made(host))
         self.assertEqual(self.rows("SELECT min(device_start_ns) FROM v_launch"), [(1_075_000,)])
         self.assertEqual(self.rows("SELECT value FROM meta WHERE key = 'started_real_ns'"), [])
+
+    def test_graphs_and_ranges_are_what_they_are(self):
+        host = xplane_made.Host()
+        host.work(0, 17, "CudaGraph:3", 1_000, 10_000, 70_000, "cuGraphLaunch (CudaGraph:3)",
+                  cuda_graph_exec_id=3)
+        host.work(0, 17, "MemoryAlloc", None, 90_000, 1_000)
+        host.kernel("k", 100_000, 110_000, 10_000)
+        host.threads.event((1, "Host Threads/4712/NVTX"), "NVTX:epoch", 500, 200_000)
+        self.imported(self.made(host))
+        self.assertEqual(self.rows("SELECT dur_ns, device_start_ns, device_dur_ns FROM v_graph_launch"),
+                         [(2000, BASE + 10_000, 70_000)])
+        self.assertEqual(self.rows("SELECT kernel FROM v_launch"), [("k",)])
+        self.assertEqual(self.rows("SELECT r.name, r.thread_id = l.thread_id FROM v_range r, v_launch l"),
+                         [("epoch", 1)])
+
+    def test_when_the_profile_began_is_the_epoch_of_its_times(self):
+        host = xplane_made.program(base=5_000)
+        host.began = BASE
+        self.imported(self.made(host))
+        self.assertEqual(self.rows("SELECT min(device_start_ns) FROM v_launch"), [(BASE + 1_075_000,)])
 
     def test_unknown_fields_and_counts_are_passed_by(self):
         host = xplane_made.program()

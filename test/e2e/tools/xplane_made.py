@@ -59,8 +59,8 @@ class Host:
     THREAD = (4712, "python3")
 
     def __init__(self, name="made", base=1_700_000_000_000_000_000):
-        self.name, self.base, self.correlation = name, base, 100
-        self.threads, self.gpus = Plane("/host:CPU"), {}
+        self.name, self.base, self.began, self.correlation = name, base, None, 100
+        self.threads, self.gpus = Plane("/host:CPU", process_id=4711), {}
 
     def gpu(self, number):
         return self.gpus.setdefault(number, Plane(
@@ -90,8 +90,10 @@ class Host:
                   f"kind_dst:device size:{size} dest:0 async:{is_async}")
 
     def bytes(self):
-        planes = [self.threads, *self.gpus.values()]
-        return b"".join(field(1, plane.text(self.base)) for plane in planes) + field(4, self.name)
+        planes = b"".join(field(1, plane.text(self.base)) for plane in (self.threads, *self.gpus.values()))
+        if self.began is not None:
+            planes += field(1, Plane("Task Environment", profile_start_time=self.began).text())
+        return planes + field(4, self.name)
 
     def write(self, path, packed=None):
         packed = path.suffix == ".gz" if packed is None else packed

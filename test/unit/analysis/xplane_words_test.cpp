@@ -29,6 +29,7 @@ TEST_CASE("planes and lines say whose they are", "[xplane]") {
     CHECK(is_derived_line(static_cast<int64_t>(18446744073150512882u)));
     CHECK(is_derived_line(0xdeadbeef));
     CHECK(!is_derived_line(4712));
+    CHECK(!is_derived_line(0x12345678deadbeef));
 }
 
 TEST_CASE("details of kernels, of three versions", "[xplane]") {
