@@ -7,14 +7,7 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
     gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     run_ns_ = real("SELECT max(run_ns) FROM gpu").value_or(0);
-    // What stands behind the last mark may be no step, or most of one.
-    all_steps_ =
-        real(
-            "SELECT max(n) FROM (SELECT sum(CASE WHEN s.left_out = 0 THEN 1.0 ELSE coalesce(min(1.0,"
-            " 1.0 * s.dur_ns / m.mean_ns), 1.0) END) AS n FROM v_recorded_step s LEFT JOIN (SELECT rank_id,"
-            " avg(dur_ns) AS mean_ns FROM step WHERE left_out = 0 GROUP BY rank_id) m"
-            " ON m.rank_id = s.rank_id GROUP BY s.rank_id)")
-            .value_or(0);
+    all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
 }
 
 std::optional<double> Situation::real(std::string_view sql) const {

@@ -1,5 +1,6 @@
 // What is copied: by stream and direction, how often in a step, from what memory, and how fast against the
 // best seen here.
+#include <cmath>
 #include <cstdio>
 
 #include "../text/units.h"
@@ -12,12 +13,15 @@ namespace gpushim::analysis::section_copies {
 namespace {
 
 constexpr size_t kMostLines = 4;
+constexpr double kRare = 1.5;          // steps for each copy
 constexpr int64_t kSmallBytes = 4096;  // a figure that the host looks at, as small_d2h_sync has it
 
 struct Copies {
     GpuLabel label;
     std::string stream, kind, why;
-    int64_t count, bytes, in_steps, steps, calls_ns;
+    int64_t count, bytes, in_steps;
+    double steps;  // of the run; 0: not known
+    int64_t calls_ns;
     int64_t timed, sum_ns, timed_bytes, blocks_ns;
     int64_t blocking_calls_ns;
     double pageable, blocking;          // bytes
@@ -32,9 +36,7 @@ struct Copies {
     std::optional<double> host_rate() const {
         return share_of(blocking * 1e9, static_cast<double>(blocking_calls_ns));
     }
-    std::optional<double> per_step() const {
-        return share_of(static_cast<double>(in_steps), static_cast<double>(steps));
-    }
+    std::optional<double> per_step() const { return share_of(static_cast<double>(in_steps), steps); }
 };
 
 constexpr const char* kCopies =
@@ -45,10 +47,8 @@ constexpr const char* kCopies =
     " sum(CASE WHEN c.blocking = 1 THEN c.bytes ELSE 0 END),"
     " (SELECT max(b.best_bytes_per_s) FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = c.kind"
     "  AND b.source <> 'pageable' AND b.target <> 'pageable'),"
-    " (SELECT count(*) FROM v_recorded_step t JOIN rank r ON r.rank_id = t.rank_id JOIN gpu g ON g.rank_id = "
-    "r.rank_id"
-    "  WHERE g.gpu_id = c.gpu_id AND coalesce(r.steps_source, 'none') <> 'none'"
-    "  AND EXISTS (SELECT 1 FROM v_counted_step o WHERE o.rank_id = r.rank_id)),"
+    " coalesce((SELECT t.steps FROM v_run_steps t JOIN gpu g ON g.rank_id = t.rank_id"
+    "  WHERE g.gpu_id = c.gpu_id), 0),"
     " coalesce((SELECT g.why FROM gpu g WHERE g.gpu_id = c.gpu_id), ''),"
     " CASE WHEN c.kind = 'd2h' THEN coalesce((SELECT p.steps FROM transfer_pattern p"
     "  WHERE p.gpu_id = c.gpu_id AND p.pattern = 'small_d2h_sync'), 0) ELSE 0 END,"
@@ -64,7 +64,7 @@ std::vector<Copies> copies_of(const Database& run) {
         const auto label = labels.find(row.number(0));
         if (label == labels.end()) continue;
         all.push_back({label->second, row.text(1), row.text(2), row.text(15), row.number(3), row.number(4),
-                       row.number(5), row.number(14), row.number(6), row.number(7), row.number(8),
+                       row.number(5), row.real(14), row.number(6), row.number(7), row.number(8),
                        row.number(9), row.number(10), row.number(17), row.real(11), row.real(12),
                        maybe_real(row, 13), row.number(16)});
     }
@@ -94,12 +94,18 @@ Json json_of(const Copies& copies) {
 }
 
 std::string line_of(const Copies& copies, bool names_rank) {
-    const auto each = [&](double sum) { return sum / static_cast<double>(copies.steps); };
-    const auto bytes = static_cast<double>(copies.bytes);
-    const bool stepped = copies.steps > 0;
+    const auto count = static_cast<double>(copies.count), bytes = static_cast<double>(copies.bytes);
+    // What is not of every step is no amount of a step.
+    const bool is_rare = copies.steps >= kRare * count;
+    const bool stepped = copies.steps > 0 && !is_rare;
+    const auto each = [&](double sum) { return sum / copies.steps; };
+    const std::string rarely =
+        bytes_text(bytes / count) + " in one of " + count_text(std::llround(copies.steps / count)) + " steps";
     std::string text = (names_rank ? copies.label.text + " " : "") + "stream " + copies.stream + "  " +
                        copies.kind + " " +
-                       (stepped ? bytes_text(each(bytes)) + "/step" : bytes_text(bytes) + " in all");
+                       (stepped   ? bytes_text(each(bytes)) + "/step"
+                        : is_rare ? rarely
+                                  : bytes_text(bytes) + " in all");
     if (copies.pageable > bytes / 2) text += ", pageable";
     if (copies.blocking > bytes / 2) text += ", blocking";
     if (const auto rate = copies.rate()) {
@@ -111,7 +117,8 @@ std::string line_of(const Copies& copies, bool names_rank) {
     } else if (const auto host = copies.host_rate()) {
         text += ", at " + rate_text(*host) + " by host times";
     }
-    if (stepped && copies.bytes <= kSmallBytes * copies.count && copies.then_sync * 2 > copies.steps)
+    if (stepped && copies.bytes <= kSmallBytes * copies.count &&
+        static_cast<double>(copies.then_sync) * 2 > copies.steps)
         text += ", then a wait: the host reads it in every step";
     return text;
 }

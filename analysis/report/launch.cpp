@@ -1,4 +1,6 @@
 // How long launching takes: the call, the way to an empty GPU, and how far ahead the host is.
+#include <cmath>
+
 #include "../text/units.h"
 #include "facts.h"
 #include "gpu_label.h"
@@ -45,13 +47,10 @@ std::string about(const std::optional<int64_t>& ns) {
 // Launches of one GPU in one step, of all that there were; of launches outside of steps there are few.
 std::optional<int64_t> per_step(const Database& run, int64_t column_sum, int64_t gpu_id) {
     Query steps = run.prepare(
-        "SELECT count(*) FROM v_recorded_step s JOIN gpu g ON g.rank_id = s.rank_id JOIN rank r ON r.rank_id "
-        "= s.rank_id"
-        " WHERE g.gpu_id = ?1 AND coalesce(r.steps_source, 'none') <> 'none'"
-        " AND EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = r.rank_id)");
+        "SELECT s.steps FROM v_run_steps s JOIN gpu g ON g.rank_id = s.rank_id WHERE g.gpu_id = ?1");
     steps.bind(1, gpu_id);
-    if (!steps.step() || steps.number(0) == 0) return {};
-    return (column_sum + steps.number(0) / 2) / steps.number(0);
+    if (!steps.step() || steps.real(0) <= 0) return {};
+    return std::llround(static_cast<double>(column_sum) / steps.real(0));
 }
 
 // Of the stream with the most launches; of its GPU all streams are counted.

@@ -1,5 +1,6 @@
 #include "rank_rows.h"
 
+#include "../../trace/dropped_spans.h"
 #include "../../trace/ledger.h"
 #include "../sql/run_db.h"
 
@@ -41,6 +42,11 @@ std::string level_of(const DeviceBusy& busy, const Trace& trace) {
     return source.step() ? source.text(0) : busy.level();
 }
 
+// Marks go before ranges, and the thread that has most of them steps.
+constexpr const char* kMarkedSteps =
+    "SELECT sum(steps) FROM step_total WHERE source IN ('mark', 'range') GROUP BY source, thread_id"
+    " ORDER BY source, 1 DESC LIMIT 1";
+
 void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
     const Trace& trace = *facts.trace;
     const Ledger ledger = ledger_of(trace.base);
@@ -49,6 +55,7 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
                                           " sum(writer_cpu_ns) * 1.0 / nullif(sum(span_ns), 0) FROM cost"
                                         : "SELECT NULL, NULL");
     const FirstRow budget(trace, "SELECT value / 1e6 FROM meta WHERE key = 'budget_ppm'");
+    const FirstRow marked(trace, has_cost ? kMarkedSteps : "SELECT NULL");
     const Steps& found = facts.found;
     run.add("rank", {facts.rank_id,
                      maybe(trace.rank),
@@ -76,7 +83,9 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
                      text_of(found.anchor),
                      facts.are_slices ? Value(nullptr) : Value(found.confidence),
                      text_of(found.why),
-                     int64_t{found.micro_steps}});
+                     int64_t{found.micro_steps},
+                     int64_t{!dropped_spans(trace).empty()},
+                     marked[0]});
     Query drops = trace.base.prepare("SELECT reason, events FROM v_drop WHERE events > 0");
     while (drops.step()) run.add("drop", {facts.rank_id, drops.text(0), drops.number(1)});
     Query variables = trace.base.prepare("SELECT name, value FROM environment");

@@ -6,6 +6,7 @@ import sqlite3
 import tempfile
 import unittest
 
+import box
 import trained
 
 WITHIN = 0.05  # of the difference of two runs
@@ -193,6 +194,22 @@ class SmallTrace(unittest.TestCase):
         self.assertGreater(gpu["steps"], 100, text)
         for name in ("productive_share", "idle_share"):
             self.assertAlmostEqual(gpu[name], whole[name], delta=0.005, msg=text)
+        # Totals are of all steps, also of those whose rows are gone.
+        self.assertRegex(text, r"LAUNCH +44/step")
+        self.assertRegex(text, r"h2d 4\.0\d MB/step")
+
+
+class Rare(unittest.TestCase):
+    def test_a_copy_of_some_steps_is_no_amount_of_each(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 1, "--loss-every", "20", steps=100)
+            trained.report(run)
+            # There is room for few lines: only this copy's.
+            with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
+                base.execute("DELETE FROM copy_stat WHERE kind <> 'd2h' OR bytes > 4 * count")
+            text, _ = trained.report(run / "gpushim.run.db")
+        self.assertRegex(text, r"d2h 4 B in one of 1\d steps")
 
 
 def end_in_a_hang(folder, missing):

@@ -24,7 +24,9 @@ CREATE TABLE rank (
   clock_error_ns INTEGER,        -- between the host's clock and device times
   own_cost_share REAL, budget REAL, writer_cpu_share REAL,
   steps_source TEXT,             -- gpushim_step, ranges, profiler, detected, none: rows of `step` are slices
-  steps_anchor TEXT, steps_confidence REAL, steps_why TEXT, micro_steps INTEGER
+  steps_anchor TEXT, steps_confidence REAL, steps_why TEXT, micro_steps INTEGER,
+  rows_gone INTEGER,             -- 1: of some of its time there are totals only (table summarised)
+  marked_steps INTEGER           -- of all of its time; NULL: the program marked none
 );
 
 CREATE TABLE "drop" (

@@ -14,6 +14,24 @@ SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out
 FROM step s
 WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
 
+-- How many steps totals of the run are divided by. Where rows are gone `step` has a part of them: then those
+-- that were marked. NULL: not known. What stands before the first mark or behind the last may be a step, too:
+-- `steps` has one for both, `whole_steps` as much of one as the last took.
+CREATE VIEW v_run_steps AS
+WITH usual AS (
+  SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
+recorded AS (
+  SELECT s.rank_id, count(*) AS steps, sum(CASE WHEN coalesce(s.left_out, 0) = 0 THEN 1.0
+    ELSE coalesce(min(1.0, 1.0 * s.dur_ns / u.dur_ns), 1.0) END) AS whole_steps
+  FROM v_recorded_step s LEFT JOIN usual u ON u.rank_id = s.rank_id GROUP BY s.rank_id)
+SELECT r.rank_id, iif(coalesce(r.rows_gone, 0) = 0, n.steps, m.steps) AS steps,
+  iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps, m.steps) AS whole_steps
+FROM rank r JOIN recorded n ON n.rank_id = r.rank_id
+  JOIN (SELECT rank_id, iif(steps_source <> 'detected', marked_steps, NULL) AS steps FROM rank) m
+    ON m.rank_id = r.rank_id
+WHERE coalesce(r.steps_source, 'none') <> 'none'
+  AND EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = r.rank_id);
+
 -- Of each GPU: counted steps that were timed as a whole; where there are none, all that is known (spans).
 CREATE VIEW v_gpu_basis AS
 SELECT u.gpu_id, c.step, c.number, CASE WHEN c.is_slice = 1 THEN 'slices' ELSE 'steps' END AS basis
