@@ -12,8 +12,21 @@ namespace {
 struct Trust {
     std::string level;  // the least that any GPU has; without GPUs that of the ranks
     std::optional<double> coverage, timed_share, own_cost_share, budget, writer_share;
+    std::optional<double> most_cost_share;  // of processes at least a tenth as long as the longest
+    int64_t processes = 0;
     std::optional<int64_t> windows, clock_error_ns, latency_ns;
 };
+
+// A process stands for as much of the run as it is long, and a short one is no worst case of the others.
+constexpr const char* kCosts =
+    "WITH process AS (SELECT *, coalesce(max(last_ns - first_ns, 1), 1) AS ns FROM rank),"
+    " known AS (SELECT *, count(*) OVER () = 1 AS is_only FROM process WHERE own_cost_share NOTNULL)"
+    "SELECT (SELECT max(clock_error_ns) FROM rank),"
+    " CASE WHEN max(is_only) THEN max(own_cost_share) ELSE sum(own_cost_share * ns) / sum(ns) END, "
+    "max(budget),"
+    " CASE WHEN max(is_only) THEN max(writer_cpu_share) ELSE sum(writer_cpu_share * ns) / sum(ns) END, "
+    "count(*),"
+    " max(CASE WHEN ns * 10 >= (SELECT max(ns) FROM known) THEN own_cost_share END) FROM known";
 
 Trust trust_of(const Database& run) {
     Trust trust;
@@ -26,13 +39,14 @@ Trust trust_of(const Database& run) {
         trust.windows = gpus.maybe(2);
         trust.latency_ns = gpus.maybe(3);
     }
-    Query ranks = run.prepare(
-        "SELECT max(clock_error_ns), max(own_cost_share), max(budget), max(writer_cpu_share) FROM rank");
+    Query ranks = run.prepare(kCosts);
     if (ranks.step()) {
         trust.clock_error_ns = ranks.maybe(0);
         trust.own_cost_share = maybe_real(ranks, 1);
         trust.budget = maybe_real(ranks, 2);
         trust.writer_share = maybe_real(ranks, 3);
+        trust.processes = ranks.number(4);
+        trust.most_cost_share = maybe_real(ranks, 5);
     }
     Query level = run.prepare(
         "SELECT level FROM (SELECT level FROM gpu UNION SELECT level FROM rank"
@@ -71,8 +85,13 @@ std::string clock_text(const Trust& trust) {
 
 void write_cost(const Trust& trust, Report& report) {
     if (!trust.own_cost_share) return;
+    const std::string share = percent_text(*trust.own_cost_share);
+    const std::string most = trust.most_cost_share ? percent_text(*trust.most_cost_share) : share;
+    const bool are_several = trust.processes > 1;
     report.line(
-        "        own cost " + percent_text(*trust.own_cost_share) + " of the busiest thread's time" +
+        "        own cost " + share + " of the busiest thread's time" +
+        (are_several ? ", mean of " + count_text(trust.processes) + " processes" : "") +
+        (are_several && most != share ? ", at most " + most : "") +
         (trust.budget ? " (budget " + percent_text(*trust.budget) + ")" : "") +
         (trust.writer_share ? "; the writer took " + percent_text(*trust.writer_share) + " of a core" : ""));
 }

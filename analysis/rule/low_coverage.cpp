@@ -65,6 +65,8 @@ void doubt_drops(const Situation& run, std::vector<Doubt>& doubts) {
 void doubt_cost(const Situation& run, std::vector<Doubt>& doubts) {
     Query row = run.ask(
         "SELECT own_cost_share, budget, rowid FROM rank WHERE own_cost_share > ?1 * budget AND budget > 0"
+        // One that was over at once stands for no other.
+        " AND coalesce((last_ns - first_ns) * 10 >= (SELECT max(last_ns - first_ns) FROM rank), 1)"
         " ORDER BY own_cost_share / budget DESC LIMIT 1");
     row.bind(1, kOverBudget);
     if (row.step())

@@ -75,7 +75,9 @@ OwnCost::OwnCost(ClockKind clock, const ClockPair& now)
       now_(now),
       row_ns_(now.mono_ns),
       loads_ns_(now.mono_ns),
-      event_ns_(clock == kTestClock ? 0 : measured_event_ns(kFewSlots)) {}
+      event_ns_(clock == kTestClock ? 0 : measured_event_ns(kFewSlots)),
+      // What the thread took before is of no span of ours.
+      writer_before_ns_(clock == kTestClock ? 0 : clock_ns(CLOCK_THREAD_CPUTIME_ID)) {}
 
 void OwnCost::measure(const ClockPair& now, bool is_open) {
     now_ = now;

@@ -28,5 +28,26 @@ class OwnCost(preload.PreloadCase):
         self.assertLess(spent_ns / span_ns, 0.02)
 
 
+# Where the program ends soon, making the trace takes the writer longer than all that is recorded.
+SHORT = """
+#include <cuda.h>
+int main(void) {
+    CUdevice device;
+    CUcontext context;
+    return cuInit(0) || cuDeviceGet(&device, 0) || cuCtxCreate(&context, 0, 0, device) || cuCtxSynchronize();
+}
+"""
+
+
+class Short(preload.PreloadCase):
+    def test_what_the_writer_took_before_is_of_no_span(self):
+        program = preload.compiled(SHORT, self.folder / "short", "-l:libgpusim.so")
+        self.traced([program], GPUSIM_CLOCK="real")
+        rows = preload.query(self.the_trace(), "SELECT writer_cpu_ns, span_ns FROM cost")
+        self.assertNotEqual(rows, [])
+        # One thread: no more than a core. The two clocks are not read at once.
+        self.assertLess(sum(row[0] for row in rows), sum(row[1] for row in rows) + 1_000_000, rows)
+
+
 if __name__ == "__main__":
     preload.unittest.main()

@@ -212,6 +212,21 @@ class Rare(unittest.TestCase):
         self.assertRegex(text, r"d2h 4 B in one of 1\d steps")
 
 
+class OwnCost(unittest.TestCase):
+    def test_a_short_process_stands_for_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 2, steps=40)
+            trained.report(run)
+            with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
+                base.execute("UPDATE rank SET own_cost_share = CASE rank WHEN 0 THEN 0.008 ELSE 0.288 END,"
+                             " last_ns = first_ns + CASE rank WHEN 0 THEN 99000000 ELSE 1000000 END")
+            text, said = trained.report(run / "gpushim.run.db")
+        self.assertAlmostEqual(said["trust"]["own_cost_share"], 0.0108, msg=text)
+        self.assertRegex(text, r"own cost 1\.1 % of the busiest thread's time, mean of 2 processes, "
+                               r"at most 0\.80 %")
+
+
 def end_in_a_hang(folder, missing):
     """As two ranks end that are killed 11 s after one made its last call: the other waits for it."""
     for rank in (0, 1):
