@@ -26,7 +26,7 @@ def turn(machine, program, found, shares):
         done, traces = machine.traced([program], **variables)
         found[way].append(figures(done))
         if way != "switched off":
-            shares[way] = one(traces).timed_share
+            shares[way].append(one(traces).timed_share)
         if way == "inside a window":
             shares["clock"] = one(traces).clock
 
@@ -35,7 +35,7 @@ def check(machine):
     program = BUILD / "gpu" / "launch_cost"
     if not program.exists():
         raise Skip(f"no {program}")
-    found, shares = {way: [] for way in ("without", *WAYS)}, {}
+    found, shares = {way: [] for way in ("without", *WAYS)}, {way: [] for way in WAYS}
     for _ in range(TURNS):
         turn(machine, program, found, shares)
     # Inside a window the quickest bursts may be some without events.
@@ -45,8 +45,9 @@ def check(machine):
         under, without = (pick(turn[which] for turn in found[name]) for name in (way, "without"))
         said = f"{under:.0f} ns, without the shim {without:.0f} ns: {under - without:+.0f} ns"
         if way == "inside a window":
-            demand(shares[way] > 0.6, "only", shares[way], "of the launches were timed")
-            said += f"; {shares[way]:.0%} timed"
+            most = max(shares[way])  # where something else had the processor, the others have less
+            demand(most > 0.6, "only", most, "of the launches were timed")
+            said += f"; {most:.0%} timed"
         else:
             demand(under < MOST * without, "a launch,", way, "takes", said)
         yield Row(f"a launch, {way}", f"{said}; {TURNS} turns")
