@@ -127,7 +127,7 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         by_id[id].gpu_id = id;
         by_id[id].label = label;
     }
-    // Only times by events of ours hang on what lies between a stamp and a kernel.
+    // Only times by our own events depend on what lies between a stamp and a kernel.
     const bool is_told = source.run.columns_of("gpu").contains("gaps_calibrated");
     Query timed = source.run.prepare(
         "SELECT gpu_id, timed_share, windows, busy_share_likely_low, busy_share_likely_high,"

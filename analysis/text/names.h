@@ -9,7 +9,7 @@
 
 namespace gpushim::analysis {
 
-// Nothing that could be read as a name: whoever has it says that there is none.
+// Nothing that could be read as a name: it counts as no name.
 inline bool is_blank(std::string_view name) {
     return name.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }

@@ -56,8 +56,9 @@ void KeptSlots::load_window(int64_t from_ns, int64_t until_ns) {
             slot.window_ns = slot.held_from_ns = std::max(from_ns, begin_of(at->first));
         slot.held_until_ns = std::max(slot.held_until_ns, std::min(until_ns, end_of(at->first)));
         const Span rest = span_of({at->first, false});
-        const int64_t held_ns = slot.held_until_ns - slot.held_from_ns;
+        const int64_t held_ns = std::max<int64_t>(slot.held_until_ns - slot.held_from_ns, 0);
         const int64_t rest_ns = std::max<int64_t>(rest.until_ns - rest.from_ns, 0);
+        if (held_ns == 0) continue;
         slot.held_rows = static_cast<int64_t>(static_cast<double>(slot.rows) * static_cast<double>(held_ns) /
                                               static_cast<double>(held_ns + rest_ns));
     }

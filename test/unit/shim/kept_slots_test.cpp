@@ -179,4 +179,12 @@ TEST_CASE("a window that ended before its plan holds no more than it had", "[kep
     CHECK(all.least_worth() == KeptSlots::Part{1000, false});
 }
 
+TEST_CASE("a window of no length, as a damaged trace may have one, holds nothing", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    all.put(1000, {.from_ns = 10 * kSecond, .rows = 5});
+    all.load_window(3 * kSecond, 3 * kSecond);
+    CHECK(all.all().at(1000).held_rows == 0);
+    CHECK_FALSE(all.all().at(1000).holds());
+}
+
 }  // namespace kept_slots_test

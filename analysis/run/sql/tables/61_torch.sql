@@ -1,6 +1,6 @@
 -- What PyTorch's TensorBoard plugin would say of each step that PyTorch's profiler marked (ProfilerStep#…) in
 -- a trace of its own, by its own spans of steps and its own order: an instant is the first of the columns
--- that there is then. No rows where the trace has no such marks, is one of ours (it has no operators), or
+-- that there is then. No rows where the trace has no such marks, is gpushim's own (it has no operators), or
 -- more than 1 % of its operations have no device times.
 CREATE TABLE torch_step (
   rank_id INTEGER, number INTEGER,     -- as the mark says
