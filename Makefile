@@ -80,9 +80,10 @@ counted       = $(if $(filter $@,$(MISSING)),$(eval BEGUN += x) [$(words $(BEGUN
 ANALYZER_FLAGS := -fwrapv $(HARDENED)
 
 # QUICK=yes reads the common headers once for each room (half of a compilation is headers) and compiles a
-# library of the box, and a dozen files of one of the analyzer's or the unit tests' folders, as one unit:
-# the templates that they share are compiled once. No two files of a folder have one name for different
-# things, therefore; a rule, a section, a check, a command or a file of tests has a namespace of its own.
+# library of the box, and a dozen files of a cold room of the shim or of a folder of the analyzer or of unit
+# tests, as one unit: the templates that they share are compiled once. No two files of a folder have one
+# name for different things, therefore; a rule, a section, a check, a command or a file of tests has a
+# namespace of its own.
 # Neither shows an include that is missing: `make includes` does, and QUICK=no, which compiles file by file.
 # cuda.h is not precompiled: its includer says first which names it wants of it.
 QUICK          ?= yes
@@ -110,6 +111,35 @@ $(eval $(call precompiled,unit,hidden,catch2/catch.hpp,-O0))
 
 # The engine is what the box's other libraries stand on: its names are visible to them.
 $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
+
+# --- units: several files compiled as one --------------------------------------------------------------
+# Of a folder's files, in order, so many are one unit where that is quick, but for those that have flags of
+# their own, or that something else is made of, too.
+IN_NO_UNIT        = %/catch_main.cpp $(SHIM_ALONE)
+DOZENS           := $(shell for i in $$(seq 1 12 240); do echo $$i-$$((i + 11)); done)
+part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\
+                      $(filter-out $(IN_NO_UNIT),$(call sources,$(1))))
+# unit(folder, from-until, list that it is one of)
+define unit
+$(3) += $(OBJ)/$(1)/files-$(2).o
+$(call stamp,$(OBJ)/$(1)/files-$(2).list,$(call part_of,$(1),$(2)))
+$(OBJ)/$(1)/files-$(2).cpp: $(OBJ)/$(1)/files-$(2).list
+	@printf '#include "%s"\n' $(call part_of,$(1),$(2)) >$$@
+endef
+units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),\
+               $(eval $(call unit,$(1),$(dozen),$(2)))))
+# g++ takes what is in a file that is included for a header's.
+IN_A_UNIT        := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
+define compile_unit
+@echo "  CXX    $(@:$(OBJ)/%.o=%) (as one)$(counted)"
+@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
+endef
+$(OBJ)/shim/%.o: $(OBJ)/shim/%.cpp $(BUILD)/compile.flags
+	$(compile_unit)
+$(OBJ)/analysis/%.o: $(OBJ)/analysis/%.cpp $(BUILD)/compile.flags
+	$(compile_unit)
+$(OBJ)/test/unit/%.o: $(OBJ)/test/unit/%.cpp $(BUILD)/compile.flags
+	$(compile_unit)
 
 # --- the simulated box: one shared library from each folder of test/sim ---------------------------------
 # Its code is compiled with everything visible, and a list of names says what each library exports: the
@@ -182,9 +212,16 @@ SHIM         := $(BUILD)/libgpushim.so
 SHIM_ROOMS   := $(shell sed -n 's/^\([a-z]\+\).*/\1/p' shim/rooms.list 2>/dev/null)
 HOT_ROOMS    := $(shell sed -n 's/^\([a-z]\+\) hot$$/\1/p' shim/rooms.list 2>/dev/null)
 SHIM_SOURCES := $(call sources,shim $(addprefix shim/,$(filter-out schema all,$(SHIM_ROOMS))))
-SHIM_OBJECTS := $(call objects,$(SHIM_SOURCES))
-OBJECTS      += $(SHIM_OBJECTS)
 SHIM_HOT     := $(filter $(HOT_ROOMS:%=shim/%/%) shim/lifecycle.cpp,$(SHIM_SOURCES))
+# Linked into something without the others, or with flags of their own.
+SHIM_ALONE   := $(addprefix shim/,$(addsuffix .cpp,base/log base/libc_floor base/no_libm sqlite/schema \
+                writer/drain writer/dead_ring))
+COLD_ROOMS   := $(filter-out schema all $(HOT_ROOMS),$(SHIM_ROOMS))
+$(foreach room,$(COLD_ROOMS),$(call units_of,shim/$(room),SHIM_UNITS))
+SHIM_OBJECTS := $(if $(filter yes,$(QUICK)),$(SHIM_UNITS) \
+                $(call objects,$(SHIM_HOT) $(filter $(SHIM_ALONE),$(SHIM_SOURCES))), \
+                $(call objects,$(SHIM_SOURCES)))
+OBJECTS      += $(SHIM_OBJECTS)
 SHIM_FLAGS   := -fasynchronous-unwind-tables -fno-semantic-interposition \
                 $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
 HOT_FLAGS    := -fno-exceptions -fno-rtti -fno-threadsafe-statics
@@ -291,31 +328,8 @@ $(OBJ)/analysis/rule_words.o: $(RULE_WORDS) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 ANALYZER_TEXTS   := run_sql.o trace_schema.o page_texts.o rule_words.o
-# Of a folder's files, in order, so many are one unit where that is quick.
-DOZENS           := $(shell for i in $$(seq 1 12 240); do echo $$i-$$((i + 11)); done)
-part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\
-                      $(filter-out %/catch_main.cpp,$(call sources,$(1))))
-# unit(folder, from-until, list that it is one of)
-define unit
-$(3) += $(OBJ)/$(1)/files-$(2).o
-$(call stamp,$(OBJ)/$(1)/files-$(2).list,$(call part_of,$(1),$(2)))
-$(OBJ)/$(1)/files-$(2).cpp: $(OBJ)/$(1)/files-$(2).list
-	@printf '#include "%s"\n' $(call part_of,$(1),$(2)) >$$@
-endef
-units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),\
-               $(eval $(call unit,$(1),$(dozen),$(2)))))
 $(foreach folder,$(sort $(dir $(filter-out analysis/main.cpp,$(ANALYZER_SOURCES)))),\
     $(call units_of,$(folder:/=),ANALYZER_UNITS))
-# g++ takes what is in a file that is included for a header's.
-IN_A_UNIT        := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
-define compile_unit
-@echo "  CXX    $(@:$(OBJ)/%.o=%) (as one)$(counted)"
-@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
-endef
-$(OBJ)/analysis/%.o: $(OBJ)/analysis/%.cpp $(BUILD)/compile.flags
-	$(compile_unit)
-$(OBJ)/test/unit/%.o: $(OBJ)/test/unit/%.cpp $(BUILD)/compile.flags
-	$(compile_unit)
 OF_NO_UNIT       := $(filter $(if $(filter yes,$(QUICK)),analysis/main.cpp,%),$(ANALYZER_SOURCES))
 ANALYZER_OBJECTS := $(call objects,$(OF_NO_UNIT)) $(if $(filter yes,$(QUICK)),$(ANALYZER_UNITS)) \
                     $(if $(ANALYZER_SOURCES),$(addprefix $(OBJ)/analysis/,$(ANALYZER_TEXTS)))

@@ -17,7 +17,7 @@ constexpr int64_t kSpinNs = 30'000;
 constexpr int64_t kLongNs = 1'000'000'000;
 constexpr int64_t kPatienceNs = 300'000;         // a device that takes longer has other things to do
 constexpr double kFloatShare = 1.0 / (1 << 24);  // elapsed times come as floats
-constexpr int64_t kSureNs = 500;
+constexpr int64_t kProbeSureNs = 500;
 
 }  // namespace
 
@@ -75,7 +75,7 @@ CUresult ClockProbe::see(CUevent event, Seen& seen) {
 
 // What a first, wide one says is too much, and is forgotten when there is a narrow one.
 void ClockProbe::learn_idle(const Seen& seen) {
-    const int64_t ns = seen.since_record_ns + kSureNs;
+    const int64_t ns = seen.since_record_ns + kProbeSureNs;
     const bool is_narrow = seen.high_ns - seen.low_ns <= kNarrowNs;
     if (is_narrow && std::exchange(is_idle_guessed_, false)) facts_.idle_ns = 0;
     if (!is_narrow && facts_.idle_ns == 0) is_idle_guessed_ = seen.is_wide;

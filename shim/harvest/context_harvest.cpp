@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../base/time_units.h"
 #include "../timing/hardware_queues.h"
 #include "../timing/operation_events.h"
 
@@ -11,7 +12,6 @@ namespace {
 constexpr uint32_t kFirstEvents =
     2048;  // … at a visit, until there are so many; then as many again on misses
 constexpr uint32_t kUsualEvents = 8192;
-constexpr int64_t kMillisecond = 1'000'000;
 constexpr uint32_t kInARow = 128;  // calls of ours, then the driver's lock is the program's for a moment
 constexpr int64_t kVisitNs = 5 * kMillisecond;
 constexpr int64_t kLastVisitsNs = 150 * kMillisecond;  // all together: the process waits

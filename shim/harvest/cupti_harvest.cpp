@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../base/log.h"
+#include "../base/time_units.h"
 #include "../lifecycle.h"
 #include "../timing/context_visits.h"
 #include "../timing/contexts.h"
@@ -25,13 +26,12 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
-constexpr int64_t kPassNs = 100 * kMillisecond;
+constexpr int64_t kJoinPassNs = 100 * kMillisecond;
 constexpr int64_t kShortestPassNs = 50 * kMillisecond;
 constexpr int64_t kSourceRowNs = 1'000 * kMillisecond;
 // What was recorded may come that much later.
-constexpr int64_t kStoredAfterNs = 300 * kMillisecond;
-constexpr size_t kMostContexts = 64;
+constexpr int64_t kJoinedAfterNs = 300 * kMillisecond;
+constexpr size_t kMostCuptiContexts = 64;
 constexpr size_t kMostNodes = 1 << 16;  // whose names are told
 constexpr size_t kMostGiven = 1 << 16;  // of contexts whose device nobody knows
 constexpr int64_t kBuffersPerSecond = 4;
@@ -118,8 +118,8 @@ void CuptiHarvest::drive() {
 }
 
 void CuptiHarvest::find_devices() {
-    NumberedContext found[kMostContexts];
-    const size_t count = std::min(numbered_contexts(found, kMostContexts), kMostContexts);
+    NumberedContext found[kMostCuptiContexts];
+    const size_t count = std::min(numbered_contexts(found, kMostCuptiContexts), kMostCuptiContexts);
     const DriverCalls* calls = driver_calls();
     for (size_t i = 0; calls != nullptr && i < count; ++i) {
         if (found_.contains(found[i].number) || !enter_context(found[i].number)) continue;
@@ -147,7 +147,7 @@ int64_t CuptiHarvest::look(const Moment& now) {
         if (state_ == State::refused) return events_->look(now);
     }
     look_at_windows(now);
-    return state_ == State::opening || join_.is_waiting() ? kPassNs : INT64_MAX;
+    return state_ == State::opening || join_.is_waiting() ? kJoinPassNs : INT64_MAX;
 }
 
 // Asking CUPTI for what is over holds up its own thread, and the program's that are in it.
@@ -285,7 +285,7 @@ int64_t CuptiHarvest::device_of(uint32_t context) const {
 
 void CuptiHarvest::look_at_windows(const Moment& now) {
     for (Window window; next_closed_window(window);) windows_.add(window);
-    const int64_t unstored_ns = now.mono_ns - kStoredAfterNs;
+    const int64_t unstored_ns = now.mono_ns - kJoinedAfterNs;
     windows_.finish(now.mono_ns, join_.oldest_ns(), unstored_ns, now.ending && !driver_usable());
     if (!windows_.has_open() && process_state->timing.load() == 0) windows_.forget_before(unstored_ns);
 }

@@ -10,6 +10,7 @@
 
 #include "../base/config.h"
 #include "../base/log.h"
+#include "../base/time_units.h"
 #include "../calls/api.h"
 #include "../calls/questions.h"
 #include "../lifecycle.h"
@@ -28,7 +29,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kSoonNs = kMillisecond;
 constexpr int64_t kPassNs = 20 * kMillisecond;
 constexpr int64_t kClockRowBusyNs = 1'000 * kMillisecond;

@@ -44,8 +44,6 @@ size_t bucket_of(int64_t slack_ns) {
 // How far durations of that length may be apart and still be called the same.
 int64_t tolerance(int64_t duration_ns) { return std::max<int64_t>(500, duration_ns / 20); }
 
-int64_t half_of(const Spread& spread) { return (spread.high_ns - spread.low_ns + 1) / 2; }
-
 Spread widened(const Spread& of_other_kind) {
     return {true, of_other_kind.low_ns - kBetweenKindsNs, of_other_kind.ns,
             of_other_kind.high_ns + kBetweenKindsNs};

@@ -62,8 +62,6 @@ struct Guess {
 
 constexpr Guess kNoGuess = {0, INT64_MAX};
 
-int64_t half_of(const Spread& spread) { return (spread.high_ns - spread.low_ns + 1) / 2; }
-
 // On an empty queue it starts so long after the call, unless its stream was still busy.
 Guess start_by_delay(const Stamps& stamps, const Usual& usual) {
     const Spread& delay = stamps.blocking ? usual.from_enter : usual.delay;

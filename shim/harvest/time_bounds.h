@@ -44,6 +44,8 @@ struct Spread {
     int64_t low_ns, ns, high_ns;
 };
 
+inline int64_t half_of(const Spread& spread) { return (spread.high_ns - spread.low_ns + 1) / 2; }
+
 struct Usual {
     Spread delay;       // δ: from a call's return to the start on an empty queue
     Spread from_enter;  // … from its begin

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../base/time_units.h"
 #include "../calls/api.h"
 #include "../calls/unanswered.h"
 #include "../ring/process_state.h"
@@ -12,11 +13,10 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kEveryNs = 1'000 * kMillisecond;
 constexpr int64_t kSeldomNs = 5'000 * kMillisecond;  // where asking takes longer than kMostNs
 constexpr int64_t kMostNs = 5 * kMillisecond;
-constexpr int64_t kLookAgainNs = 20 * kMillisecond;  // for an answer
+constexpr int64_t kAnswerNs = 20 * kMillisecond;
 constexpr int64_t kTestWaitNs = 2'000 * kMillisecond;
 constexpr uint64_t kAll = ~uint64_t{0};
 
@@ -31,7 +31,7 @@ class NvmlObserver : public Observer {
         if (due_ns_ == 0) due_ns_ = now.mono_ns + kEveryNs;
         collect();
         if (now.mono_ns >= due_ns_) ask(now.mono_ns);
-        if (is_waiting_) return kLookAgainNs;
+        if (is_waiting_) return kAnswerNs;
         return is_over_ ? kSeldomNs : std::max(kMillisecond, due_ns_ - now.mono_ns);
     }
 

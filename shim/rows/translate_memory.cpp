@@ -35,7 +35,7 @@ struct AllocationKind {
 };
 
 // By the number in a row's traits, from device_memory on. What is mapped is counted where it was made.
-constexpr AllocationKind kKinds[] = {
+constexpr AllocationKind kAllocationKinds[] = {
     {Memory::device, true}, {Memory::pinned, true}, {Memory::pinned, true},  {Memory::managed, true},
     {Memory::device, true}, {Memory::device, true}, {Memory::device, false}, {Memory::device, false},
 };
@@ -118,7 +118,7 @@ void Translator::memory(const Call& call) {
     const uint32_t kind = (call.traits >> 25 & 31) - kFirstKind;
     const uint64_t address = call.word(0);
     const int64_t series = series_.id(series_of(call, SeriesKind::memory));
-    if (!call.succeeded || address == 0 || kind >= std::size(kKinds)) {
+    if (!call.succeeded || address == 0 || kind >= std::size(kAllocationKinds)) {
         tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, kNull, kNull, kNull, kNull,
                            kNull, kNull, call.flags, kNull, series);
         return;
@@ -132,7 +132,7 @@ void Translator::memory(const Call& call) {
 }
 
 Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
-    const auto [memory, counted] = kKinds[kind];
+    const auto [memory, counted] = kAllocationKinds[kind];
     const uint32_t context = call.event.slot.context;
     const bool named_pool = kind == kPool && call.word(2) != 0;
     const int64_t pool = named_pool ? handles_.at(Object::pool, call.word(2), call.enter_ns).id : kNull;
@@ -144,14 +144,15 @@ Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
 
 Translator::Change Translator::freed(const Call& call, uint32_t kind) {
     const AddressRange* range = ranges_.died(place_of(kind, call.word(0)), call.enter_ns);
-    if (range == nullptr) return {kKinds[kind].memory, false, call.event.slot.context, kNull, kNull, kNull};
+    if (range == nullptr)
+        return {kAllocationKinds[kind].memory, false, call.event.slot.context, kNull, kNull, kNull};
     return {range->memory,  range->counted, range->context, -static_cast<int64_t>(range->bytes),
             range->pool_id, range->enter_ns};
 }
 
 bool Translator::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const {
     const uint32_t kind = (api_traits[api_id % kApis].traits >> 25 & 31) - kFirstKind;
-    if (kind >= std::size(kKinds)) return false;
+    if (kind >= std::size(kAllocationKinds)) return false;
     const AddressRange* range = ranges_.find(place_of(kind, address), kForEver - 1);
     return range != nullptr && range->died_ns == kForEver && range->enter_ns <= enter_ns &&
            enter_ns <= range->enter_ns + kMostMovedNs;
@@ -163,16 +164,17 @@ void Translator::load_memory(Database& base) {
         " WHERE address IS NOT NULL ORDER BY enter_ns");
     while (rows.step()) {
         const uint32_t kind = (api_traits[rows.number(2) % kApis].traits >> 25 & 31) - kFirstKind;
-        if (kind >= std::size(kKinds)) continue;
+        if (kind >= std::size(kAllocationKinds)) continue;
         const uint64_t place = place_of(kind, static_cast<uint64_t>(rows.number(3)));
         const int64_t bytes = rows.number(4);
         const auto context = static_cast<uint32_t>(rows.number(5) == kNull ? 0 : rows.number(5));
         if (bytes < 0)
             ranges_.died(place, rows.number(0));
         else
-            ranges_.born(place, {static_cast<uint64_t>(bytes), rows.number(0),
-                                 rows.number(0) + rows.number(1), kForEver, kKinds[kind].memory,
-                                 kKinds[kind].counted, context, streams_.device(context), rows.number(6)});
+            ranges_.born(place,
+                         {static_cast<uint64_t>(bytes), rows.number(0), rows.number(0) + rows.number(1),
+                          kForEver, kAllocationKinds[kind].memory, kAllocationKinds[kind].counted, context,
+                          streams_.device(context), rows.number(6)});
     }
     Statement peaks =
         base.prepare("SELECT context_id, kind, pool_id, peak_bytes, reached_ns FROM memory_peak");

@@ -8,9 +8,9 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr const char* kKinds[] = {"unfinished",  "mark",      "push",    "pop",
-                                  "range_start", "range_end", "category"};
-static_assert(std::size(kKinds) == static_cast<size_t>(Span::count));
+constexpr const char* kSpanWords[] = {"unfinished",  "mark",      "push",    "pop",
+                                      "range_start", "range_end", "category"};
+static_assert(std::size(kSpanWords) == static_cast<size_t>(Span::count));
 
 // As the program's threads see it (nvtx.cpp).
 bool is_step(Span kind, std::string_view domain, std::string_view text) {
@@ -38,7 +38,7 @@ SpanBegun Translator::said_with(const Call& call, std::string_view domain, std::
 
 void Translator::span(const Call& call) {
     const uint64_t what = call.word(0);
-    const Span kind = (what & 0xff) < std::size(kKinds) ? static_cast<Span>(what & 0xff) : Span::nothing;
+    const Span kind = (what & 0xff) < std::size(kSpanWords) ? static_cast<Span>(what & 0xff) : Span::nothing;
     const std::string_view texts = call.finished ? call.event.text : std::string_view();
     const size_t domain_bytes = std::min<size_t>(what >> 16 & 0xffff, texts.size());
     const int64_t domain = domain_id(texts.substr(0, domain_bytes));
@@ -53,7 +53,7 @@ void Translator::span(const Call& call) {
         if (row.enter_ns != kNull) dur_ns = call.enter_ns - row.enter_ns;
     }
     if (kind == Span::mark || kind == Span::category || kind == Span::nothing) value = kNull;
-    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kKinds[static_cast<size_t>(kind)]),
+    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kSpanWords[static_cast<size_t>(kind)]),
                        row.name_id, value, domain, row.category, row.payload, dur_ns, call.flags,
                        marker_series(call));
     if (row.is_step && kind == Span::mark) add_step(call.enter_ns, call.thread, kNull);

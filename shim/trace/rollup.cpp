@@ -6,10 +6,11 @@
 #include <numeric>
 #include <tuple>
 
+#include "../base/time_units.h"
+
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int kNone = -1;
 
 // What is NULL adds nothing.
@@ -92,11 +93,11 @@ void Rollups::add(const Rows& rows, const Columns& columns, size_t from, size_t 
         const int64_t* row = rows.row(i);
         const int64_t series = columns.of_device ? series_.device_times_of(row[behind]) : row[behind];
         if (series == 0) continue;
-        if (series != last_series || row[0] < from_ns || row[0] >= from_ns + kSecondNs) {
-            const int64_t second = row[0] / kSecondNs;
+        if (series != last_series || row[0] < from_ns || row[0] >= from_ns + kSecond) {
+            const int64_t second = row[0] / kSecond;
             last = &of(second, series);
             last_series = series;
-            from_ns = second * kSecondNs;
+            from_ns = second * kSecond;
         }
         Increment& sum = *last;
         const int64_t calls = columns.calls == kNone ? 1 : row[columns.calls];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../base/time_units.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -9,7 +11,6 @@ namespace {
 constexpr int64_t kDay = 24 * 3600;
 constexpr int64_t kWidths[] = {1, 10, 60, 600, 3600, 6 * 3600, kDay, 8 * kDay, 64 * kDay, 512 * kDay};
 constexpr int64_t kFineSeconds = 60;  // the newest stay as they are
-constexpr int64_t kSecondNs = 1'000'000'000;
 
 // ?1, ?2, ?3: from, until and how long the coarse ones are. ?4: how many, those that come first.
 constexpr const char* kSums =
@@ -155,9 +156,9 @@ bool RollupMerge::merge_rollups(const Span& span, int64_t most_rows, Merged& mer
 }
 
 bool RollupMerge::merge_steps(const Span& span, int64_t most_rows, Merged& merged) {
-    if (under_way_ != span) steps_from_ns_ = span.from * kSecondNs;
+    if (under_way_ != span) steps_from_ns_ = span.from * kSecond;
     under_way_ = span;
-    const int64_t end_ns = span.until * kSecondNs;
+    const int64_t end_ns = span.until * kSecond;
     nth_step_.bind(1, steps_from_ns_).bind(2, end_ns).bind(3, most_rows);
     const bool are_more = nth_step_.step();
     const int64_t until_ns = are_more ? nth_step_.number(0) : end_ns;
@@ -195,7 +196,7 @@ std::optional<Merged> RollupMerge::merge_some(int64_t most_rows, bool at_any_cos
     Merged merged = {};
     if (const auto span = most_crowded()) {
         if (!merge_rollups(*span, most_rows, merged) || !merge_steps(*span, most_rows, merged)) return merged;
-        samples_.thin_what_is_gone(span->from * kSecondNs, span->until * kSecondNs);
+        samples_.thin_what_is_gone(span->from * kSecond, span->until * kSecond);
         level_row_.bind(1, span->seconds).bind(2, span->until).step();
         return merged;
     }

@@ -6,12 +6,12 @@
 #include <memory>
 
 #include "../base/system.h"
+#include "../base/time_units.h"
 #include "../ring/recorder.h"
 
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kRateAfterNs = 1'000'000;
 constexpr size_t kMostRows = 16384;  // that wait
 constexpr uint32_t kFewSlots = 512, kSlots = 8192;
@@ -92,7 +92,7 @@ void OwnCost::measure(const ClockPair& now, bool is_open) {
     seen_.resize(rings.size());
     for (size_t i = 0; i < rings.size(); ++i)
         if (has_slots(rings[i])) take_ring(rings[i], seen_[i], is_open);
-    if (now.mono_ns - row_ns_ >= kSecondNs) add_row();
+    if (now.mono_ns - row_ns_ >= kSecond) add_row();
 }
 
 void OwnCost::take_ring(const Ring& ring, Seen& seen, bool is_open) {

@@ -13,16 +13,16 @@
 #include "../base/descriptors.h"
 #include "../base/entries.h"
 #include "../base/system.h"
+#include "../base/time_units.h"
 #include "../ring/clock.h"
 #include "../ring/ring_folder.h"
 
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
-constexpr int64_t kLookEveryNs = 10 * kSecondNs;
+constexpr int64_t kLookEveryNs = 10 * kSecond;
 constexpr int64_t kShareOfTime = 9;  // so many times as long as a piece took it does nothing
-constexpr int64_t kNeverNs = INT64_MAX / 2;
+constexpr int64_t kNotAgainNs = INT64_MAX / 2;
 constexpr size_t kSlotsOfPiece = 1024;
 constexpr int64_t kMostBytes = 8 << 20;  // its events are in our memory meanwhile
 constexpr int64_t kShareOfFree = 10;
@@ -48,7 +48,7 @@ std::vector<ClockPair> pairs_since_then(uint32_t clock_kind) {
     return {earlier[clock_kind], read_pair(static_cast<ClockKind>(clock_kind))};
 }
 
-bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0 || errno != ENOENT; }
+bool may_be_there(const std::string& path) { return access(path.c_str(), F_OK) == 0 || errno != ENOENT; }
 
 }  // namespace
 
@@ -67,7 +67,7 @@ TakingIn::TakingIn(const TraceIdentity& own, int64_t now_ns) {
     trace_folder_name(own_, own.trace_uuid);
     const Space there = space();
     is_crowded_ = there.used_bytes > there.free_bytes / kShareOfFree;
-    next_ns_ = !may_take_in() ? kNeverNs : is_crowded_ ? now_ns : now_ns + kLookEveryNs;
+    next_ns_ = !may_take_in() ? kNotAgainNs : is_crowded_ ? now_ns : now_ns + kLookEveryNs;
     for (const ClockKind kind : {kCounter, kMonotonic}) earlier[kind] = read_pair(kind);
 }
 
@@ -89,7 +89,7 @@ void TakingIn::take_piece(int64_t now_ns) noexcept {
 
 void TakingIn::make_space(int64_t most_ns) noexcept {
     const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + most_ns;
-    while (is_crowded_ && next_ns_ != kNeverNs && clock_ns(CLOCK_MONOTONIC) < until_ns) {
+    while (is_crowded_ && next_ns_ != kNotAgainNs && clock_ns(CLOCK_MONOTONIC) < until_ns) {
         take_piece(clock_ns(CLOCK_MONOTONIC));
         if (wanted_.empty() && current_ == nullptr) return;
     }
@@ -135,7 +135,7 @@ void TakingIn::find() {
 }
 
 void TakingIn::begin(const Leftover& leftover) {
-    if (!is_there(leftover.trace)) {
+    if (!may_be_there(leftover.trace)) {
         // Its user has removed it. Where there is room it stays, for it may have been moved.
         const File user(open_user_folder(kRingRoot, false));
         if (is_crowded_ && user) remove_trace_folder(user, leftover.name.c_str());

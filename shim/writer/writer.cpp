@@ -12,6 +12,7 @@
 #include "../base/own_thread.h"
 #include "../base/protection.h"
 #include "../base/system.h"
+#include "../base/time_units.h"
 #include "../harvest/driver_thread.h"
 #include "../harvest/time_source.h"
 #include "../machine/identity.h"
@@ -24,7 +25,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kEndNs = 2'000 * kMillisecond;
 constexpr int64_t kStandstillNs = 250 * kMillisecond;
 constexpr int64_t kReadNs = 100 * kMillisecond;

@@ -10,6 +10,7 @@
 #include "../base/log.h"
 #include "../base/protection.h"
 #include "../base/system.h"
+#include "../base/time_units.h"
 #include "../program/capture_range.h"
 #include "../program/function_names.h"
 #include "../ring/rings.h"
@@ -19,7 +20,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
 constexpr int64_t kShortestSleepNs = kMillisecond;
 constexpr int64_t kLongestSleepNs = 50 * kMillisecond;
 constexpr int64_t kIdleSleepNs = 80 * kMillisecond;
