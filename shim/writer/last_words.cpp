@@ -15,6 +15,10 @@ namespace gpushim::shim {
 namespace {
 
 constexpr double kMegabyte = 1e6;
+// Where we are not loaded we cannot speak: who started that program does.
+constexpr const char* kNoContext =
+    "made no CUDA context. Usually it makes no CUDA call, or starts what makes them where this library is not "
+    "loaded: a static program, another interpreter, sudo, env -i, a container";
 
 double size_mb(const char* path) {
     struct stat facts;
@@ -41,7 +45,7 @@ void say_that_nothing_was_traced(bool driver_was_used) {
     config.log = LogLevel::info;
     log_line(LogLevel::info, "nothing was traced in %s (process %d): it %s; `gpushim doctor` says more",
              program_invocation_short_name, static_cast<int>(getpid()),
-             driver_was_used ? "initialised CUDA and made no context" : "made no CUDA context");
+             driver_was_used ? "initialised CUDA and made no context" : kNoContext);
 }
 
 }  // namespace gpushim::shim

@@ -13,12 +13,22 @@ import time
 import box
 import cli
 import kineto_made
+import preload
 import terminal
 
 sys.path.insert(0, str(box.ROOT / "test" / "bench"))
 import big_trace  # noqa: E402
 
 NO_TRACE = b'{"a": "' + 3000 * b"x" + b'"}'
+LEAVES_ROWS = """
+#include <cuda.h>
+#include <unistd.h>
+int main(void) {
+    CUcontext context;
+    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0)) return 1;
+    _exit(0);
+}
+"""
 FAR = r"gpushim: importing slow\.json: [0-9.]+ \w+ so far"
 
 
@@ -201,6 +211,27 @@ class HowFar(cli.Case):
                 return
             # On a machine as busy as that it was no quick work; then it is silent for a second all the same.
             self.assertGreaterEqual(begun.first_s - begun.begin_s, 1)
+
+
+class OfARecovery(preload.PreloadCase):
+    def test_is_shown_while_it_lasts(self):
+        program, seen = preload.compiled(LEAVES_ROWS, self.folder / "leaves"), ""
+        for i in range(40):
+            trace = self.folder / f"{i}.db"
+            self.traced([program], GPUSHIM_OUT=trace)
+            begun = terminal.Terminal([cli.GPUSHIM, "analyze", trace, "-o", self.folder / "run"])
+            while begun.process.poll() is None and not opened(begun.process.pid, trace):
+                pass
+            if begun.process.poll() is None:
+                begun.process.send_signal(signal.SIGSTOP)  # from here on it takes more than a second
+                time.sleep(1.1)
+                begun.process.send_signal(signal.SIGCONT)
+            self.assertEqual(begun.end(), 0, begun.text)
+            self.assertEqual(begun.lines(), [str(self.folder / "run")])
+            seen += begun.text
+            if re.search(r"gpushim: recovering what killed processes left: [0-9.]+ \w+ so far", seen):
+                return
+        self.fail(seen)
 
 
 class OwnQuery(cli.Case):
