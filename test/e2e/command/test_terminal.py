@@ -180,19 +180,22 @@ class HowFar(cli.Case):
         self.fail(begun.text)
 
     def test_of_a_report_and_its_page(self):
+        """Stopped again and again for longer than a line stays, so that each part of the work has one."""
         run, page = self.folder / "run.db", self.folder / "run.html"
         big_trace.make(self.folder / "0.db", 30_000)
         self.gpushim("analyze", self.folder / "0.db", "-o", run)
         seen = ""
-        for i in range(100):
+        for _ in range(10):
             begun = terminal.Terminal([cli.GPUSHIM, "report", run, "--html", page], on=("stderr",))
             while begun.process.poll() is None and not opened(begun.process.pid, run):
                 pass
-            time.sleep(i % 10 / 100)
-            if begun.process.poll() is None:
+            stop_s = 1.1
+            while begun.process.poll() is None:
                 begun.process.send_signal(signal.SIGSTOP)
-                time.sleep(1.1)
+                time.sleep(stop_s)
                 begun.process.send_signal(signal.SIGCONT)
+                time.sleep(0.01)
+                stop_s = 0.22
             self.assertEqual(begun.end(), 0, begun.text)
             self.assertEqual(begun.lines(), [])
             seen += begun.text
