@@ -16,8 +16,8 @@ namespace gpushim::analysis {
 // Begins with a word in capitals, or with spaces where it goes on with what the line before began.
 struct Line {
     std::string text;
-    size_t indent =
-        0;  // in as many lines as it takes; all but the first begin with so many spaces. 0: in one
+    // In as many lines as it takes; all but the first begin with so many spaces. 0: in one.
+    size_t indent = 0;
 };
 
 struct Table {

@@ -14,8 +14,8 @@ namespace gpushim::analysis::rule_exposed_communication {
 namespace {
 
 constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them: the last one has nothing behind it
-constexpr double kBackwardOfCompute =
-    0.6;  // forward takes half as long as backward, and an optimizer follows
+// Forward takes half as long as backward, and an optimizer follows.
+constexpr double kBackwardOfCompute = 0.6;
 
 constexpr const char* kTryIt =
     "Reduce gradients while backward still runs. PyTorch: DDP with several buckets (bucket_cap_mb) and "

@@ -9,8 +9,8 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr uint32_t kFirstEvents =
-    2048;  // … at a visit, until there are so many; then as many again on misses
+// … at a visit, until there are so many; then as many again on misses
+constexpr uint32_t kFirstEvents = 2048;
 constexpr uint32_t kUsualEvents = 8192;
 constexpr uint32_t kInARow = 128;  // calls of ours, then the driver's lock is the program's for a moment
 constexpr int64_t kVisitNs = 5 * kMillisecond;

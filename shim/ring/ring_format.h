@@ -98,8 +98,8 @@ constexpr uint64_t span_word(Span what, bool has_payload, uint64_t domain_bytes,
 }
 
 enum SlotFlags : uint16_t {
-    kPerThreadStream =
-        1,            // stream 0 means the thread's own (a _ptds or _ptsz name, or a look-up that asked so)
+    // Stream 0 means the thread's own (a _ptds or _ptsz name, or a look-up that asked so).
+    kPerThreadStream = 1,
     kInsideNccl = 2,  // called from within an NCCL call: belongs to `group`
     kCaptured = 4,    // recorded into a graph, not executed
     kFailed = 8,      // the call returned an error; the fourth word says which

@@ -39,8 +39,8 @@ struct Series {
     int64_t flags;
     int64_t api = kNull;
     int64_t stream = kNull;
-    int64_t object =
-        kNull;  // launch: the function's name.id; graph.id, communicator.id; sync: Object waited for
+    // The function's name.id for a launch; graph.id, communicator.id; for a sync the Object that was waited for.
+    int64_t object = kNull;
     // Launch without a name: the function's handle.id; copy: direction, sides; collective: type, operation,
     // bytes.
     std::array<int64_t, 3> detail = {kNull, kNull, kNull};

@@ -52,8 +52,8 @@ class OwnCost {
         Amount lately;         // since the last loads
         double marked_ns = 0;  // events of ours since mark()
         Amount open;           // while a window was open, since mark()
-        double ns_per_event =
-            -1;  // of events of ours, while the newest window was open that had any; -1: not known
+        // Of events of ours, while the newest window was open that had any; -1: not known.
+        double ns_per_event = -1;
     };
     struct Seen {  // of a ring
         uint64_t ring_id = 0;

@@ -19,8 +19,8 @@ struct KernelWork {
     unsigned shared_bytes = 0;
     bool cooperative = false;
     std::vector<CUlaunchAttribute> attributes;
-    void** parameters =
-        nullptr;  // the program's, valid during its call only; after keep_parameters: own copies
+    // The program's, valid during its call only; after keep_parameters: own copies.
+    void** parameters = nullptr;
     std::shared_ptr<const void> kept;
     void keep_parameters();  // for work that outlives the call
 };

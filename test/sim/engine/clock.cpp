@@ -20,8 +20,8 @@ namespace {
 
 constexpr Ns kVirtualStart = 1'000'000'000;
 constexpr Ns kVirtualRealtimeAhead = 1'700'000'000LL * 1'000'000'000;  // CLOCK_REALTIME - CLOCK_MONOTONIC
-constexpr Ns kSpinInstead =
-    80'000;  // a sleep overshoots by about 60 us (timer slack), so the last part is spun
+// A sleep overshoots by about 60 us (timer slack), so the last part is spun.
+constexpr Ns kSpinInstead = 80'000;
 
 std::atomic<Ns> virtual_now{kVirtualStart};
 

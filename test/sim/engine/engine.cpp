@@ -35,8 +35,8 @@ namespace engine {
 namespace {
 
 constexpr Ns kAttendEvery = 2'000'000;  // how late another rank's news may be noticed when no bell rang
-constexpr Ns kUnknownIsNotYet =
-    2'000'000'000;  // a stepped query gives up waiting for a rank that is itself waiting
+// A stepped query gives up waiting for a rank that is itself waiting.
+constexpr Ns kUnknownIsNotYet = 2'000'000'000;
 
 // Lives for ever: the attendant and late callers use it during exit.
 struct State {
