@@ -88,8 +88,7 @@ Placed ChromeTrace::write_call(const ExportRow& row, int64_t correlation) {
         event_.arg("call device", row.device).arg("call context", row.context).arg("call stream", row.stream);
     if (is_untimed) event_.arg("kernel", row.what);
     if (row.kind == ExportKind::sync && row.number(1) != 1) event_.arg("calls", row.number(1));
-    for (const auto& [flag, key] :
-         {std::pair(ExportRow::kCaptured, "captured"), std::pair(ExportRow::kFailed, "failed")})
+    for (const auto& [flag, key] : {std::pair(kRowCaptured, "captured"), std::pair(kRowFailed, "failed")})
         if ((row.flags & flag) != 0) event_.arg(key, 1);
     put(event_);
     return placed;
@@ -202,7 +201,7 @@ void ChromeTrace::write_gap(const ExportRow& row) {
 void ChromeTrace::write_instant(const ExportRow& row, const char* category) {
     event_.begin('i', category, row.name.empty() ? "(not recorded)" : row.name).member("s", "t");
     event_.at(pid_, row.tid == kNoNumber ? pid_ : row.tid, after_base(row.enter_ns));
-    if ((row.flags & ExportRow::kUnfinished) != 0) event_.arg("unfinished", 1);
+    if ((row.flags & kRowUnfinished) != 0) event_.arg("unfinished", 1);
     put(event_);
 }
 
@@ -211,7 +210,7 @@ void ChromeTrace::add(const ExportRow& row) {
     if (row.kind == ExportKind::range || row.kind == ExportKind::process_range) return write_range(row);
     if (row.kind == ExportKind::gap) return write_gap(row);
     if (row.kind == ExportKind::mark) return write_instant(row, "mark");
-    if (row.dur_ns == kNoNumber && (row.flags & ExportRow::kUnfinished) != 0) {
+    if (row.dur_ns == kNoNumber && (row.flags & kRowUnfinished) != 0) {
         ++counts_.unfinished;
         return write_instant(row, category_of_call(row.name));
     }

@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
 #include <vector>
+#include "../../shim/schema/flags.h"
 
 namespace gpushim::analysis {
 
@@ -32,12 +34,11 @@ enum class ExportKind : uint8_t {
 struct ExportRow {
     static constexpr int64_t kNone = INT64_MIN;  // not recorded
     static constexpr size_t kNumbers = 7;
-    // As in our traces' tables.
-    static constexpr int64_t kCaptured = 1, kFailed = 2, kUnfinished = 4;
 
     ExportKind kind{};
     int64_t enter_ns = 0, dur_ns = kNone;
-    int64_t tid = kNone, flags = 0;
+    int64_t tid = kNone;
+    int64_t flags = 0;  // shim/schema/flags.h
     int64_t device = kNone, context = kNone, stream = kNone;
     int64_t group = kNone;                           // the NCCL call that it is, or is part of
     int64_t start_ns = kNone, ran_ns = kNone;        // on the device
@@ -51,7 +52,7 @@ struct ExportRow {
     // collective: bytes, count, type, peer, number on its communicator, ranks, rank
     // memory: bytes, kind, address, held · gap: ns on a CPU, ns without one though ready, samples
     int64_t number(size_t i) const { return numbers[i]; }
-    bool ran() const { return (flags & (kCaptured | kFailed | kUnfinished)) == 0; }
+    bool ran() const { return kRan(flags); }
     bool is_operation() const { return kind <= ExportKind::graph; }
 
     static constexpr std::array<int64_t, kNumbers> none() {

@@ -1,5 +1,6 @@
 #include "trace_tables.h"
 
+#include "../../shim/schema/flags.h"
 #include "api_kinds.h"
 
 namespace gpushim::analysis {
@@ -7,8 +8,6 @@ namespace gpushim::analysis {
 extern const char kTraceSchema[];  // shim/schema/*.sql, one after the other
 
 namespace {
-
-constexpr int64_t kBlocking = 32;  // of a copy's flags
 
 // What only traces of other tools have.
 constexpr const char* kOwnSchema = R"(
@@ -130,7 +129,7 @@ bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
 
 int64_t TraceTables::flags_of(const ImportedRow& row) const {
     const bool blocks = row.api >= 0 && kind_of_api(names_.apis.at(row.api)).trait == ApiTrait::blocking;
-    return blocks ? kBlocking : 0;
+    return blocks ? kRowBlocking : 0;
 }
 
 void TraceTables::write_operation(const ImportedRow& row) {

@@ -1,4 +1,5 @@
 // How many kernels ran as parts of graphs, and of how many launches of graphs that is not known.
+#include "../../shim/schema/flags.h"
 #include "../text/units.h"
 #include "section.h"
 
@@ -19,12 +20,14 @@ Graphs graphs_of(const Inputs& inputs) {
         Query query = trace.base.prepare(
             trace.base.is_of_first_schema()
                 ? "SELECT count(*), count(*) - count(g.kernels), coalesce(sum(g.kernels), 0)"
-                  " FROM graph_launch l LEFT JOIN graph g ON g.id = l.graph_id WHERE l.flags & 7 = 0"
+                  " FROM graph_launch l LEFT JOIN graph g ON g.id = l.graph_id WHERE " +
+                      kRan.sql("l")
                 : "SELECT coalesce(sum(t.events), 0),"
                   " coalesce(sum(t.events) FILTER (WHERE g.kernels IS NULL), 0),"
                   " coalesce(sum(t.events * g.kernels), 0) FROM series s"
                   " JOIN v_series_total t ON t.series_id = s.id LEFT JOIN graph g ON g.id = s.graph_id"
-                  " WHERE s.kind = 'graph_launch' AND s.flags & 7 = 0");
+                  " WHERE s.kind = 'graph_launch' AND " +
+                      kRan.sql("s"));
         if (!query.step()) continue;
         sum.launches += query.number(0);
         sum.not_recorded += query.number(1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../shim/schema/flags.h"
 #include "../trace/open_calls.h"
 
 namespace gpushim::analysis {
@@ -65,10 +66,10 @@ void read_end(const Database& base, const std::string& table, LastSeen& seen) {
     if (!base.has(table.c_str())) return;
     const std::string api =
         table == "launch" ? "(SELECT api_id FROM shape WHERE id = r.shape_id)" : "r.api_id";
-    Query row = base.prepare(
-        "SELECT r.enter_ns, r.dur_ns, coalesce(a.base, a.name, ''), r.flags & 4 FROM (SELECT * FROM " +
-        table + " ORDER BY enter_ns DESC LIMIT " + kLastRows + ") r LEFT JOIN api a ON a.id = " + api +
-        " ORDER BY r.enter_ns DESC");
+    Query row = base.prepare("SELECT r.enter_ns, r.dur_ns, coalesce(a.base, a.name, ''), " +
+                             sql_bit(kRowUnfinished, "r") + " FROM (SELECT * FROM " + table +
+                             " ORDER BY enter_ns DESC LIMIT " + kLastRows +
+                             ") r LEFT JOIN api a ON a.id = " + api + " ORDER BY r.enter_ns DESC");
     while (row.step()) {
         const int64_t enter_ns = row.number(0), until_ns = enter_ns + row.maybe(1).value_or(0);
         const bool is_open = row.is_null(1) && row.number(3) != 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "../../shim/schema/flags.h"
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "../trace/device_source.h"
@@ -23,7 +24,7 @@ void add_levels(const Trace& trace, TrustRows& rows) {
             (levels.number(0) != 0 ? rows.queued : rows.unqueued) += levels.number(1);
             timed += levels.number(1);
         }
-        Query all = trace.base.prepare("SELECT count(*) FROM " + table + " WHERE flags & 7 = 0");
+        Query all = trace.base.prepare("SELECT count(*) FROM " + table + " WHERE " + kRan.sql());
         if (all.step()) rows.host += std::max(int64_t{0}, all.number(0) - timed);
     }
 }

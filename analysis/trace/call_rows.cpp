@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "../../shim/schema/flags.h"
 #include "plausible.h"
 
 namespace gpushim::analysis {
@@ -16,8 +17,8 @@ struct CallTable {
     const char* name;
     CallKind kind;
     std::array<const char*, 9> columns;
-    int64_t skipped;  // rows with one of these flags; 0: it has no flags
-    bool has_times;   // and a table of device times beside it
+    const FlagTest* wanted;  // of these rows; nullptr: the table has no flags
+    bool has_times;          // and a table of device times beside it
     bool of_devices;
     bool (*tells)(CallKind kind);  // of devices: calls of that kind, by API; nullptr: all of them
     void (*fill)(const NumberRow& row, const TraceWords& words, Call& call);
@@ -34,8 +35,6 @@ void fill_launch(const NumberRow& row, const TraceWords&, Call& call) {
     call.detail = row.number_or(kFirst, kNotRecorded);
 }
 
-constexpr int64_t kMayBlock = 32;  // of flags
-
 void fill_copy(const NumberRow& row, const TraceWords&, Call& call) {
     constexpr OperationClass kCopies[] = {OperationClass::copy, OperationClass::h2d, OperationClass::d2h,
                                           OperationClass::d2d, OperationClass::p2p};
@@ -46,7 +45,7 @@ void fill_copy(const NumberRow& row, const TraceWords&, Call& call) {
     call.api_id = row.number(kFirst);
     call.bytes = row.number_or(kSecond, kNotRecorded);
     call.detail = row.number_or(kFourth, kNotRecorded);
-    call.blocking = (row.number(kFlags) & kMayBlock) != 0;
+    call.blocking = (row.number(kFlags) & kRowBlocking) != 0;
     // Only from a device to the host do calls return when the bytes are there, and then always.
     call.completes = call.type == OperationClass::d2h && (call.blocking || sides >> 3 == kPageable);
 }
@@ -55,7 +54,7 @@ void fill_memset(const NumberRow& row, const TraceWords&, Call& call) {
     call.type = OperationClass::memset;
     call.api_id = row.number(kFirst);
     call.bytes = row.number_or(kSecond, kNotRecorded);
-    call.blocking = (row.number(kFlags) & kMayBlock) != 0;
+    call.blocking = (row.number(kFlags) & kRowBlocking) != 0;
 }
 
 void fill_graph(const NumberRow& row, const TraceWords&, Call& call) {
@@ -110,9 +109,6 @@ void fill_inside(const NumberRow& row, const TraceWords&, Call& call) { call.det
 bool is_wait(CallKind kind) { return kind == CallKind::sync; }
 bool is_order(CallKind kind) { return kind == CallKind::record || kind == CallKind::wait; }
 
-// What captured, failed and unfinished calls did is not in the order of a device.
-constexpr int64_t kDidNotRun = 7, kNotDone = 6;
-
 #define HEAD "dur_ns", "thread_id", "stream_id", "group_id", "flags"
 #define NO_GROUP "dur_ns", "thread_id", "stream_id", kNone, "flags"
 
@@ -120,7 +116,7 @@ constexpr CallTable kTables[] = {
     {"launch",
      CallKind::operation,
      {HEAD, "shape_id", kNone, kNone, kNone},
-     kDidNotRun,
+     &kRan,
      true,
      true,
      nullptr,
@@ -128,7 +124,7 @@ constexpr CallTable kTables[] = {
     {"copy",
      CallKind::operation,
      {HEAD, "api_id", "bytes", "direction", "sides"},
-     kDidNotRun,
+     &kRan,
      true,
      true,
      nullptr,
@@ -136,7 +132,7 @@ constexpr CallTable kTables[] = {
     {"memset",
      CallKind::operation,
      {HEAD, "api_id", "bytes", kNone, kNone},
-     kDidNotRun,
+     &kRan,
      true,
      true,
      nullptr,
@@ -144,7 +140,7 @@ constexpr CallTable kTables[] = {
     {"graph_launch",
      CallKind::operation,
      {NO_GROUP, "api_id", "graph_id", kNone, kNone},
-     kDidNotRun,
+     &kRan,
      true,
      true,
      nullptr,
@@ -152,7 +148,7 @@ constexpr CallTable kTables[] = {
     {"sync",
      CallKind::sync,
      {HEAD, "api_id", "target_id", "calls", kNone},
-     kDidNotRun,
+     &kRan,
      false,
      true,
      is_wait,
@@ -160,7 +156,7 @@ constexpr CallTable kTables[] = {
     {"call",
      CallKind::other,
      {HEAD, "api_id", "target_id", kNone, kNone},
-     kNotDone,
+     &kSucceeded,
      false,
      true,
      is_order,
@@ -168,7 +164,7 @@ constexpr CallTable kTables[] = {
     {"memory",
      CallKind::memory,
      {"dur_ns", "thread_id", kNone, kNone, "flags", "api_id", "bytes", kNone, kNone},
-     kNotDone,
+     &kSucceeded,
      false,
      false,
      nullptr,
@@ -176,7 +172,7 @@ constexpr CallTable kTables[] = {
     {"collective",
      CallKind::collective,
      {HEAD, "api_id", "communicator_id", "bytes", "seq"},
-     kDidNotRun,
+     &kRan,
      false,
      false,
      nullptr,
@@ -184,7 +180,7 @@ constexpr CallTable kTables[] = {
     {"host_gap",
      CallKind::host_gap,
      {"dur_ns", "thread_id", kNone, kNone, kNone, "running_ns", "runqueue_ns", "class", kNone},
-     0,
+     nullptr,
      false,
      false,
      nullptr,
@@ -192,7 +188,7 @@ constexpr CallTable kTables[] = {
     {"host_span",
      CallKind::inside,
      {"dur_ns", "thread_id", kNone, kNone, kNone, "inside", kNone, kNone, kNone},
-     0,
+     nullptr,
      false,
      false,
      nullptr,
@@ -289,14 +285,14 @@ void CallRows::step() {
 }
 
 bool CallRows::is_wanted() const {
-    const int64_t skipped = table_->skipped;
-    if (skipped != 0 && (row_.is_null(kFlags) || (row_.number(kFlags) & skipped) != 0)) return false;
+    const FlagTest* wanted = table_->wanted;
+    if (wanted != nullptr && (row_.is_null(kFlags) || !(*wanted)(row_.number(kFlags)))) return false;
     if (!is_plausible_call(row_.number_or(kDur, 0))) return false;
     if (table_->tells == nullptr) return true;
     if (row_.is_null(kFirst)) return false;
     const CallKind kind = kind_of(*words_, row_.number(kFirst));
     // An event that is recorded into a graph orders nothing, but was called.
-    if (table_->tells(kind) && (row_.number(kFlags) & kDidNotRun) != 0) return false;
+    if (table_->tells(kind) && !kRan(row_.number(kFlags))) return false;
     return !only_devices_ || table_->tells(kind);
 }
 

@@ -1,5 +1,6 @@
 #include "ledger.h"
 
+#include "../../shim/schema/flags.h"
 #include "../sqlite/number_rows.h"
 
 namespace gpushim::analysis {
@@ -15,16 +16,15 @@ bool has_todays_view(const Database& base) {
 
 void count_rows(const Database& base, const char* table, Ledger& ledger) {
     constexpr size_t kFlags = 0, kCalls = 1;
-    constexpr int64_t kUnfinished = 4, kRecovered = 8;
     const bool is_many = std::string_view(table) == "sync";  // a row may stand for several calls
     NumberRows rows(base, table, "enter_ns",
                     is_many ? std::vector<std::string>{"flags", "calls"} : std::vector<std::string>{"flags"});
     for (NumberRow row; rows.next(row);) {
         if (row.is_null(kFlags)) continue;
         const int64_t flags = row.number(kFlags), calls = is_many ? row.number(kCalls) : 1;
-        if ((flags & (kUnfinished | kRecovered)) == 0) ledger.recorded += calls;
-        if ((flags & (kUnfinished | kRecovered)) == kRecovered) ledger.recovered += calls;
-        if ((flags & kUnfinished) != 0) ledger.unfinished += calls;
+        if (kWasRecorded(flags)) ledger.recorded += calls;
+        if (kWasRecovered(flags)) ledger.recovered += calls;
+        if (!kReturned(flags)) ledger.unfinished += calls;
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../shim/schema/flags.h"
 #include "dropped_spans.h"
 #include "plausible.h"
 
@@ -57,8 +58,8 @@ void Timeline::read_gone(const Database& base) {
     Query query = base.prepare(
         "SELECT DISTINCT r.second * 1000000000, (r.second + r.seconds) * 1000000000, s.stream_id"
         " FROM rollup r JOIN series s ON s.id = r.series_id"
-        " WHERE s.kind IN ('launch', 'copy', 'memset', 'graph_launch') AND s.flags & 7 = 0"
-        " AND s.direction IS NOT 5");
+        " WHERE s.kind IN ('launch', 'copy', 'memset', 'graph_launch') AND " +
+        kRan.sql("s") + " AND s.direction IS NOT 5");
     while (query.step()) {
         const int32_t* lane = query.is_null(2) ? nullptr : words_.lane_of_stream.find(query.number(2));
         for (size_t i = 0; i < asked.size(); ++i)

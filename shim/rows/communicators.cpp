@@ -6,6 +6,7 @@
 #include <string>
 
 #include "../calls/api.h"
+#include "../schema/flags.h"
 
 namespace gpushim::shim {
 namespace {
@@ -95,7 +96,8 @@ void Communicators::load(Database& base) {
     }
     Statement calls = base.prepare(
         "SELECT k.target_id, k.api_id, count(*) FROM call k JOIN api a ON a.id = k.api_id"
-        " WHERE a.kind = 'communicator' AND k.flags & 6 = 0 GROUP BY 1, 2");
+        " WHERE a.kind = 'communicator' AND " +
+        kSucceeded.sql("k") + " GROUP BY 1, 2");
     while (calls.step())
         if (has_trait(calls.number(1), traits::splits))
             known_[rows_of_handles[calls.number(0)]].splits += calls.number(2);

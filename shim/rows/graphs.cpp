@@ -1,6 +1,9 @@
 #include "graphs.h"
 
+#include <string>
 #include <utility>
+
+#include "../schema/flags.h"
 
 namespace gpushim::shim {
 namespace {
@@ -10,16 +13,20 @@ constexpr size_t kStatesRemembered = 16;
 // Which state was current when the trace ends: the one of the newest launch, unless something has changed
 // since. Before the first launch, the one that it was made with. Where rows are gone since then, nobody
 // knows.
-constexpr const char* kCurrentRows =
-    "WITH launched AS (SELECT g.handle_id, l.graph_id, max(l.enter_ns) AS at_ns FROM graph_launch l"
-    "   JOIN graph g ON g.id = l.graph_id GROUP BY g.handle_id),"
-    " changed AS (SELECT k.target_id AS handle_id, max(k.enter_ns) AS at_ns FROM call k"
-    "   JOIN api a ON a.id = k.api_id WHERE a.kind = 'graph' AND k.flags & 6 = 0 GROUP BY k.target_id)"
-    " SELECT g.handle_id, coalesce(l.graph_id, max(g.id)) FROM graph g"
-    " LEFT JOIN handle h ON h.id = g.handle_id"
-    " LEFT JOIN launched l ON l.handle_id = g.handle_id LEFT JOIN changed c ON c.handle_id = g.handle_id"
-    " WHERE (c.at_ns IS NULL OR c.at_ns < l.at_ns) AND NOT EXISTS (SELECT 1 FROM summarised s"
-    "   WHERE s.until_ns > coalesce(l.at_ns, h.born_ns, 0)) GROUP BY g.handle_id";
+std::string current_rows() {
+    return "WITH launched AS (SELECT g.handle_id, l.graph_id, max(l.enter_ns) AS at_ns FROM graph_launch l"
+           "   JOIN graph g ON g.id = l.graph_id GROUP BY g.handle_id),"
+           " changed AS (SELECT k.target_id AS handle_id, max(k.enter_ns) AS at_ns FROM call k"
+           "   JOIN api a ON a.id = k.api_id WHERE a.kind = 'graph' AND " +
+           kSucceeded.sql("k") +
+           " GROUP BY k.target_id)"
+           " SELECT g.handle_id, coalesce(l.graph_id, max(g.id)) FROM graph g"
+           " LEFT JOIN handle h ON h.id = g.handle_id"
+           " LEFT JOIN launched l ON l.handle_id = g.handle_id LEFT JOIN changed c ON c.handle_id = "
+           "g.handle_id"
+           " WHERE (c.at_ns IS NULL OR c.at_ns < l.at_ns) AND NOT EXISTS (SELECT 1 FROM summarised s"
+           "   WHERE s.until_ns > coalesce(l.at_ns, h.born_ns, 0)) GROUP BY g.handle_id";
+}
 
 }  // namespace
 
@@ -125,7 +132,7 @@ void Graphs::load(Database& base, Handles& handles) {
     other_id_ = last.number(2);
     kernels_ = static_cast<size_t>(last.number(3));
     auto lives = handles.by_id();
-    Statement rows = base.prepare(kCurrentRows);
+    Statement rows = base.prepare(current_rows());
     while (rows.step())
         if (const auto life = lives.find(rows.number(0)); life != lives.end())
             life->second->row_id = rows.number(1);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../calls/api.h"
+#include "../schema/flags.h"
 #include "../sqlite/database.h"
 #include "batch.h"
 #include "communicators.h"
@@ -27,10 +28,6 @@
 #include "timed_operations.h"
 
 namespace gpushim::shim {
-
-// flags of event tables (schema/tables.sql)
-constexpr int64_t kRowCaptured = 1, kRowFailed = 2, kRowUnfinished = 4, kRowRecovered = 8, kRowInferred = 16,
-                  kRowBlocking = 32;
 
 class Translator {
   public:

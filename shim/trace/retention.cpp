@@ -51,6 +51,15 @@ bool names_communicators(const int64_t* row) {
     return api_traits[row[column::call_api] % kApis].kind == EventKind::communicator;
 }
 
+// Of the calls that rows stand for: recorded, recovered, unfinished.
+std::string sums_of(const char* calls) {
+    if (calls == nullptr) return ", 0, 0, 0";
+    std::string sums;
+    for (const std::string& is_so : {kWasRecorded.sql(), kWasRecovered.sql(), "NOT " + kReturned.sql()})
+        sums += text({", coalesce(sum(", calls, " * (", is_so.c_str(), ")), 0)"});
+    return sums;
+}
+
 Statement nth_row_of(Database& base, const char* table) {
     return base.prepare(text({"SELECT enter_ns FROM ", table,
                               " WHERE enter_ns >= ? AND enter_ns < ? ORDER BY enter_ns LIMIT 1 OFFSET ?"}));
@@ -71,10 +80,10 @@ bool Retention::is_in_time(const char* table) {
 }
 
 void Retention::Calls::add(int64_t calls, int64_t flags) {
-    if ((flags & kRowUnfinished) != 0)
+    if (!kReturned(flags))
         unfinished += calls;
     else
-        ((flags & kRowRecovered) != 0 ? recovered : recorded) += calls;
+        (kWasRecovered(flags) ? recovered : recorded) += calls;
 }
 
 Retention::Retention(Database& base, const Translator& translator, Samples& samples)
@@ -108,13 +117,7 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
         const std::string rows =
             text({" FROM ", table.name, " WHERE enter_ns >= ? AND enter_ns < ?", table.but});
         deletions_.push_back(base.prepare("DELETE" + rows));
-        counts_.push_back(base.prepare(
-            table.calls == nullptr
-                ? "SELECT count(*), 0, 0, 0" + rows
-                : text({"SELECT count(*), coalesce(sum(", table.calls, " * (flags & 12 = 0)), 0),",
-                        " coalesce(sum(", table.calls, " * (flags & 12 = 8)), 0), coalesce(sum(", table.calls,
-                        " * (flags & 4 <> 0)), 0)"}) +
-                      rows));
+        counts_.push_back(base.prepare("SELECT count(*)" + sums_of(table.calls) + rows));
     }
     if (!base.is_new()) load();
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "../../../shim/schema/flags.h"
 #include "../sql/run_db.h"
 #include "collective_run.h"
 
@@ -104,7 +105,7 @@ int64_t write_custom_of(const TraceFacts& facts, int64_t id, RunDb& run) {
         std::string("SELECT l.enter_ns, l.stream_id, l.shape_id, ") +
         (timed ? "d.start_offset_ns, d.dur_ns FROM launch l LEFT JOIN launch_device d USING (enter_ns)"
                : "NULL, NULL FROM launch l") +
-        " WHERE l.flags & 7 = 0 AND l.group_id IS NULL AND l.shape_id IN (" + shapes +
+        " WHERE " + kRan.sql("l") + " AND l.group_id IS NULL AND l.shape_id IN (" + shapes +
         ") ORDER BY l.enter_ns");
     for (int64_t number = 1; query.step(); ++number) {
         const Lane* lane = lane_of(facts, query.maybe(1));

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "../../../shim/schema/flags.h"
 #include "comm_kernels.h"
 #include "graph_replays.h"
 
@@ -11,8 +12,7 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int kMostRanks = 1 << 17;                             // more are no communicator but a damaged row
-constexpr int64_t kCaptured = 1, kFailed = 2, kUnfinished = 4;  // of rows' flags
+constexpr int kMostRanks = 1 << 17;  // more are no communicator but a damaged row
 
 struct Dtype {
     const char* name;
@@ -102,8 +102,8 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
     Query query = facts.trace->base.prepare(
         "SELECT c.enter_ns, a.base, c.communicator_id, c.seq, c.bytes, c.group_id, c.peer, c.dtype,"
         " c.stream_id, c.flags FROM collective c JOIN api a ON a.id = c.api_id"
-        " WHERE c.flags & " +
-        std::to_string(kFailed) + " = 0 ORDER BY c.enter_ns");
+        " WHERE NOT " +
+        sql_bit(kRowFailed, "c") + " ORDER BY c.enter_ns");
     while (query.step()) {
         int64_t row = query.is_null(3) ? kNowhere : query.maybe(2).value_or(kNowhere);
         if (!seat_of_row.contains(row)) row = kNowhere;
@@ -114,14 +114,14 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
         call.call.bytes = query.maybe(4).value_or(kUnknownBytes);
         call.call.group = query.maybe(5).value_or(--no_group);
         call.call.peer = static_cast<int>(query.maybe(6).value_or(-1));
-        call.call.aborted = (query.number(9) & kUnfinished) != 0;
+        call.call.aborted = (query.number(9) & kRowUnfinished) != 0;
         call.call.tag = row;
         call.enter_ns = query.number(0);
         call.step = step_at(facts, call.enter_ns);
         const auto lane = lanes.find(query.maybe(8).value_or(-1));
         call.lane = lane == lanes.end() ? kNoLane : lane->second;
         call.dtype = static_cast<int16_t>(query.maybe(7).value_or(-1));
-        call.captured = (query.number(9) & kCaptured) != 0;
+        call.captured = (query.number(9) & kRowCaptured) != 0;
         seat.calls.push_back(std::move(call));
     }
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "../../../shim/schema/flags.h"
 #include "comm_calls.h"
 
 namespace gpushim::analysis {
@@ -28,13 +29,14 @@ const Lane* lane_of(const TraceFacts& facts, int64_t stream_id) {
     return nullptr;
 }
 
-// flags & 6: failed, unfinished.
 std::string launches_sql(const std::string& from) {
-    return "SELECT l.group_id, l.enter_ns, l.stream_id, l.shape_id, l.flags & 1, d.start_offset_ns, d.dur_ns"
+    return "SELECT l.group_id, l.enter_ns, l.stream_id, l.shape_id, " + sql_bit(kRowCaptured, "l") +
+           ", d.start_offset_ns, d.dur_ns"
            " FROM " +
            from +
            " LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns"
-           " WHERE l.group_id IS NOT NULL AND l.flags & 6 = 0";
+           " WHERE l.group_id IS NOT NULL AND " +
+           kSucceeded.sql("l");
 }
 
 std::vector<Launch> read_launches(const TraceFacts& facts, const std::string& from) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../../shim/schema/flags.h"
 #include "comm_calls.h"
 
 namespace gpushim::analysis {
@@ -49,7 +50,8 @@ void count_launches(const TraceFacts& facts, std::vector<Exec>& execs) {
     const Database& base = facts.trace->base;
     Query rows = base.prepare(
         "SELECT g.handle_id, l.enter_ns FROM graph_launch l JOIN graph g ON g.id = l.graph_id"
-        " WHERE l.flags & 7 = 0");
+        " WHERE " +
+        kRan.sql("l"));
     while (rows.step())
         if (Exec* exec = by_handle(execs, rows.number(0))) {
             ++exec->launches;
@@ -58,8 +60,8 @@ void count_launches(const TraceFacts& facts, std::vector<Exec>& execs) {
     if (!base.has("rollup")) return;
     Query totals = base.prepare(
         "SELECT g.handle_id, sum(r.events) FROM rollup r JOIN series s ON s.id = r.series_id"
-        " JOIN graph g ON g.id = s.graph_id WHERE s.kind = 'graph_launch' AND s.flags & 7 = 0"
-        " GROUP BY g.handle_id");
+        " JOIN graph g ON g.id = s.graph_id WHERE s.kind = 'graph_launch' AND " +
+        kRan.sql("s") + " GROUP BY g.handle_id");
     while (totals.step())
         if (Exec* exec = by_handle(execs, totals.number(0)))
             exec->launches = std::max(exec->launches, totals.number(1));

@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 
+#include "../../../shim/schema/flags.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
 #include "concurrency.h"
@@ -169,9 +170,11 @@ class CopyPart : public Part {
     void read_totals() {
         std::map<Key, Alike> rest;
         Query copies = facts_.trace->base.prepare(
-            "SELECT s.stream_id, s.direction, s.sides, (s.flags & 32) / 32, sum(t.events), sum(t.bytes),"
+            "SELECT s.stream_id, s.direction, s.sides, " + sql_bit(kRowBlocking, "s") +
+            ", sum(t.events), sum(t.bytes),"
             " sum(t.sum_ns) FROM series s JOIN v_series_total t ON t.series_id = s.id"
-            " WHERE s.kind = 'copy' AND s.flags & 7 = 0 AND s.direction IS NOT 5 GROUP BY 1, 2, 3, 4");
+            " WHERE s.kind = 'copy' AND " +
+            kRan.sql("s") + " AND s.direction IS NOT 5 GROUP BY 1, 2, 3, 4");
         while (copies.step()) {
             Alike& alike = rest[{static_cast<uint32_t>(places_.of_stream(copies.maybe(0))),
                                  class_of(copies.number(1)), copies.number(3) != 0, kNoPosition,
@@ -195,8 +198,8 @@ class CopyPart : public Part {
     void read_memset_totals() {
         Query query = facts_.trace->base.prepare(
             "SELECT s.stream_id, sum(t.events), sum(t.bytes) FROM series s"
-            " JOIN v_series_total t ON t.series_id = s.id WHERE s.kind = 'memset' AND s.flags & 7 = 0"
-            " GROUP BY 1");
+            " JOIN v_series_total t ON t.series_id = s.id WHERE s.kind = 'memset' AND " +
+            kRan.sql("s") + " GROUP BY 1");
         while (query.step()) {
             Moments& bytes = memsets_[places_.of_stream(query.maybe(0))].bytes;
             bytes.count = query.number(1);

@@ -6,6 +6,7 @@
 //               |──────| on an empty GPU      |─| behind 1
 #include <algorithm>
 
+#include "../../../shim/schema/flags.h"
 #include "../sql/histogram.h"
 #include "../sql/run_db.h"
 #include "own_parts.h"
@@ -117,7 +118,8 @@ class LaunchPart : public Part {
         Query query = facts_.trace->base.prepare(
             "SELECT s.stream_id, sum(t.events), sum(t.sum_ns) FROM series s"
             " JOIN v_series_total t ON t.series_id = s.id"
-            " WHERE s.kind IN ('launch', 'graph_launch') AND s.flags & 7 = 0 GROUP BY s.stream_id");
+            " WHERE s.kind IN ('launch', 'graph_launch') AND " +
+            kRan.sql("s") + " GROUP BY s.stream_id");
         while (query.step()) {
             LaunchSums& launches = all_[places_.of_stream(query.maybe(0))];
             launches.count += query.number(1);

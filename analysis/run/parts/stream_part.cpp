@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../../../shim/schema/flags.h"
 #include "../sql/run_db.h"
 #include "own_parts.h"
 #include "places.h"
@@ -113,7 +114,8 @@ class StreamPart : public Part {
         Query query = facts_.trace->base.prepare(
             "SELECT s.stream_id, s.kind, sum(t.events), sum(t.bytes) FROM series s"
             " JOIN v_series_total t ON t.series_id = s.id"
-            " WHERE s.flags & 7 = 0 AND s.direction IS NOT 5 GROUP BY s.stream_id, s.kind");
+            " WHERE " +
+            kRan.sql("s") + " AND s.direction IS NOT 5 GROUP BY s.stream_id, s.kind");
         while (query.step())
             add_total(all_[places_.of_stream(query.maybe(0))], query.text(1), query.number(2),
                       query.number(3));

@@ -3,6 +3,7 @@
 #include <map>
 #include <unordered_set>
 
+#include "../../../shim/schema/flags.h"
 #include "../../trace/plausible.h"
 #include "../sql/run_db.h"
 #include "copies.h"
@@ -100,7 +101,8 @@ class SyncPart : public Part {
         Query query = facts_.trace->base.prepare(
             "SELECT a.name, coalesce(s.target_kind, ''), sum(t.calls), sum(t.sum_ns), max(t.max_ns)"
             " FROM series s JOIN v_series_total t ON t.series_id = s.id JOIN api a ON a.id = s.api_id"
-            " WHERE s.kind = 'sync' AND s.flags & 7 = 0 AND a.kind = 'sync' GROUP BY 1, 2");
+            " WHERE s.kind = 'sync' AND " +
+            kRan.sql("s") + " AND a.kind = 'sync' GROUP BY 1, 2");
         while (query.step()) {
             Waits& waits = all_[{query.text(0), query.text(1)}];
             waits.calls = query.number(2);

@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "../../../shim/schema/flags.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -13,8 +15,8 @@ std::string operations_sql() {
     for (const std::string table : {"launch", "copy", "memset", "graph_launch"}) {
         if (!sql.empty()) sql += " UNION ALL ";
         sql += "SELECT t.enter_ns, t.stream_id, d.start_offset_ns, d.dur_ns FROM " + table + " t LEFT JOIN " +
-               table + "_device d ON d.enter_ns = t.enter_ns WHERE t.enter_ns BETWEEN ?1 AND ?2" +
-               " AND t.flags & 7 = 0";
+               table + "_device d ON d.enter_ns = t.enter_ns WHERE t.enter_ns BETWEEN ?1 AND ?2 AND " +
+               kRan.sql("t");
         if (table == "copy") sql += " AND t.direction IS NOT 5";
     }
     return sql;
