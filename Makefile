@@ -239,8 +239,16 @@ $(call objects,shim/hooks/dlsym.cpp $(addprefix shim/calls/,elf.cpp next.cpp)): 
 $(call objects,$(filter shim/calls/% shim/hooks/%,$(SHIM_SOURCES))): FILE_FLAGS += \
     $(if $(HARDENED),-fno-stack-protector)
 $(OBJ)/shim/base/log.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -DFMT_HEADER_ONLY
-$(OBJ)/shim/sqlite/schema.o: $(wildcard shim/schema/*.sql)
-# What a trace begins with, as the SQLite that is linked makes it.
+# What a trace begins with: its SQL, and then as the SQLite that is linked makes it.
+TRACE_SCHEMA := $(addprefix $(OBJ)/shim/schema/,tables.sql views.sql totals.sql)
+$(firstword $(TRACE_SCHEMA)): shim/schema/tables.awk shim/schema/tables.def
+	@mkdir -p $(@D)
+	@awk -f $^ > $@.new && mv -f $@.new $@
+$(wordlist 2,3,$(TRACE_SCHEMA)): $(OBJ)/shim/schema/%.sql: shim/schema/views.awk shim/schema/flags.h shim/schema/%.sql
+	@mkdir -p $(@D)
+	@awk -f $^ > $@.new && mv -f $@.new $@
+$(OBJ)/shim/sqlite/schema.o: $(TRACE_SCHEMA)
+$(OBJ)/shim/sqlite/schema.o: FILE_FLAGS := $(SHIM_FLAGS) $(HARDENED) -Wa,-I$(OBJ)/shim/schema
 SCHEMA_IMAGE := $(OBJ)/shim/schema/image
 ifneq ($(SHIM_SOURCES),)
 OBJECTS      += $(OBJ)/shim/schema/make_image.o
@@ -295,7 +303,6 @@ $(OBJ)/analysis/run_sql.o: $(RUN_SQL_SOURCE) $(BUILD)/compile.flags
 	@echo "  CXX    $<$(counted)"
 	@$(COMPILE) -fvisibility=hidden -c $< -o $@
 # What importers begin a trace with: the shim's own schema.
-TRACE_SCHEMA        := $(addprefix shim/schema/,tables.sql views.sql totals.sql)
 TRACE_SCHEMA_SOURCE := $(OBJ)/analysis/trace_schema.cpp
 $(TRACE_SCHEMA_SOURCE): $(TRACE_SCHEMA)
 	@mkdir -p $(@D)

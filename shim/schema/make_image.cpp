@@ -1,4 +1,4 @@
-// Run when the library is built: makes an empty trace of schema/*.sql in memory and writes it to its output
+// Run when the library is built: makes an empty trace of this folder's SQL in memory and writes it to its output
 // as C++ (schema_image.h). Its bytes depend on the SQL and on the SQLite that is linked, and on nothing else.
 #include <sqlite3.h>
 

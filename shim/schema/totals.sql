@@ -13,14 +13,14 @@ SELECT s.id, s.kind, a.name AS api,
   (SELECT name FROM v_direction WHERE id = s.direction) AS direction,  -- copy
   (SELECT name FROM v_side WHERE id = s.sides & 7) AS source,
   (SELECT name FROM v_side WHERE id = s.sides >> 3) AS target,
-  (s.flags & 32) / 32 AS blocking,                  -- copy, memset
+  blocking(s.flags) AS blocking,                  -- copy, memset
   s.target_kind,                                    -- sync: what was waited for
   m.uid AS communicator, m.ranks,                   -- collective
   coalesce((SELECT name FROM v_dtype WHERE id = s.dtype), 'type ' || s.dtype) AS dtype,
   coalesce((SELECT name FROM v_reduction WHERE id = s.op), 'op ' || s.op) AS op,
   s.bytes,                                          -- of each
-  s.flags & 1 AS captured, (s.flags & 2) / 2 AS failed, (s.flags & 4) / 4 AS unfinished,
-  (s.flags & 8) / 8 AS recovered
+  captured(s.flags) AS captured, failed(s.flags) AS failed, unfinished(s.flags) AS unfinished,
+  recovered(s.flags) AS recovered
 FROM series s
 LEFT JOIN api a ON a.id = s.api_id
 LEFT JOIN name n ON n.id = s.name_id
@@ -46,7 +46,7 @@ FROM (SELECT *, lead(enter_ns) OVER (PARTITION BY thread_id, source ORDER BY ent
 -- Calls by name: count, total and longest time on the host.
 CREATE VIEW v_api_total AS
 SELECT a.name AS api, a.base, a.kind, sum(t.calls) AS calls, sum(t.sum_ns) AS sum_ns, max(t.max_ns) AS max_ns,
-  coalesce(sum(t.events) FILTER (WHERE s.flags & 2), 0) AS failed
+  coalesce(sum(t.events) FILTER (WHERE is_failed(s.flags)), 0) AS failed
 FROM series s JOIN v_series_total t ON t.series_id = s.id JOIN api a ON a.id = s.api_id
 WHERE s.kind NOT LIKE '%_device'
 GROUP BY a.id;
@@ -57,9 +57,9 @@ GROUP BY a.id;
 CREATE VIEW v_ledger AS
 WITH
   rows AS (
-    SELECT sum(CASE WHEN flags & 12 = 0 THEN calls ELSE 0 END) AS recorded,
-      sum(CASE WHEN flags & 12 = 8 THEN calls ELSE 0 END) AS recovered,
-      sum(CASE WHEN flags & 4 THEN calls ELSE 0 END) AS unfinished
+    SELECT sum(CASE WHEN was_recorded(flags) THEN calls ELSE 0 END) AS recorded,
+      sum(CASE WHEN was_recovered(flags) THEN calls ELSE 0 END) AS recovered,
+      sum(CASE WHEN is_unfinished(flags) THEN calls ELSE 0 END) AS unfinished
     FROM (
       SELECT 1 AS calls, flags FROM launch UNION ALL SELECT 1, flags FROM copy UNION ALL SELECT 1,
         flags FROM memset
@@ -107,7 +107,7 @@ FROM (
   SELECT coalesce(h.name, '(name not known)'), h.symbol, 0, t.events * k.count
   FROM series s JOIN v_series_total t ON t.series_id = s.id JOIN graph_kernel k ON k.graph_id = s.graph_id
   LEFT JOIN v_handle h ON h.id = k.handle_id
-  WHERE s.kind = 'graph_launch' AND s.flags & 7 = 0)
+  WHERE s.kind = 'graph_launch' AND ran(s.flags))
 GROUP BY 1, 2;
 
 CREATE VIEW v_copy_total AS

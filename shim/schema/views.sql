@@ -72,16 +72,16 @@ SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   l.shape_id, l.group_id,
   l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
   -- host: it began after start_low_ns, more is not known; NULL: it did not run
-  CASE WHEN l.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  CASE WHEN may_have_run(l.flags) THEN coalesce(e.level, 'host') END AS level,
   e.queued,                                         -- 1: the times are stamps; 0: estimates
-  CASE WHEN l.flags & 3 = 0 THEN l.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+  CASE WHEN may_have_run(l.flags) THEN l.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
     AS start_low_ns,
   l.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
   l.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
   l.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
   e.likely_ns AS likely_error_ns,                   -- of device_start_ns and the end, in 95 of 100 cases
-  l.flags & 1 AS captured, (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished,
-  (l.flags & 8) / 8 AS recovered, (l.flags & 16) / 16 AS inferred_group
+  captured(l.flags) AS captured, failed(l.flags) AS failed, unfinished(l.flags) AS unfinished,
+  recovered(l.flags) AS recovered, inferred(l.flags) AS inferred_group
 FROM launch l
 LEFT JOIN v_shape sh ON sh.id = l.shape_id
 LEFT JOIN v_stream st ON st.id = l.stream_id
@@ -97,21 +97,21 @@ SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   (SELECT name FROM v_direction WHERE id = c.direction) AS kind,
   (SELECT name FROM v_side WHERE id = c.sides & 7) AS source,
   (SELECT name FROM v_side WHERE id = c.sides >> 3) AS target,
-  (c.flags & 32) / 32 AS blocking,                  -- a form of the call that may block the host
-  CASE WHEN c.flags & 32 AND c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_s,
+  blocking(c.flags) AS blocking,                  -- a form of the call that may block the host
+  CASE WHEN is_blocking(c.flags) AND c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_s,
   c.group_id,
   c.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
   -- host: it began after start_low_ns, more is not known; NULL: it did not run
-  CASE WHEN c.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  CASE WHEN may_have_run(c.flags) THEN coalesce(e.level, 'host') END AS level,
   e.queued,                                         -- 1: the times are stamps; 0: estimates
-  CASE WHEN c.flags & 3 = 0 THEN c.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+  CASE WHEN may_have_run(c.flags) THEN c.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
     AS start_low_ns,
   c.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
   c.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
   c.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
   e.likely_ns AS likely_error_ns,                   -- of device_start_ns and the end, in 95 of 100 cases
-  c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished,
-    (c.flags & 8) / 8 AS recovered
+  captured(c.flags) AS captured, failed(c.flags) AS failed, unfinished(c.flags) AS unfinished,
+    recovered(c.flags) AS recovered
 FROM copy c
 LEFT JOIN api a ON a.id = c.api_id
 LEFT JOIN v_stream st ON st.id = c.stream_id
@@ -124,19 +124,19 @@ CREATE VIEW v_memset AS
 SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,
   m.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, m.thread_id, st.stream, m.stream_id, st.device_id, st.device, a.name AS api, m.bytes, m.group_id,
-  (m.flags & 32) / 32 AS blocking,
+  blocking(m.flags) AS blocking,
   m.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
   -- host: it began after start_low_ns, more is not known; NULL: it did not run
-  CASE WHEN m.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  CASE WHEN may_have_run(m.flags) THEN coalesce(e.level, 'host') END AS level,
   e.queued,                                         -- 1: the times are stamps; 0: estimates
-  CASE WHEN m.flags & 3 = 0 THEN m.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+  CASE WHEN may_have_run(m.flags) THEN m.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
     AS start_low_ns,
   m.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
   m.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
   m.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
   e.likely_ns AS likely_error_ns,                   -- of device_start_ns and the end, in 95 of 100 cases
-  m.flags & 1 AS captured, (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished,
-    (m.flags & 8) / 8 AS recovered
+  captured(m.flags) AS captured, failed(m.flags) AS failed, unfinished(m.flags) AS unfinished,
+    recovered(m.flags) AS recovered
 FROM memset m
 LEFT JOIN api a ON a.id = m.api_id
 LEFT JOIN v_stream st ON st.id = m.stream_id
@@ -152,7 +152,7 @@ SELECT s.enter_ns, s.dur_ns, s.enter_ns + s.dur_ns AS exit_ns,
   -- stream, event, context, communicator; NULL: current context or default stream
   h.kind AS target_kind,
   printf('0x%x', h.handle) AS target, s.target_id, st.stream, s.stream_id, s.calls, s.group_id,
-  (s.flags & 2) / 2 AS failed, (s.flags & 4) / 4 AS unfinished, (s.flags & 8) / 8 AS recovered
+  failed(s.flags) AS failed, unfinished(s.flags) AS unfinished, recovered(s.flags) AS recovered
 FROM sync s
 LEFT JOIN api a ON a.id = s.api_id
 LEFT JOIN handle h ON h.id = s.target_id
@@ -180,8 +180,8 @@ SELECT c.enter_ns, c.dur_ns, c.enter_ns + c.dur_ns AS exit_ns,
   coalesce((SELECT name FROM v_reduction WHERE id = c.op), 'op ' || c.op) AS op,  -- NULL: it reduces nothing
   c.peer,                                           -- root or peer
   c.bytes,                                          -- count times the size of the type
-  c.group_id, c.flags & 1 AS captured, (c.flags & 2) / 2 AS failed, (c.flags & 4) / 4 AS unfinished,
-  (c.flags & 8) / 8 AS recovered
+  c.group_id, captured(c.flags) AS captured, failed(c.flags) AS failed, unfinished(c.flags) AS unfinished,
+  recovered(c.flags) AS recovered
 FROM collective c
 LEFT JOIN communicator m ON m.id = c.communicator_id
 LEFT JOIN api a ON a.id = c.api_id
@@ -205,16 +205,16 @@ SELECT l.enter_ns, l.dur_ns, l.enter_ns + l.dur_ns AS exit_ns,
   g.kernels, g.copies, g.memsets, g.other, g.bytes,
   l.enter_ns + d.start_offset_ns AS device_start_ns, d.dur_ns AS device_dur_ns,
   -- of the whole launch, as in v_launch
-  CASE WHEN l.flags & 3 = 0 THEN coalesce(e.level, 'host') END AS level,
+  CASE WHEN may_have_run(l.flags) THEN coalesce(e.level, 'host') END AS level,
   e.queued,
-  CASE WHEN l.flags & 3 = 0 THEN l.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
+  CASE WHEN may_have_run(l.flags) THEN l.enter_ns + coalesce(d.start_offset_ns - e.start_low_ns, 0) END
     AS start_low_ns,
   l.enter_ns + d.start_offset_ns + e.start_high_ns AS start_high_ns,
   l.enter_ns + d.start_offset_ns + d.dur_ns - e.end_low_ns AS end_low_ns,
   l.enter_ns + d.start_offset_ns + d.dur_ns + e.end_high_ns AS end_high_ns,
   e.likely_ns AS likely_error_ns,
-  l.flags & 1 AS captured, (l.flags & 2) / 2 AS failed, (l.flags & 4) / 4 AS unfinished,
-  (l.flags & 8) / 8 AS recovered
+  captured(l.flags) AS captured, failed(l.flags) AS failed, unfinished(l.flags) AS unfinished,
+  recovered(l.flags) AS recovered
 FROM graph_launch l
 LEFT JOIN v_graph g ON g.id = l.graph_id
 LEFT JOIN v_stream st ON st.id = l.stream_id
@@ -237,7 +237,7 @@ SELECT m.enter_ns, m.dur_ns, m.enter_ns + m.dur_ns AS exit_ns,
   t.tid, m.thread_id, a.name AS api, printf('0x%x', m.address) AS address, m.bytes,
   CASE m.kind WHEN 2 THEN 'pinned' WHEN 3 THEN 'managed' WHEN 4 THEN 'device' END AS kind,
   m.context_id, c.device_id, m.held_bytes, printf('0x%x', p.handle) AS pool,
-  (m.flags & 2) / 2 AS failed, (m.flags & 4) / 4 AS unfinished, (m.flags & 8) / 8 AS recovered
+  failed(m.flags) AS failed, unfinished(m.flags) AS unfinished, recovered(m.flags) AS recovered
 FROM memory m
 LEFT JOIN api a ON a.id = m.api_id
 LEFT JOIN thread t ON t.id = m.thread_id
@@ -250,8 +250,8 @@ SELECT k.enter_ns, k.dur_ns, k.enter_ns + k.dur_ns AS exit_ns,
   k.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, k.thread_id, a.name AS api, a.kind, h.kind AS target_kind, h.handle AS target, h.name AS target_name,
   k.target_id, st.stream, k.stream_id, k.group_id,
-  k.flags & 1 AS captured, (k.flags & 2) / 2 AS failed, (k.flags & 4) / 4 AS unfinished,
-    (k.flags & 8) / 8 AS recovered
+  captured(k.flags) AS captured, failed(k.flags) AS failed, unfinished(k.flags) AS unfinished,
+    recovered(k.flags) AS recovered
 FROM call k
 LEFT JOIN api a ON a.id = k.api_id
 LEFT JOIN v_handle h ON h.id = k.target_id
@@ -377,19 +377,19 @@ CREATE VIEW v_operation AS
 WITH o AS (
   SELECT 'launch' AS kind, (SELECT kernel FROM v_shape WHERE id = l.shape_id) AS name, l.enter_ns, l.dur_ns,
     l.thread_id, l.stream_id, l.group_id, d.start_offset_ns, d.dur_ns AS device_dur_ns, d.level_error_id
-  FROM launch l LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns WHERE l.flags & 7 = 0
+  FROM launch l LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns WHERE ran(l.flags)
   UNION ALL
   SELECT 'copy', (SELECT name FROM v_direction WHERE id = c.direction), c.enter_ns, c.dur_ns,
     c.thread_id, c.stream_id, c.group_id, d.start_offset_ns, d.dur_ns, d.level_error_id
-  FROM copy c LEFT JOIN copy_device d ON d.enter_ns = c.enter_ns WHERE c.flags & 7 = 0
+  FROM copy c LEFT JOIN copy_device d ON d.enter_ns = c.enter_ns WHERE ran(c.flags)
   UNION ALL
   SELECT 'memset', NULL, m.enter_ns, m.dur_ns,
     m.thread_id, m.stream_id, m.group_id, d.start_offset_ns, d.dur_ns, d.level_error_id
-  FROM memset m LEFT JOIN memset_device d ON d.enter_ns = m.enter_ns WHERE m.flags & 7 = 0
+  FROM memset m LEFT JOIN memset_device d ON d.enter_ns = m.enter_ns WHERE ran(m.flags)
   UNION ALL
   SELECT 'graph_launch', 'graph ' || g.graph_id, g.enter_ns, g.dur_ns,
     g.thread_id, g.stream_id, NULL, d.start_offset_ns, d.dur_ns, d.level_error_id
-  FROM graph_launch g LEFT JOIN graph_launch_device d ON d.enter_ns = g.enter_ns WHERE g.flags & 7 = 0)
+  FROM graph_launch g LEFT JOIN graph_launch_device d ON d.enter_ns = g.enter_ns WHERE ran(g.flags))
 SELECT o.kind,
   o.name,                                           -- kernel, direction of a copy, number of a graph
   o.enter_ns, o.dur_ns, o.enter_ns + o.dur_ns AS exit_ns,

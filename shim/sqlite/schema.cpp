@@ -1,6 +1,6 @@
 #include "schema.h"
 
-// Files are named as seen from the project's root, where the compiler is started.
+// Files are those that the build makes of schema/, which is where the assembler looks.
 #define EMBED(symbol, file)                              \
     asm(".pushsection .rodata\n"                         \
         ".globl " symbol "\n.hidden " symbol "\n" symbol \
@@ -9,6 +9,6 @@
         "\"\n.byte 0\n"                                  \
         ".popsection\n")
 
-EMBED("gpushim_schema_tables", "shim/schema/tables.sql");
-EMBED("gpushim_schema_views", "shim/schema/views.sql");
-EMBED("gpushim_schema_totals", "shim/schema/totals.sql");
+EMBED("gpushim_schema_tables", "tables.sql");
+EMBED("gpushim_schema_views", "views.sql");
+EMBED("gpushim_schema_totals", "totals.sql");

@@ -1,4 +1,4 @@
-// The texts of schema/*.sql, which every trace begins with, in this order.
+// The SQL of schema/, which every trace begins with, in this order.
 #pragma once
 
 extern "C" {

@@ -1,4 +1,4 @@
-// An empty trace as bytes: what SQLite makes of schema/*.sql, with the SQLite that is linked
+// An empty trace as bytes: what SQLite makes of the SQL of schema/, with the SQLite that is linked
 // (schema/make_image.cpp, when the library is built). A process that makes a trace writes them, instead of
 // running a thousand lines of SQL. Reading the views' SQL would still take most of what opening it takes, and
 // the writer needs none of them: `before_views` are those pages as they were when there were only tables.

@@ -2,11 +2,13 @@
 What is in them is made up; nothing ran. Rows come from SQL, since Python would
 take longer than what is measured."""
 import contextlib
+import os
 import pathlib
 import shutil
 import sqlite3
 
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "shim/schema"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCHEMA = ROOT / os.environ.get("GPUSHIM_BUILD", "build") / "obj/shim/schema"
 PER_STEP = 100          # launches; 90 on the compute stream, 10 on the collectives'
 STEP_NS = 2_000_000
 STEP_OPERATIONS = PER_STEP + 1

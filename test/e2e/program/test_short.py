@@ -33,7 +33,7 @@ int main(int count, char** words) {
     return 0;
 }
 """
-SCHEMA = [box.ROOT / "shim" / "schema" / name for name in ("tables.sql", "views.sql", "totals.sql")]
+SCHEMA = [box.BUILD / "obj/shim/schema" / name for name in ("tables.sql", "views.sql", "totals.sql")]
 MOST_LEFT_BYTES = 320 << 10
 OUTSIDE = "SELECT what, folder, try FROM v_outside"
 

@@ -4,7 +4,7 @@ import sqlite3
 
 import box
 
-SCHEMA = [box.ROOT / "shim" / "schema" / f"{part}.sql" for part in ("tables", "views", "totals")]
+SCHEMA = [box.BUILD / "obj/shim/schema" / f"{part}.sql" for part in ("tables", "views", "totals")]
 APIS = [(1, "cuLaunchKernel", "launch"), (2, "cuMemcpyHtoD_v2", "copy"), (3, "cuStreamSynchronize", "sync"),
         (4, "ncclAllReduce", "collective"), (5, "cuMemAlloc_v2", "memory"), (6, "cuStreamQuery", "query")]
 LAUNCHES, COPIES = 100, 4
