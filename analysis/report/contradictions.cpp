@@ -39,22 +39,44 @@ namespace {
 
 constexpr size_t kMost = 5;
 
-void write(const ReportSource& source, Report& report) {
-    const std::vector<Contradiction> all = contradictions_of(source);
-    Json list = Json::array();
+void list(const std::vector<Contradiction>& all, Report& report) {
+    for (size_t i = 0; i < all.size() && i < kMost; ++i)
+        report.line("        " + for_terminal(all[i].who) + ": " + for_terminal(all[i].text));
+    if (all.size() > kMost)
+        report.line("        … and " + std::to_string(all.size() - kMost) + " more: --json has them all");
+}
+
+void write_proven(const std::vector<Contradiction>& all, Report& report) {
+    Json rows = Json::array();
     for (const Contradiction& one : all)
-        list.push(Json::object(
+        rows.push(Json::object(
             {{"name", one.name}, {"who", one.who}, {"text", one.text}, {"not_shown", one.sections}}));
-    report.json.set("contradictions", std::move(list));
+    report.json.set("contradictions", std::move(rows));
     if (all.empty()) return;
     report.line(
         "WRONG   figures of this run contradict each other: what hangs on them is not shown. The file was "
         "changed, or");
     report.line("        gpushim has a fault; please report it");
-    for (size_t i = 0; i < all.size() && i < kMost; ++i)
-        report.line("        " + for_terminal(all[i].who) + ": " + for_terminal(all[i].text));
-    if (all.size() > kMost)
-        report.line("        … and " + std::to_string(all.size() - kMost) + " more: --json has them all");
+    list(all, report);
+}
+
+void write_doubts(const std::vector<Contradiction>& all, Report& report) {
+    Json rows = Json::array();
+    for (const Contradiction& one : all)
+        rows.push(Json::object({{"name", one.name}, {"who", one.who}, {"text", one.text}}));
+    report.json.set("doubts", std::move(rows));
+    if (all.empty()) return;
+    report.line("DOUBT   figures lie outside of bounds that are estimates, since no such GPU is known to be");
+    report.line("        calibrated: one of the two is wrong, and both are shown");
+    list(all, report);
+}
+
+void write(const ReportSource& source, Report& report) {
+    std::vector<Contradiction> doubts, proven;
+    for (Contradiction& one : contradictions_of(source))
+        (one.sections.empty() ? doubts : proven).push_back(std::move(one));
+    write_proven(proven, report);
+    write_doubts(doubts, report);
 }
 
 constexpr Section kSection = {"contradictions", write};

@@ -1,5 +1,6 @@
 // What of a run cannot all be true: the rows of its view `v_contradiction`, asked when the report is written.
-// The sections that hang on it are not shown. One thread.
+// The sections that hang on it are not shown. Where only bounds object that are estimates, nothing is proven:
+// it is said, and all is shown. One thread.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace gpushim::analysis {
 
 struct Contradiction {
     std::string name;      // of the check
-    std::string sections;  // that it withholds, with a space between
+    std::string sections;  // that it withholds, with a space between; empty: only estimated bounds object
     std::string who, text;
 };
 // None of runs that were analysed before there were checks.

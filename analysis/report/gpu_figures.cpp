@@ -121,18 +121,26 @@ ShareRange GpuFigures::idle() const {
     return {of_window(idle_ns), 1 - busy_range.high, 1 - busy_range.low};
 }
 
+namespace {
+
+// Runs that an older gpushim analysed do not say.
+void read_whether_bounds_hold(const ReportSource& source, std::map<int64_t, GpuFigures>& by_id) {
+    if (!source.run.has("v_gpu_bounds")) return;
+    Query row = source.run.prepare("SELECT gpu_id, hold FROM v_gpu_bounds WHERE hold IS NOT NULL");
+    while (row.step()) by_id[row.number(0)].bounds_hold = row.number(1) != 0;
+}
+
+}  // namespace
+
 std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
     std::map<int64_t, GpuFigures> by_id;
     for (const auto& [id, label] : gpu_labels(source.run)) {
         by_id[id].gpu_id = id;
         by_id[id].label = label;
     }
-    // Only times by our own events depend on what lies between a stamp and a kernel.
-    const bool is_told = source.run.columns_of("gpu").contains("gaps_calibrated");
     Query timed = source.run.prepare(
         "SELECT gpu_id, timed_share, windows, busy_share_likely_low, busy_share_likely_high,"
-        " busy_share_low, busy_share_high, CASE WHEN level = 'events' THEN " +
-        std::string(is_told ? "gaps_calibrated" : "NULL") + " WHEN level IS NOT NULL THEN 1 END FROM gpu");
+        " busy_share_low, busy_share_high FROM gpu");
     while (timed.step()) {
         GpuFigures& gpu = by_id[timed.number(0)];
         gpu.timed_share = timed.real(1);
@@ -142,8 +150,8 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
         gpu.run_high = maybe_real(timed, 4);
         gpu.run_lowest = maybe_real(timed, 5);
         gpu.run_highest = maybe_real(timed, 6);
-        if (const auto is_calibrated = timed.maybe(7)) gpu.bounds_hold = *is_calibrated != 0;
     }
+    read_whether_bounds_hold(source, by_id);
     Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);
     read_rows(source, by_id);

@@ -60,7 +60,7 @@ class Planted(unittest.TestCase):
         self.assertEqual(set(re.findall(r"^SELECT '(\w+)'", view, re.MULTILINE)), set(PLANTED))
 
     def test_nothing_contradicts_a_run_as_it_is(self):
-        self.assertEqual(self.said["contradictions"], [])
+        self.assertEqual((self.said["contradictions"], self.said["doubts"]), ([], []))
 
     def test_what_is_planted_is_found_and_not_shown(self):
         for name, (sql, section) in PLANTED.items():
@@ -75,6 +75,31 @@ class Planted(unittest.TestCase):
                 found = {one["name"]: one["not_shown"].split() for one in said["contradictions"]}
                 self.assertIn(section, found.get(name, []), found)
                 self.assertEqual(set(said), set(self.said))
+
+    def test_what_only_estimated_bounds_contradict_is_said_and_shown(self):
+        """Nobody compared this kind of GPU with its stamps, or nobody recorded whether somebody did."""
+        for calibrated in ("0", "NULL"):
+            for name in ("figure_in_its_range", "steps_are_the_run"):
+                with self.subTest(name, calibrated=calibrated):
+                    run = self.planted(PLANTED[name][0])
+                    with contextlib.closing(sqlite3.connect(run)) as base, base:
+                        base.execute(f"UPDATE gpu SET gaps_calibrated = {calibrated}")
+                    text, done = report("--all", run), report("--json", run)
+                    self.assertEqual((text.returncode, done.returncode), (0, 0), text.stdout + text.stderr)
+                    self.assertRegex(text.stdout, r"(?m)^DOUBT   figures lie outside of bounds that are ")
+                    self.assertNotRegex(text.stdout, "WRONG|contradictory")
+                    said = json.loads(done.stdout)
+                    self.assertEqual(said["contradictions"], [])
+                    self.assertIn(name, {one["name"] for one in said["doubts"]})
+
+    def test_an_estimate_excuses_nothing_else(self):
+        sql, section = PLANTED["causes_add_up"]
+        run = self.planted(sql)
+        with contextlib.closing(sqlite3.connect(run)) as base, base:
+            base.execute("UPDATE gpu SET gaps_calibrated = 0")
+        done = report(run)
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stdout, rf"(?m)^{section.upper()} +contradictory: see above, not shown$")
 
     def test_steps_that_are_many_and_steps_that_were_timed_may_be_others(self):
         """Which of them count is asked once: pair by pair would take longer than a file of this size may."""

@@ -100,6 +100,14 @@ class EstimatedBounds(preload.PreloadCase):
         gpu = json.loads(self.said("--json", run))["gpus"][-1]
         self.assertIsNone(gpu["bounds"])
         self.assertIn("bounds: the trace does not say whether this GPU was calibrated", gpu["why"])
+        text = self.said("--all", run)
+        self.assertNotRegex(text, r"(?m)^CERTAIN ")
+        self.assertRegex(text, r"(?m)^BOUNDS +busy, where timed +busy, whole run$")
+        self.assertIn("\n  not certain: not recorded whether this kind of GPU was calibrated\n", text)
+        with contextlib.closing(sqlite3.connect(run)) as base, base:
+            base.execute("UPDATE gpu SET gaps_calibrated = 0, level = 'host' WHERE gpu_id = 7")
+        self.assertEqual(json.loads(self.said("--json", run))["gpus"][-1]["bounds"], "estimates",
+                         "windows that were refused have stamps in its bounds")
 
     def refusals(self, count):
         """What the trace says as soon as it says so much."""

@@ -40,13 +40,13 @@ CREATE TABLE gpu (
   rank_id INTEGER, device_id INTEGER, uuid TEXT, name TEXT, simulated INTEGER,
   memory_total_bytes INTEGER, memory_peak_bytes INTEGER,
   run_ns INTEGER,                -- how long the run was
-  busy_share REAL, busy_share_low REAL, busy_share_high REAL,                 -- hard bounds
+  busy_share REAL, busy_share_low REAL, busy_share_high REAL,                 -- see v_gpu_bounds
   busy_share_likely_low REAL, busy_share_likely_high REAL,                    -- in 95 of 100 cases
-  as_it_ran_share REAL, as_it_ran_share_low REAL, as_it_ran_share_high REAL,  -- with our events; hard bounds
+  as_it_ran_share REAL, as_it_ran_share_low REAL, as_it_ran_share_high REAL,  -- with our events
   level TEXT, coverage REAL, timed_share REAL, windows INTEGER,
   why TEXT,                      -- there is no busy_share
   latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER, -- what idle causes were told apart by
-  gaps_calibrated INTEGER        -- 0: never calibrated, so all bounds are estimates; NULL: not recorded
+  gaps_calibrated INTEGER        -- 0: never calibrated (see v_gpu_bounds); NULL: not recorded
 );
 
 -- Steps of each rank, or slices of the run where there are none (rank.steps_source). Numbers are the
@@ -84,8 +84,8 @@ CREATE TABLE metric (
   level TEXT, coverage REAL, timed_share REAL, clock_error_ns INTEGER, why TEXT,
   PRIMARY KEY (name, scope, id)
 );
--- Of those that are an interval: hard bounds, of the timed steps where it is of steps, and the range that
--- holds the truth in 95 of 100 cases.
+-- Of those that are an interval: its bounds (v_gpu_bounds says whether they hold), of the timed steps where
+-- it is of steps, and the range that holds the truth in 95 of 100 cases.
 CREATE TABLE metric_interval (
   name TEXT, scope TEXT, id INTEGER, low REAL, high REAL, likely_low REAL, likely_high REAL,
   PRIMARY KEY (name, scope, id)

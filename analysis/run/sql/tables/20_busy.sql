@@ -10,7 +10,7 @@ CREATE TABLE activity (
 CREATE TABLE gpu_step (
   gpu_id INTEGER, step INTEGER,
   window_ns INTEGER,
-  busy_low_ns INTEGER, busy_high_ns INTEGER,   -- certain: by the bounds of operations that did not queue
+  busy_low_ns INTEGER, busy_high_ns INTEGER,   -- see v_gpu_bounds
   busy_likely_low_ns INTEGER, busy_likely_high_ns INTEGER,  -- in 95 of 100 cases
   operations INTEGER, timed INTEGER,           -- launched in it; of them, with device times
   first_launch_ns INTEGER,                     -- offset from the step's begin

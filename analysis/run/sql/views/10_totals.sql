@@ -1,5 +1,14 @@
 -- What every section asks for, from the tables of the parts.
 
+-- Whether all that a GPU's row and its metric_interval call low and high is certain. 0: these are estimates,
+-- because the times are by events of ours and this kind of GPU was never calibrated; NULL: not recorded.
+CREATE VIEW v_gpu_bounds AS
+SELECT gpu_id,
+  CASE WHEN level = 'events' THEN gaps_calibrated
+       WHEN level = 'host' THEN coalesce(gaps_calibrated, 1)  -- of operations in refused windows
+       WHEN level IS NOT NULL THEN 1 END AS hold
+FROM gpu;
+
 -- A GPU in one step, from what ran at the same time. Classes: see activity. Each instant is in one of
 -- productive_ns (compute), waiting_for_peer_ns, exposed_transfer_ns, memory_ns and idle_ns: the first that
 -- is true.

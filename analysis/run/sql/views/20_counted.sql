@@ -43,8 +43,8 @@ FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
 WHERE u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
                        JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step);
 
--- A GPU in one of these, in ns. busy_low_ns and busy_high_ns are certain bounds, the likely ones hold in 95
--- of 100 cases.
+-- A GPU in one of these, in ns. busy_low_ns and busy_high_ns are bounds that hold where v_gpu_bounds says so,
+-- the likely ones hold in 95 of 100 cases.
 CREATE VIEW v_gpu_counted AS
 SELECT b.gpu_id, b.step, b.number, b.basis, v.window_ns, v.busy_ns, v.idle_ns, v.waiting_for_peer_ns,
   v.productive_ns, v.exposed_transfer_ns, v.memory_ns, v.compute_ns, v.copy_ns, v.comm_ns,

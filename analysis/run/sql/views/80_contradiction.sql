@@ -1,13 +1,15 @@
 -- What cannot all be true of one run, asked again whenever somebody reads it. A row withholds the sections
 -- of the report that it names (space-separated): the report says the row in their place, and ends with 3.
 -- A check is one SELECT; where a figure is not known there is nothing to check. Figures are sums of whole
--- nanoseconds, so small differences are rounding.
+-- nanoseconds, so small differences are rounding. Where the bounds of a GPU are not known to hold
+-- (v_gpu_bounds), a figure outside of them contradicts an estimate: `sections` is empty then.
 CREATE VIEW v_contradiction AS
 WITH who AS (
   SELECT u.gpu_id, u.rank_id, u.run_ns, u.busy_share, u.busy_share_low, u.busy_share_high,
+    coalesce(b.hold, 0) AS bounds_hold,
     coalesce('rank ' || r.rank, 'process ' || r.pid, 'trace ' || r.rank_id)
       || CASE WHEN u.device_id IS NULL THEN '' ELSE ' GPU ' || u.device_id END AS label
-  FROM gpu u JOIN rank r ON r.rank_id = u.rank_id),
+  FROM gpu u JOIN rank r ON r.rank_id = u.rank_id JOIN v_gpu_bounds b ON b.gpu_id = u.gpu_id),
 in_steps AS (SELECT gpu_id, sum(operations) AS operations FROM gpu_step GROUP BY gpu_id),
 total AS MATERIALIZED (SELECT * FROM v_gpu_total),
 idle AS MATERIALIZED (SELECT gpu_id, sum(ns) AS ns FROM v_gpu_idle GROUP BY gpu_id)
@@ -36,7 +38,7 @@ FROM metric m JOIN metric_definition d ON d.name = m.name
 WHERE d.unit = 'share' AND m.value NOT BETWEEN -1e-9 AND 1 + 1e-9
 
 UNION ALL
-SELECT 'figure_in_its_range', 'gpus idle certain findings', w.label,
+SELECT 'figure_in_its_range', CASE WHEN w.bounds_hold THEN 'gpus idle certain findings' ELSE '' END, w.label,
   printf('%s is %.2f %%, and its bounds are %.2f and %.2f %%', m.name, 100 * m.value, 100 * i.low,
     100 * i.high)
 FROM metric m JOIN metric_interval i ON i.name = m.name AND i.scope = m.scope AND i.id = m.id
@@ -73,7 +75,7 @@ WHERE k.union_ns > t.ns OR k.max_ns > k.union_ns
 
 -- Where the steps are nearly all of the run, how busy they were is how busy it was.
 UNION ALL
-SELECT 'steps_are_the_run', 'gpus certain findings', w.label,
+SELECT 'steps_are_the_run', CASE WHEN w.bounds_hold THEN 'gpus certain findings' ELSE '' END, w.label,
   printf('busy for %.1f %% of the steps, which are %.1f %% of the run, and for %.1f %% of the run',
     100.0 * t.busy_ns / t.window_ns, 100.0 * t.window_ns / w.run_ns, 100 * w.busy_share)
 FROM total t JOIN who w ON w.gpu_id = t.gpu_id
