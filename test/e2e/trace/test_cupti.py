@@ -255,6 +255,18 @@ class Cupti(windows_host.Case):
                 report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
                 self.assertIn("host times from then on", " ".join(report.split()))
 
+    def test_the_box_itself_can_be_the_other_tool(self):
+        self.run_paced(stderr=None, GPUSIM_CUPTI_CLOCK="100000:3", GPUSIM_TRUTH=self.folder / "truth")
+        _, _, refused, _, records, *_ = self.source()
+        self.assertIn("records are of another clock", refused)
+        self.assertGreater(self.levels()["cupti"], 900)
+        self.assertLessEqual(self.levels()["cupti"], 1000)
+        self.assertEqual(records, 2_000)
+        said = preload.query(self.the_trace(), "SELECT enter_ns + start_offset_ns, dur_ns FROM launch_device")
+        true = {(o.start_ns, o.end_ns - o.start_ns) for o in box.read_truth(self.folder / "truth")
+                if o.op == "kernel"}
+        self.assertEqual([times for times in said if times not in true], [])
+
     def test_few_records_of_another_clock_are_left_out_and_counted(self):
         done, (refused, records, displaced) = self.other_clock("passing")
         self.assertEqual((done.stderr, refused, records, displaced), ("", None, 2005, 5))

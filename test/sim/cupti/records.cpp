@@ -1,6 +1,9 @@
 #include "records.h"
 
+#include <atomic>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -206,6 +209,38 @@ void blank(const Buffer& buffer, Ns now) {
     }
 }
 
+// The second tool in the process, which has a clock of its own (GPUSIM_CUPTI_CLOCK).
+struct OtherTool {
+    Ns at = 0;
+    double rate = 0;  // 0: there is none
+};
+
+OtherTool read_other_tool() {
+    const std::string& text = knobs().cupti_clock;
+    double at_us = 0, rate = 0;
+    if (text.empty()) return {};
+    if (std::sscanf(text.c_str(), "%lf:%lf", &at_us, &rate) != 2 || rate <= 0) {
+        std::fprintf(stderr, "gpusim: GPUSIM_CUPTI_CLOCK=%s is not <at>:<rate>\n", text.c_str());
+        std::_Exit(2);
+    }
+    return {static_cast<Ns>(at_us * 1e3), rate};
+}
+
+const OtherTool& other_tool() {
+    static const OtherTool tool = read_other_tool();
+    return tool;
+}
+
+uint64_t other_tools_clock() {
+    return static_cast<uint64_t>(static_cast<double>(clock::now()) * other_tool().rate);
+}
+
+void let_other_tool_register() {
+    static std::atomic<bool> has_come{false};
+    if (other_tool().rate <= 0 || clock::now() - clock::origin() < other_tool().at) return;
+    if (!has_come.exchange(true)) set_timestamp(other_tools_clock);
+}
+
 // They lie at the same place in all records.
 static_assert(offsetof(CUpti_ActivityMemset4, start) == offsetof(CUpti_ActivityKernel10, start) &&
               offsetof(CUpti_ActivityMemset4, end) == offsetof(CUpti_ActivityMemcpyPtoP4, end));
@@ -226,7 +261,10 @@ void set_timestamp(CUpti_TimestampCallbackFunc timestamp) {
     state().registered = {clock::now(), stamp_ns, 1};
 }
 
-uint64_t timestamp() { return static_cast<uint64_t>(read_clock().stamp_ns); }
+uint64_t timestamp() {
+    let_other_tool_register();
+    return static_cast<uint64_t>(read_clock().stamp_ns);
+}
 
 bool can_record(CUpti_ActivityKind kind) { return size_of(kind) != 0; }
 
@@ -242,6 +280,7 @@ void note(const Operation& op) {
 }
 
 void put_noted() {
+    let_other_tool_register();  // it registers what was noted before with the clock before
     const Reading clock = read_clock();
     Lock held(state().mutex);
     for (const Noted& noted : std::exchange(state().noted, {})) put(held, noted, clock);
