@@ -83,11 +83,28 @@ def read_trace(path):
     return operations
 
 
+def left_out(path):
+    """Operations without device times of which the trace says why: an event would have kept a programmatic
+    launch from overlapping; CUPTI's records came to be of another tool's clock."""
+    base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        count, = base.execute("SELECT coalesce(sum(value), 0) FROM meta WHERE key = 'untimed_programmatic'"
+                              ).fetchone()
+        since, = base.execute("SELECT min(mono_ns) FROM device_source WHERE displaced > 0 AND refused IS NOT"
+                              " NULL").fetchone()
+    finally:
+        base.close()
+    if since is not None:
+        count += sum(row.start_ns is None for row in read_trace(path))
+    return count
+
+
 class Errors:
     """Of one or several processes together."""
 
     def __init__(self):
         self.processes = self.operations = self.timed = self.queued = self.unknown = 0
+        self.left_out = 0            # without device times, and the trace says why
         self.worst_queued_ns = 0     # of starts and ends of queued operations
         self.outside = []            # operations whose bounds do not contain the truth
         self.unqueued = self.likely = 0  # of unqueued ones: how many, and how many within their stated error
@@ -97,6 +114,7 @@ class Errors:
         """Of one process."""
         calls, _ = read_truth(truth)
         self.processes += 1
+        self.left_out += left_out(trace)
         for row in read_trace(trace):
             # Of two calls at the same moment one stands 1 ns later in the trace.
             true = calls.get((row.device, row.enter_ns)) or calls.get((row.device, row.enter_ns - 1))

@@ -26,6 +26,7 @@ class Window(NamedTuple):
     estimate: float
     true: float
     queued_share: float
+    is_refused: bool  # too little of it is timed: its bounds are all that the report goes by
 
     @property
     def contains(self):
@@ -53,7 +54,7 @@ def _windows(traced, said):
             count = window["queued"] + window["unqueued"]
             found.append(Window(window["as_it_ran_low_ns"] / length, window["as_it_ran_high_ns"] / length,
                                 window["as_it_ran_ns"] / length, union_ns(mine, begin, end) / length,
-                                window["queued"] / count if count else 0.0))
+                                window["queued"] / count if count else 0.0, window["refused"]))
     return found
 
 
@@ -62,7 +63,7 @@ def faults_of(errors, windows, exact=True):
     faults = []
     if errors.operations == 0:
         faults.append("no operation was compared")
-    if errors.operations - errors.timed > UNTIMED * errors.processes:
+    if errors.operations - errors.timed > UNTIMED * errors.processes + errors.left_out:
         faults.append(f"{errors.operations - errors.timed} of {errors.operations} operations are not timed")
     if errors.worst_queued_ns > TOLERANCE_NS:
         faults.append(f"a queued operation is {errors.worst_queued_ns} ns off")
@@ -74,7 +75,7 @@ def faults_of(errors, windows, exact=True):
     for window in windows:
         if not window.contains:
             faults.append(f"busy {window.true:.4f} is not in [{window.low:.4f}, {window.high:.4f}]")
-        elif exact and window.queued_share >= MOSTLY_QUEUED and \
+        elif exact and not window.is_refused and window.queued_share >= MOSTLY_QUEUED and \
                 abs(window.estimate - window.true) > EXACT_SHARE:
             faults.append(f"busy {window.true:.4f} is said to be {window.estimate:.4f}")
     return faults

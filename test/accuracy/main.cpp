@@ -28,6 +28,8 @@ void call_box(const char* name, int64_t ns) {
     function(static_cast<uint64_t>(ns));
 }
 
+}  // namespace
+
 // The kernel of that length among `<kernel>=<ns>,…`.
 std::string name_of(int64_t duration_ns) {
     const char* opaque = std::getenv("GPUSIM_DURATIONS");
@@ -43,8 +45,6 @@ std::string name_of(int64_t duration_ns) {
     const size_t begin = comma == std::string::npos ? 0 : comma + 1;
     return rows.substr(begin, end - begin);
 }
-
-}  // namespace
 
 void add(const Workload& workload) { workloads().push_back(workload); }
 

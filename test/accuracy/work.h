@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 
 #define CU(call) accuracy::check(call, #call)
 
@@ -25,6 +26,7 @@ inline void check(CUresult result, const char* call) {
 // A kernel that takes so long, known by its name or, where the box has GPUSIM_DURATIONS, by one that says
 // nothing. Of the current context.
 CUfunction kernel(int64_t duration_ns);
+std::string name_of(int64_t duration_ns);
 
 void launch(CUfunction function, CUstream stream = nullptr, unsigned grid = 8);
 CUstream make_stream(unsigned flags = CU_STREAM_NON_BLOCKING);

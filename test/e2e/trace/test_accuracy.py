@@ -107,6 +107,36 @@ class Accuracy(unittest.TestCase):
         """The device is taken for one that has none."""
         self.assertTrue(any(result.errors.outside for result in self.unkind(GPUSIM_GAP_NS=1_200)))
 
+    def test_drivers_in_two_libraries_and_with_strict_handles(self):
+        """Below 13.0 the box crashes where a name is asked of a handle of another kind."""
+        with tempfile.TemporaryDirectory() as folder:
+            forwarded = pathlib.Path(folder, "forwarded")
+            two = {"LD_LIBRARY_PATH": f"{record.box.SIM}/two:{record.box.SIM}", "GPUSIM_FORWARDED": forwarded}
+            for knobs in (two, {"GPUSIM_VERSION": 12040}, {"GPUSIM_VERSION": 12040, **two}):
+                self.kept(["library_kernels", "programmatic"], **knobs)
+            self.assertIn("cuLaunchKernel ", forwarded.read_text(encoding="utf-8"))
+
+    def test_launches_that_begin_long_before_what_is_before_them_is_over(self):
+        for early_ns in (2_000, 20_000):
+            with self.subTest(early_ns):
+                knobs, workload = {"GPUSIM_PROGRAMMATIC_NS": early_ns}, WORKLOADS["programmatic"]
+                result = judge.everything_timed(workload, **knobs)
+                self.assertEqual(result.faults, [])
+                self.assertGreater(result.errors.left_out, result.errors.operations / 5)
+                exact = judge.everything_timed(workload, GPUSHIM_DEVICE_TIME="cupti", **knobs)
+                self.assertEqual((exact.faults, exact.errors.left_out), ([], 0))
+                self.assertEqual(exact.errors.worst_queued_ns, 0)
+
+    def test_a_clock_that_another_tool_gave_cupti(self):
+        """What had been read before is the truth; the rest has no times, and bounds hold."""
+        for rate in (1, 3):
+            with self.subTest(rate):
+                result = judge.everything_timed(WORKLOADS["training"], GPUSHIM_DEVICE_TIME="cupti",
+                                                GPUSHIM_LOG="error", GPUSIM_CUPTI_CLOCK=f"100000:{rate}")
+                self.assertEqual((result.faults, result.errors.worst_queued_ns), ([], 0))
+                self.assertGreater(result.errors.timed, 0)
+                self.assertEqual(result.errors.timed + result.errors.left_out, result.errors.operations)
+
     def test_durations_that_vary(self):
         for share in (0.05, 0.2, 0.5):
             self.kept(["training", "starved_by_work"], GPUSIM_JITTER=share)
