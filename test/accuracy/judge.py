@@ -3,7 +3,7 @@ import tempfile
 from typing import List, NamedTuple
 
 from compare import TOLERANCE_NS, Errors, operations_of, read_truth, union_ns
-from record import box_knobs, record, report
+from recorded import box_knobs, record, report
 
 LIKELY = 0.95           # of the estimates are within their stated error
 MOSTLY_QUEUED = 0.95    # from here on the busy share is to be exact …

@@ -8,9 +8,9 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "accuracy"))
 import compare  # noqa: E402
 import judge  # noqa: E402
-import record  # noqa: E402
+import recorded  # noqa: E402
 
-WORKLOADS = {workload.name: workload for workload in record.workloads()}
+WORKLOADS = {workload.name: workload for workload in recorded.workloads()}
 FEWER = {"mixed": 200, "launch_starved": 3_000, "eight_ranks": 15, "memsets": 100, "gaps_running": 100,
          "gaps_blocked": 100}
 STEADY = [name for name in WORKLOADS if name != "drifting"]
@@ -77,14 +77,14 @@ class Accuracy(unittest.TestCase):
                              (0, 1200, 1100, 1))):
             with self.subTest(**knobs), tempfile.TemporaryDirectory() as folder:
                 workload = WORKLOADS["training"]
-                traced, = record.record(folder, workload, FEWER.get("training"),
-                                        **record.box_knobs(workload, GPUSHIM_BUDGET="100%", **knobs))
+                traced, = recorded.record(folder, workload, FEWER.get("training"),
+                                          **recorded.box_knobs(workload, GPUSHIM_BUDGET="100%", **knobs))
                 base = sqlite3.connect(traced.trace)
                 rows = base.execute("SELECT grain_ns, gap_before_ns, gap_after_ns, gaps_calibrated FROM "
                                     "v_device_clock ORDER BY mono_ns DESC LIMIT 1").fetchall()
                 base.close()
                 self.assertEqual(rows, [told])
-                trust = record.report([traced.trace])["trust"]
+                trust = recorded.report([traced.trace])["trust"]
                 self.assertEqual(trust["grain_ns"], told[0])
                 guesses = [row for row in trust["refusals"]
                            if "bounds of device times are estimates" in row["why"]]
@@ -111,7 +111,8 @@ class Accuracy(unittest.TestCase):
         """Below 13.0 the box crashes where a name is asked of a handle of another kind."""
         with tempfile.TemporaryDirectory() as folder:
             forwarded = pathlib.Path(folder, "forwarded")
-            two = {"LD_LIBRARY_PATH": f"{record.box.SIM}/two:{record.box.SIM}", "GPUSIM_FORWARDED": forwarded}
+            two = {"LD_LIBRARY_PATH": f"{recorded.box.SIM}/two:{recorded.box.SIM}",
+                   "GPUSIM_FORWARDED": forwarded}
             for knobs in (two, {"GPUSIM_VERSION": 12040}, {"GPUSIM_VERSION": 12040, **two}):
                 self.kept(["library_kernels", "programmatic"], **knobs)
             self.assertIn("cuLaunchKernel ", forwarded.read_text(encoding="utf-8"))
@@ -144,7 +145,7 @@ class Accuracy(unittest.TestCase):
     def test_windows_count_by_device(self):
         workload = WORKLOADS["two_devices"]
         with tempfile.TemporaryDirectory() as folder:
-            traced, = record.record(folder, workload, **record.box_knobs(workload, GPUSHIM_BUDGET="100%"))
+            traced, = recorded.record(folder, workload, **recorded.box_knobs(workload, GPUSHIM_BUDGET="100%"))
             base = sqlite3.connect(traced.trace)
             windows = base.execute("SELECT device_id, operations, timed FROM window").fetchall()
             base.close()
@@ -199,8 +200,8 @@ class Accuracy(unittest.TestCase):
         workload = WORKLOADS["training"]
         for column, by in (("start_offset_ns", 3_000), ("dur_ns", -3_000)):
             with tempfile.TemporaryDirectory() as folder, self.subTest(column):
-                traced, = record.record(folder, workload, 20, GPUSHIM_BUDGET="100%",
-                                        **record.box_knobs(workload))
+                traced, = recorded.record(folder, workload, 20, GPUSHIM_BUDGET="100%",
+                                          **recorded.box_knobs(workload))
                 base = sqlite3.connect(traced.trace)
                 with base:
                     base.execute(f"UPDATE launch_device SET {column} = {column} + ?", (by,))

@@ -12,9 +12,9 @@ import windows_host
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "accuracy"))
 import compare  # noqa: E402
 import judge  # noqa: E402
-import record  # noqa: E402
+import recorded  # noqa: E402
 
-WORKLOADS = {workload.name: workload for workload in record.workloads()}
+WORKLOADS = {workload.name: workload for workload in recorded.workloads()}
 CUPTI = {"GPUSHIM_DEVICE_TIME": "cupti"}
 STEPPED = {"GPUSIM_CLOCK": "stepped"}
 SOURCE = """SELECT library, version, refused, error, records, unclaimed, dropped, clock_error_ns
@@ -60,7 +60,7 @@ class Cupti(windows_host.Case):
 
     def test_every_node_of_a_graph_has_its_times(self):
         workload = WORKLOADS["graphs_and_kernels"]
-        traced, = record.record(self.folder, workload, **record.box_knobs(workload, **CUPTI))
+        traced, = recorded.record(self.folder, workload, **recorded.box_knobs(workload, **CUPTI))
         said = preload.query(traced.trace, """
             SELECT launch_ns, device_start_ns, device_dur_ns, coalesce(kernel, kind) FROM v_graph_node""")
         launched = {enter for enter, *_ in said}
@@ -72,15 +72,15 @@ class Cupti(windows_host.Case):
         # Not the lists as such: what unittest says of long ones takes it hours.
         wrong = [pair for pair in zip(sorted(said), sorted(true)) if pair[0] != pair[1]]
         self.assertEqual((len(said), wrong[:3]), (len(true), []))
-        (timed, recorded), = preload.query(traced.trace, """
+        (timed, launches), = preload.query(traced.trace, """
             SELECT (SELECT count(*) FROM graph_launch_device), count(*) FROM graph_launch""")
         self.assertEqual(len(launched), timed)
-        self.assertLess(recorded - timed, judge.UNTIMED)
+        self.assertLess(launches - timed, judge.UNTIMED)
 
     def test_nodes_of_graphs_keep_a_bounded_trace_within_its_size(self):
         workload = WORKLOADS["graphs_and_kernels"]
-        traced, = record.record(self.folder, workload, 30_000, truth=False,
-                                **record.box_knobs(workload, **CUPTI, GPUSHIM_MAX_MB=4))
+        traced, = recorded.record(self.folder, workload, 30_000, truth=False,
+                                  **recorded.box_knobs(workload, **CUPTI, GPUSHIM_MAX_MB=4))
         self.assertLessEqual(sum(file.stat().st_size for file in self.folder.glob("trace.*")), 4 << 20)
         ended = preload.query(traced.trace, "SELECT value FROM meta WHERE key = 'ended'")
         self.assertEqual(ended, [("exit",)])
@@ -146,8 +146,8 @@ class Cupti(windows_host.Case):
 
     def test_a_graph_that_lacks_records_has_no_times(self):
         workload, errors = WORKLOADS["graphs_and_kernels"], compare.Errors()
-        traced, = record.record(self.folder, workload,
-                                **record.box_knobs(workload, **CUPTI, GPUSIM_CUPTI_DROP=7))
+        traced, = recorded.record(self.folder, workload,
+                                  **recorded.box_knobs(workload, **CUPTI, GPUSIM_CUPTI_DROP=7))
         errors.add(traced.trace, traced.truth)
         self.assertEqual((errors.worst_queued_ns, errors.outside), (0, []))
         self.assertGreater(errors.timed, errors.operations / 4)
