@@ -144,6 +144,7 @@ void QueueDelay::learn(Operation kind, int64_t alike, const Observed& seen) {
     if (shapes_.size() >= kMostShapes) shapes_.clear(), new_.clear();
     const Key key = {alike, kind};
     Shape& shape = shapes_[key];
+    gap_ns_ = seen.gap_ns;
     const size_t bucket = bucket_of(seen.slack_ns);
     size_t place = shape.count[bucket]++;
     chance_ = chance_ * 6364136223846793005 + 1442695040888963407;
@@ -174,13 +175,13 @@ void QueueDelay::settle() {
 }
 
 // A first idea of δ, where there is none that is sure. False: there still is none.
-bool QueueDelay::bring_delay(Kind& kind, const std::vector<Seen>& seen) {
+bool QueueDelay::bring_delay(Kind& kind, const std::vector<Seen>& seen) const {
     if (kind.delay.is_known && half_of(kind.delay) <= kSureDelayNs) return true;
     const Knee<Seen> knee(seen);
     int64_t delay_ns = 0;
     if (knee.find(delay_ns) || knee.find_beside_queued(delay_ns)) {
-        kind.low_ns = delay_ns - kClearNs;
-        kind.high_ns = delay_ns + kClearNs;
+        kind.low_ns = delay_ns + gap_ns_ - kClearNs;
+        kind.high_ns = delay_ns + gap_ns_ + kClearNs;
         kind.has_idea = true;
         return true;
     }
@@ -211,19 +212,20 @@ QueueDelay::Middle QueueDelay::middle_of(const std::vector<Seen>& seen, int64_t 
     return middle;
 }
 
-// Those that began on an empty queue took δ and their duration, those that were queued the duration alone: so
-// the medians show δ, and the spreads how much δ itself differs.
-void QueueDelay::settle(Kind& kind, Shape& shape) {
+// Those that began on an empty queue took δ and their duration, those that were queued the gap and the
+// duration: so the medians show δ, and the spreads how much δ itself differs.
+void QueueDelay::settle(Kind& kind, Shape& shape) const {
     const std::vector<Seen> all = all_of(shape);
     if (!bring_delay(kind, all)) return;
     std::vector<Seen> queued, empty;
     for (const Seen& one : all) {
         if (one.slack_ns >= kind.high_ns) queued.push_back(one);
-        if (one.slack_ns < kind.low_ns - kClearNs) empty.push_back(one);
+        if (one.slack_ns < kind.low_ns - gap_ns_ - kClearNs) empty.push_back(one);
     }
     shape.shows = {};
     if (queued.empty()) return;
-    const Middle took = middle_of(queued, [](const Seen& one) { return one.span_ns; });
+    Middle took = middle_of(queued, [](const Seen& one) { return one.span_ns; });
+    took.ns -= gap_ns_;
     const Middle both = middle_of(empty, [](const Seen& one) { return one.slack_ns + one.span_ns; });
     const Middle from_enter =
         middle_of(empty, [](const Seen& one) { return one.slack_ns + one.span_ns + one.in_call_ns; });

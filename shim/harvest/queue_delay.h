@@ -1,15 +1,16 @@
 // How long an operation takes to start on an empty queue (δ), and how long operations of one shape take:
 // learnt from operations themselves. Of a shape whose duration d is steady,
 //
-//   span = e - ready = d + max(0, δ - slack)        slack = ready - exit of the call
+//   span = e - ready = d + max(gap, δ - slack)      slack = ready - exit of the call
 //
 //   span  \            where it was queued, the span is d; where the queue was empty, it is longer by what
 //   the
 //          \_______    stream stood waiting. A shape that was seen on both sides gives both.
 //                 slack
-//               δ
+//               δ - gap
 //
-// Robust against outliers: medians throughout. Pure; one thread.
+// The gap is what a device takes from a stamp to the operation behind it (stamp_gaps.h); an operation on an
+// empty queue has none. Robust against outliers: medians throughout. Pure; one thread.
 #pragma once
 
 #include <array>
@@ -89,8 +90,8 @@ class QueueDelay {
         Spread from_enter = {};
     };
     static std::vector<Seen> all_of(const Shape& shape);
-    static bool bring_delay(Kind& kind, const std::vector<Seen>& seen);
-    static void settle(Kind& kind, Shape& shape);
+    bool bring_delay(Kind& kind, const std::vector<Seen>& seen) const;
+    void settle(Kind& kind, Shape& shape) const;
     static Middle middle_of(const std::vector<Seen>& seen, int64_t (*value_of)(const Seen&));
     void settle(Operation operation);
 
@@ -98,6 +99,7 @@ class QueueDelay {
     std::vector<Key> new_;
     std::array<Kind, kOperations> kinds_;
     uint32_t batch_ = 0;
+    int64_t gap_ns_ = 0;
     uint64_t chance_ = 1;
 };
 

@@ -63,15 +63,15 @@ struct Guess {
 constexpr Guess kNoGuess = {0, INT64_MAX};
 
 // On an empty queue it starts so long after the call, unless its stream was still busy.
-Guess start_by_delay(const Stamps& stamps, const Usual& usual) {
+Guess start_by_delay(const Stamps& stamps, const EventFacts& event, const Usual& usual) {
     const Spread& delay = stamps.blocking ? usual.from_enter : usual.delay;
     if (!delay.is_known) return kNoGuess;
     const int64_t since_ns = stamps.blocking ? stamps.enter_ns : stamps.exit_ns;
     const Moments* busy = ready(stamps);
     Guess guess = {since_ns + delay.ns, half_of(delay)};
-    if (busy == nullptr || busy->ns <= since_ns + delay.low_ns) return guess;
+    if (busy == nullptr || busy->ns + event.before_ns <= since_ns + delay.low_ns) return guess;
     guess.likely_ns += busy->likely_ns;
-    guess.ns = std::max(guess.ns, busy->ns);
+    guess.ns = std::max(guess.ns, busy->ns + event.before_ns);
     return guess;
 }
 
@@ -109,7 +109,7 @@ Guess start_by_event(const Stamps& stamps, const EventFacts& event, const End& e
 void estimate(OperationTimes& times, const Stamps& stamps, const EventFacts& event, const End& end,
               const Usual& usual) {
     times.start_high_ns = times.end_high_ns;
-    const Guess by_delay = start_by_delay(stamps, usual);
+    const Guess by_delay = start_by_delay(stamps, event, usual);
     const Guess by_duration = start_by_duration(end, usual.duration);
     Guess start = by_delay.likely_ns <= by_duration.likely_ns ? by_delay : by_duration;
     if (start.likely_ns == kNoGuess.likely_ns) start = start_by_event(stamps, event, end);
@@ -150,8 +150,9 @@ Observed observe(const Stamps& stamps, const EventFacts& event) {
     seen.is_whole = since != nullptr && end.waited && !stamps.blocking;
     if (!seen.is_whole) return seen;
     seen.slack_ns = since->ns - stamps.exit_ns;
-    seen.span_ns = end.ns - since->ns - event.before_ns;
+    seen.span_ns = end.ns - since->ns;
     seen.in_call_ns = stamps.exit_ns - stamps.enter_ns;
+    seen.gap_ns = event.before_ns;
     return seen;
 }
 

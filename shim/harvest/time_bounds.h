@@ -65,6 +65,7 @@ struct Observed {
     int64_t slack_ns;    // from the call's return until the stream was ready
     int64_t span_ns;     // from then on to its end
     int64_t in_call_ns;  // exit - enter
+    int64_t gap_ns;      // of the span, if it was queued: from that stamp to its start
 };
 
 // Later than this after the call's return, whatever δ may be: it was queued.

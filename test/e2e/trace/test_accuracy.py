@@ -69,6 +69,16 @@ class Accuracy(unittest.TestCase):
                     self.assertLess(result.errors.worst_queued_ns, 1_500)
                     self.assertTrue(all(window.contains for window in result.windows))
 
+    def test_gaps_that_were_measured_are_in_no_start(self):
+        """Of operations that were queued and of those that were not."""
+        for workload in ("starved_by_work", "back_to_back"):
+            with self.subTest(workload):
+                result = judge.everything_timed(WORKLOADS[workload], GPUSIM_GAP_NS=1_200,
+                                                GPUSHIM_STAMP_GAPS="1200,1250,1200,1250", **self.UNCALIBRATED)
+                self.assertEqual(result.faults, [])
+                for window in result.windows:
+                    self.assertAlmostEqual(window.estimate, window.true, delta=judge.EXACT_SHARE)
+
     def test_the_trace_says_what_was_reckoned_with(self):
         """The grain and the gaps that are in the bounds, and whether these are a guess."""
         for knobs, told in (({}, (0, 0, 0, 1)), ({"GPUSIM_GRAIN_NS": 32}, (32, 0, 0, 1)),

@@ -14,17 +14,18 @@ using namespace gpushim::shim;
 
 namespace {
 
-// A device on which an operation starts δ after its call on an empty queue:  span = d + max(0, δ - slack).
+// A device on which an operation starts δ after its call on an empty queue:  span = d + max(gap, δ - slack).
 struct Device {
     int64_t delay_ns = 4'000;
     int64_t call_ns = 4'000;
     double noise = 0;  // of durations
+    int64_t gap_ns = 0;
     std::mt19937 engine{7};
 
     Observed run(int64_t duration_ns, int64_t slack_ns) {
         std::normal_distribution<double> around(1, noise > 0 ? noise : 1e-12);
         const auto took_ns = std::llround(static_cast<double>(duration_ns) * around(engine));
-        return {true, slack_ns, took_ns + std::max<int64_t>(0, delay_ns - slack_ns), call_ns};
+        return {true, slack_ns, took_ns + std::max<int64_t>(gap_ns, delay_ns - slack_ns), call_ns, gap_ns};
     }
 };
 
@@ -47,6 +48,18 @@ TEST_CASE("a shape seen queued and not gives both delay and duration", "[queue_d
     CHECK(learnt.usual(kLaunch, 1).from_enter.ns == 8'000);
     CHECK(learnt.usual(kLaunch, 1).duration.ns == 2'000);
     CHECK_FALSE(learnt.wants_queued());
+}
+
+TEST_CASE("what was queued has a gap before it that others do not have", "[queue_delay]") {
+    Device device;
+    device.gap_ns = 1'200;
+    QueueDelay learnt;
+    for (int i = 0; i < 20; ++i) learnt.learn(kLaunch, 1, device.run(2'000, -1'500 + 250 * i));
+    for (int i = 0; i < 8; ++i) learnt.learn(kLaunch, 1, device.run(2'000, 13'000 + i));
+    learnt.settle();
+    REQUIRE(learnt.delay(kLaunch).is_known);
+    CHECK(learnt.delay(kLaunch).ns == 4'000);
+    CHECK(learnt.usual(kLaunch, 1).duration.ns == 2'000);
 }
 
 TEST_CASE("what is common does not push out the one that was queued", "[queue_delay]") {
@@ -160,7 +173,7 @@ struct Run {
             const int64_t delay_ns = 4'000 + std::llround(delay_noise * any(engine));
             const int64_t slack_ns = queued_every != 0 && i % queued_every == 0 ? 13'000 : -1'500;
             learnt.learn(kLaunch, 1,
-                         {true, slack_ns, took_ns + std::max<int64_t>(0, delay_ns - slack_ns), 4'000});
+                         {true, slack_ns, took_ns + std::max<int64_t>(0, delay_ns - slack_ns), 4'000, 0});
             if (slack_ns < 0) delays.push_back(delay_ns);
             if (i % kBatch == kBatch - 1) learnt.settle();
         }
