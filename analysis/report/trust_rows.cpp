@@ -51,11 +51,10 @@ void add_legacy_events(const Trace& trace, TrustRows& rows) {
     }
 }
 
-// As it was calibrated; the run database's is what launches on an empty GPU took.
+// A trace has it from a call's return on, and below 0 where the GPU is faster; the run from the call's begin.
 void add_latency(const Trace& trace, TrustRows& rows) {
     Query latency = trace.base.prepare("SELECT max(latency_ns) FROM device_clock");
-    if (!latency.step() || latency.is_null(0)) return;
-    rows.latency_ns = std::max(rows.latency_ns.value_or(0), latency.number(0));
+    rows.has_latency |= latency.step() && !latency.is_null(0);
 }
 
 // Traces of before do not have it.

@@ -11,8 +11,8 @@ struct TrustRows {
     bool rows_gone = false;  // some: what counts rows is of those left, and windows are at least so many
     int64_t queued = 0, unqueued = 0, host = 0;  // rows
     int64_t legacy_events = 0;
-    std::optional<int64_t> latency_ns;  // of a launch, calibrated; of several the longest
-    std::optional<int64_t> grain_ns;    // of stamps, as it is in the bounds; of several the coarsest
+    bool has_latency = false;         // of a launch, calibrated
+    std::optional<int64_t> grain_ns;  // of stamps, as it is in the bounds; of several the coarsest
     struct Refusal {
         std::string rank, api, why;
         std::optional<int64_t> error;

@@ -186,10 +186,9 @@ def union_ns(spans, begin_ns, end_ns):
 
 
 def latencies(pairs, clock):
-    """From the return of the one's call to the start that the other saw, where the one says that the queue
-    was empty."""
-    return [other.start_ns + clock.offset_ns - one.exit_ns for one, other in timed(pairs)
-            if not one.queued and one.exit_ns is not None]
+    """From the one's call to the start that the other saw, where the one says that the queue was empty."""
+    return [other.start_ns + clock.offset_ns - one.enter_ns for one, other in timed(pairs)
+            if not one.queued]
 
 
 class Longer(NamedTuple):

@@ -23,11 +23,12 @@ struct Seen {
     std::vector<int64_t> latencies_ns, calls_ns;
     std::vector<BackToBack> gaps;
     int64_t end_ns = INT64_MIN;  // of all that was launched so far
-    bool has_untimed = false;    // something was launched of which that is not known
+    int64_t unknown_lanes = 0;   // something was launched into them of which that is not known
 };
 struct LaneEnd {
     int64_t end_ns = INT64_MIN;
     bool known = false;
+    bool may_run = false;  // what it was last given has no device times
 };
 
 std::optional<int64_t> quantile(std::vector<int64_t>& values, double share) {
@@ -50,13 +51,14 @@ class Survey {
     }
 
     void take(const Call& call) {
+        if (call.kind == CallKind::sync) return sync(call);
         if (call.kind != CallKind::operation || call.lane == kNoLane) return;
         const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
         if (gpu < 0) return;
         Seen& seen = seen_[static_cast<size_t>(gpu)];
         LaneEnd& lane = lanes_[static_cast<size_t>(call.lane)];
         if (!call.timed) {
-            seen.has_untimed = true;
+            set_may_run(lane, seen, !call.completes);
             lane.known = false;
             return;
         }
@@ -64,9 +66,9 @@ class Survey {
         // Without its call (launched before the trace, another node of a graph) nothing is known of when.
         const bool is_launch = (call.type == OperationClass::compute || call.type == OperationClass::graph) &&
                                TraceFacts::has_call(call) && !facts_.is_later_node(call);
-        if (is_launch && !seen.has_untimed && seen.end_ns < call.enter_ns &&
+        if (is_launch && seen.unknown_lanes == 0 && seen.end_ns < call.enter_ns &&
             seen.latencies_ns.size() < kEnough) {
-            seen.latencies_ns.push_back(std::max<int64_t>(0, call.times.start_ns - call.enter_ns - own_ns));
+            seen.latencies_ns.push_back(std::max<int64_t>(0, call.times.start_ns - call.enter_ns));
         }
         if (is_launch && seen.calls_ns.size() < kEnough)
             seen.calls_ns.push_back(call.exit_ns - call.enter_ns);
@@ -74,9 +76,9 @@ class Survey {
         if (is_launch && lane.known && call.times.queued && call.exit_ns < lane.end_ns && gap_ns >= 0 &&
             gap_ns <= kWidestKernelGapNs && seen.gaps.size() < kEnough)
             seen.gaps.push_back({lane.end_ns - call.enter_ns, std::max<int64_t>(0, gap_ns - 2 * own_ns)});
-        lane = {call.times.end_ns, true};
+        set_may_run(lane, seen, false);  // it began after what had been before
+        lane = {call.times.end_ns, true, false};
         seen.end_ns = std::max(seen.end_ns, call.times.end_ns);
-        if (seen.end_ns < call.enter_ns) seen.has_untimed = false;
     }
 
     void finish(const std::vector<DeviceClock>& clocks) {
@@ -102,6 +104,25 @@ class Survey {
     }
 
   private:
+    // What had been launched before it is over once it returns, in a stream or in all of a context. What
+    // comes next was entered later; of another thread it may have come before the wait's end, by which few
+    // latencies are a little too long.
+    void sync(const Call& call) {
+        for (size_t i = 0; i < lanes_.size(); ++i) {
+            const bool is_of_it =
+                call.lane != kNoLane
+                    ? static_cast<size_t>(call.lane) == i
+                    : call.target_id != kNoTarget && facts_.lanes[i].context_handle_id == call.target_id;
+            const int32_t gpu = facts_.gpu_of_lane[i];
+            if (is_of_it && gpu >= 0) set_may_run(lanes_[i], seen_[static_cast<size_t>(gpu)], false);
+        }
+    }
+
+    static void set_may_run(LaneEnd& lane, Seen& seen, bool may_run) {
+        seen.unknown_lanes += static_cast<int64_t>(may_run) - static_cast<int64_t>(lane.may_run);
+        lane.may_run = may_run;
+    }
+
     TraceFacts& facts_;
     std::vector<Seen> seen_;  // by GPU
     std::vector<LaneEnd> lanes_;

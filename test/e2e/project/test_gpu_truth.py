@@ -166,8 +166,8 @@ class Judged(unittest.TestCase):
     def test_latencies_are_of_launches_that_found_an_empty_queue(self):
         ours, theirs = both_sides(queued=False)
         pairs = beside.match(ours, theirs)
-        row, = truth.latency_rows("unqueued", {"latency_ns": 4_900}, pairs, beside.Clocks(-APART, 0, 1))
-        self.assertEqual(row.figures, {"calibrated_ns": 4_900, "ours_ns": 5_000, "profiler_ns": 5_000})
+        row, = truth.latency_rows("unqueued", {"latency_ns": 7_900}, pairs, beside.Clocks(-APART, 0, 1))
+        self.assertEqual(row.figures, {"calibrated_ns": 7_900, "ours_ns": 8_000, "profiler_ns": 8_000})
         queued = beside.match(*both_sides())
         self.assertEqual([*truth.latency_rows("queued", {}, queued, beside.Clocks(0, 0, 1))], [])
 

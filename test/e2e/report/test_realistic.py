@@ -270,6 +270,26 @@ class Hung(unittest.TestCase):
         self.assertIsNone(said["hang"]["for_ns"])
 
 
+class OneFigureEach(unittest.TestCase):
+    """Of what is said in two places both say the same, or what each is of."""
+
+    def recorded(self, *options, steps=60, **knobs):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        run = pathlib.Path(folder.name, "run")
+        trained.train(run, 1, *options, steps=steps, knobs=knobs)
+        return run, *trained.report(run)
+
+    def test_a_latency_counts_from_the_call_wherever_it_is_said(self):
+        """Shorter than the call, calibrated and not; measured though the first operations have no times."""
+        for budget in ("100%", "1%"):
+            _, text, said = self.recorded("--small-kernels", "--sync-every-step", GPUSHIM_BUDGET=budget,
+                                          GPUSIM_LATENCY_NS="2000")
+            self.assertAlmostEqual(said["trust"]["latency_ns"], 2000, delta=20, msg=text)
+            self.assertRegex(text, r"launch latency 2\.0\d us(, not calibrated)?\n")
+            self.assertRegex(text, r"latency on an empty queue 2\.0\d us .* kernels under 4\.0\d us\n")
+
+
 class OneRun(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

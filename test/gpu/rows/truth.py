@@ -251,8 +251,8 @@ def latency_rows(loop, trust, pairs, clock):
     if len(seen) < 20:
         return
     middle = statistics.median(seen)
-    ours = statistics.median(one.start_ns - one.exit_ns for one, _ in launches
-                             if one.is_timed and not one.queued and one.exit_ns is not None)
+    ours = statistics.median(one.start_ns - one.enter_ns for one, _ in launches
+                             if one.is_timed and not one.queued)
     calibrated = trust.get("latency_ns")
     told = "not calibrated" if calibrated is None else f"calibrated {calibrated / 1000:.2f} us"
     yield Row(f"{loop}: from call to start, empty queue", f"{told}; of {len(seen)} launches ours "

@@ -109,6 +109,23 @@ TEST_CASE("names, shapes and steps of a trace", "[facts]") {
     CHECK(facts.gpus[0].idle.latency_ns == 8 * kUs);
 }
 
+//  stream 1  untimed    K K K K K        each starts 2 us after its call was entered
+//  stream 2  untimed                     nothing comes behind: over once the host has waited
+TEST_CASE("a latency is known though something before it has no device times", "[facts]") {
+    const auto latency_ns = [](bool waits) {
+        Made made(2);
+        made.launch(1 * kUs, 2 * kUs, 1);
+        made.launch(3 * kUs, 4 * kUs, 2);
+        if (waits) made.sync(5 * kUs, 90 * kUs);
+        for (int64_t i = 1; i <= 6; ++i)
+            made.timed(i * 100 * kUs, i * 100 * kUs + kUs, i * 100 * kUs + 2 * kUs, i * 100 * kUs + 50 * kUs,
+                       3);
+        return facts_of(made).gpus[0].idle.latency_ns;
+    };
+    CHECK(latency_ns(true) == 2 * kUs);
+    CHECK(latency_ns(false) == 8 * kUs);  // the usual one: stream 2 may run for ever
+}
+
 TEST_CASE("a run without steps is cut into slices", "[facts]") {
     Made made;
     for (int64_t i = 0; i < 3; ++i) made.launch(i * 1000 * kUs, i * 1000 * kUs + 1000);
