@@ -8,6 +8,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kFullyTimed = 0.98;  // from here on a run is not called sampled
+constexpr double kNearlyAll = 0.9;    // from here on how busy steps were follows from how busy the run was
 
 // Of spans, which are no steps, there is no number to be asked for.
 std::string or_spans(const ReportSource& source) {
@@ -40,6 +41,21 @@ void read_rows(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) 
         gpu.parts_busy.push_back({busy_ns, window_ns});
         gpu.parts_waiting.push_back({rows.number(5), window_ns});
         gpu.parts_productive.push_back({rows.number(6), window_ns});
+    }
+}
+
+// What the figures of a step are of: so many of those that count, and that part of the run.
+void read_steps(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
+    Query counts = source.of_steps(
+        "SELECT u.gpu_id, count(*), sum(c.dur_ns), u.run_ns FROM gpu u JOIN v_counted_step c"
+        " ON c.rank_id = u.rank_id WHERE c.number BETWEEN ?1 AND ?2 GROUP BY u.gpu_id");
+    while (counts.step()) {
+        GpuFigures& gpu = gpus[counts.number(0)];
+        if (gpu.basis != "steps") continue;
+        gpu.timed_steps_share = static_cast<double>(gpu.steps) / counts.real(1);
+        gpu.sampled = gpu.timed_steps_share < kFullyTimed;
+        if (!source.is_part_of_run() && counts.real(3) > 0)
+            gpu.steps_of_run = std::min(1.0, counts.real(2) / counts.real(3));
     }
 }
 
@@ -92,16 +108,32 @@ ShareRange GpuFigures::range(int64_t ns, const std::vector<PartOf>& parts, bool 
     return {range.share, std::clamp(range.low, 0.0, range.share), std::clamp(range.high, range.share, 1.0)};
 }
 
-// Of one window there is no drawing others: the rest of the run is anything.
+// Of one window, or of one step, there is no drawing others: the rest is anything.
 ShareRange GpuFigures::with_rest(ShareRange range) const {
-    if (!speaks_for_the_run() || windows > 1) return range;
-    return {range.share, timed_share * range.low, timed_share * range.high + 1 - timed_share};
+    if (!sampled || (windows > 1 && parts_busy.size() > 1)) return range;
+    const double known = speaks_for_the_run() ? timed_share : timed_steps_share;
+    return {range.share, known * range.low, known * range.high + 1 - known};
+}
+
+// What the run did beside its steps was at least nothing and at most all of that time.
+ShareRange GpuFigures::as_the_run_tells(ShareRange range) const {
+    if (!sampled || !run_low || !run_high || steps_of_run < kNearlyAll) return range;
+    const double low = std::max(0.0, (*run_low - (1 - steps_of_run)) / steps_of_run);
+    const double high = std::min(1.0, *run_high / steps_of_run);
+    if (high - low >= range.high - range.low) return range;
+    return {range.share, std::min(range.share, low), std::max(range.share, high)};
 }
 
 ShareRange GpuFigures::busy() const {
     const ShareRange timed = range(busy_ns, parts_busy, true);
+    if (basis == "steps") return as_the_run_tells(with_rest(timed));
     if (!speaks_for_the_run() || !run_low || !run_high) return with_rest(timed);
     return {timed.share, std::min(timed.low, *run_low), std::max(timed.high, *run_high)};
+}
+
+ShareRange GpuFigures::productive() const {
+    const ShareRange timed = with_rest(range(productive_ns, parts_productive, true));
+    return {timed.share, timed.low, std::min(timed.high, busy().high)};
 }
 
 // Holds what is likely: that is drawn from steps, which knows no bounds.
@@ -155,6 +187,7 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
     Query unknown = source.run.prepare("SELECT gpu_id, why FROM v_unknown_wait");
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);
     read_rows(source, by_id);
+    read_steps(source, by_id);
     read_causes(source, by_id);
     std::vector<GpuFigures> all;
     for (auto& [id, gpu] : by_id) all.push_back(std::move(gpu));

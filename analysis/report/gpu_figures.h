@@ -36,8 +36,10 @@ struct GpuFigures {
     std::map<std::string, int64_t> idle_by_cause, idle_by_group;
     int64_t drained_ns = 0;  // of idle, after a wait of the host had emptied the queue
     int64_t windows = 0;
-    bool sampled = false;  // so little of the run is timed that the rest is an estimate
+    bool sampled = false;  // so little is timed of what it is said of that the rest is an estimate
     double timed_share = 1;
+    double timed_steps_share = 1;  // of the steps that were asked for
+    double steps_of_run = 0;       // their share of the run's time; 0: not known, or a part was asked for
     std::optional<double> run_low, run_high;        // of the whole run's busy share, in 95 of 100 cases
     std::optional<double> run_lowest, run_highest;  // for certain
     // What is for certain is that; false: an estimate, as of a kind of GPU that was never calibrated.
@@ -49,9 +51,10 @@ struct GpuFigures {
     bool causes_sum() const;
     // With what is likely, in 95 of 100 cases, of operations that did not queue, and what windows say of the
     // time between them. Without steps they stand for the run: then busy and idle hold the whole run's, too.
+    // Where steps are the run and its windows tell more than the few that are whole, they tell of these.
     ShareRange busy() const;
     ShareRange idle() const;
-    ShareRange productive() const { return with_rest(range(productive_ns, parts_productive, true)); }
+    ShareRange productive() const;
     ShareRange waiting() const { return with_rest(range(waiting_ns, parts_waiting, false)); }
     // The same for certain. How long a collective waited has no bounds.
     ShareRange certainly_busy() const { return certainly(busy_ns, busy(), run_lowest.value_or(0)); }
@@ -64,6 +67,7 @@ struct GpuFigures {
     ShareRange certainly(int64_t ns, ShareRange likely, double whole_run_low) const;
     bool speaks_for_the_run() const { return sampled && basis != "steps"; }
     ShareRange with_rest(ShareRange range) const;
+    ShareRange as_the_run_tells(ShareRange range) const;
 };
 
 // Those of which most is lost first.

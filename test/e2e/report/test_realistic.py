@@ -289,6 +289,27 @@ class OneFigureEach(unittest.TestCase):
             self.assertRegex(text, r"launch latency 2\.0\d us(, not calibrated)?\n")
             self.assertRegex(text, r"latency on an empty queue 2\.0\d us .* kernels under 4\.0\d us\n")
 
+    def check_idle_beside_busy(self, text, said):
+        gpu = said["gpus"][0]
+        self.assertTrue(gpu["sampled"], text)
+        for low, high in (("low", "high"), ("high", "low")):
+            self.assertAlmostEqual(gpu[f"idle_share_likely_{low}"], 1 - gpu[f"run_busy_share_likely_{high}"],
+                                   delta=0.03, msg=text)
+        self.assertLessEqual(gpu["productive_share_likely_high"], gpu["busy_share_likely_high"] + 1e-9)
+
+    def test_one_window_says_as_little_of_other_steps_as_of_the_run(self):
+        _, text, said = self.recorded("--slow-input", "12", "--loss-every", "1", steps=100,
+                                      GPUSHIM_BUDGET="0.1%")
+        self.check_idle_beside_busy(text, said)
+        self.assertGreater(said["gpus"][0]["idle_share_likely_high"]
+                           - said["gpus"][0]["idle_share_likely_low"], 0.1, text)
+
+    def test_a_whole_step_in_many_windows_is_as_sure_as_the_run(self):
+        _, text, said = self.recorded("--slow-input", "3000", "--loss-every", "1", GPUSHIM_BUDGET="0.002%",
+                                      GPUSIM_JITTER="0.3")
+        self.assertLess(said["gpus"][0]["steps"], 5, text)
+        self.check_idle_beside_busy(text, said)
+
 
 class OneRun(unittest.TestCase):
     @classmethod

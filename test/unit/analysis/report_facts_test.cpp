@@ -100,6 +100,35 @@ TEST_CASE("one window says nothing of the rest of the run", "[report_facts]") {
     CHECK(gpu.waiting().high == Approx(0.52));
 }
 
+//  of 10 steps 1 is whole, in one of many windows; by all windows the run was busy for 24 to 26 %
+TEST_CASE("few whole steps say no more of the others than the run does", "[report_facts]") {
+    GpuFigures gpu = {};
+    gpu.basis = "steps";
+    gpu.window_ns = 100;
+    gpu.busy_ns = gpu.busy_likely_low_ns = gpu.busy_likely_high_ns = gpu.productive_ns = 30;
+    gpu.parts_busy = gpu.parts_productive = {{30, 100}};
+    gpu.parts_waiting = {{0, 100}};
+    gpu.windows = 20;
+    CHECK(gpu.busy().high == Approx(0.3));  // all that was asked for
+    gpu.sampled = true;
+    gpu.timed_steps_share = 0.1;
+    CHECK(gpu.busy().low == Approx(0.03));
+    CHECK(gpu.busy().high == Approx(0.93));
+    CHECK(gpu.productive().high == Approx(0.93));
+    // The steps are 96 of 100 of the run: the rest of it was idle, or busy.
+    gpu.run_low = 0.24;
+    gpu.run_high = 0.26;
+    CHECK(gpu.busy().low == Approx(0.03));
+    gpu.steps_of_run = 0.96;
+    CHECK(gpu.busy().low == Approx(0.20 / 0.96));
+    CHECK(gpu.busy().high == Approx(0.30));  // with the figure itself
+    CHECK(gpu.idle().low == Approx(0.70));
+    CHECK(gpu.productive().high == Approx(0.30));
+    // Many steps that are alike say more than the run's windows.
+    gpu.parts_busy.assign(40, {30, 100});
+    CHECK(gpu.busy().low == Approx(0.30));
+}
+
 TEST_CASE("causes either sum to the idle time or are not shown", "[report_facts]") {
     GpuFigures gpu = {};
     gpu.idle_ns = 12;
