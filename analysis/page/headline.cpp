@@ -122,11 +122,18 @@ Markup what_ran(const PageInput& input) {
     return all;
 }
 
+std::string of_asked_steps(const PageInput& input) {
+    const Json& steps = input.of("steps");
+    return "Steps " + count_of_json(steps["first"]) + " to " + count_of_json(steps["last"]) +
+           ": the step, its phases, GPUs and idle time are of these; all else is of the whole run.";
+}
+
 }  // namespace
 
 Markup headline(const PageInput& input) {
     Markup all = what_ran(input);
     if (is_simulated(input)) all += simulated_banner();
+    if (input.source.is_part_of_run()) all += paragraph(of_asked_steps(input), "soft");
     all += cards({step_card(input), samples_card(input), productive_card(input), idle_card(input),
                   allreduce_card(input), straggler_card(input)});
     return all;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../text/width.h"
 #include "contradictions.h"
+#include "facts.h"
 #include "sections.h"
 
 namespace gpushim::analysis {
@@ -13,6 +15,41 @@ namespace {
 std::vector<const Section*>& sections() {
     static std::vector<const Section*> all;
     return all;
+}
+
+bool is_of_steps(std::string_view name) {
+    return std::find(std::begin(kOfSteps), std::end(kOfSteps), name) != std::end(kOfSteps);
+}
+
+// What stands under the steps and begins with a word in capitals.
+void say_whole_run(Report& section) {
+    constexpr const char* kWords = "whole run";
+    constexpr size_t kWidest = 110;
+    for (size_t i = 0; i < section.blocks.size(); ++i) {
+        if (auto* const table = std::get_if<Table>(&section.blocks[i])) {
+            table->rows[0][0] += std::string(", ") + kWords;
+            return;
+        }
+        std::string& text = std::get<Line>(section.blocks[i]).text;
+        if (text.empty()) continue;
+        if (width_of(text) + 14 <= kWidest)
+            text += std::string("   (") + kWords + ")";
+        else
+            section.blocks.insert(section.blocks.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                  Line{std::string(11, ' ') + "(" + kWords + ")"});
+        return;
+    }
+}
+
+// What programs are told of it.
+Json asked_steps(const ReportSource& source, const std::vector<std::string>& members) {
+    Json names = Json::array();
+    for (const std::string& name : members) names.push(Json(name));
+    return Facts()
+        .maybe("from", source.options.from_step, "not asked for: from the first")
+        .maybe("to", source.options.to_step, "not asked for: to the last")
+        .known("members", std::move(names))
+        .json();
 }
 
 }  // namespace
@@ -42,14 +79,20 @@ Report write_report(const ReportSource& source) {
     Report report;
     report.json.set("schema", 1);
     const std::vector<Contradiction> contradictions = contradictions_of(source);
+    std::vector<std::string> narrowed;
     for (const Section* section : report_sections()) {
         Report written;
         section->write(source, written);
         const std::string_view name = kSections[section->place];
         if (is_withheld(name, contradictions)) written = withheld(name, written);
         if (section->is_detail && !source.options.all) written.blocks.clear();
+        if (is_of_steps(name))
+            for (const std::string& key : written.json.keys()) narrowed.push_back(key);
+        else if (source.is_part_of_run() && section->place > place_among(kSections, "steps"))
+            say_whole_run(written);
         report.add(std::move(written));
     }
+    if (source.is_part_of_run()) report.json.set("asked_steps", asked_steps(source, narrowed));
     if (!source.options.all)
         report.line("more: gpushim report --all, --json; ask: gpushim sql FOLDER \"SELECT * FROM finding\"");
     return report;

@@ -47,6 +47,9 @@ constexpr std::string_view kSections[] = {
     "certain",      "syncs",          "calls",       "ranges", "memory",  "devices", "findings",
 };
 
+// Of the steps that were asked for (--from, --to). All others are of the whole run, and say so then.
+constexpr std::string_view kOfSteps[] = {"steps", "phases", "gpus", "idle"};
+
 // Which of `names` it is; one that is not among them does not compile.
 template <size_t count>
 consteval size_t place_among(const std::string_view (&names)[count], std::string_view name) {

@@ -133,7 +133,8 @@ void write_text(const Steps& steps, const ReportSource& source, Report& report) 
         report.line("           with our events in it; without them, as all of GPU and IDLE below, " +
                     duration_text(static_cast<double>(*steps.undisturbed_ns)));
     if (source.is_part_of_run())
-        report.line("           launches, copies, collectives and kernels below are of the whole run");
+        report.line(
+            "           STEP, PHASES, GPU, SHARES and IDLE are of these; all else is of the whole run");
 }
 
 void write(const ReportSource& source, Report& report) {

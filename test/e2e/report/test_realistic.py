@@ -310,6 +310,27 @@ class OneFigureEach(unittest.TestCase):
         self.assertLess(said["gpus"][0]["steps"], 5, text)
         self.check_idle_beside_busy(text, said)
 
+    def test_asked_for_some_steps_each_section_is_of_them_or_of_the_whole_run(self):
+        run, _, whole = self.recorded("--loss-every", "20", steps=60)
+        text, said = trained.report("--all", "--from", "21", "--to", "38", run)
+        heads = [line for line in text.split("\nSTEP ")[1].splitlines()[1:] if line[:1].isupper()]
+        of_steps = {"PHASES", "GPU", "SHARES", "IDLE"}
+        self.assertLess(of_steps, {head.split()[0] for head in heads})
+        for head in heads:
+            if head.split()[0] not in of_steps:
+                self.assertRegex(head + text.split(head)[1].split("\n")[1], r"whole run\)?", text)
+        self.assertEqual(said["asked_steps"], {"from": 21, "to": 38, "members": ["steps", "phases", "gpus",
+                                                                               "cost"]})
+        for name in said["asked_steps"]["members"]:
+            self.assertNotEqual(said[name], whole[name], name)
+        for name in ("launch", "copies", "allreduce_check", "skew", "findings", "trust", "kernels"):
+            self.assertEqual(said[name], whole[name], name)
+        self.assertNotIn("asked_steps", whole)
+        page = run / "page.html"
+        trained.report("--html", page, "--from", "21", "--to", "38", run)
+        self.assertIn("Steps 21 to 38: the step, its phases, GPUs and idle time are of these",
+                      page.read_text(encoding="utf-8"))
+
 
 class OneRun(unittest.TestCase):
     @classmethod
