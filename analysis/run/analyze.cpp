@@ -17,6 +17,7 @@
 #include "collectives/collectives.h"
 #include "pass/make_facts.h"
 #include "pass/trace_pass.h"
+#include "ranks/peer_events.h"
 #include "ranks/rank_rows.h"
 #include "ranks/shared_gpus.h"
 #include "shim/base/version.h"
@@ -192,6 +193,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
         write_shared_gpus(all, busy, run);
         collectives.write(run);
         write_between_ranks(collectives.all(), run);
+        if (all.size() > 1) leave_out_peers_events(run);
         advise(run.raw(), run.derive());
     });
     run.finish();

@@ -35,6 +35,7 @@ class RunDb {
     CountedSteps derive();
     void finish();  // derives where that was not done, and moves it into its place
 
+    void run(const char* statements) { made_.run(statements); }
     sqlite3* raw() const { return made_.raw(); }
 
   private:

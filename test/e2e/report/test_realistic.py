@@ -3,11 +3,16 @@ is slow is what the same job takes less without it, and nothing is said that one
 import contextlib
 import pathlib
 import sqlite3
+import sys
 import tempfile
 import unittest
 
 import box
 import trained
+
+REALISTIC = box.ROOT / "test" / "realistic"
+sys.path.insert(0, str(REALISTIC))
+import true_shares  # noqa: E402
 
 WITHIN = 0.05  # of the difference of two runs
 
@@ -268,6 +273,23 @@ class Hung(unittest.TestCase):
             text, said = trained.report(run)
         self.assertNotIn("HUNG", text)
         self.assertIsNone(said["hang"]["for_ns"])
+
+
+class Peers(unittest.TestCase):
+    def test_events_of_the_slow_rank_are_no_waits_of_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run, alone = pathlib.Path(folder, "run"), pathlib.Path(folder, "alone")
+            trained.train(run, 3, steps=30, knobs={"GPUSIM_SLOW": "1:1.3"})
+            text, said = trained.report(run)
+            trained.train(alone, 3, steps=30, knobs={"GPUSIM_SLOW": "1:1.3", "LD_PRELOAD": ""})
+            truth = true_shares.Truth(alone / "truth", 3)
+        steps = range(said["steps"]["first"], said["steps"]["last"] + 1)
+        for gpu in said["gpus"]:
+            true = truth.shares(gpu["rank"], steps)
+            for part in ("productive", "waiting_for_peer", "memory"):
+                self.assertAlmostEqual(gpu[f"{part}_share"], true[part], delta=0.001, msg=text)
+        windows = [gpu["window_ns"] for gpu in said["gpus"]]
+        self.assertAlmostEqual(max(windows) / min(windows), 1, delta=0.0005, msg=text)
 
 
 class OneFigureEach(unittest.TestCase):
