@@ -1,6 +1,7 @@
 #include "timeline.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "../../shim/schema/flags.h"
 #include "dropped_spans.h"
@@ -38,6 +39,38 @@ void Timeline::read_lanes(const Database& base) {
     }
 }
 
+namespace {
+
+// A process that was killed left no row of the window that was open: on each device it lasted from the first
+// operation with device times behind the last row to the last one. Our own cost in it is not known.
+void add_open_windows(const Database& base, std::vector<Window>& windows) {
+    Query ended = base.prepare("SELECT 1 FROM meta WHERE key = 'ended' AND value = 'recovered'");
+    if (base.is_of_first_schema() || !ended.step()) return;
+    std::string operations;
+    for (const std::string table : {"launch", "copy", "memset", "graph_launch"})
+        operations +=
+            (operations.empty() ? "" : " UNION ALL ") +
+            ("SELECT o.enter_ns, o.stream_id, d.enter_ns NOTNULL AS timed FROM " + table + " o LEFT JOIN " +
+             table + "_device d ON d.enter_ns = o.enter_ns WHERE o.enter_ns >= ?1 AND o.flags & 7 = 0");
+    int64_t from_ns = std::numeric_limits<int64_t>::min();
+    for (const Window& window : windows) from_ns = std::max(from_ns, window.end_ns());
+    Query open = base.prepare(
+        "WITH o AS (SELECT c.device_id, e.enter_ns, e.timed FROM (" + operations +
+        ") e JOIN stream s ON s.id = e.stream_id JOIN context c ON c.id = s.context_id), w AS (SELECT "
+        "device_id,"
+        " min(enter_ns) AS begin_ns, max(enter_ns) AS last_ns FROM o WHERE timed GROUP BY device_id)"
+        "SELECT w.begin_ns, w.last_ns - w.begin_ns, w.device_id, count(*), sum(o.timed) FROM w JOIN o"
+        " ON o.device_id = w.device_id AND o.enter_ns BETWEEN w.begin_ns AND w.last_ns"
+        " WHERE w.last_ns > w.begin_ns GROUP BY w.device_id");
+    open.bind(1, from_ns);
+    while (open.step())
+        windows.push_back({plausible_time(open.number(0)), plausible_span(open.number(1)),
+                           plausible_span(open.number(1)), open.number(2), std::nullopt, open.number(3),
+                           open.number(4), 0, 0});
+}
+
+}  // namespace
+
 void Timeline::read_windows(const Database& base) {
     Query query = base.prepare(
         "SELECT enter_ns, dur_ns, planned_ns, device_id, slot, operations, timed, legacy_events, own_host_ns"
@@ -46,6 +79,7 @@ void Timeline::read_windows(const Database& base) {
         windows_.push_back({plausible_time(query.number(0)), plausible_span(query.number(1)),
                             plausible_span(query.number(2)), query.number(3), query.maybe(4), query.number(5),
                             query.number(6), query.number(7), plausible_span(query.number(8))});
+    add_open_windows(base, windows_);
     windows_left_out_ = std::erase_if(windows_, [this](const Window& window) {
                             return !clip(gone_, {window.enter_ns, window.end_ns()}).empty();
                         }) != 0;

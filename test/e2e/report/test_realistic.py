@@ -1,6 +1,7 @@
 """Data-parallel training whose collectives run beside compute (examples/train): what is said of a rank that
 is slow is what the same job takes less without it, and nothing is said that one rank alone cannot know."""
 import contextlib
+import ctypes
 import pathlib
 import sqlite3
 import sys
@@ -290,6 +291,30 @@ class Peers(unittest.TestCase):
                 self.assertAlmostEqual(gpu[f"{part}_share"], true[part], delta=0.001, msg=text)
         windows = [gpu["window_ns"] for gpu in said["gpus"]]
         self.assertAlmostEqual(max(windows) / min(windows), 1, delta=0.0005, msg=text)
+
+
+class Killed(unittest.TestCase):
+    def test_what_was_timed_until_then_is_known(self):
+        """In its first window, of which there is no row yet."""
+        with tempfile.TemporaryDirectory() as folder:
+            run, alone = pathlib.Path(folder, "run"), pathlib.Path(folder, "alone")
+            run.mkdir()
+            command = [sys.executable, "-B", REALISTIC / "killed.py", "--ranks", 2, "--steps", 60]
+            done = box.run(command, {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": 2, "KILLED_AT": 40,
+                                     "LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_BUDGET": "100%",
+                                     "GPUSHIM_OUT": f"{run}/%r.db"})
+            self.assertEqual(done.returncode, 128 + 9, done.stderr)
+            shim = ctypes.CDLL(str(box.BUILD / "libgpushim.so"))
+            self.assertEqual(shim.gpushim_recover(str(run).encode()), 0)
+            text, said = trained.report(run)
+            trained.train(alone, 2, steps=60, knobs={"LD_PRELOAD": ""})
+            truth = true_shares.Truth(alone / "truth", 2)
+        self.assertIn("trust   device times by events: 1 window", text)
+        for gpu in said["gpus"]:
+            self.assertGreater(gpu["steps"], 20, text)
+            true = truth.shares(gpu["rank"], range(gpu["steps"]))
+            for part in ("productive", "memory", "idle"):
+                self.assertAlmostEqual(gpu[f"{part}_share"], true[part], delta=0.005, msg=text)
 
 
 class OneFigureEach(unittest.TestCase):
