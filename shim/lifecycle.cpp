@@ -17,6 +17,7 @@
 #include "base/unknown_settings.h"
 #include "calls/resolve.h"
 #include "machine/devices.h"
+#include "machine/frameworks.h"
 #include "machine/nvml_sampler.h"
 #include "program/capture_range.h"
 #include "program/nvtx.h"
@@ -176,6 +177,7 @@ bool start() {
     const ClockPair first = note_clock();
     const size_t count = describe_devices(devices);
     describe_versions(identity);
+    list_frameworks(identity.frameworks, sizeof identity.frameworks);
     process_state->generation = starts.fetch_add(1, std::memory_order_relaxed) + 1;
     process_state->pid = identity.pid;
     if (!start_writer(trace_path, identity, {devices, count})) {

@@ -1,6 +1,7 @@
 // What rules know of a run: its database, and what is asked of it by many of them. Read-only; one thread.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "../run/sql/counted_steps.h"
 #include "../trace/work_bound.h"
+#include "advice_words.h"
 #include "finding.h"
 #include "what_if.h"
 
@@ -44,6 +46,12 @@ class Situation {
     int64_t ranks() const { return ranks_; }
     const Given& given() const { return given_; }
 
+    // What to try, in words that fit the program: rows of advice.def.
+    std::string advice(std::initializer_list<std::string_view> keys) const {
+        return advice_for(ecosystem_, keys);
+    }
+    const Ecosystem& ecosystem() const { return ecosystem_; }
+
     // "of 20.0 ms a step"; what a gain is compared with where there are no steps: a second.
     std::string per() const { return has_steps() ? "step" : "second"; }
     double counted(double whole_run) const;  // of all steps together, to one of them (or a second)
@@ -63,6 +71,7 @@ class Situation {
     Given given_;
     CountedSteps basis_;
     WhatIf what_if_;
+    Ecosystem ecosystem_;
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;
     double all_steps_ = 0;  // also parts of one

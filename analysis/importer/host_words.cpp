@@ -21,11 +21,32 @@ constexpr HostWord kHostWords[] = {
     {HostInside::input, "IteratorGetNext"},
 };
 
+struct FrameworkWord {
+    std::string_view begins, framework;
+};
+constexpr FrameworkWord kFrameworkWords[] = {
+    {"PjitFunction(", "jax"},
+    {"jit_compile", "jax"},
+    {"ExecutorState::", "tensorflow"},
+    {"EagerExecute", "tensorflow"},
+    {"EagerLocalExecute", "tensorflow"},
+    {"FunctionRun", "tensorflow"},
+    {"IteratorGetNext", "tensorflow"},
+    {"Iterator::", "tensorflow"},
+    {"ReadVariableOp", "tensorflow"},
+};
+
 }  // namespace
 
 std::optional<HostInside> inside_of(std::string_view name) {
     for (const HostWord& word : kHostWords)
         if (name.starts_with(word.begins) && name.ends_with(word.ends)) return word.inside;
+    return {};
+}
+
+std::string_view framework_of(std::string_view name) {
+    for (const FrameworkWord& word : kFrameworkWords)
+        if (name.starts_with(word.begins)) return word.framework;
     return {};
 }
 

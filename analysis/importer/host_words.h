@@ -12,4 +12,8 @@ namespace gpushim::analysis {
 // None: the name says nothing of the framework; a program's own range may hold anything.
 std::optional<HostInside> inside_of(std::string_view name);
 
+// Whose name an operator is, where profilers of several frameworks write one format: tensorflow, jax; empty:
+// it is not told.
+std::string_view framework_of(std::string_view name);
+
 }  // namespace gpushim::analysis

@@ -136,6 +136,7 @@ void TraceTables::write_meta() {
     text("source", trace_.source);
     text("imported_from", trace_.file);
     if (!trace_.windows.empty()) text("exported_by", "gpushim");  // who else tells its windows
+    text("frameworks", trace_.frameworks);
     text("end_note", trace_.note);
     number("started_mono_ns", first_ns_);
     if (trace_.has_epoch) number("started_real_ns", first_ns_);

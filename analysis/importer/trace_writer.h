@@ -74,6 +74,7 @@ struct ImportedWindow {  // what was launched in it has device times
 struct ImportedTrace {
     std::string source;  // kineto, nsys, xplane: also the level of its times
     std::string file, host, executable, note;
+    std::string frameworks;   // "jax": whose profiler it was; empty: not told
     int64_t base_ns = 0;      // added to every time: they are then since 1970, and so is our clock
     bool has_epoch = true;    // false: since when the times are is not known
     int64_t fraction_ns = 0;  // of a time that is given less exactly than to the ns: how much may be missing

@@ -19,11 +19,7 @@ std::optional<Finding> look(const Situation& run) {
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host allocates or frees memory";
-    found.try_it =
-        "Keep the framework's caching allocator on: leave PYTORCH_NO_CUDA_MEMORY_CACHING unset, set "
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, XLA_PYTHON_CLIENT_PREALLOCATE=true or "
-        "TF_GPU_ALLOCATOR=cuda_malloc_async. Do not call torch.cuda.empty_cache() in the loop. Allocate "
-        "buffers once.";
+    found.try_it = run.advice({"allocations"});
     found.confidence = 0.8;
     found.evidence = run.gaps_of(kAllocations);
     return found;

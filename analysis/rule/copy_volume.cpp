@@ -22,11 +22,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = bytes_text(copies.bytes) + " to the device in a " + run.per() + ", " +
                   duration_text(copies.ns) + " in which nothing else runs on the GPU";
-    found.try_it =
-        "Send a smaller type and convert it on the GPU: images as uint8 instead of float32, or half "
-        "precision. Copy the next batch on a stream of its own while this one computes (a prefetcher). "
-        "Weights "
-        "that come from the host each time: keep them on the device, or fewer bits of them.";
+    found.try_it = run.advice({"copy_volume"});
     found.gain = copies.shorter_by(factor("narrower_copy"), run);
     found.confidence = 0.7;
     found.evidence = copies.evidence;

@@ -17,12 +17,6 @@ constexpr double kBucketBytes = 25e6;  // as PyTorch's DDP makes them: the last 
 // Forward takes half as long as backward, and an optimizer follows.
 constexpr double kBackwardOfCompute = 0.6;
 
-constexpr const char* kTryIt =
-    "Reduce gradients while backward still runs. PyTorch: DDP with several buckets (bucket_cap_mb) and "
-    "without find_unused_parameters, FSDP with backward_prefetch, or your own all_reduce(async_op=True) "
-    "on another stream. Horovod: DistributedOptimizer. JAX, TensorFlow: "
-    "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true. Set CUDA_DEVICE_MAX_CONNECTIONS above 1.";
-
 // None of its collectives was seen on all of their ranks, so what of that time is waiting is not known: at
 // most all of it can go.
 std::optional<Finding> undivided(const Situation& run, const Exposed& exposed) {
@@ -30,8 +24,7 @@ std::optional<Finding> undivided(const Situation& run, const Exposed& exposed) {
     found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns) + " of a " +
                   run.per() +
                   "; how much of that is waiting for other ranks is not known, for these are not in this run";
-    found.try_it =
-        std::string("Bring in the traces of all ranks: they tell transfers from waiting. ") + kTryIt;
+    found.try_it = run.advice({"exposed_communication.alone", "exposed_communication"});
     found.gain = less_exposed(run, 0, 1);
     found.confidence = 0.5;
     found.fills_step = exposed.transfer_ns > exposed.compute_ns;
@@ -58,7 +51,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns + exposed.wait_ns) +
                   " of a " + run.per() + ": transfers " + duration_text(exposed.transfer_ns) +
                   ", waiting for other ranks " + duration_text(exposed.wait_ns);
-    found.try_it = kTryIt;
+    found.try_it = run.advice({"exposed_communication"});
     found.gain = transfers_hidden(run, needed_share(run, traffic), kBackwardOfCompute, last_bucket);
     found.confidence = 0.6;  // activations of tensor parallelism cannot be hidden like this
     found.evidence = traffic.evidence(reductions);

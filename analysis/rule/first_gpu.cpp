@@ -45,15 +45,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "the first GPU computes " + std::string(percent) + " longer than the others, " +
                   duration_text(more_ns) + " of a " + run.per() + what_only_it_does(run, row);
-    found.try_it =
-        is_one_process(run)
-            ? "Use one process for each GPU: torch.nn.parallel.DistributedDataParallel (torchrun "
-              "--nproc-per-node) instead of DataParallel, which gathers outputs and reduces gradients on GPU "
-              "0. TensorFlow: MirroredStrategy, with the loss reduced on each replica."
-            : "Spread over all ranks what only the first does: compute loss and metrics on each rank, use an "
-              "evaluation split over ranks, and write checkpoints in a thread of their own. Split the "
-              "weights evenly (FSDP, device_map) instead of giving one GPU the embedding and the output "
-              "layer.";
+    found.try_it = run.advice({is_one_process(run) ? "first_gpu.one_process" : "first_gpu"});
     // Spread over all GPUs, its part of that stays with it.
     const double part = 1.0 / static_cast<double>(std::max<int64_t>(1, run.gpus()));
     found.gain = run.what_if().shorter({{gpu_id, {more_ns * (1 - part), more_ns}}});

@@ -13,10 +13,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "the GPU is idle " + duration_text(idle_ns) + " of a " + run.per() +
                   " while the launching thread waits for a processor";
-    found.try_it =
-        "Use fewer loader workers, or fewer threads in them (torch.set_num_threads(1), OMP_NUM_THREADS=1). "
-        "Give the job more processors. Pin the launching thread to a processor of its own (taskset, "
-        "numactl). TensorFlow: TF_GPU_THREAD_MODE=gpu_private with TF_GPU_THREAD_COUNT=2.";
+    found.try_it = run.advice({"host_contention"});
     found.gain = run.what_if().shorter([&](const GpuInStep&) { return Gain{idle_ns / 2, idle_ns}; });
     found.confidence = 0.7;
     found.evidence =

@@ -19,13 +19,7 @@ std::optional<Finding> look(const Situation& run) {
                   (told_ns > cpu_ns + wait_ns ? " while the launching thread is in its data loader"
                    : loads_itself ? " while the launching thread itself loads the batch on its CPU"
                                   : " while the launching thread waits for a batch from its loaders");
-    found.try_it =
-        loads_itself ? "Load in other processes: DataLoader(num_workers=8, persistent_workers=True); tf.data "
-                       ".map(num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE); in JAX a "
-                       "prefetching iterator."
-                     : "Make the loaders faster: more workers (num_workers), a larger prefetch_factor, less "
-                       "work per sample, decoding on the GPU; tf.data .cache() and .prefetch(). To check the "
-                       "cause, compare a run with one synthetic batch (gpushim compare).";
+    found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
     // A step that takes much longer for it than is usual does something else (step_gap).
     static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double most_ns = kUnusualInput * run.what_if().usual_ns(kInput);

@@ -48,11 +48,7 @@ std::optional<Finding> look(const Situation& run) {
                   " of " + duration_text(run.step_ns()) + ", compute " + duration_text(exposed.compute_ns) +
                   "; with " + times_text(factor) +
                   " times as many samples per reduction, exposed communication would be below 5 %";
-    found.try_it =
-        "Use a batch that is larger by that factor, or add up the gradients of as many micro-batches before "
-        "you reduce them: model.no_sync() in PyTorch, optax.MultiSteps in JAX, gradient_accumulation_steps "
-        "in Keras. Send fewer bytes: bf16 gradients (bf16_compress_hook) or PowerSGD. Use fewer ranks that "
-        "each do more.";
+    found.try_it = run.advice({"large_communication"});
     found.gain = less_exposed(run, needed * goes(fits), needed * goes(factor));
     found.confidence = 0.7;
     found.evidence = traffic.evidence(all);

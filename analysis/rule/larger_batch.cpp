@@ -41,9 +41,7 @@ std::optional<Finding> look(const Situation& run) {
                   " % of the GPU's: there is room for " + text +
                   " times the batch, and costs that come once in each step would come once in " + text +
                   (small.ns > 0 ? "; kernels that do not fill the GPU take " + duration_text(small.ns) : "");
-    found.try_it =
-        "Use a larger batch, and scale the learning rate with it. The gain is for an equal number of "
-        "samples.";
+    found.try_it = run.advice({"larger_batch"});
     found.confidence = 0.5;
     found.evidence = run.rows("gpu", "SELECT gpu_id FROM gpu ORDER BY memory_peak_bytes DESC LIMIT 1");
     found.evidence.insert(found.evidence.end(), small.evidence.begin(), small.evidence.end());

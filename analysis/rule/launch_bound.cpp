@@ -21,10 +21,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "the GPU waits " + duration_text(idle_ns) + " of a " + run.per() + " for " +
                   count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
                   " of them for small kernels";
-    found.try_it =
-        "Launch less often: torch.compile(mode='reduce-overhead') or CUDA graphs; "
-        "tf.function(jit_compile=True) or TF_XLA_FLAGS=--tf_xla_auto_jit=2; jax.jit around the whole step; "
-        "fused optimizers (fused=True, foreach=True); a larger batch.";
+    found.try_it = run.advice({"launch_bound"});
     found.gain = what_if.without({"launch_call", "launch_bound", "launch_latency", "kernel_gap"},
                                  WhatIf::Left::kKernelGap);
     found.confidence = 0.85;

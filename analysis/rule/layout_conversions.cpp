@@ -15,9 +15,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = count_text(to_int64(conversions.count)) + " layout conversions in a " + run.per() +
                   " take " + duration_text(conversions.ns) + " (by name; most in " + conversions.largest +
                   ")";
-    found.try_it =
-        "Use channels last: model.to(memory_format=torch.channels_last), and the same for the input; "
-        "data_format='channels_last' in Keras; TF_ENABLE_LAYOUT_OPT=1; NHWC in JAX.";
+    found.try_it = run.advice({"layout_conversions"});
     found.gain = conversions.shorter_by(factor("layout"), run);
     found.confidence = 0.8;
     found.evidence = conversions.evidence;

@@ -30,10 +30,7 @@ std::optional<Finding> look(const Situation& run) {
     const bool is_little = found.gain.high_ns < kWorthIt * run.step_ns();
     found.kind = is_little ? Kind::kNoGain : Kind::kGain;
     found.title = "setting memory to zero takes " + duration_text(found.gain.high_ns) + " of a " + run.per();
-    found.try_it =
-        is_little
-            ? "zero_grad(set_to_none=True) cannot save more than that."
-            : "Use zero_grad(set_to_none=True). Do not zero or clear buffers that are overwritten anyway.";
+    found.try_it = run.advice({is_little ? "memset.little" : "memset"});
     found.confidence = 0.8;
     found.evidence = fills.evidence;
     return found;

@@ -19,13 +19,9 @@ std::optional<Finding> look(const Situation& run) {
     const bool is_off =
         run.number("SELECT 1 FROM environment WHERE name = 'NVIDIA_TF32_OVERRIDE' AND value = '0'")
             .has_value();
-    found.try_it =
-        std::string(is_off ? "NVIDIA_TF32_OVERRIDE=0 is set and forbids tf32: unset it. " : "") +
-        "Use mixed precision (AMP): torch.autocast('cuda', dtype=torch.bfloat16), "
-        "mixed_precision.set_global_policy('mixed_bfloat16') in Keras, bfloat16 parameters in JAX." +
-        (in_fp32 ? " Or allow TF32: torch.set_float32_matmul_precision('high'), "
-                   "jax_default_matmul_precision='tensorfloat32'."
-                 : "");
+    if (is_off) found.try_it = run.advice({"no_tensor_cores.tf32_off"}) + " ";
+    found.try_it +=
+        in_fp32 ? run.advice({"no_tensor_cores", "no_tensor_cores.fp32"}) : run.advice({"no_tensor_cores"});
     const Gain first = none.shorter_by(factor("amp"), run),
                second = tf32.shorter_by(factor("amp_from_tf32"), run);
     found.gain = {first.low_ns + second.low_ns, first.high_ns + second.high_ns};

@@ -45,10 +45,7 @@ std::optional<Finding> look(const Situation& run) {
                   ", and launching (" + duration_text(effort.launching_ns) + ") and copying (" +
                   duration_text(effort.copying_ns) + ") take longer; " + percent +
                   " of its kernels are shorter than two launches";
-    found.try_it =
-        "A CPU may be as fast: measure it with device=\"cpu\" or CUDA_VISIBLE_DEVICES=-1. Otherwise put more "
-        "work into each launch: a larger batch, several models or environments at once (torch.vmap, "
-        "jax.vmap), data that stays on the GPU.";
+    found.try_it = run.advice({"not_worth_gpu"});
     found.confidence = 0.5;
     found.kind = Kind::kNote;
     found.evidence = run.rows("launch_stat", "SELECT rowid FROM launch_stat ORDER BY count DESC LIMIT 1");

@@ -45,9 +45,7 @@ std::optional<Finding> look(const Situation& run) {
                   duration_text(cost_ns) + " in which the GPU does nothing else, at " +
                   rate_text(copies.bytes * 1e9 / cost_ns);
     if (pinned) found.title += " (pinned here: " + rate_text(*pinned) + ")";
-    found.try_it =
-        "Pin the memory: DataLoader(pin_memory=True) and .to(device, non_blocking=True); tf.data "
-        "prefetch_to_device; jax.device_put ahead of the step; cudaMemcpyAsync from cudaHostAlloc memory.";
+    found.try_it = run.advice({"pageable_copies"});
     found.gain = {(staging.low_ns + copying.low_ns) * share.low,
                   (staging.high_ns + copying.high_ns) * share.high};
     found.confidence = pinned ? 0.9 : 0.7;

@@ -14,10 +14,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "code was loaded " + count_text(row.number(1)) + " times after warm-up, " +
                   duration_text(row.real(2)) + " in all";
-    found.try_it =
-        "Keep shapes constant: pad inputs to a few sizes, drop_last=True; torch.compile(dynamic=True) and "
-        "TORCH_LOGS=recompiles; input_signature of tf.function; jax.jit with static shapes "
-        "(jax_log_compiles). CUDA_MODULE_LOADING=EAGER loads all code at the start.";
+    found.try_it = run.advice({"recompilation"});
     // Compiling itself is the host's work around the loads.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};

@@ -61,10 +61,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "each " + run.per() + " reduces " + times_text(*ratio_to_params(run)) +
                   " the model's parameters, in " + count_text(to_int64(all.calls)) + " calls" +
                   (micro_steps > 1 ? ", over " + count_text(micro_steps) + " micro-batches" : "");
-    found.try_it =
-        "Reduce each gradient once. PyTorch: model.no_sync() while gradients accumulate, and no all_reduce "
-        "of your own beside DDP. TensorFlow: one apply_gradients under the strategy. Horovod: "
-        "backward_passes_per_step. JAX: one psum of all gradients.";
+    found.try_it = run.advice({"redundant_collectives"});
     found.gain = without_transfers(run, too_much, too_much);
     found.confidence = 0.8;
     found.evidence = traffic.evidence(all.kinds);

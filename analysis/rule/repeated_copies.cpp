@@ -55,10 +55,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "the same copies in every " + run.per() + " besides the batch (" + by_kind(run) +
                   "): " + duration_text(most_ns) + " during which nothing else runs on the GPU";
-    found.try_it =
-        "Make constants once and keep them on the device. Do not call .cpu(), .item() or .numpy() in the "
-        "loop. Write into tensors in place. In TensorFlow, avoid tf.py_function and do not place operations "
-        "on devices by hand.";
+    found.try_it = run.advice({"repeated_copies"});
     found.gain = run.what_if().shorter(less);
     found.confidence = 0.6;
     found.evidence = copies.evidence;

@@ -31,9 +31,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = count_text(to_int64(run.counted(row.real(2)))) + " times in a " + run.per() + ", " + size +
                   (by_host ? " go to the host and back: " : " go to another GPU and back: ") +
                   duration_text(host_ns) + " of calls";
-    found.try_it = by_host ? "Keep the work in between on the GPU: torch instead of numpy, tf operations "
-                             "instead of py_function, jax.numpy instead of numpy and callbacks."
-                           : "Keep the tensor on the GPU that uses it next, without .to(other) and back.";
+    found.try_it = run.advice({by_host ? "round_trips.by_host" : "round_trips"});
     found.gain = gain;
     found.confidence = 0.6;
     found.evidence = {{"transfer_pattern", row.number(0)}};

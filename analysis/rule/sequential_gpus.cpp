@@ -47,10 +47,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = count_text(static_cast<int64_t>(all.size())) + " GPUs work one after another: " + percent +
                   " of what could overlap does not; together they are busy for " + duration_text(union_ns) +
                   " of a " + run.per() + ", the busiest alone " + duration_text(longest_ns);
-    found.try_it =
-        "If the model fits on one GPU, split the batch and not the model: DistributedDataParallel or FSDP, "
-        "tf.distribute.MirroredStrategy, jax.sharding. Otherwise send micro-batches through the stages, at "
-        "least four for each GPU: torch.distributed.pipelining. device_map gives no pipeline.";
+    found.try_it = run.advice({"sequential_gpus"});
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double idle = idle_ns(gpu);  // no more goes than it has
         const double share = static_cast<double>(gpu.window_ns) / run.step_ns();

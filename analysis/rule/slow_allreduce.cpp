@@ -53,11 +53,7 @@ std::optional<Finding> look(const Situation& run) {
                   ", not counting waits for other ranks; for its bytes at " + rate_text(bandwidth) +
                   " it should take " + duration_text(slow.expected_ns) +
                   (bandwidth > 0 ? by_parameters(run, bandwidth) : "");
-    found.try_it =
-        "Run with NCCL_DEBUG=INFO to see which links NCCL uses. Choose them with NCCL_P2P_LEVEL and "
-        "NCCL_P2P_DISABLE within a host, NCCL_IB_HCA, NCCL_SOCKET_IFNAME and NCCL_NET_GDR_LEVEL between "
-        "hosts. Leave NCCL_ALGO and NCCL_PROTO unset, or try Tree for many hosts. nccl-tests shows whether "
-        "the fabric is slow. bf16 gradients halve the bytes.";
+    found.try_it = run.advice({"slow_allreduce"});
     const double at_best_ns = slow.expected_ns / kReachedInPractice;
     found.gain = without_transfers(run, std::max(0.0, slow.ns - at_best_ns) / traffic.ns(),
                                    (slow.ns - slow.expected_ns) / traffic.ns());

@@ -85,13 +85,11 @@ std::optional<SlowLink> slowest(const Situation& run, const Traffic& traffic) {
     return most;
 }
 
-void tell_badly_chosen(const SlowLink& slow, Finding& found) {
+void tell_badly_chosen(const Situation& run, const SlowLink& slow, Finding& found) {
     found.title = count_text(slow.link.ranks) + " GPUs are joined by " + slow.link.word + " (" +
                   rate_text(slow.link.bytes_per_s) + "); as many GPUs of these hosts could be joined at " +
                   rate_text(slow.link.best_bytes_per_s);
-    found.try_it =
-        "Choose other GPUs with CUDA_VISIBLE_DEVICES: nvidia-smi topo -m shows which are joined by NVLink. "
-        "Put ranks that talk most next to each other (tensor parallel groups within a host).";
+    found.try_it = run.advice({"slow_link.other_gpus"});
     found.confidence = 0.8;
 }
 
@@ -100,10 +98,8 @@ void tell_not_used(const Situation& run, const SlowLink& slow, Finding& found) {
     found.title = "the GPUs are joined by " + slow.link.word + " (" + rate_text(slow.link.bytes_per_s) +
                   "), and large messages reach " + rate_text(slow.reached.bytes_per_s) +
                   (off.empty() ? "" : "; " + off + " is set");
-    found.try_it =
-        std::string(off.empty() ? "" : "Unset " + off.substr(0, off.find('=')) + ". ") +
-        "Run with NCCL_DEBUG=INFO to see whether NCCL goes by P2P, SHM or NET. Try NCCL_P2P_LEVEL=NVL or "
-        "SYS, a /dev/shm that is large enough in a container, and ACS off for P2P over PCIe.";
+    if (!off.empty()) found.try_it = "Unset " + off.substr(0, off.find('=')) + ". ";
+    found.try_it += run.advice({"slow_link"});
     found.confidence = off.empty() ? 0.5 : 0.8;
 }
 
@@ -124,7 +120,7 @@ std::optional<Finding> look(const Situation& run) {
     if (!slow) return {};
     Finding found;
     if (slow->why == Why::kBadlyChosen)
-        tell_badly_chosen(*slow, found);
+        tell_badly_chosen(run, *slow, found);
     else
         tell_not_used(run, *slow, found);
     // Messages that reach less than the link are held back by something else, too; and whether a link that is

@@ -79,11 +79,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = count_text(to_int64(small.calls)) + " calls of " + bytes_text(small.bytes / small.calls) +
                   " each reduce " + bytes_text(small.bytes) + " a " + run.per() + " and take " +
                   duration_text(small.ns) + ", which is mostly latency";
-    found.try_it =
-        "Reduce in buckets. PyTorch: DDP's bucket_cap_mb (25) instead of a call for each parameter; "
-        "torch._foreach or one flat tensor for scalars and metrics, less often. Horovod: "
-        "HOROVOD_FUSION_THRESHOLD. TensorFlow: experimental_hints(bytes_per_pack). Put ncclGroupStart around "
-        "calls of your own.";
+    found.try_it = run.advice({"small_collectives"});
     found.gain = without_transfers(run, small.low_ns / traffic.ns(), small.high_ns / traffic.ns());
     found.confidence = 0.7;
     found.evidence = traffic.evidence(small.kinds);

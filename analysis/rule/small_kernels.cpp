@@ -27,9 +27,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = count_text(to_int64(small.count)) + " small or elementwise kernels in a " + run.per() +
                   " take " + duration_text(small.ns) + ", " + duration_text(small.ns / small.count) +
                   " each; most in " + small.largest;
-    found.try_it =
-        "Fuse them: torch.compile, fused optimizers (fused=True), apex or xformers layers; "
-        "TF_XLA_FLAGS=--tf_xla_auto_jit=2 or jit_compile=True; jax.jit around the whole step.";
+    found.try_it = run.advice({"small_kernels"});
     found.gain = small.shorter_by(factor("fusion"), run);
     found.confidence = 0.6;
     found.evidence = small.evidence;

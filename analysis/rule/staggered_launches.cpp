@@ -55,10 +55,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "one process launches for its GPUs one after another: the last starts " +
                   duration_text(late.ns) + " into a " + run.per() + " after the first";
-    found.try_it =
-        "Use a process, or at least a thread, for each GPU. PyTorch: DistributedDataParallel (torchrun "
-        "--nproc-per-node) instead of DataParallel. TensorFlow: TF_GPU_THREAD_MODE=gpu_private with "
-        "TF_GPU_THREAD_COUNT=2. With CUDA graphs a step is one launch for each GPU.";
+    found.try_it = run.advice({"staggered_launches"});
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const auto step = late.by_step.find({gpu.gpu_id, gpu.step});
         if (step == late.by_step.end()) return Gain{};

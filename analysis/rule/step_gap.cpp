@@ -64,10 +64,7 @@ std::optional<Finding> look(const Situation& run) {
         found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +
                        " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
                        count_text(where.number);
-    found.try_it =
-        "Run callbacks, metrics, logging and checkpoints every 100 steps instead of in each, or in another "
-        "thread. Keras: steps_per_execution. Python: gc.disable(), and gc.collect() every n steps. py-spy or "
-        "NVTX ranges show what the host does.";
+    found.try_it = run.advice({"step_gap"});
     found.confidence = 0.7;
     found.evidence = run.gaps_of(
         {"callback", "host_cpu", "host_blocked", "host_unknown", "input_loading", "input_cpu", "input_wait"});

@@ -14,33 +14,17 @@ namespace {
 constexpr double kAgree = 0.2;  // lateness and waits, by more something else decides
 
 struct Remedy {
-    const char *cause, *words, *try_it;
+    const char *cause, *words, *advice;
 };
 constexpr Remedy kRemedies[] = {
-    {"input", "its input is late",
-     "Check its share of the input: files or shards of equal size for all ranks (DistributedSampler, "
-     "tf.data.experimental.AutoShardPolicy.DATA), its loader workers, and the disk or network of its host."},
-    {"host", "its launching thread is late",
-     "Check what else runs on its host: give each rank cores of its own (taskset, --cpu-bind, numactl), set "
-     "OMP_NUM_THREADS, run no more loader workers than cores, and move logging and checkpoints that only it "
-     "does."},
-    {"copy", "its copies take longer",
-     "Use pinned memory on that rank. Check its PCIe slot and NUMA node (nvidia-smi topo -m, numactl "
-     "--cpunodebind)."},
-    {"compute", "its kernels take longer",
-     "Check its work: batches of equal length (bucket by sequence length), layers that only it has; another "
-     "program on its GPU (nvidia-smi). If the delay stays with the GPU when ranks change places, it is the "
-     "GPU."},
-    {"clocks", "its clock is lower",
-     "Check cooling and power of that GPU: nvidia-smi -q -d CLOCK,PERFORMANCE, nvidia-smi -pl. See "
-     "throttling."},
-    {"wait", "it waits for another GPU",
-     "Make the pipeline stages equal in work. Use fewer cudaStreamWaitEvent between devices."},
+    {"input", "its input is late", "straggler.input"},
+    {"host", "its launching thread is late", "straggler.host"},
+    {"copy", "its copies take longer", "straggler.copy"},
+    {"compute", "its kernels take longer", "straggler.compute"},
+    {"clocks", "its clock is lower", "straggler.clocks"},
+    {"wait", "it waits for another GPU", "straggler.wait"},
 };
-constexpr Remedy kUnattributed = {
-    "unattributed", "no single cause",
-    "Compare that rank with another: gpushim sql, tables gap and activity. Let ranks change GPUs, and see "
-    "whether the delay stays with the rank or with the GPU."};
+constexpr Remedy kUnattributed = {"unattributed", "no single cause", "straggler"};
 
 const Remedy& remedy_of(const std::string& cause) {
     for (const Remedy& remedy : kRemedies)
@@ -126,7 +110,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
                   remedy.words + "; if it were as fast as the next-slowest rank, each " + run.per() +
                   " would be " + duration_text(straggler->saved_ns) + " shorter";
-    found.try_it = remedy.try_it;
+    found.try_it = run.advice({remedy.advice});
     const double high_ns = std::min(straggler->saved_ns, run.step_ns());
     found.gain = {straggler->when.empty() ? std::min(high_ns, timed_ns) : 0, high_ns};
     found.confidence = straggler->mirror_disagreement > kAgree || &remedy == &kUnattributed ? 0.5 : 0.9;

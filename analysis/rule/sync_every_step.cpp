@@ -46,11 +46,7 @@ std::optional<Finding> look(const Situation& run) {
     found.title = (reads ? "a copy of " + bytes_text(each) + " to the host and a wait for it in every "
                          : "the host waits for the GPU in every ") +
                   run.per() + ": " + idle;
-    found.try_it = reads && each <= kOneNumber
-                       ? "Read the loss every 100 steps: .item() waits. Loss scaling reads one flag per "
-                         "step: bfloat16 needs none; or use fused optimizers with capturable=True."
-                       : "Avoid torch.cuda.synchronize(), .item(), .cpu() and printing tensors in the loop. "
-                         "Keep metrics on the GPU and read them every 100 steps. Keras: steps_per_execution.";
+    found.try_it = run.advice({reads && each <= kOneNumber ? "sync_every_step.number" : "sync_every_step"});
     found.confidence = reads ? 0.8 : 0.6;
     for (const Evidence& row :
          run.rows("sync_stat", "SELECT rowid FROM sync_stat ORDER BY in_steps DESC, rowid LIMIT 2"))

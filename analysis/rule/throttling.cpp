@@ -15,24 +15,18 @@ constexpr double kOften = 0.05;  // of the samples: below it is a moment
 constexpr double kLower = 0.95;  // of the free clock: above it hardly matters
 
 struct Reason {
-    const char *word, *words, *try_it;
+    const char *word, *words, *advice;
     bool is_fault;  // worth a note also where it is not known what it costs
 };
 constexpr Reason kReasons[] = {
-    {"thermal", "heat",
-     "Improve cooling: fans, air flow, the place in the rack (nvidia-smi -q -d TEMPERATURE).", true},
-    {"hardware_thermal", "heat, as the hardware says",
-     "Improve cooling: fans, air flow, the place of the card.", true},
-    {"power_brake", "the power supply",
-     "Check the power supply and its cables: the supply asks the GPU to brake.", true},
-    {"hardware", "the hardware", "Check power supply and cooling of that GPU (nvidia-smi -q -d PERFORMANCE).",
-     true},
-    {"power_cap", "its power limit", "Raise the limit with nvidia-smi -pl, where host and rack allow it.",
-     false},
-    {"application_clocks", "a setting of its clocks", "Take the setting back: nvidia-smi -rac and -rgc.",
-     false},
-    {"sync_boost", "other GPUs of its boost group", "Take the GPU out of its boost group.", false},
-    {"display", "a display", "Use no display on that GPU.", false},
+    {"thermal", "heat", "throttling.thermal", true},
+    {"hardware_thermal", "heat, as the hardware says", "throttling.hardware_thermal", true},
+    {"power_brake", "the power supply", "throttling.power_brake", true},
+    {"hardware", "the hardware", "throttling.hardware", true},
+    {"power_cap", "its power limit", "throttling.power_cap", false},
+    {"application_clocks", "a setting of its clocks", "throttling.application_clocks", false},
+    {"sync_boost", "other GPUs of its boost group", "throttling.sync_boost", false},
+    {"display", "a display", "throttling.display", false},
 };
 
 struct Held {
@@ -118,7 +112,7 @@ std::optional<Finding> look(const Situation& run) {
         "the clock of " + gpu_text(run, worst->gpu_id) +
         (all.size() > 1 ? " (and " + count_text(static_cast<int64_t>(all.size()) - 1) + " more)" : "") +
         " is held back by " + reason->words + ", " + clock_text(*worst);
-    found.try_it = reason->try_it;
+    found.try_it = run.advice({reason->advice});
     found.gain = run.what_if().shorter(by_gpu);
     found.kind = is_known ? Kind::kGain : Kind::kNote;
     found.confidence = 0.6;

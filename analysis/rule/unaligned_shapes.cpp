@@ -13,9 +13,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = "kernels for unaligned shapes take " + duration_text(unaligned.ns) + " of a " + run.per() +
                   " (by name; most in " + unaligned.largest + ")";
-    found.try_it =
-        "Make dimensions (batch, channels, vocabulary, hidden size) multiples of 8 in 16 bits, of 16 in "
-        "int8, and of 64 where that costs little: pad the vocabulary and the channels.";
+    found.try_it = run.advice({"unaligned_shapes"});
     found.gain = unaligned.shorter_by(factor("aligned"), run);
     found.confidence = 0.6;
     found.evidence = unaligned.evidence;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <numeric>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "../terminal/progress.h"
@@ -86,6 +87,23 @@ std::map<const char*, std::string> versions_of(const Trace& trace) {
     return versions;
 }
 
+// Whose libraries any of them had loaded, as traces tell; none: not one trace tells.
+std::optional<std::string> frameworks_of(const Inputs& inputs) {
+    std::set<std::string> all;
+    bool is_told = false;
+    for (const Trace& trace : inputs.traces) {
+        Query told = trace.base.prepare("SELECT value FROM meta WHERE key = 'frameworks'");
+        if (!told.step()) continue;
+        is_told = true;
+        std::istringstream names(told.text(0));
+        for (std::string name; std::getline(names, name, ',');)
+            if (name != "none") all.insert(name);
+    }
+    std::string text;
+    for (const std::string& name : all) text += (text.empty() ? "" : ",") + name;
+    return is_told ? std::optional(text.empty() ? "none" : text) : std::nullopt;
+}
+
 void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     const auto fact = [&](const char* key, const Value& value) {
         if (!std::holds_alternative<std::nullptr_t>(value)) run.add("run", {std::string(key), value});
@@ -119,6 +137,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("not_ended", maybe(not_ended));
     fact("started_real_ns", maybe(started_ns));
     fact("sources", source);
+    if (const auto frameworks = frameworks_of(inputs)) fact("frameworks", *frameworks);
     fact("params", maybe(options.params));
     fact("samples_per_step", maybe(samples));
     fact("bandwidth_bytes_per_s", maybe(options.bandwidth_bytes_per_s));

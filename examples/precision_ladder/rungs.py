@@ -34,6 +34,6 @@ RUNGS = (
     Rung("tf32", IN_TF32, 88_250, 0, 22_000, 110.25, Change(("no_tensor_cores",), "TF32")),
     Rung("amp", IN_HALF, 32_130, 27_230, 13_500, 72.86, Change(("no_tensor_cores",), "AMP")),
     Rung("channels_last", IN_HALF, 32_130, 0, 13_500, 45.63,
-         Change(("layout_conversions",), "channels_last")),
+         Change(("layout_conversions",), "channels last")),
 )
 NAMES = tuple(rung.name for rung in RUNGS)

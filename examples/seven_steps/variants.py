@@ -27,7 +27,7 @@ VARIANTS = (
     Variant("amp", {"amp": True, "times_batch": 32}, 2477, "slightly less",
             Change(("no_tensor_cores",), "AMP")),
     Variant("compiled", {"compiled": True}, 3268, None,
-            Change(("small_kernels", "launch_bound"), "torch.compile")),
+            Change(("small_kernels", "launch_bound"))),
 )
 
 

@@ -33,6 +33,7 @@ struct TraceIdentity {
     int32_t cuda_version;      // that the driver is made for, 13000; 0: not known, or not there yet
     int32_t nccl_version;      // 22803; likewise
     char driver_version[64];   // 580.65.06
+    char frameworks[64];       // as list_frameworks() says
     uint32_t clock_kind;
     int64_t started_mono_ns;
     int64_t started_real_ns;

@@ -46,6 +46,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     if (who.cuda_version != 0) number("cuda_version", who.cuda_version);
     if (who.nccl_version != 0) number("nccl_version", who.nccl_version);
     text("driver_version", who.driver_version);
+    text("frameworks", who.frameworks);
 }
 
 void write_process(Database& base, const TraceIdentity& who) {

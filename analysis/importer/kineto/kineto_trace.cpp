@@ -54,6 +54,8 @@ class KinetoImport {
     }
 
     void finish(ImportedTrace& trace) {
+        // PyTorch's profiler writes this format; our own exports have windows, and say nothing of it.
+        if (windows_.empty()) trace.frameworks = "pytorch";
         trace.windows = std::move(windows_);
         trace.pid = pid_;
         trace.fraction_ns = has_fractions_ ? 0 : kMicrosecondNs;

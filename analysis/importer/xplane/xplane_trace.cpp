@@ -53,6 +53,7 @@ class XplaneImport {
 
     void finish(ImportedTrace& trace) {
         if (!has_marks_) mark_told_steps();
+        trace.frameworks = framework_;
         trace.devices = std::move(devices_);
         trace.pid = pid_;
         trace.has_epoch = first_ns_ >= kFirstEpochNs;
@@ -123,6 +124,7 @@ class XplaneImport {
         if (const auto step = event.stats.number(XplaneStat::step_num)) take_step(event, thread, *step);
         if (event.duration_ns == 0) return;
         name_thread(*event.line);
+        if (framework_.empty()) framework_ = framework_of(event.name);
         const bool is_frame = event.name.starts_with('$');
         writer_.inside(inside_of(event.name).value_or(is_frame ? HostInside::python : HostInside::framework),
                        event.start_ns, event.duration_ns, thread);
@@ -194,6 +196,7 @@ class XplaneImport {
     std::vector<ImportedDevice> devices_;
     std::map<int64_t, int64_t> step_until_ns_;  // by thread
     std::set<int64_t> named_;
+    std::string_view framework_;  // empty: nothing has told yet
     ToldSteps told_steps_;
     size_t told_count_ = 0;
     ImportedNumber profile_start_ns_, pid_;

@@ -12,7 +12,7 @@ sys.path.insert(0, str(FOLDER))
 import ladder  # noqa: E402
 
 # The first finding, and a word of what it says to try.
-SAYS = (("no_tensor_cores", "TF32"), ("no_tensor_cores", "AMP"), ("layout_conversions", "channels_last"),
+SAYS = (("no_tensor_cores", "TF32"), ("no_tensor_cores", "AMP"), ("layout_conversions", "channels last"),
         None)
 
 

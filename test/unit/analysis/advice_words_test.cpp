@@ -1,0 +1,102 @@
+// What to try is said in words of what the program is written in, and in nobody else's.
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include "analysis/advice/advise.h"
+#include "run_rows.h"
+
+namespace advice_words_test {
+
+using namespace made;
+
+namespace {
+
+// Words that only people of one framework know.
+constexpr std::string_view kTorch[] = {"torch", "DataLoader", "DDP", "FSDP", ".item()", "non_blocking"};
+constexpr std::string_view kTensorflow[] = {"tf.", "TF_", "Keras", "tensorflow"};
+constexpr std::string_view kJax[] = {"jax", "psum"};
+
+template <size_t size>
+bool has_any(std::string_view text, const std::string_view (&words)[size]) {
+    for (const std::string_view word : words)
+        if (text.find(word) != std::string_view::npos) return true;
+    return false;
+}
+
+// Idle for launches, with a kernel of that library.
+RunRows launching(const char* library) {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, 16 * kMs}}, .idle = {{"launch_bound", 4 * kMs}}});
+    run.change(std::string("UPDATE rank SET executable = 'app'"));
+    run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "k"}, {"library", library}});
+    return run;
+}
+
+std::string tried(const RunRows& run) { return run.look("launch_bound")->try_it; }
+
+}  // namespace
+
+TEST_CASE("every rule has advice for every program", "[advice]") {
+    std::set<std::string_view> keys;
+    for (const AdviceRow& row : advice_rows()) keys.insert(row.key);
+    for (const Rule* rule : all_rules())
+        if (std::string_view(rule->id) != "low_coverage")  // its texts are of its figures
+            CHECK(std::any_of(keys.begin(), keys.end(), [&](std::string_view key) {
+                return key.substr(0, key.find('.')) == rule->id;
+            }));
+    const Ecosystem programs[] = {
+        {}, {.pytorch = true}, {.tensorflow = true}, {.jax = true}, {.python = true}};
+    for (const std::string_view key : keys)
+        for (const Ecosystem& program : programs) {
+            INFO(key);
+            CHECK(!advice_for(program, {key}).empty());
+        }
+}
+
+TEST_CASE("no row has words of another framework", "[advice]") {
+    for (const AdviceRow& row : advice_rows()) {
+        INFO(row.text);
+        if (row.who != Who::pytorch) CHECK(!has_any(row.text, kTorch));
+        if (row.who != Who::tensorflow) CHECK(!has_any(row.text, kTensorflow));
+        if (row.who != Who::jax) CHECK(!has_any(row.text, kJax));
+    }
+}
+
+TEST_CASE("kernels' names tell the framework", "[advice]") {
+    CHECK(has_any(tried(launching("pytorch")), kTorch));
+    CHECK(!has_any(tried(launching("pytorch")), kTensorflow));
+    CHECK(has_any(tried(launching("tensorflow")), kTensorflow));
+    CHECK(!has_any(tried(launching("tensorflow")), kJax));
+    // XLA compiles for both.
+    CHECK(has_any(tried(launching("xla")), kTensorflow));
+    CHECK(has_any(tried(launching("xla")), kJax));
+    // A library that programs of all kinds use.
+    const std::string native = tried(launching("cublas"));
+    CHECK(!has_any(native, kTorch));
+    CHECK(!has_any(native, kTensorflow));
+    CHECK(!has_any(native, kJax));
+    CHECK(native.find("cudaStreamBeginCapture") != std::string::npos);
+}
+
+TEST_CASE("loaded libraries tell it, too", "[advice]") {
+    RunRows run = launching("cublas");
+    run.add("run", {{"key", "frameworks"}, {"value", "pytorch,python"}});
+    CHECK(has_any(tried(run), kTorch));
+    CHECK(tried(run).find("cudaStreamBeginCapture") == std::string::npos);
+    RunRows jax = launching("xla");
+    jax.add("run", {{"key", "frameworks"}, {"value", "jax"}});
+    CHECK(has_any(tried(jax), kJax));
+    CHECK(!has_any(tried(jax), kTensorflow));
+}
+
+TEST_CASE("Python is told by the interpreter", "[advice]") {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, 16 * kMs}}, .idle = {{"host_cpu", 4 * kMs}}});
+    run.change("UPDATE rank SET executable = 'solver'");
+    CHECK(run.look("step_gap")->try_it.find("gc.disable()") == std::string::npos);
+    run.change("UPDATE rank SET executable = 'python3.11'");
+    CHECK(run.look("step_gap")->try_it.find("gc.disable()") != std::string::npos);
+}
+
+}  // namespace advice_words_test
