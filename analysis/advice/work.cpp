@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../kernel/short_name.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -33,7 +35,7 @@ Work work_of(const Situation& run, Query rows, const char* table) {
         if (work.evidence.size() < kMostEvidence) work.evidence.push_back({table, rows.number(5)});
         if (ns > largest_ns) {
             largest_ns = ns;
-            work.largest = rows.text(6);
+            work.largest = cut_short_name(rows.text(6));
         }
     }
     for (const auto& [gpu, ns] : work.ns_by_gpu)

@@ -22,7 +22,7 @@ struct Work {
     double ns = 0;        // on the GPU that has most of it
     double count = 0;     // how many there are of them there
     double bytes = 0;     // of copies
-    std::string largest;  // the name of the kernel with most of it
+    std::string largest;  // the short name of the kernel with most of it
     std::vector<Evidence> evidence;
 
     Gain shorter_by(const Factor& share, const Situation& run) const;

@@ -1,52 +1,20 @@
 #include "kernel_class.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <memory>
 #include <optional>
 #include <string>
+
+#include "plain_name.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr size_t kLongestMangled = 16384;  // the demangler's time grows faster than the name
-constexpr size_t kLongestRead = 16384;     // a longer name has said what it is by then
+constexpr size_t kLongestRead = 16384;  // a longer name has said what it is by then
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alphanumeric(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-std::string demangled(std::string_view name) {
-    if (!name.starts_with("_Z") || name.size() > kLongestMangled) return std::string(name);
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> plain(
-        abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status), std::free);
-    return plain ? plain.get() : std::string(name);  // cut off names do not demangle; their words still match
-}
-
-// A function's own name with its template arguments: without the type it returns, and without its parameters,
-// which repeat types and name those of other kernels (cublasTransposeParams is an argument of a scaling).
-std::string_view own_name(std::string_view name) {
-    constexpr std::string_view kAnonymous = "(anonymous namespace)";
-    size_t begin = 0;
-    int depth = 0;
-    for (size_t i = 0; i < name.size(); ++i) {
-        if (name.substr(i).starts_with(kAnonymous))
-            i += kAnonymous.size() - 1;
-        else if (name[i] == '<')
-            ++depth;
-        else if (name[i] == '>')
-            --depth;
-        else if (depth == 0 && name[i] == ' ')
-            begin = i + 1;
-        else if (depth == 0 && name[i] == '(' && i > begin)
-            return name.substr(begin, i - begin);
-    }
-    return depth == 0 ? name.substr(begin) : name;
-}
 
 std::string comparable(std::string_view name) {
     const std::string plain = demangled(name);

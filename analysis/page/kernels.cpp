@@ -4,8 +4,10 @@
 #include "../chart/page.h"
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
+#include "../kernel/short_name.h"
 #include "../report/facts.h"
 #include "../text/units.h"
+#include "../text/width.h"
 #include "figures.h"
 #include "part.h"
 
@@ -16,20 +18,45 @@ namespace {
 constexpr size_t kMostBars = 15, kMostRows = 200;
 constexpr double kWorthSaying = 0.10;
 
+// Of one short name; each kernel by its own is in the table.
+struct Group {
+    std::string name;
+    double share = 0;
+    std::string cores;
+};
+
+std::vector<Group> groups_of(const PageInput& input) {
+    std::vector<Group> groups;
+    for (const Json& kernel : input.of("kernels").items()) {
+        const auto share = kernel["share"].amount();
+        if (!share) continue;
+        const std::string name = kernel["short_name"].words(), cores = kernel["tensor_core"].words();
+        const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+            return group.name == name && group.cores == cores;
+        });
+        if (found == groups.end())
+            groups.push_back({name, *share, cores});
+        else
+            found->share += *share;
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const Group& a, const Group& b) { return a.share > b.share; });
+    return groups;
+}
+
 StackedBars chart_of(const PageInput& input) {
     StackedBars chart;
     chart.words = {
         "kernel-time", "Kernels that take the most time",
-        "A bar for each kernel: its share of all kernel time, by whether it runs on tensor cores."};
+        "A bar for all kernels of one short name: their share of all kernel time, by whether they run on "
+        "tensor cores. The table below has each by its full name."};
     chart.x = {"of kernel time", share_axis};
     chart.parts = {{"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}};
-    for (const Json& kernel : input.of("kernels").items()) {
-        const auto share = kernel["share"].amount();
-        if (!share || chart.bars.size() == kMostBars) continue;
-        const std::string cores = kernel["tensor_core"].words();
-        const size_t part = cores == "yes" ? 0 : cores == "no" ? 2 : 1;
-        StackedBars::Bar bar = {shown(kernel["name"].words()), {0, 0, 0}};
-        bar.values[part] = *share;
+    for (const Group& group : groups_of(input)) {
+        if (chart.bars.size() == kMostBars) break;
+        const size_t part = group.cores == "yes" ? 0 : group.cores == "no" ? 2 : 1;
+        StackedBars::Bar bar = {shown(cut_in_the_middle(group.name, kWidestKernel)), {0, 0, 0}};
+        bar.values[part] = group.share;
         chart.bars.push_back(bar);
     }
     return chart;

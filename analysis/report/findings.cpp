@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "../advice/advise.h"
+#include "../kernel/short_name.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "facts.h"
@@ -37,10 +38,12 @@ void hide(const std::string& name, const std::string& instead, std::string& text
 
 void redact(const ReportSource& source, std::vector<Advice>& advice) {
     Query names = source.run.prepare("SELECT DISTINCT name FROM kernel ORDER BY length(name) DESC, name");
-    while (names.step())
+    while (names.step()) {
+        const std::string name = names.text(0), instead = source.name("kernel", name);
         for (Advice& one : advice)
-            if (!names.text(0).empty())
-                hide(names.text(0), source.name("kernel", names.text(0)), one.finding.title);
+            for (const std::string& said : {name, cut_short_name(name)})
+                if (!said.empty()) hide(said, instead, one.finding.title);
+    }
 }
 
 Json json_of(const Advice& advice) {

@@ -1,10 +1,14 @@
-// Which kernels ran, how long, and what their names say of precision and tensor cores.
+// Which kernels ran, how long, and what their names say of precision and tensor cores. The text adds up those
+// that have one short name; JSON has each by its own.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <span>
 
+#include "../kernel/short_name.h"
 #include "../text/units.h"
+#include "../text/width.h"
 #include "facts.h"
 #include "section.h"
 
@@ -49,7 +53,7 @@ std::optional<double> small_grid_share(const Classes& classes) {
 }
 
 struct Row {
-    std::string name, precision, tensor_core, family;
+    std::string name, short_name, precision, tensor_core, family;
     int64_t count, timed;
     std::optional<int64_t> sum_ns, union_ns, small_grid, small_grid_ns;
 };
@@ -103,7 +107,8 @@ void write_classes(const Classes& classes, Report& report) {
     report.line("KERNELS    " + text);
 }
 
-std::vector<Row> rows_of(const Database& run) {
+std::vector<Row> rows_of(const ReportSource& source) {
+    const Database& run = source.run;
     std::vector<Row> all;
     Query row = run.prepare(
         "SELECT name, coalesce(max(precision), 'unknown'), coalesce(max(tensor_core), 'unknown'),"
@@ -114,40 +119,83 @@ std::vector<Row> rows_of(const Database& run) {
         " ORDER BY coalesce(sum(sum_ns), 0) DESC, 5 DESC, name");
     while (row.step()) {
         const bool timed = row.number(5) > 0;
-        all.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.number(4), row.number(5),
-                       timed ? row.maybe(6) : std::nullopt, timed ? row.maybe(7) : std::nullopt, row.maybe(8),
+        all.push_back({row.text(0), source.short_kernel_name(row.text(0)), row.text(1), row.text(2),
+                       row.text(3), row.number(4), row.number(5), timed ? row.maybe(6) : std::nullopt,
+                       timed ? row.maybe(7) : std::nullopt, row.maybe(8),
                        row.is_null(8) ? std::nullopt : row.maybe(9)});
     }
     return all;
 }
 
-void write(const ReportSource& source, Report& report) {
-    const Classes classes = classes_of(source.run);
+const std::string& same_or(const std::string& a, const std::string& b) {
+    static const std::string kSeveral = "several";
+    return a == b ? a : kSeveral;
+}
+
+// Rows of one short name as one; those that took most first.
+std::vector<Row> added_up(const std::vector<Row>& rows) {
+    std::vector<Row> all;
+    std::map<std::string, size_t> place;
+    for (const Row& row : rows) {
+        const auto [found, is_new] = place.try_emplace(row.short_name, all.size());
+        if (is_new) {
+            all.push_back(row);
+            continue;
+        }
+        Row& sum = all[found->second];
+        sum.count += row.count;
+        sum.timed += row.timed;
+        if (row.sum_ns) sum.sum_ns = sum.sum_ns.value_or(0) + *row.sum_ns;
+        sum.precision = same_or(sum.precision, row.precision);
+        sum.tensor_core = same_or(sum.tensor_core, row.tensor_core);
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
+        return std::pair(a.sum_ns.value_or(0), a.count) > std::pair(b.sum_ns.value_or(0), b.count);
+    });
+    return all;
+}
+
+std::optional<double> share_of_row(const Row& row, const Classes& classes) {
+    if (!row.sum_ns || is_hardly_timed(row, classes)) return {};
+    return share_of(static_cast<double>(*row.sum_ns), classes.all);
+}
+
+void write_table(const std::vector<Row>& rows, const Classes& classes, Report& report) {
     std::vector<std::vector<std::string>> table = {
         {"  by name", "ran", "total", "share", "precision", "tensor cores"}};
-    Json list = Json::array();
-    const std::vector<Row> rows = rows_of(source.run);
-    for (const Row& row : rows) {
-        const char* const untimed = "none has device times";
+    for (const Row& row : added_up(rows)) {
+        const auto share = share_of_row(row, classes);
         const bool is_known = row.sum_ns && !is_hardly_timed(row, classes);
-        const auto share = is_known ? share_of(static_cast<double>(*row.sum_ns), classes.all) : std::nullopt;
-        table.push_back({source.name("kernel", row.name), count_text(row.count),
+        table.push_back({shown(cut_in_the_middle(row.short_name, kWidestKernel)), count_text(row.count),
                          is_known ? duration_text(static_cast<double>(*row.sum_ns)) : "-",
                          share ? percent_text(*share) : "-", row.precision, row.tensor_core});
-        list.push(Facts()
-                      .known("name", source.json_name("kernel", row.name))
-                      .known("count", row.count)
-                      .known("timed", row.timed)
-                      .maybe("sum_ns", row.sum_ns, untimed)
-                      .maybe("union_ns", row.union_ns, untimed)
-                      .maybe("share", share, row.sum_ns ? "too few have device times" : untimed)
-                      .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
-                      .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
-                      .known("family", row.family)
-                      .known("precision", row.precision)
-                      .known("tensor_core", row.tensor_core)
-                      .json());
     }
+    if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
+}
+
+Json json_of(const ReportSource& source, const Row& row, const Classes& classes) {
+    const char* const untimed = "none has device times";
+    return Facts()
+        .known("name", source.json_name("kernel", row.name))
+        .known("short_name", row.short_name)
+        .known("count", row.count)
+        .known("timed", row.timed)
+        .maybe("sum_ns", row.sum_ns, untimed)
+        .maybe("union_ns", row.union_ns, untimed)
+        .maybe("share", share_of_row(row, classes), row.sum_ns ? "too few have device times" : untimed)
+        .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
+        .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
+        .known("family", row.family)
+        .known("precision", row.precision)
+        .known("tensor_core", row.tensor_core)
+        .json();
+}
+
+void write(const ReportSource& source, Report& report) {
+    const Classes classes = classes_of(source.run);
+    const std::vector<Row> rows = rows_of(source);
+    Json list = Json::array();
+    for (const Row& row : rows) list.push(json_of(source, row, classes));
     report.json.set("kernels", std::move(list));
     const std::optional<double> hardly_timed = hardly_timed_share(rows, classes);
     report.json.set("kernel_classes", json_of(classes, hardly_timed));
@@ -155,7 +203,7 @@ void write(const ReportSource& source, Report& report) {
     if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
         report.line("  " + whole_percent(*hardly_timed, 1) +
                     " of launches are of kernels that were rarely timed; the shares leave these kernels out");
-    if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
+    write_table(rows, classes, report);
 }
 
 constexpr Section kSection = {"kernels", write};

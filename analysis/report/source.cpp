@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../kernel/short_name.h"
 #include "../text/escape.h"
 #include "../text/redact.h"
 
@@ -23,6 +24,10 @@ std::string shown(const std::string& name) { return shortened(for_terminal(name)
 
 std::string ReportSource::name(std::string_view kind, const std::string& text) const {
     return options.redact && !text.empty() ? hashed(kind, text) : shown(text);
+}
+
+std::string ReportSource::short_kernel_name(const std::string& name) const {
+    return options.redact && !name.empty() ? hashed("kernel", name) : short_name(name);
 }
 
 std::string ReportSource::json_name(std::string_view kind, const std::string& text) const {

@@ -29,6 +29,8 @@ struct ReportSource {
     // A name that came out of a trace, safe to print and not too long. Asked to redact: a hash in its place,
     // the same for the same name in every report. kind: kernel, host, program, path, range.
     std::string name(std::string_view kind, const std::string& text) const;
+    // The same of a kernel, short: several kernels may be called so.
+    std::string short_kernel_name(const std::string& name) const;
     std::string json_name(std::string_view kind, const std::string& text) const;
 
     // A value of the table `run`; none: it is not there.

@@ -78,6 +78,15 @@ std::string shortened(std::string text, size_t most) {
     return text.substr(0, bytes_within(text, most - 1)) + "…";
 }
 
+std::string cut_in_the_middle(const std::string& text, size_t most) {
+    const size_t width = width_of(text);
+    if (width <= most) return text;
+    const std::string head = text.substr(0, bytes_within(text, most / 2));
+    // As many columns go as there are too many, and one more for what stands there instead.
+    const size_t goes = width - most + 1;
+    return head + "…" + text.substr(bytes_within(text, width_of(head) + goes));
+}
+
 std::string padded(std::string text, size_t columns) {
     const size_t is = width_of(text);
     return is < columns ? text + std::string(columns - is, ' ') : text;

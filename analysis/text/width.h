@@ -10,6 +10,7 @@ namespace gpushim::analysis {
 size_t width_of(std::string_view text);
 size_t bytes_within(std::string_view text, size_t columns);  // of as many of its letters as fit
 std::string shortened(std::string text, size_t most);  // to at most so many columns, with … at the end
+std::string cut_in_the_middle(const std::string& text, size_t most);  // both ends stay
 std::string padded(std::string text, size_t columns);  // with spaces behind it, to so many columns
 
 }  // namespace gpushim::analysis
