@@ -3,6 +3,7 @@
 
     examples/cases/gallery.py NAME [fixed]      examples/cases/gallery.py        what there is
 """
+import importlib.util
 import json
 import os
 import pathlib
@@ -47,10 +48,28 @@ def trace(program, folder, knobs):
     run([sys.executable, "-B", *program], env=environment({"GPUSHIM_OUT": f"{folder}/%r.%p.db", **knobs}))
 
 
+def profile_of(name, steps, fixed):
+    """A case of which a profiler tells: no program of the box."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / name / "case.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.profile(steps, fixed)
+
+
+def record_profile(profile, folder):
+    with tempfile.TemporaryDirectory() as made:
+        file = pathlib.Path(made, "profile.json")
+        file.write_text(profile.text(), encoding="utf-8")
+        run([BUILD / "gpushim", "import", "kineto", file, "-o", f"{made}/run.db", "--keep-traces", folder])
+
+
 def record(name, folder, fixed=False):
     expect = expected(name)
+    if expect.get("profile"):
+        record_profile(profile_of(name, expect.get("steps", 40), fixed), folder)
+        return
     loop = [FOLDER / "loop.py", FOLDER / name, expect.get("steps", 40), *(["fixed"] if fixed else [])]
-    trace(loop, folder, expect.get("knobs", {}))
+    trace(loop, folder, expect.get("fixed_knobs" if fixed and "fixed_knobs" in expect else "knobs", {}))
 
 
 def report(name, folder, *options):

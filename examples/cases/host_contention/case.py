@@ -1,5 +1,5 @@
-"""Loaders use the processor that the launching thread runs on; in real time, for only there threads queue for
-one."""
+"""Loaders use the processor that the launching thread runs on; in real time, for only there threads queue
+for one."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""The batch is small, and what each step costs the host is as much for a large one: the GPU is 62 % busy, and
-with 32 times the samples (`fixed`) 98 %."""
+"""The batch is small, and what each step costs the host is as much for a large one: the GPU is 62 % busy,
+and with 32 times the samples (`fixed`) 98 %."""
 from gpu import HALF_GEMM, US, advance
 
 SAMPLES, TIMES = 32, 32

@@ -6,7 +6,7 @@ PARAMETERS = 11_689_512
 
 def step(job):
     job.gpu.copy_in()
-    job.gpu.layers(20)
+    job.gpu.layers(90)
     job.all_reduce(PARAMETERS)
     job.gpu.update()
     job.gpu.wait()

@@ -14,7 +14,7 @@ def setup(_):
 
 def step(job):
     job.gpu.copy_in()
-    job.gpu.layers(60)
+    job.gpu.layers(90)
     job.all_reduce(PARAMETERS)
     job.gpu.update()
     job.gpu.wait()

@@ -5,7 +5,7 @@ PARAMETERS = 1_000_000
 
 def step(job):
     job.gpu.copy_in()
-    job.gpu.layers()
+    job.gpu.layers(20)
     job.all_reduce(PARAMETERS)
     job.gpu.update()
     job.gpu.wait()

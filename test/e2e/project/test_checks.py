@@ -1,5 +1,6 @@
 """Each rule of test/check finds what it is there to find: it passes a small tree, and fails the same tree
 with one thing wrong."""
+import json
 import os
 import pathlib
 import shutil
@@ -259,6 +260,25 @@ SELECT r.words, CAST(max(r.so_far) AS DOUBLE) / count(*) FROM running r GROUP BY
         self.assert_finds("findings", good, {"analysis/rule/c.cpp": rule("a")}, "c.cpp: registers a")
         for row, complaint in {"`b` | c | d | e": "b is no rule", "`a` | b | c | d": "two rows"}.items():
             self.assert_finds("findings", good, {"analysis/rule/README.md": f"{table}| {row} |\n"}, complaint)
+
+    def test_cases(self):
+        def case(says, **more):
+            return json.dumps({"says": says, **more})
+        contended = {"examples/cases/host_contention/expect.json": case(["host_contention", "a"],
+                                                                        also=["host_contention"])}
+        rules = "| id | when | gain | try |\n|---|---|---|---|\n" + "".join(
+            f"| `{name}` | b | c | d |\n" for name in ("a", "throttling", "host_contention"))
+        good = {"analysis/rule/README.md": rules, "examples/cases/a/expect.json": case("a", fixed=[]),
+                **contended}
+        for bad, complaint in (
+                ({"analysis/rule/README.md": rules + "| `b` | b | c | d |\n"}, "b has no case"),
+                ({"examples/cases/a/expect.json": case("a")}, "a: none of its cases has a fixed loop"),
+                ({"examples/cases/c/expect.json": case(["a", "b"], fixed=[])}, "c: more than one"),
+                ({"examples/cases/t/expect.json": case("throttling", fixed=[])}, "throttling has a case"),
+                ({"examples/cases/host_contention/expect.json": case("host_contention", fixed=[])},
+                 "host_contention has one first finding")):
+            with self.subTest(complaint):
+                self.assert_finds("cases", good, bad, complaint)
 
     def test_places(self):
         self.assert_finds("places", {"a": "${HOME}/ro" + "ot/a https://example.org/home/ \n"},
