@@ -199,7 +199,7 @@ class Leftovers(PrivateShm):
 
     def test_never_more_than_a_tenth_of_what_is_free(self):
         if not self.inside:
-            self.skipTest("no /dev/shm of its own to fill")
+            self.skipTest(optional.lacks("namespaces", "a /dev/shm of its own to fill"))
         filler = self.shm / "filler"
         filler.write_bytes(bytes(294 << 20))
         for number in range(20):
