@@ -9,7 +9,7 @@
 namespace gpushim::analysis {
 
 // In the order in which those that begin together are written: a range ends before the next begins.
-enum class ImportedWhat : uint8_t { pop, push, call, target, kernel, copy, set, graph, gap, inside };
+enum class ImportedWhat : uint8_t { pop, push, within, call, target, kernel, copy, set, graph, gap, inside };
 
 // Of pop and push.
 enum class ImportedRange : uint8_t { nested, free, mark };
@@ -22,6 +22,7 @@ struct ImportedRow {
     int64_t enter_ns = kNone,
             call_ns = kNone;                   // on the host; of a range its own begin or end, and its length
     int64_t start_ns = kNone, ran_ns = kNone;  // on the device
+    // Of an operator (`within`) its sequence number, and correlation is its thread as the source has it.
     // Bytes; of a collective's kernel its number; of a call its event. Of a gap ns on a CPU, and ran_ns is
     // that without one, correlation how many samples there are.
     int64_t number = kNone;
@@ -56,7 +57,7 @@ struct ByEnter {
                std::tie(b.enter_ns, b.what, then_b, b.correlation);
     }
     static int64_t then(const ImportedRow& row) {
-        if (row.what == ImportedWhat::push) return -row.call_ns;
+        if (row.what == ImportedWhat::push || row.what == ImportedWhat::within) return -row.call_ns;
         return row.what == ImportedWhat::pop ? row.call_ns : row.start_ns;
     }
 };

@@ -18,6 +18,14 @@ CREATE TABLE host_span (
   thread_id INTEGER NOT NULL,
   inside INTEGER NOT NULL    -- 1 the loading of a batch, 2 the optimizer, 3 an operator, 4 Python otherwise
 );
+-- What a thread was in when it launched a kernel: the innermost operator and the innermost module.
+CREATE TABLE launch_operator (
+  enter_ns INTEGER PRIMARY KEY,  -- of the launch
+  operator_id INTEGER,           -- name.id; NULL: in none, or not told; so are the others
+  module_id INTEGER,             -- of backward that of the operator in forward
+  pass INTEGER,                  -- 1 forward, 2 backward
+  forward_id INTEGER             -- of backward the operator that it belongs to, by its sequence number
+);
 )";
 
 int64_t memory_kind(ApiTrait trait) {
@@ -39,6 +47,7 @@ int64_t TraceTables::moved(Table table, int64_t enter_ns) {
 void TraceTables::write(ImportedRow row) {
     row.enter_ns += trace_.base_ns;
     if (row.what == ImportedWhat::inside) return write_inside(row);
+    if (row.what == ImportedWhat::within) return operators_inside_.open(row.correlation, row);
     if (row.start_ns != kNotThere) row.start_ns += trace_.base_ns;
     first_ns_ = std::min({first_ns_, row.enter_ns, row.start_ns == kNotThere ? row.enter_ns : row.start_ns});
     last_ns_ = std::max(last_ns_, row.enter_ns);
@@ -75,6 +84,16 @@ void TraceTables::write_gap(const ImportedRow& row) {
 
 void TraceTables::write_inside(const ImportedRow& row) {
     rows_.add("host_span", {moved(kSpan, row.enter_ns), row.call_ns, row.thread + 1, int64_t{row.direction}});
+}
+
+void TraceTables::write_operator(const ImportedRow& row, int64_t launch_ns) {
+    if (row.thread < 0 || operators_inside_.empty()) return;
+    const OpenOperators::Inside in = operators_inside_.at(names_.threads.at(row.thread), row.enter_ns);
+    if (!in.is_told()) return;
+    const auto name = [](int32_t id) { return id < 0 ? kNotThere : int64_t{id} + 1; };
+    rows_.add("launch_operator",
+              {launch_ns, name(in.name), name(in.module),
+               in.pass == OpenOperators::not_told ? kNotThere : int64_t{in.pass}, name(in.forward)});
 }
 
 // The event that a call is about, as a handle.
@@ -144,6 +163,7 @@ void TraceTables::write_operation(const ImportedRow& row) {
         enter_ns = moved(kLaunch, row.enter_ns);
         rows_.add("launch", {enter_ns, row.call_ns, thread, stream, shape(row), group, 0});
         if (group != kNotThere) write_collective(row, group);
+        write_operator(row, enter_ns);
     } else if (row.what == ImportedWhat::copy) {
         enter_ns = moved(kCopy, row.enter_ns);
         rows_.add("copy", {enter_ns, row.call_ns, thread, stream, api, row.number, row.direction, row.sides,

@@ -47,6 +47,7 @@ class TraceTables {
     void write_range(const ImportedRow& row);
     void write_gap(const ImportedRow& row);
     void write_inside(const ImportedRow& row);
+    void write_operator(const ImportedRow& row, int64_t launch_ns);
     int64_t event(const ImportedRow& row, std::string_view kind);
     int64_t moved(Table table, int64_t enter_ns);
     int64_t shape(const ImportedRow& row);
@@ -77,6 +78,7 @@ class TraceTables {
     int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
     int64_t handles_ = 0, groups_ = 0, moved_ = 0;
     uint64_t hash_ = 14695981039346656037u;  // of all rows
+    OpenOperators operators_inside_;
     ImportedCounts counts_;
 };
 

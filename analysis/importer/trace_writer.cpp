@@ -221,6 +221,20 @@ void TraceWriter::inside(HostInside what, int64_t start_ns, int64_t duration_ns,
     if (thread) impl_->spans.add({*thread, start_ns, start_ns + duration_ns, what});
 }
 
+void TraceWriter::within(std::string_view name, ImportedOperator is, int64_t start_ns, int64_t duration_ns,
+                         ImportedNumber thread, ImportedNumber sequence) {
+    if (!thread || duration_ns <= 0) return;
+    ImportedRow row;
+    row.what = ImportedWhat::within;
+    row.correlation = *thread;
+    row.enter_ns = start_ns;
+    row.call_ns = duration_ns;
+    row.name = impl_->names.names.id(name);
+    row.number = sequence.value_or(kNotThere);
+    row.direction = static_cast<uint8_t>(is);
+    impl_->rows.add(row);
+}
+
 void TraceWriter::name_thread(int64_t thread, std::string_view name) {
     impl_->names.thread_names[thread] = name.substr(0, 256);
 }

@@ -20,6 +20,7 @@
 #include "../trace/host_inside.h"
 #include "imported_names.h"
 #include "imported_row.h"
+#include "open_operators.h"
 
 namespace gpushim::analysis {
 
@@ -111,6 +112,9 @@ class TraceWriter {
                ImportedRange kind = ImportedRange::nested);
     // What a thread was inside of; kept of those that launch. A range's name may say it, too.
     void inside(HostInside what, int64_t start_ns, int64_t duration_ns, ImportedNumber thread);
+    // An operator of the framework, or a module of the model: kernels launched in it are its own.
+    void within(std::string_view name, ImportedOperator is, int64_t start_ns, int64_t duration_ns,
+                ImportedNumber thread, ImportedNumber sequence = {});
     void name_thread(int64_t thread, std::string_view name);
     ImportedCounts finish(const ImportedTrace& trace);
 

@@ -41,10 +41,11 @@ struct Report {
 
 // The report from its first line to its last: sections by the names of their files.
 constexpr std::string_view kSections[] = {
-    "hang_verdict", "contradictions", "ledger",      "run",    "trust",   "spans",   "steps",
-    "phases",       "gpus",           "shared_gpus", "idle",   "windows", "launch",  "streams",
-    "copies",       "allreduce",      "collectives", "skew",   "kernels", "graphs",  "peak_memory",
-    "certain",      "syncs",          "calls",       "ranges", "memory",  "devices", "findings",
+    "hang_verdict", "contradictions", "ledger",      "run",         "trust",       "spans",
+    "steps",        "phases",         "gpus",        "shared_gpus", "idle",        "windows",
+    "launch",       "streams",        "copies",      "allreduce",   "collectives", "skew",
+    "kernels",      "graphs",         "peak_memory", "certain",     "syncs",       "calls",
+    "ranges",       "range_kernels",  "operators",   "memory",      "devices",     "findings",
 };
 
 // Of the steps that were asked for (--from, --to). All others are of the whole run, and say so then.

@@ -7,6 +7,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int64_t kMicrosecondNs = 1000;
+constexpr std::string_view kModule = "nn.Module: ";
 
 // Codes of our table `copy`.
 uint8_t code(KinetoMemory memory) {
@@ -42,8 +43,12 @@ class KinetoImport {
                 return take_window(event);
             case KinetoKind::cpu_op:
                 if (event.external_id) writer_.explain(*event.external_id, arguments_of(event));
+                take_operator(event);
                 return take_inside(event, HostInside::framework);
             case KinetoKind::python_function:
+                if (event.name.starts_with(kModule))
+                    writer_.within(event.name.substr(kModule.size()), ImportedOperator::module,
+                                   event.start_ns, event.duration_ns, event.tid);
                 return take_inside(event, HostInside::python);
             case KinetoKind::thread_name:
                 if (event.tid) writer_.name_thread(*event.tid, event.label);
@@ -106,6 +111,12 @@ class KinetoImport {
                       .target = code(event.to_memory),
                       .arguments = arguments_of(event),
                       .operator_id = event.external_id});
+    }
+
+    void take_operator(const KinetoEvent& event) {
+        const bool is_backward = event.forward_thread.value_or(0) > 0 && event.autograd;
+        writer_.within(event.name, is_backward ? ImportedOperator::backward : ImportedOperator::plain,
+                       event.start_ns, event.duration_ns, event.tid, event.autograd);
     }
 
     // Its name may say more than its category: old files have loaders and optimizers among the operators.

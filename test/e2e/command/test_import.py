@@ -170,6 +170,38 @@ class Kineto(Import):
                 self.assertEqual(found[:3], [("input_bound",), ("python_overhead",),
                                              ("framework_overhead",)])
 
+    def test_kernels_are_of_operators_modules_and_ranges(self):
+        """forward   |── module ─ |─ linear, 7 ─ |─ addmm ─ launch ─| ─| ─|  range |─ … launch ─|
+        backward     |── AddmmBackward0, 7 ── |─ mm ─ launch, launch ─| ──|, on another thread"""
+        trace, pid, tid, other = kineto_made.Trace(), kineto_made.PID, kineto_made.TID, 99
+        trace.add("python_function", "nn.Module: Linear_0", 1_000_000, 100_000, pid, tid)
+        trace.add("cpu_op", "aten::linear", 1_010_000, 80_000, pid, tid,
+                  **{"Sequence number": 7, "Fwd thread id": 0})
+        trace.add("cpu_op", "aten::addmm", 1_020_000, 60_000, pid, tid,
+                  **{"Sequence number": 7, "Fwd thread id": 0})
+        trace.kernel("gemm", 1_030_000, 1_040_000, 50_000)
+        trace.add("user_annotation", "tail", 1_200_000, 50_000, pid, tid)
+        trace.kernel("alone", 1_210_000, 1_220_000, 10_000)
+        trace.kernel("alone", 1_230_000, 1_240_000, 10_000)  # 10 us later
+        trace.add("cpu_op", "AddmmBackward0", 2_000_000, 100_000, pid, other,
+                  **{"Sequence number": 7, "Fwd thread id": 1})
+        trace.add("cpu_op", "aten::mm", 2_010_000, 80_000, pid, other)
+        for call in (2_020_000, 2_040_000):
+            trace.kernel("gemm", call, call + 10_000, 15_000)
+            trace.events[-2]["tid"] = other
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT operator, module, pass, forward, kernels, sum_ns FROM "
+                                   "operator_kernel ORDER BY sum_ns", run),
+                         [("aten::mm", "Linear_0", "backward", "aten::linear", 2, 30_000),
+                          ("aten::addmm", "Linear_0", "forward", None, 1, 50_000)])
+        self.assertEqual(self.rows("SELECT name, ranges, operations, timed, sum_ns, whole, span_ns, idle_ns "
+                                   "FROM range_kernel", run), [("tail", 1, 2, 2, 20_000, 1, 30_000, 10_000)])
+        text = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertRegex(text, r"OPERATORS .*\n.*aten::addmm +forward +1 +50.0 us +62.5 %\n"
+                               r" +aten::mm +backward +2 +30.0 us")
+        self.assertRegex(text, r"MODULES .*\n +Linear +forward +1")
+        self.assertRegex(text, r"ON THE GPU .*\n +tail +1 +2 +2 +20.0 us +30.0 us +10.0 us")
+
     def graph(self, trace, launch, starts, length, correlation):
         """One launch of a graph, at `launch`, whose kernels run at `starts`."""
         trace.call("cudaGraphLaunch", launch, 3_000, correlation)

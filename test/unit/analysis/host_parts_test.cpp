@@ -1,4 +1,5 @@
 // What the host did, summed up: waits, threads, loads, calls by name.
+#include "analysis/run/parts/open_ranges.h"
 #include "analysis/run/parts/own_parts.h"
 #include "made_facts.h"
 
@@ -129,6 +130,75 @@ TEST_CASE("calls of the whole run come from the totals", "[api_part]") {
     Written written;
     all_of(make_api_part(made.facts), made, {by(launch(0, 0, 10), kLaunchApi)}, written);
     CHECK(written.ask("SELECT calls, sum_ns, min_ns, max_ns, rows FROM api_stat") == "110 1200 1 700 1");
+}
+
+//  thread   |── outer 1 ───────────────|
+//              |─ inner 2 ─|
+//  launches   a      b         c
+//  GPU           ▒a▒▒     ▒b▒      ▒▒c▒▒        idle: 5 and 10
+//               10  20    25 30    40  50
+TEST_CASE("an operation is of every range that was open when it was launched", "[open_ranges]") {
+    OpenRanges ranges(1);
+    const OpenRanges::Name outer = {kDefaultDomain, 1}, inner = {kDefaultDomain, 2};
+    ranges.push(1, outer);
+    const int32_t a = ranges.launched(1);
+    ranges.push(1, inner);
+    const int32_t b = ranges.launched(1);
+    ranges.pop(1, inner);
+    const int32_t c = ranges.launched(1);
+    ranges.pop(1, outer);
+    CHECK(ranges.launched(1) == -1);
+    CHECK(ranges.launched(2) == -1);
+    CHECK(ranges.sums().empty());  // all of it is still to run
+    ranges.ran(a, 0, 10, 20);
+    ranges.ran(b, 0, 25, 30);
+    ranges.ran(c, 0, 40, 50);
+    const RangeSums all = ranges.sums().at({0, outer}), part = ranges.sums().at({0, inner});
+    CHECK((all.ranges == 1 && all.operations == 3 && all.timed == 3 && all.sum_ns == 25));
+    CHECK((all.whole == 1 && all.span_ns == 40 && all.idle_ns == 15));
+    CHECK((part.operations == 1 && part.sum_ns == 5 && part.span_ns == 5 && part.idle_ns == 0));
+}
+
+TEST_CASE("what others run is no idle time of a range, and what has no times makes it unknown",
+          "[open_ranges]") {
+    OpenRanges ranges(1);
+    const OpenRanges::Name name = {kDefaultDomain, 1};
+    const auto launched_in = [&] {
+        ranges.push(1, name);
+        const int32_t first = ranges.launched(1), second = ranges.launched(1);
+        ranges.pop(1, name);
+        return std::pair(first, second);
+    };
+    const auto [a, b] = launched_in();
+    ranges.ran(a, 0, 0, 10);
+    ranges.ran(-1, 0, 12, 18);  // of nobody's range
+    ranges.ran(b, 0, 20, 30);
+    CHECK(ranges.sums().at({0, name}).idle_ns == 4);
+    const auto [c, d] = launched_in();
+    ranges.ran(c, 0, 40, 50);
+    ranges.untimed(-1, 0);
+    ranges.ran(d, 0, 60, 70);
+    const RangeSums sums = ranges.sums().at({0, name});
+    CHECK((sums.ranges == 2 && sums.whole == 1 && sums.idle_ns == 4));
+    CHECK((sums.operations == 4 && sums.sum_ns == 40));
+}
+
+TEST_CASE("a range in one of the same name is that one", "[open_ranges]") {
+    OpenRanges ranges(1);
+    const OpenRanges::Name name = {kDefaultDomain, 1}, other = {5, 9};
+    ranges.push(1, name);
+    ranges.push(1, name);
+    ranges.ran(ranges.launched(1), 0, 0, 10);
+    ranges.pop(1, name);
+    ranges.push(1, other);
+    ranges.pop(1, name);  // the outer one ends first: domains overlap as they like
+    ranges.ran(ranges.launched(1), 0, 10, 20);
+    ranges.close_all();
+    CHECK(ranges.sums().at({0, name}).sum_ns == 10);
+    CHECK(ranges.sums().at({0, name}).ranges == 1);
+    CHECK(ranges.sums().at({0, other}).sum_ns == 10);
+    ranges.pop(1, name);  // of one that began before recording did
+    CHECK(ranges.launched(1) == -1);
 }
 
 }  // namespace host_parts_test

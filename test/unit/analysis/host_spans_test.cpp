@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/importer/host_words.h"
+#include "analysis/importer/open_operators.h"
 
 namespace host_spans_test {
 
@@ -23,7 +24,63 @@ std::vector<HostSpan> laid_out(const std::vector<HostSpan>& spans) {
     return given;
 }
 
+// Of names by number: an operator or a module on a thread.
+ImportedRow within(ImportedOperator is, int32_t name, int64_t start_ns, int64_t end_ns,
+                   int64_t sequence = kNotThere) {
+    ImportedRow row;
+    row.direction = static_cast<uint8_t>(is);
+    row.name = name;
+    row.enter_ns = start_ns;
+    row.call_ns = end_ns - start_ns;
+    row.number = sequence;
+    return row;
+}
+constexpr auto kPlain = ImportedOperator::plain, kModule = ImportedOperator::module,
+               kBackward = ImportedOperator::backward;
+
 }  // namespace
+
+//  thread 1   |── module 1 ──────────────────────────|
+//               |─ op 2, number 7 ─|  |─ op 4, 8 ─|
+//                 |─ op 3, 7 ─|
+//  thread 2                                              |── backward 5, 7 ──|
+//                                                          |─ op 6 ─|
+TEST_CASE("a launch is the innermost operator's, and backward finds its forward", "[open_operators]") {
+    OpenOperators open;
+    open.open(1, within(kModule, 1, 0, 100));
+    open.open(1, within(kPlain, 2, 10, 40, 7));
+    open.open(1, within(kPlain, 3, 15, 30, 7));
+    const auto inner = open.at(1, 20);
+    CHECK((inner.name == 3 && inner.module == 1 && inner.pass == OpenOperators::forward));
+    const auto outer = open.at(1, 35);
+    CHECK((outer.name == 2 && outer.module == 1));
+    open.open(1, within(kPlain, 4, 50, 60, 8));
+    CHECK(open.at(1, 99).name == OpenOperators::kNone);  // in the module, in no operator
+    CHECK(!open.at(1, 100).is_told());
+    CHECK(!open.at(2, 20).is_told());  // another thread
+    open.open(2, within(kBackward, 5, 200, 300, 7));
+    open.open(2, within(kPlain, 6, 210, 220));
+    const auto back = open.at(2, 215);
+    CHECK((back.name == 6 && back.pass == OpenOperators::backward));
+    CHECK((back.forward == 2 && back.module == 1));   // what the program called, not what is in it
+    open.open(2, within(kBackward, 5, 400, 500, 9));  // nobody had that number
+    CHECK(
+        (open.at(2, 410).forward == OpenOperators::kNone && open.at(2, 410).pass == OpenOperators::backward));
+}
+
+TEST_CASE("the last operator with a number is meant, and none if two threads had it", "[open_operators]") {
+    OpenOperators open;
+    open.open(1, within(kPlain, 1, 0, 5, 7));  // needs no gradient: the number was not taken yet
+    open.open(1, within(kPlain, 2, 10, 20, 7));
+    open.open(3, within(kBackward, 9, 100, 200, 7));
+    CHECK(open.at(3, 150).forward == 2);
+    open.open(2, within(kPlain, 3, 30, 40, 7));
+    CHECK(open.at(3, 150).forward == OpenOperators::kNone);
+    CHECK(open.at(3, 150).pass == OpenOperators::backward);
+    // Where inference has no numbers, the pass is not told.
+    open.open(4, within(kPlain, 1, 0, 5));
+    CHECK(open.at(4, 1).pass == OpenOperators::not_told);
+}
 
 //  input          10|═════════|20
 //  framework           13|══|16       25|═══|30

@@ -1,0 +1,88 @@
+// Which operators of the framework, and which modules of the model, launched what took time, where another
+// tool's trace tells of them.
+#include "../advice/ecosystem.h"
+#include "../text/units.h"
+#include "facts.h"
+#include "section.h"
+
+namespace gpushim::analysis::section_operators {
+
+namespace {
+
+constexpr size_t kMostRows = 5;
+constexpr const char* kNotSeen =
+    "operators, modules and tensors are not seen by a preload: `gpushim import kineto` reads them from a "
+    "profile that PyTorch made";
+
+struct Row {
+    std::string name, module, pass, forward;  // empty: not told
+    int64_t kernels, sum_ns;
+};
+
+// Conv2d_19 is a Conv2d: the table has each.
+constexpr const char* kModule = "rtrim(rtrim(module, '0123456789'), '_')";
+
+// Sums by these four.
+std::vector<Row> rows_of(const Database& run, const std::string& columns) {
+    std::vector<Row> all;
+    if (!run.has("operator_kernel")) return all;
+    Query row = run.prepare("SELECT " + columns +
+                            ", sum(kernels), sum(sum_ns) FROM operator_kernel GROUP BY 1, 2, 3, 4"
+                            " ORDER BY 6 DESC, 5 DESC, 1, 2, 3, 4");
+    while (row.step())
+        all.push_back({row.text(0), row.text(1), row.text(2), row.text(3), row.number(4), row.number(5)});
+    return all;
+}
+
+Json json_of(const ReportSource& source, const std::vector<Row>& rows) {
+    Json list = Json::array();
+    const auto named = [&](const std::string& name) {
+        return name.empty() ? std::optional<std::string>() : source.json_name("range", name);
+    };
+    for (const Row& row : rows)
+        list.push(Facts()
+                      .maybe("operator", named(row.name), "launched outside of operators")
+                      .maybe("module", named(row.module), "not told")
+                      .maybe("pass", row.pass.empty() ? std::optional<std::string>() : row.pass, "not told")
+                      .maybe("forward", named(row.forward), "not told, or it is of forward")
+                      .known("kernels", row.kernels)
+                      .known("sum_ns", row.sum_ns)
+                      .json());
+    return list;
+}
+
+void write_table(const char* heading, const ReportSource& source, const std::vector<Row>& rows,
+                 Report& report) {
+    double all_ns = 0;
+    for (const Row& row : rows) all_ns += static_cast<double>(row.sum_ns);
+    std::vector<std::vector<std::string>> table = {{heading, "pass", "kernels", "GPU time", "share"}};
+    for (const Row& row : rows) {
+        if (row.name.empty()) continue;
+        const auto share = share_of(static_cast<double>(row.sum_ns), all_ns);
+        table.push_back({source.name("range", row.name), row.pass.empty() ? "-" : row.pass,
+                         count_text(row.kernels), duration_text(static_cast<double>(row.sum_ns)),
+                         share ? percent_text(*share) : "-"});
+    }
+    if (table.size() == 1) return;
+    report.line("");
+    report.table("llrrr", std::move(table), kMostRows);
+}
+
+void write(const ReportSource& source, Report& report) {
+    const std::vector<Row> rows = rows_of(source.run, "operator, module, pass, forward");
+    report.json.set("operators", json_of(source, rows));
+    if (rows.empty()) {
+        report.json.set("operators_why", kNotSeen);
+        const bool has_operators = ecosystem_of(source.run.raw()).pytorch;
+        return has_operators ? report.paragraph(std::string("OPERATORS  ") + kNotSeen, 11) : void();
+    }
+    write_table("OPERATORS", source, rows_of(source.run, "operator, NULL, pass, NULL"), report);
+    write_table("MODULES", source, rows_of(source.run, std::string(kModule) + ", NULL, pass, NULL"), report);
+}
+
+constexpr Section kSection = {"operators", write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis::section_operators
