@@ -244,7 +244,7 @@ TRACE_SCHEMA := $(addprefix $(OBJ)/shim/schema/,tables.sql views.sql totals.sql)
 $(firstword $(TRACE_SCHEMA)): shim/schema/tables.awk shim/schema/tables.def
 	@mkdir -p $(@D)
 	@awk -f $^ > $@.new && mv -f $@.new $@
-$(wordlist 2,3,$(TRACE_SCHEMA)): $(OBJ)/shim/schema/%.sql: shim/schema/views.awk shim/schema/flags.h shim/schema/%.sql
+$(wordlist 2,3,$(TRACE_SCHEMA)): $(OBJ)/%.sql: shim/schema/views.awk shim/schema/flags.h %.sql
 	@mkdir -p $(@D)
 	@awk -f $^ > $@.new && mv -f $@.new $@
 $(OBJ)/shim/sqlite/schema.o: $(TRACE_SCHEMA)

@@ -1,5 +1,6 @@
-// Run when the library is built: makes an empty trace of this folder's SQL in memory and writes it to its output
-// as C++ (schema_image.h). Its bytes depend on the SQL and on the SQLite that is linked, and on nothing else.
+// Run when the library is built: makes an empty trace of the schema's SQL in memory and writes it to its
+// output as C++ (schema_image.h). Its bytes depend on the SQL and on the SQLite that is linked, and on
+// nothing else.
 #include <sqlite3.h>
 
 #include <algorithm>

@@ -1,11 +1,12 @@
-# tables.def as the SQL that a trace begins with. Lines stay as they are, with their remarks: TABLE(a, ...) becomes
-# `CREATE TABLE a (`, COLUMN(a, b) becomes `a b,`, END(b) becomes `) b;`.
+# tables.def as the SQL that a trace begins with. Lines stay as they are, with their remarks: TABLE(a, ...)
+# becomes `CREATE TABLE a (`, COLUMN(a, b) becomes `a b,`, END(b) becomes `) b;`.
 
 # A comma is \001 until it is known that another column follows.
 function columns(line, words, room) {
     while (match(line, /COLUMN(_AS)?\([^()]*\)/)) {
         split(substr(line, RSTART, RLENGTH), words, /[(),] */)
-        room = words[1] == "COLUMN" ? "" : sprintf("%*s", length(words[3]) + 5, "") # remarks stay below each other
+        # Remarks stay below each other.
+        room = words[1] == "COLUMN" ? "" : sprintf("%*s", length(words[3]) + 5, "")
         if (words[1] != "COLUMN") words[3] = words[4]
         line = substr(line, 1, RSTART - 1) words[2] (words[3] == "" ? "" : " ") words[3] "\001" room \
             substr(line, RSTART + RLENGTH)

@@ -1,6 +1,6 @@
-# The views of a trace as the SQL that stands in it. Of flags.h, which is read first, come the words: `ran(l.flags)`
-# is the question kRan, `captured(l.flags)` the bit kRowCaptured as 0 or 1, `is_captured(l.flags)` the same bit
-# as a condition.
+# The views of a trace as the SQL that stands in it. The words come from flags.h, which is read first:
+# `ran(l.flags)` is the question kRan, `captured(l.flags)` is the bit kRowCaptured as 0 or 1, and
+# `is_captured(l.flags)` is the same bit as a condition.
 function word_of(name) {
     while (match(name, /[a-z][A-Z]/)) name = substr(name, 1, RSTART) "_" substr(name, RSTART + 1)
     return tolower(name)

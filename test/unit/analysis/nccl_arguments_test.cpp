@@ -85,7 +85,7 @@ TEST_CASE("a kernel of another group or stream says nothing", "[nccl_arguments]"
     CHECK(told(nccl, 2).empty());
     CHECK(told(nccl, 1, 4).empty());
     ExportRow failed = collective("ncclAllReduce", 10, 5);
-    failed.flags = kRowFailed;
+    failed.flags = gpushim::kRowFailed;
     nccl.asked(failed);
     CHECK(told(nccl, 5).empty());
     for (int64_t group = 10; group < 10'000; ++group) nccl.asked(collective("ncclAllReduce", 10, group));
