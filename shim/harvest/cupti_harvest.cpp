@@ -10,6 +10,7 @@
 #include "../base/log.h"
 #include "../base/time_units.h"
 #include "../lifecycle.h"
+#include "../schema/rows.h"
 #include "../timing/context_visits.h"
 #include "../timing/contexts.h"
 #include "../timing/cupti_callbacks.h"
@@ -100,9 +101,9 @@ class CuptiHarvest : public Observer {
     std::unordered_set<uint64_t> named_;  // nodes
     DeviceRows times_{"cupti"};
     WindowRows windows_;
-    RowsOf<3> node_{"graph_node", 1u << 2};
-    RowsOf<4> node_device_{"graph_node_device"};
-    RowsOf<11> source_{"device_source", 1u << 1 | 1u << 2 | 1u << 4};
+    RowsOf<row::graph_node> node_;
+    RowsOf<row::graph_node_device> node_device_;
+    RowsOf<row::device_source> source_;
     std::vector<Rows*> all_rows_;
 };
 
@@ -243,12 +244,14 @@ void CuptiHarvest::add(const JoinedOperation& joined) {
 void CuptiHarvest::add_nodes(const JoinedOperation& joined, int64_t shift_ns) {
     for (const DeviceRecord& record : joined.nodes) {
         if (record.node == 0) continue;
-        node_device_.add(joined.operation.enter_ns, static_cast<int64_t>(record.node),
-                         record.start_ns + shift_ns - joined.operation.enter_ns,
-                         record.end_ns - record.start_ns);
+        node_device_.add({.enter_ns = joined.operation.enter_ns,
+                          .node = static_cast<int64_t>(record.node),
+                          .start_offset_ns = record.start_ns + shift_ns - joined.operation.enter_ns,
+                          .dur_ns = record.end_ns - record.start_ns});
         if (named_.size() >= kMostNodes || !named_.insert(record.node).second) continue;
-        node_.add(static_cast<int64_t>(record.node), static_cast<int64_t>(record.kind),
-                  record.name != nullptr ? node_.text(record.name) : kNull);
+        node_.add({.node = static_cast<int64_t>(record.node),
+                   .kind = static_cast<int64_t>(record.kind),
+                   .name = record.name != nullptr ? node_.text(record.name) : kNull});
     }
 }
 
@@ -260,12 +263,17 @@ void CuptiHarvest::add_source_row(const Moment& now) {
     const CuptiLibrary& library = session_.library();
     const bool is_open = session_.refused().empty();
     const auto known = [&](int64_t number) { return is_open ? number : kNull; };
-    source_.add(now.mono_ns, source_.text("cupti"), library.path.empty() ? kNull : source_.text(library.path),
-                library.version != 0 ? int64_t{library.version} : kNull,
-                refused_.empty() ? kNull : source_.text(refused_), session_.error(), known(count_),
-                known(static_cast<int64_t>(join_.unclaimed())),
-                known(static_cast<int64_t>(session_.dropped())), known(session_.clock_error_ns()),
-                known(static_cast<int64_t>(join_.displaced())));
+    source_.add({.mono_ns = now.mono_ns,
+                 .source = source_.text("cupti"),
+                 .library = library.path.empty() ? kNull : source_.text(library.path),
+                 .version = library.version != 0 ? int64_t{library.version} : kNull,
+                 .refused = refused_.empty() ? kNull : source_.text(refused_),
+                 .error = session_.error(),
+                 .records = known(count_),
+                 .unclaimed = known(static_cast<int64_t>(join_.unclaimed())),
+                 .dropped = known(static_cast<int64_t>(session_.dropped())),
+                 .clock_error_ns = known(session_.clock_error_ns()),
+                 .displaced = known(static_cast<int64_t>(join_.displaced()))});
 }
 
 // A context's device is asked for on the driver's thread: what it is given meanwhile waits.

@@ -8,10 +8,23 @@ namespace gpushim::shim {
 DeviceRows::DeviceRows(const char* level) : errors_(level, limits_of(config.max_bytes).level_errors) {}
 
 void DeviceRows::add(const TimedOperation& operation, const OperationTimes& times, int events) {
-    RowsOf<4, 1>* const tables[] = {&launch_, &copy_, &memset_, &graph_launch_};  // in the order of Operation
-    tables[static_cast<size_t>(operation.operation)]->add(
-        operation.enter_ns, times.start_ns - operation.enter_ns, times.end_ns - times.start_ns,
-        errors_.id(times, events), operation.series);
+    const auto add_to = [&](auto& rows) {
+        rows.add({.enter_ns = operation.enter_ns,
+                  .start_offset_ns = times.start_ns - operation.enter_ns,
+                  .dur_ns = times.end_ns - times.start_ns,
+                  .level_error_id = errors_.id(times, events)},
+                 operation.series);
+    };
+    switch (operation.operation) {
+        case Operation::launch:
+            return add_to(launch_);
+        case Operation::copy:
+            return add_to(copy_);
+        case Operation::memset:
+            return add_to(memset_);
+        case Operation::graph_launch:
+            return add_to(graph_launch_);
+    }
 }
 
 bool runs_on_device(const Event& event) {

@@ -6,6 +6,7 @@
 
 #include "../rows/batch.h"
 #include "../rows/observer.h"
+#include "../schema/rows.h"
 #include "level_errors.h"
 
 namespace gpushim::shim {
@@ -25,10 +26,10 @@ class DeviceRows {
 
   private:
     LevelErrors errors_;
-    RowsOf<4, 1> launch_{"launch_device"};
-    RowsOf<4, 1> copy_{"copy_device"};
-    RowsOf<4, 1> memset_{"memset_device"};
-    RowsOf<4, 1> graph_launch_{"graph_launch_device"};
+    RowsOf<row::launch_device, 1> launch_;
+    RowsOf<row::copy_device, 1> copy_;
+    RowsOf<row::memset_device, 1> memset_;
+    RowsOf<row::graph_launch_device, 1> graph_launch_;
 };
 
 // Whether that call has given a device something that can get device times.

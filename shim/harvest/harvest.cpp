@@ -15,6 +15,7 @@
 #include "../calls/questions.h"
 #include "../lifecycle.h"
 #include "../ring/ticks.h"
+#include "../schema/rows.h"
 #include "../timing/captures.h"
 #include "../timing/contexts.h"
 #include "../timing/operation_events.h"
@@ -120,8 +121,8 @@ class Harvest : public Observer {
     int64_t unknown_ns_ = INT64_MAX;     // from then on there are operations whose times may still come
     DeviceRows times_{"events"};
     WindowRows windows_;
-    RowsOf<14> clock_{"device_clock"};
-    RowsOf<5> refusal_{"refusal", 1u << 2 | 1u << 4};
+    RowsOf<row::device_clock> clock_;
+    RowsOf<row::refusal> refusal_;
     std::vector<Rows*> all_rows_;
 };
 
@@ -249,7 +250,11 @@ void Harvest::say_refusals() {
         const Refusal& one = refusals_[said_];
         log_line(one.is_complaint ? LogLevel::warn : LogLevel::info, "%s%s%s", one.call,
                  *one.call != '\0' ? ": " : "", one.why);
-        refusal_.add(now_.mono_ns, one.context, refusal_.text(one.call), one.error, refusal_.text(one.why));
+        refusal_.add({.mono_ns = now_.mono_ns,
+                      .context_id = one.context,
+                      .api = refusal_.text(one.call),
+                      .error = one.error,
+                      .why = refusal_.text(one.why)});
     }
 }
 
@@ -315,11 +320,13 @@ void Harvest::say_failure(Context& context) {
     const uint32_t number = context.harvest->number();
     log_line(LogLevel::warn, "%s returned %d: no %sdevice times in context %u", pool.failed_call(),
              static_cast<int>(pool.error()), failure == Failure::of_all ? "more " : "", number);
-    refusal_.add(now_.mono_ns, int64_t{number}, refusal_.text(pool.failed_call()),
-                 static_cast<int64_t>(pool.error()),
-                 refusal_.text(failure == Failure::of_all
-                                   ? "our call failed: host times only, in that context from then on"
-                                   : "our call failed: one operation has host times only"));
+    refusal_.add({.mono_ns = now_.mono_ns,
+                  .context_id = number,
+                  .api = refusal_.text(pool.failed_call()),
+                  .error = static_cast<int64_t>(pool.error()),
+                  .why = refusal_.text(failure == Failure::of_all
+                                           ? "our call failed: host times only, in that context from then on"
+                                           : "our call failed: one operation has host times only")});
 }
 
 void Harvest::take_rows(Context& context) {
@@ -342,11 +349,20 @@ void Harvest::add_clock_row(Context& context) {
     context.clock_row_ns = anchors.newest_ns();
     const ClockModel& clock = anchors.clock();
     const Spread delay = harvest.delays().delay(Operation::launch);
-    clock_.add(anchors.newest_ns(), int64_t{harvest.number()}, harvest.device(), clock.error_ns(),
-               clock.drift_ppb(), clock.residual_ns(), anchors.event_facts().ns, anchors.record_ns(),
-               delay.is_known ? delay.ns : kNull, delay.is_known ? delay.high_ns - delay.low_ns : kNull,
-               anchors.grain_ns(), harvest.gaps().before_ns, harvest.gaps().after_ns,
-               harvest.gaps().is_calibrated ? 1 : 0);
+    clock_.add({.mono_ns = anchors.newest_ns(),
+                .context_id = harvest.number(),
+                .device_id = harvest.device(),
+                .error_ns = clock.error_ns(),
+                .drift_ppb = clock.drift_ppb(),
+                .residual_ns = clock.residual_ns(),
+                .event_ns = anchors.event_facts().ns,
+                .record_ns = anchors.record_ns(),
+                .latency_ns = delay.is_known ? delay.ns : kNull,
+                .latency_spread_ns = delay.is_known ? delay.high_ns - delay.low_ns : kNull,
+                .grain_ns = anchors.grain_ns(),
+                .gap_before_ns = harvest.gaps().before_ns,
+                .gap_after_ns = harvest.gaps().after_ns,
+                .gaps_calibrated = harvest.gaps().is_calibrated ? 1 : 0});
 }
 
 int64_t Harvest::device_of(uint32_t context) const {

@@ -55,7 +55,15 @@ int64_t LevelErrors::find(const OperationTimes& times, int events, Steps steps) 
     }
     if (steps != this->steps()) return 0;
     ids_.emplace(key, ++last_id_);
-    rows.add(last_id_, rows.text(level_), key[0], key[1], key[2], key[3], key[4], key[5], key[6]);
+    rows.add({.id = last_id_,
+              .level = rows.text(level_),
+              .queued = key[0],
+              .start_low_ns = key[1],
+              .start_high_ns = key[2],
+              .end_low_ns = key[3],
+              .end_high_ns = key[4],
+              .likely_ns = key[5],
+              .events = key[6]});
     return last_id_;
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "../sqlite/rows.h"
+#include "../schema/rows.h"
 #include "time_bounds.h"
 
 namespace gpushim::shim {
@@ -26,7 +26,7 @@ class LevelErrors {
 
     int64_t id(const OperationTimes& times, int events);
 
-    RowsOf<9> rows{"level_error", 1u << 1};
+    RowsOf<row::level_error> rows;
 
   private:
     using Key = std::array<int64_t, 7>;

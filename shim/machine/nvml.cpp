@@ -8,6 +8,7 @@
 #include "../calls/unanswered.h"
 #include "../ring/process_state.h"
 #include "../ring/ticks.h"
+#include "../schema/rows.h"
 #include "nvml_sampler.h"
 
 namespace gpushim::shim {
@@ -70,10 +71,16 @@ class NvmlObserver : public Observer {
         is_waiting_ = false;
         const NvmlAnswer& answer = answer_of(*sampler);
         for (const NvmlValue& value : answer.values)
-            samples_.add(answer.mono_ns, value.device, samples_.text(value.key), value.value);
+            samples_.add({.mono_ns = answer.mono_ns,
+                          .device_id = value.device,
+                          .key = samples_.text(value.key),
+                          .value = Rows::real(static_cast<double>(value.value))});
         for (const Link& link : answer.links)
-            links_.add(link.device, link.peer == kHost ? kNull : link.peer, links_.text(link.how), link.links,
-                       link.bytes_per_s);
+            links_.add({.device_id = link.device,
+                        .peer_id = link.peer == kHost ? kNull : link.peer,
+                        .link = links_.text(link.how),
+                        .links = link.links,
+                        .bytes_per_s = link.bytes_per_s});
         period_ns_ = answer.took_ns > kMostNs ? kSeldomNs : kEveryNs;
         is_over_ = !answer.there;
         if (!is_over_) return;
@@ -87,8 +94,8 @@ class NvmlObserver : public Observer {
     int64_t period_ns_ = kEveryNs;
     bool is_waiting_ = false;
     bool is_over_ = false;
-    RowsOf<4> samples_{"nvml", 1u << 2};
-    RowsOf<5> links_{"topology", 1u << 2};
+    RowsOf<row::nvml> samples_;
+    RowsOf<row::topology> links_;
     std::array<Rows*, 2> blocks_ = {&samples_, &links_};
 };
 

@@ -5,6 +5,7 @@
 
 #include "../base/log.h"
 #include "../calls/unanswered.h"
+#include "../schema/rows.h"
 
 namespace gpushim::shim {
 namespace {
@@ -40,13 +41,15 @@ class Unanswered : public Observer {
         told_[question] = true;
         const Row& row = kRows[question];
         log_line(LogLevel::info, "%s did not answer; not known: %s", row.asked, row.unknown);
-        unanswered_.add(mono_ns, unanswered_.text(row.asked), error == kNotThere ? kNull : error,
-                        unanswered_.text(row.unknown));
+        unanswered_.add({.mono_ns = mono_ns,
+                         .asked = unanswered_.text(row.asked),
+                         .error = error == kNotThere ? kNull : error,
+                         .unknown = unanswered_.text(row.unknown)});
     }
 
     uint32_t seen_ = 0;
     std::array<bool, kQuestions> told_ = {};
-    RowsOf<4> unanswered_{"unanswered", 1u << 1 | 1u << 3};
+    RowsOf<row::unanswered> unanswered_;
     std::array<Rows*, 1> all_rows_ = {&unanswered_};
 };
 

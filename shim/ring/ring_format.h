@@ -1,7 +1,6 @@
 // What lies in a ring: the contract between the traced program's threads (producers, one per ring), the
 // writer thread, and the recovery that reads what a killed process left behind. Constants and plain structs
-// only; analysis/ includes this header of shim/, and version.h. Raise kRingVersion with every change of
-// layout or meaning.
+// only; analysis/ includes it too. Raise kRingVersion with every change of layout or meaning.
 #pragma once
 
 #include <atomic>

@@ -47,8 +47,13 @@ void Communicators::born(Life& life, const Birth& birth) {
         const Communicator& parent = known_[parent_row];
         made.uid = hash_of(parent.uid, static_cast<uint64_t>(parent.splits), birth.hash);
     }
-    tables_.communicator.add(life.row_id, tables_.communicator.text(text_of(made.uid)), life.id, birth.device,
-                             birth.rank, birth.ranks, parent_row);
+    tables_.communicator.add({.id = life.row_id,
+                              .uid = tables_.communicator.text(text_of(made.uid)),
+                              .handle_id = life.id,
+                              .device_id = birth.device,
+                              .rank = birth.rank,
+                              .ranks = birth.ranks,
+                              .parent_id = parent_row});
 }
 
 void Communicators::split(Life& parent) { ++of(parent).splits; }
@@ -78,7 +83,8 @@ int64_t Communicators::next_between(Life& communicator, int64_t peer, bool sends
 void Communicators::add_counts() {
     for (const Counter& counter : counted_) {
         const auto& [row, peer, sends] = counter;
-        tables_.collective_seq.add(row, peer, sends ? 1 : 0, counts_[counter]);
+        tables_.collective_seq.add(
+            {.communicator_id = row, .peer = peer, .sends = sends ? 1 : 0, .seq = counts_[counter]});
     }
     counted_.clear();
 }

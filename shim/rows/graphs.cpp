@@ -90,7 +90,7 @@ void Graphs::stays_as_it_was(Life& exec, uint64_t below) {
 int64_t Graphs::other_row() {
     ++left_out_;
     if (other_id_ != kNull) return other_id_;
-    tables_.graph.add(++last_id_, 0, kNull, kNull, kNull, kNull, kNull);
+    tables_.graph.add({.id = ++last_id_, .handle_id = 0});
     return other_id_ = last_id_;
 }
 
@@ -102,11 +102,16 @@ int64_t Graphs::add_row(const Life& exec, const std::optional<GraphTotals>& tota
         return other_row();
     ++rows_;
     if (totals) kernels_ += totals->kernels.size();
-    tables_.graph.add(++last_id_, exec.id, count(GraphNode::kernel), count(GraphNode::copy),
-                      count(GraphNode::memset), count(GraphNode::other), totals ? totals->bytes : kNull);
+    tables_.graph.add({.id = ++last_id_,
+                       .handle_id = exec.id,
+                       .kernels = count(GraphNode::kernel),
+                       .copies = count(GraphNode::copy),
+                       .memsets = count(GraphNode::memset),
+                       .other = count(GraphNode::other),
+                       .bytes = totals ? totals->bytes : kNull});
     if (totals)
         for (const auto& [function, times] : totals->kernels)
-            tables_.graph_kernel.add(last_id_, function, times);
+            tables_.graph_kernel.add({.graph_id = last_id_, .handle_id = function, .count = times});
     return last_id_;
 }
 

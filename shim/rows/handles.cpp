@@ -103,7 +103,7 @@ void Handles::died(Life& life, int64_t time_ns) {
 void Handles::name(Life& life, int64_t name_id) {
     if (life.name_id != kNull) return;
     life.name_id = name_id;
-    if (life.written) tables_.handle_name.add(life.id, name_id);
+    if (life.written) tables_.handle_name.add({.handle_id = life.id, .name_id = name_id});
 }
 
 Life* Handles::find(Object object, uint64_t handle, int64_t time_ns) {
@@ -130,13 +130,17 @@ void Handles::add_rows() {
     for (Life* life : unwritten_) {
         life->written = true;
         life->end_written = life->died_ns != kForEver;
-        tables_.handle.add(life->id, tables_.handle.text(object_name(life->object)),
-                           static_cast<int64_t>(life->handle), life->born_ns,
-                           life->died_ns == kForEver ? kNull : life->died_ns, life->parent_id, life->extra,
-                           life->name_id);
+        tables_.handle.add({.id = life->id,
+                            .kind = tables_.handle.text(object_name(life->object)),
+                            .handle = static_cast<int64_t>(life->handle),
+                            .born_ns = life->born_ns,
+                            .died_ns = life->died_ns == kForEver ? kNull : life->died_ns,
+                            .parent_id = life->parent_id,
+                            .extra = life->extra,
+                            .name_id = life->name_id});
     }
     for (Life* life : ended_) {
-        if (!life->end_written) tables_.handle_end.add(life->id, life->died_ns);
+        if (!life->end_written) tables_.handle_end.add({.handle_id = life->id, .died_ns = life->died_ns});
         life->end_written = true;
     }
     unwritten_.clear();

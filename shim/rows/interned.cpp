@@ -40,8 +40,9 @@ bool Names::has_place(size_t share) const {
 int64_t Names::add(std::string_view text) {
     const auto place = ids_.try_emplace(std::string(text), ++last_id_).first;
     const std::string readable = demangled(place->first);
-    tables_.name.add(last_id_, tables_.name.text(text),
-                     readable.empty() ? kNull : tables_.name.text(readable));
+    tables_.name.add({.id = last_id_,
+                      .text = tables_.name.text(text),
+                      .demangled = readable.empty() ? kNull : tables_.name.text(readable)});
     bytes_ += text.size() + readable.size();
     note(text);
     return last_id_;
@@ -93,7 +94,10 @@ int64_t Apis::id(uint16_t api) {
     there_[api] = true;
     const ApiTraits& traits = api_traits[api];
     auto& rows = tables_.api;
-    rows.add(int64_t{api}, rows.text(traits.name), rows.text(traits.base), rows.text(traits.kind_name));
+    rows.add({.id = api,
+              .name = rows.text(traits.name),
+              .base = rows.text(traits.base),
+              .kind = rows.text(traits.kind_name)});
     return api;
 }
 
@@ -140,12 +144,20 @@ int64_t Shapes::add(const Shape& shape) {
     const auto part = [](bool there, uint64_t word, int shift, uint64_t mask) {
         return there ? static_cast<int64_t>(word >> shift & mask) : kNull;
     };
-    tables_.shape.add(last_id_, shape.handle_id, shape.api, part(known, grid, 0, 0xffffffff),
-                      part(known, grid, 32, 0xffff), part(known, grid, 48, 0xffff),
-                      part(known, block, 0, 0x7ff), part(known, block, 11, 0x7ff),
-                      part(known, block, 22, 0x7f), part(known, block, 32, 0xffffffff),
-                      part(cluster != 0, cluster, 0, 0xffff), part(cluster != 0, cluster, 16, 0xffff),
-                      part(cluster != 0, cluster, 32, 0xffff), or_null(shape.attributes));
+    tables_.shape.add({.id = last_id_,
+                       .handle_id = shape.handle_id,
+                       .api_id = shape.api,
+                       .grid_x = part(known, grid, 0, 0xffffffff),
+                       .grid_y = part(known, grid, 32, 0xffff),
+                       .grid_z = part(known, grid, 48, 0xffff),
+                       .block_x = part(known, block, 0, 0x7ff),
+                       .block_y = part(known, block, 11, 0x7ff),
+                       .block_z = part(known, block, 22, 0x7f),
+                       .shared_bytes = part(known, block, 32, 0xffffffff),
+                       .cluster_x = part(cluster != 0, cluster, 0, 0xffff),
+                       .cluster_y = part(cluster != 0, cluster, 16, 0xffff),
+                       .cluster_z = part(cluster != 0, cluster, 32, 0xffff),
+                       .attributes = or_null(shape.attributes)});
     return last_id_;
 }
 

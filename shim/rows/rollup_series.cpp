@@ -2,35 +2,42 @@
 
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "handles.h"
 
 namespace gpushim::shim {
 namespace {
 
-constexpr const char* kSeriesKinds[] = {
-    "launch", "copy",   "memset",        "graph_launch", "sync",          "collective",         "memory",
-    "call",   "marker", "launch_device", "copy_device",  "memset_device", "graph_launch_device"};
-static_assert(std::size(kSeriesKinds) == static_cast<size_t>(SeriesKind::count));
+constexpr std::string_view kOfDevice = "_device";
 
-SeriesKind kind_of(const std::string& name) {
-    for (size_t i = 0; i < std::size(kSeriesKinds); ++i)
-        if (name == kSeriesKinds[i]) return static_cast<SeriesKind>(i);
-    return SeriesKind::count;
+struct KindTraits {
+    std::string_view table;
+    bool is_operation;
+};
+constexpr KindTraits kKinds[] = {
+#define EVENT(name, what, ...) {#name, std::string_view(#what) == "operation"},
+#include "../schema/tables.def"
+};
+
+std::string name_of(const Series& series) {
+    std::string name(kKinds[static_cast<size_t>(series.kind)].table);
+    if (series.of_device) name += kOfDevice;
+    return name;
 }
 
-bool is(SeriesKind kind, SeriesKind a) {
-    constexpr int kDevice = static_cast<int>(SeriesKind::launch_device);
-    const int number = static_cast<int>(kind);
-    return kind == a || (number >= kDevice && number - kDevice == static_cast<int>(a));
+SeriesKind kind_of(std::string_view name) {
+    if (name.ends_with(kOfDevice)) name.remove_suffix(kOfDevice.size());
+    for (size_t i = 0; i < std::size(kKinds); ++i)
+        if (name == kKinds[i].table) return static_cast<SeriesKind>(i);
+    return SeriesKind::count;
 }
 
 }  // namespace
 
-const char* series_kind_name(SeriesKind kind) { return kSeriesKinds[static_cast<size_t>(kind)]; }
-
 size_t SeriesList::Hash::operator()(const Series& series) const {
-    uint64_t hash = static_cast<uint64_t>(series.kind) << 8 | static_cast<uint64_t>(series.flags);
+    uint64_t hash = static_cast<uint64_t>(series.of_device) << 16 | static_cast<uint64_t>(series.kind) << 8 |
+                    static_cast<uint64_t>(series.flags);
     for (const int64_t word :
          {series.object, series.stream, series.api, series.detail[0], series.detail[1], series.detail[2]}) {
         hash = (hash ^ static_cast<uint64_t>(word)) * 0x9e3779b97f4a7c15;
@@ -73,16 +80,24 @@ void SeriesList::remember(const Series& series, int64_t id) {
 int64_t SeriesList::make(const Series& series) {
     const auto id = static_cast<int64_t>(by_id_.size());
     remember(series, id);
-    const auto only = [&](SeriesKind kind, int64_t value) { return is(series.kind, kind) ? value : kNull; };
+    const auto only = [&](SeriesKind kind, int64_t value) { return series.kind == kind ? value : kNull; };
     const bool waits = series.kind == SeriesKind::sync && series.object != kNull;
     auto& rows = tables_.series;
-    rows.add(id, rows.text(series_kind_name(series.kind)), series.flags, series.api, series.stream,
-             only(SeriesKind::launch, series.object), only(SeriesKind::launch, series.detail[0]),
-             only(SeriesKind::graph_launch, series.object), only(SeriesKind::collective, series.object),
-             waits ? rows.text(object_name(static_cast<Object>(series.object))) : kNull,
-             only(SeriesKind::copy, series.detail[0]), only(SeriesKind::copy, series.detail[1]),
-             only(SeriesKind::collective, series.detail[0]), only(SeriesKind::collective, series.detail[1]),
-             only(SeriesKind::collective, series.detail[2]));
+    rows.add({.id = id,
+              .kind = rows.text(name_of(series)),
+              .flags = series.flags,
+              .api_id = series.api,
+              .stream_id = series.stream,
+              .name_id = only(SeriesKind::launch, series.object),
+              .handle_id = only(SeriesKind::launch, series.detail[0]),
+              .graph_id = only(SeriesKind::graph_launch, series.object),
+              .communicator_id = only(SeriesKind::collective, series.object),
+              .target_kind = waits ? rows.text(object_name(static_cast<Object>(series.object))) : kNull,
+              .direction = only(SeriesKind::copy, series.detail[0]),
+              .sides = only(SeriesKind::copy, series.detail[1]),
+              .dtype = only(SeriesKind::collective, series.detail[0]),
+              .op = only(SeriesKind::collective, series.detail[1]),
+              .bytes = only(SeriesKind::collective, series.detail[2])});
     return id;
 }
 
@@ -91,9 +106,8 @@ int64_t SeriesList::device_times_of(int64_t id) {
     if (index == 0 || index >= by_id_.size()) return 0;
     if (device_times_[index] != 0) return device_times_[index];
     Series series = *by_id_[index];
-    if (series.kind > SeriesKind::graph_launch) return 0;
-    series.kind =
-        static_cast<SeriesKind>(static_cast<int>(series.kind) + static_cast<int>(SeriesKind::launch_device));
+    if (series.of_device || !kKinds[static_cast<size_t>(series.kind)].is_operation) return 0;
+    series.of_device = true;
     const int64_t made = known(series);
     return device_times_[index] = made;
 }
@@ -104,9 +118,14 @@ void SeriesList::load(Database& base) {
         "target_kind,"
         " coalesce(handle_id, direction, dtype), coalesce(sides, op), bytes FROM series ORDER BY id");
     while (rows.step()) {
-        Series series = {kind_of(rows.text(1)), rows.number(2),
-                         rows.number(3),        rows.number(4),
-                         rows.number(5),        {rows.number(7), rows.number(8), rows.number(9)}};
+        const std::string kind = rows.text(1);
+        Series series = {.kind = kind_of(kind),
+                         .flags = rows.number(2),
+                         .api = rows.number(3),
+                         .stream = rows.number(4),
+                         .object = rows.number(5),
+                         .detail = {rows.number(7), rows.number(8), rows.number(9)},
+                         .of_device = kind.ends_with(kOfDevice)};
         if (const std::string target = rows.text(6); !target.empty())
             series.object = static_cast<int64_t>(object_of(target));
         remember(series, rows.number(0));

@@ -15,24 +15,12 @@
 
 namespace gpushim::shim {
 
-// In the order of kSeriesKinds; the devices' times are the same series's with device_time added.
+// The table of the events.
 enum class SeriesKind : uint8_t {
-    launch,
-    copy,
-    memset,
-    graph_launch,
-    sync,
-    collective,
-    memory,
-    call,
-    marker,
-    launch_device,
-    copy_device,
-    memset_device,
-    graph_launch_device,
+#define EVENT(name, ...) name,
+#include "../schema/tables.def"
     count
 };
-const char* series_kind_name(SeriesKind kind);
 
 struct Series {
     SeriesKind kind;
@@ -44,6 +32,7 @@ struct Series {
     // Launch without a name: the function's handle.id; copy: direction, sides; collective: type, operation,
     // bytes.
     std::array<int64_t, 3> detail = {kNull, kNull, kNull};
+    bool of_device = false;  // the times of those events on their device
     bool operator==(const Series&) const = default;
 };
 

@@ -17,7 +17,7 @@ void Streams::context(uint32_t number, Life& life) {
     Context& context = place->second;
     if (!is_new && context.life_id == life.id) return;
     context = {&life, life.id, life.extra != kNull ? life.extra : only_device_};
-    if (is_new) tables_.context.add(int64_t{number}, life.id, context.device);
+    if (is_new) tables_.context.add({.id = number, .handle_id = life.id, .device_id = context.device});
 }
 
 Life* Streams::context_life(uint32_t number) const {
@@ -34,8 +34,12 @@ int64_t Streams::device(uint32_t context) const {
 
 void Streams::born(Life& stream, uint32_t context, int64_t flags, int64_t priority) {
     stream.row_id = ++last_id_;
-    tables_.stream.add(stream.row_id, stream.id, context == 0 ? kNull : int64_t{context},
-                       tables_.stream.text("made"), kNull, flags, priority);
+    tables_.stream.add({.id = stream.row_id,
+                        .handle_id = stream.id,
+                        .context_id = context == 0 ? kNull : int64_t{context},
+                        .kind = tables_.stream.text("made"),
+                        .flags = flags,
+                        .priority = priority});
 }
 
 int64_t Streams::default_stream(const Use& use) {
@@ -43,9 +47,10 @@ int64_t Streams::default_stream(const Use& use) {
     const auto [place, is_new] = defaults_.try_emplace(default_key(use.context, own ? use.thread : 0));
     if (is_new) {
         place->second = ++last_id_;
-        tables_.stream.add(place->second, kNull, use.context == 0 ? kNull : int64_t{use.context},
-                           tables_.stream.text(own ? "per_thread" : "legacy"),
-                           own ? int64_t{use.thread} : kNull, kNull, kNull);
+        tables_.stream.add({.id = place->second,
+                            .context_id = use.context == 0 ? kNull : int64_t{use.context},
+                            .kind = tables_.stream.text(own ? "per_thread" : "legacy"),
+                            .thread_id = own ? int64_t{use.thread} : kNull});
     }
     return place->second;
 }

@@ -27,9 +27,13 @@ void Translator::gap(const Call& call) {
         host_samples().in(static_cast<uint32_t>(call.thread), call.enter_ns, call.event.exit_ns);
     const int64_t runqueue =
         sampled.runqueue_ns == kNull ? kNull : std::min(sampled.runqueue_ns, call.dur_ns - running);
-    tables_.host_gap.add(call.enter_ns, call.dur_ns, call.thread, running, runqueue,
-                         sampled.what == nullptr ? kNull : tables_.host_gap.text(sampled.what),
-                         sampled.samples);
+    tables_.host_gap.add({.enter_ns = call.enter_ns,
+                          .dur_ns = call.dur_ns,
+                          .thread_id = call.thread,
+                          .running_ns = running,
+                          .runqueue_ns = runqueue,
+                          .blocked_on = sampled.what == nullptr ? kNull : tables_.host_gap.text(sampled.what),
+                          .samples = sampled.samples});
 }
 
 }  // namespace gpushim::shim

@@ -77,8 +77,13 @@ void Translator::copy(const Call& call) {
     Series series = series_of(call, SeriesKind::copy);
     series.flags = flags;
     if (!call.succeeded) {
-        tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, kNull, call.api, kNull, kNull, kNull,
-                         call.group, flags, series_.id(series));
+        tables_.copy.add({.enter_ns = call.enter_ns,
+                          .dur_ns = call.dur_ns,
+                          .thread_id = call.thread,
+                          .api_id = call.api,
+                          .group_id = call.group,
+                          .flags = flags},
+                         series_.id(series));
         return;
     }
     const uint64_t target_at = call.word(0), source_at = call.word(1);
@@ -91,8 +96,17 @@ void Translator::copy(const Call& call) {
     const int64_t sides = static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target);
     series.stream = stream_of(call, call.word(3));
     series.detail = {direction, sides, kNull};
-    tables_.copy.add(call.enter_ns, call.dur_ns, call.thread, series.stream, call.api, bytes, direction,
-                     sides, call.group, flags, series_.id(series));
+    tables_.copy.add({.enter_ns = call.enter_ns,
+                      .dur_ns = call.dur_ns,
+                      .thread_id = call.thread,
+                      .stream_id = series.stream,
+                      .api_id = call.api,
+                      .bytes = static_cast<int64_t>(bytes),
+                      .direction = direction,
+                      .sides = sides,
+                      .group_id = call.group,
+                      .flags = flags},
+                     series_.id(series));
     timed_.operation(call.event, tables_.copy);
 }
 
@@ -109,7 +123,14 @@ void Translator::memset(const Call& call) {
     const int64_t bytes = call.succeeded ? static_cast<int64_t>(call.word(1)) : kNull;
     Series series = series_of(call, SeriesKind::memset, stream_id);
     series.flags = flags;
-    tables_.memset.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, bytes, call.group, flags,
+    tables_.memset.add({.enter_ns = call.enter_ns,
+                        .dur_ns = call.dur_ns,
+                        .thread_id = call.thread,
+                        .stream_id = stream_id,
+                        .api_id = call.api,
+                        .bytes = bytes,
+                        .group_id = call.group,
+                        .flags = flags},
                        series_.id(series));
     timed_.operation(call.event, tables_.memset);
 }
@@ -119,16 +140,29 @@ void Translator::memory(const Call& call) {
     const uint64_t address = call.word(0);
     const int64_t series = series_.id(series_of(call, SeriesKind::memory));
     if (!call.succeeded || address == 0 || kind >= std::size(kAllocationKinds)) {
-        tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, kNull, kNull, kNull, kNull,
-                           kNull, kNull, call.flags, kNull, series);
+        tables_.memory.add({.enter_ns = call.enter_ns,
+                            .dur_ns = call.dur_ns,
+                            .thread_id = call.thread,
+                            .api_id = call.api,
+                            .flags = call.flags},
+                           series);
         return;
     }
     const Change change = call.word(1) != 0 ? allocated(call, kind) : freed(call, kind);
-    tables_.memory.add(call.enter_ns, call.dur_ns, call.thread, call.api, static_cast<int64_t>(address),
-                       change.bytes, change.counted ? static_cast<int64_t>(change.memory) : 0,
-                       change.context == 0 ? kNull : int64_t{change.context},
-                       change.counted ? ranges_.held_bytes(change.memory, change.context) : kNull,
-                       change.pool_id, call.flags, change.allocated_ns, series);
+    tables_.memory.add(
+        {.enter_ns = call.enter_ns,
+         .dur_ns = call.dur_ns,
+         .thread_id = call.thread,
+         .api_id = call.api,
+         .address = static_cast<int64_t>(address),
+         .bytes = change.bytes,
+         .kind = change.counted ? static_cast<int64_t>(change.memory) : 0,
+         .context_id = change.context == 0 ? kNull : int64_t{change.context},
+         .held_bytes = change.counted ? ranges_.held_bytes(change.memory, change.context) : kNull,
+         .pool_id = change.pool_id,
+         .flags = call.flags,
+         .allocated_ns = change.allocated_ns},
+        series);
 }
 
 Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
@@ -188,7 +222,11 @@ void Translator::load_memory(Database& base) {
 void Translator::add_memory_peaks() {
     for (const HeldOf& of : ranges_.take_raised()) {
         const Peak& peak = ranges_.peaks().at(of);
-        tables_.memory_peak.add(of.context, of.memory, of.pool_id, peak.bytes, peak.reached_ns);
+        tables_.memory_peak.add({.context_id = of.context,
+                                 .kind = static_cast<int64_t>(of.memory),
+                                 .pool_id = of.pool_id,
+                                 .peak_bytes = peak.bytes,
+                                 .reached_ns = peak.reached_ns});
     }
 }
 

@@ -180,31 +180,31 @@ void Translator::graph_nodes(const Call& call) {
 
 void Translator::collective(const Call& call) {
     Series series = series_of(call, SeriesKind::collective);
-    if (!call.succeeded || call.word(0) == 0) {
-        tables_.collective.add(call.enter_ns, call.dur_ns, call.thread, kNull, call.api, kNull, kNull, kNull,
-                               kNull, kNull, kNull, kNull, call.group, call.flags, series_.id(series));
-        return;
-    }
+    row::collective made = {.enter_ns = call.enter_ns,
+                            .dur_ns = call.dur_ns,
+                            .thread_id = call.thread,
+                            .api_id = call.api,
+                            .group_id = call.group,
+                            .flags = call.flags};
+    if (!call.succeeded || call.word(0) == 0) return tables_.collective.add(made, series_.id(series));
     Life& life = handles_.at(Object::communicator, call.word(0), call.enter_ns);
-    const int64_t row = communicators_.row(life);
     const bool between = call.has(traits::sends | traits::receives);
-    const auto count = static_cast<int64_t>(call.word(1));
-    const auto dtype = static_cast<int64_t>(call.word(2) & 0xff);
     const auto op = static_cast<int64_t>(call.word(2) >> 8 & 0xffffff);
     const auto peer = static_cast<int64_t>(call.word(2) >> 32);
-    const int64_t seq = between ? communicators_.next_between(life, peer, call.has(traits::sends))
-                                : communicators_.next_of_collectives(life);
-    const int64_t stream_id = stream_of(call, call.word(3));
-    const int64_t size = dtype_bytes(dtype);
-    const int64_t bytes = size == kNull ? kNull : count * size;
-    const int64_t reduction = call.has(traits::reduces) ? op : kNull;
-    series.stream = stream_id;
-    series.object = row;
-    series.detail = {dtype, reduction, bytes};
-    tables_.collective.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, row, seq, count,
-                           dtype, reduction, between || call.has(traits::rooted) ? peer : kNull, bytes,
-                           call.group, call.flags, series_.id(series));
-    if (call.group != kNull) group_on_stream_[stream_id] = call.group;
+    made.communicator_id = communicators_.row(life);
+    made.seq = between ? communicators_.next_between(life, peer, call.has(traits::sends))
+                       : communicators_.next_of_collectives(life);
+    made.stream_id = stream_of(call, call.word(3));
+    made.count = static_cast<int64_t>(call.word(1));
+    made.dtype = static_cast<int64_t>(call.word(2) & 0xff);
+    if (const int64_t size = dtype_bytes(made.dtype); size != kNull) made.bytes = made.count * size;
+    if (call.has(traits::reduces)) made.op = op;
+    if (between || call.has(traits::rooted)) made.peer = peer;
+    series.stream = made.stream_id;
+    series.object = made.communicator_id;
+    series.detail = {made.dtype, made.op, made.bytes};
+    tables_.collective.add(made, series_.id(series));
+    if (call.group != kNull) group_on_stream_[made.stream_id] = call.group;
 }
 
 // A failed or empty split counts where it succeeded for others: NCCL makes all ranks of the parent call it.

@@ -53,8 +53,16 @@ void Translator::span(const Call& call) {
         if (row.enter_ns != kNull) dur_ns = call.enter_ns - row.enter_ns;
     }
     if (kind == Span::mark || kind == Span::category || kind == Span::nothing) value = kNull;
-    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kSpanWords[static_cast<size_t>(kind)]),
-                       row.name_id, value, domain, row.category, row.payload, dur_ns, call.flags,
+    tables_.marker.add({.enter_ns = call.enter_ns,
+                        .thread_id = call.thread,
+                        .kind = tables_.marker.text(kSpanWords[static_cast<size_t>(kind)]),
+                        .name_id = row.name_id,
+                        .value = value,
+                        .domain_id = domain,
+                        .category = row.category,
+                        .payload = row.payload,
+                        .dur_ns = dur_ns,
+                        .flags = call.flags},
                        marker_series(call));
     if (row.is_step && kind == Span::mark) add_step(call.enter_ns, call.thread, kNull);
     if (row.is_step && dur_ns != kNull) add_range_step(row, call.thread, dur_ns);
@@ -63,12 +71,22 @@ void Translator::span(const Call& call) {
 // Each lasts until the next of its thread.
 void Translator::add_step(int64_t enter_ns, int64_t thread, int64_t samples) {
     auto& rows = tables_.step_total;
-    rows.add(enter_ns, thread, rows.text("mark"), 1, samples, kNull, kNull, kNull, kNull);
+    rows.add({.enter_ns = enter_ns,
+              .thread_id = thread,
+              .source = rows.text("mark"),
+              .steps = 1,
+              .samples = samples});
 }
 
 void Translator::add_range_step(const SpanBegun& step, int64_t thread, int64_t dur_ns) {
     auto& rows = tables_.step_total;
-    rows.add(step.enter_ns, thread, rows.text("range"), 1, kNull, dur_ns, dur_ns, dur_ns, kNull);
+    rows.add({.enter_ns = step.enter_ns,
+              .thread_id = thread,
+              .source = rows.text("range"),
+              .steps = 1,
+              .sum_ns = dur_ns,
+              .min_ns = dur_ns,
+              .max_ns = dur_ns});
 }
 
 // Those that were open when the trace was last written.

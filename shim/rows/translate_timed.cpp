@@ -26,46 +26,35 @@ Operation operation_of(EventKind kind) {
 
 // An asynchronous form waits, too, where the memory is pageable: to the device until all of it is staged,
 // which of more than the staging buffer means until most of it is there; to the host until it is there.
-bool waits_for_pageable(const int64_t* copy) {
+bool waits_for_pageable(const row::copy& copy) {
     constexpr int64_t kStagedBytes = 64 << 10;
     constexpr int64_t kPageable = static_cast<int64_t>(Memory::pageable);
-    const int64_t sides = copy[column::copy_sides];
-    return sides >> 3 == kPageable || ((sides & 7) == kPageable && copy[column::copy_bytes] > kStagedBytes);
+    return copy.sides >> 3 == kPageable || ((copy.sides & 7) == kPageable && copy.bytes > kStagedBytes);
 }
 
 void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index) {
-    const auto take = [&](const Rows& rows, auto alike, int flags) {
-        const int64_t* row = rows.row(index);
-        operation.enter_ns = row[column::start];
-        operation.exit_ns = row[column::start] + (row[column::duration] == kNull ? 0 : row[column::duration]);
-        operation.stream_id = row[column::stream];
+    const auto take = [&](const auto& rows, auto alike) {
+        const auto row = rows.at(index);
+        operation.enter_ns = row.enter_ns;
+        operation.exit_ns = row.enter_ns + (row.dur_ns == kNull ? 0 : row.dur_ns);
+        operation.stream_id = row.stream_id;
         operation.alike = alike(row);
-        operation.blocking = (row[flags] & kRowBlocking) != 0;
-        operation.series = row[rows.columns()];
+        operation.blocking = (row.flags & kRowBlocking) != 0;
+        operation.series = rows.extra_of(index);
     };
     switch (operation.operation) {
         case Operation::launch:
-            return take(
-                tables.launch, [](const int64_t* row) { return row[column::launch_shape]; },
-                column::launch_flags);
+            return take(tables.launch, [](const row::launch& row) { return row.shape_id; });
         case Operation::graph_launch:
-            return take(
-                tables.graph_launch, [](const int64_t* row) { return row[column::graph_launch_graph]; },
-                column::graph_launch_flags);
-        case Operation::copy:  // bytes, direction, kinds of memory
-            take(
-                tables.copy,
-                [](const int64_t* row) {
-                    return (row[column::copy_bytes] << 9) + (row[column::copy_direction] << 6) +
-                           row[column::copy_sides];
-                },
-                column::copy_flags);
-            operation.blocking |= waits_for_pageable(tables.copy.row(index));
+            return take(tables.graph_launch, [](const row::graph_launch& row) { return row.graph_id; });
+        case Operation::copy:
+            take(tables.copy, [](const row::copy& row) {
+                return (row.bytes << 9) + (row.direction << 6) + row.sides;  // sides: kinds of memory
+            });
+            operation.blocking |= waits_for_pageable(tables.copy.at(index));
             return;
         case Operation::memset:
-            return take(
-                tables.memset, [](const int64_t* row) { return row[column::memset_bytes]; },
-                column::memset_flags);
+            return take(tables.memset, [](const row::memset& row) { return row.bytes; });
     }
 }
 

@@ -253,7 +253,13 @@ void Translator::launch(const Call& call) {
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
     int64_t flags = call.flags;
     const int64_t group = group_of(call, stream_id, function, flags);
-    tables_.launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, shape_id, group, flags,
+    tables_.launch.add({.enter_ns = call.enter_ns,
+                        .dur_ns = call.dur_ns,
+                        .thread_id = call.thread,
+                        .stream_id = stream_id,
+                        .shape_id = shape_id,
+                        .group_id = group,
+                        .flags = flags},
                        launch_series(call, cached, function, stream_id));
     timed_.operation(call.event, tables_.launch);
 }
@@ -264,8 +270,14 @@ void Translator::graph_launch(const Call& call) {
     const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
     Series series = series_of(call, SeriesKind::graph_launch, stream_id);
     series.object = graph_id;
-    tables_.graph_launch.add(call.enter_ns, call.dur_ns, call.thread, stream_id, call.api, graph_id,
-                             call.flags, series_.id(series));
+    tables_.graph_launch.add({.enter_ns = call.enter_ns,
+                              .dur_ns = call.dur_ns,
+                              .thread_id = call.thread,
+                              .stream_id = stream_id,
+                              .api_id = call.api,
+                              .graph_id = graph_id,
+                              .flags = call.flags},
+                             series_.id(series));
     timed_.operation(call.event, tables_.graph_launch);
 }
 
@@ -280,8 +292,16 @@ void Translator::add_sync(const Call& call, int64_t dur_ns, int64_t calls) {
     const int64_t stream_id = on_stream ? stream_of(call, handle) : kNull;
     Series series = series_of(call, SeriesKind::sync, stream_id);
     if (life != nullptr) series.object = static_cast<int64_t>(life->object);
-    tables_.sync.add(call.enter_ns, dur_ns, call.thread, call.api, life != nullptr ? life->id : kNull,
-                     stream_id, calls, call.group, call.flags, series_.id(series));
+    tables_.sync.add({.enter_ns = call.enter_ns,
+                      .dur_ns = dur_ns,
+                      .thread_id = call.thread,
+                      .api_id = call.api,
+                      .target_id = life != nullptr ? life->id : kNull,
+                      .stream_id = stream_id,
+                      .calls = calls,
+                      .group_id = call.group,
+                      .flags = call.flags},
+                     series_.id(series));
 }
 
 void Translator::sync(const Call& call) { add_sync(call, call.dur_ns, 1); }
@@ -321,8 +341,15 @@ int64_t Translator::target_id(const Call& call, uint64_t handle) {
 }
 
 void Translator::add_call(const Call& call, int64_t target_id, int64_t stream_id) {
-    tables_.call.add(call.enter_ns, call.dur_ns, call.thread, call.api, target_id, stream_id, call.group,
-                     call.flags, series_.id(series_of(call, SeriesKind::call)));
+    tables_.call.add({.enter_ns = call.enter_ns,
+                      .dur_ns = call.dur_ns,
+                      .thread_id = call.thread,
+                      .api_id = call.api,
+                      .target_id = target_id,
+                      .stream_id = stream_id,
+                      .group_id = call.group,
+                      .flags = call.flags},
+                     series_.id(series_of(call, SeriesKind::call)));
 }
 
 void Translator::stream_first(const Call& call) {
@@ -351,8 +378,13 @@ void Translator::profiler(const Call& call) {
 }
 
 void Translator::add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value) {
-    tables_.marker.add(call.enter_ns, call.thread, tables_.marker.text(kind), name_id, value, kNull, kNull,
-                       kNull, kNull, call.flags, marker_series(call));
+    tables_.marker.add({.enter_ns = call.enter_ns,
+                        .thread_id = call.thread,
+                        .kind = tables_.marker.text(kind),
+                        .name_id = name_id,
+                        .value = value,
+                        .flags = call.flags},
+                       marker_series(call));
 }
 
 // No calls: those of the profiler are counted as what they say.
@@ -379,7 +411,10 @@ void Translator::thread(const Call& call) {
     if (!is_new) return;
     const auto tid = static_cast<int64_t>(call.word(0));
     const std::string name = recovered_ != 0 ? std::string() : thread_name(tid);
-    tables_.thread.add(number, tid, name.empty() ? kNull : tables_.thread.text(name), call.enter_ns);
+    tables_.thread.add({.id = number,
+                        .tid = tid,
+                        .name = name.empty() ? kNull : tables_.thread.text(name),
+                        .first_ns = call.enter_ns});
 }
 
 }  // namespace gpushim::shim

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -36,6 +38,7 @@ class Rows {
     const char* table() const { return table_; }
     int columns() const { return columns_; }
     bool has_extra() const { return width_ > static_cast<size_t>(columns_); }
+    int64_t extra_of(size_t index) const { return row(index)[columns_]; }  // the first
     size_t count() const { return cells_.size() / width_; }
     int64_t* row(size_t index) { return cells_.data() + index * width_; }
     const int64_t* row(size_t index) const { return cells_.data() + index * width_; }
@@ -97,20 +100,41 @@ class Rows {
     size_t shown_from_ = 0, shown_until_ = SIZE_MAX;
 };
 
-template <int kColumns, int kExtra = 0>
+// A bit for each column whose type begins so.
+template <class Types>
+constexpr uint32_t columns_of(const Types& types, std::string_view type) {
+    uint32_t columns = 0;
+    for (size_t i = 0; i < types.size(); ++i)
+        if (types[i].substr(0, type.size()) == type) columns |= 1u << i;
+    return columns;
+}
+
+// A Row (schema/rows.h) has a number for each column, and says its table and its columns' types.
+template <class Row, int kExtra = 0>
 class RowsOf : public Rows {
   public:
-    explicit RowsOf(const char* table, uint32_t text_columns = 0, uint32_t real_columns = 0)
-        : Rows(table, kColumns, text_columns, real_columns, kExtra) {}
+    RowsOf()
+        : Rows(Row::kTable, kColumns, columns_of(Row::kTypes, "TEXT"), columns_of(Row::kTypes, "REAL"),
+               kExtra) {}
 
-    template <class... Values>
-    void add(Values... values) {
-        static_assert(sizeof...(Values) == kColumns + kExtra);
+    template <class... Extra>
+    void add(const Row& row, Extra... extra) {
+        static_assert(sizeof...(Extra) == kExtra);
         const size_t at = cells_.size();
         cells_.resize(at + kColumns + kExtra);
-        int64_t* cell = cells_.data() + at;
-        ((*cell++ = static_cast<int64_t>(values)), ...);
+        std::memcpy(&cells_[at], &row, sizeof row);
+        int64_t* cell = cells_.data() + at + kColumns;
+        ((*cell++ = extra), ...);
     }
+    Row at(size_t index) const {
+        std::array<int64_t, sizeof(Row) / sizeof(int64_t)> cells;
+        std::copy_n(row(index), cells.size(), cells.begin());
+        return std::bit_cast<Row>(cells);
+    }
+
+  private:
+    static constexpr int kColumns = static_cast<int>(Row::kTypes.size());
+    static_assert(sizeof(Row) == kColumns * sizeof(int64_t));
 };
 
 }  // namespace gpushim::shim

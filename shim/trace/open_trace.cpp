@@ -88,7 +88,7 @@ OpenTrace::OpenTrace(std::unique_ptr<Database> base, const std::string& path, bo
       older_drops_(base_.prepare("DELETE FROM \"drop\" WHERE ring_id = ? AND reason = ? AND seen_ns < ?")),
       fact_row_(base_.prepare("REPLACE INTO meta VALUES (?, ?)")) {
     insertions_.resize(tables_.all().size());
-    for (size_t i = 0; i < Tables::kInTime; ++i) starts_.emplace_back(base_, tables_.all()[i]->table());
+    for (const Rows* rows : tables_.in_time()) starts_.emplace_back(base_, rows->table());
     translator_.load(base_);
     if (!base_.is_new()) load_rings();
 }
@@ -125,7 +125,7 @@ void OpenTrace::translate(const Batch& batch) {
     if (!std::is_sorted(order_.begin(), order_.end())) std::sort(order_.begin(), order_.end());
     for (const auto& [enter_ns, index] : order_) take(events, index);
     translator_.end_of_batch(batch.watermark_ns);
-    for (size_t i = 0; i < starts_.size(); ++i) starts_[i].place(*tables_.all()[i]);
+    for (size_t i = 0; i < starts_.size(); ++i) starts_[i].place(*tables_.in_time()[i]);
     timed_.settle(tables_);
     rollups_.add(tables_);
 }

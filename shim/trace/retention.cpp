@@ -1,9 +1,11 @@
 #include "retention.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "../calls/api.h"
 
@@ -15,27 +17,42 @@ constexpr int64_t kTablesAtOnce = 4;  // that have many rows in the same time: l
 constexpr int64_t kMostMarkers = 1024;  // that say where recording was switched, of spans that are gone
 constexpr int64_t kKeptSamples = 6;     // every n-th span keeps one
 
+// Rows that stay: what is needed to go on, or cannot be summed up.
+constexpr const char* stays_of(std::string_view table) {
+    if (table == "call") return " AND api_id NOT IN (SELECT id FROM api WHERE kind = 'communicator')";
+    if (table == "marker") return " AND (kind NOT IN ('rest', 'resume', 'category') OR ?3)";
+    return "";
+}
+
+// Whose rows go at once, by their time. Of `memory` each is looked at.
 struct FreedTable {
     const char* name;
     const char* calls;  // that a row stands for; null: none
-    const char* but;    // rows that stay: what is needed to go on, or cannot be summed up
 };
-constexpr FreedTable kFreed[] = {
-    {"launch", "1", ""},
-    {"copy", "1", ""},
-    {"memset", "1", ""},
-    {"sync", "calls", ""},
-    {"collective", "1", ""},
-    {"graph_launch", "1", ""},
-    {"call", "1", " AND api_id NOT IN (SELECT id FROM api WHERE kind = 'communicator')"},
-    {"marker", "1", " AND (kind NOT IN ('rest', 'resume', 'category') OR ?3)"},
-    {"host_gap", nullptr, ""},
-    {"launch_device", nullptr, ""},
-    {"copy_device", nullptr, ""},
-    {"memset_device", nullptr, ""},
-    {"graph_launch_device", nullptr, ""},
-    {"graph_node_device", nullptr, ""},
+constexpr const char* calls_of(const char* column) {
+    return std::string_view(column) == "one" ? "1" : column;
+}
+constexpr FreedTable kTimed[] = {
+#define EVENT(name, what, calls, bytes) {#name, calls_of(#calls)},
+#define OF_freed(name) {#name, nullptr},
+#define OF_thinned(name)
+#define OF_merged(name)
+#define OF_unused(name)
+#define OF_stays(name)
+#define TABLE(name, filled, life) OF_##life(name)
+#include "../schema/tables.def"
+#undef OF_freed
+#undef OF_thinned
+#undef OF_merged
+#undef OF_unused
+#undef OF_stays
 };
+constexpr auto kFreed = [] {
+    std::array<FreedTable, std::size(kTimed) - 1> freed{};
+    std::ranges::copy_if(kTimed, freed.begin(),
+                         [](const FreedTable& table) { return std::string_view(table.name) != "memory"; });
+    return freed;
+}();
 
 // Rows of observers that are in time order, beside `*_device`.
 constexpr const char* kSampled[] = {"nvml", "cost", "device_clock"};
@@ -48,7 +65,7 @@ std::string text(std::initializer_list<const char*> parts) {
 
 // Of a row of `call`.
 bool names_communicators(const int64_t* row) {
-    return api_traits[row[column::call_api] % kApis].kind == EventKind::communicator;
+    return api_traits[row[column::call::api_id] % kApis].kind == EventKind::communicator;
 }
 
 // Of the calls that rows stand for: recorded, recovered, unfinished.
@@ -115,7 +132,7 @@ Retention::Retention(Database& base, const Translator& translator, Samples& samp
     for (const FreedTable& table : kFreed) {
         nth_rows_.push_back(nth_row_of(base, table.name));
         const std::string rows =
-            text({" FROM ", table.name, " WHERE enter_ns >= ? AND enter_ns < ?", table.but});
+            text({" FROM ", table.name, " WHERE enter_ns >= ? AND enter_ns < ?", stays_of(table.name)});
         deletions_.push_back(base.prepare("DELETE" + rows));
         counts_.push_back(base.prepare("SELECT count(*)" + sums_of(table.calls) + rows));
     }
@@ -188,25 +205,23 @@ void Retention::note_observed(const Rows& rows) {
 }
 
 void Retention::note(Tables& tables, bool asked) {
-    for (size_t i = 0; i < Tables::kInTime; ++i) {
-        const Rows* rows = tables.all()[i];
+    for (const Rows* rows : tables.in_time())
         note_rows(*rows, 0, rows->count(), rows == &tables.launch || rows == &tables.graph_launch ? 1 : 0);
-    }
     for (size_t i = 0; i < tables.marker.count(); ++i) {
-        const int64_t* row = tables.marker.row(i);
-        const std::string& kind = *tables.marker.text_of(column::marker_kind, row[column::marker_kind]);
-        if (kind == "mark") slots_.at(row[0]).asked = true;
+        const row::marker marker = tables.marker.at(i);
+        const std::string& kind = *tables.marker.text_of(column::marker::kind, marker.kind);
+        if (kind == "mark") slots_.at(marker.enter_ns).asked = true;
     }
     for (size_t i = 0; i < tables.step_total.count(); ++i) {
-        const int64_t* row = tables.step_total.row(i);
-        const bool is_range = row[column::step_sum] != kNull;
-        is_range ? slots_.step(row[column::step_thread], row[0], row[0] + row[column::step_sum])
-                 : slots_.mark(row[column::step_thread], row[0]);
+        const row::step_total step = tables.step_total.at(i);
+        const bool is_range = step.sum_ns != kNull;
+        is_range ? slots_.step(step.thread_id, step.enter_ns, step.enter_ns + step.sum_ns)
+                 : slots_.mark(step.thread_id, step.enter_ns);
     }
     if (newest_ns_ == 0) return;
     KeptSlot& newest = slots_.at(newest_ns_);
     newest.asked |= asked;
-    if (newest.first_handle == 0 && tables.handle.count() != 0) newest.first_handle = *tables.handle.row(0);
+    if (newest.first_handle == 0 && tables.handle.count() != 0) newest.first_handle = tables.handle.at(0).id;
 }
 
 void Retention::write() {
@@ -383,18 +398,18 @@ bool Retention::free_of(KeptSlots::Part least, int64_t most_rows) {
 void Retention::leave_out(Tables& tables) {
     Calls calls;
     int64_t from_ns = INT64_MAX, until_ns = 0;
-    for (Rows* rows : std::initializer_list<Rows*>{&tables.launch, &tables.copy, &tables.memset, &tables.sync,
-                                                   &tables.collective, &tables.graph_launch, &tables.call}) {
+    for (const auto& [rows, columns] : tables.events()) {
+        if (rows == &tables.memory || rows == &tables.marker) continue;
+        const bool is_call = rows == &tables.call;
         for (size_t i = 0; i < rows->count(); ++i) {
             const int64_t* row = rows->row(i);
-            if (rows == &tables.call && names_communicators(row)) continue;
-            calls.add(rows == &tables.sync ? row[column::sync_calls] : 1, row[rows->columns() - 1]);
+            if (is_call && names_communicators(row)) continue;
+            calls.add(columns.calls == column::none ? 1 : row[columns.calls], row[columns.flags]);
             from_ns = std::min(from_ns, row[0]);
             until_ns = std::max(until_ns, row[0] + 1);
         }
         // What communicators are named by is needed to go on.
-        rows->erase_unless(
-            [&](const int64_t* row) { return rows == &tables.call && names_communicators(row); });
+        rows->erase_unless([is_call](const int64_t* row) { return is_call && names_communicators(row); });
     }
     tables.host_gap.clear();
     if (until_ns != 0) summarise({from_ns, until_ns}, calls);

@@ -11,8 +11,6 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int kNone = -1;
-
 // What is NULL adds nothing.
 constexpr const char* kUpsert =
     "INSERT INTO rollup VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (second, series_id) DO UPDATE SET"
@@ -32,29 +30,6 @@ uint64_t key_of(int64_t second, int64_t series) {
 }
 
 }  // namespace
-
-// Where in a row stands what is summed up; its series comes behind the columns.
-struct Rollups::Columns {
-    const char* table;
-    int duration;
-    int calls;
-    int bytes;
-    bool of_device = false;
-};
-constexpr Rollups::Columns Rollups::kEvents[] = {
-    {"launch", column::duration, kNone, kNone},
-    {"copy", column::duration, kNone, column::copy_bytes},
-    {"memset", column::duration, kNone, column::memset_bytes},
-    {"sync", column::duration, column::sync_calls, kNone},
-    {"collective", column::duration, kNone, column::collective_bytes},
-    {"graph_launch", column::duration, kNone, kNone},
-    {"memory", column::duration, kNone, column::memory_bytes},
-    {"call", column::duration, kNone, kNone},
-    {"marker", kNone, kNone, kNone},
-    {"launch_device", column::device_duration, kNone, kNone, true},
-    {"copy_device", column::device_duration, kNone, kNone, true},
-    {"memset_device", column::device_duration, kNone, kNone, true},
-    {"graph_launch_device", column::device_duration, kNone, kNone, true}};
 
 Rollups::Rollups(Database& base, SeriesList& series) : series_(series), upsert_(base.prepare(kUpsert)) {}
 
@@ -84,14 +59,12 @@ Rollups::Increment& Rollups::of(int64_t second, int64_t series) {
     return newest.second == second ? increments_[newest.index] : of_other_second(newest, second, series);
 }
 
-void Rollups::add(const Rows& rows, const Columns& columns, size_t from, size_t until) {
-    const int behind = rows.columns();
-    if (!rows.has_extra()) return;
+void Rollups::add(const Rows& rows, const EventColumns& columns, bool of_device, size_t from, size_t until) {
     Increment* last = nullptr;  // what is alike comes in a row
     int64_t last_series = 0, from_ns = 0;
     for (size_t i = from; i < until; ++i) {
         const int64_t* row = rows.row(i);
-        const int64_t series = columns.of_device ? series_.device_times_of(row[behind]) : row[behind];
+        const int64_t series = of_device ? series_.device_times_of(rows.extra_of(i)) : rows.extra_of(i);
         if (series == 0) continue;
         if (series != last_series || row[0] < from_ns || row[0] >= from_ns + kSecond) {
             const int64_t second = row[0] / kSecond;
@@ -100,11 +73,11 @@ void Rollups::add(const Rows& rows, const Columns& columns, size_t from, size_t 
             from_ns = second * kSecond;
         }
         Increment& sum = *last;
-        const int64_t calls = columns.calls == kNone ? 1 : row[columns.calls];
+        const int64_t calls = columns.calls == column::none ? 1 : row[columns.calls];
         ++sum.events;
         sum.calls += calls;
-        if (columns.bytes != kNone) add_to(sum.bytes, row[columns.bytes]);
-        const int64_t dur_ns = columns.duration == kNone ? kNull : row[columns.duration];
+        if (columns.bytes != column::none) add_to(sum.bytes, row[columns.bytes]);
+        const int64_t dur_ns = columns.duration == column::none ? kNull : row[columns.duration];
         if (dur_ns == kNull) continue;
         sum.min_ns = sum.min_ns == kNull ? dur_ns : std::min(sum.min_ns, dur_ns);
         sum.max_ns = std::max(sum.max_ns, dur_ns);  // kNull is the least number
@@ -114,17 +87,15 @@ void Rollups::add(const Rows& rows, const Columns& columns, size_t from, size_t 
 }
 
 void Rollups::add(Tables& tables) {
-    for (size_t i = 0; i < Tables::kEventTables; ++i)
-        for (const Columns& columns : kEvents)
-            if (std::strcmp(columns.table, tables.all()[i]->table()) == 0)
-                add(*tables.all()[i], columns, 0, tables.all()[i]->count());
+    for (const EventRows& events : tables.events())
+        add(*events.rows, events.columns, false, 0, events.rows->count());
 }
 
 // The operation's series stands behind them.
 void Rollups::add_device_times(const Rows& rows) {
-    for (const Columns& columns : kEvents)
-        if (columns.of_device && std::strcmp(columns.table, rows.table()) == 0)
-            add(rows, columns, rows.shown_from(), rows.shown_until());
+    if (!rows.has_extra()) return;
+    constexpr int kNone = column::none, kDuration = column::launch_device::dur_ns;  // and of the others
+    add(rows, {kDuration, kNone, kNone}, true, rows.shown_from(), rows.shown_until());
 }
 
 // In the order of the table.

@@ -41,10 +41,8 @@ class Rollups {
         int64_t second = kNull;
         size_t index = 0;
     };
-    struct Columns;
-    static const Columns kEvents[];
 
-    void add(const Rows& rows, const Columns& columns, size_t from, size_t until);
+    void add(const Rows& rows, const EventColumns& columns, bool of_device, size_t from, size_t until);
     Increment& of(int64_t second, int64_t series);
     Increment& of_other_second(Newest& newest, int64_t second, int64_t series);
     Increment& begin(int64_t second, int64_t series);

@@ -142,18 +142,21 @@ void OwnCost::add_row() {
     }
     const int64_t writer_ns = clock_ == kTestClock ? harvest_ns : clock_ns(CLOCK_THREAD_CPUTIME_ID);
     // Nothing is written, for hours: the newest row is of all the time since.
-    const int64_t* const last = rows_.count() >= kMostRows ? rows_.row(rows_.count() - 1) : nullptr;
-    const auto sum = [&](int column, int64_t more) { return last == nullptr ? more : last[column] + more; };
-    const std::array<int64_t, 8> sums = {sum(1, now_.mono_ns - row_ns_),
-                                         sum(2, static_cast<int64_t>(all.events)),
-                                         sum(3, rounded(static_cast<double>(all.events) * event_ns_)),
-                                         sum(4, rounded(all.device_ns)),
-                                         sum(5, rounded(all.host_ns)),
-                                         sum(6, rounded(most_ns)),
-                                         sum(7, harvest_ns - harvest_before_ns_),
-                                         sum(8, writer_ns - writer_before_ns_)};
-    if (last != nullptr) rows_.erase_last();
-    rows_.add(now_.mono_ns, sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]);
+    row::cost sum = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (rows_.count() >= kMostRows) {
+        sum = rows_.at(rows_.count() - 1);
+        rows_.erase_last();
+    }
+    sum.mono_ns = now_.mono_ns;
+    sum.span_ns += now_.mono_ns - row_ns_;
+    sum.events += static_cast<int64_t>(all.events);
+    sum.hook_ns += rounded(static_cast<double>(all.events) * event_ns_);
+    sum.device_time_ns += rounded(all.device_ns);
+    sum.host_state_ns += rounded(all.host_ns);
+    sum.busiest_ns += rounded(most_ns);
+    sum.harvest_ns += harvest_ns - harvest_before_ns_;
+    sum.writer_cpu_ns += writer_ns - writer_before_ns_;
+    rows_.add(sum);
     harvest_before_ns_ = harvest_ns;
     writer_before_ns_ = writer_ns;
     row_ns_ = now_.mono_ns;

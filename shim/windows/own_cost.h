@@ -10,7 +10,7 @@
 
 #include "../ring/clock.h"
 #include "../ring/rings.h"
-#include "../sqlite/rows.h"
+#include "../schema/rows.h"
 #include "governor.h"
 
 namespace gpushim::shim {
@@ -89,7 +89,7 @@ class OwnCost {
     std::map<uint32_t, Thread> threads_;
     std::vector<Seen> seen_;  // by place of the ring
     Work work_;
-    RowsOf<9> rows_{"cost"};
+    RowsOf<row::cost> rows_;
 };
 
 }  // namespace gpushim::shim

@@ -63,9 +63,15 @@ void WindowRows::finish(int64_t now_ns, int64_t unknown_ns, int64_t unstored_ns,
 
 void WindowRows::write(const Window& window) {
     for (const auto& [device, operations] : devices_) {
-        rows.add(window.from_ns, device, window.until_ns - window.from_ns, window.slot, window.planned_ns,
-                 operations.given.count_in(window), operations.timed.count_in(window), window.legacy_events,
-                 window.own_host_ns);
+        rows.add({.enter_ns = window.from_ns,
+                  .device_id = device,
+                  .dur_ns = window.until_ns - window.from_ns,
+                  .slot = window.slot,
+                  .planned_ns = window.planned_ns,
+                  .operations = operations.given.count_in(window),
+                  .timed = operations.timed.count_in(window),
+                  .legacy_events = window.legacy_events,
+                  .own_host_ns = window.own_host_ns});
     }
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "../sqlite/rows.h"
+#include "../schema/rows.h"
 #include "windows.h"
 
 namespace gpushim::shim {
@@ -28,7 +28,7 @@ class WindowRows {
     // Nothing from before that is of interest any more.
     void forget_before(int64_t ns);
 
-    RowsOf<9> rows{"window"};
+    RowsOf<row::window> rows;
 
   private:
     // Moments, bounded in number: of many, neighbours among the older ones are kept together.

@@ -212,9 +212,9 @@ TEST_CASE("too many combinations are told in larger steps, and their number ends
     for (int64_t ns = 300; ns < 1'000'000'000'000; ns += ns / 10) {
         const int64_t id = errors.id(times(ns), 2);
         REQUIRE(id > 0);
-        const int64_t* row = errors.rows.row(static_cast<size_t>(id - 1));
-        CHECK(row[3] >= ns);
-        CHECK(row[7] >= ns);
+        const row::level_error row = errors.rows.at(static_cast<size_t>(id - 1));
+        CHECK(row.start_low_ns >= ns);
+        CHECK(row.likely_ns >= ns);
     }
     CHECK(errors.rows.count() <= 26);
     CHECK(errors.id(times(300), 2) == first);  // what is known stays as exact
@@ -247,7 +247,7 @@ TEST_CASE("a window in which a device had nothing to do counts", "[window_rows]"
     windows.add({1'000, 2'000, 7, 600, 0, 0});
     windows.finish(2'000, INT64_MAX, 2'000, false);
     REQUIRE(windows.rows.count() == 2);
-    for (size_t i = 0; i < 2; ++i) CHECK(windows.rows.row(i)[5] == 0);
+    for (size_t i = 0; i < 2; ++i) CHECK(windows.rows.at(i).operations == 0);
 }
 
 TEST_CASE("a window does not wait for ever", "[window_rows]") {
@@ -259,7 +259,7 @@ TEST_CASE("a window does not wait for ever", "[window_rows]") {
     SECTION("ten seconds") { windows.finish(10'000'002'000, 0, 0, false); }
     SECTION("the end") { windows.finish(3'000, 0, 0, true); }
     REQUIRE(windows.rows.count() == 1);
-    CHECK(windows.rows.row(0)[6] == 0);
+    CHECK(windows.rows.at(0).timed == 0);
 }
 
 TEST_CASE("a window as long as the run is counted in bounded memory", "[window_rows]") {
@@ -269,8 +269,8 @@ TEST_CASE("a window as long as the run is counted in bounded memory", "[window_r
     windows.add({5'000, 20'000'000, kNull, 0, 0, 0});
     windows.finish(0, INT64_MAX, INT64_MAX, false);
     REQUIRE(windows.rows.count() == 1);
-    CHECK(windows.rows.row(0)[5] == 1'000'000);
-    CHECK(windows.rows.row(0)[6] == 500'000);
+    CHECK(windows.rows.at(0).operations == 1'000'000);
+    CHECK(windows.rows.at(0).timed == 500'000);
 }
 
 }  // namespace harvest_test

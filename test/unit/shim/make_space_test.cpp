@@ -32,9 +32,9 @@ TEST_CASE("what not even totals have room for is counted", "[make_space][one_thr
     }
     launch(events, 100 * kSecond);
     write_in_the_end(trace, events);
-    RowsOf<9> cost("cost");
+    RowsOf<row::cost> cost;
     Rows* const observed[] = {&cost};
-    cost.add(100 * kSecond, kSecond, 1000, 7, 0, 0, 7, 0, 5);
+    cost.add({100 * kSecond, kSecond, 1000, 7, 0, 0, 7, 0, 5});
     REQUIRE(trace.store().write({{}, {}, {}, 100 * kSecond, observed}));
     CHECK(trace.ask("SELECT (SELECT value FROM meta WHERE key = 'samples_left_out'), count(*) FROM cost") ==
           "1|0");
@@ -128,12 +128,12 @@ TEST_CASE("a trace that may take less from now on grows no more", "[make_space][
 TEST_CASE("samples of what is gone are thinned", "[make_space][one_thread]") {
     Trace trace(1, 4 * kMegabyte);
     Events events;
-    RowsOf<9> cost("cost");
+    RowsOf<row::cost> cost;
     Rows* const observed[] = {&cost};
     for (int64_t second = 1; second <= 300; ++second) {
         for (int64_t i = 0; i < 1000; ++i) launch(events, second * kSecond + i * 1'000'000);
         REQUIRE(events.write(trace.store()));
-        cost.add(second * kSecond, kSecond, 1000, 7, 0, 0, 7, 0, 5);
+        cost.add({second * kSecond, kSecond, 1000, 7, 0, 0, 7, 0, 5});
         REQUIRE(trace.store().write({{}, {}, {}, second * kSecond, observed}));
         cost.clear();
     }
@@ -162,8 +162,10 @@ TEST_CASE("samples that have piled up go in by parts", "[make_space][one_thread]
     Trace trace(1, 4 * kMegabyte);
     Events events;
     REQUIRE(write_seconds(trace, events, 1, 300));
-    RowsOf<4> nvml("nvml", 1u << 2);
-    for (int64_t i = 0; i < 30'000; ++i) nvml.add(300 * kSecond + i * 1'000'000, 0, nvml.text("power_mw"), i);
+    RowsOf<row::nvml> nvml;
+    for (int64_t i = 0; i < 30'000; ++i)
+        nvml.add(
+            {300 * kSecond + i * 1'000'000, 0, nvml.text("power_mw"), Rows::real(static_cast<double>(i))});
     std::vector<ClockPair> pairs;
     for (int64_t i = 0; i < 40'000; ++i)
         pairs.push_back({static_cast<uint64_t>(i), 300 * kSecond + i * 100'000, 5});
@@ -174,7 +176,8 @@ TEST_CASE("samples that have piled up go in by parts", "[make_space][one_thread]
     CHECK(trace.ask("SELECT count(*) > 20000 FROM nvml") == "1");
     // More than the whole trace has room for.
     nvml.clear();
-    for (int64_t i = 0; i < 300'000; ++i) nvml.add(340 * kSecond + i * 1000, 0, nvml.text("power_mw"), i);
+    for (int64_t i = 0; i < 300'000; ++i)
+        nvml.add({340 * kSecond + i * 1000, 0, nvml.text("power_mw"), Rows::real(static_cast<double>(i))});
     launch(events, 350 * kSecond);
     const bool rest = trace.store().write({{}, {}, {}, 360 * kSecond, observed});
     INFO(Store::failure());

@@ -1,6 +1,7 @@
 #include "shim/machine/nvml.h"
 
 #include <array>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <map>
@@ -15,6 +16,7 @@
 #include "shim/machine/nvml_sampler.h"
 #include "shim/ring/clock.h"
 #include "shim/ring/process_state.h"
+#include "shim/schema/rows.h"
 #include "trace.h"
 
 namespace nvml_observer_test {
@@ -72,11 +74,13 @@ class Observed {
   private:
     void keep(const Rows& rows, const int64_t* row) {
         if (std::string(rows.table()) == "nvml") {
-            samples[{row[0], row[1]}][*rows.text_of(2, row[2])] = row[3];
+            const std::string& key = *rows.text_of(column::nvml::key, row[column::nvml::key]);
+            const auto value = std::bit_cast<double>(row[column::nvml::value]);
+            samples[{row[0], row[1]}][key] = static_cast<int64_t>(value);
             return;
         }
         std::string text = std::to_string(row[0]) + (row[1] == kNull ? "" : ">" + std::to_string(row[1]));
-        text += " " + *rows.text_of(2, row[2]);
+        text += " " + *rows.text_of(column::topology::link, row[column::topology::link]);
         for (const int column : {3, 4})
             text += row[column] == kNull ? " -" : " " + std::to_string(row[column]);
         links.push_back(text);

@@ -152,9 +152,9 @@ TEST_CASE("device times add to the second of their launch", "[rollup]") {
     Events events;
     events.call("cuLaunchKernel", 2 * kSecond, 2 * kSecond + 4, {0xf00, 0, kGrid, kBlock});
     trace.write(events);
-    RowsOf<4, 1> times("launch_device");
+    RowsOf<row::launch_device, 1> times;
     CHECK(trace.ask("SELECT series_id FROM rollup") == "1");
-    times.add(2 * kSecond, 10, 500, 1, 1);
+    times.add({2 * kSecond, 10, 500, 1}, 1);
     Rows* const observed[] = {&times};
     REQUIRE(trace.store().write({{}, {}, {}, 5 * kSecond, observed}));
     CHECK(trace.ask("SELECT second, kind, events, sum_ns, min_ns, max_ns FROM rollup JOIN series"
@@ -168,13 +168,13 @@ TEST_CASE("a device time that is said twice counts once", "[rollup]") {
     for (int64_t i = 0; i < 3; ++i)
         events.call("cuLaunchKernel", 2 * kSecond + i, 2 * kSecond + i + 4, {0xf00, 0, kGrid, kBlock});
     trace.write(events);
-    RowsOf<4, 1> times("launch_device");
+    RowsOf<row::launch_device, 1> times;
     Rows* const observed[] = {&times};
-    times.add(2 * kSecond, 10, 500, 1, 1);
+    times.add({2 * kSecond, 10, 500, 1}, 1);
     REQUIRE(trace.store().write({{}, {}, {}, 5 * kSecond, observed}));
-    times.add(2 * kSecond + 1, 10, 300, 1, 1);
-    times.add(2 * kSecond + 1, 10, 300, 1, 1);
-    times.add(2 * kSecond + 2, 10, 200, 1, 1);
+    times.add({2 * kSecond + 1, 10, 300, 1}, 1);
+    times.add({2 * kSecond + 1, 10, 300, 1}, 1);
+    times.add({2 * kSecond + 2, 10, 200, 1}, 1);
     REQUIRE(trace.store().write({{}, {}, {}, 6 * kSecond, observed}));
     CHECK(trace.ask("SELECT count(*), sum(dur_ns) FROM launch_device") == "3|1000");
     CHECK(trace.ask("SELECT device_sum_ns FROM v_kernel_total") == "1000");
@@ -184,11 +184,11 @@ TEST_CASE("device times that go in by parts count once", "[rollup]") {
     Trace trace(1, 4 << 20);
     Events events;
     constexpr int64_t kMany = 60'000;
-    RowsOf<4, 1> times("launch_device");
+    RowsOf<row::launch_device, 1> times;
     Rows* const observed[] = {&times};
     for (int64_t i = 0; i < kMany; ++i) {
         events.call("cuLaunchKernel", 2 * kSecond + i, 2 * kSecond + i + 4, {0xf00, 0, kGrid, kBlock});
-        times.add(2 * kSecond + i, 10, 5, 1, 1);
+        times.add({2 * kSecond + i, 10, 5, 1}, 1);
         if (i % 2000 == 1999) trace.write(events);
     }
     REQUIRE(trace.store().write({{}, {}, {}, 5 * kSecond, observed}));

@@ -1,15 +1,24 @@
 #include "shim/sqlite/rows.h"
 
+#include <array>
+
 #include <catch2/catch.hpp>
 
 namespace rows_test {
 
 using namespace gpushim::shim;
 
+struct Row {
+    static constexpr const char* kTable = "table";
+    static constexpr std::array<std::string_view, 3> kTypes = {"INTEGER PRIMARY KEY", "TEXT NOT NULL",
+                                                               "TEXT"};
+    int64_t id, first, second;
+};
+
 TEST_CASE("the oldest rows go, and with them their texts", "[rows]") {
-    RowsOf<3> rows("table", 1u << 1 | 1u << 2);
+    RowsOf<Row> rows;
     for (int64_t i = 0; i < 10; ++i)
-        rows.add(i, rows.text("a" + std::to_string(i)), i % 2 == 0 ? kNull : rows.text("b"));
+        rows.add({i, rows.text("a" + std::to_string(i)), i % 2 == 0 ? kNull : rows.text("b")});
     rows.erase_first(7);
     REQUIRE(rows.count() == 3);
     rows.drop_texts();

@@ -149,7 +149,7 @@ TEST_CASE("a batch that was not written says the same when it comes again", "[tr
         tables.clear();
         operations.start_batch();
         operations.timed(slot);
-        tables.launch.add(100, 4, 1, 1, 1, kNull, 0, 0);
+        tables.launch.add({100, 4, 1, 1, 1, kNull, 0}, 0);
         operations.operation(launched, tables.launch);
         operations.settle(tables);
     };
