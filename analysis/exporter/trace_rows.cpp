@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../trace/event_tables.h"
+
 namespace gpushim::analysis {
 
 // Columns 0 to 5 are the same of all: enter, dur, thread, stream, API, flags; 6 is the group, 7 a text; then
@@ -263,10 +265,10 @@ ExportHead export_head(const Trace& trace) {
     }
     head.first_ns = INT64_MAX;
     head.last_ns = INT64_MIN;
-    for (const char* table :
-         {"launch", "copy", "memset", "graph_launch", "sync", "collective", "memory", "call", "marker"}) {
-        Query ends = base.prepare("SELECT (SELECT min(enter_ns) FROM " + std::string(table) +
-                                  "), (SELECT max(enter_ns) FROM " + table + ")");
+    for (const EventTable& table : kEventTables) {
+        const std::string name = table.name;
+        Query ends = base.prepare("SELECT (SELECT min(enter_ns) FROM " + name +
+                                  "), (SELECT max(enter_ns) FROM " + name + ")");
         if (!ends.step() || ends.is_null(0)) continue;
         head.first_ns = std::min(head.first_ns, ends.number(0));
         head.last_ns = std::max(head.last_ns, ends.number(1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../../shim/schema/flags.h"
+#include "../trace/event_tables.h"
 #include "../trace/open_calls.h"
 
 namespace gpushim::analysis {
@@ -133,9 +134,8 @@ std::optional<LastSeen> last_seen(const Trace& trace) {
     seen.rank = trace.rank;
     seen.clock = fact(trace.base, "boot_id");
     seen.has_ended = ended != "no" && ended != "recovered";
-    for (const char* table :
-         {"launch", "graph_launch", "copy", "memset", "sync", "collective", "memory", "call"})
-        read_end(trace.base, table, seen);
+    for (const EventTable& table : kEventTables)
+        if (std::string_view(table.name) != "marker") read_end(trace.base, table.name, seen);
     if (ended == "no") read_live(trace, seen);
     read_alive(trace.base, seen);
     read_collectives(trace.base, seen);

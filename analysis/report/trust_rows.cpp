@@ -8,6 +8,7 @@
 #include "../text/units.h"
 #include "../trace/device_source.h"
 #include "../trace/dropped_spans.h"
+#include "../trace/event_tables.h"
 #include "../trace/timeline.h"
 
 namespace gpushim::analysis {
@@ -15,7 +16,7 @@ namespace gpushim::analysis {
 namespace {
 
 void add_levels(const Trace& trace, TrustRows& rows) {
-    for (const std::string table : {"launch", "copy", "memset", "graph_launch"}) {
+    for (const std::string table : kOperationTables) {
         Query levels =
             trace.base.prepare("SELECT e.queued, count(*) FROM " + table +
                                "_device d JOIN level_error e ON e.id = d.level_error_id GROUP BY 1");

@@ -2,6 +2,7 @@
 
 #include "../../shim/schema/flags.h"
 #include "../sqlite/number_rows.h"
+#include "event_tables.h"
 
 namespace gpushim::analysis {
 
@@ -14,11 +15,12 @@ bool has_todays_view(const Database& base) {
     return view.step() && std::string_view(kTraceSchema).find(view.text(0)) != std::string_view::npos;
 }
 
-void count_rows(const Database& base, const char* table, Ledger& ledger) {
+void count_rows(const Database& base, const EventTable& table, Ledger& ledger) {
     constexpr size_t kFlags = 0, kCalls = 1;
-    const bool is_many = std::string_view(table) == "sync";  // a row may stand for several calls
-    NumberRows rows(base, table, "enter_ns",
-                    is_many ? std::vector<std::string>{"flags", "calls"} : std::vector<std::string>{"flags"});
+    const bool is_many = std::string_view(table.calls) != "one";  // a row may stand for several calls
+    NumberRows rows(
+        base, table.name, "enter_ns",
+        is_many ? std::vector<std::string>{"flags", table.calls} : std::vector<std::string>{"flags"});
     for (NumberRow row; rows.next(row);) {
         if (row.is_null(kFlags)) continue;
         const int64_t flags = row.number(kFlags), calls = is_many ? row.number(kCalls) : 1;
@@ -40,9 +42,7 @@ Ledger ledger_in_sql(const Database& base) {
 Ledger ledger_of(const Database& base) {
     if (!has_todays_view(base)) return ledger_in_sql(base);
     Ledger ledger;
-    for (const char* table :
-         {"launch", "copy", "memset", "sync", "collective", "graph_launch", "memory", "call", "marker"})
-        count_rows(base, table, ledger);
+    for (const EventTable& table : kEventTables) count_rows(base, table, ledger);
     Query gone = base.prepare("SELECT sum(recorded), sum(recovered), sum(unfinished) FROM summarised");
     if (gone.step()) {
         ledger.recorded += gone.number(0);

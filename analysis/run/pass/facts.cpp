@@ -1,6 +1,7 @@
 #include "facts.h"
 
 #include "../../text/names.h"
+#include "../../trace/event_tables.h"
 #include "../../trace/plausible.h"
 #include "../../trace/timeline.h"
 #include "latency_survey.h"
@@ -139,11 +140,13 @@ Interval span_of(const Trace& trace) {
     Interval span = {INT64_MAX, INT64_MIN};
     Call call;
     if (timeline.next(call)) span.start_ns = call.enter_ns;
-    for (const char* table : {"launch", "copy", "memset", "graph_launch", "sync"}) {
+    const auto reach = [&](const char* table) {
         Query last = trace.base.prepare("SELECT enter_ns + coalesce(dur_ns, 0) FROM \"" + std::string(table) +
                                         "\" ORDER BY enter_ns DESC LIMIT 1");
         if (last.step()) span.end_ns = std::max(span.end_ns, last.number(0));
-    }
+    };
+    for (const char* table : kOperationTables) reach(table);
+    reach("sync");
     span.start_ns = std::max(span.start_ns, -kCenturyNs);
     span.end_ns = std::min(span.end_ns, std::min(span.start_ns, kCenturyNs) + kCenturyNs);
     return span;

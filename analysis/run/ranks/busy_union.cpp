@@ -4,6 +4,7 @@
 #include <string>
 
 #include "../../../shim/schema/flags.h"
+#include "../../trace/event_tables.h"
 
 namespace gpushim::analysis {
 
@@ -12,7 +13,7 @@ namespace {
 // What was launched before the step may run on into it; a step before it is far enough.
 std::string operations_sql() {
     std::string sql;
-    for (const std::string table : {"launch", "copy", "memset", "graph_launch"}) {
+    for (const std::string table : kOperationTables) {
         if (!sql.empty()) sql += " UNION ALL ";
         sql += "SELECT t.enter_ns, t.stream_id, d.start_offset_ns, d.dur_ns FROM " + table + " t LEFT JOIN " +
                table + "_device d ON d.enter_ns = t.enter_ns WHERE t.enter_ns BETWEEN ?1 AND ?2 AND " +
