@@ -12,7 +12,7 @@ RowsOf::RowsOf(std::filesystem::path place, std::string_view schema) : made_(std
     made_.run("BEGIN");
 }
 
-void RowsOf::add(const char* table, std::initializer_list<Cell> row) {
+void RowsOf::add(const char* table, std::span<const Cell> row) {
     sqlite3_stmt* statement = made_.row_of(table, row.size());
     int parameter = 0;
     for (const Cell& cell : row) {

@@ -28,6 +28,22 @@ CREATE TABLE launch_operator (
 );
 )";
 
+struct HostSpanRow {
+    static constexpr const char* kTable = "host_span";
+    Cell enter_ns, dur_ns, thread_id, inside;
+};
+std::array<Cell, 4> cells_of(const HostSpanRow& span) {
+    return {span.enter_ns, span.dur_ns, span.thread_id, span.inside};
+}
+
+struct LaunchOperatorRow {
+    static constexpr const char* kTable = "launch_operator";
+    Cell enter_ns, operator_id, module_id, pass, forward_id;
+};
+std::array<Cell, 5> cells_of(const LaunchOperatorRow& of) {
+    return {of.enter_ns, of.operator_id, of.module_id, of.pass, of.forward_id};
+}
+
 int64_t memory_kind(ApiTrait trait) {
     return trait == ApiTrait::pinned_memory ? 2 : trait == ApiTrait::managed_memory ? 3 : 4;
 }
@@ -71,29 +87,42 @@ void TraceTables::write(ImportedRow row) {
 void TraceTables::write_range(const ImportedRow& row) {
     constexpr const char* kKinds[][2] = {{"push", "pop"}, {"range_start", "range_end"}, {"mark", "mark"}};
     const bool ends = row.what == ImportedWhat::pop;
-    rows_.add("marker", {moved(kMarker, row.enter_ns), Cell(row.thread < 0 ? kNotThere : row.thread + 1),
-                         kKinds[row.direction][ends], row.name + 1, kNotThere, kNotThere, kNotThere,
-                         kNotThere, ends ? row.call_ns : kNotThere, 0});
+    rows_.add(row::marker{.enter_ns = moved(kMarker, row.enter_ns),
+                          .thread_id = row.thread < 0 ? kNotThere : row.thread + 1,
+                          .kind = kKinds[row.direction][ends],
+                          .name_id = row.name + 1,
+                          .dur_ns = ends ? row.call_ns : kNotThere,
+                          .flags = 0});
 }
 
 void TraceTables::write_gap(const ImportedRow& row) {
-    rows_.add("host_gap", {moved(kGap, row.enter_ns), row.call_ns, row.thread + 1, row.number, row.ran_ns,
-                           row.name < 0 ? std::string_view() : std::string_view(names_.names.at(row.name)),
-                           row.correlation});
+    rows_.add(row::host_gap{
+        .enter_ns = moved(kGap, row.enter_ns),
+        .dur_ns = row.call_ns,
+        .thread_id = row.thread + 1,
+        .running_ns = row.number,
+        .runqueue_ns = row.ran_ns,
+        .blocked_on = row.name < 0 ? std::string_view() : std::string_view(names_.names.at(row.name)),
+        .samples = row.correlation});
 }
 
 void TraceTables::write_inside(const ImportedRow& row) {
-    rows_.add("host_span", {moved(kSpan, row.enter_ns), row.call_ns, row.thread + 1, int64_t{row.direction}});
+    rows_.add(HostSpanRow{.enter_ns = moved(kSpan, row.enter_ns),
+                          .dur_ns = row.call_ns,
+                          .thread_id = row.thread + 1,
+                          .inside = int64_t{row.direction}});
 }
 
-void TraceTables::write_operator(const ImportedRow& row, int64_t launch_ns) {
+void TraceTables::write_operator(const ImportedRow& row, const Cell& enter_ns) {
     if (row.thread < 0 || operators_inside_.empty()) return;
     const OpenOperators::Inside in = operators_inside_.at(names_.threads.at(row.thread), row.enter_ns);
     if (!in.is_told()) return;
     const auto name = [](int32_t id) { return id < 0 ? kNotThere : int64_t{id} + 1; };
-    rows_.add("launch_operator",
-              {launch_ns, name(in.name), name(in.module),
-               in.pass == OpenOperators::not_told ? kNotThere : int64_t{in.pass}, name(in.forward)});
+    rows_.add(LaunchOperatorRow{.enter_ns = enter_ns,
+                                .operator_id = name(in.name),
+                                .module_id = name(in.module),
+                                .pass = in.pass == OpenOperators::not_told ? kNotThere : int64_t{in.pass},
+                                .forward_id = name(in.forward)});
 }
 
 // The event that a call is about, as a handle.
@@ -103,8 +132,7 @@ int64_t TraceTables::event(const ImportedRow& row, std::string_view kind) {
     const auto [found, is_new] = events_.try_emplace(row.number, 0);
     if (is_new) {
         found->second = ++handles_;
-        rows_.add("handle", {found->second, "event", row.number, kNotThere, kNotThere, kNotThere, kNotThere,
-                             kNotThere});
+        rows_.add(row::handle{.id = found->second, .kind = "event", .handle = row.number});
     }
     return found->second;
 }
@@ -114,35 +142,67 @@ void TraceTables::write_call(const ImportedRow& row, std::string_view kind) {
                   stream = row.stream < 0 ? kNotThere : row.stream + 1;
     const int64_t api = row.api + 1;
     if (kind == "sync" || kind == "query")
-        rows_.add("sync", {moved(kSync, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream, 1,
-                           kNotThere, row.flags});
+        rows_.add(row::sync{.enter_ns = moved(kSync, row.enter_ns),
+                            .dur_ns = row.call_ns,
+                            .thread_id = thread,
+                            .api_id = api,
+                            .target_id = event(row, kind),
+                            .stream_id = stream,
+                            .calls = 1,
+                            .flags = row.flags});
     else if (kind == "memory")
-        rows_.add("memory", {moved(kMemory, row.enter_ns), row.call_ns, thread, api, kNotThere, row.number,
-                             memory_kind(kind_of_api(names_.apis.at(row.api)).trait), kNotThere, kNotThere,
-                             kNotThere, row.flags, kNotThere});
+        rows_.add(row::memory{.enter_ns = moved(kMemory, row.enter_ns),
+                              .dur_ns = row.call_ns,
+                              .thread_id = thread,
+                              .api_id = api,
+                              .bytes = row.number,
+                              .kind = memory_kind(kind_of_api(names_.apis.at(row.api)).trait),
+                              .flags = row.flags});
     else
-        rows_.add("call", {moved(kCall, row.enter_ns), row.call_ns, thread, api, event(row, kind), stream,
-                           kNotThere, row.flags});
+        rows_.add(row::call{.enter_ns = moved(kCall, row.enter_ns),
+                            .dur_ns = row.call_ns,
+                            .thread_id = thread,
+                            .api_id = api,
+                            .target_id = event(row, kind),
+                            .stream_id = stream,
+                            .flags = row.flags});
+}
+
+// What all operations have.
+template <class Row>
+Row TraceTables::begun(Table table, const ImportedRow& row) {
+    return {.enter_ns = moved(table, row.enter_ns),
+            .dur_ns = row.call_ns,
+            .thread_id = row.thread < 0 ? kNotThere : row.thread + 1,
+            .stream_id = row.stream < 0 ? kNotThere : row.stream + 1,
+            .flags = 0};
 }
 
 // An operation of which only the call and its stream are told; false: it is none.
 bool TraceTables::write_untimed(const ImportedRow& row, std::string_view kind) {
     if (row.stream < 0 || row.flags != 0) return false;
-    const int64_t thread = row.thread < 0 ? kNotThere : row.thread + 1, stream = row.stream + 1;
-    if (kind == "launch")
-        rows_.add("launch",
-                  {moved(kLaunch, row.enter_ns), row.call_ns, thread, stream, shape(row), kNotThere, 0});
-    else if (kind == "copy")
-        rows_.add("copy", {moved(kCopy, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNotThere, 0,
-                           0, kNotThere, flags_of(row)});
-    else if (kind == "memset")
-        rows_.add("memset", {moved(kMemset, row.enter_ns), row.call_ns, thread, stream, row.api + 1,
-                             kNotThere, kNotThere, flags_of(row)});
-    else if (kind == "graph_launch")
-        rows_.add("graph_launch",
-                  {moved(kGraph, row.enter_ns), row.call_ns, thread, stream, row.api + 1, kNotThere, 0});
-    else
+    if (kind == "launch") {
+        auto launch = begun<row::launch>(kLaunch, row);
+        launch.shape_id = shape(row);
+        rows_.add(launch);
+    } else if (kind == "copy") {
+        auto copy = begun<row::copy>(kCopy, row);
+        copy.api_id = row.api + 1;
+        copy.direction = copy.sides = 0;
+        copy.flags = flags_of(row);
+        rows_.add(copy);
+    } else if (kind == "memset") {
+        auto memset = begun<row::memset>(kMemset, row);
+        memset.api_id = row.api + 1;
+        memset.flags = flags_of(row);
+        rows_.add(memset);
+    } else if (kind == "graph_launch") {
+        auto launch = begun<row::graph_launch>(kGraph, row);
+        launch.api_id = row.api + 1;
+        rows_.add(launch);
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -151,34 +211,51 @@ int64_t TraceTables::flags_of(const ImportedRow& row) const {
     return blocks ? kRowBlocking : 0;
 }
 
-void TraceTables::write_operation(const ImportedRow& row) {
-    const int64_t thread = row.thread < 0 ? kNotThere : row.thread + 1;
-    const int64_t stream = row.stream < 0 ? kNotThere : row.stream + 1,
-                  api = row.api < 0 ? kNotThere : row.api + 1;
-    const int64_t flags = flags_of(row);
-    const char* device_table = "launch_device";
-    int64_t enter_ns = 0;
+template <class Times>
+void TraceTables::write_times(const Cell& enter_ns, const ImportedRow& row) {
+    rows_.add(Times{.enter_ns = enter_ns,
+                    .start_offset_ns = row.start_ns - enter_ns.number,
+                    .dur_ns = row.ran_ns,
+                    .level_error_id = 1});
+}
+
+void TraceTables::write_work(const ImportedRow& row) {
+    const int64_t api = row.api < 0 ? kNotThere : row.api + 1;
     if (row.what == ImportedWhat::kernel) {
         const int64_t group = row.collective < 0 ? kNotThere : ++groups_;
-        enter_ns = moved(kLaunch, row.enter_ns);
-        rows_.add("launch", {enter_ns, row.call_ns, thread, stream, shape(row), group, 0});
+        auto launch = begun<row::launch>(kLaunch, row);
+        launch.shape_id = shape(row);
+        launch.group_id = group;
+        rows_.add(launch);
         if (group != kNotThere) write_collective(row, group);
-        write_operator(row, enter_ns);
+        write_operator(row, launch.enter_ns);
+        write_times<row::launch_device>(launch.enter_ns, row);
     } else if (row.what == ImportedWhat::copy) {
-        enter_ns = moved(kCopy, row.enter_ns);
-        rows_.add("copy", {enter_ns, row.call_ns, thread, stream, api, row.number, row.direction, row.sides,
-                           kNotThere, flags});
-        device_table = "copy_device";
+        auto copy = begun<row::copy>(kCopy, row);
+        copy.api_id = api;
+        copy.bytes = row.number;
+        copy.direction = row.direction;
+        copy.sides = row.sides;
+        copy.flags = flags_of(row);
+        rows_.add(copy);
+        write_times<row::copy_device>(copy.enter_ns, row);
     } else if (row.what == ImportedWhat::graph) {
-        enter_ns = moved(kGraph, row.enter_ns);
-        rows_.add("graph_launch", {enter_ns, row.call_ns, thread, stream, api, kNotThere, 0});
-        device_table = "graph_launch_device";
+        auto launch = begun<row::graph_launch>(kGraph, row);
+        launch.api_id = api;
+        rows_.add(launch);
+        write_times<row::graph_launch_device>(launch.enter_ns, row);
     } else {
-        enter_ns = moved(kMemset, row.enter_ns);
-        rows_.add("memset", {enter_ns, row.call_ns, thread, stream, api, row.number, kNotThere, flags});
-        device_table = "memset_device";
+        auto memset = begun<row::memset>(kMemset, row);
+        memset.api_id = api;
+        memset.bytes = row.number;
+        memset.flags = flags_of(row);
+        rows_.add(memset);
+        write_times<row::memset_device>(memset.enter_ns, row);
     }
-    rows_.add(device_table, {enter_ns, row.start_ns - enter_ns, row.ran_ns, 1});
+}
+
+void TraceTables::write_operation(const ImportedRow& row) {
+    write_work(row);
     if (row.stream < 0 || !names_.streams.at(row.stream).device) return;
     OnDevice& device = operations_[*names_.streams.at(row.stream).device];
     ++device.operations;
@@ -191,11 +268,19 @@ void TraceTables::write_operation(const ImportedRow& row) {
 void TraceTables::write_collective(const ImportedRow& row, int64_t group) {
     const ImportedCollective& is = names_.collectives.at(row.collective);
     ++counts_.rows;
-    rows_.add("collective",
-              {moved(kCollective, row.enter_ns), row.call_ns, row.thread < 0 ? kNotThere : row.thread + 1,
-               row.stream < 0 ? kNotThere : row.stream + 1, is.api + 1,
-               is.communicator < 0 ? kNotThere : is.communicator + 1, instance(row), known(is.count),
-               known(is.dtype), kNotThere, known(is.peer), known(is.bytes), group, 0});
+    rows_.add(row::collective{.enter_ns = moved(kCollective, row.enter_ns),
+                              .dur_ns = row.call_ns,
+                              .thread_id = row.thread < 0 ? kNotThere : row.thread + 1,
+                              .stream_id = row.stream < 0 ? kNotThere : row.stream + 1,
+                              .api_id = is.api + 1,
+                              .communicator_id = is.communicator < 0 ? kNotThere : is.communicator + 1,
+                              .seq = instance(row),
+                              .count = known(is.count),
+                              .dtype = known(is.dtype),
+                              .peer = known(is.peer),
+                              .bytes = known(is.bytes),
+                              .group_id = group,
+                              .flags = 0});
 }
 
 int64_t TraceTables::instance(const ImportedRow& row) {
@@ -214,9 +299,16 @@ int64_t TraceTables::shape(const ImportedRow& row) {
     if (is_new) {
         const ImportedShape& is = names_.shapes.at(row.name);
         const int64_t api = (row.api < 0 ? names_.apis.count() : row.api) + 1;
-        rows_.add("shape", {found->second, function(is.name), api, known(is.grid[0]), known(is.grid[1]),
-                            known(is.grid[2]), known(is.block[0]), known(is.block[1]), known(is.block[2]),
-                            known(is.shared_bytes), kNotThere, kNotThere, kNotThere, kNotThere});
+        rows_.add(row::shape{.id = found->second,
+                             .handle_id = function(is.name),
+                             .api_id = api,
+                             .grid_x = known(is.grid[0]),
+                             .grid_y = known(is.grid[1]),
+                             .grid_z = known(is.grid[2]),
+                             .block_x = known(is.block[0]),
+                             .block_y = known(is.block[1]),
+                             .block_z = known(is.block[2]),
+                             .shared_bytes = known(is.shared_bytes)});
     }
     return found->second;
 }
@@ -225,8 +317,8 @@ int64_t TraceTables::function(int32_t name) {
     const auto [found, is_new] = functions_.try_emplace(name, 0);
     if (is_new) {
         found->second = ++handles_;
-        rows_.add("handle", {found->second, "function", found->second, kNotThere, kNotThere, kNotThere,
-                             kNotThere, name + 1});
+        rows_.add(row::handle{
+            .id = found->second, .kind = "function", .handle = found->second, .name_id = name + 1});
     }
     return found->second;
 }

@@ -40,14 +40,19 @@ class TraceTables {
         int64_t first_start_ns = INT64_MAX, first_called_ns = kNotThere;
     };
     void write_call(const ImportedRow& row, std::string_view kind);
+    template <class Row>
+    Row begun(Table table, const ImportedRow& row);
     bool write_untimed(const ImportedRow& row, std::string_view kind);
+    template <class Times>
+    void write_times(const Cell& enter_ns, const ImportedRow& row);
+    void write_work(const ImportedRow& row);
     void write_operation(const ImportedRow& row);
     int64_t flags_of(const ImportedRow& row) const;
     void write_collective(const ImportedRow& row, int64_t group);
     void write_range(const ImportedRow& row);
     void write_gap(const ImportedRow& row);
     void write_inside(const ImportedRow& row);
-    void write_operator(const ImportedRow& row, int64_t launch_ns);
+    void write_operator(const ImportedRow& row, const Cell& enter_ns);
     int64_t event(const ImportedRow& row, std::string_view kind);
     int64_t moved(Table table, int64_t enter_ns);
     int64_t shape(const ImportedRow& row);

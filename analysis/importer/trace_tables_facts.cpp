@@ -25,20 +25,24 @@ std::string capability_of(const ImportedDevice& device) {
 
 void TraceTables::write_texts() {
     for (int32_t i = 0; i < names_.names.count(); ++i)
-        rows_.add("name", {i + 1, std::string_view(names_.names.at(i)), kNotThere});
+        rows_.add(row::name{.id = i + 1, .text = std::string_view(names_.names.at(i))});
     for (int32_t i = 0; i < names_.apis.count(); ++i) {
         const std::string_view name = names_.apis.at(i);
         const bool is_collective = name.starts_with("nccl") || name == "SendRecv";
-        rows_.add("api", {i + 1, name, base_of_api(name),
-                          is_collective ? std::string_view("collective") : kind_of_api(name).kind});
+        rows_.add(row::api{.id = i + 1,
+                           .name = name,
+                           .base = base_of_api(name),
+                           .kind = is_collective ? std::string_view("collective") : kind_of_api(name).kind});
     }
-    rows_.add("api", {names_.apis.count() + 1, kNotRecorded, kNotRecorded, "launch"});
+    rows_.add(row::api{
+        .id = names_.apis.count() + 1, .name = kNotRecorded, .base = kNotRecorded, .kind = "launch"});
     for (int32_t i = 0; i < names_.threads.count(); ++i) {
         const int64_t tid = names_.threads.at(i);
         const auto name = names_.thread_names.find(tid);
-        rows_.add("thread",
-                  {i + 1, tid, name == names_.thread_names.end() ? std::string_view() : name->second,
-                   names_.thread_first_ns[static_cast<size_t>(i)] + trace_.base_ns});
+        rows_.add(row::thread{.id = i + 1,
+                              .tid = tid,
+                              .name = name == names_.thread_names.end() ? std::string_view() : name->second,
+                              .first_ns = names_.thread_first_ns[static_cast<size_t>(i)] + trace_.base_ns});
     }
 }
 
@@ -48,13 +52,13 @@ void TraceTables::write_contexts() {
         const std::pair key(is.device.value_or(-1), is.context.value_or(-1));
         const auto [context, is_new] = contexts_.try_emplace(key, static_cast<int64_t>(contexts_.size()) + 1);
         if (is_new) {
-            rows_.add("handle", {++handles_, "context", is.context.value_or(0), kNotThere, kNotThere,
-                                 kNotThere, is.device, kNotThere});
-            rows_.add("context", {context->second, handles_, is.device});
+            rows_.add(row::handle{
+                .id = ++handles_, .kind = "context", .handle = is.context.value_or(0), .extra = is.device});
+            rows_.add(row::context{.id = context->second, .handle_id = handles_, .device_id = is.device});
         }
-        rows_.add("handle", {++handles_, "stream", is.stream.value_or(0), kNotThere, kNotThere, kNotThere,
-                             kNotThere, kNotThere});
-        rows_.add("stream", {i + 1, handles_, context->second, "made", kNotThere, kNotThere, kNotThere});
+        rows_.add(row::handle{.id = ++handles_, .kind = "stream", .handle = is.stream.value_or(0)});
+        rows_.add(
+            row::stream{.id = i + 1, .handle_id = handles_, .context_id = context->second, .kind = "made"});
     }
 }
 
@@ -70,8 +74,8 @@ int64_t TraceTables::rank_in(const ImportedCommunicator& communicator) const {
 void TraceTables::write_communicators() {
     for (int32_t i = 0; i < names_.communicators.count(); ++i) {
         const ImportedCommunicator& is = names_.communicators.at(i);
-        rows_.add("communicator", {i + 1, std::string_view(is.uid), kNotThere, kNotThere, rank_in(is),
-                                   known(is.ranks), kNotThere});
+        rows_.add(row::communicator{
+            .id = i + 1, .uid = std::string_view(is.uid), .rank = rank_in(is), .ranks = known(is.ranks)});
     }
 }
 
@@ -93,11 +97,22 @@ void TraceTables::write_devices() {
             if (one.id == device) told = &one;
         const ImportedDevice is = told == nullptr ? ImportedDevice{device, "", "", {}, {}, {}, {}} : *told;
         const std::string capability = capability_of(is);
-        rows_.add("device", {device, text_or_none(is.uuid), text_or_none(is.name), is.memory_bytes, kNotThere,
-                             is.multiprocessors, text_or_none(capability)});
+        rows_.add(row::device{.id = device,
+                              .uuid = text_or_none(is.uuid),
+                              .name = text_or_none(is.name),
+                              .memory_bytes = is.memory_bytes,
+                              .multiprocessors = is.multiprocessors,
+                              .compute_capability = text_or_none(capability)});
         const int64_t dur_ns = last_ns_ - from_ns;
         if (trace_.windows.empty())
-            rows_.add("window", {from_ns, device, dur_ns, kNotThere, dur_ns, operations, operations, 0, 0});
+            rows_.add(row::window{.enter_ns = from_ns,
+                                  .device_id = device,
+                                  .dur_ns = dur_ns,
+                                  .planned_ns = dur_ns,
+                                  .operations = operations,
+                                  .timed = operations,
+                                  .legacy_events = 0,
+                                  .own_host_ns = 0});
     }
 }
 
@@ -107,28 +122,53 @@ void TraceTables::write_windows() {
     for (const ImportedWindow& window : trace_.windows) {
         const int64_t enter_ns = window.start_ns + trace_.base_ns;
         if (operations_.contains(window.device) && told.insert({enter_ns, window.device}).second)
-            rows_.add("window", {enter_ns, window.device, window.duration_ns, kNotThere, window.duration_ns,
-                                 window.operations, window.timed, 0, 0});
+            rows_.add(row::window{.enter_ns = enter_ns,
+                                  .device_id = window.device,
+                                  .dur_ns = window.duration_ns,
+                                  .planned_ns = window.duration_ns,
+                                  .operations = window.operations,
+                                  .timed = window.timed,
+                                  .legacy_events = 0,
+                                  .own_host_ns = 0});
     }
 }
 
 void TraceTables::write_trace() {
     // A time that was cut off is that much later; one that was rounded, half of that either way.
     const int64_t low = trace_.fraction_ns / 2, high = std::max<int64_t>(trace_.fraction_ns - 1, 0);
-    rows_.add("level_error", {1, std::string_view(trace_.source), 1, low, high, low, high, low, 0});
-    rows_.add("process", {trace_.pid.value_or(0), kNotThere, kNotThere, text_or_none(trace_.executable),
-                          trace_.rank, kNotThere, trace_.world_size, "imported", kNotThere, kNotThere});
+    rows_.add(row::level_error{.id = 1,
+                               .level = std::string_view(trace_.source),
+                               .queued = 1,
+                               .start_low_ns = low,
+                               .start_high_ns = high,
+                               .end_low_ns = low,
+                               .end_high_ns = high,
+                               .likely_ns = low,
+                               .events = 0});
+    rows_.add(row::process{.pid = trace_.pid.value_or(0),
+                           .executable = text_or_none(trace_.executable),
+                           .rank = trace_.rank,
+                           .world_size = trace_.world_size,
+                           .run_key = "imported"});
     if (counts_.rows == 0) first_ns_ = last_ns_ = trace_.base_ns;
-    rows_.add("clock", {first_ns_, first_ns_, first_ns_});
-    if (last_ns_ > first_ns_) rows_.add("clock", {last_ns_, last_ns_, last_ns_});
-    rows_.add("ring_commit", {0, counts_.rows, kNotThere, 0, 0, last_ns_});
-    if (trace_.damaged > 0) rows_.add("drop", {0, "damaged", last_ns_, static_cast<int64_t>(trace_.damaged)});
+    rows_.add(row::clock{.mono_ns = first_ns_, .ticks = first_ns_, .real_ns = first_ns_});
+    if (last_ns_ > first_ns_)
+        rows_.add(row::clock{.mono_ns = last_ns_, .ticks = last_ns_, .real_ns = last_ns_});
+    rows_.add(row::ring_commit{
+        .ring_id = 0, .seq = counts_.rows, .annex = 0, .polls = 0, .watermark_ns = last_ns_});
+    if (trace_.damaged > 0)
+        rows_.add(row::drop{.ring_id = 0,
+                            .reason = "damaged",
+                            .seen_ns = last_ns_,
+                            .events = static_cast<int64_t>(trace_.damaged)});
 }
 
 void TraceTables::write_meta() {
-    const auto number = [this](const char* key, int64_t value) { rows_.add("meta", {key, value}); };
+    const auto number = [this](const char* key, int64_t value) {
+        rows_.add(row::meta{.key = key, .value = value});
+    };
     const auto text = [this](const char* key, std::string_view value) {
-        if (!value.empty()) rows_.add("meta", {key, value});
+        if (!value.empty()) rows_.add(row::meta{.key = key, .value = value});
     };
     const std::string uuid = identity();
     text("uuid", uuid);
