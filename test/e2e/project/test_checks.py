@@ -179,6 +179,15 @@ class Rule(unittest.TestCase):
         self.assert_finds("sql", good, {"b.sql": "CREATE VIEW w AS SELEC 1;\n"}, "b.sql: near")
         self.assert_finds("sql", good, {"b.sql": "SELECT (1\n"}, "b.sql: incomplete input")
 
+    def test_flags(self):
+        good = {"analysis/a.cpp": '"l.flags & " + bit; flags && 1; row.flags & kRowFailed;\n',
+                "shim/a.sql": "SELECT ran(l.flags), sides & 7;\n", "test/a.py": "flags & 7\n"}
+        for name, text in {"shim/b.sql": "SELECT (l.flags & 32) / 32;", "shim/b.h": "row[flags] & 4",
+                           "analysis/b.cpp": '" WHERE flags & 7 = 0"',
+                           "analysis/b.h": "row.flags & (1 | 2)"}.items():
+            with self.subTest(name):
+                self.assert_finds("flags", good, {name: f"\n{text}\n"}, f"{name}:2:")
+
     def test_portable_sql(self):
         where = "analysis/run/sql/derive/"
         good = {f"{where}a.sql": """-- FILTER in a remark, 'GLOB' in a text
