@@ -168,6 +168,19 @@ class NeverDisturb(preload.PreloadCase):
         self.assertEqual(preload.query(trace, "SELECT count(*) FROM launch WHERE flags & 1"), [(3,)])
         self.assertEqual(preload.query(trace, "SELECT value FROM meta WHERE key = 'unknown_abi'"), [(0,)])
 
+    def test_newer_forms_of_calls_have_rows(self):
+        self.scenario("newer_forms", GPUSIM_VERSION=KNOWN)
+        trace = self.the_trace()
+        newer = ("cuStreamBeginCaptureToCig", "cuStreamEndCaptureToCig", "cuGraphAddNode_v3",
+                 "cuGraphNodeSetParams_v2", "cuMulticastBindMem_v2", "cuMulticastBindAddr_v2")
+        counted = dict(preload.query(trace, "SELECT api, count(*) FROM v_call GROUP BY 1"))
+        self.assertEqual({name: counted.get(name, 0) for name in newer}, dict.fromkeys(newer, 1))
+        self.assertEqual(preload.query(trace, "SELECT in_graphs FROM v_kernel_executed "
+                                              "WHERE kernel = 'second__3us'"), [(3,)])
+        # A capture that the driver refused has not begun.
+        self.assertEqual(preload.query(trace, "SELECT count(*) FROM launch WHERE flags & 1"), [(0,)])
+        self.assertEqual(preload.query(trace, "SELECT value FROM meta WHERE key = 'unknown_abi'"), [(0,)])
+
     def test_a_driver_that_may_capture_in_ways_that_nobody_knows(self):
         past = self.folder / "past_all.so"
         preload.compiled(PAST_ALL, past, "-shared", "-fPIC")

@@ -61,6 +61,40 @@ void newer(void) {
     say_bytes(2);
 }
 
+// A graph of one node, which becomes another before it is launched; then what the box refuses.
+void newer_forms(void) {
+    CUresult (*add)(CUgraphNode*, CUgraph, const CUgraphNode*, const CUgraphEdgeData*, size_t,
+                    CUgraphNodeParams*) = driver_function("cuGraphAddNode");
+    CUresult (*set)(CUgraphNode, CUgraphNodeParams*) = driver_function("cuGraphNodeSetParams");
+    CUresult (*begin)(CUstream, void*) = driver_function("cuStreamBeginCaptureToCig");
+    CUresult (*end)(CUstream) = driver_function("cuStreamEndCaptureToCig");
+    CUresult (*bind)(unsigned long long, CUdevice, size_t, unsigned long long, size_t, size_t,
+                     unsigned long long) = driver_function("cuMulticastBindMem");
+    CUresult (*bind_at)(unsigned long long, CUdevice, size_t, CUdeviceptr, size_t, unsigned long long) =
+        driver_function("cuMulticastBindAddr");
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+    params.kernel.func = kernel("first__2us");
+    params.kernel.gridDimX = params.kernel.gridDimY = params.kernel.gridDimZ = 1;
+    params.kernel.blockDimX = params.kernel.blockDimY = params.kernel.blockDimZ = 1;
+    CUstream stream = stream_with(CU_STREAM_NON_BLOCKING);
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+    SAY(cuGraphCreate(&graph, 0));
+    SAY(add(&node, graph, 0, 0, 0, &params));
+    params.kernel.func = kernel("second__3us");
+    SAY(set(node, &params));
+    SAY(cuGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 3; ++i) SAY(cuGraphLaunch(exec, stream));
+    SAY(begin(stream, 0));
+    SAY(end(stream));
+    SAY(bind(1, 0, 0, 2, 0, kBytes, 0));
+    SAY(bind_at(1, 0, 0, memory, kBytes, 0));
+    operations(stream, 3);
+    SAY(cuStreamSynchronize(stream));
+    say_bytes(3);
+}
+
 // A capture that nobody in front of the driver sees begin: by a library that looks past all of them.
 void hidden(void) {
     void* past = dlopen(getenv("PAST_ALL"), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);

@@ -99,9 +99,11 @@ int main(int count, char** words) {
     static const struct {
         const char* name;
         void (*run)(void);
-    } scenarios[] = {{"capture", capture}, {"beside", beside},   {"legacy", legacy}, {"unsafe", unsafe},
-                     {"answers", answers}, {"refused", refused}, {"fault", fault},   {"ends", ends},
-                     {"resets", resets},   {"devices", devices}, {"newer", newer},   {"hidden", hidden}};
+    } scenarios[] = {
+        {"capture", capture},        {"beside", beside},   {"legacy", legacy}, {"unsafe", unsafe},
+        {"answers", answers},        {"refused", refused}, {"fault", fault},   {"ends", ends},
+        {"resets", resets},          {"devices", devices}, {"newer", newer},   {"hidden", hidden},
+        {"newer_forms", newer_forms}};
     if (count != 2) return 1;
     start();
     for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; ++i) {

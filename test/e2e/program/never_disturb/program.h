@@ -41,4 +41,5 @@ void ends(void);
 void resets(void);
 void devices(void);
 void newer(void);
+void newer_forms(void);
 void hidden(void);
