@@ -1,5 +1,5 @@
-// Why GPUs were idle, by groups of causes, and what that costs: GPU-seconds, and money where a price is
-// given.
+// Why GPUs were idle, by groups of causes, and what that and all else but computing costs: GPU-seconds, and
+// money where a price is given.
 #include <array>
 #include <cstdio>
 
@@ -55,15 +55,25 @@ std::map<int64_t, Shared> shared_gpus(const Database& run) {  // by gpu_id
 }
 
 struct Cost {
-    double idle_ns = 0, gpu_ns = 0;  // of all GPUs together, in the steps that count
+    double idle_ns = 0, gpu_ns = 0;                        // of all GPUs together, in the steps that count
+    double waiting_ns = 0, exposed_ns = 0, memory_ns = 0;  // the same, of GPUs that no processes share
+    bool knows_waits = true;                               // else they are part of what is exposed
     double gpus = 0;
     std::optional<double> price_per_hour;
 
-    double idle_hours_a_day() const { return gpus * 24 * idle_ns / gpu_ns; }
+    double hours_a_day(double ns) const { return gpus * 24 * ns / gpu_ns; }
+    double lost_ns() const { return idle_ns + waiting_ns + exposed_ns + memory_ns; }
     void add(double ns, double idle_share) {
         gpus += 1;
         gpu_ns += ns;
         idle_ns += ns * idle_share;
+    }
+    void add(double ns, const GpuFigures& gpu) {
+        add(ns, gpu.of_window(gpu.idle_ns));
+        waiting_ns += ns * gpu.of_window(gpu.waiting_ns);
+        exposed_ns += ns * gpu.of_window(gpu.exposed_transfer_ns);
+        memory_ns += ns * gpu.of_window(gpu.memory_ns);
+        knows_waits &= gpu.knows_waits();
     }
 };
 
@@ -86,7 +96,7 @@ Cost cost_of(const ReportSource& source, const std::vector<GpuFigures>& all) {
         if (const auto found = shared.find(gpu.gpu_id); found != shared.end())
             shared_ns[found->second.shared_id] = std::max(shared_ns[found->second.shared_id], ns);
         else
-            cost.add(ns, gpu.of_window(gpu.idle_ns));
+            cost.add(ns, gpu);
     }
     for (const auto& [id, ns] : shared_ns)
         if (const auto share = shared.at(id).idle_share) cost.add(ns, *share);
@@ -129,12 +139,20 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
                                                   : ""));
 }
 
+// An hour of a GPU is an hour, whatever it did in place of computing.
 void write_cost(const Cost& cost, Report& report) {
-    const double hours = cost.idle_hours_a_day();
+    const auto hours = [&](double ns) { return figure("%.1f", cost.hours_a_day(ns)); };
     report.line("           " + figure("%.1f", cost.idle_ns / 1e9) + " of " +
-                figure("%.1f", cost.gpu_ns / 1e9) + " GPU-seconds; " + figure("%.1f", hours) + " GPU-hours" +
-                (cost.price_per_hour ? " or $" + figure("%.2f", hours * *cost.price_per_hour) : "") +
-                " a day at this rate");
+                figure("%.1f", cost.gpu_ns / 1e9) + " GPU-seconds");
+    const std::string of_comm =
+        cost.knows_waits
+            ? " + waiting " + hours(cost.waiting_ns) + " + exposed comm " + hours(cost.exposed_ns)
+            : " + exposed comm, waits included, " + hours(cost.waiting_ns + cost.exposed_ns);
+    const double lost = cost.hours_a_day(cost.lost_ns());
+    report.line("LOST       idle " + hours(cost.idle_ns) + of_comm + " + memory " + hours(cost.memory_ns) +
+                " = " + figure("%.1f", lost) + " of " + figure("%.0f", 24 * cost.gpus) + " GPU-hours" +
+                (cost.price_per_hour ? " or $" + figure("%.2f", lost * *cost.price_per_hour) : "") +
+                " a day");
 }
 
 Json json_of(const Cost& cost, size_t known) {
@@ -142,15 +160,25 @@ Json json_of(const Cost& cost, size_t known) {
     const auto known_of = [&](double value) {
         return known != 0 && cost.gpu_ns > 0 ? std::optional(value) : std::nullopt;
     };
-    const auto hours = known_of(cost.gpu_ns > 0 ? cost.idle_hours_a_day() : 0);
-    const auto money =
-        hours && cost.price_per_hour ? std::optional(*hours * *cost.price_per_hour) : std::nullopt;
+    const auto hours_of = [&](double ns) { return known_of(cost.gpu_ns > 0 ? cost.hours_a_day(ns) : 0); };
+    const auto money_of = [&](double ns) {
+        const auto hours = hours_of(ns);
+        return hours && cost.price_per_hour ? std::optional(*hours * *cost.price_per_hour) : std::nullopt;
+    };
+    const auto if_waits = [&](double ns) { return cost.knows_waits ? hours_of(ns) : std::nullopt; };
+    const char* const no_price = cost.price_per_hour ? none : "--price was not given";
+    const char* const no_waits = cost.knows_waits ? none : "how long GPUs waited for each other is not known";
     return Facts()
         .maybe("idle_gpu_ns", to_int64(known_of(cost.idle_ns)), none)
         .maybe("gpu_ns", to_int64(known_of(cost.gpu_ns)), none)
-        .maybe("idle_gpu_hours_per_day", hours, none)
+        .maybe("idle_gpu_hours_per_day", hours_of(cost.idle_ns), none)
+        .maybe("waiting_gpu_hours_per_day", if_waits(cost.waiting_ns), no_waits)
+        .maybe("exposed_comm_gpu_hours_per_day", if_waits(cost.exposed_ns), no_waits)
+        .maybe("memory_gpu_hours_per_day", hours_of(cost.memory_ns), none)
+        .maybe("lost_gpu_hours_per_day", hours_of(cost.lost_ns()), none)
         .maybe("price_per_gpu_hour", cost.price_per_hour, "--price was not given")
-        .maybe("idle_price_per_day", money, cost.price_per_hour ? none : "--price was not given")
+        .maybe("idle_price_per_day", money_of(cost.idle_ns), no_price)
+        .maybe("lost_price_per_day", money_of(cost.lost_ns()), no_price)
         .json();
 }
 

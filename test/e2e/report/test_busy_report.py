@@ -87,7 +87,8 @@ class BusyReport(cli.Case):
         # One of the copies is in the window, too. The last call is over after 12.003 ms.
         self.assertAlmostEqual(trust["coverage"], 100 / 101)
         self.assertAlmostEqual(trust["timed_share"], 2 / 12.003)
-        self.assertEqual((trust["clock_error_ns"], trust["latency_ns"]), (250, 8049))  # from the call on, which takes 4,049 ns
+        # From the call on, which takes 4,049 ns.
+        self.assertEqual((trust["clock_error_ns"], trust["latency_ns"]), (250, 8049))
         self.assertEqual((trust["own_cost_share"], trust["budget"]), (0.008, 0.01))
         self.assertEqual(trust["operations"], {"queued": 50, "unqueued": 50, "host": 4})
         self.assertEqual(trust["legacy_events"], 2)

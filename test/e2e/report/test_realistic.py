@@ -317,6 +317,25 @@ class Killed(unittest.TestCase):
                 self.assertAlmostEqual(gpu[f"{part}_share"], true[part], delta=0.005, msg=text)
 
 
+class Cost(unittest.TestCase):
+    def test_all_but_computing_is_priced_alike(self):
+        """Three GPUs wait 28 % of their time for the fourth: that is 20 GPU-hours of 96 a day."""
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run")
+            trained.train(run, 4, steps=30, knobs={"GPUSIM_SLOW": "2:1.4"})
+            text, said = trained.report("--price", "2", run)
+        cost = said["cost"]
+        for name in ("idle", "waiting", "exposed_comm", "memory"):
+            share = "waiting_for_peer" if name == "waiting" else name
+            hours = 24 * sum(gpu[f"{share}_share"] for gpu in said["gpus"])
+            self.assertAlmostEqual(cost[f"{name}_gpu_hours_per_day"] / hours, 1, delta=0.01, msg=text)
+        lost = 24 * sum(1 - gpu["productive_share"] for gpu in said["gpus"])
+        self.assertAlmostEqual(cost["lost_gpu_hours_per_day"] / lost, 1, delta=0.01, msg=text)
+        self.assertAlmostEqual(cost["lost_price_per_day"], 2 * cost["lost_gpu_hours_per_day"])
+        self.assertGreater(cost["waiting_gpu_hours_per_day"], 15)
+        self.assertRegex(text, r"LOST +idle 0\.\d \+ waiting 20\.\d .* of 96 GPU-hours or \$\d+\.\d\d a day")
+
+
 class OneFigureEach(unittest.TestCase):
     """Of what is said in two places both say the same, or what each is of."""
 

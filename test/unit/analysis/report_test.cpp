@@ -37,7 +37,9 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "steps 21-400 (380; 20 left out; anchor sgd_step, 0.99)",
             "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
             "largest cause input_cpu 4.80 ms; 0.60 ms in gaps that waits of the host caused",
-            "5.2 of 15.2 GPU-seconds; 16.3 GPU-hours or $40.80 a day at this rate",
+            "5.2 of 15.2 GPU-seconds",
+            "LOST       idle 16.3 + waiting 1.4 + exposed comm 0.6 + memory 7.7 = 26.1 of 48 GPU-hours or "
+            "$65.18 a day",
             "LAUNCH     412/step, call 4.10 us, latency on an empty queue 8.00 us (p95 8.90 us), 184 kernels "
             "under 16.0 us",
             "stream 14  h2d 19.3 MB/step, pageable, blocking, 3.20 ms at 6.03 GB/s (pinned here: 25.0 GB/s)",
