@@ -38,6 +38,12 @@ std::string range_text(const Gain& gain) {
     return text;
 }
 
+// While a kernel ran, a collective's or another; copies are no kernels.
+std::optional<double> kernel_share(const RunSummary& run) {
+    if (!run.productive_share || !run.parts || run.parts->whole_ns <= 0) return {};
+    return *run.productive_share + (run.parts->transfer_ns + run.parts->wait_ns) / run.parts->whole_ns;
+}
+
 std::vector<std::string> row_of(const RunSummary& run, const RunSummary* before) {
     const auto known = [](const std::optional<double>& value, auto text) {
         return value ? text(*value) : std::string("-");
@@ -46,7 +52,8 @@ std::vector<std::string> row_of(const RunSummary& run, const RunSummary* before)
     const auto real = before ? gained_ns(*before, run) : std::nullopt;
     const Advice* const top = run.top();
     return {run.name,
-            known(run.busy_share, percent_text),
+            known(run.productive_share, percent_text),
+            known(kernel_share(run), percent_text),
             known(run.step_ns, ms_text),
             known(run.samples_per_s, [](double rate) { return count_text(to_int64(rate)); }),
             before == nullptr ? "-"
@@ -68,6 +75,8 @@ Json json_of(const RunSummary& run, const RunSummary* before) {
         .known("ranks", run.ranks)
         .known("gpus", run.gpus)
         .maybe("busy_share", run.busy_share, "nothing was timed")
+        .maybe("productive_share", run.productive_share, "nothing was timed")
+        .maybe("kernel_share", kernel_share(run), "no whole step was timed")
         .maybe("step_median_ns", to_int64(run.step_ns), "no steps")
         .maybe("samples_per_step", run.samples_per_step, "steps or samples per step are not known")
         .maybe("samples_per_s", run.samples_per_s, "steps or samples per step are not known")
@@ -92,8 +101,8 @@ int run(const Arguments& arguments) {
         return a.started_real_ns < b.started_real_ns;
     });
     Json list = Json::array();
-    std::vector<std::vector<std::string>> rows = {
-        {"run", "busy", "step", "samples/s", "changed", "top finding", "predicted", "gained"}};
+    std::vector<std::vector<std::string>> rows = {{"run", "productive", "kernels", "step", "samples/s",
+                                                   "changed", "top finding", "predicted", "gained"}};
     for (size_t i = 0; i < runs.size(); ++i) {
         const RunSummary* const before = i == 0 ? nullptr : &runs[i - 1];
         list.push(json_of(runs[i], before));
@@ -104,7 +113,8 @@ int run(const Arguments& arguments) {
         return complete ? kFine : kIncomplete;
     }
     Report report;
-    report.table("lrrrllrr", std::move(rows), kAllRows);
+    report.table("lrrrrllrr", std::move(rows), kAllRows);
+    report.line("kernels: the share of time in which one ran, collectives included, copies not");
     report.line(
         "predicted: gain per step of the top finding; gained: how much shorter a step became, at the samples "
         "of the run before");

@@ -29,6 +29,7 @@ class Ledger(unittest.TestCase):
     def test_the_series(self):
         """One method, for each runs in a process of its own, and the runs take long to record."""
         for check in (self.check_each_run_says_what_the_next_one_does,
+                      self.check_kernels_are_the_published_share,
                       self.check_what_changed_is_named,
                       self.check_it_is_a_table_of_one_line_each,
                       self.check_a_run_database_is_a_run_too,
@@ -56,6 +57,16 @@ class Ledger(unittest.TestCase):
         # Setting gradients to None was not worth it, as was said.
         self.assertLess(runs[5]["gained_ns"], 0.01 * runs[4]["step_median_ns"])
 
+    def check_kernels_are_the_published_share(self):
+        """Not busy, which has copies in it: 96 % for 72.81 %."""
+        runs = json.loads(self.ledger("--json"))["runs"]
+        for run, published in zip(runs, (0.3165, 0.7281, 0.9237, None, 0.9751)):
+            if published:
+                self.assertAlmostEqual(run["kernel_share"], published, delta=0.035, msg=run["run"])
+            self.assertLessEqual(run["productive_share"], run["kernel_share"])
+        self.assertGreater(runs[1]["busy_share"], 0.9)
+        self.assertIsNotNone(runs[1]["top_finding"])  # more than a quarter is left
+
     def check_what_changed_is_named(self):
         runs = json.loads(self.ledger("--json"))["runs"]
         self.assertIsNone(runs[0]["changed"])
@@ -67,9 +78,11 @@ class Ledger(unittest.TestCase):
 
     def check_it_is_a_table_of_one_line_each(self):
         lines = self.ledger().splitlines()
-        self.assertRegex(lines[0], "^run +busy +step +samples/s +changed +top finding +predicted +gained$")
+        self.assertRegex(lines[0], "^run +productive +kernels +step +samples/s +changed +top finding"
+                                   " +predicted +gained$")
         self.assertEqual([line.split()[0] for line in lines[1:9]], [place.name for place in self.places])
-        self.assertRegex(lines[1], r"h +44\.\d % +82\.\d+ ms +38\d +- +input_bound +\d+\.\d+-\d+\.\d+ ms +-$")
+        self.assertRegex(lines[1], r"h +31\.\d % +31\.\d % +82\.\d+ ms +38\d +- +input_bound"
+                                   r" +\d+\.\d+-\d+\.\d+ ms +-$")
 
     def check_a_run_database_is_a_run_too(self):
         run = pathlib.Path(self.folder.name, "one.db")
