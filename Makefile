@@ -486,7 +486,7 @@ $(eval $(call room,unit,$(filter-out %/main.o %/catch_main.o,$(UNIT_ROOM))))
 
 # --- what people type ------------------------------------------------------------------------------------
 .PHONY: help deps test test-more check clean bench accuracy soak faults mutants fuzz gpu-programs gpu-check
-.PHONY: gpu-bundle real-driver real-traces
+.PHONY: gpu-bundle real-driver real-traces realistic
 deps:
 	@scripts/deps
 
@@ -522,6 +522,12 @@ accuracy:
 	@$(MAKE) --no-print-directory product $(ACCURACY)
 	@GPUSHIM_BUILD=$(BUILD) test/accuracy/run "$(ONLY)"
 	@$(if $(ONLY),,GPUSHIM_BUILD=$(BUILD) test/accuracy/pairs.py)
+
+# What is said of jobs as people have them, drawn from seeds: SEEDS of them, from FIRST_SEED on.
+realistic:
+	@scripts/deps
+	@$(MAKE) --no-print-directory product
+	@GPUSHIM_BUILD=$(BUILD) SEEDS=$(SEEDS) FIRST_SEED=$(FIRST_SEED) test/realistic/run
 
 faults:
 	@scripts/deps
@@ -610,5 +616,5 @@ help:
 	@echo "make | demo | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak | deps | clean"
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
-	@echo "     | real-traces [ONLY=file]"
+	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
 	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""examples/train whose ranks are killed at the end of step KILLED_AT, as by a scheduler or for lack of memory."""
+"""examples/train whose ranks are killed at the end of step KILLED_AT, as by a scheduler."""
 import os
 import pathlib
 import signal

@@ -1,4 +1,4 @@
-"""What a job's GPUs did without the shim, by the box's truth: the five parts of each step, and how long it took.
+"""What a job's GPUs did without the shim, by the box's truth: the five parts of each step, and its length.
 
     marks      |  1  |  2  |  3  |       the end of a step: after the next batch is on its way
     step          0     1                between two of them

@@ -13,6 +13,7 @@ import trained
 
 REALISTIC = box.ROOT / "test" / "realistic"
 sys.path.insert(0, str(REALISTIC))
+import ended  # noqa: E402
 import true_shares  # noqa: E402
 
 WITHIN = 0.05  # of the difference of two runs
@@ -233,29 +234,12 @@ class OwnCost(unittest.TestCase):
                                r"at most 0\.80 %")
 
 
-def end_in_a_hang(folder, missing):
-    """As two ranks end that are killed 11 s after one made its last call: the other waits for it."""
-    for rank in (0, 1):
-        with contextlib.closing(sqlite3.connect(pathlib.Path(folder, f"{rank}.db"))) as base, base:
-            base.execute("UPDATE meta SET value = 'recovered' WHERE key = 'ended'")
-            at_ns, = base.execute("SELECT enter_ns FROM sync ORDER BY enter_ns DESC LIMIT 1").fetchone()
-            for table in ("launch", "copy", "memset", "collective", "memory", "call", "marker", "sync"):
-                base.execute(f"DELETE FROM {table} WHERE enter_ns > ?", (at_ns,))
-            if rank == missing:
-                base.execute("DELETE FROM collective WHERE seq = (SELECT max(seq) FROM collective)")
-                base.execute("DELETE FROM sync WHERE enter_ns = ?", (at_ns,))
-                base.execute("DELETE FROM clock WHERE mono_ns > ?", (at_ns,))
-            else:
-                base.execute("UPDATE sync SET dur_ns = NULL, flags = flags | 4 WHERE enter_ns = ?", (at_ns,))
-                base.execute("INSERT INTO clock VALUES (?, 0, 0)", (at_ns + 11_000_000_000,))
-
-
 class Hung(unittest.TestCase):
     def test_a_job_that_hung_says_so_first(self):
         with tempfile.TemporaryDirectory() as folder:
             run = pathlib.Path(folder, "run")
             trained.train(run, 2)
-            end_in_a_hang(run, missing=1)
+            ended.in_a_hang(run, (0, 1), missing=1)
             text, said = trained.report(run, code=1)
         lines = text.splitlines()
         self.assertRegex(lines[0], r"^HUNG +nothing moved for 11\.\d s, \d+ times the usual step$")
