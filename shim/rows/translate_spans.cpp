@@ -1,4 +1,5 @@
-// Ranges and marks of NVTX: what begins and ends becomes a row each, and that of an end says how long it was.
+// What the program says of itself, and what we say of our recording: marks, and ranges and marks of NVTX.
+// What begins and ends becomes a row each, and that of an end says how long it was.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -104,6 +105,35 @@ void Translator::load_spans(Database& base) {
         else
             spans_.started(open.number(3), begun);
     }
+}
+
+// --- marks of the program and of ours
+
+void Translator::add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value) {
+    tables_.marker.add({.enter_ns = call.enter_ns,
+                        .thread_id = call.thread,
+                        .kind = tables_.marker.text(kind),
+                        .name_id = name_id,
+                        .value = value,
+                        .flags = call.flags},
+                       marker_series(call));
+}
+
+// No calls: those of the profiler are counted as what they say.
+int64_t Translator::marker_series(const Call& call) {
+    return series_.id({.kind = SeriesKind::marker, .flags = call.flags});
+}
+
+// By Marker.
+constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"};
+
+void Translator::marker(const Call& call) {
+    const auto what = static_cast<Marker>(call.word(1));
+    const int64_t name = call.event.text.empty() ? kNull : names_.id_of_said(call.event.text);
+    const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
+    const auto kind = std::min<size_t>(call.word(1), std::size(kMarkerKinds) - 1);
+    add_marker(call, kMarkerKinds[kind], name, value);
+    if (what == Marker::step || what == Marker::step_n) add_step(call.enter_ns, call.thread, value);
 }
 
 }  // namespace gpushim::shim

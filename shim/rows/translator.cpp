@@ -377,33 +377,6 @@ void Translator::profiler(const Call& call) {
     add_marker(call, call.has(traits::profiler_starts) ? "profiler_start" : "profiler_stop", kNull, kNull);
 }
 
-void Translator::add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value) {
-    tables_.marker.add({.enter_ns = call.enter_ns,
-                        .thread_id = call.thread,
-                        .kind = tables_.marker.text(kind),
-                        .name_id = name_id,
-                        .value = value,
-                        .flags = call.flags},
-                       marker_series(call));
-}
-
-// No calls: those of the profiler are counted as what they say.
-int64_t Translator::marker_series(const Call& call) {
-    return series_.id({.kind = SeriesKind::marker, .flags = call.flags});
-}
-
-// By Marker.
-constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"};
-
-void Translator::marker(const Call& call) {
-    const auto what = static_cast<Marker>(call.word(1));
-    const int64_t name = call.event.text.empty() ? kNull : names_.id_of_said(call.event.text);
-    const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
-    const auto kind = std::min<size_t>(call.word(1), std::size(kMarkerKinds) - 1);
-    add_marker(call, kMarkerKinds[kind], name, value);
-    if (what == Marker::step || what == Marker::step_n) add_step(call.enter_ns, call.thread, value);
-}
-
 void Translator::thread(const Call& call) {
     if (!call.finished) return;
     const auto number = static_cast<int64_t>(call.word(2));

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "../calls/api.h"
+#include "freed_tables.h"
 
 namespace gpushim::shim {
 namespace {
@@ -16,43 +17,6 @@ constexpr int64_t kShortestPartNs = 1000;
 constexpr int64_t kTablesAtOnce = 4;  // that have many rows in the same time: launches, their times, gaps …
 constexpr int64_t kMostMarkers = 1024;  // that say where recording was switched, of spans that are gone
 constexpr int64_t kKeptSamples = 6;     // every n-th span keeps one
-
-// Rows that stay: what is needed to go on, or cannot be summed up.
-constexpr const char* stays_of(std::string_view table) {
-    if (table == "call") return " AND api_id NOT IN (SELECT id FROM api WHERE kind = 'communicator')";
-    if (table == "marker") return " AND (kind NOT IN ('rest', 'resume', 'category') OR ?3)";
-    return "";
-}
-
-// Whose rows go at once, by their time. Of `memory` each is looked at.
-struct FreedTable {
-    const char* name;
-    const char* calls;  // that a row stands for; null: none
-};
-constexpr const char* calls_of(const char* column) {
-    return std::string_view(column) == "one" ? "1" : column;
-}
-constexpr FreedTable kTimed[] = {
-#define EVENT(name, what, calls, bytes) {#name, calls_of(#calls)},
-#define OF_freed(name) {#name, nullptr},
-#define OF_thinned(name)
-#define OF_merged(name)
-#define OF_unused(name)
-#define OF_stays(name)
-#define TABLE(name, filled, life) OF_##life(name)
-#include "../schema/tables.def"
-#undef OF_freed
-#undef OF_thinned
-#undef OF_merged
-#undef OF_unused
-#undef OF_stays
-};
-constexpr auto kFreed = [] {
-    std::array<FreedTable, std::size(kTimed) - 1> freed{};
-    std::ranges::copy_if(kTimed, freed.begin(),
-                         [](const FreedTable& table) { return std::string_view(table.name) != "memory"; });
-    return freed;
-}();
 
 // Rows of observers that are in time order, beside `*_device`.
 constexpr const char* kSampled[] = {"nvml", "cost", "device_clock"};
