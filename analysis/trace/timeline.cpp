@@ -51,7 +51,7 @@ void add_open_windows(const Database& base, std::vector<Window>& windows) {
         operations +=
             (operations.empty() ? "" : " UNION ALL ") +
             ("SELECT o.enter_ns, o.stream_id, d.enter_ns NOTNULL AS timed FROM " + table + " o LEFT JOIN " +
-             table + "_device d ON d.enter_ns = o.enter_ns WHERE o.enter_ns >= ?1 AND o.flags & 7 = 0");
+             table + "_device d ON d.enter_ns = o.enter_ns WHERE o.enter_ns >= ?1 AND " + kRan.sql("o"));
     int64_t from_ns = std::numeric_limits<int64_t>::min();
     for (const Window& window : windows) from_ns = std::max(from_ns, window.end_ns());
     Query open = base.prepare(

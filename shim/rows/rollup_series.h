@@ -27,7 +27,7 @@ struct Series {
     int64_t flags;
     int64_t api = kNull;
     int64_t stream = kNull;
-    // The function's name.id for a launch; graph.id, communicator.id; for a sync the Object that was waited for.
+    // A launch's function (name.id), a graph.id, a communicator.id, or the Object that a sync waited for.
     int64_t object = kNull;
     // Launch without a name: the function's handle.id; copy: direction, sides; collective: type, operation,
     // bytes.

@@ -17,8 +17,8 @@ namespace {
 constexpr double kMegabyte = 1e6;
 // Where we are not loaded we cannot speak: who started that program does.
 constexpr const char* kNoContext =
-    "made no CUDA context. Usually it makes no CUDA call, or starts what makes them where this library is not "
-    "loaded: a static program, another interpreter, sudo, env -i, a container";
+    "made no CUDA context. Usually it makes no CUDA call, or starts what makes them where this library is "
+    "not loaded: a static program, another interpreter, sudo, env -i, a container";
 
 double size_mb(const char* path) {
     struct stat facts;
