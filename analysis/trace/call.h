@@ -12,6 +12,7 @@ enum class CallKind : uint8_t {
     sync,       // the host waited for a stream, event or context
     record,     // an event was recorded
     wait,       // a stream was told to wait for an event
+    host_call,  // a stream was given a function of the host
     gone,       // no call: rows of a span are gone (timeline.h)
     // Those from here on say what the host did; only who asks for them is given them.
     memory,      // allocated, freed or registered

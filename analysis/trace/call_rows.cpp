@@ -107,7 +107,9 @@ void fill_gap(const NumberRow& row, const TraceWords& words, Call& call) {
 void fill_inside(const NumberRow& row, const TraceWords&, Call& call) { call.detail = row.number(kFirst); }
 
 bool is_wait(CallKind kind) { return kind == CallKind::sync; }
-bool is_order(CallKind kind) { return kind == CallKind::record || kind == CallKind::wait; }
+bool is_order(CallKind kind) {
+    return kind == CallKind::record || kind == CallKind::wait || kind == CallKind::host_call;
+}
 
 #define HEAD "dur_ns", "thread_id", "stream_id", "group_id", "flags"
 #define NO_GROUP "dur_ns", "thread_id", "stream_id", kNone, "flags"
@@ -215,6 +217,7 @@ CallKind kind_of(const std::string& kind, const std::string& base) {
     if (kind == "sync") return CallKind::sync;
     if (kind == "record") return CallKind::record;
     if (kind == "wait") return CallKind::wait;
+    if (kind == "host_call") return CallKind::host_call;
     if (kind == "memory") return CallKind::memory;
     return loads_code(base) ? CallKind::load : CallKind::other;
 }

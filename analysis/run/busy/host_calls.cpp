@@ -56,6 +56,7 @@ std::optional<What> what_of(const Call& call) {
             return What::alloc_or_load;
         case CallKind::collective:
             return What::comm;
+        case CallKind::host_call:
         case CallKind::other:
             return What::other_call;
         default:

@@ -31,9 +31,7 @@ void Dependencies::take(const Call& call) {
     if (call.lane == kNoLane) return;
     if (call.kind == CallKind::record) return record(call);
     if (call.kind == CallKind::wait) return wait(call);
-    if (call.kind != CallKind::other) return;
-    const auto api = facts_.apis.find(call.api_id);
-    if (api == facts_.apis.end() || api->second.kind != "host_call") return;
+    if (call.kind != CallKind::host_call) return;
     Stream& stream = streams_[static_cast<size_t>(call.lane)];
     stream.waits.callback_until_ns = INT64_MAX;
     stream.callback_enter_ns = call.enter_ns;

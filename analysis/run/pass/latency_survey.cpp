@@ -28,7 +28,7 @@ struct Seen {
 struct LaneEnd {
     int64_t end_ns = INT64_MIN;
     bool known = false;
-    bool may_run = false;  // what it was last given has no device times
+    bool may_run = false;  // what it was last given has no device times, or is none of the GPU's work
 };
 
 std::optional<int64_t> quantile(std::vector<int64_t>& values, double share) {
@@ -52,11 +52,13 @@ class Survey {
 
     void take(const Call& call) {
         if (call.kind == CallKind::sync) return sync(call);
-        if (call.kind != CallKind::operation || call.lane == kNoLane) return;
+        if (call.lane == kNoLane) return;
         const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
         if (gpu < 0) return;
         Seen& seen = seen_[static_cast<size_t>(gpu)];
         LaneEnd& lane = lanes_[static_cast<size_t>(call.lane)];
+        if (holds_back(call)) return set_may_run(lane, seen, true);
+        if (call.kind != CallKind::operation) return;
         if (!call.timed) {
             set_may_run(lane, seen, !call.completes);
             lane.known = false;
@@ -104,6 +106,12 @@ class Survey {
     }
 
   private:
+    // What comes next in its stream waits for more than the GPU: for a function of the host, or for an event,
+    // maybe of another GPU.
+    static bool holds_back(const Call& call) {
+        return call.kind == CallKind::wait || call.kind == CallKind::host_call;
+    }
+
     // What had been launched before it is over once it returns, in a stream or in all of a context. What
     // comes next was entered later; of another thread it may have come before the wait's end, by which few
     // latencies are a little too long.
