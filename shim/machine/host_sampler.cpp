@@ -5,36 +5,15 @@
 
 #include "../base/system.h"
 #include "../ring/clock.h"
-#include "../ring/rings.h"
+#include "../ring/quiet.h"
 #include "proc_thread.h"
 
 namespace gpushim::shim {
 namespace {
 
-constexpr int64_t kGapNs = 50'000;  // that process_state->gap_ticks stand for
 constexpr int64_t kNeverNs = INT64_MAX;
 constexpr int64_t kShortestNs = 1'000'000;
 constexpr int64_t kForgetEveryNs = 1'000'000'000;
-
-// Ticks since when the thread of a ring has made no call; 0: it is in one, or has made none.
-uint64_t quiet_since(const Ring& ring) {
-    // Acquire: with the state, what the ring was installed with.
-    if (ring.state.load(std::memory_order_acquire) != RingState::taken) return 0;
-    // Relaxed: the slot says for itself what it is.
-    const uint64_t head = ring.header->head.load(std::memory_order_relaxed);
-    if (head == 0) return 0;
-    const Slot& slot = ring.slots[(head - 1) & (ring.header->slot_count - 1)];
-    // Acquire: with the mark, the exit.
-    if (slot.mark.load(std::memory_order_acquire) != complete_mark(head - 1)) return 0;
-    return slot.kind == static_cast<uint8_t>(EventKind::thread) ? 0 : slot.exit;
-}
-
-int64_t age_ns(uint64_t since) {
-    const auto passed = static_cast<int64_t>(ticks() - since);
-    return passed <= 0 ? 0
-                       : static_cast<int64_t>(static_cast<double>(passed) * static_cast<double>(kGapNs) /
-                                              static_cast<double>(process_state->gap_ticks));
-}
 
 class HostSampler : public Observer {
   public:
@@ -70,7 +49,7 @@ class HostSampler : public Observer {
         const uint64_t since = quiet_since(ring);
         if (since == 0) return kNeverNs;
         if (since != watched.since) watched = {since};
-        const int64_t age = age_ns(since);
+        const int64_t age = quiet_ns(since);
         // Who is busy is not waited for: the writer comes by.
         if (age < kFirstLookNs) return kNeverNs;
         if (age >= watched.due_ns) {
@@ -110,11 +89,6 @@ class HostSampler : public Observer {
 };
 
 }  // namespace
-
-void Allowance::passed(int64_t ns) {
-    const double gathered = static_cast<double>(left_ns_) + static_cast<double>(ns) * kShare;
-    left_ns_ = static_cast<int64_t>(std::min(gathered, static_cast<double>(kMostNs)));
-}
 
 std::unique_ptr<Observer> make_host_sampler(std::span<const Device>) {
     return std::make_unique<HostSampler>();

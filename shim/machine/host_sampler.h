@@ -1,6 +1,6 @@
 // Looks at threads that have made no call for a while: what are they doing (proc_thread.h)? What it sees goes
-// into host_samples.h. It takes at most kShare of a processor, so of many blocked threads each is seen
-// less often. In stepped time /proc tells nothing true: nobody is looked at.
+// into host_samples.h. It takes at most Allowance::kShare of a processor, so of many blocked threads each is
+// seen less often. In stepped time /proc tells nothing true: nobody is looked at.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <span>
 
 #include "../rows/observer.h"
+#include "allowance.h"
 #include "device.h"
 
 namespace gpushim::shim {
@@ -18,20 +19,6 @@ constexpr int64_t kLooksApartNs = 5'000'000;
 constexpr int64_t next_look_ns(int64_t age_ns) {
     return age_ns + (age_ns / 8 > kLooksApartNs ? age_ns / 8 : kLooksApartNs);
 }
-
-// Time that may be spent: gathers with time, up to a little.
-class Allowance {
-  public:
-    static constexpr double kShare = 0.002;
-    static constexpr int64_t kMostNs = 2'000'000;
-
-    void passed(int64_t ns);
-    bool has_any() const { return left_ns_ > 0; }
-    void spend(int64_t ns) { left_ns_ -= ns; }
-
-  private:
-    int64_t left_ns_ = kMostNs;
-};
 
 std::unique_ptr<Observer> make_host_sampler(std::span<const Device>);
 
