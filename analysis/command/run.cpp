@@ -56,6 +56,8 @@ constexpr Option kOptions[] = {
     {"delay", "SECONDS", "record nothing for so long at the start", 0, "0"},
     {"duration", "SECONDS", "stop recording so long after the delay", 0, "no end"},
     {"capture", "WHAT", "all, or profiler: only between cudaProfilerStart and cudaProfilerStop", 0, "all"},
+    {"python", "auto|off",
+     "off: do not look where in its Python a thread is that launches nothing for a while", 0, "auto"},
     {"samples-per-step", "N", "stored in the trace, for samples per second", 0, "unknown"},
     {"tag", "KEY=VALUE,…", "stored in the trace; `ledger` and `compare` show which tags changed", 0, "none"},
 };

@@ -441,6 +441,24 @@ SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
   g.samples
 FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
 
+-- Where in its Python a thread was, by samples in its gaps: the innermost line.
+CREATE VIEW v_python_sample AS
+SELECT s.enter_ns, s.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, t.name AS thread, s.thread_id, c.file, c.function, f.line,
+  s.frame_id                                        -- v_python_stack.frame_id
+FROM python_sample s JOIN python_frame f ON f.id = s.frame_id JOIN python_code c ON c.id = f.code_id
+  LEFT JOIN thread t ON t.id = s.thread_id;
+
+-- All lines of each such stack; depth 0 is the innermost.
+CREATE VIEW v_python_stack AS
+WITH RECURSIVE callers(frame_id, depth, id) AS (
+  SELECT id, 0, id FROM python_frame
+  UNION ALL
+  SELECT c.frame_id, c.depth + 1, f.caller_id FROM callers c JOIN python_frame f ON f.id = c.id
+  WHERE f.caller_id > 0 AND c.depth < 128)
+SELECT s.frame_id, s.depth, c.file, c.function, f.line
+FROM callers s JOIN python_frame f ON f.id = s.id JOIN python_code c ON c.id = f.code_id;
+
 -- What this file does not have yet: a row while its process runs, and after that process ended without a word
 -- (killed, or by _exit); none once all is in.
 CREATE VIEW v_outside AS

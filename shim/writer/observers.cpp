@@ -7,19 +7,20 @@
 #include "../machine/host_sampler.h"
 #include "../machine/nvml.h"
 #include "../machine/unanswered_rows.h"
+#include "../python/python_sampler.h"
 #include "../windows/windows.h"
 
 namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kNeverNs = INT64_MAX;
-constexpr const char* kRepeated[] = {"nvml", "device_clock", "window"};
+constexpr const char* kRepeated[] = {"nvml", "device_clock", "window", "python_sample"};
 
 // Null: nothing to observe here. In this order they look.
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
     make_time_source,  // before the first window opens there are events
-    make_windows,     make_host_sampler, make_nvml_observer, make_unanswered,
+    make_windows,     make_host_sampler, make_python_sampler, make_nvml_observer, make_unanswered,
 };
 
 }  // namespace

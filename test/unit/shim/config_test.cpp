@@ -44,6 +44,7 @@ TEST_CASE("the defaults are those that are promised", "[config]") {
     CHECK(standard.delay_s == 0);
     CHECK(standard.duration_s < 0);
     CHECK(standard.capture == CaptureRange::all);
+    CHECK(standard.python == PythonLines::automatic);
     CHECK(standard.samples_per_step == 0);
     CHECK(standard.tag[0] == '\0');
 }
@@ -66,6 +67,7 @@ TEST_CASE("every variable is understood", "[config]") {
     CHECK(!with("GPUSHIM_LEGACY_EVENTS", "0").legacy_events);
     CHECK(with("GPUSHIM_DELAY", "1.5").delay_s == 1.5);
     CHECK(with("GPUSHIM_DURATION", "60").duration_s == 60);
+    CHECK(with("GPUSHIM_PYTHON", "off").python == PythonLines::off);
     CHECK(with("GPUSHIM_CAPTURE", "profiler").capture == CaptureRange::profiler);
     CHECK(with("GPUSHIM_SAMPLES_PER_STEP", "256").samples_per_step == 256);
     CHECK(std::string(with("GPUSHIM_TAG", "lr=0.1,seed=3").tag) == "lr=0.1,seed=3");

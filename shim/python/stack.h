@@ -1,0 +1,50 @@
+// The Python frames of a thread of this process, read while it goes on (own_memory.h): it may move under our
+// eyes, so what was read is compared with what is there afterwards. Cold threads; no code of the interpreter
+// runs and its lock is not taken.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "layout.h"
+
+namespace gpushim::shim {
+
+constexpr size_t kMostFrames = 128;  // the innermost
+constexpr size_t kMostTextBytes = 4096;
+constexpr size_t kMostTableBytes = 65536;
+
+struct PythonFrame {
+    uint64_t frame, code, caller;
+    uint64_t instruction;  // as the layout says
+    // Of the code.
+    uint64_t file, name, table;  // where these objects are
+    int64_t first_line;
+};
+
+struct PythonStack {
+    size_t count = 0;
+    bool is_cut = false;                          // there are more callers
+    std::array<PythonFrame, kMostFrames> frames;  // the innermost first
+};
+
+enum class StackSeen : uint8_t {
+    frames,
+    no_python,  // the interpreter knows no such thread, or it is in no Python
+    moved,      // it went on meanwhile, or memory was gone
+};
+
+// Which word of a thread's own memory (pthread_self()) has its number, counted in bytes: told by the calling
+// thread's. kNo: cannot be told. For versions before 3.11, and threads that forked.
+uint32_t find_number_in_pthread();
+
+StackSeen read_stack(const Python& python, uint32_t number_in_pthread, int32_t tid, PythonStack& to);
+
+// UTF-8, at most kMostTextBytes. nullopt: it is no text, or has gone.
+std::optional<std::string> read_text(const Python& python, uint64_t object);
+// kNull of rows is the caller's: nullopt, if no line can be told.
+std::optional<int64_t> read_line(const Python& python, const PythonFrame& frame);
+
+}  // namespace gpushim::shim
