@@ -74,6 +74,11 @@ class Question {
                 put(Cause::launch_bound, piece.from_ns, piece.until_ns);
                 continue;
             }
+            if (piece.loads) {
+                put(Cause::input_loading, piece.from_ns, piece.until_ns);
+                note_line(Cause::input_loading, piece);
+                continue;
+            }
             if (decides(piece.what)) {
                 put(cause_of_call(piece, gap_.gpu), piece.from_ns, piece.until_ns);
                 continue;
@@ -97,7 +102,14 @@ class Question {
         const auto column = static_cast<size_t>(piece.what) - static_cast<size_t>(What::other_call);
         const Cause cause = kOutside[static_cast<size_t>(part)][column];
         put(cause, piece.from_ns, piece.until_ns, names_what_blocked(cause) ? piece.blocked_on : kNotSampled);
+        note_line(cause, piece);
         if (piece.what == What::ready) result_.cpu_contention_ns += piece.until_ns - piece.from_ns;
+    }
+
+    void note_line(Cause cause, const HostPiece& piece) {
+        if (piece.python_line == kNotSampled) return;
+        result_.python.push_back(
+            {cause, piece.from_ns + lag_ns_, piece.until_ns + lag_ns_, piece.python_line});
     }
 
     OutsidePart part_of(const Stretch& stretch) const {

@@ -65,10 +65,18 @@ struct Piece {
     friend bool operator==(const Piece&, const Piece&) = default;
 };
 
+// A part of the gap in which the thread was seen in that line of Python. Lies within pieces of that cause.
+struct PythonPart {
+    Cause cause;
+    int64_t from_ns, until_ns;
+    int32_t line;  // HostSample::python_line
+};
+
 struct Attributed {
     std::vector<Piece> pieces;      // by time; no two in a row are alike
     bool drained_by_sync = false;   // the thread was waiting when the queue ran empty
     int64_t cpu_contention_ns = 0;  // of the host part: ready, without a CPU. Lies within other causes
+    std::vector<PythonPart> python = {};
 };
 
 using HostLines = std::unordered_map<int64_t, HostLine>;  // by thread

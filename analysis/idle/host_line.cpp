@@ -8,7 +8,8 @@ namespace {
 
 bool continues(const HostPiece& last, const HostPiece& piece, int64_t from_ns) {
     return last.until_ns == from_ns && last.what == piece.what && last.enter_ns == piece.enter_ns &&
-           last.gpu == piece.gpu && last.blocked_on == piece.blocked_on;
+           last.gpu == piece.gpu && last.blocked_on == piece.blocked_on &&
+           last.python_line == piece.python_line && last.loads == piece.loads;
 }
 
 constexpr bool is_told_by_framework(What what) {
@@ -25,6 +26,7 @@ void HostLine::add(const HostCall& call) {
 }
 
 void HostLine::add(const HostGap& gap) {
+    gap_ = {gap.from_ns, gap.until_ns};
     if (!gap.running_ns || gap.until_ns <= gap.from_ns) return;
     const int64_t length_ns = gap.until_ns - gap.from_ns;
     const int64_t running_ns = std::clamp<int64_t>(*gap.running_ns, 0, length_ns);
@@ -39,6 +41,27 @@ void HostLine::add(const HostGap& gap) {
     lay(What::blocked, length_ns - running_ns - ready_ns);
     lay(What::ready, ready_ns);
     if (!gap.running_first) lay(What::running, running_ns);
+}
+
+// Only what the gap itself has laid out says less than a sample.
+void HostLine::add(const HostSample& sample) {
+    if (sample.at_ns < gap_.from_ns || sample.at_ns >= gap_.until_ns) return;
+    const int64_t from_ns =
+        gap_.sampled_ns == INT64_MIN ? gap_.from_ns : gap_.sampled_ns + (sample.at_ns - gap_.sampled_ns) / 2;
+    gap_.sampled_ns = sample.at_ns;
+    std::vector<HostPiece> over;  // the last one first
+    for (; size() != 0 && pieces_.back().until_ns > from_ns; pieces_.pop_back())
+        over.push_back(pieces_.back());
+    for (auto old = over.rbegin(); old != over.rend(); ++old) {
+        append(*old, old->from_ns, std::min(old->until_ns, from_ns));
+        HostPiece piece = *old;
+        const int64_t until_ns = piece.until_ns, begin_ns = std::max(piece.from_ns, from_ns);
+        if (!decides(piece.what) && piece.enter_ns == gap_.from_ns && until_ns <= gap_.until_ns) {
+            piece.python_line = sample.python_line;
+            piece.loads = sample.loads;
+        }
+        append(piece, begin_ns, until_ns);
+    }
 }
 
 // What overlaps it is taken off the end and comes back in order, cut where one of the two gives way.

@@ -61,12 +61,20 @@ struct HostGap {  // a row of host_gap
     bool running_first = false;        // where something tells the order
 };
 
+struct HostSample {  // a moment in a gap, in which the thread was seen in its Python
+    int64_t at_ns;
+    int32_t python_line;  // the caller's number for it
+    bool loads;           // in the loading of a batch
+};
+
 struct HostPiece {
     int64_t from_ns, until_ns;
     What what;
     int64_t enter_ns;  // of the call or the row that it is of
     int32_t gpu = kNoGpu;
     int32_t blocked_on = kNotSampled;
+    int32_t python_line = kNotSampled;
+    bool loads = false;  // a batch, as a sample says
 };
 
 // The calls around a time in which a thread was in none, or in others only.
@@ -84,6 +92,9 @@ class HostLine {
     // In order of from_ns, calls and gaps together.
     void add(const HostCall& call);
     void add(const HostGap& gap);
+    // In the gap that was added last, after it; else it is left out. It stands for the time from half-way to
+    // the sample before it, or from the gap's begin, to half-way to the next, or to the gap's end.
+    void add(const HostSample& sample);
 
     // They tile [from, until): each begins where the last one ends.
     std::vector<HostPiece> pieces(int64_t from_ns, int64_t until_ns) const;
@@ -111,6 +122,10 @@ class HostLine {
     std::vector<HostPiece> pieces_;
     size_t first_ = 0;
     bool is_told_ = false, is_loading_told_ = false;
+    struct {
+        int64_t from_ns = 0, until_ns = 0;
+        int64_t sampled_ns = INT64_MIN;  // the last sample in it
+    } gap_;
 };
 
 }  // namespace gpushim::analysis

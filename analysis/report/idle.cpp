@@ -139,6 +139,50 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
                                                   : ""));
 }
 
+struct PythonPlace {
+    std::string file, function;
+    std::optional<int64_t> line;
+    double idle_share;
+
+    std::string text() const {
+        const size_t slash = file.rfind('/');
+        const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
+        return name + (line ? ":" + std::to_string(*line) : "") + " (" + function + ")";
+    }
+};
+
+// Of the idle time of all GPUs in windows; of what was not sampled no line has any. The largest first.
+std::vector<PythonPlace> python_places(const ReportSource& source) {
+    constexpr const char* kPlaces =
+        "SELECT file, function, line, 1.0 * sum(ns) / (SELECT sum(ns) FROM gap) FROM idle_python"
+        " GROUP BY file, function, line ORDER BY sum(ns) DESC, file, line LIMIT 5";
+    std::vector<PythonPlace> places;
+    if (!source.run.has("idle_python")) return places;
+    Query rows = source.run.prepare(kPlaces);
+    while (rows.step()) places.push_back({rows.text(0), rows.text(1), rows.maybe(2), rows.real(3)});
+    return places;
+}
+
+void write_python(const std::vector<PythonPlace>& places, Report& report) {
+    if (places.empty()) return;
+    Json all = Json::array();
+    for (const PythonPlace& place : places)
+        all.push(Facts()
+                     .known("file", place.file)
+                     .known("function", place.function)
+                     .maybe("line", place.line, "the interpreter told none")
+                     .known("idle_share", place.idle_share)
+                     .json());
+    report.json.set("idle_python", std::move(all));
+    constexpr double kWorthALine = 0.05;
+    std::string text;
+    for (size_t i = 0; i < places.size() && i < 2; ++i)
+        if (places[i].idle_share >= kWorthALine)
+            text += (text.empty() ? "" : ", ") + figure("%.0f", 100 * places[i].idle_share) + " % " +
+                    places[i].text();
+    if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
+}
+
 // An hour of a GPU is an hour, whatever it did in place of computing.
 void write_cost(const Cost& cost, Report& report) {
     const auto hours = [&](double ns) { return figure("%.1f", cost.hours_a_day(ns)); };
@@ -189,6 +233,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("cost", json_of(cost, idle.gpus));
     if (idle.gpus == 0) return;
     write_causes(idle, !shared_gpus(source.run).empty(), report);
+    write_python(python_places(source), report);
     if (cost.gpu_ns > 0) write_cost(cost, report);
 }
 

@@ -62,7 +62,7 @@ struct Call {
     int64_t group_id = kNotRecorded;  // the NCCL call that it is, or is part of
     // kernel: row of `shape`; graph: row of `graph`; copy: `sides`; sync: how many calls the row stands for;
     // collective: its number on its communicator; host_gap: ns on a CPU, or kNotRecorded;
-    // inside: HostInside
+    // inside: HostInside; of a sample `target_id` is its frame
     int64_t detail = kNotRecorded;
     int64_t runqueue_ns = 0;  // of a host_gap: ready, without a CPU
     int32_t blocked_on = -1;  // of a host_gap: index into what samples said (HostClasses); -1: not sampled

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../../shim/schema/flags.h"
+#include "host_inside.h"
 #include "plausible.h"
 
 namespace gpushim::analysis {
@@ -106,6 +107,11 @@ void fill_gap(const NumberRow& row, const TraceWords& words, Call& call) {
 
 void fill_inside(const NumberRow& row, const TraceWords&, Call& call) { call.detail = row.number(kFirst); }
 
+void fill_sample(const NumberRow& row, const TraceWords&, Call& call) {
+    call.detail = static_cast<int64_t>(HostInside::sampled);
+    call.target_id = row.number(kFirst);
+}
+
 bool is_wait(CallKind kind) { return kind == CallKind::sync; }
 bool is_order(CallKind kind) {
     return kind == CallKind::record || kind == CallKind::wait || kind == CallKind::host_call;
@@ -195,6 +201,14 @@ constexpr CallTable kTables[] = {
      false,
      nullptr,
      fill_inside},
+    {"python_sample",
+     CallKind::inside,
+     {kNone, "thread_id", kNone, kNone, kNone, "frame_id", kNone, kNone, kNone},
+     nullptr,
+     false,
+     false,
+     nullptr,
+     fill_sample},
 };
 
 std::vector<std::string> columns_of(const CallTable& table) {

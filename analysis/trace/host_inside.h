@@ -12,7 +12,8 @@ enum class HostInside : uint8_t {
     optimizer,
     framework,  // an operator, which is dispatched to what it launches
     python,     // a frame
+    sampled,    // no span, and in no trace of another tool: seen in a line of Python at that moment
 };
-constexpr HostInside kLastInside = HostInside::python;
+constexpr HostInside kLastInside = HostInside::python;  // that other tools tell
 
 }  // namespace gpushim::analysis

@@ -44,6 +44,7 @@ class Writer {
         gaps(sweep.idle().rows());
         figures(sweep.figures());
         contention(sweep.idle().contention());
+        python(sweep.idle().python());
         if (sweep.activity().invalid() + sweep.early() != 0)
             run_.add("odd_operation", {gpu.gpu_id, sweep.activity().invalid(), sweep.early()});
     }
@@ -123,6 +124,13 @@ class Writer {
             [](ContentionRow& row, const ContentionRow& other) { row.ready_ns += other.ready_ns; });
         for (const ContentionRow& row : rows)
             run_.add("cpu_contention", {gpu_->gpu_id, int64_t{row.step}, row.ready_ns});
+    }
+    void python(const PythonSums& sums) {
+        for (const auto& [key, ns] : sums) {
+            const PythonLine& line = facts_.python.lines[static_cast<size_t>(key.second)];
+            run_.add("idle_python", {gpu_->gpu_id, std::string(name_of(key.first)), line.file, line.function,
+                                     maybe(line.line), ns});
+        }
     }
     const std::string& name(int32_t blocked_on) const {
         static const std::string kNone;

@@ -36,6 +36,8 @@ std::optional<What> what_inside(const Call& call) {
             return What::dispatching;
         case HostInside::python:
             return What::python;
+        case HostInside::sampled:
+            break;
     }
     return {};
 }
@@ -84,6 +86,10 @@ void HostCalls::take(const Call& call) {
         line_of(call.thread_id).add(gap);
     } else if (const auto inside = what_inside(call)) {
         line_of(call.thread_id).add(HostCall{*inside, call.enter_ns, call.exit_ns, kNoGpu});
+    } else if (call.kind == CallKind::inside) {
+        const auto stack = facts_.python.of_frame.find(call.target_id);
+        if (stack != facts_.python.of_frame.end())
+            line_of(call.thread_id).add(HostSample{call.enter_ns, stack->second.line, stack->second.loads});
     }
 }
 

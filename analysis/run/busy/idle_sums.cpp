@@ -41,6 +41,10 @@ void IdleSums::add(const Attributed& gap) {
         std::upper_bound(boundaries_ns_.begin(), boundaries_ns_.end(), gap.pieces.front().from_ns);
     const auto until = std::lower_bound(from, boundaries_ns_.end(), gap.pieces.back().until_ns);
     const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
+    for (const PythonPart& part : gap.python) {
+        const int64_t ns = std::min(part.until_ns, all.end_ns) - std::max(part.from_ns, all.start_ns);
+        if (ns > 0) python_[{part.cause, part.line}] += ns;
+    }
     const auto add_clipped = [&](Piece piece) {
         piece.from_ns = std::max(piece.from_ns, all.start_ns);
         piece.until_ns = std::min(piece.until_ns, all.end_ns);

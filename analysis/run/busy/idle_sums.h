@@ -7,6 +7,7 @@
 // One thread.
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct ContentionRow {
     int64_t ready_ns;  // the thread could have run and had no CPU: lies within other causes
 };
 
+// Of all segments together: a line of Python says where, not when.
+using PythonSums = std::map<std::pair<Cause, int32_t>, int64_t>;  // ns by cause and line
+
 class IdleSums {
   public:
     void begin(std::span<const Segment> segments);
@@ -43,6 +47,7 @@ class IdleSums {
     // Of all pieces of the run; several of one key are to be added up.
     const std::vector<GapRow>& rows() const { return rows_; }
     const std::vector<ContentionRow>& contention() const { return contention_; }
+    const PythonSums& python() const { return python_; }
 
   private:
     void add_piece(const Piece& piece, bool drained);
@@ -56,6 +61,7 @@ class IdleSums {
     std::vector<GapRow> rows_;
     size_t earlier_rows_ = 0;  // of pieces before
     std::vector<ContentionRow> contention_;
+    PythonSums python_;
 };
 
 }  // namespace gpushim::analysis

@@ -104,7 +104,8 @@ class TorchPart : public Part {
 
     void add_inside(const Call& call) {
         const auto inside = static_cast<HostInside>(call.detail);
-        if (inside == HostInside::python) return;  // that tool does not count frames
+        if (inside == HostInside::python || inside == HostInside::sampled)
+            return;  // that tool counts no frames
         const bool loads = inside == HostInside::input;
         add(kInside, loads ? TorchRole::data_loader : TorchRole::cpu_exec, {call.enter_ns, call.exit_ns});
     }

@@ -104,6 +104,7 @@ void read_words(TraceFacts& facts) {
     Query apis = base.prepare("SELECT id, name, base, kind FROM api");
     while (apis.step()) facts.apis[apis.number(0)] = {apis.text(1), apis.text(2), apis.text(3)};
     facts.host_classes = words_of(base).host_classes;
+    facts.python = python_lines_of(base);
 }
 
 // Of what was launched last: streams run in order.

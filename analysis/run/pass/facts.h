@@ -11,6 +11,7 @@
 #include "../../step/steps.h"
 #include "../../trace/call.h"
 #include "../../trace/inputs.h"
+#include "../../trace/python_lines.h"
 
 namespace gpushim::analysis {
 
@@ -62,6 +63,7 @@ struct TraceFacts {
     std::unordered_map<int64_t, GraphContents> graphs;  // by graph.id
     std::unordered_map<int64_t, Api> apis;              // by api.id
     std::vector<std::string> host_classes;              // what samples said a thread was blocked on
+    PythonLines python;
     Steps found;
     // The steps, or, where none were found, slices of the run so long that there are at most 100 of them.
     std::vector<Step> steps;

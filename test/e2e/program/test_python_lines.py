@@ -1,5 +1,6 @@
-"""Lines of Python in gaps: of real interpreters, each sample compared with what the program can be in; of programs
-that only look like one; while it works, forks, ends, is killed."""
+"""Lines of Python in gaps: of real interpreters, each sample compared with what the program can be in; of
+programs that only look like one; while it works, forks, ends, is killed."""
+import json
 import pathlib
 import random
 import re
@@ -13,7 +14,7 @@ import unittest
 
 import box
 import optional
-from preload import PreloadCase, compiled, query, variables
+from preload import ANALYZER, PreloadCase, compiled, query, variables
 
 SOURCES = pathlib.Path(__file__).parent / "python_lines"
 PROGRAM = SOURCES / "program.py"
@@ -22,7 +23,8 @@ OTHERS = ("3.9", "3.10", "3.12", "3.13", "3.14")
 # Who may call whom, by name; the lines are the program's own.
 CALLERS = {
     "waits": {"batches"}, "batches": {"__next__"}, "__next__": {"steps"}, "works": {"steps"},
-    "deep": {"deep", "steps"}, "steps": {"main", "run"}, "call": {"steps"}, "must": {"call", "steps", "begin"},
+    "deep": {"deep", "steps"}, "steps": {"main", "run"}, "call": {"steps"},
+    "must": {"call", "steps", "begin"},
     "begin": {"main"}, "main": {"<module>"}, "__init__": {"steps"}, "<module>": {None},
 }
 FRAMES = ("SELECT f.id, f.caller_id, c.file, c.function, f.line FROM python_frame f JOIN python_code c"
@@ -116,9 +118,9 @@ class PythonLines(PreloadCase):
         self.assertTrue(told == version or told.startswith(version + "."), told)
         self.assertIsNone(refused)
         # What lies behind a thread's last gap lies in one that has not ended.
-        outside = query(trace, "SELECT count(*) FROM python_sample s WHERE enter_ns < (SELECT max(enter_ns) FROM"
-                               " host_gap WHERE thread_id = s.thread_id) AND NOT EXISTS (SELECT 1 FROM host_gap g"
-                               " WHERE g.thread_id = s.thread_id AND s.enter_ns >= g.enter_ns AND"
+        outside = query(trace, "SELECT count(*) FROM python_sample s WHERE enter_ns < (SELECT max(enter_ns)"
+                               " FROM host_gap WHERE thread_id = s.thread_id) AND NOT EXISTS (SELECT 1 FROM"
+                               " host_gap g WHERE g.thread_id = s.thread_id AND s.enter_ns >= g.enter_ns AND"
                                " s.enter_ns < g.enter_ns + g.dur_ns)")
         self.assertEqual(outside, [(0,)])
 
@@ -126,11 +128,12 @@ class PythonLines(PreloadCase):
         self.check_version("3.%d" % sys.version_info[1])
 
     def test_layouts_are_those_of_headers(self):
-        rows = set(re.findall(r"^PYTHON\(\d.*$", (box.ROOT / "shim/python/layouts.def").read_text(), re.MULTILINE))
+        table = (box.ROOT / "shim/python/layouts.def").read_text()
+        rows = set(re.findall(r"^PYTHON\(\d.*$", table, re.MULTILINE))
         compared = 0
         for path in filter(None, map(interpreter, ("3.9", "3.10", "3.11", "3.12"))):
-            done = subprocess.run([box.ROOT / "scripts/python-layouts", path], check=False, capture_output=True,
-                                  text=True)
+            done = subprocess.run([box.ROOT / "scripts/python-layouts", path], check=False,
+                                  capture_output=True, text=True)
             if done.returncode == 0:
                 compared += 1
                 self.assertIn(done.stdout.strip(), rows, path)
@@ -181,8 +184,8 @@ class PythonLines(PreloadCase):
     def test_killed_at_any_time(self):
         seen = 0
         for seed in range(6):
-            process = subprocess.Popen([sys.executable, PROGRAM, "1000", "all"],
-                                       env=box.environment({**variables(self.folder), "GPUSHIM_PYTHON": "auto"}),
+            knobs = {**variables(self.folder), "GPUSHIM_PYTHON": "auto"}
+            process = subprocess.Popen([sys.executable, PROGRAM, "1000", "all"], env=box.environment(knobs),
                                        stdout=subprocess.DEVNULL)
             time.sleep(1.2 + random.Random(seed).random())
             process.send_signal(signal.SIGKILL)
@@ -208,12 +211,32 @@ class PythonLines(PreloadCase):
         names = {stack[0][1] for _, stack, _ in sampled(self.the_trace())}
         self.assertIn("inside", names)
 
+    def test_report_names_the_line(self):
+        self.traced([sys.executable, SOURCES / "copies.py"], GPUSHIM_PYTHON="auto", GPUSHIM_BUDGET="100%")
+        done = box.run([ANALYZER, "report", "--all", "--json", self.the_trace()], sim=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        places = {place["function"].split(".")[-1]: place for place in json.loads(done.stdout)["idle_python"]}
+        source = (SOURCES / "copies.py").read_text().splitlines()
+        for function, word in (("logs", "# logs"), ("__next__", "# loads")):
+            self.assertIn(word, source[places[function]["line"] - 1], places)
+            self.assertEqual(places[function]["file"], str(SOURCES / "copies.py"))
+            self.assertGreater(places[function]["idle_share"], 0.1, places)
+        self.assertLessEqual(sum(place["idle_share"] for place in places.values()), 1.0001)
+        text = box.run([ANALYZER, "report", "--all", self.the_trace()], sim=False).stdout
+        self.assertRegex(text, r"by samples of Python, of idle time: \d+ % copies.py:\d+ \(")
+
+    def test_report_says_nothing_where_nothing_was_seen(self):
+        self.traced([sys.executable, SOURCES / "copies.py"], GPUSHIM_PYTHON="off", GPUSHIM_BUDGET="100%")
+        done = box.run([ANALYZER, "report", "--all", "--json", self.the_trace()], sim=False)
+        self.assertNotIn("idle_python", json.loads(done.stdout))
+
     def pretender(self, name, *flags, words=(), refused=None, **knobs):
         program = compiled((SOURCES / "interpreter.c").read_text(), self.folder / name, "-rdynamic", *flags)
         done = self.traced([program, *words], expect=3, GPUSHIM_PYTHON="auto", **knobs)
         self.assertEqual(done.stdout, "over\n")
         (trace,) = self.traces()
-        rows = query(trace, "SELECT refused, samples, missing FROM python_source ORDER BY mono_ns DESC LIMIT 1")
+        rows = query(trace, "SELECT refused, samples, missing FROM python_source ORDER BY mono_ns DESC"
+                            " LIMIT 1")
         self.assertEqual(query(trace, "SELECT count(*) FROM python_sample"), [(0,)])
         trace.unlink()
         if refused:

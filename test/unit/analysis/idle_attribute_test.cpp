@@ -258,4 +258,25 @@ TEST_CASE("idle time adds up by cause and by group", "[idle]") {
     CHECK(std::string(name_of(group_of(Cause::alloc_or_load))) == "host");
 }
 
+//  GPU     ████|a=100                                 b=300|███
+//  asked        95                                      295
+//  thread  ─sync─┐100 ──────────── row, blocked ─────────┐295 N┌299
+//  seen                 150: 7        250: 8, in a loader
+TEST_CASE("where the thread was seen in its Python is a part of the cause, or says it", "[idle]") {
+    Scene scene;
+    scene.call(What::sync, 60, 100).row(100, 295, 0);
+    scene.line().add(HostSample{150 * kUs, 7, false});
+    scene.line().add(HostSample{250 * kUs, 8, true});
+    scene.launch(295, 299).gap_before(100, 300, 295, 299);
+    const Attributed answer = scene.ask();
+    CHECK(answer.pieces == Pieces{is(Cause::sync, 100, 105), is(Cause::host_blocked, 105, 205),
+                                  is(Cause::input_loading, 205, 300)});
+    REQUIRE(answer.python.size() == 2);
+    CHECK(answer.python[0].cause == Cause::host_blocked);
+    CHECK(answer.python[0].line == 7);
+    CHECK(answer.python[0].until_ns - answer.python[0].from_ns == 100 * kUs);
+    CHECK(answer.python[1].cause == Cause::input_loading);
+    CHECK(answer.python[1].until_ns == 300 * kUs);
+}
+
 }  // namespace idle_attribute_test

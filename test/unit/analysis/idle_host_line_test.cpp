@@ -62,6 +62,27 @@ TEST_CASE("a gap row is laid out as blocked, ready, running", "[idle][host_line]
     CHECK(line.pieces(9, 10)[0].blocked_on == kNotSampled);
 }
 
+//  row    0──────────────20      21┌sync┐
+//  seen      4: 0   10: 1              22: 2, which is in no gap
+TEST_CASE("a sample stands for the time around it, within its gap", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostGap{0, 20, 5});
+    line.add(HostSample{4, 0, false});
+    line.add(HostSample{10, 1, true});
+    line.add(HostCall{What::sync, 21, 24});
+    line.add(HostSample{22, 2, false});
+    CHECK(drawn(line, 0, 24) == "bbbbbbbbbbbbbbbrrrrr?SSS");
+    std::string lines, loads;
+    for (const HostPiece& piece : line.pieces(0, 24)) {
+        const auto length = static_cast<size_t>(piece.until_ns - piece.from_ns);
+        lines.append(length,
+                     piece.python_line == kNotSampled ? '.' : static_cast<char>('0' + piece.python_line));
+        loads.append(length, piece.loads ? 'L' : '.');
+    }
+    CHECK(lines == "00000001111111111111....");
+    CHECK(loads == ".......LLLLLLLLLLLLL....");
+}
+
 //  L┐10  12┌other┐14  ─row─  20┌copy┐25
 TEST_CASE("around a time outside of calls are those that decide", "[idle][host_line]") {
     HostLine line;

@@ -30,6 +30,13 @@ CREATE TABLE gap (
 );
 CREATE INDEX gap_of_step ON gap (gpu_id, step);  -- a key of all four takes twice as long to write
 
+-- Of that, in lines of Python, where samples say so: the time of all steps and of none. Of a stack the
+-- innermost line of the program's own code, else the innermost.
+CREATE TABLE idle_python (
+  gpu_id INTEGER, cause TEXT, file TEXT, function TEXT, line INTEGER,  -- NULL: the interpreter told none
+  ns INTEGER
+);
+
 -- Time on all GPUs of one trace together, for the sequential index: of whole steps (-1: the rest).
 CREATE TABLE together (
   rank_id INTEGER, step INTEGER,
