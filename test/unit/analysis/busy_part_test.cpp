@@ -214,8 +214,7 @@ TEST_CASE("the clocks' error is used where host and device meet", "[busy_part]")
 //  GPU 0   10█20|░░░ a function of the host ░░░|40█N
 TEST_CASE("an operation that waited for a function of the host", "[busy_part]") {
     Scene scene = {facts_of(1, 1), piece_of({{10, 50}}), {}, {}};
-    Call function = other(CallKind::other, 0, kNoTarget, 3, 4);
-    function.api_id = 1;
+    const Call function = other(CallKind::host_call, 0, kNoTarget, 3, 4);
     scene.calls = {ran(launch(0, 1, 2), 10, 20), function, ran(launch(0, 4, 5), 40, 50)};
     CHECK(scene.ask(kGaps) == "-1|wait_host_callback||20");
 }

@@ -27,9 +27,7 @@ struct Told {
         return *this;
     }
     Told& function(int32_t lane, int64_t enter) {
-        Call call = other(CallKind::other, lane, kNoTarget, enter, enter + 1);
-        call.api_id = 1;
-        all.take(call);
+        all.take(other(CallKind::host_call, lane, kNoTarget, enter, enter + 1));
         return *this;
     }
     Dependency next(int32_t lane, int64_t enter) {
