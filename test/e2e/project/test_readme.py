@@ -81,7 +81,8 @@ class Case(cli.Case):
         path = f"{self.folder}/bin:{self.root}/usr/bin:{box.BUILD}:{os.environ['PATH']}"
         env = {**box.environment({"GPUSIM_DEVICES": 2}), "HOME": str(self.folder), "PATH": path}
         del env["GPUSHIM_BUILD"]
-        image = {name: value for name, value in env.items() if name.startswith("GPUSIM_") or name == "PATH"}
+        image = {name: value for name, value in env.items()
+                 if name.startswith("GPUSIM_") or name in ("PATH", "GPUSHIM_RECOVER")}
         image["LD_LIBRARY_PATH"] = str(box.SIM)
         return {**env, "LD_LIBRARY_PATH": self.libraries, "STAND_IN_ROOT": str(self.root),
                 "STAND_IN_IMAGE": ";".join(f"{name}={value}" for name, value in image.items())}
