@@ -260,8 +260,10 @@ class Recovery(RecoveryCase):
     def test_who_lives_is_left_alone(self):
         run = Busy(self)
         run.ready()
-        for _ in range(20):
-            self.assertEqual(recover(self.folder), (0, ""))
+        # A commit of the process may last longer than a recovery waits for it.
+        said = {recover(self.folder) for _ in range(20)}
+        self.assertIn((0, ""), said)
+        self.assertLessEqual(said, {(0, ""), (1, "database is locked")})
         self.assertEqual(run.end(), (0, ""))
         terms = self.check_whole(run)
         self.assertEqual((terms["recovered"], terms["unfinished"]), (0, 0), terms)
