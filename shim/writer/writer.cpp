@@ -32,7 +32,7 @@ constexpr int64_t kReadNs = 100 * kMillisecond;
 enum class Stage : uint32_t { starting, failed, running, paused, finished };
 
 // One per process: the next start, in a child, uses it again.
-constinit WriterStart start = {};
+constinit WriterStart writer_start = {};
 constinit std::atomic<Stage> stage = Stage::starting;
 constinit WriterLoop* paused_loop = nullptr;
 
@@ -45,7 +45,8 @@ void reach(Stage reached) {
 
 std::unique_ptr<Store> make_store() {
     process_state->writing.store(1);
-    std::unique_ptr<Store> store(Store::make(start.trace_path, *start.identity, start.devices));
+    std::unique_ptr<Store> store(
+        Store::make(writer_start.trace_path, *writer_start.identity, writer_start.devices));
     process_state->writing.store(0);
     return store;
 }
@@ -60,21 +61,24 @@ void give_up() {
     process_state->timing.store(0);
     process_state->writing.store(0);  // an exception may have come from within a transaction
     process_state->not_emptied.store(static_cast<uint32_t>(Drop::writer_down));
-    if (!start.identity->rings_survive) turn_off();
+    if (!writer_start.identity->rings_survive) turn_off();
     pass_is_done(kNoMorePasses);
     reach(Stage::failed);
 }
 
-void complain_of_memory() { log_line(LogLevel::warn, "out of memory for %s; not tracing", start.trace_path); }
+void complain_of_memory() {
+    log_line(LogLevel::warn, "out of memory for %s; not tracing", writer_start.trace_path);
+}
 
 // Null: there is none, which has been said.
 WriterLoop* make_loop(WriterFolder& folder) {
     try {
-        make_rings(folder, *start.identity, start.trace_path);
+        make_rings(folder, *writer_start.identity, writer_start.trace_path);
         if (std::unique_ptr<Store> store = make_store(); store != nullptr)
             // On the heap: it is large, and nothing destroys it while threads may still look.
-            return new WriterLoop(start, std::move(store), folder);
-        log_line(LogLevel::warn, "cannot write %s (%s); not tracing", start.trace_path, Store::failure());
+            return new WriterLoop(writer_start, std::move(store), folder);
+        log_line(LogLevel::warn, "cannot write %s (%s); not tracing", writer_start.trace_path,
+                 Store::failure());
     } catch (const std::bad_alloc&) {
         complain_of_memory();
     }
@@ -86,7 +90,7 @@ void write_until_the_end() {
     WriterLoop* loop = make_loop(folder);
     if (loop == nullptr) {
         turn_off();  // where the program has not waited
-        remove_folder(folder, *start.identity);
+        remove_folder(folder, *writer_start.identity);
         close_folder(folder);
         return reach(Stage::failed);
     }
@@ -163,7 +167,7 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
 }  // namespace
 
 bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
-    start = {trace_path, &identity, devices};
+    writer_start = {trace_path, &identity, devices};
     find_hardware_queues(identity.variables);
     stage.store(Stage::starting);
     const int error = start_own_thread({"gpushim", main_of_writer});

@@ -58,8 +58,9 @@ class RangePart : public Part {
             const auto found = names.find(id);
             return found == names.end() ? Value(nullptr) : Value(found->second);
         };
-        for (const auto& [key, is] : ranges_.sums()) {
-            const auto& [gpu, name] = key;
+        for (const auto& sum : ranges_.sums()) {
+            const auto& [gpu, name] = sum.first;
+            const auto& is = sum.second;
             const auto if_whole = [&](int64_t ns) { return is.whole > 0 ? Value(ns) : Value(nullptr); };
             run.add("range_kernel",
                     {gpu_id_of(gpu), text(name.first), text(name.second), is.ranges, is.operations, is.timed,
