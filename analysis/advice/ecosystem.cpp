@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../sqlite/database.h"
+#include "../trace/work_bound.h"
 
 namespace gpushim::analysis {
 

@@ -8,6 +8,7 @@
 // Memory is that of what is open, and of the last quarter of a million sequence numbers. One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
