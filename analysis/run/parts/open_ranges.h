@@ -2,6 +2,7 @@
 // order of its start; a range is complete when it has ended and all of it has run. One thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
