@@ -154,7 +154,8 @@ Markup skew_of(const PageInput& input) {
     std::string text = "No rank was found that holds the others back: " + why_of(skew) + ".";
     if (!straggler.is_null()) {
         const std::string cause = straggler["cause"].words();
-        text = "If " + rank_of(straggler) + " were as fast as the next-slowest rank, each step would be " +
+        text = "If " + rank_of(straggler) +
+               " were as fast as the next-slowest rank, each step would be up to " +
                duration_of(straggler["time_saved_per_step_ns"]) +
                " shorter. Cause: " + (cause.empty() ? "unattributed" : cause) + ".";
     }

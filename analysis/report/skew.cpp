@@ -117,10 +117,10 @@ void write_straggler(const Skew& skew, Report& report) {
     const Straggler& straggler = *skew.straggler;
     std::string text = "rank " + std::to_string(straggler.rank);
     if (straggler.saved_ns)
-        text += " does " + duration_text(static_cast<double>(*straggler.saved_ns)) + " more own work";
+        text += " makes a step up to " + duration_text(static_cast<double>(*straggler.saved_ns)) + " longer";
     if (straggler.largest_steps)
-        text +=
-            " in " + count_text(*straggler.largest_steps) + " of " + count_text(skew.steps) + " timed steps";
+        text += ", has most own work in " + count_text(*straggler.largest_steps) + " of " +
+                count_text(skew.steps) + " timed steps";
     if (straggler.p_value) text += " (" + p_text(*straggler.p_value) + ")";
     text += "; cause: " + (straggler.cause.empty() ? "unattributed" : for_terminal(straggler.cause));
     report.line("SKEW       " + text);

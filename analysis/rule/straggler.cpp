@@ -109,7 +109,7 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
                   remedy.words + "; if it were as fast as the next-slowest rank, each " + run.per() +
-                  " would be " + duration_text(straggler->saved_ns) + " shorter";
+                  " would be up to " + duration_text(straggler->saved_ns) + " shorter";
     found.try_it = run.advice({remedy.advice});
     const double high_ns = std::min(straggler->saved_ns, run.step_ns());
     found.gain = {straggler->when.empty() ? std::min(high_ns, timed_ns) : 0, high_ns};

@@ -351,4 +351,23 @@ int64_t ContextHarvest::oldest_ns() const {
     return oldest_ns;
 }
 
+row::device_clock ContextHarvest::clock_row() const {
+    const ClockModel& clock = anchors_.clock();
+    const Spread delay = delays_.delay(Operation::launch);
+    return {.mono_ns = anchors_.newest_ns(),
+            .context_id = number_,
+            .device_id = device_,
+            .error_ns = clock.error_ns(),
+            .drift_ppb = clock.drift_ppb(),
+            .residual_ns = clock.residual_ns(),
+            .event_ns = anchors_.event_facts().ns,
+            .record_ns = anchors_.record_ns(),
+            .latency_ns = delay.is_known ? delay.ns : kNull,
+            .latency_spread_ns = delay.is_known ? delay.high_ns - delay.low_ns : kNull,
+            .grain_ns = anchors_.grain_ns(),
+            .gap_before_ns = gaps_.before_ns,
+            .gap_after_ns = gaps_.after_ns,
+            .gaps_calibrated = gaps_.is_calibrated ? 1 : 0};
+}
+
 }  // namespace gpushim::shim

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../rows/observer.h"
+#include "../schema/rows.h"
 #include "../timing/event_pool.h"
 #include "clock_probe.h"
 #include "queue_delay.h"
@@ -54,6 +55,7 @@ class ContextHarvest {
     bool is_calibrated() const { return device_ == kNull || gaps_.is_calibrated; }
     const StampGaps& gaps() const { return gaps_; }  // of a device that is known
     bool has_clock() const { return anchors_.is_open(); }
+    row::device_clock clock_row() const;  // of a clock that there is
     EventPool& pool() const { return pool_; }
 
   private:

@@ -16,7 +16,7 @@ class DeviceRows {
     // `level` as in the table level_error.
     explicit DeviceRows(const char* level);
 
-    // `events`: how many of ours it had.
+    // `events`: how many of our events it had.
     void add(const TimedOperation& operation, const OperationTimes& times, int events);
 
     static constexpr size_t kTables = 5;

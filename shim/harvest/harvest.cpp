@@ -342,27 +342,12 @@ void Harvest::add_row(const OperationRow& row, int64_t device) {
 void Harvest::add_clock_row(Context& context) {
     const ContextHarvest& harvest = *context.harvest;
     if (!harvest.has_clock()) return;
-    const ClockProbe& anchors = harvest.anchors();
+    const int64_t newest_ns = harvest.anchors().newest_ns();
     const int64_t every_ns = harvest.has_work() ? kClockRowBusyNs : kClockRowIdleNs;
-    const int64_t since_ns = anchors.newest_ns() - context.clock_row_ns;
+    const int64_t since_ns = newest_ns - context.clock_row_ns;
     if (since_ns < every_ns && !(now_.ending && since_ns > 0)) return;
-    context.clock_row_ns = anchors.newest_ns();
-    const ClockModel& clock = anchors.clock();
-    const Spread delay = harvest.delays().delay(Operation::launch);
-    clock_.add({.mono_ns = anchors.newest_ns(),
-                .context_id = harvest.number(),
-                .device_id = harvest.device(),
-                .error_ns = clock.error_ns(),
-                .drift_ppb = clock.drift_ppb(),
-                .residual_ns = clock.residual_ns(),
-                .event_ns = anchors.event_facts().ns,
-                .record_ns = anchors.record_ns(),
-                .latency_ns = delay.is_known ? delay.ns : kNull,
-                .latency_spread_ns = delay.is_known ? delay.high_ns - delay.low_ns : kNull,
-                .grain_ns = anchors.grain_ns(),
-                .gap_before_ns = harvest.gaps().before_ns,
-                .gap_after_ns = harvest.gaps().after_ns,
-                .gaps_calibrated = harvest.gaps().is_calibrated ? 1 : 0});
+    context.clock_row_ns = newest_ns;
+    clock_.add(harvest.clock_row());
 }
 
 int64_t Harvest::device_of(uint32_t context) const {

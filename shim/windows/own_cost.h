@@ -52,7 +52,7 @@ class OwnCost {
         Amount lately;         // since the last loads
         double marked_ns = 0;  // events of ours since mark()
         Amount open;           // while a window was open, since mark()
-        // Of events of ours, while the newest window was open that had any; -1: not known.
+        // Of our events, while the newest window was open that had any; -1: not known.
         double ns_per_event = -1;
     };
     struct Seen {  // of a ring

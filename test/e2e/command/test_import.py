@@ -8,7 +8,6 @@ import cli
 import hta_oracle
 import kineto_made
 import optional
-import nsys_made
 
 REAL = os.environ.get("GPUSHIM_REAL_TRACES")
 SHARES = ("idle", "compute", "non_compute", "overlap")
@@ -408,77 +407,6 @@ class Kineto(Import):
             dumps.append(list(base.iterdump()))
         self.assertEqual(*dumps)
         self.assertEqual(self.rows("SELECT file FROM rank", base), [(str(path),)])
-
-
-class Nsys(Import):
-    LAUNCHES = ("SELECT kernel, enter_ns, dur_ns, device_start_ns - enter_ns, device_dur_ns, stream, grid_x "
-                "* "
-                "grid_y, block_x, shared_bytes, group_id FROM v_launch")
-
-    def test_a_new_export_has_it_all(self):
-        run = self.imported(nsys_made.program(self.folder / "a.sqlite", nsys_made.NEW), source="nsys")
-        epoch = nsys_made.EPOCH_NS
-        self.assertEqual(self.rows(self.LAUNCHES), [
-            ("void gemm<float>(float*)", epoch + 10_000, 1000, 5000, 9000, "0x7", 8, 128, 64, None),
-            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", epoch + 12_000, 1000, 13_000, 9000, "0xd", 8, 128,
-             64, 1)])
-        self.assertEqual(self.rows("SELECT api, kind, source, target, blocking, bytes, device_dur_ns FROM "
-                                   "v_copy"),
-                         [("cudaMemcpy_v3020", "h2d", "pageable", "device", 1, 4096, 6000)])
-        self.assertEqual(self.rows("SELECT a.base, a.kind, s.dur_ns, h.handle, s.flags FROM sync s JOIN api "
-                                   "a ON "
-                                   "a.id = s.api_id LEFT JOIN stream t ON t.id = s.stream_id LEFT JOIN "
-                                   "handle h "
-                                   "ON h.id = t.handle_id"),
-                         [("cudaStreamSynchronize", "sync", 16_000, 13, 0),
-                          ("cudaEventQuery", "query", 100, None, 0)])
-        self.assertEqual(self.rows("SELECT bytes, kind, flags FROM memory"), [(1 << 20, 4, 0), (None, 4, 2)])
-        self.assertEqual(self.rows("SELECT g.dur_ns, d.start_offset_ns, d.dur_ns FROM graph_launch g JOIN "
-                                   "graph_launch_device d USING (enter_ns)"), [(2000, 5000, 5000)])
-        self.assertEqual(self.rows("SELECT bytes FROM memset"), [(64,)])
-        self.assertEqual(self.rows(f"SELECT m.kind, n.text, m.enter_ns - {epoch}, m.dur_ns FROM marker m "
-                                   "JOIN "
-                                   "name n ON n.id = m.name_id"),
-                         [("push", "ProfilerStep#1", 500, None), ("range_start", "apart", 600, None),
-                          ("mark", "here", 700, None), ("push", "forward", 900, None),
-                          ("pop", "forward", 12_500, 11_600), ("pop", "ProfilerStep#1", 39_000, 38_500),
-                          ("range_end", "apart", 41_000, 40_400)])
-        self.assertEqual(self.rows("SELECT tid, name FROM thread"), [(4712, "python3")])
-        self.assertEqual(self.rows("SELECT host, pid, executable, level FROM rank", run),
-                         [("node7", 4711, "train.py", "nsys")])
-        self.assertEqual(self.rows("SELECT uuid, name, coverage FROM gpu", run), [("GPU-0", "Made GPU", 1.0)])
-        self.assertEqual(self.rows("SELECT unknown FROM v_ledger"), [(0,)])
-
-    def test_what_an_old_export_lacks_is_not_recorded(self):
-        run = self.imported(nsys_made.program(self.folder / "rank_3.sqlite", nsys_made.OLD), source="nsys")
-        self.assertEqual(self.rows(self.LAUNCHES), [
-            ("void gemm<float>(float*)", 10_000, 1000, 5000, 9000, "0x7", None, None, None, None),
-            ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 12_000, 1000, 13_000, 9000, "0xd", None, None,
-             None, 1)])
-        self.assertEqual(self.rows("SELECT kind, source, target, bytes FROM v_copy"),
-                         [("h2d", None, None, 4096)])
-        self.assertEqual(self.rows("SELECT a.base, s.stream_id FROM sync s JOIN api a ON a.id = s.api_id"),
-                         [("cudaStreamSynchronize", None), ("cudaEventQuery", None)])
-        self.assertEqual(self.rows("SELECT bytes, flags FROM memory"), [(None, 0), (None, 0)])
-        # What the launch of the graph did is not told.
-        self.assertEqual(self.rows("SELECT count(*) FROM graph_launch"), [(0,)])
-        self.assertEqual(self.rows("SELECT value FROM meta WHERE key = 'calls_without_operation'"), [(2,)])
-        self.assertEqual(self.rows("SELECT value FROM meta WHERE key IN ('host', 'started_real_ns')"), [])
-        self.assertEqual(self.rows("SELECT rank, world_size FROM rank", run), [(3, None)])
-
-    def test_each_process_is_a_trace(self):
-        run = self.imported(nsys_made.program(self.folder / "two.sqlite", nsys_made.NEW, (4711, 4800)),
-                            source="nsys")
-        self.assertEqual(self.rows("SELECT r.pid, g.uuid FROM rank r JOIN gpu g USING (rank_id) ORDER BY "
-                                   "r.pid", run),
-                         [(4711, "GPU-0"), (4800, "GPU-1")])
-        for number in (0, 1):
-            self.assertEqual(self.rows("SELECT count(*) FROM launch", self.trace(number)), [(2,)])
-
-    def test_what_is_no_export_is_refused(self):
-        sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
-        self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",
-                                                  self.folder / "run.db", expect=2).stderr)
 
 
 if __name__ == "__main__":

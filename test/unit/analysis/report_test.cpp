@@ -46,7 +46,8 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: the host reads",
             "ALLREDUCE  46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls",
             "expected 234 us at 200 GB/s (given), measured 254 us (1.09x)",
-            "SKEW       rank 1 does 1.20 ms more own work in 57 of 57 timed steps (p < 1e-9); cause: compute",
+            "SKEW       rank 1 makes a step up to 1.20 ms longer, has most own work in 57 of 57 timed steps "
+            "(p < 1e-9); cause: compute",
         }) {
         INFO(text);
         CHECK_THAT(text, Contains(said));

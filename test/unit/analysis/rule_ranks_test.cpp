@@ -82,7 +82,7 @@ TEST_CASE("the straggler is named with its cause, and what helps depends on that
     REQUIRE(found);
     CHECK(found->title ==
           "rank 1 makes the others wait: its kernels take longer; if it were as fast as the "
-          "next-slowest rank, each step would be 4.00 ms shorter");
+          "next-slowest rank, each step would be up to 4.00 ms shorter");
     CHECK(found->try_it.find("batches of equal length") != std::string::npos);
     CHECK(found->gain.low_ns == Approx(4e6));
     CHECK(found->gain.high_ns == Approx(4e6));

@@ -1,7 +1,7 @@
 -- What every section asks for, from the tables of the parts.
 
 -- Whether all that a GPU's row and its metric_interval call low and high is certain. 0: these are estimates,
--- because the times are by events of ours and this kind of GPU was never calibrated; NULL: not recorded.
+-- because the times are by our events and this kind of GPU was never calibrated; NULL: not recorded.
 CREATE VIEW v_gpu_bounds AS
 SELECT gpu_id,
   CASE WHEN level = 'events' THEN gaps_calibrated
