@@ -87,8 +87,12 @@ class Doctor(cli.Case):
             self.assertEqual(self.findings(expect=3, sim=False)["times"][1], "none: there is no driver")
 
     def test_a_program_that_asked_for_cupti_and_did_not_get_it(self):
-        found = self.findings("--", str(box.BUILD / "faults" / "host"), "copies", "10",
-                              knobs={"GPUSHIM_DEVICE_TIME": "cupti", "GPUSIM_FAIL": "cuptiSubscribe_v2:1:35"})
+        for copies in (10, 10_000, 1_000_000):  # on a busy machine the library is asked after many of them
+            found = self.findings(
+                "--", str(box.BUILD / "faults" / "host"), "copies", str(copies),
+                knobs={"GPUSHIM_DEVICE_TIME": "cupti", "GPUSIM_FAIL": "cuptiSubscribe_v2:1:35"})
+            if found["times"][0] != "ok":
+                break
         self.assertEqual(found["times"], ("LIMITED", "CUPTI was not available: cuptiSubscribe failed (error "
                                                      "35); device times come from events"))
 
