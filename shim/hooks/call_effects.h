@@ -94,7 +94,7 @@ struct CallEffects<Row, R(A...)> {
     static void note_context_end(bool ended, const A&... a) {
         bool lives_on = false;
         if constexpr (has<Row>(traits::primary))
-            lives_on = Row::Words::template word<1>(Arguments(a...)) != 0;
+            lives_on = Row::Words::template as<event::died>(Arguments(a...)).still_active != 0;
         context_has_ended(context_to_end(a...), ended && !lives_on);
         if (ended && !lives_on && Row::id != api_cuCtxDetach)
             captures_of_context_have_gone(context_to_end(a...));
@@ -107,31 +107,30 @@ struct CallEffects<Row, R(A...)> {
     }
 
     static void note_timed(const A&... a) {
-        const uint64_t stream = Row::Words::template word<1>(Arguments(a...));
+        const uint64_t stream = Row::Words::template word<stream_at<event::record>()>(Arguments(a...));
         const StreamKey key = key_of(thread_state, stream, has<Row>(traits::per_thread));
         note_timed_record(thread_state, key.number, ticks());
     }
 
     static void note_birth(const ThreadState& thread, const A&... a) {
-        uint64_t words[4];
-        Row::Words::store(words, Arguments(a...), true);
+        const auto born = Row::Words::template as<event::born>(Arguments(a...));
         if constexpr (Facts::object == traits::of_stream)
-            stream_is_born(words[0], Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
-                           (words[2] & CU_STREAM_NON_BLOCKING) != 0);
+            stream_is_born(born.handle,
+                           Row::id == api_cuGreenCtxStreamCreate ? kForeignContext : thread.context,
+                           (born.extra & CU_STREAM_NON_BLOCKING) != 0);
         else
-            context_is_born(words[0]);
+            context_is_born(born.handle);
         if constexpr (has<Row>(traits::primary))
-            primary_context_is(static_cast<CUdevice>(words[2]), words[0]);
+            primary_context_is(static_cast<CUdevice>(born.extra), born.handle);
         else if constexpr (Row::id == api_cuCtxFromGreenCtx)
-            context_is_ending(context_number(words[0]));  // by a call that does not name it: never visited
+            context_is_ending(context_number(born.handle));  // by a call that does not name it: never visited
     }
 
     static void note_event(const A&... a) {
-        uint64_t words[4];
-        Row::Words::store(words, Arguments(a...), true);
+        const auto born = Row::Words::template as<event::born>(Arguments(a...));
         // Another process's is without.
         const bool is_ours = Row::id == api_cuEventCreate;
-        note_event_made(words[0], is_ours && (words[2] & CU_EVENT_DISABLE_TIMING) == 0);
+        note_event_made(born.handle, is_ours && (born.extra & CU_EVENT_DISABLE_TIMING) == 0);
     }
 };
 

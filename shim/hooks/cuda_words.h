@@ -34,17 +34,17 @@ struct config_odd {
     static constexpr unsigned kMostAttributes = 64;  // more than there are
     using second_slot = void;
     template <class A>
-    static bool take_all(uint64_t (&to)[4], const A& a) {
+    static bool take_all(event::odd_launch& to, const A& a) {
         const CUlaunchConfig& config = *std::get<N>(a);
         if (config.numAttrs == 0 || config.attrs == nullptr) return false;
-        for (uint64_t& word : to) word = 0;
+        to = {};
         for (unsigned i = 0; i < config.numAttrs; ++i) {
             const CUlaunchAttribute& attribute = config.attrs[i];
             const auto id = static_cast<uint32_t>(attribute.id);
-            if (id < 64) to[1] |= uint64_t{1} << id;
+            if (id < 64) to.attributes |= uint64_t{1} << id;
             if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-                to[0] = packed_cluster(attribute.value.clusterDim.x, attribute.value.clusterDim.y,
-                                       attribute.value.clusterDim.z);
+                to.cluster = packed_cluster(attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                                            attribute.value.clusterDim.z);
         }
         return true;
     }

@@ -67,18 +67,18 @@ class Scratch {
     Room* room_;
 };
 
-using FourWords = uint64_t[4];
-bool write(ThreadState& thread, EventKind kind, const FourWords& words) {
-    Slot* slot = open_slot(thread, kNoApi, kind, 0);
+template <class E>
+bool write(ThreadState& thread, const E& words) {
+    Slot* slot = open_slot(thread, kNoApi, E::kind, 0);
     if (slot == nullptr) return false;
-    for (size_t i = 0; i < 4; ++i) slot->word[i] = words[i];
+    put_words(*slot, words);
     slot->exit = slot->enter;
     complete_slot(slot);
     return true;
 }
 
 void skip(ThreadState& thread, uint64_t exec, uint64_t below) {
-    write(thread, EventKind::graph_content, {exec, below, 0, static_cast<uint64_t>(GraphTelling::skipped)});
+    write(thread, event::graph_content{exec, below, 0, static_cast<uint64_t>(GraphTelling::skipped)});
 }
 
 class Walk {
@@ -95,20 +95,21 @@ class Walk {
 
   private:
     bool mark(uint64_t exec, uint64_t below, GraphTelling telling) {
-        return write(thread_, EventKind::graph_content, {exec, below, told_, static_cast<uint64_t>(telling)});
+        return write(thread_, event::graph_content{exec, below, told_, static_cast<uint64_t>(telling)});
     }
 
     bool flush() {
         if (told_ % 2 == 0) return true;
-        pair_[2] = pair_[3] = 0;
-        return write(thread_, EventKind::graph_nodes, pair_);
+        pair_.second = pair_.second_holds = 0;
+        return write(thread_, pair_);
     }
 
     bool tell_node(GraphNode kind, CUgraphNode node, uint64_t value) {
-        uint64_t* words = &pair_[told_++ % 2 * 2];
-        words[0] = words::number(node) | static_cast<uint64_t>(kind) << kNodeShift;
-        words[1] = value;
-        return told_ % 2 != 0 || write(thread_, EventKind::graph_nodes, pair_);
+        const bool is_first = told_++ % 2 == 0;
+        (is_first ? pair_.first : pair_.second) = words::number(node) | static_cast<uint64_t>(kind)
+                                                                            << kNodeShift;
+        (is_first ? pair_.first_holds : pair_.second_holds) = value;
+        return is_first || write(thread_, pair_);
     }
 
     bool tell_graph(CUgraph graph, int depth) {
@@ -199,7 +200,7 @@ class Walk {
     size_t used_ = 0;
     uint64_t told_ = 0;
     bool had_too_many_ = false;
-    uint64_t pair_[4] = {};
+    event::graph_nodes pair_ = {};
 };
 
 // Where the call took it from, and below which node it put it.
@@ -208,22 +209,21 @@ struct Source {
     uint64_t below;
 };
 
-Source source_of(EventKind kind, const uint64_t (&words)[4]) {
-    if (kind == EventKind::born) return {words[1], 0};
-    switch (static_cast<GraphChange>(words[3])) {
+Source source_of(const event::graph& update) {
+    switch (static_cast<GraphChange>(update.change)) {
         case GraphChange::contents:
-            return {words[1], 0};
+            return {update.node, 0};
         case GraphChange::child:
-            return {words[2], words[1]};
+            return {update.value, update.node};
         default:
             return {};
     }
 }
 
 // An update keeps the nodes and what kinds they are, so there is something to go by without another look.
-void look(ThreadState& thread, EventKind kind, const Source& source, uint64_t exec) {
+void look(ThreadState& thread, bool is_update, const Source& source, uint64_t exec) {
     const uint64_t from = ticks();
-    const bool is_update = kind == EventKind::graph, is_allowed = budget.allows(from);
+    const bool is_allowed = budget.allows(from);
     if (is_update && !is_allowed) return skip(thread, exec, source.below);
     Scratch scratch;
     if (scratch.room() == nullptr) return;
@@ -235,22 +235,29 @@ void look(ThreadState& thread, EventKind kind, const Source& source, uint64_t ex
     budget.took(now - from, now, kGapsAtOnce * process_state->gap_ticks);
 }
 
-}  // namespace
-
-void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[4]) {
-    if (kind == EventKind::graph && words[3] == static_cast<uint64_t>(GraphChange::function)) {
-        if (process_state->wanted.load(std::memory_order_relaxed) != 0) answer_name(thread, words[2]);
-        return;
-    }
-    const Source source = source_of(kind, words);
+void tell(ThreadState& thread, bool is_update, const Source& source, uint64_t exec) {
     if (source.graph == 0) return;
     const KeepErrno keep;
     const uint64_t started = ticks();
-    look(thread, kind, source, words[0]);
+    look(thread, is_update, source, exec);
     const uint64_t over = ticks();
     if (thread.ring != nullptr) add(thread.ring->own_ticks, over - started);
     // What the thread did since the call was ours.
     if (thread.last_exit != 0) thread.last_exit = over;
+}
+
+}  // namespace
+
+void tell_contents(ThreadState& thread, const event::born& exec) {
+    tell(thread, false, {exec.parent, 0}, exec.handle);
+}
+
+void tell_contents(ThreadState& thread, const event::graph& update) {
+    if (update.change == static_cast<uint64_t>(GraphChange::function)) {
+        if (process_state->wanted.load(std::memory_order_relaxed) != 0) answer_name(thread, update.value);
+        return;
+    }
+    tell(thread, true, source_of(update), update.handle);
 }
 
 }  // namespace gpushim::shim

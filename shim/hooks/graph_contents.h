@@ -14,7 +14,8 @@ namespace gpushim::shim {
 
 constexpr size_t kMostNodes = 65'536;
 
-// `words`: of the call's event. Does nothing where they say that it changed no contents as a whole.
-[[gnu::noinline]] void tell_contents(ThreadState& thread, EventKind kind, const uint64_t (&words)[4]);
+// Does nothing where the call changed no contents as a whole.
+[[gnu::noinline]] void tell_contents(ThreadState& thread, const event::born& exec);
+[[gnu::noinline]] void tell_contents(ThreadState& thread, const event::graph& update);
 
 }  // namespace gpushim::shim

@@ -1,30 +1,48 @@
 // Which of an event's words is a stream, by the row it is of. Constant; any thread.
 #pragma once
 
+#include <cstddef>
+
 #include "../calls/api.h"
+#include "../ring/ring_format.h"
 
 namespace gpushim::shim {
 
 constexpr int kNoStream = -1;
+
+// Where a kind of event has a word `stream`.
+template <class E>
+constexpr int stream_at() {
+    if constexpr (requires(E words) { words.stream; })
+        return offsetof(E, stream) / sizeof(uint64_t);
+    else
+        return kNoStream;
+}
+constexpr int stream_at(EventKind of) {
+    switch (of) {
+#define EVENT(kind, ...)  \
+    case EventKind::kind: \
+        return stream_at<event::kind>();
+#include "../ring/events.def"
+    }
+    return kNoStream;
+}
 
 // Which word of an event is the stream that the device does it on.
 constexpr int stream_word(EventKind kind, uint32_t traits_of_row) {
     switch (kind) {
         case EventKind::launch:
         case EventKind::graph_launch:
-            return 1;
-        case EventKind::copy:
-            return (traits_of_row & traits::blocking) != 0 ? kNoStream : 3;
-        case EventKind::memset:
-            return (traits_of_row & traits::blocking) != 0 ? kNoStream : 2;
         case EventKind::host_call:
         case EventKind::value:
-            return 0;
+        case EventKind::collective:
+            return stream_at(kind);
+        case EventKind::copy:
+        case EventKind::memset:
+            return (traits_of_row & traits::blocking) != 0 ? kNoStream : stream_at(kind);
         case EventKind::record:
         case EventKind::wait:
-            return (traits_of_row & traits::object_bits) == traits::of_stream ? 1 : kNoStream;
-        case EventKind::collective:
-            return 3;
+            return (traits_of_row & traits::object_bits) == traits::of_stream ? stream_at(kind) : kNoStream;
         default:
             return kNoStream;
     }
@@ -36,13 +54,12 @@ constexpr int fence_word(EventKind kind, uint32_t traits_of_row) {
     switch (kind) {
         case EventKind::host_call:
         case EventKind::value:
-            return 0;
-        case EventKind::record:
-            return object == traits::of_stream ? 1 : kNoStream;
         case EventKind::wait:
-            return 1;
+            return stream_at(kind);
+        case EventKind::record:
+            return object == traits::of_stream ? stream_at(kind) : kNoStream;
         case EventKind::memory:
-            return object == traits::pool_memory ? 3 : kNoStream;
+            return object == traits::pool_memory ? stream_at(kind) : kNoStream;
         default:
             return (traits_of_row & traits::fences) != 0 ? 0 : kNoStream;
     }

@@ -64,43 +64,69 @@ struct Thunk<Row, R(A...)> {
         enter(here);
         outer(thread) = &here;
         begin(thread, &here);
-        R result;
-        if constexpr (Row::kind == EventKind::query) {
-            result = polled(thread, real, a...);
-        } else if constexpr (Facts::is_late) {
-            const uint64_t entered = ticks();
-            before_call(thread, entered, Row::id, flags(thread));
-            result = real(a...);
-            Effects::after(thread, result, a...);
-            record_late(thread, entered, ticks(), result, a...);
-        } else {
-            Timing timing;
-            if constexpr (Facts::is_operation) {
-                if (may_time()) [[unlikely]]
-                    begin(thread, timing, a...);
-            }
-            if constexpr (fence_word(Row::kind, Row::traits) != kNoStream) {
-                if (may_time()) [[unlikely]]
-                    fence(thread, a...);
-            }
-            Effects::before(a...);
-            Slot* slot = open(thread);
-            if (slot != nullptr) [[likely]]
-                before_call(thread, slot->enter, Row::id, slot->flags);
-            result = real(a...);
-            Effects::after(thread, result, a...);
-            if (slot != nullptr && is_current(thread)) [[likely]]
-                finish(thread, slot, result, a...);
-            if constexpr (Facts::is_operation) {
-                if (timing.by != Timing::By::nothing) [[unlikely]]
-                    if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
-            }
-            if constexpr (Facts::fills_graphs) {
-                if (succeeded(result) && is_current(thread)) fill_graph(thread, a...);
-            }
-        }
+        const R result = event_and_call(thread, real, a...);
         end(thread, result);
         outer(thread) = nullptr;
+        return result;
+    }
+
+    [[gnu::always_inline]] static inline R event_and_call(ThreadState& thread, Real real, const A&... a) {
+        if constexpr (Row::kind == EventKind::query)
+            return polled(thread, real, a...);
+        else if constexpr (Facts::is_late)
+            return told_later(thread, real, a...);
+        else if constexpr (Facts::is_operation)
+            return operation(thread, real, a...);
+        else
+            return plain(thread, real, a...);
+    }
+
+    [[gnu::always_inline]] static inline R plain(ThreadState& thread, Real real, const A&... a) {
+        if constexpr (fence_word(Row::kind, Row::traits) != kNoStream) {
+            if (may_time()) [[unlikely]]
+                fence(thread, a...);
+        }
+        Slot* slot = nullptr;
+        const R result = around(thread, slot, real, a...);
+        if constexpr (Facts::fills_graphs) {
+            if (succeeded(result) && is_current(thread)) fill_graph(thread, a...);
+        }
+        return result;
+    }
+
+    // What may get events of ours, before it and behind it.
+    [[gnu::always_inline]] static inline R operation(ThreadState& thread, Real real, const A&... a) {
+        static_assert(fence_word(Row::kind, Row::traits) == kNoStream);
+        Timing timing;
+        if (may_time()) [[unlikely]]
+            ask_for_times(thread, timing, a...);
+        Slot* slot = nullptr;
+        const R result = around(thread, slot, real, a...);
+        if (timing.by != Timing::By::nothing) [[unlikely]]
+            if (is_current(thread)) end_timing(thread, timing, slot, succeeded(result));
+        return result;
+    }
+
+    // The call inside its slot; null: dropped.
+    [[gnu::always_inline]] static inline R around(ThreadState& thread, Slot*& slot, Real real,
+                                                  const A&... a) {
+        Effects::before(a...);
+        slot = open(thread);
+        if (slot != nullptr) [[likely]]
+            before_call(thread, slot->enter, Row::id, slot->flags);
+        const R result = real(a...);
+        Effects::after(thread, result, a...);
+        if (slot != nullptr && is_current(thread)) [[likely]]
+            finish(thread, slot, result, a...);
+        return result;
+    }
+
+    static R told_later(ThreadState& thread, Real real, const A&... a) {
+        const uint64_t entered = ticks();
+        before_call(thread, entered, Row::id, flags(thread));
+        const R result = real(a...);
+        Effects::after(thread, result, a...);
+        record_late(thread, entered, ticks(), result, a...);
         return result;
     }
 
@@ -112,13 +138,13 @@ struct Thunk<Row, R(A...)> {
         const Stamp entered = stamp();
         const R result = real(a...);
         const Stamp left = stamp();  // what follows is our own start, not the call
-        if (succeeded(result)) begin_recording(thread, entered, left, result, a...);
+        if (succeeded(result)) first_event(thread, entered, left, result, a...);
         outer(thread) = nullptr;
         return result;
     }
 
-    static void begin_recording(ThreadState& thread, const Stamp& entered, const Stamp& left, R result,
-                                const A&... a) {
+    static void first_event(ThreadState& thread, const Stamp& entered, const Stamp& left, R result,
+                            const A&... a) {
         if constexpr (has<Row>(traits::inits)) {
             driver_initialized();
         } else {
@@ -134,12 +160,11 @@ struct Thunk<Row, R(A...)> {
     // --- the event --------------------------------------------------------------------------------------
 
     static void fill_graph(ThreadState& thread, const A&... a) {
-        uint64_t words[4];
-        Row::Words::store(words, Arguments(a...), true);
-        tell_contents(thread, Row::kind, words);
+        using Filling = std::conditional_t<Row::kind == EventKind::born, event::born, event::graph>;
+        tell_contents(thread, Row::Words::template as<Filling>(Arguments(a...)));
     }
 
-    [[gnu::noinline]] static void begin(ThreadState& thread, Timing& timing, const A&... a) {
+    [[gnu::noinline]] static void ask_for_times(ThreadState& thread, Timing& timing, const A&... a) {
         constexpr int word = stream_word(Row::kind, Row::traits);
         constexpr bool has_function = Row::kind == EventKind::launch || Row::kind == EventKind::graph_launch;
         Asked asked = {};
@@ -195,7 +220,7 @@ struct Thunk<Row, R(A...)> {
         complete_slot(slot);
         if constexpr (Row::kind == EventKind::launch) {
             if (process_state->wanted.load(std::memory_order_relaxed) != 0) [[unlikely]]
-                answer_name(thread, slot->word[0]);
+                answer_name(thread, words_of<event::launch>(*slot).function);
         }
     }
 
@@ -203,7 +228,7 @@ struct Thunk<Row, R(A...)> {
         Row::Words::store(slot->word, Arguments(a...), succeeded(result), index);
         if (!succeeded(result)) [[unlikely]] {
             slot->flags |= kFailed;
-            slot->word[3] = static_cast<uint64_t>(result);
+            slot->word[kErrorWord] = static_cast<uint64_t>(result);
         }
     }
 
@@ -217,13 +242,13 @@ struct Thunk<Row, R(A...)> {
     }
 
     static void add_second(ThreadState& thread, const Slot& first, const A&... a) {
-        uint64_t words[4];
+        event::odd_launch words;
         if (!Row::Words::take_second(words, Arguments(a...))) return;
         Slot* slot = open_slot(thread, Row::id, EventKind::odd_launch, first.flags);
         if (slot == nullptr) return;
         slot->enter = first.enter;
         slot->exit = first.exit;
-        for (size_t i = 0; i < 4; ++i) slot->word[i] = words[i];
+        put_words(*slot, words);
         complete_slot(slot);
     }
 
@@ -242,7 +267,7 @@ struct Thunk<Row, R(A...)> {
             slot->exit = left;
             fill(slot, i, result, a...);
             mark_captured(slot);
-            if (length != 0) slot->word[2] = length;
+            if (length != 0) slot->word[kLengthWord] = length;
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);
         }
@@ -268,8 +293,7 @@ struct Thunk<Row, R(A...)> {
     static R polled(ThreadState& thread, Real real, const A&... a) {
         const uint64_t handle = Row::Words::first(Arguments(a...));
         Slot* slot = open_poll(thread, handle);
-        const uint64_t asked = slot != nullptr ? slot->word[1] : 0;
-        const uint64_t spent = slot != nullptr ? slot->word[2] : 0;
+        const auto before = slot != nullptr ? words_of<event::query>(*slot) : event::query{};
         uint64_t entered = slot != nullptr ? ticks() : 0;
         if (slot == nullptr) {
             slot = open_slot(thread, Row::id, Row::kind, flags(thread));
@@ -278,20 +302,17 @@ struct Thunk<Row, R(A...)> {
         const R result = real(a...);
         if (slot == nullptr || !is_current(thread)) return result;
         const uint64_t left = ticks();
-        slot->word[0] = handle;
-        slot->word[1] = asked + 1;
-        slot->word[2] = spent + (left - entered);
-        slot->word[3] = 0;
+        put_words(*slot, event::query{handle, before.times + 1, before.ticks + (left - entered)});
         if (!is_not_ready(result) && !succeeded(result)) {
             slot->flags |= kFailed;
-            slot->word[3] = static_cast<uint64_t>(result);
+            slot->word[kErrorWord] = static_cast<uint64_t>(result);
         }
         // Release: whoever sees that there is an exit sees the words, though the slot stays open.
         __atomic_store_n(&slot->exit, left, __ATOMIC_RELEASE);
-        if (asked == 0) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
-        asked == 0 ? before_call(thread, entered, Row::id, slot->flags) : before_poll(thread, entered);
+        if (before.times == 0) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
+        before.times == 0 ? before_call(thread, entered, Row::id, slot->flags) : before_poll(thread, entered);
         after_call(thread, entered, left, Row::kind, Row::id, !is_not_ready(result));
-        if (!is_not_ready(result) || asked + 1 >= kPollsPerSlot) close_poll(thread);
+        if (!is_not_ready(result) || before.times + 1 >= kPollsPerSlot) close_poll(thread);
         return result;
     }
 
@@ -300,7 +321,7 @@ struct Thunk<Row, R(A...)> {
     static Slot* open_poll(ThreadState& thread, uint64_t handle) {
         if (thread.poll_position == 0 || thread.generation != process_state->generation) return nullptr;
         Slot* slot = &thread.slots[(thread.poll_position - 1) & thread.mask];
-        const bool same = slot->api == Row::id && slot->word[0] == handle &&
+        const bool same = slot->api == Row::id && words_of<event::query>(*slot).handle == handle &&
                           slot->context == thread.context && slot->group == thread.group;
         return same ? slot : nullptr;
     }

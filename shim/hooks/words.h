@@ -23,6 +23,8 @@
 #include <tuple>
 #include <type_traits>
 
+#include "../ring/ring_format.h"
+
 namespace gpushim::shim::words {
 
 template <class T>
@@ -225,13 +227,22 @@ struct Words {
         return succeeded ? found : nullptr;
     }
     template <class A>
-    static bool take_second(uint64_t (&to)[4], const A& arguments) {
+    static bool take_second(event::odd_launch& to, const A& arguments) {
         return (take_second_of<W>(to, arguments) || ...);
     }
 
     template <class A>
     static size_t count(const A&, bool) {
         return 1;
+    }
+    // All of a call that succeeded, by their names.
+    template <class E, class A>
+    static E as(const A& arguments) {
+        uint64_t words[4];
+        store(words, arguments, true);
+        E event;
+        std::memcpy(&event, words, sizeof event);
+        return event;
     }
     template <class A>
     static void store(uint64_t (&to)[4], const A& arguments, bool succeeded, size_t index = 0) {
@@ -253,7 +264,7 @@ struct Words {
             return false;
     }
     template <class One, class A>
-    static bool take_second_of(uint64_t (&to)[4], const A& arguments) {
+    static bool take_second_of(event::odd_launch& to, const A& arguments) {
         if constexpr (Second<One>) {
             return One::take_all(to, arguments);
         } else {

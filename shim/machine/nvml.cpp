@@ -47,11 +47,11 @@ class NvmlObserver : public Observer {
     }
 
   private:
-    // Of a context's birth the third word is its device.
     void note_use(const Event& event) {
         if ((event.slot.flags & kFailed) != 0 || event.exit_ns == kUnfinished) return;
+        const uint64_t device = words_of<event::born>(event.slot).extra;
         for (size_t i = 0; i < devices_.size(); ++i)
-            if (static_cast<uint64_t>(devices_[i].ordinal) == event.slot.word[2]) used_ |= uint64_t{1} << i;
+            if (static_cast<uint64_t>(devices_[i].ordinal) == device) used_ |= uint64_t{1} << i;
     }
 
     void ask(int64_t mono_ns) {

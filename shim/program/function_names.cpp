@@ -50,10 +50,7 @@ void record_name(ThreadState& thread, uint64_t function, const char* name) {
     if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
     Slot* slot = open_slot(thread, kNoApi, EventKind::named, 0);
     if (slot == nullptr) return;
-    slot->word[0] = function;
-    slot->word[1] = 0;
-    slot->word[2] = length;
-    slot->word[3] = 0;
+    put_words(*slot, event::named{function, 0, length});
     slot->exit = slot->enter;
     append_text(thread, name, length);
     complete_slot(slot);

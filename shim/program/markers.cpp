@@ -16,10 +16,7 @@ void record(Marker marker, uint64_t value, const char* text) {
     if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
     Slot* slot = open_slot(thread, kNoApi, EventKind::marker, 0);
     if (slot == nullptr) return;
-    slot->word[0] = value;
-    slot->word[1] = static_cast<uint64_t>(marker);
-    slot->word[2] = length;
-    slot->word[3] = 0;
+    put_words(*slot, event::marker{value, static_cast<uint64_t>(marker), length});
     slot->exit = slot->enter;
     append_text(thread, text, length);
     complete_slot(slot);

@@ -57,10 +57,8 @@ void write(Span span, size_t domain, uint64_t value, const Said& what) {
     if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) return;
     Slot* slot = open_slot(thread, kNoApi, EventKind::span, 0);
     if (slot == nullptr) return;
-    slot->word[0] = span_word(span, what.has_payload, name.length, what.category);
-    slot->word[1] = value;
-    slot->word[2] = length;
-    slot->word[3] = std::bit_cast<uint64_t>(what.payload);
+    put_words(*slot, event::span{span_word(span, what.has_payload, name.length, what.category), value, length,
+                                 std::bit_cast<uint64_t>(what.payload)});
     slot->exit = slot->enter;
     if (length != 0) append_texts(thread, name, what.text);
     complete_slot(slot);

@@ -52,10 +52,8 @@ void put_gap(ThreadState& thread) {
     slot.group = 0;
     slot.enter = gap.from;
     slot.exit = gap.until;
-    slot.word[0] = static_cast<uint64_t>(gap.cpu_ns);
-    slot.word[1] = gap.last_call;
-    slot.word[2] = gap.next_api;
-    slot.word[3] = gap.ran_beside;
+    put_words(slot,
+              event::gap{static_cast<uint64_t>(gap.cpu_ns), gap.last_call, gap.next_api, gap.ran_beside});
     thread.ring->head.store(position + 1, std::memory_order_relaxed);
     // Release: whoever reads "complete" reads all that was stored before.
     slot.mark.store(complete_mark(position), std::memory_order_release);

@@ -6,54 +6,17 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
 constexpr uint32_t kRingVersion = 4;
 
-// What an event is; decides what its four words mean. `handle` words are the driver's own values.
+// What an event is; decides what its four words mean.
 enum class EventKind : uint8_t {
-    launch,  // function, stream, grid (x | y<<32 | z<<48), block and shared (x:11 y:11 z:7 | shared<<32)
-    graph_launch,  // exec, stream
-    copy,          // target, source, bytes (of a `shaped` row the low 56 bits; above them CUmemorytype of
-                   // target << 60 | of source << 56, and an array's handle is no address), stream
-    memset,        // target, bytes, stream, element bytes
-    host_call,     // stream: a host function or callback was enqueued
-    sync,          // handle waited for (stream, event or context; 0: current context)
-    query,         // handle, times asked, ticks spent in all of them: one slot for many polls
-    record,        // event, stream
-    wait,          // event, stream
-    value,         // stream memory operation: stream, address
-    born,          // handle, parent, extra (by the API: flags, device, …)
-    died,          // handle
-    named,         // handle, parent, length of the name; the name's bytes follow in kText slots
-    memory,        // address, bytes (0: freed), flags or pool, stream or allocation
-    context,       // handle: made current
-    capture,       // stream, graph
-    graph,         // graph or exec, graph or node, what the node holds, GraphChange: built, updated
-    collective,    // communicator, count, datatype | op<<8 | root or peer<<32, stream
-    communicator,  // handle, rank | ranks<<32, hash of the unique id, parent
-    group,         // group start/end
-    marker,  // value (samples, …), Marker, length of the text; the text follows in kText slots where it has
-             // one
-    other,   // a call that only takes time: nothing, or one handle
-    text,    // 32 bytes of the text that the event before it announces
-    thread,  // thread id of the kernel, ticks when it took this ring, thread number (RingOwner)
-    odd_launch,  // grid y, z beyond 16 bits, or attributes: cluster (x:16 y:16 z:16), flags; follows its
-                 // launch
-    timed,  // after a launch, copy or memset: start event | end event << 32 (event_pool.h; by CUPTI 0 | the
-            // number of its records << 32), number of their context | kFenced, position of the operation,
-            // its stream; enter is that of the operation, exit is when its end event had been recorded
-    gap,    // after a call: before it, its thread did nothing with the driver from `enter` to `exit`; ns of
-            // the thread's CPU time between two readings around that, event kind << 16 | api of the call
-            // before, api of the call after, ticks between the readings that lie beside the gap: there it ran
-    span,   // a range or mark of the program's own (NVTX): what (span_word), depth of a push or pop, id of a
-            // range or number of the category that is named, length of the texts, payload (a double); the
-            // texts follow in kText slots: the name of the domain, then what the program says
-    graph_content,  // executable graph, the node below which (0: all of it), nodes told, GraphTelling
-    graph_nodes,    // two of them: handle | GraphNode << kNodeShift, what it holds (a kernel's function, a
-                    // copy's bytes or kNotTold); handle 0: only one
+#define EVENT(kind, number, ...) kind = number,
+#include "events.def"
 };
 
 // What an event of kind `graph` changes in an executable graph: its fourth word. The second is the node, the
@@ -122,6 +85,38 @@ struct alignas(64) Slot {
 };
 static_assert(sizeof(Slot) == 64);
 constexpr size_t kTextBytes = sizeof(Slot::word);
+constexpr size_t kErrorWord = 3;  // of a call that failed
+
+// The words of each kind by their names.
+namespace event {
+#define EVENT(name, number, ...)                           \
+    struct name {                                          \
+        static constexpr EventKind kind = EventKind::name; \
+        __VA_OPT__(uint64_t __VA_ARGS__;)                  \
+    };
+#include "events.def"
+}  // namespace event
+
+template <class E>
+E words_of(const Slot& slot) {
+    static_assert(sizeof(E) <= sizeof slot.word);
+    E words;
+    std::memcpy(&words, slot.word, sizeof words);
+    return words;
+}
+
+// Those that the kind does not have become 0.
+template <class E>
+void put_words(Slot& slot, const E& words) {
+    static_assert(sizeof(E) <= sizeof slot.word && sizeof(E) % sizeof(uint64_t) == 0);
+    std::memcpy(slot.word, &words, sizeof words);
+    std::memset(slot.word + sizeof(E) / sizeof(uint64_t), 0, sizeof slot.word - sizeof(E));
+}
+
+// Where the kinds that announce a text say its length.
+constexpr size_t kLengthWord = offsetof(event::named, length) / sizeof(uint64_t);
+static_assert(kLengthWord == offsetof(event::marker, length) / sizeof(uint64_t) &&
+              kLengthWord == offsetof(event::span, length) / sizeof(uint64_t));
 
 constexpr uint32_t open_mark(uint64_t position) { return static_cast<uint32_t>(position + 1) << 1; }
 constexpr uint32_t complete_mark(uint64_t position) { return open_mark(position) | 1; }

@@ -181,10 +181,7 @@ void unmake_ring(Ring& ring) {
 void announce(ThreadState& thread, int32_t tid, uint32_t number) {
     Slot* slot = open_slot(thread, kNoApi, EventKind::thread, 0);
     if (slot == nullptr) return;
-    slot->word[0] = static_cast<uint64_t>(tid);
-    slot->word[1] = slot->enter;
-    slot->word[2] = number;
-    slot->word[3] = 0;
+    put_words(*slot, event::thread{static_cast<uint64_t>(tid), slot->enter, number});
     slot->exit = slot->enter;
     complete_slot(slot);
 }

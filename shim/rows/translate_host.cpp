@@ -11,10 +11,11 @@ namespace {
 // What the thread ran between the two readings, less what of that lies beside the gap. Ticks become time as
 // those of the gap itself do.
 int64_t running_ns(const Slot& slot, int64_t gap_ns) {
-    const auto beside_ticks = static_cast<double>(static_cast<int64_t>(slot.word[3]));
+    const auto words = words_of<event::gap>(slot);
+    const auto beside_ticks = static_cast<double>(static_cast<int64_t>(words.ran_beside));
     const auto gap_ticks = static_cast<double>(slot.exit - slot.enter);
     const int64_t beside_ns = std::llround(beside_ticks * static_cast<double>(gap_ns) / gap_ticks);
-    return std::clamp(static_cast<int64_t>(slot.word[0]) - beside_ns, int64_t{0}, gap_ns);
+    return std::clamp(static_cast<int64_t>(words.cpu_ns) - beside_ns, int64_t{0}, gap_ns);
 }
 
 }  // namespace

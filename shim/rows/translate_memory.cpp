@@ -61,7 +61,7 @@ Memory Translator::side(const Call& call, uint64_t address, Side what) const {
 Translator::Side Translator::side_of(const Call& call, bool target) {
     if (call.has(target ? traits::to_array : traits::from_array)) return Side::array;
     if (call.has(traits::shaped)) {
-        const uint64_t type = call.word(2) >> (target ? kTargetType : kSourceType) & 15;
+        const uint64_t type = call.words<event::copy>().bytes >> (target ? kTargetType : kSourceType) & 15;
         return type == kTypeArray    ? Side::array
                : type == kTypeDevice ? Side::device
                : type == kTypeHost   ? Side::host
@@ -86,15 +86,15 @@ void Translator::copy(const Call& call) {
                          series_.id(series));
         return;
     }
-    const uint64_t target_at = call.word(0), source_at = call.word(1);
-    const Memory target = side(call, target_at, side_of(call, true));
-    const Memory source = side(call, source_at, side_of(call, false));
+    const auto words = call.words<event::copy>();
+    const Memory target = side(call, words.target, side_of(call, true));
+    const Memory source = side(call, words.source, side_of(call, false));
     int64_t direction = direction_of(call.traits, source, target);
-    if (direction == kDeviceToDevice && are_peers(target_at, source_at, call.enter_ns))
+    if (direction == kDeviceToDevice && are_peers(words.target, words.source, call.enter_ns))
         direction = kPeerToPeer;
-    const uint64_t bytes = call.has(traits::shaped) ? call.word(2) & kBytesMask : call.word(2);
+    const uint64_t bytes = call.has(traits::shaped) ? words.bytes & kBytesMask : words.bytes;
     const int64_t sides = static_cast<int64_t>(source) + 8 * static_cast<int64_t>(target);
-    series.stream = stream_of(call, call.word(3));
+    series.stream = stream_of(call, words.stream);
     series.detail = {direction, sides, kNull};
     tables_.copy.add({.enter_ns = call.enter_ns,
                       .dur_ns = call.dur_ns,
@@ -119,8 +119,9 @@ bool Translator::are_peers(uint64_t target, uint64_t source, int64_t time_ns) co
 
 void Translator::memset(const Call& call) {
     const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
-    const int64_t stream_id = call.succeeded ? stream_of(call, call.word(2)) : kNull;
-    const int64_t bytes = call.succeeded ? static_cast<int64_t>(call.word(1)) : kNull;
+    const auto words = call.words<event::memset>();
+    const int64_t stream_id = call.succeeded ? stream_of(call, words.stream) : kNull;
+    const int64_t bytes = call.succeeded ? static_cast<int64_t>(words.bytes) : kNull;
     Series series = series_of(call, SeriesKind::memset, stream_id);
     series.flags = flags;
     tables_.memset.add({.enter_ns = call.enter_ns,
@@ -137,7 +138,8 @@ void Translator::memset(const Call& call) {
 
 void Translator::memory(const Call& call) {
     const uint32_t kind = (call.traits >> 25 & 31) - kFirstKind;
-    const uint64_t address = call.word(0);
+    const auto words = call.words<event::memory>();
+    const uint64_t address = words.address;
     const int64_t series = series_.id(series_of(call, SeriesKind::memory));
     if (!call.succeeded || address == 0 || kind >= std::size(kAllocationKinds)) {
         tables_.memory.add({.enter_ns = call.enter_ns,
@@ -148,7 +150,7 @@ void Translator::memory(const Call& call) {
                            series);
         return;
     }
-    const Change change = call.word(1) != 0 ? allocated(call, kind) : freed(call, kind);
+    const Change change = words.bytes != 0 ? allocated(call, kind) : freed(call, kind);
     tables_.memory.add(
         {.enter_ns = call.enter_ns,
          .dur_ns = call.dur_ns,
@@ -168,16 +170,18 @@ void Translator::memory(const Call& call) {
 Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
     const auto [memory, counted] = kAllocationKinds[kind];
     const uint32_t context = call.event.slot.context;
-    const bool named_pool = kind == kPool && call.word(2) != 0;
-    const int64_t pool = named_pool ? handles_.at(Object::pool, call.word(2), call.enter_ns).id : kNull;
-    const uint64_t bytes = call.word(1);
-    ranges_.born(place_of(kind, call.word(0)), {bytes, call.enter_ns, call.event.exit_ns, kForEver, memory,
-                                                counted, context, streams_.device(context), pool});
+    const auto words = call.words<event::memory>();
+    const bool named_pool = kind == kPool && words.origin != 0;
+    const int64_t pool = named_pool ? handles_.at(Object::pool, words.origin, call.enter_ns).id : kNull;
+    const uint64_t bytes = words.bytes;
+    ranges_.born(place_of(kind, words.address), {bytes, call.enter_ns, call.event.exit_ns, kForEver, memory,
+                                                 counted, context, streams_.device(context), pool});
     return {memory, counted, context, static_cast<int64_t>(bytes), pool, kNull};
 }
 
 Translator::Change Translator::freed(const Call& call, uint32_t kind) {
-    const AddressRange* range = ranges_.died(place_of(kind, call.word(0)), call.enter_ns);
+    const AddressRange* range =
+        ranges_.died(place_of(kind, call.words<event::memory>().address), call.enter_ns);
     if (range == nullptr)
         return {kAllocationKinds[kind].memory, false, call.event.slot.context, kNull, kNull, kNull};
     return {range->memory,  range->counted, range->context, -static_cast<int64_t>(range->bytes),

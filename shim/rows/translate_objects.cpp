@@ -32,7 +32,8 @@ int64_t or_null(bool there, uint64_t value) { return there ? static_cast<int64_t
 Life* Translator::parent_of(const Call& call) {
     const Object object =
         parent_object(call.object(), call.event.slot.kind == static_cast<uint8_t>(EventKind::named));
-    if (object != Object::none && call.word(1) != 0) return &handles_.at(object, call.word(1), call.enter_ns);
+    const uint64_t parent = call.words<event::born>().parent;
+    if (object != Object::none && parent != 0) return &handles_.at(object, parent, call.enter_ns);
     return call.object() == Object::module ? streams_.context_life(call.event.slot.context) : nullptr;
 }
 
@@ -40,24 +41,25 @@ Life* Translator::parent_of(const Call& call) {
 bool Translator::is_the_same(const Life& life, const Call& call, const Life* parent) const {
     if (call.object() == Object::context) return life.primary && call.has(traits::primary);
     const bool handed_out = call.object() == Object::function || call.object() == Object::kernel ||
-                            (call.object() == Object::module && call.word(1) != 0);
+                            (call.object() == Object::module && call.words<event::born>().parent != 0);
     if (!handed_out) return false;
     return life.parent_id == kNull || (parent != nullptr && life.parent_id == parent->id);
 }
 
 Life& Translator::begin_life(const Call& call, bool has_extra) {
     Life* parent = parent_of(call);
-    Life* there = handles_.find(call.object(), call.word(0), call.event.exit_ns);
+    const auto words = call.words<event::born>();
+    Life* there = handles_.find(call.object(), words.handle, call.event.exit_ns);
     if (there != nullptr && is_the_same(*there, call, parent)) return *there;
-    Life& life = handles_.born(call.object(), call.word(0), call.event.exit_ns,
-                               parent != nullptr ? parent->id : kNull, or_null(has_extra, call.word(2)));
+    Life& life = handles_.born(call.object(), words.handle, call.event.exit_ns,
+                               parent != nullptr ? parent->id : kNull, or_null(has_extra, words.extra));
     if (parent != nullptr && is_home(life.object, parent->object)) handles_.lives_in(life, *parent);
     life.primary = call.object() == Object::context && call.has(traits::primary);
     return life;
 }
 
 void Translator::born(const Call& call) {
-    if (!call.succeeded || call.word(0) == 0 || call.object() == Object::none)
+    if (!call.succeeded || call.handle() == 0 || call.object() == Object::none)
         return add_call(call, kNull, kNull);
     const Object object = call.object();
     const bool has_extra = object == Object::context || object == Object::stream || object == Object::event;
@@ -65,8 +67,8 @@ void Translator::born(const Call& call) {
     add_call(call, life.id, kNull);
     const uint32_t context = call.event.slot.context;
     if (object == Object::stream) {
-        const bool has_priority = call.word(3) != 0;
-        streams_.born(life, context, life.extra, or_null(has_priority, call.word(3)));
+        const uint64_t priority = call.words<event::born>().priority;
+        streams_.born(life, context, life.extra, or_null(priority != 0, priority));
     }
     if (object == Object::context && call.has(traits::current) && streams_.context_life(context) == nullptr)
         streams_.context(context, life);
@@ -78,14 +80,15 @@ void Translator::born(const Call& call) {
 
 // A primary context ends when nobody retains it any more, or when it is reset.
 void Translator::released_primary(const Call& call) {
-    Life* life = handles_.primary_context(static_cast<int64_t>(call.word(2)), call.enter_ns);
+    const auto words = call.words<event::died>();
+    Life* life = handles_.primary_context(static_cast<int64_t>(words.device), call.enter_ns);
     add_call(call, life != nullptr ? life->id : kNull, kNull);
-    if (life != nullptr && call.succeeded && call.word(1) == 0) handles_.died(*life, call.enter_ns);
+    if (life != nullptr && call.succeeded && words.still_active == 0) handles_.died(*life, call.enter_ns);
 }
 
 void Translator::died(const Call& call) {
     if (call.has(traits::primary)) return released_primary(call);
-    Life* life = target(call, call.word(0));
+    Life* life = target(call, call.handle());
     add_call(call, life != nullptr ? life->id : kNull, kNull);
     if (life == nullptr || !call.succeeded) return;
     handles_.died(*life, call.enter_ns);
@@ -97,12 +100,12 @@ void Translator::named(const Call& call) {
     const std::string_view text = call.event.text;
     if (call.event.slot.api == kNoApi) {
         if (!text.empty())
-            handles_.name(handles_.at(Object::function, call.word(0), call.enter_ns), names_.id(text));
+            handles_.name(handles_.at(Object::function, call.handle(), call.enter_ns), names_.id(text));
         return;
     }
-    if (!call.succeeded || call.word(0) == 0) return add_call(call, kNull, kNull);
+    if (!call.succeeded || call.handle() == 0) return add_call(call, kNull, kNull);
     const int64_t name = text.empty() ? kNull : names_.id(text);
-    Life* there = handles_.find(call.object(), call.word(0), call.event.exit_ns);
+    Life* there = handles_.find(call.object(), call.handle(), call.event.exit_ns);
     if (there != nullptr && there->name_id != kNull && there->name_id != name)
         handles_.died(*there, call.event.exit_ns);
     Life& life = begin_life(call, false);
@@ -111,8 +114,8 @@ void Translator::named(const Call& call) {
 }
 
 void Translator::context(const Call& call) {
-    Life* life = call.succeeded && call.word(0) != 0
-                     ? &handles_.at(Object::context, call.word(0), call.event.exit_ns)
+    Life* life = call.succeeded && call.handle() != 0
+                     ? &handles_.at(Object::context, call.handle(), call.event.exit_ns)
                      : nullptr;
     if (life != nullptr) streams_.context(call.event.slot.context, *life);
     if (call.event.slot.api != kNoApi) add_call(call, life != nullptr ? life->id : kNull, kNull);
@@ -120,8 +123,9 @@ void Translator::context(const Call& call) {
 
 void Translator::capture(const Call& call) {
     if (!call.succeeded) return add_call(call, kNull, kNull);
-    const int64_t stream_id = stream_of(call, call.word(0));
-    const uint64_t handle = call.word(1);
+    const auto words = call.words<event::capture>();
+    const int64_t stream_id = stream_of(call, words.stream);
+    const uint64_t handle = words.graph;
     Life* graph = nullptr;
     if (call.has(traits::capture_begins)) {
         if (handle != 0) graph = &handles_.at(Object::graph, handle, call.enter_ns);
@@ -137,16 +141,17 @@ void Translator::capture(const Call& call) {
 // --- graphs
 
 void Translator::graph(const Call& call) {
-    Life* life = target(call, call.word(0));
+    Life* life = target(call, call.handle());
     if (life != nullptr && life->object == Object::exec && call.succeeded) change_graph(call, *life);
     add_call(call, life != nullptr ? life->id : kNull, kNull);
 }
 
 void Translator::change_graph(const Call& call, Life& exec) {
-    const auto change = static_cast<GraphChange>(call.word(3));
+    const auto words = call.words<event::graph>();
+    const auto change = static_cast<GraphChange>(words.change);
     const bool of_kernel = change == GraphChange::function;
-    graphs_.changed(exec, change, call.word(1),
-                    of_kernel ? function_of(call, call.word(2)) : static_cast<int64_t>(call.word(2)));
+    graphs_.changed(exec, change, words.node,
+                    of_kernel ? function_of(call, words.value) : static_cast<int64_t>(words.value));
 }
 
 int64_t Translator::function_of(const Call& call, uint64_t handle) {
@@ -156,23 +161,27 @@ int64_t Translator::function_of(const Call& call, uint64_t handle) {
 }
 
 void Translator::graph_content(const Call& call) {
-    const auto telling = static_cast<GraphTelling>(call.word(3));
+    const auto words = call.words<event::graph_content>();
+    const auto telling = static_cast<GraphTelling>(words.telling);
     if (telling == GraphTelling::begins) return graphs_.telling_begins(call.thread);
-    Life& exec = handles_.at(Object::exec, call.word(0), call.enter_ns);
+    Life& exec = handles_.at(Object::exec, words.exec, call.enter_ns);
     if (telling == GraphTelling::ends)
-        graphs_.telling_ends(call.thread, exec, call.word(1), call.word(2));
+        graphs_.telling_ends(call.thread, exec, words.below, words.told);
     else
-        graphs_.stays_as_it_was(exec, call.word(1));
+        graphs_.stays_as_it_was(exec, words.below);
 }
 
 void Translator::graph_nodes(const Call& call) {
     constexpr uint64_t kHandle = (uint64_t{1} << kNodeShift) - 1;
-    for (size_t i = 0; i < 4 && call.word(i) != 0; i += 2) {
-        const auto kind = static_cast<GraphNode>(call.word(i) >> kNodeShift);
-        const uint64_t told = call.word(i + 1);
+    const auto words = call.words<event::graph_nodes>();
+    const std::pair<uint64_t, uint64_t> nodes[] = {{words.first, words.first_holds},
+                                                   {words.second, words.second_holds}};
+    for (const auto& [node, told] : nodes) {
+        if (node == 0) return;
+        const auto kind = static_cast<GraphNode>(node >> kNodeShift);
         int64_t value = told == kNotTold ? kNull : static_cast<int64_t>(told);
         if (kind == GraphNode::kernel) value = handles_.at(Object::function, told, call.enter_ns).id;
-        graphs_.tells(call.thread, kind, call.word(i) & kHandle, value);
+        graphs_.tells(call.thread, kind, node & kHandle, value);
     }
 }
 
@@ -186,17 +195,18 @@ void Translator::collective(const Call& call) {
                             .api_id = call.api,
                             .group_id = call.group,
                             .flags = call.flags};
-    if (!call.succeeded || call.word(0) == 0) return tables_.collective.add(made, series_.id(series));
-    Life& life = handles_.at(Object::communicator, call.word(0), call.enter_ns);
+    const auto words = call.words<event::collective>();
+    if (!call.succeeded || words.communicator == 0) return tables_.collective.add(made, series_.id(series));
+    Life& life = handles_.at(Object::communicator, words.communicator, call.enter_ns);
     const bool between = call.has(traits::sends | traits::receives);
-    const auto op = static_cast<int64_t>(call.word(2) >> 8 & 0xffffff);
-    const auto peer = static_cast<int64_t>(call.word(2) >> 32);
+    const auto op = static_cast<int64_t>(words.how >> 8 & 0xffffff);
+    const auto peer = static_cast<int64_t>(words.how >> 32);
     made.communicator_id = communicators_.row(life);
     made.seq = between ? communicators_.next_between(life, peer, call.has(traits::sends))
                        : communicators_.next_of_collectives(life);
-    made.stream_id = stream_of(call, call.word(3));
-    made.count = static_cast<int64_t>(call.word(1));
-    made.dtype = static_cast<int64_t>(call.word(2) & 0xff);
+    made.stream_id = stream_of(call, words.stream);
+    made.count = static_cast<int64_t>(words.count);
+    made.dtype = static_cast<int64_t>(words.how & 0xff);
     if (const int64_t size = dtype_bytes(made.dtype); size != kNull) made.bytes = made.count * size;
     if (call.has(traits::reduces)) made.op = op;
     if (between || call.has(traits::rooted)) made.peer = peer;
@@ -210,19 +220,20 @@ void Translator::collective(const Call& call) {
 // A failed or empty split counts where it succeeded for others: NCCL makes all ranks of the parent call it.
 void Translator::communicator(const Call& call) {
     const bool splits = call.has(traits::splits);
-    Life* parent = splits && call.succeeded && call.word(3) != 0
-                       ? &handles_.at(Object::communicator, call.word(3), call.enter_ns)
+    const auto words = call.words<event::communicator>();
+    Life* parent = splits && call.succeeded && words.parent != 0
+                       ? &handles_.at(Object::communicator, words.parent, call.enter_ns)
                        : nullptr;
     if (parent != nullptr) communicators_.split(*parent);
-    if (!call.succeeded || call.word(0) == 0)
+    if (!call.succeeded || words.handle == 0)
         return add_call(call, parent != nullptr ? parent->id : kNull, kNull);
-    Life& life = handles_.born(Object::communicator, call.word(0), call.event.exit_ns,
+    Life& life = handles_.born(Object::communicator, words.handle, call.event.exit_ns,
                                parent != nullptr ? parent->id : kNull);
-    const uint64_t ranks = call.word(1) >> 32;
-    const int64_t device = call.has(traits::on_devices) ? static_cast<int64_t>(call.word(3))
+    const uint64_t ranks = words.place >> 32;
+    const int64_t device = call.has(traits::on_devices) ? static_cast<int64_t>(words.parent)
                                                         : streams_.device(call.event.slot.context);
-    communicators_.born(life, {or_null(ranks != 0, call.word(1) & 0xffffffff), or_null(ranks != 0, ranks),
-                               call.word(2), device, parent});
+    communicators_.born(life, {or_null(ranks != 0, words.place & 0xffffffff), or_null(ranks != 0, ranks),
+                               words.unique_id, device, parent});
     add_call(call, parent != nullptr ? parent->id : life.id, kNull);
 }
 

@@ -30,20 +30,22 @@ int64_t Translator::domain_id(std::string_view name) {
 }
 
 SpanBegun Translator::said_with(const Call& call, std::string_view domain, std::string_view text) {
-    const uint64_t what = call.word(0);
+    const auto words = call.words<event::span>();
+    const uint64_t what = words.what;
     const auto category = static_cast<int64_t>(what >> 32);
     return {call.enter_ns, text.empty() ? kNull : names_.id_of_said(text), category == 0 ? kNull : category,
-            (what & kSpanHasPayload) != 0 ? Rows::real(std::bit_cast<double>(call.word(3))) : kNull,
+            (what & kSpanHasPayload) != 0 ? Rows::real(std::bit_cast<double>(words.payload)) : kNull,
             is_step(static_cast<Span>(what & 0xff), domain, text)};
 }
 
 void Translator::span(const Call& call) {
-    const uint64_t what = call.word(0);
+    const auto words = call.words<event::span>();
+    const uint64_t what = words.what;
     const Span kind = (what & 0xff) < std::size(kSpanWords) ? static_cast<Span>(what & 0xff) : Span::nothing;
     const std::string_view texts = call.finished ? call.event.text : std::string_view();
     const size_t domain_bytes = std::min<size_t>(what >> 16 & 0xffff, texts.size());
     const int64_t domain = domain_id(texts.substr(0, domain_bytes));
-    auto value = static_cast<int64_t>(call.word(1));
+    auto value = static_cast<int64_t>(words.value);
     SpanBegun row = said_with(call, texts.substr(0, domain_bytes), texts.substr(domain_bytes));
     int64_t dur_ns = kNull;
 
@@ -128,10 +130,11 @@ int64_t Translator::marker_series(const Call& call) {
 constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"};
 
 void Translator::marker(const Call& call) {
-    const auto what = static_cast<Marker>(call.word(1));
+    const auto words = call.words<event::marker>();
+    const auto what = static_cast<Marker>(words.what);
     const int64_t name = call.event.text.empty() ? kNull : names_.id_of_said(call.event.text);
-    const int64_t value = what == Marker::step_n ? static_cast<int64_t>(call.word(0)) : kNull;
-    const auto kind = std::min<size_t>(call.word(1), std::size(kMarkerKinds) - 1);
+    const int64_t value = what == Marker::step_n ? static_cast<int64_t>(words.value) : kNull;
+    const auto kind = std::min<size_t>(words.what, std::size(kMarkerKinds) - 1);
     add_marker(call, kMarkerKinds[kind], name, value);
     if (what == Marker::step || what == Marker::step_n) add_step(call.enter_ns, call.thread, value);
 }

@@ -59,11 +59,12 @@ void fill_from_row(TimedOperation& operation, const Tables& tables, size_t index
 }
 
 void take_events(TimedOperation& operation, const Event& slot) {
-    operation.start = static_cast<uint32_t>(slot.slot.word[0]);
-    operation.end = static_cast<uint32_t>(slot.slot.word[0] >> 32);
-    operation.context = static_cast<uint32_t>(slot.slot.word[1]);
+    const auto words = words_of<event::timed>(slot.slot);
+    operation.start = static_cast<uint32_t>(words.events);
+    operation.end = static_cast<uint32_t>(words.events >> 32);
+    operation.context = static_cast<uint32_t>(words.context);
     operation.recorded_ns = slot.exit_ns;
-    operation.fenced = (slot.slot.word[1] & kFenced) != 0;
+    operation.fenced = (words.context & kFenced) != 0;
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ void TimedOperations::pair_waiting(uint64_t ring_id, const Newest& newest) {
 }
 
 void TimedOperations::timed(const Event& event) {
-    const uint64_t position = event.slot.word[2];
+    const uint64_t position = words_of<event::timed>(event.slot).position;
     const auto found = newest_.find(event.ring_id);
     const bool is_there = found != newest_.end() && found->second.position == position;
     TimedOperation operation = is_there ? found->second.operation : TimedOperation{};

@@ -61,7 +61,7 @@ void Translator::load(Database& base) {
     while (groups.step()) group_on_stream_[groups.number(0)] = groups.number(1);
 }
 
-void Translator::take(const Event& event, const uint64_t* odd) {
+void Translator::take(const Event& event, const event::odd_launch* odd) {
     const Slot& slot = event.slot;
     see_thread(event.thread_id, event.enter_ns);
     const bool finished = event.exit_ns != kUnfinished;
@@ -200,15 +200,14 @@ Translator::CachedShape& Translator::cached_shape(const Call& call) {
     if (cached_shapes_.empty()) cached_shapes_.resize(kFewCachedShapes);
     if (shapes_not_cached_ > kFewCachedShapes && cached_shapes_.size() < kCachedShapes)
         cached_shapes_.assign(kCachedShapes, {});
-    const uint64_t grid = call.word(2);
-    const uint64_t hash =
-        (call.word(0) >> 4 ^ grid * 31 ^ grid >> 32 ^ call.word(3)) * 0x9e3779b97f4a7c15 >> 54;
+    const auto [function, stream, grid, block] = call.words<event::launch>();
+    const uint64_t hash = (function >> 4 ^ grid * 31 ^ grid >> 32 ^ block) * 0x9e3779b97f4a7c15 >> 54;
     return cached_shapes_[hash >> 54 & (cached_shapes_.size() - 1)];
 }
 
 int64_t Translator::shape_of(const Call& call, CachedShape& cached, Life*& function) {
     if (!call.succeeded) return shapes_.id({kNull, call.api, 0, 0, 0, 0});
-    const uint64_t handle = call.word(0), grid = call.word(2), block = call.word(3);
+    const auto [handle, stream, grid, block] = call.words<event::launch>();
     const uint16_t api = call.event.slot.api;
     if (call.odd == nullptr && cached.function == handle && cached.grid == grid && cached.block == block &&
         cached.api == api && cached.life != nullptr && cached.life->id == cached.life_id &&
@@ -220,8 +219,9 @@ int64_t Translator::shape_of(const Call& call, CachedShape& cached, Life*& funct
     function = &handles_.at(Object::function, handle, call.enter_ns);
     ask_name(*function);
     const uint64_t cooperative = call.has(traits::cooperative) ? kCooperativeAttribute : 0;
-    const int64_t id = shapes_.id({function->id, call.api, grid, block, call.odd != nullptr ? call.odd[0] : 0,
-                                   cooperative | (call.odd != nullptr ? call.odd[1] : 0)});
+    const event::odd_launch odd = call.odd != nullptr ? *call.odd : event::odd_launch{};
+    const int64_t id =
+        shapes_.id({function->id, call.api, grid, block, odd.cluster, cooperative | odd.attributes});
     if (call.odd == nullptr && function != handles_.other_function())
         cached = {handle, grid, block, api, function, function->id, id, kNull, kNull, 0, 0};
     return id;
@@ -250,7 +250,7 @@ void Translator::launch(const Call& call) {
     Life* function = nullptr;
     CachedShape& cached = cached_shape(call);
     const int64_t shape_id = shape_of(call, cached, function);
-    const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
+    const int64_t stream_id = call.succeeded ? stream_of(call, call.words<event::launch>().stream) : kNull;
     int64_t flags = call.flags;
     const int64_t group = group_of(call, stream_id, function, flags);
     tables_.launch.add({.enter_ns = call.enter_ns,
@@ -265,9 +265,10 @@ void Translator::launch(const Call& call) {
 }
 
 void Translator::graph_launch(const Call& call) {
+    const auto words = call.words<event::graph_launch>();
     const int64_t graph_id =
-        call.succeeded ? graphs_.row(handles_.at(Object::exec, call.word(0), call.enter_ns)) : kNull;
-    const int64_t stream_id = call.succeeded ? stream_of(call, call.word(1)) : kNull;
+        call.succeeded ? graphs_.row(handles_.at(Object::exec, words.exec, call.enter_ns)) : kNull;
+    const int64_t stream_id = call.succeeded ? stream_of(call, words.stream) : kNull;
     Series series = series_of(call, SeriesKind::graph_launch, stream_id);
     series.object = graph_id;
     tables_.graph_launch.add({.enter_ns = call.enter_ns,
@@ -284,7 +285,7 @@ void Translator::graph_launch(const Call& call) {
 // --- waiting
 
 void Translator::add_sync(const Call& call, int64_t dur_ns, int64_t calls) {
-    const uint64_t handle = call.word(0);
+    const uint64_t handle = call.handle();
     const bool on_stream = call.finished && call.object() == Object::stream;
     const Life* life = target(call, handle);
     if (call.finished && call.object() == Object::context && handle == 0)
@@ -310,11 +311,12 @@ void Translator::sync(const Call& call) { add_sync(call, call.dur_ns, 1); }
 void Translator::query(const Call& call) {
     const Slot& slot = call.event.slot;
     if (!call.finished) return add_sync(call, kNull, 1);
+    const auto words = words_of<event::query>(slot);
     const auto ticks = static_cast<double>(slot.exit - slot.enter);
-    const double share = ticks > 0 ? static_cast<double>(slot.word[2]) / ticks : 1;
+    const double share = ticks > 0 ? static_cast<double>(words.ticks) / ticks : 1;
     const auto dur_ns =
         static_cast<int64_t>(static_cast<double>(call.dur_ns) * (share < 1 ? share : 1) + 0.5);
-    add_sync(call, dur_ns, slot.word[1] == 0 ? 1 : static_cast<int64_t>(slot.word[1]));
+    add_sync(call, dur_ns, words.times == 0 ? 1 : static_cast<int64_t>(words.times));
 }
 
 // --- the small ones
@@ -353,24 +355,25 @@ void Translator::add_call(const Call& call, int64_t target_id, int64_t stream_id
 }
 
 void Translator::stream_first(const Call& call) {
-    const Life* life = call.succeeded ? streams_.life_of(use(call, call.word(0))) : nullptr;
-    add_call(call, life != nullptr ? life->id : kNull,
-             call.succeeded ? stream_of(call, call.word(0)) : kNull);
+    const uint64_t stream = call.handle();
+    const Life* life = call.succeeded ? streams_.life_of(use(call, stream)) : nullptr;
+    add_call(call, life != nullptr ? life->id : kNull, call.succeeded ? stream_of(call, stream) : kNull);
 }
 
 // Where the row is of a context, the second word is one and no stream.
 void Translator::event_on_stream(const Call& call) {
     const bool on_stream = call.succeeded && call.object() != Object::context;
-    const int64_t event_id = call.succeeded && call.word(0) != 0
-                                 ? handles_.at(Object::event, call.word(0), call.enter_ns).id
+    const auto words = call.words<event::record>();
+    const int64_t event_id = call.succeeded && words.event != 0
+                                 ? handles_.at(Object::event, words.event, call.enter_ns).id
                                  : kNull;
-    add_call(call, event_id, on_stream ? stream_of(call, call.word(1)) : kNull);
+    add_call(call, event_id, on_stream ? stream_of(call, words.stream) : kNull);
 }
 
 void Translator::other(const Call& call) {
     if (call.has(traits::profiler_starts | traits::profiler_stops)) return profiler(call);
     const bool on_stream = call.succeeded && call.object() == Object::stream;
-    add_call(call, target_id(call, call.word(0)), on_stream ? stream_of(call, call.word(0)) : kNull);
+    add_call(call, target_id(call, call.handle()), on_stream ? stream_of(call, call.handle()) : kNull);
 }
 
 void Translator::profiler(const Call& call) {
@@ -379,10 +382,11 @@ void Translator::profiler(const Call& call) {
 
 void Translator::thread(const Call& call) {
     if (!call.finished) return;
-    const auto number = static_cast<int64_t>(call.word(2));
+    const auto words = call.words<event::thread>();
+    const auto number = static_cast<int64_t>(words.number);
     const auto [known, is_new] = threads_.try_emplace(number, call.enter_ns);
     if (!is_new) return;
-    const auto tid = static_cast<int64_t>(call.word(0));
+    const auto tid = static_cast<int64_t>(words.tid);
     const std::string name = recovered_ != 0 ? std::string() : thread_name(tid);
     tables_.thread.add({.id = number,
                         .tid = tid,

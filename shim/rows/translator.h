@@ -3,8 +3,10 @@
 // remembered here can be read back from the trace (load). The writer's thread only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,8 +36,8 @@ class Translator {
     Translator(Tables& tables, TimedOperations& timed, bool recovering, const TableLimits& limits);
     void load(Database& base);
 
-    // In order of enter_ns. `odd`: the words of a launch's second slot, or null.
-    void take(const Event& event, const uint64_t* odd);
+    // In order of enter_ns. `odd`: of a launch's second slot, or null.
+    void take(const Event& event, const event::odd_launch* odd);
     void end_of_batch(int64_t watermark_ns);
 
     std::vector<uint64_t>& unnamed() { return unnamed_; }
@@ -61,7 +63,7 @@ class Translator {
   private:
     struct Call {  // an event with what all kinds need of it
         const Event& event;
-        const uint64_t* odd;
+        const event::odd_launch* odd;
         uint32_t traits;
         int64_t api;
         int64_t enter_ns;
@@ -72,10 +74,17 @@ class Translator {
         bool finished;
         bool succeeded;  // finished, and all words count
 
-        // Of a failed call the fourth says the error, of an unfinished one they say nothing.
-        uint64_t word(size_t index) const {
-            return succeeded || (finished && index < 3) ? event.slot.word[index] : 0;
+        // What its words say: of a failed call the fourth is the error, of an unfinished one nothing is said.
+        template <class E>
+        E words() const {
+            static_assert(sizeof(E) % sizeof(uint64_t) == 0);
+            E words = {};
+            const size_t said = succeeded ? sizeof event.slot.word : kErrorWord * sizeof(uint64_t);
+            if (finished) std::memcpy(&words, event.slot.word, std::min(sizeof words, said));
+            return words;
         }
+        // Of a kind whose first word is one.
+        uint64_t handle() const { return words<event::other>().handle; }
         bool has(uint32_t trait) const { return (traits & trait) != 0; }
         Object object() const {
             return static_cast<Object>((traits & traits::object_bits) / traits::of_stream);

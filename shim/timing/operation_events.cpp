@@ -205,16 +205,12 @@ uint64_t position_of(const ThreadState& thread, const Slot* slot) {
     return newest - ((newest - static_cast<uint64_t>(slot - thread.slots)) & thread.mask);
 }
 
-void say_timed(ThreadState& thread, const Slot& operation, uint64_t position, uint64_t times,
-               uint64_t context, uint64_t stream) {
+void say_timed(ThreadState& thread, const Slot& operation, const event::timed& said) {
     Slot* slot = open_slot(thread, kNoApi, EventKind::timed, operation.flags);
     if (slot == nullptr) return;
     slot->enter = operation.enter;
     slot->exit = ticks();
-    slot->word[0] = times;
-    slot->word[1] = context;
-    slot->word[2] = position;
-    slot->word[3] = stream;
+    put_words(*slot, said);
     complete_slot(slot);
 }
 
@@ -233,8 +229,9 @@ bool end(ThreadState& thread, const Timing& timing, const Slot* slot, bool succe
     use.end_lives.store(lives, std::memory_order_relaxed);
     use.end_use.store(timing.number, std::memory_order_relaxed);
     use.end.store(timing.end, std::memory_order_relaxed);
-    say_timed(thread, *slot, position, timing.start | uint64_t{timing.end} << 32,
-              timing.context | (timing.fenced ? kFenced : 0), number_of(timing.stream));
+    say_timed(thread, *slot,
+              {timing.start | uint64_t{timing.end} << 32, timing.context | (timing.fenced ? kFenced : 0),
+               position, number_of(timing.stream)});
     return true;
 }
 
@@ -244,7 +241,7 @@ bool end_by_records(ThreadState& thread, const Slot* slot) {
     if (slot == nullptr || number == 0 || !find_room(thread, 1)) return false;
     const uint64_t position = position_of(thread, slot);
     if (position == UINT64_MAX) return false;
-    say_timed(thread, *slot, position, uint64_t{number} << 32, slot->context, 0);
+    say_timed(thread, *slot, {uint64_t{number} << 32, slot->context, position, 0});
     return true;
 }
 

@@ -38,9 +38,9 @@ uint64_t annex_of(const Event& event) {
 }
 
 uint64_t further_polls_of(const Event& event) {
-    const bool many =
-        is(event.slot, EventKind::query) && event.exit_ns != kUnfinished && event.slot.word[1] > 1;
-    return many ? event.slot.word[1] - 1 : 0;
+    if (!is(event.slot, EventKind::query) || event.exit_ns == kUnfinished) return 0;
+    const uint64_t times = words_of<event::query>(event.slot).times;
+    return times > 1 ? times - 1 : 0;
 }
 
 Limits limits_of(Database& base, bool recovering) {
@@ -144,14 +144,16 @@ void OpenTrace::take(std::span<const Event> events, size_t index) {
         const bool with_launch =
             before != nullptr && before->ring_id == event.ring_id && before->position + 1 == event.position;
         if (with_launch || seconds_.size() >= kMostPendingSeconds) return;
-        std::copy_n(event.slot.word, 4, seconds_[{event.ring_id, event.position - 1}].begin());
+        seconds_[{event.ring_id, event.position - 1}] = words_of<event::odd_launch>(event.slot);
         return;
     }
-    if (index + 1 < events.size() && follows(events[index + 1]))
-        return translator_.take(event, events[index + 1].slot.word);
+    if (index + 1 < events.size() && follows(events[index + 1])) {
+        const auto odd = words_of<event::odd_launch>(events[index + 1].slot);
+        return translator_.take(event, &odd);
+    }
     const auto second = seconds_.empty() ? seconds_.end() : seconds_.find({event.ring_id, event.position});
     if (second == seconds_.end()) return translator_.take(event, nullptr);
-    translator_.take(event, second->second.data());
+    translator_.take(event, &second->second);
     seconds_.erase(second);
 }
 

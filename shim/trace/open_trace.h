@@ -90,7 +90,7 @@ class OpenTrace {
     std::map<uint64_t, std::array<uint64_t, kDrops>> drops_;
     uint64_t left_out_ = 0;  // events that are not even in the totals
     uint64_t samples_left_out_ = 0;
-    std::map<Place, std::array<uint64_t, 4>> seconds_;  // second slots whose launch was still open
+    std::map<Place, event::odd_launch> seconds_;  // second slots whose launch was still open
     std::vector<std::pair<int64_t, size_t>> order_;
     std::map<std::string, uint64_t, std::less<>> facts_before_, facts_written_;  // counts in meta
     int64_t synced_ns_ = 0;

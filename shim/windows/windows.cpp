@@ -58,7 +58,7 @@ class Windows : public Observer {
         if (!is_range_asked() || !wants_device_times()) return;
         for (const Event& event : events) {
             if (event.slot.kind != static_cast<uint8_t>(EventKind::marker)) continue;
-            const auto marker = static_cast<Marker>(event.slot.word[1]);
+            const auto marker = static_cast<Marker>(words_of<event::marker>(event.slot).what);
             if (marker == Marker::resume) begin_range(event.enter_ns);
             if (marker == Marker::rest) end_range(event.enter_ns);
         }

@@ -97,7 +97,8 @@ void DeadRing::add(uint64_t position, EventList& events) {
     event.exit_ns = whole ? 0 : kUnfinished;
     const bool has_text =
         is(slot, EventKind::named) || is(slot, EventKind::marker) || is(slot, EventKind::span);
-    event.text = has_text ? text_after(position, whole ? slot.word[2] : UINT64_MAX) : std::string_view();
+    event.text =
+        has_text ? text_after(position, whole ? slot.word[kLengthWord] : UINT64_MAX) : std::string_view();
 }
 
 // Open or complete.

@@ -176,7 +176,7 @@ void Drain::emit(const Ring& ring, const Open& from, bool finished) {
     event.enter_ns = from.is_mapped ? from.enter_ns : kNotMapped;
     event.exit_ns = finished ? kNotMapped : kUnfinished;
     // Those of an unfinished event too: their slots have to be accounted for.
-    event.text = text_after(ring, from.position, finished ? event.slot.word[2] : UINT64_MAX);
+    event.text = text_after(ring, from.position, finished ? event.slot.word[kLengthWord] : UINT64_MAX);
 }
 
 std::string_view Drain::text_after(const Ring& ring, uint64_t position, uint64_t length) {

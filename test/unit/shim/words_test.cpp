@@ -110,12 +110,13 @@ TEST_CASE("a launch's attributes make a second slot, their absence none", "[word
     config.numAttrs = 2;
     const CUlaunchConfig* given = &config;
     using Row = Words<config_grid<0>, config_odd<0>>;
-    uint64_t words[4];
-    REQUIRE(Row::take_second(words, std::tuple<const CUlaunchConfig* const&>(given)));
-    CHECK(words[0] == (4 | 2u << 16 | 1ull << 32));
-    CHECK(words[1] == (1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION | 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
+    gpushim::event::odd_launch second;
+    REQUIRE(Row::take_second(second, std::tuple<const CUlaunchConfig* const&>(given)));
+    CHECK(second.cluster == (4 | 2u << 16 | 1ull << 32));
+    CHECK(second.attributes ==
+          (1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION | 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE));
     config.numAttrs = 0;
-    CHECK_FALSE(Row::take_second(words, std::tuple<const CUlaunchConfig* const&>(given)));
+    CHECK_FALSE(Row::take_second(second, std::tuple<const CUlaunchConfig* const&>(given)));
 }
 
 TEST_CASE("what a collective does fits into one word", "[words]") {
