@@ -1,9 +1,10 @@
-// Slots that say which events of ours an operation got.
+#include "timed_operations.h"
+
 #include <algorithm>
 #include <tuple>
 
-#include "timed_operations.h"
-#include "translator.h"
+#include "../schema/flags.h"
+#include "ranges.h"
 
 namespace gpushim::shim {
 namespace {
@@ -138,10 +139,6 @@ void TimedOperations::settle(const Tables& tables) {
 void TimedOperations::written() {
     std::erase_if(waiting_, [](const Waiting& slot) { return slot.is_paired; });
     ++batch_;
-}
-
-void Translator::timed(const Call& call) {
-    if (recovered_ == 0) timed_.timed(call.event);
 }
 
 }  // namespace gpushim::shim

@@ -1,6 +1,4 @@
-// Births, ends and names of objects; contexts, captures, graphs, communicators and what is called on them.
-#include "../calls/api.h"
-#include "translator.h"
+#include "object_rows.h"
 
 namespace gpushim::shim {
 namespace {
@@ -25,11 +23,9 @@ Object parent_object(Object object, bool is_named) {
     }
 }
 
-int64_t or_null(bool there, uint64_t value) { return there ? static_cast<int64_t>(value) : kNull; }
-
 }  // namespace
 
-Life* Translator::parent_of(const Call& call) {
+Life* ObjectRows::parent_of(const Call& call) {
     const Object object =
         parent_object(call.object(), call.event.slot.kind == static_cast<uint8_t>(EventKind::named));
     const uint64_t parent = call.words<event::born>().parent;
@@ -38,7 +34,7 @@ Life* Translator::parent_of(const Call& call) {
 }
 
 // Calls that hand out the object that is there, if it is.
-bool Translator::is_the_same(const Life& life, const Call& call, const Life* parent) const {
+bool ObjectRows::is_the_same(const Life& life, const Call& call, const Life* parent) const {
     if (call.object() == Object::context) return life.primary && call.has(traits::primary);
     const bool handed_out = call.object() == Object::function || call.object() == Object::kernel ||
                             (call.object() == Object::module && call.words<event::born>().parent != 0);
@@ -46,7 +42,7 @@ bool Translator::is_the_same(const Life& life, const Call& call, const Life* par
     return life.parent_id == kNull || (parent != nullptr && life.parent_id == parent->id);
 }
 
-Life& Translator::begin_life(const Call& call, bool has_extra) {
+Life& ObjectRows::begin_life(const Call& call, bool has_extra) {
     Life* parent = parent_of(call);
     const auto words = call.words<event::born>();
     Life* there = handles_.find(call.object(), words.handle, call.event.exit_ns);
@@ -58,7 +54,7 @@ Life& Translator::begin_life(const Call& call, bool has_extra) {
     return life;
 }
 
-void Translator::born(const Call& call) {
+void ObjectRows::born(const Call& call) {
     if (!call.succeeded || call.handle() == 0 || call.object() == Object::none)
         return add_call(call, kNull, kNull);
     const Object object = call.object();
@@ -79,14 +75,14 @@ void Translator::born(const Call& call) {
 }
 
 // A primary context ends when nobody retains it any more, or when it is reset.
-void Translator::released_primary(const Call& call) {
+void ObjectRows::released_primary(const Call& call) {
     const auto words = call.words<event::died>();
     Life* life = handles_.primary_context(static_cast<int64_t>(words.device), call.enter_ns);
     add_call(call, life != nullptr ? life->id : kNull, kNull);
     if (life != nullptr && call.succeeded && words.still_active == 0) handles_.died(*life, call.enter_ns);
 }
 
-void Translator::died(const Call& call) {
+void ObjectRows::died(const Call& call) {
     if (call.has(traits::primary)) return released_primary(call);
     Life* life = target(call, call.handle());
     add_call(call, life != nullptr ? life->id : kNull, kNull);
@@ -96,7 +92,7 @@ void Translator::died(const Call& call) {
 }
 
 // Also the answer to our own question for a name, which is no call of the program's.
-void Translator::named(const Call& call) {
+void ObjectRows::named(const Call& call) {
     const std::string_view text = call.event.text;
     if (call.event.slot.api == kNoApi) {
         if (!text.empty())
@@ -113,7 +109,7 @@ void Translator::named(const Call& call) {
     add_call(call, life.id, kNull);
 }
 
-void Translator::context(const Call& call) {
+void ObjectRows::context(const Call& call) {
     Life* life = call.succeeded && call.handle() != 0
                      ? &handles_.at(Object::context, call.handle(), call.event.exit_ns)
                      : nullptr;
@@ -121,7 +117,7 @@ void Translator::context(const Call& call) {
     if (call.event.slot.api != kNoApi) add_call(call, life != nullptr ? life->id : kNull, kNull);
 }
 
-void Translator::capture(const Call& call) {
+void ObjectRows::capture(const Call& call) {
     if (!call.succeeded) return add_call(call, kNull, kNull);
     const auto words = call.words<event::capture>();
     const int64_t stream_id = stream_of(call, words.stream);
@@ -136,105 +132,6 @@ void Translator::capture(const Call& call) {
             graph = &handles_.born(Object::graph, handle, call.event.exit_ns);
     }
     add_call(call, graph != nullptr ? graph->id : kNull, stream_id);
-}
-
-// --- graphs
-
-void Translator::graph(const Call& call) {
-    Life* life = target(call, call.handle());
-    if (life != nullptr && life->object == Object::exec && call.succeeded) change_graph(call, *life);
-    add_call(call, life != nullptr ? life->id : kNull, kNull);
-}
-
-void Translator::change_graph(const Call& call, Life& exec) {
-    const auto words = call.words<event::graph>();
-    const auto change = static_cast<GraphChange>(words.change);
-    const bool of_kernel = change == GraphChange::function;
-    graphs_.changed(exec, change, words.node,
-                    of_kernel ? function_of(call, words.value) : static_cast<int64_t>(words.value));
-}
-
-int64_t Translator::function_of(const Call& call, uint64_t handle) {
-    Life& function = handles_.at(Object::function, handle, call.enter_ns);
-    ask_name(function);
-    return function.id;
-}
-
-void Translator::graph_content(const Call& call) {
-    const auto words = call.words<event::graph_content>();
-    const auto telling = static_cast<GraphTelling>(words.telling);
-    if (telling == GraphTelling::begins) return graphs_.telling_begins(call.thread);
-    Life& exec = handles_.at(Object::exec, words.exec, call.enter_ns);
-    if (telling == GraphTelling::ends)
-        graphs_.telling_ends(call.thread, exec, words.below, words.told);
-    else
-        graphs_.stays_as_it_was(exec, words.below);
-}
-
-void Translator::graph_nodes(const Call& call) {
-    constexpr uint64_t kHandle = (uint64_t{1} << kNodeShift) - 1;
-    const auto words = call.words<event::graph_nodes>();
-    const std::pair<uint64_t, uint64_t> nodes[] = {{words.first, words.first_holds},
-                                                   {words.second, words.second_holds}};
-    for (const auto& [node, told] : nodes) {
-        if (node == 0) return;
-        const auto kind = static_cast<GraphNode>(node >> kNodeShift);
-        int64_t value = told == kNotTold ? kNull : static_cast<int64_t>(told);
-        if (kind == GraphNode::kernel) value = handles_.at(Object::function, told, call.enter_ns).id;
-        graphs_.tells(call.thread, kind, node & kHandle, value);
-    }
-}
-
-// --- NCCL
-
-void Translator::collective(const Call& call) {
-    Series series = series_of(call, SeriesKind::collective);
-    row::collective made = {.enter_ns = call.enter_ns,
-                            .dur_ns = call.dur_ns,
-                            .thread_id = call.thread,
-                            .api_id = call.api,
-                            .group_id = call.group,
-                            .flags = call.flags};
-    const auto words = call.words<event::collective>();
-    if (!call.succeeded || words.communicator == 0) return tables_.collective.add(made, series_.id(series));
-    Life& life = handles_.at(Object::communicator, words.communicator, call.enter_ns);
-    const bool between = call.has(traits::sends | traits::receives);
-    const auto op = static_cast<int64_t>(words.how >> 8 & 0xffffff);
-    const auto peer = static_cast<int64_t>(words.how >> 32);
-    made.communicator_id = communicators_.row(life);
-    made.seq = between ? communicators_.next_between(life, peer, call.has(traits::sends))
-                       : communicators_.next_of_collectives(life);
-    made.stream_id = stream_of(call, words.stream);
-    made.count = static_cast<int64_t>(words.count);
-    made.dtype = static_cast<int64_t>(words.how & 0xff);
-    if (const int64_t size = dtype_bytes(made.dtype); size != kNull) made.bytes = made.count * size;
-    if (call.has(traits::reduces)) made.op = op;
-    if (between || call.has(traits::rooted)) made.peer = peer;
-    series.stream = made.stream_id;
-    series.object = made.communicator_id;
-    series.detail = {made.dtype, made.op, made.bytes};
-    tables_.collective.add(made, series_.id(series));
-    if (call.group != kNull) group_on_stream_[made.stream_id] = call.group;
-}
-
-// A failed or empty split counts where it succeeded for others: NCCL makes all ranks of the parent call it.
-void Translator::communicator(const Call& call) {
-    const bool splits = call.has(traits::splits);
-    const auto words = call.words<event::communicator>();
-    Life* parent = splits && call.succeeded && words.parent != 0
-                       ? &handles_.at(Object::communicator, words.parent, call.enter_ns)
-                       : nullptr;
-    if (parent != nullptr) communicators_.split(*parent);
-    if (!call.succeeded || words.handle == 0)
-        return add_call(call, parent != nullptr ? parent->id : kNull, kNull);
-    Life& life = handles_.born(Object::communicator, words.handle, call.event.exit_ns,
-                               parent != nullptr ? parent->id : kNull);
-    const uint64_t ranks = words.place >> 32;
-    const int64_t device = call.has(traits::on_devices) ? static_cast<int64_t>(words.parent)
-                                                        : streams_.device(call.event.slot.context);
-    communicators_.born(life, {or_null(ranks != 0, words.place & 0xffffffff), or_null(ranks != 0, ranks),
-                               words.unique_id, device, parent});
-    add_call(call, parent != nullptr ? parent->id : life.id, kNull);
 }
 
 }  // namespace gpushim::shim

@@ -1,6 +1,4 @@
-// Copies, memsets and allocations: what lies at an address.
-#include "../calls/api.h"
-#include "translator.h"
+#include "memory_rows.h"
 
 namespace gpushim::shim {
 namespace {
@@ -50,7 +48,7 @@ uint64_t place_of(uint32_t kind, uint64_t address) {
 
 }  // namespace
 
-Memory Translator::side(const Call& call, uint64_t address, Side what) const {
+Memory MemoryRows::side(const Call& call, uint64_t address, Side what) const {
     if (what == Side::array) return Memory::array;
     const AddressRange* range = ranges_.find(address, call.enter_ns);
     if (range != nullptr) return range->memory;
@@ -58,7 +56,7 @@ Memory Translator::side(const Call& call, uint64_t address, Side what) const {
     return Memory::pageable;
 }
 
-Translator::Side Translator::side_of(const Call& call, bool target) {
+MemoryRows::Side MemoryRows::side_of(const Call& call, bool target) {
     if (call.has(target ? traits::to_array : traits::from_array)) return Side::array;
     if (call.has(traits::shaped)) {
         const uint64_t type = call.words<event::copy>().bytes >> (target ? kTargetType : kSourceType) & 15;
@@ -72,7 +70,7 @@ Translator::Side Translator::side_of(const Call& call, bool target) {
     return said == traits::d2d || said == (target ? traits::h2d : traits::d2h) ? Side::device : Side::host;
 }
 
-void Translator::copy(const Call& call) {
+void MemoryRows::copy(const Call& call) {
     const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
     Series series = series_of(call, SeriesKind::copy);
     series.flags = flags;
@@ -110,14 +108,14 @@ void Translator::copy(const Call& call) {
     timed_.operation(call.event, tables_.copy);
 }
 
-bool Translator::are_peers(uint64_t target, uint64_t source, int64_t time_ns) const {
+bool MemoryRows::are_peers(uint64_t target, uint64_t source, int64_t time_ns) const {
     const AddressRange* to = ranges_.find(target, time_ns);
     const AddressRange* from = ranges_.find(source, time_ns);
     return to != nullptr && from != nullptr && to->device != kNull && from->device != kNull &&
            to->device != from->device;
 }
 
-void Translator::memset(const Call& call) {
+void MemoryRows::memset(const Call& call) {
     const int64_t flags = call.flags | (call.has(traits::blocking) ? kRowBlocking : 0);
     const auto words = call.words<event::memset>();
     const int64_t stream_id = call.succeeded ? stream_of(call, words.stream) : kNull;
@@ -136,7 +134,7 @@ void Translator::memset(const Call& call) {
     timed_.operation(call.event, tables_.memset);
 }
 
-void Translator::memory(const Call& call) {
+void MemoryRows::memory(const Call& call) {
     const uint32_t kind = (call.traits >> 25 & 31) - kFirstKind;
     const auto words = call.words<event::memory>();
     const uint64_t address = words.address;
@@ -167,7 +165,7 @@ void Translator::memory(const Call& call) {
         series);
 }
 
-Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
+MemoryRows::Change MemoryRows::allocated(const Call& call, uint32_t kind) {
     const auto [memory, counted] = kAllocationKinds[kind];
     const uint32_t context = call.event.slot.context;
     const auto words = call.words<event::memory>();
@@ -179,7 +177,7 @@ Translator::Change Translator::allocated(const Call& call, uint32_t kind) {
     return {memory, counted, context, static_cast<int64_t>(bytes), pool, kNull};
 }
 
-Translator::Change Translator::freed(const Call& call, uint32_t kind) {
+MemoryRows::Change MemoryRows::freed(const Call& call, uint32_t kind) {
     const AddressRange* range =
         ranges_.died(place_of(kind, call.words<event::memory>().address), call.enter_ns);
     if (range == nullptr)
@@ -188,7 +186,7 @@ Translator::Change Translator::freed(const Call& call, uint32_t kind) {
             range->pool_id, range->enter_ns};
 }
 
-bool Translator::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const {
+bool MemoryRows::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) const {
     const uint32_t kind = (api_traits[api_id % kApis].traits >> 25 & 31) - kFirstKind;
     if (kind >= std::size(kAllocationKinds)) return false;
     const AddressRange* range = ranges_.find(place_of(kind, address), kForEver - 1);
@@ -196,7 +194,7 @@ bool Translator::is_held(int64_t api_id, uint64_t address, int64_t enter_ns) con
            enter_ns <= range->enter_ns + kMostMovedNs;
 }
 
-void Translator::load_memory(Database& base) {
+void MemoryRows::load(Database& base) {
     Statement rows = base.prepare(
         "SELECT enter_ns, dur_ns, api_id, address, bytes, context_id, pool_id FROM memory"
         " WHERE address IS NOT NULL ORDER BY enter_ns");
@@ -223,7 +221,12 @@ void Translator::load_memory(Database& base) {
     ranges_.take_raised();
 }
 
-void Translator::add_memory_peaks() {
+void MemoryRows::end_of_batch(int64_t remembered_from_ns) {
+    add_peaks();
+    ranges_.forget_before(remembered_from_ns);
+}
+
+void MemoryRows::add_peaks() {
     for (const HeldOf& of : ranges_.take_raised()) {
         const Peak& peak = ranges_.peaks().at(of);
         tables_.memory_peak.add({.context_id = of.context,

@@ -1,10 +1,8 @@
-// What the program says of itself, and what we say of our recording: marks, and ranges and marks of NVTX.
-// What begins and ends becomes a row each, and that of an end says how long it was.
+#include "span_rows.h"
+
 #include <algorithm>
 #include <bit>
 #include <iterator>
-
-#include "translator.h"
 
 namespace gpushim::shim {
 namespace {
@@ -19,17 +17,20 @@ bool is_step(Span kind, std::string_view domain, std::string_view text) {
     return text == "step" && domain == "gpushim";
 }
 
+// By Marker.
+constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"};
+
 }  // namespace
 
 // One id for a domain as long as we run: texts are forgotten when there are many.
-int64_t Translator::domain_id(std::string_view name) {
+int64_t SpanRows::domain_id(std::string_view name) {
     if (name.empty()) return kNull;
     const auto [place, is_new] = domains_.try_emplace(std::string(name));
     if (is_new) place->second = names_.id_of_said(name);
     return place->second;
 }
 
-SpanBegun Translator::said_with(const Call& call, std::string_view domain, std::string_view text) {
+SpanBegun SpanRows::said_with(const Call& call, std::string_view domain, std::string_view text) {
     const auto words = call.words<event::span>();
     const uint64_t what = words.what;
     const auto category = static_cast<int64_t>(what >> 32);
@@ -38,7 +39,7 @@ SpanBegun Translator::said_with(const Call& call, std::string_view domain, std::
             is_step(static_cast<Span>(what & 0xff), domain, text)};
 }
 
-void Translator::span(const Call& call) {
+void SpanRows::span(const Call& call) {
     const auto words = call.words<event::span>();
     const uint64_t what = words.what;
     const Span kind = (what & 0xff) < std::size(kSpanWords) ? static_cast<Span>(what & 0xff) : Span::nothing;
@@ -72,7 +73,7 @@ void Translator::span(const Call& call) {
 }
 
 // Each lasts until the next of its thread.
-void Translator::add_step(int64_t enter_ns, int64_t thread, int64_t samples) {
+void SpanRows::add_step(int64_t enter_ns, int64_t thread, int64_t samples) {
     auto& rows = tables_.step_total;
     rows.add({.enter_ns = enter_ns,
               .thread_id = thread,
@@ -81,7 +82,7 @@ void Translator::add_step(int64_t enter_ns, int64_t thread, int64_t samples) {
               .samples = samples});
 }
 
-void Translator::add_range_step(const SpanBegun& step, int64_t thread, int64_t dur_ns) {
+void SpanRows::add_range_step(const SpanBegun& step, int64_t thread, int64_t dur_ns) {
     auto& rows = tables_.step_total;
     rows.add({.enter_ns = step.enter_ns,
               .thread_id = thread,
@@ -93,7 +94,7 @@ void Translator::add_range_step(const SpanBegun& step, int64_t thread, int64_t d
 }
 
 // Those that were open when the trace was last written.
-void Translator::load_spans(Database& base) {
+void SpanRows::load(Database& base) {
     Statement open = base.prepare(
         "SELECT start_ns, thread_id, kind, value, name_id, domain_id, category, payload, payload IS NULL,"
         " n.text, d.text FROM v_open_range LEFT JOIN name n ON n.id = name_id"
@@ -109,9 +110,7 @@ void Translator::load_spans(Database& base) {
     }
 }
 
-// --- marks of the program and of ours
-
-void Translator::add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value) {
+void SpanRows::add_marker(const Call& call, const char* kind, int64_t name_id, int64_t value) {
     tables_.marker.add({.enter_ns = call.enter_ns,
                         .thread_id = call.thread,
                         .kind = tables_.marker.text(kind),
@@ -122,14 +121,11 @@ void Translator::add_marker(const Call& call, const char* kind, int64_t name_id,
 }
 
 // No calls: those of the profiler are counted as what they say.
-int64_t Translator::marker_series(const Call& call) {
+int64_t SpanRows::marker_series(const Call& call) {
     return series_.id({.kind = SeriesKind::marker, .flags = call.flags});
 }
 
-// By Marker.
-constexpr const char* kMarkerKinds[] = {"mark", "step", "step", "rest", "resume"};
-
-void Translator::marker(const Call& call) {
+void SpanRows::marker(const Call& call) {
     const auto words = call.words<event::marker>();
     const auto what = static_cast<Marker>(words.what);
     const int64_t name = call.event.text.empty() ? kNull : names_.id_of_said(call.event.text);

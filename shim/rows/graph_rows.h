@@ -1,0 +1,23 @@
+// What graphs are made of and how they change. The writer's thread only.
+#pragma once
+
+#include "graphs.h"
+#include "row_maker.h"
+
+namespace gpushim::shim {
+
+class GraphRows : RowMaker {
+  public:
+    GraphRows(Known& known, Graphs& graphs) : RowMaker(known), graphs_(graphs) {}
+    void graph(const Call& call);
+    void content(const Call& call);
+    void nodes(const Call& call);
+
+  private:
+    void change(const Call& call, Life& exec);
+    int64_t function_of(const Call& call, uint64_t handle);
+
+    Graphs& graphs_;
+};
+
+}  // namespace gpushim::shim
