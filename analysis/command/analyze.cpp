@@ -4,6 +4,7 @@
 #include "../run/sql/run_db.h"
 #include "../terminal/stderr_line.h"
 #include "command.h"
+#include "rank_summary.h"
 #include "report_options.h"
 #include "run_source.h"
 
@@ -13,6 +14,10 @@ namespace {
 
 constexpr Option kOptions[] = {
     {"output", "FILE", "the run database to write", 'o', "gpushim.run.db beside the traces"},
+    {"rank-summary", nullptr,
+     "write a rank summary of each trace beside it (NAME.summary) instead: sums and histograms that add up "
+     "over "
+     "ranks, and the names of the traces. With -o, one of all of them as one run"},
     {"params", "N", "number of parameters of the model, as in 11689512 or 1.5M"},
     {"bandwidth", "300GB/s", "bandwidth that AllReduce should reach, with a unit"},
     {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one host"},
@@ -43,6 +48,9 @@ RunSource opened_run(const Arguments& arguments, const std::filesystem::path& pl
 int run(const Arguments& arguments) {
     if (arguments.words_.empty()) throw Failure("which traces? gpushim analyze TRACE… -o run.db");
     const auto output = arguments.value("output");
+    if (arguments.has("rank-summary"))
+        return output ? summarise_together(arguments.words_, run_options(arguments), *output)
+                      : summarise_each(arguments.words_, run_options(arguments));
     const std::filesystem::path place =
         output ? std::filesystem::path(*output) : place_beside(arguments.words_);
     refuse_to_replace(place);

@@ -15,8 +15,9 @@ struct Option {
     const char* name;   // --name
     const char* value;  // what to write after it; null: nothing, it is a switch
     const char* help;
-    char letter = 0;              // -l, too
-    const char* by_default = "";  // empty: nothing, or what `help` says
+    char letter = 0;                 // -l, too
+    const char* by_default = "";     // empty: nothing, or what `help` says
+    bool is_of_the_command = false;  // of `run`: no variable of the library is the same
 };
 
 class Arguments {

@@ -70,10 +70,11 @@ void add_variables(Catalogue& all) {
     const Command* const run = command_named("run");
     if (run == nullptr) return;
     for (const Option& option : run->options)
-        all.push_back({variable_of(option.name),
-                       std::string("variable, `gpushim run --") + option.name +
-                           (option.value ? std::string(" ") + option.value : "") + "`",
-                       with_default(option.help, option.by_default)});
+        if (!option.is_of_the_command)
+            all.push_back({variable_of(option.name),
+                           std::string("variable, `gpushim run --") + option.name +
+                               (option.value ? std::string(" ") + option.value : "") + "`",
+                           with_default(option.help, option.by_default)});
 }
 
 constexpr Option kOptions[] = {

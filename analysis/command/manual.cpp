@@ -30,6 +30,7 @@ const std::vector<ManualRow> kFiles = {
      "another name or folder",
      ""},
     {"gpushim.run.db", "the run's database, which `gpushim report` makes beside the traces", ""},
+    {"NAME.summary", "a rank summary of the trace NAME.db: what `gpushim analyze --rank-summary` writes", ""},
     {"*.db-wal, *.db-shm", "belong to a database that is being written", ""},
     {"gpushim.off", "beside the traces: recording stops within a second, until the file is removed", ""},
     {"gpushim.keep", "beside the traces: the rows that are recorded while the file is there are kept", ""},
@@ -65,8 +66,9 @@ std::vector<ManualRow> variables() {
     std::vector<ManualRow> rows;
     if (const Command* const run = command_named("run"))
         for (const Option& option : run->options)
-            rows.push_back(
-                {variable_of(option.name) + ", " + option_text(option), option.help, option.by_default});
+            if (!option.is_of_the_command)
+                rows.push_back(
+                    {variable_of(option.name) + ", " + option_text(option), option.help, option.by_default});
     rows.insert(rows.end(), kNoSettings.begin(), kNoSettings.end());
     return rows;
 }

@@ -12,6 +12,7 @@
 #include "../trace/recovery.h"
 #include "command.h"
 #include "manual.h"
+#include "rank_summary.h"
 #include "run_end.h"
 
 namespace gpushim::analysis::command_run {
@@ -59,6 +60,9 @@ constexpr Option kOptions[] = {
     {"python", "auto|off",
      "off: do not look where in its Python a thread is that launches nothing for a while", 0, "auto"},
     {"samples-per-step", "N", "stored in the trace, for samples per second", 0, "unknown"},
+    {"summarise", nullptr,
+     "at the end, also write a rank summary beside each trace, as `gpushim analyze --rank-summary` does", 0,
+     "", true},
     {"tag", "KEY=VALUE,…", "stored in the trace; `ledger` and `compare` show which tags changed", 0, "none"},
 };
 
@@ -102,7 +106,7 @@ int run(const Arguments& arguments) {
         throw Failure(library.string() + " cannot be preloaded here, so the program was not started: " + why);
     // Into our own environment, too: the library is asked whether it understands what the program will have.
     for (const Option& option : kOptions)
-        if (const auto value = arguments.value(option.name))
+        if (const auto value = arguments.value(option.name); value && !option.is_of_the_command)
             setenv(variable_of(option.name).c_str(), value->c_str(), 1);
     check_settings(arguments);
 
@@ -113,6 +117,10 @@ int run(const Arguments& arguments) {
     const RunLeft left = notes.read();
     recover(notes, left);
     if (notes.are_kept()) tell_end_of_run(left, arguments.command_);
+    if (arguments.has("summarise") && notes.are_kept())
+        summarise_left(left.traces);
+    else if (arguments.has("summarise"))
+        stderr_line("no summary: --summarise is for the outermost `gpushim run`");
     return end_like(status);
 }
 
@@ -122,7 +130,8 @@ constexpr Command kRun = {
     "run a program and trace it",
     "Nothing is started if the library cannot be loaded here or an option is not understood. The program "
     "keeps its "
-    "input, output, signals and exit code. At the end, what killed processes left behind is recovered.",
+    "input, output, signals and exit code. At the end, what killed processes left behind is recovered. "
+    "`--summarise` then writes a rank summary beside each trace, as `gpushim analyze --rank-summary` does.",
     0,
     kOptions,
     run,

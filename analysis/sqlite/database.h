@@ -20,7 +20,8 @@ namespace gpushim::analysis {
 
 class TemporaryFolder;
 
-constexpr int64_t kRunApplication = 0x67707372;  // "gpsr": PRAGMA application_id of run databases
+constexpr int64_t kRunApplication = 0x67707372;      // "gpsr": PRAGMA application_id of run databases
+constexpr int64_t kSummaryApplication = 0x67707373;  // "gpss": of rank summaries
 
 struct Blob {
     std::string bytes;

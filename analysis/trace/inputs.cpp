@@ -33,6 +33,9 @@ int64_t until_of(const fs::path& file, const Database& base) {
 Trace open_trace(const fs::path& path, const fs::path& file) {
     Trace trace{path, Database(file), 0, {}, {}, "", "", "", 0, ""};
     const int version = trace.base.schema_version();
+    Query application = trace.base.prepare("PRAGMA application_id");
+    if (application.step() && application.number(0) == kSummaryApplication)
+        throw Failure(path.string() + ": a rank summary, not a trace; `gpushim sql` reads it");
     if (version == 0) throw Failure(path.string() + ": not a trace of gpushim");
     if (version > kSchemaVersion)
         throw Failure(path.string() + ": written by a newer gpushim (schema " + std::to_string(version) +
@@ -118,7 +121,8 @@ bool is_no_trace(const fs::path& file) {
     bytes.seekg(kPlace);
     bytes.read(reinterpret_cast<char*>(id), sizeof id);
     const int64_t application = id[0] << 24 | id[1] << 16 | id[2] << 8 | id[3];
-    return bytes && (application == kRunApplication || application == kHistoryApplication);
+    return bytes && (application == kRunApplication || application == kSummaryApplication ||
+                     application == kHistoryApplication);
 }
 
 }  // namespace

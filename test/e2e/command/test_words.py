@@ -61,7 +61,10 @@ class Help(cli.Case):
         self.assertRegex(self.help("launch_bound"), r"\Alaunch_bound \(cause(.|\n)*launch_bound \(finding")
 
     def test_every_variable_that_run_takes(self):
-        for option in re.findall(r"--([a-z-]+)", self.gpushim("run", "--help").stdout.split("\n\n")[1]):
+        options = set(re.findall(r"^  (?:-[a-z], )?--([a-z-]+)", self.gpushim("run", "--help").stdout, re.M))
+        self.gpushim("help", "GPUSHIM_SUMMARISE", expect=2)  # what run does when the program has ended
+        self.assertIn("max-mb", options)
+        for option in options - {"summarise"}:
             name = "GPUSHIM_" + option.upper().replace("-", "_")
             self.assertIn(f"{name} (variable, `gpushim run --{option}", self.help(name))
 

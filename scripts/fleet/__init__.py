@@ -1,0 +1,1 @@
+"""Traces of a fleet: what summaries of many runs are asked."""
