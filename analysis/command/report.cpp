@@ -10,6 +10,7 @@
 #include "../terminal/stderr_line.h"
 #include "../text/redact.h"
 #include "command.h"
+#include "fleet_report.h"
 #include "report_options.h"
 #include "run_source.h"
 
@@ -24,6 +25,10 @@ constexpr Option kOptions[] = {
     {"json", nullptr, "print one JSON object, whose keys do not change"},
     {"markdown", nullptr, "print Markdown"},
     {"html", "FILE", "also write a page with charts: one file that needs no network"},
+    {"fleet", "DIR",
+     "report on many runs: the folder that scripts/fleet/read wrote. With --json and --html; other options "
+     "are "
+     "of one run"},
     {"params", "N",
      "number of parameters of the model, as in 11689512 or 1.5M: the report checks whether each step reduces "
      "them "
@@ -72,6 +77,11 @@ int run(const Arguments& arguments) {
     if (page && !page->ends_with(".html"))
         throw Failure("--html " + *page + ": give it a name that ends in .html");
     if (arguments.has("json") && arguments.has("markdown")) throw Failure("--json or --markdown, not both");
+    if (const auto fleet = arguments.value("fleet")) {
+        if (!arguments.words_.empty())
+            throw Failure("--fleet DIR says what to report on: no traces beside it");
+        return report_fleet(*fleet, arguments.has("json"), page);
+    }
     const std::vector<std::string> words =
         arguments.words_.empty() ? std::vector<std::string>{"."} : arguments.words_;
     if (arguments.has("redact")) hide_names_of(words);

@@ -1,1 +1,1 @@
-"""Traces of a fleet: what summaries of many runs are asked."""
+"""Traces of a fleet as partitioned tables, by Spark: README.md."""

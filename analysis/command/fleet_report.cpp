@@ -1,0 +1,276 @@
+#include "fleet_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "../chart/heat_map.h"
+#include "../chart/page.h"
+#include "../chart/table.h"
+#include "../exporter/text_file.h"
+#include "../failure.h"
+#include "../report/facts.h"
+#include "../sqlite/database.h"
+#include "../sqlite/plain_tables.h"
+#include "../text/escape.h"
+#include "../text/json.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kFleetApplication = 0x67707366;  // "gpsf"
+constexpr int kFleetSchema = 1;
+constexpr int kShown = 10;  // rows of a list
+constexpr size_t kMostHosts = 128, kMostDays = 62;
+
+Database opened(const fs::path& folder) {
+    const fs::path place = folder / "fleet.db";
+    if (!fs::exists(place))
+        throw Failure(place.string() + ": not there; `scripts/fleet/read -o " + folder.string() +
+                      " TRACES…` makes it");
+    Database base(place);
+    Query kind =
+        base.prepare("SELECT application_id, user_version FROM pragma_application_id, pragma_user_version");
+    if (!kind.step() || kind.number(0) != kFleetApplication)
+        throw Failure(place.string() + ": not the answers about a fleet");
+    if (kind.number(1) != kFleetSchema)
+        throw Failure(place.string() + ": of another version; run `scripts/fleet/read` of this one again");
+    require_plain_tables(base);
+    return base;
+}
+
+Json as_json(const Value& value) {
+    if (const auto* number = std::get_if<int64_t>(&value)) return *number;
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    return nullptr;
+}
+
+// Every answer under its name, its rows as objects.
+Json all_answers(const Database& base) {
+    Json all = Json::object({{"schema", kFleetSchema}});
+    Query names = base.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+    while (names.step()) {
+        Json rows = Json::array();
+        Query row = base.prepare("SELECT * FROM \"" + names.text(0) + "\" ORDER BY rowid");
+        while (row.step()) {
+            Json one = Json::object();
+            for (int i = 0; i < row.columns(); ++i) one.set(row.column_name(i), as_json(row.value(i)));
+            rows.push(one);
+        }
+        all.set(names.text(0), rows);
+    }
+    return all;
+}
+
+std::string shown(const Query& row, int column, const char* format, double factor = 1) {
+    if (row.is_null(column)) return "not known";
+    char text[64];
+    std::snprintf(text, sizeof text, format, factor * row.real(column));
+    return text;
+}
+
+struct List {
+    const char* word;
+    std::string title;
+    std::vector<std::string> headings;
+    std::string alignment;
+    std::vector<std::vector<std::string>> rows;
+    std::string rest = "";
+};
+
+List whole(const Database& base) {
+    Query runs = base.prepare(
+        "SELECT count(*), sum(ranks_seen), sum(coalesce(ranks_expected, ranks_seen)), sum(gpus), min(day), "
+        "max(day),"
+        " sum(ranks_expected IS NULL), (SELECT sum(gpu_hours) FROM hosts_by_day) FROM runs");
+    runs.step();
+    std::vector<std::string> row = {
+        count_text(runs.number(0)), count_text(runs.number(1)) + " of " + count_text(runs.number(2)),
+        count_text(runs.number(3)), shown(runs, 7, "%.6g"), runs.text(4) + " to " + runs.text(5)};
+    const std::string rest =
+        runs.number(6) > 0 ? count_text(runs.number(6)) + " runs do not say how many ranks they have" : "";
+    return {"FLEET", "what was seen", {"runs", "ranks seen", "GPUs", "GPU-hours", "days"},
+            "rrrrl", {row},           rest};
+}
+
+List coverage(const Database& base) {
+    List list = {
+        "TRUST", "what was not seen, and what is odd", {"state", "rows", "ranks", "example"}, "lrrl", {}};
+    Query state = base.prepare(
+        "SELECT state, sum(row_count), sum(ranks), min(example_of), min(example) FROM coverage_by_day"
+        " WHERE state <> 'seen' GROUP BY state ORDER BY 2 DESC, 1");
+    while (state.step())
+        list.rows.push_back({state.text(0), count_text(state.number(1)),
+                             state.is_null(2) ? "not known" : count_text(state.number(2)),
+                             state.text(3) + (state.is_null(4) ? "" : ": " + state.text(4))});
+    if (list.rows.empty()) list.rest = "every rank of every run was read";
+    return list;
+}
+
+List idle(const Database& base) {
+    List list = {"IDLE", "GPU-hours by cause", {"cause", "GPU-hours", "of all", "money"}, "lrrr", {}};
+    Query cause = base.prepare("SELECT cause, gpu_hours, share, money FROM idle_by_cause ORDER BY rowid");
+    while (cause.step())
+        list.rows.push_back({cause.text(0), shown(cause, 1, "%.6g"), shown(cause, 2, "%.2f %%", 100),
+                             cause.is_null(3) ? "no price" : shown(cause, 3, "%.2f")});
+    list.rest = "as far as timed steps stand for the whole of each run";
+    return list;
+}
+
+List worst(const Database& base) {
+    List list = {"WORST",
+                 "GPUs whose own time of a step is 3 % above the run's median, again and again",
+                 {"host", "GPU", "slow in", "mean excess", "since", "until"},
+                 "llrrll",
+                 {}};
+    Query gpu = base.prepare(
+        "SELECT host, uuid, slow_runs, runs, mean_excess, slow_since, slow_until FROM worst_gpus ORDER BY "
+        "rowid");
+    while (gpu.step())
+        if (list.rows.size() < kShown)
+            list.rows.push_back({gpu.text(0), gpu.text(1),
+                                 count_text(gpu.number(2)) + " of " + count_text(gpu.number(3)) + " runs",
+                                 shown(gpu, 4, "%.1f %%", 100), gpu.text(5), gpu.text(6)});
+        else
+            list.rest = "fleet.db has more (worst_gpus)";
+    if (list.rows.empty()) list.rest = "none, where four or more alike GPUs of a run can be compared";
+    return list;
+}
+
+List since(const Database& base) {
+    List list = {"SINCE",
+                 "models whose steps changed by 5 % or more",
+                 {"model", "machine", "since", "before", "after", "ratio"},
+                 "lllrrr",
+                 {}};
+    Query change = base.prepare(
+        "SELECT model, machine, gpus, since, before_ns, after_ns, ratio FROM since_when ORDER BY rowid");
+    while (change.step() && list.rows.size() < kShown)
+        list.rows.push_back({change.text(0), count_text(change.number(2)) + " GPUs, " + change.text(1),
+                             change.text(3), duration_text(change.real(4)), duration_text(change.real(5)),
+                             shown(change, 6, "%.2f")});
+    if (list.rows.empty()) list.rest = "none; four days or more of a model are compared";
+    return list;
+}
+
+List trend(const Database& base) {
+    List list = {"TREND",
+                 "by model, machine and day, the last days",
+                 {"model", "machine", "day", "runs", "ranks", "step", "busy"},
+                 "lllrrrr",
+                 {}};
+    Query day = base.prepare(
+        "SELECT model, machine, day, runs, ranks_seen, ranks_expected, step_ns, busy_share FROM trend"
+        " ORDER BY day DESC, model, machine");
+    while (day.step())
+        if (list.rows.size() < kShown)
+            list.rows.push_back(
+                {day.text(0), day.text(1), day.text(2), count_text(day.number(3)),
+                 count_text(day.number(4)) + (day.is_null(5) ? "" : " of " + count_text(day.number(5))),
+                 day.is_null(6) ? "not known" : duration_text(day.real(6)), shown(day, 7, "%.1f %%", 100)});
+        else
+            list.rest = "fleet.db has more (trend)";
+    return list;
+}
+
+void print(const List& list) {
+    std::printf("%-6s %s\n", list.word, list.title.c_str());
+    std::vector<size_t> widths(list.headings.size());
+    for (size_t i = 0; i < widths.size(); ++i) {
+        widths[i] = list.headings[i].size();
+        for (const auto& row : list.rows) widths[i] = std::max(widths[i], for_terminal(row[i]).size());
+    }
+    const auto line = [&](const std::vector<std::string>& cells) {
+        std::string text = "      ";
+        for (size_t i = 0; i < cells.size(); ++i) {
+            const std::string cell = for_terminal(cells[i]);
+            const std::string room(widths[i] - std::min(widths[i], cell.size()), ' ');
+            text += " " + (list.alignment[i] == 'r' ? room + cell : cell + room) + " ";
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        std::puts(text.c_str());
+    };
+    if (!list.rows.empty()) line(list.headings);
+    for (const auto& row : list.rows) line(row);
+    if (!list.rest.empty()) std::printf("       %s\n", list.rest.c_str());
+    std::puts("");
+}
+
+// Hosts over days, those with the most idle hours first.
+HeatMap hosts_map(const Database& base) {
+    std::map<std::string, std::map<std::string, double>> hosts;
+    std::map<std::string, double> idle_hours;
+    std::set<std::string> all_days;
+    Query cell = base.prepare("SELECT host, day, idle_share, gpu_hours FROM hosts_by_day");
+    while (cell.step()) {
+        all_days.insert(cell.text(1));
+        idle_hours[cell.text(0)] += cell.real(2) * cell.real(3);
+        if (!cell.is_null(2)) hosts[cell.text(0)][cell.text(1)] = cell.real(2);
+    }
+    std::vector<std::pair<double, std::string>> order;
+    for (const auto& [host, hours] : idle_hours) order.emplace_back(-hours, host);
+    std::sort(order.begin(), order.end());
+    order.resize(std::min(order.size(), kMostHosts));
+    std::vector<std::string> days(all_days.begin(), all_days.end());
+    if (days.size() > kMostDays) days.erase(days.begin(), days.end() - kMostDays);
+    HeatMap map = {{"hosts", "Idle share by host and day",
+                    "A row is a host, those with the most idle hours first; a column is a day."},
+                   "day",
+                   days,
+                   {},
+                   [](double share) { return percent_text(share); }};
+    for (const auto& [hours, host] : order) {
+        HeatMap::Row row = {host, host, {}};
+        for (const std::string& day : days) {
+            const auto found = hosts[host].find(day);
+            row.values.push_back(found == hosts[host].end() ? kUnknown : found->second);
+        }
+        map.rows.push_back(row);
+    }
+    return map;
+}
+
+Markup drawn(const List& list) {
+    PageTable page = {list.title, list.alignment, list.headings, {}, list.rest};
+    for (const auto& row : list.rows) page.rows.emplace_back(row.begin(), row.end());
+    return list.rows.empty() ? paragraph(list.rest) : table(page);
+}
+
+void write_page(const std::string& place, const Database& base, const std::vector<List>& lists) {
+    Page page = {"gpushim: a fleet", {}, {}};
+    for (const List& list : lists) page.sections.push_back({list.word, list.title, drawn(list)});
+    page.sections.push_back({"hosts-by-day", "Hosts and days", heat_map(hosts_map(base))});
+    TextFile file(place);
+    file.write(page_text(page));
+    file.finish();
+}
+
+bool is_whole(const Database& base) {
+    Query odd = base.prepare(
+        "SELECT 1 FROM coverage_by_day WHERE state NOT IN ('seen', 'shared_gpu', 'same_run_id', 'warned') "
+        "LIMIT 1");
+    return !odd.step();
+}
+
+}  // namespace
+
+int report_fleet(const fs::path& folder, bool in_json, const std::optional<std::string>& page) {
+    const Database base = opened(folder);
+    const std::vector<List> lists = {whole(base), coverage(base), idle(base),
+                                     worst(base), since(base),    trend(base)};
+    if (in_json)
+        std::printf("%s\n", all_answers(base).text().c_str());
+    else
+        for (const List& list : lists) print(list);
+    if (page) write_page(*page, base, lists);
+    return is_whole(base) ? kFine : kIncomplete;
+}
+
+}  // namespace gpushim::analysis
