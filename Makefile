@@ -594,6 +594,14 @@ demo:
 	@$(MAKE) --no-print-directory demo-product
 	@GPUSHIM_BUILD=$(BUILD) scripts/demo
 
+# Spark, which it fetches into build/fleet; where that cannot be had, a line says why and nothing is done.
+.PHONY: fleet-demo fleet-test
+fleet-demo fleet-test:
+	@scripts/deps
+	@scripts/deps fleet || echo "fleet: going on with what is there" >&2
+	@$(MAKE) --no-print-directory product
+	@GPUSHIM_BUILD=$(BUILD) $(if $(filter fleet-demo,$@),scripts/fleet/demo,test/fleet/run $(ONLY))
+
 .PHONY: golden
 golden: product
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
@@ -618,4 +626,5 @@ help:
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
+	@echo "     | fleet-demo | fleet-test [ONLY=test]"
 	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

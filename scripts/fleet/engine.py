@@ -1,0 +1,274 @@
+"""What Spark does for a fleet: files become summaries, summaries become partitioned Parquet, and the metrics'
+SELECTs are asked of it. Rows of traces pass through executors only; to the driver come a row for each file
+and what a question answers."""
+import atexit
+import functools
+import pathlib
+import re
+import shutil
+import tempfile
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import broadcast, concat, lit, when
+from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
+
+from fleet import metrics, reduce, tables
+
+TYPES = {"INTEGER": LongType, "REAL": DoubleType, "TEXT": StringType}
+RUNS_AT_ONCE = 16
+ONE_BY_ONE = ("its ranks were reduced one by one, so what compares ranks is not known: analyse the traces "
+              "that raw_file names together")
+QUICK_JAVA, MEMORY = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "512m"
+TABLES_AT_ONCE = 2
+TRACES_OF_A_TASK, SUMMARIES_OF_A_TASK = 4, 128
+
+
+def session(name="gpushim fleet", **settings):
+    made = (SparkSession.builder.appName(name)
+            .config("spark.sql.sources.partitionOverwriteMode", "dynamic")
+            .config("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+            .config("spark.sql.parquet.compression.codec", "snappy")
+            .config("spark.sql.shuffle.partitions", "4")
+            # Many short questions: compiling them would take longer than answering them.
+            .config("spark.sql.codegen.wholeStage", "false")
+            .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.driver.extraJavaOptions", QUICK_JAVA)
+            .config("spark.executor.extraJavaOptions", QUICK_JAVA)
+            .config("spark.driver.memory", MEMORY)
+            .config("spark.executor.memory", MEMORY)
+            .config("spark.sql.session.timeZone", "UTC")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.ui.enabled", "false"))
+    for key, value in settings.items():
+        made = made.config(key, value)
+    spark = made.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    ship(spark.sparkContext)
+    return spark
+
+
+def ship(context):
+    """This package, to executors."""
+    folder = tempfile.mkdtemp(prefix="gpushim-fleet-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    archive = pathlib.Path(folder, "fleet.zip")
+    with zipfile.ZipFile(archive, "w") as package:
+        for module in sorted(pathlib.Path(__file__).parent.glob("*.py")):
+            package.write(module, f"fleet/{module.name}")
+    context.addPyFile(str(archive))
+
+
+def struct(columns):
+    return StructType([StructField(name, TYPES[kind]()) for name, kind in columns])
+
+
+def slices(context, count, of_each):
+    """How many tasks for so many files: small files share one, so ten thousand are not ten thousand tasks."""
+    return max(1, min(count, max(context.defaultParallelism, count // of_each)))
+
+
+def reduced(spark, files, tools):
+    """The manifest's rows of these files: one for each."""
+    if not files:
+        return []
+    context = spark.sparkContext
+    return context.parallelize(files, slices(context, len(files), TRACES_OF_A_TASK)).map(
+        lambda file: reduce.reduced(file, tools)).collect()
+
+
+def folder_of(out, table):
+    return pathlib.Path(out, f"table={table}")
+
+
+
+
+def write_table(spark, out, table, columns, runs):
+    """The rows of that table of all summaries of these runs. No shuffle: a task has whole summaries."""
+    context, wide = spark.sparkContext, tables.columns_of(columns)
+    sources = [(run.day, run.name, entry["summary"]) for run in runs for entry in run.entries
+               if table in entry["tables"]]
+    if not sources:
+        return
+
+    def rows(source):
+        day, run, place = source
+        for row in tables.rows(place, table, columns):
+            yield row + (day, run)
+
+    told = context.parallelize(sources, slices(context, len(sources), SUMMARIES_OF_A_TASK)).flatMap(rows)
+    frame = spark.createDataFrame(told, struct(wide + tables.PARTS), verifySchema=False)
+    frame.write.mode("overwrite").partitionBy("day", "run").parquet(str(folder_of(out, table)))
+
+
+def write_small(spark, out, table, columns, rows):
+    """Rows of the driver's own: what is known of runs and files."""
+    frame = spark.createDataFrame(rows, struct(columns), verifySchema=False)
+    frame.coalesce(1).write.mode("overwrite").partitionBy("day", "run").parquet(str(folder_of(out, table)))
+
+
+def clear(out, runs):
+    """What these runs have, of whatever day: a run's day may change, and it may have no rows of a table."""
+    for run in runs:
+        for folder in pathlib.Path(out).glob(f"table=*/day=*/run={run}"):
+            shutil.rmtree(folder)
+
+
+def write_tables(spark, out, runs):
+    with ThreadPoolExecutor(TABLES_AT_ONCE) as pool:
+        for done in [pool.submit(write_table, spark, out, table, columns, runs)
+                     for table, columns in tables.schema().items()]:
+            done.result()
+
+
+def read(spark, out, table):
+    """The whole table; None where nothing was ever written."""
+    folder = folder_of(out, table)
+    return spark.read.option("basePath", str(folder)).parquet(str(folder)) \
+        if any(folder.glob("day=*/run=*/*.parquet")) else None
+
+
+def empty(spark, table, schema):
+    return spark.createDataFrame([], struct(tables.columns_of(schema[table]) + tables.PARTS))
+
+
+def definitions(spark, files):
+    rows = [(metric.name, int(metric.head["version"]), metric.head["unit"], metric.head["kind"],
+             metric.subject, metric.head["words"]) for metric in files]
+    columns = [("name", "TEXT"), ("version", "INTEGER"), ("unit", "TEXT"), ("kind", "TEXT"),
+               ("subject", "TEXT"), ("words", "TEXT")]
+    return spark.createDataFrame(rows, struct(columns))
+
+
+def frames(spark, out, runs, names):
+    """{table: its rows of these runs}, read once."""
+    chosen, schema, found = [run.name for run in runs], tables.schema(), {}
+    for table in names:
+        whole = read(spark, out, table)
+        found[table] = empty(spark, table, schema) if whole is None \
+            else whole.where(whole.run.isin(chosen)).persist()
+    return found
+
+
+def views(spark, of, runs):
+    """From now on the tables and views that metrics read are those of these runs. What was asked before stays
+    what it was: Spark looks names up when it is asked."""
+    names = [run.name for run in runs]
+    one_by_one = [run.name for run in runs if len(run.entries) > 1]
+    for table, frame in of.items():
+        frame = frame.where(frame.run.isin(names))
+        if table in ("across", "skew", "allreduce_check"):  # of a part of the run's ranks they are of no run
+            frame = frame.where(~frame.run.isin(one_by_one))
+        frame.createOrReplaceTempView(table)
+    for name, text in metrics.view_texts().items():
+        spark.sql(f"CREATE OR REPLACE TEMP VIEW {name} AS {text}")
+
+
+def union(selects, columns):
+    return "\nUNION ALL\n".join(f"SELECT * FROM (\n{metrics.named(select, columns)}\n)" for select in selects)
+
+
+def texts_of(files, subjects):
+    return [metric.rows for metric in files if metric.subject in subjects], \
+           [text for metric in files if metric.subject in subjects for text in metric.ranges]
+
+
+def needed(files):
+    """Tables that the metrics and their views name."""
+    words = set(re.findall(r"\w+", " ".join([metric.rows for metric in files]
+                                            + [text for metric in files for text in metric.ranges]
+                                            + list(metrics.view_texts().values()))))
+    return sorted(table for table in tables.schema() if table in words)
+
+
+def cast(frame, columns):
+    """The columns of the table, each of its type."""
+    return frame.select(*[frame[name].cast(TYPES[kind]()).alias(name) for name, kind in columns])
+
+
+def of_run(frame, run):
+    """With the run that it is of. What compares ranks is not known where they were reduced one by one."""
+    frame = frame.withColumn("day", lit(run.day)).withColumn("run", lit(run.name))
+    if len(run.entries) == 1 or "why" not in frame.columns:
+        return frame
+    return frame.withColumn("why", when(frame.value.isNull() & (frame.level.isNull()),
+                                        concat(frame.why, lit(f"; {ONE_BY_ONE}"))).otherwise(frame.why))
+
+
+def of_gpus(spark, select, columns):
+    """Rows of GPUs, of whatever run: each with the run of its GPU."""
+    frame = spark.sql(union(select, columns))
+    gpu = spark.table("gpu").select("gpu_id", *[name for name, _ in tables.PARTS])
+    return frame.join(gpu, frame.id == gpu.gpu_id).drop("gpu_id")
+
+
+def metric_frames(spark, of, runs, files):
+    """(rows of metric, rows of metric_interval) of these runs."""
+    views(spark, of, runs)
+    definitions(spark, files).createOrReplaceTempView("metric_definition")
+    rows, ranges = texts_of(files, ("gpu",))
+    columns, parts = tables.kinds(metrics.METRIC_COLUMNS), tables.kinds(metrics.INTERVAL_COLUMNS)
+    found = [cast(of_gpus(spark, rows, metrics.METRIC_COLUMNS), columns + tables.PARTS)]
+    bounds = cast(of_gpus(spark, ranges, metrics.INTERVAL_COLUMNS), parts + tables.PARTS)
+    rows, _ = texts_of(files, ("steps", "ranks"))
+    for run in runs:
+        views(spark, of, [run])
+        asked = spark.sql(union(rows, metrics.METRIC_COLUMNS))
+        found.append(cast(of_run(asked, run), columns + tables.PARTS))
+    return functools.reduce(lambda a, b: a.unionByName(b), found), bounds
+
+
+def with_seen(spark, frame, runs):
+    """Every figure says of how many ranks it is."""
+    seen = spark.createDataFrame([(run.day, run.name, run.ranks_seen, run.ranks_expected) for run in runs],
+                                 struct(tables.PARTS + tables.SEEN))
+    return frame.join(broadcast(seen), ["day", "run"])
+
+
+def write_metrics(spark, out, runs):
+    files = metrics.all_metrics()
+    for start in range(0, len(runs), RUNS_AT_ONCE):
+        some = runs[start:start + RUNS_AT_ONCE]
+        of = frames(spark, out, some, needed(files))
+        for table, frame in zip(("metric", "metric_interval"), metric_frames(spark, of, some, files)):
+            with_seen(spark, frame, some).coalesce(2) \
+                .write.mode("overwrite").partitionBy("day", "run").parquet(str(folder_of(out, table)))
+        for frame in of.values():
+            frame.unpersist()
+    write_definitions(spark, out, files)
+
+
+def write_definitions(spark, out, files):
+    place = str(folder_of(out, "metric_definition"))
+    definitions(spark, files).coalesce(1).write.mode("overwrite").parquet(place)
+
+
+def model_of(rank):
+    """The tag that names it, else the program."""
+    tag = dict(pair.split("=", 1) for pair in (rank["tag"] or "").split(",") if "=" in pair)
+    return tag.get("model") or rank["tag"] or pathlib.Path(rank["executable"] or "unknown").name
+
+
+def fleet_run(run, price):
+    ranks = [rank for entry in run.entries for rank in entry["ranks"]]
+    gpus = sum(len((rank["gpus"] or "").split()) for rank in ranks)
+    per_host = gpus / len({rank["host"] for rank in ranks})
+    machine = f"{per_host:.0f} x {ranks[0]['gpu_name'] or 'no GPU'}"
+    started_ns = min(rank["started_ns"] for rank in ranks)
+    price = price if price is not None else ranks[0]["price"]
+    return (model_of(ranks[0]), machine, gpus, len(run.entries), started_ns, price, run.ranks_seen,
+            run.ranks_expected, run.day, run.name)
+
+
+def write_runs(spark, out, runs, price):
+    write_small(spark, out, "fleet_run", tables.RUN_TABLE + tables.PARTS,
+                [fleet_run(run, price) for run in runs])
+
+
+def write_coverage(spark, out, runs, other):
+    rows = [tuple(row[2:]) + (row.day, row.run) for run in runs for row in run.coverage]
+    rows += [tuple(row[2:]) + (row.day, row.run) for row in other]
+    if rows:
+        write_small(spark, out, "coverage", tables.COVERAGE + tables.PARTS, rows)

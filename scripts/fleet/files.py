@@ -1,0 +1,95 @@
+"""Which files a fleet is made of, and what each is by its first hundred bytes. Nothing here knows Spark, and
+nothing reads more of a file than its head."""
+import os
+import pathlib
+from typing import NamedTuple, Optional
+
+MAGIC = b"SQLite format 3\0"
+SUMMARY, RUN, HISTORY = 0x67707373, 0x67707372, 0x67707368  # PRAGMA application_id
+SUMMARY_SCHEMA = 1
+HEAD = 100
+
+
+class File(NamedTuple):
+    """One file of the list; bytes and mtime_ns are None where it is not there."""
+
+    path: str
+    bytes: Optional[int]
+    mtime_ns: Optional[int]
+
+
+class Kind(NamedTuple):
+    """trace, summary; else why it is neither: cut, newer, empty, not_ours."""
+
+    name: str
+    why: Optional[str] = None
+
+
+def number(head, at, length):
+    return int.from_bytes(head[at:at + length], "big")
+
+
+def kind_of(head, size):
+    """What a file with this head and this size is. A file that was cut is shorter than its own head says."""
+    if size == 0:
+        return Kind("empty", "the file is empty")
+    if not head.startswith(MAGIC) or len(head) < HEAD:
+        cut = MAGIC.startswith(head[:len(MAGIC)])
+        return Kind("cut", f"ends after {size} bytes") if cut else Kind("not_ours", "no SQLite file")
+    application = number(head, 68, 4)
+    if application in (RUN, HISTORY):
+        return Kind("not_ours", "a run or a history, which was made of traces")
+    page = number(head, 16, 2)
+    whole = (65536 if page == 1 else page) * number(head, 28, 4)
+    if number(head, 24, 4) == number(head, 92, 4) and size < whole:
+        return Kind("cut", f"has {size} of {whole} bytes")
+    if application != SUMMARY:
+        return Kind("trace")
+    schema = number(head, 60, 4)
+    if schema > SUMMARY_SCHEMA:
+        return Kind("newer", f"summary of schema {schema}; this program reads schema {SUMMARY_SCHEMA}")
+    return Kind("summary")
+
+
+def kind_of_file(path):
+    with open(path, "rb") as file:
+        return kind_of(file.read(HEAD), os.fstat(file.fileno()).st_size)
+
+
+def looked_at(path):
+    try:
+        found = os.stat(path)
+    except OSError:
+        return File(str(path), None, None)
+    # A trace whose log is not in it yet is as new as its log.
+    log = pathlib.Path(f"{path}-wal")
+    mtime_ns = max(found.st_mtime_ns, log.stat().st_mtime_ns if log.exists() else 0)
+    return File(str(path), found.st_size, mtime_ns)
+
+
+def in_folder(folder):
+    """Traces and summaries below it. A summary stands for the trace beside it if it is not older."""
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        found = {name: looked_at(pathlib.Path(parent, name)) for name in sorted(names)
+                 if name.endswith((".db", ".summary")) and name != "gpushim.run.db"}
+        for name, file in found.items():
+            summary = found.get(f"{name[:-len('.db')]}.summary") if name.endswith(".db") else None
+            if summary is None or (summary.mtime_ns or 0) < (file.mtime_ns or 0):
+                yield file
+
+
+def listed(words):
+    """All files that these words mean: a file, a folder, or @FILE with a word on each line. A file that is
+    named and not there is in the list, too. By path, each once."""
+    found = {}
+    for word in words:
+        if word.startswith("@"):
+            lines = pathlib.Path(word[1:]).read_text(encoding="utf-8").splitlines()
+            more = listed([line.strip() for line in lines if line.strip()])
+        elif os.path.isdir(word):
+            more = in_folder(os.path.abspath(word))
+        else:
+            more = [looked_at(os.path.abspath(word))]
+        found.update((file.path, file) for file in more)
+    return [found[path] for path in sorted(found)]

@@ -1,0 +1,125 @@
+"""One file becomes a rank summary: by `gpushim analyze --rank-summary`, where it is not one already. Runs in
+executors; never throws for what a file or a machine is like, but says it in the answer's `state`:
+
+    reduced                                   its summary is there
+    missing, empty, cut, newer, damaged,      no figure is of this file, and `why` says why
+    not_ours, no_binary, other_version, not_written
+"""
+import functools
+import hashlib
+import os
+import pathlib
+import socket
+import sqlite3
+import subprocess
+from typing import NamedTuple
+
+from fleet import files
+
+LIMIT_S = 3600
+RANK_FACTS = """
+SELECT r.rank_id, r.rank, r.world_size, r.host, r.uuid, r.started_real_ns, r.last_ns - r.first_ns,
+  (SELECT value FROM run WHERE key = 'run_key'), r.executable, r.produced, r.dropped + r.unknown,
+  (SELECT group_concat(uuid, ' ') FROM (SELECT uuid FROM gpu g WHERE g.rank_id = r.rank_id ORDER BY uuid)),
+  (SELECT min(name) FROM gpu g WHERE g.rank_id = r.rank_id), (SELECT value FROM run WHERE key = 'tag'),
+  (SELECT CAST(value AS REAL) FROM run WHERE key = 'price_per_gpu_hour')
+FROM rank r ORDER BY r.rank_id"""
+FACT_NAMES = ("rank_id", "rank", "world_size", "host", "uuid", "started_ns", "lasted_ns", "run_key",
+              "executable", "produced", "lost", "gpus", "gpu_name", "tag", "price")
+
+
+class Tools(NamedTuple):
+    """What every task is told: the program, the version it must have, where summaries go."""
+
+    program: str
+    version: str
+    folder: str
+
+
+@functools.lru_cache(maxsize=None)
+def version_of(program):
+    """What it says of itself; None: it cannot be run here."""
+    try:
+        done = subprocess.run([program, "--version"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def place_of(file, folder):
+    """The same file has the same place; another state of it another one."""
+    told = f"{file.path}\0{file.bytes}\0{file.mtime_ns}".encode()
+    return pathlib.Path(folder, hashlib.blake2b(told, digest_size=12).hexdigest() + ".summary")
+
+
+def state_of(said):
+    if "newer gpushim" in said:
+        return "newer"
+    writes = ("No space left", "disk is full", "disk I/O", "Read-only", "Permission denied",
+              "cannot be written", "unable to open")
+    return "not_written" if any(word in said for word in writes) else "damaged"
+
+
+def summarised(file, tools):
+    """(state, why, place)"""
+    version = version_of(tools.program)
+    if version is None:
+        return "no_binary", f"{socket.gethostname()} cannot run {tools.program}", None
+    if version != tools.version:
+        return "other_version", f"{socket.gethostname()} has {version}, not {tools.version}", None
+    place = place_of(file, tools.folder)
+    if place.exists():
+        return "reduced", None, str(place)
+    done = subprocess.run([tools.program, "analyze", "--rank-summary", "-o", str(place), file.path],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True, errors="replace", check=False, timeout=LIMIT_S,
+                          env={**os.environ, "GPUSHIM_RECOVER": "own", "NO_COLOR": "1"})
+    said = " ".join(done.stderr.split())[:500]
+    if place.exists():
+        return "reduced", said or None, str(place)
+    return state_of(said), said or f"gpushim ended with {done.returncode}", None
+
+
+def facts_of(place):
+    """What is known of each rank in a summary, its contradictions, and its tables that have rows."""
+    base = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True)
+    try:
+        ranks = [dict(zip(FACT_NAMES, row)) for row in base.execute(RANK_FACTS)]
+        odd = [f"{who}: {text}" for who, text in base.execute("SELECT who, text FROM v_contradiction")]
+        names = base.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1").fetchall()
+        return ranks, odd, [name for name, in names
+                            if base.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone()]
+    finally:
+        base.close()
+
+
+def kind_of(file):
+    try:
+        return files.kind_of_file(file.path)
+    except FileNotFoundError:
+        return files.Kind("missing", "in the list, and not there")
+    except OSError as error:
+        return files.Kind("damaged", error.strerror)
+
+
+def reduced(file, tools):
+    """A row for the manifest."""
+    kind, place = kind_of(file), None
+    state, why = kind
+    if kind.name == "summary":
+        state, why, place = "reduced", None, file.path
+    elif kind.name == "trace":
+        try:
+            state, why, place = summarised(file, tools)
+        except subprocess.TimeoutExpired:
+            state, why = "damaged", f"took longer than {LIMIT_S} s"
+    ranks, contradictions, with_rows = [], [], []
+    if place is not None:
+        try:
+            ranks, contradictions, with_rows = facts_of(place)
+        except sqlite3.Error as error:
+            state, why, place = "damaged", f"{place}: {error}", None
+    return {"path": file.path, "bytes": file.bytes, "mtime_ns": file.mtime_ns, "state": state, "why": why,
+            "summary": place, "by": socket.gethostname(), "ranks": ranks, "contradictions": contradictions,
+            "tables": with_rows}

@@ -1,0 +1,210 @@
+"""What scripts/fleet knows without Spark: which files there are, which run each belongs to, and what is not
+whole."""
+import json
+import pathlib
+import sqlite3
+import sys
+import tempfile
+import unittest
+
+import box
+import made_traces
+
+sys.path.insert(0, str(box.ROOT / "scripts"))
+from fleet import files, manifest, metrics, reduce, tables  # pylint: disable=wrong-import-position
+
+S = manifest.NS
+DAY = 86_400 * S
+
+
+def entry(path, rank, world=4, key="job", started=DAY, host="a", lasted=100 * S, **more):
+    """The manifest's row of a trace."""
+    told = {"rank_id": 0, "rank": rank, "world_size": world, "host": host, "uuid": more.pop("uuid", path),
+            "started_ns": started, "lasted_ns": lasted, "run_key": key, "executable": "train", "produced": 10,
+            "lost": 0, "gpus": f"GPU-{host}-{rank}", "gpu_name": "GPU", "tag": None, "price": None, **more}
+    return {"path": path, "bytes": 1, "mtime_ns": 1, "state": "reduced", "why": None, "summary": f"{path}.s",
+            "by": "here", "ranks": [told], "contradictions": [], "tables": []}
+
+
+def states(rows):
+    return sorted(row.state for row in rows if row.state != "seen")
+
+
+class Runs(unittest.TestCase):
+    def test_a_run_that_is_whole(self):
+        runs, other = manifest.runs_of([entry(str(rank), rank) for rank in range(4)])
+        run = runs["job"]
+        self.assertEqual((run.day, run.ranks_seen, run.ranks_expected), ("1970-01-02", 4, 4))
+        self.assertEqual((states(run.coverage), other), ([], []))
+
+    def test_ranks_that_left_no_file_are_told(self):
+        runs, _ = manifest.runs_of([entry(str(rank), rank, world=8) for rank in (0, 1, 5)])
+        missing = [(row.rank, row.ranks) for row in runs["job"].coverage if row.state == "missing"]
+        self.assertEqual(missing, [(2, 3), (6, 2)])
+        self.assertEqual((runs["job"].ranks_seen, runs["job"].ranks_expected), (3, 8))
+
+    def test_a_file_that_could_not_be_read_is_told(self):
+        cut = {**entry("0", 0), "state": "cut", "why": "has 5 of 9 bytes", "ranks": [], "summary": None}
+        runs, other = manifest.runs_of([cut, entry("1", 1, world=2)])
+        told = [(row.path, row.state, row.why) for row in other]
+        self.assertEqual(told, [("0", "cut", "has 5 of 9 bytes")])
+        self.assertEqual(states(runs["job"].coverage), ["missing"])
+
+    def test_a_trace_given_twice_counts_once(self):
+        runs, other = manifest.runs_of([entry("0", 0, 1), entry("copy", 0, 1, uuid="0")])
+        self.assertEqual((len(runs["job"].entries), states(other)), (1, ["duplicate"]))
+
+    def test_two_runs_with_one_id_are_two_runs(self):
+        """The ranks of the second began after those of the first had ended."""
+        first = [entry(f"a{rank}", rank, 2) for rank in range(2)]
+        second = [entry(f"b{rank}", rank, 2, started=DAY + 200 * S) for rank in range(2)]
+        runs, _ = manifest.runs_of(first + second)
+        self.assertEqual({name: len(run.entries) for name, run in runs.items()}, {"job": 2, "job.2": 2})
+        self.assertEqual(states(runs["job"].coverage), [])
+        self.assertEqual(states(runs["job.2"].coverage), ["same_run_id"])
+
+    def test_two_processes_of_one_rank_are_one_run(self):
+        runs, _ = manifest.runs_of([entry("a", 0, 1), entry("b", 0, 1, started=DAY + 50 * S)])
+        self.assertEqual([len(run.entries) for run in runs.values()], [2])
+        self.assertEqual(states(runs["job"].coverage), ["shared_gpu"])
+
+    def test_a_clock_that_is_off_is_told_and_moves_no_day(self):
+        ranks = [entry(str(rank), rank) for rank in range(3)] + [entry("3", 3, started=9 * DAY, host="b")]
+        run = manifest.runs_of(ranks)[0]["job"]
+        self.assertEqual((run.day, states(run.coverage)), ("1970-01-02", ["clock_skew"]))
+
+    def test_events_that_were_lost_are_told(self):
+        run = manifest.runs_of([entry("0", 0, 1, lost=3)])[0]["job"]
+        self.assertEqual([row.why for row in run.coverage if row.state == "events_lost"],
+                         ["3 of 10 events are not recorded"])
+
+    def test_names_are_plain_and_differ(self):
+        names = {manifest.name_of(key) for key in ("a", "a b", "a:b", "../a", "a" * 200, "a" * 201)}
+        self.assertEqual(len(names), 6)
+        for name in names:
+            self.assertRegex(name, r"\A[A-Za-z0-9.-]{1,100}\Z")
+            self.assertNotIn("/", name)
+
+
+class Lists(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpushim-fleet-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def database(self, name, application=0, version=0):
+        with sqlite3.connect(self.folder / name) as base:
+            base.execute(f"PRAGMA application_id = {application}")
+            base.execute(f"PRAGMA user_version = {version}")
+            base.execute("CREATE TABLE t (text)")
+            base.executemany("INSERT INTO t VALUES (?)", [("x" * 900,)] * 50)
+        base.close()
+        return self.folder / name
+
+    def kind(self, path):
+        return files.kind_of_file(path).name
+
+    def test_what_a_file_is(self):
+        trace = self.database("0.db", version=2)
+        self.assertEqual(self.kind(trace), "trace")
+        self.assertEqual(self.kind(self.database("a.summary", files.SUMMARY, 1)), "summary")
+        self.assertEqual(self.kind(self.database("b.summary", files.SUMMARY, 99)), "newer")
+        self.assertEqual(self.kind(self.database("run", files.RUN)), "not_ours")
+        trace.write_bytes(trace.read_bytes()[:20_000])
+        self.assertEqual(self.kind(trace), "cut")
+        trace.write_bytes(trace.read_bytes()[:50])
+        self.assertEqual(self.kind(trace), "cut")
+        trace.write_bytes(b"")
+        self.assertEqual(self.kind(trace), "empty")
+        trace.write_text("something else that is long enough to have a head " * 4, encoding="utf-8")
+        self.assertEqual(self.kind(trace), "not_ours")
+
+    def test_a_summary_stands_for_the_trace_beside_it(self):
+        (self.folder / "deep").mkdir()
+        for name in ("0.db", "deep/1.db", "deep/1.summary", "gpushim.run.db", "notes.txt"):
+            self.database(name)
+        named = [pathlib.Path(file.path).name for file in files.listed([str(self.folder)])]
+        self.assertEqual(named, ["0.db", "1.summary"])
+
+    def test_what_is_named_and_not_there_is_in_the_list(self):
+        wanted = self.folder / "list"
+        wanted.write_text(f"{self.folder}/gone.db\n\n{self.database('0.db')}\n", encoding="utf-8")
+        found = files.listed([f"@{wanted}"])
+        self.assertEqual([(pathlib.Path(file.path).name, file.bytes is None) for file in found],
+                         [("0.db", False), ("gone.db", True)])
+
+    def test_what_was_read_is_not_read_again(self):
+        file = files.looked_at(str(self.database("0.db")))
+        known = {**entry(file.path, 0), "bytes": file.bytes, "mtime_ns": file.mtime_ns, "summary": file.path}
+        manifest.save_pending(self.folder, ["job"])
+        self.assertEqual(manifest.load(self.folder), ({}, {"job"}))
+        manifest.save(self.folder, {file.path: known})
+        entries, pending = manifest.load(self.folder)
+        self.assertEqual((entries, pending), ({file.path: json.loads(json.dumps(known))}, set()))
+        self.assertTrue(manifest.is_read(file, entries[file.path]))
+        self.assertFalse(manifest.is_read(file._replace(bytes=5), known))
+        self.assertFalse(manifest.is_read(file, {**known, "state": "no_binary"}))
+        self.assertFalse(manifest.is_read(file, {**known, "summary": str(self.folder / "gone")}))
+        self.assertFalse(manifest.is_read(file, None))
+
+
+class Definitions(unittest.TestCase):
+    def test_each_metric_of_the_analyzer_is_read(self):
+        named = [metric.name for metric in metrics.all_metrics()]
+        self.assertEqual(named, sorted(path.stem for path in (metrics.ANALYSIS / "metric").glob("*.sql")))
+        for metric in metrics.all_metrics():
+            self.assertNotIn("@", metric.rows)
+
+    def test_ids_of_two_summaries_differ(self):
+        ids = {tables.wide_id(uuid, f"gpu {gpu}") for uuid in ("a", "b") for gpu in range(4)}
+        self.assertEqual(len(ids), 8)
+        self.assertTrue(all(0 <= one < 1 << 63 for one in ids))
+
+
+class Reducing(unittest.TestCase):
+    """What an executor answers where it cannot reduce: never a figure, always a reason."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpushim-fleet-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        made_traces.make(self.folder / "0.db")
+        self.file = files.looked_at(str(self.folder / "0.db"))
+
+    def reduced(self, program, version="gpushim 1"):
+        return reduce.reduced(self.file, reduce.Tools(str(program), version, str(self.folder)))
+
+    def program(self, text):
+        path = self.folder / f"program-{len(text)}"
+        path.write_text(f"#!/bin/sh\nif [ $1 = --version ]; then echo gpushim 1; exit; fi\n{text}\n",
+                        encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def test_without_the_program(self):
+        row = self.reduced(self.folder / "nothing")
+        self.assertEqual((row["state"], row["summary"], row["ranks"]), ("no_binary", None, []))
+        self.assertIn("cannot run", row["why"])
+
+    def test_with_another_version(self):
+        row = self.reduced(self.program("exit 0"), "gpushim 2")
+        self.assertEqual((row["state"], row["summary"]), ("other_version", None))
+        self.assertIn("has gpushim 1, not gpushim 2", row["why"])
+
+    def test_with_a_full_disk(self):
+        row = self.reduced(self.program("echo 'database or disk is full' >&2; exit 3"))
+        self.assertEqual((row["state"], row["why"]), ("not_written", "database or disk is full"))
+
+    def test_of_a_newer_trace(self):
+        row = self.reduced(self.program("echo 'x.db: written by a newer gpushim' >&2; exit 2"))
+        self.assertEqual(row["state"], "newer")
+
+    def test_of_what_cannot_be_read(self):
+        self.assertEqual(self.reduced(self.program("echo 'x.db: malformed' >&2; exit 3"))["state"], "damaged")
+        self.assertEqual(self.reduced(self.program("exit 0"))["state"], "damaged")
+
+    def test_with_the_program(self):
+        program = box.BUILD / "gpushim"
+        row = self.reduced(program, reduce.version_of(str(program)))
+        self.assertEqual((row["state"], row["ranks"][0]["rank"]), ("reduced", 0), row["why"])
+        self.assertEqual(self.reduced(program, reduce.version_of(str(program)))["summary"], row["summary"])

@@ -1,0 +1,200 @@
+"""Spark beside SQLite: the same traces, the same files of metrics and questions, equal rows. test/fleet/run
+runs it on a cluster of two workers; needs pyspark and duckdb."""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import types
+import unittest
+
+import duckdb
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
+GPUSHIM = str(BUILD / "gpushim")
+sys.path.insert(0, str(ROOT / "scripts"))
+from fleet import engine, questions  # pylint: disable=wrong-import-position
+READ = types.ModuleType("fleet_read")
+READ.__file__ = str(ROOT / "scripts/fleet/read")
+exec(compile(pathlib.Path(READ.__file__).read_text(encoding="utf-8"), READ.__file__, "exec"), READ.__dict__)
+
+FIGURES = "name, scope, value, unit, kind, definition, level, coverage, timed_share, clock_error_ns"
+ODD = ["cut", "duplicate", "missing", "missing", "newer"]
+
+
+def analyze(*words):
+    subprocess.run([GPUSHIM, "analyze", *map(str, words)], check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+
+
+def sqlite_rows(path, sql):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as base:
+        return sorted(base.execute(sql).fetchall(), key=repr)
+
+
+def parquet(out, table):
+    return (f"read_parquet('{out}/table={table}/*/*/*.parquet', hive_partitioning = true, "
+            "hive_types_autocast = false)")
+
+
+def parquet_rows(out, sql):
+    """{table} in the text is that table of the fleet."""
+    tables = {path.name[len("table="):]: parquet(out, path.name[len("table="):])
+              for path in pathlib.Path(out).glob("table=*")}
+    return sorted(duckdb.sql(sql.format(**tables)).fetchall(), key=repr)
+
+
+def all_rows(out):
+    """Of every table, but for those in which places of files stand."""
+    return {path.name: parquet_rows(out, "SELECT * FROM {" + path.name[len("table="):] + "}")
+            for path in sorted(pathlib.Path(out).glob("table=*")) if any(path.glob("day=*"))}
+
+
+def read(spark, out, words, program=GPUSHIM):
+    words = [str(word) for word in words]
+    asked = types.SimpleNamespace(out=str(out), gpushim=program, price=2.0, words=words)
+    return READ.read(spark, asked)
+
+
+def executors():
+    """Of our cluster, by the folder in which its workers put them."""
+    work = str((BUILD / "fleet/test/spark").absolute())
+    for place in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if b"CoarseGrainedExecutorBackend" in (place / "cmdline").read_bytes() \
+                    and os.readlink(place / "cwd").startswith(work):
+                yield int(place.name)
+
+
+def make_traces(folder):
+    """job-0, whose ranks are reduced one by one and of which one lacks; job-1 as one summary; what is odd."""
+    subprocess.run([sys.executable, str(ROOT / "scripts/fleet/simulate"), str(folder), "--runs", "2",
+                    "--ranks", "4", "--hosts", "2", "--steps", "10"], check=True, stderr=subprocess.DEVNULL)
+    analyze(folder / "job-1", "-o", folder / "run.of.job-1")
+    analyze("--rank-summary", folder / "job-1", "-o", folder / "whole.summary")
+    shutil.rmtree(folder / "job-1")
+    for rank in range(3):
+        analyze("--rank-summary", "-o", folder / f"alone.{rank}", folder / f"job-0/{rank}.db")
+    (folder / "job-0/3.db").unlink()
+    odd = folder / "odd"
+    odd.mkdir()
+    shutil.copy(folder / "job-0/0.db", odd / "copy.db")
+    (odd / "cut.db").write_bytes((folder / "job-0/0.db").read_bytes()[:50_000])
+    shutil.copy(folder / "whole.summary", odd / "newer.summary")
+    with contextlib.closing(sqlite3.connect(odd / "newer.summary")) as base:
+        base.execute("PRAGMA user_version = 99")
+    return [folder / "job-0", folder / "whole.summary", odd, folder / "gone.db"]
+
+
+class OfOneFixture(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="gpushim-fleet-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.words, cls.out = make_traces(cls.folder), cls.folder / "out"
+        cls.spark = engine.session(**{"spark.master": os.environ["SPARK_MASTER"]})
+        cls.addClassCleanup(cls.spark.stop)
+        cls.written, cls.other, cls.runs = read(cls.spark, cls.out, cls.words)
+
+    def test_the_metrics_of_a_run_are_those_of_sqlite(self):
+        sql = f"SELECT {FIGURES}, why FROM metric"
+        expected = sqlite_rows(self.folder / "run.of.job-1", sql)
+        found = parquet_rows(self.out, f"SELECT {FIGURES}, why FROM {{metric}} WHERE run = 'job-1'")
+        self.assertEqual(found, expected)
+        self.assertGreater(len(found), 100)
+        sql = "SELECT name, scope, low, high, likely_low, likely_high FROM {} {}"
+        self.assertEqual(parquet_rows(self.out, sql.format("{metric_interval}", "WHERE run = 'job-1'")),
+                         sqlite_rows(self.folder / "run.of.job-1", sql.format("metric_interval", "")))
+
+    def test_figures_of_ranks_that_were_reduced_alone_are_those_of_their_summaries(self):
+        for scope in ("gpu", "rank"):
+            sql = f"SELECT {FIGURES}, why FROM {{}} WHERE scope = '{scope}'"
+            expected = [row for rank in range(3)
+                        for row in sqlite_rows(self.folder / f"alone.{rank}", sql.format("metric"))]
+            found = parquet_rows(self.out, sql.format("{metric}") + " AND run = 'job-0'")
+            self.assertEqual(found, sorted(expected, key=repr), scope)
+
+    def test_every_table_has_the_rows_of_its_summaries(self):
+        for table in ("v_gpu_total", "v_gpu_idle", "kernel", "histogram", "launch_stat", "v_counted_step"):
+            columns = [name for name, _ in engine.tables.schema()[table] if name not in ("gpu_id", "rank_id")]
+            sql = f"SELECT {', '.join(columns)} FROM "
+            expected = [row for place in [f"alone.{rank}" for rank in range(3)] + ["whole.summary"]
+                        for row in sqlite_rows(self.folder / place, sql + table)]
+            self.assertEqual(parquet_rows(self.out, sql + f"{{{table}}}"), sorted(expected, key=repr), table)
+
+    def test_what_compares_ranks_is_not_known_of_ranks_that_were_reduced_alone(self):
+        found = parquet_rows(self.out, "SELECT value, why FROM {metric}"
+                                       " WHERE run = 'job-0' AND name = 'imbalance'")
+        self.assertEqual([value for value, _ in found], [None])
+        self.assertIn("one by one", found[0][1])
+
+    def test_what_is_missing_cut_newer_or_given_twice_is_told(self):
+        found = parquet_rows(self.out, "SELECT state FROM {coverage} WHERE state <> 'seen'")
+        self.assertEqual([state for state, in found], ODD)
+        missing = parquet_rows(self.out, "SELECT run, rank, ranks FROM {coverage} WHERE state = 'missing'"
+                                         " AND run <> 'unknown'")
+        self.assertEqual(missing, [("job-0", 3, 1)])
+        seen = parquet_rows(self.out, "SELECT DISTINCT run, ranks_seen, ranks_expected FROM {metric}")
+        self.assertEqual(seen, [("job-0", 3, 4), ("job-1", 4, 4)])
+
+    def test_duckdb_answers_every_question_as_spark_does(self):
+        base = duckdb.connect()
+        for table, columns in questions.asked_of().items():
+            base.execute(f"CREATE VIEW {table} AS SELECT * FROM {parquet(self.out, table)}")
+            self.assertGreater(len(columns), 1)
+        for name, text in questions.texts().items():
+            with contextlib.closing(sqlite3.connect(self.out / "fleet.db")) as answered:
+                spark = sorted(answered.execute(f"SELECT * FROM {name}").fetchall(), key=repr)
+            for one, other in zip(sorted(base.execute(text).fetchall(), key=repr), spark, strict=True):
+                for left, right in zip(one, other, strict=True):
+                    if isinstance(left, float):
+                        self.assertAlmostEqual(left, right, delta=abs(right) * 1e-12, msg=name)
+                    else:
+                        self.assertEqual(left, right, name)
+
+    def test_what_was_read_is_not_written_again(self):
+        before = {path: path.stat().st_mtime_ns for path in self.out.glob("table=metric/*/*/*.parquet")}
+        written, _, runs = read(self.spark, self.out, self.words)
+        self.assertEqual((written, sorted(runs)), ([], ["job-0", "job-1"]))
+        after = {path: path.stat().st_mtime_ns for path in self.out.glob("table=metric/*/*/*.parquet")}
+        self.assertEqual(after, before)
+
+    def test_an_executor_that_is_killed_changes_nothing(self):
+        """Read anew, all of it, while an executor goes: the same rows."""
+        killed, over = [], threading.Event()
+
+        def kill():
+            while not killed and not over.wait(0.5):
+                if any((self.folder / "again").glob("summaries/*")):
+                    victim = next(executors(), None)
+                    if victim is not None:
+                        os.kill(victim, signal.SIGKILL)
+                        killed.append(victim)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            read(self.spark, self.folder / "again", self.words)
+        finally:
+            over.set()
+            killer.join()
+        self.assertEqual(len(killed), 1)
+        self.assertEqual(all_rows(self.folder / "again"), all_rows(self.out))
+
+    def test_the_report_says_what_was_not_seen(self):
+        done = subprocess.run([GPUSHIM, "report", "--fleet", str(self.out)], check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        for word in ("7 of 8", "missing", "cut", "newer", "duplicate"):
+            self.assertIn(word, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
