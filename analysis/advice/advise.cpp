@@ -80,7 +80,7 @@ void write_findings(sqlite3* run, CountedSteps basis) {
         row.bind(1, ++place);
         row.bind(2, std::string(rule->id));
         row.bind(3, std::string(word_of(finding.kind)));
-        row.bind(4, finding.title);
+        row.bind(4, finding.text());
         row.bind(5, to_int64(finding.gain.low_ns));
         row.bind(6, to_int64(finding.gain.high_ns));
         row.bind(7, finding.confidence);

@@ -27,12 +27,15 @@ enum class Kind {
 // Words are safe to print once they went through the report; names in them come from the trace as they were.
 struct Finding {
     std::string title;   // what was seen, with its figures
+    std::string where;   // the line of Python in which the host was meanwhile; empty: not known
     std::string try_it;  // in the words of the frameworks
     Gain gain;
     double confidence = 0;  // 0 to 1
     std::vector<Evidence> evidence;
     Kind kind = Kind::kGain;
     bool fills_step = false;  // it takes more of a step than all computing: nothing else matters before it
+
+    std::string text() const { return where.empty() ? title : title + "; " + where; }
 };
 
 }  // namespace gpushim::analysis

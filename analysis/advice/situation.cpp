@@ -1,5 +1,7 @@
 #include "situation.h"
 
+#include "../run/sql/python_places.h"
+
 namespace gpushim::analysis {
 
 Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
@@ -50,6 +52,13 @@ std::map<int64_t, double> Situation::only_copies_ns() const {
     for (const GpuTotal& total : basis_.totals())
         by_gpu[total.gpu_id] = total.real(WhatRan::only_copy) / total.real(WhatRan::window) * step_ns();
     return by_gpu;
+}
+
+std::string Situation::seen_in(Causes causes) const {
+    constexpr int64_t kFewest = 3;
+    const auto places = python_places(run_, &causes, 1);
+    if (places.empty() || places[0].samples < kFewest) return {};
+    return "by " + places[0].count_text() + " in " + places[0].name();
 }
 
 std::vector<Evidence> Situation::gaps_of(Causes causes) const {

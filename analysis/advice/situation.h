@@ -63,6 +63,10 @@ class Situation {
     // By GPU: of a mean step, for how long copies ran and nothing else did.
     std::map<int64_t, double> only_copies_ns() const;
 
+    // In which line of Python hosts were most, by samples in idle time of these causes, and how many samples
+    // say so; empty: too few.
+    std::string seen_in(Causes causes) const;
+
     // The rows of `gap` of these causes in which most time went, for evidence.
     std::vector<Evidence> gaps_of(Causes causes) const;
 

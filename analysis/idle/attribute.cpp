@@ -40,6 +40,14 @@ Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }
 
+// None: the calls around it say more.
+std::optional<Cause> cause_of_sample(PythonDoes does) {
+    constexpr Cause kSampled[] = {Cause::interpreter_lock, Cause::garbage_collection, Cause::input_loading,
+                                  Cause::optimizer, Cause::callback};
+    if (does == PythonDoes::untold) return {};
+    return kSampled[static_cast<size_t>(does)];
+}
+
 bool names_what_blocked(Cause cause) { return cause == Cause::host_blocked || cause == Cause::input_wait; }
 
 // One gap with an N that can be asked about. `lag_ns`: how much earlier it is asked.
@@ -74,9 +82,9 @@ class Question {
                 put(Cause::launch_bound, piece.from_ns, piece.until_ns);
                 continue;
             }
-            if (piece.loads) {
-                put(Cause::input_loading, piece.from_ns, piece.until_ns);
-                note_line(Cause::input_loading, piece);
+            if (const auto cause = cause_of_sample(piece.does)) {
+                put(*cause, piece.from_ns, piece.until_ns);
+                note_line(*cause, piece);
                 continue;
             }
             if (decides(piece.what)) {
@@ -108,8 +116,8 @@ class Question {
 
     void note_line(Cause cause, const HostPiece& piece) {
         if (piece.python_line == kNotSampled) return;
-        result_.python.push_back(
-            {cause, piece.from_ns + lag_ns_, piece.until_ns + lag_ns_, piece.python_line});
+        result_.python.push_back({cause, piece.from_ns + lag_ns_, piece.until_ns + lag_ns_, piece.python_line,
+                                  line_.samples_in(piece.from_ns, piece.until_ns)});
     }
 
     OutsidePart part_of(const Stretch& stretch) const {

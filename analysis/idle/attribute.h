@@ -69,7 +69,8 @@ struct Piece {
 struct PythonPart {
     Cause cause;
     int64_t from_ns, until_ns;
-    int32_t line;  // HostSample::python_line
+    int32_t line;     // HostSample::python_line
+    int64_t samples;  // taken in it
 };
 
 struct Attributed {

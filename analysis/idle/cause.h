@@ -28,6 +28,8 @@ enum class Cause : uint8_t {
     host_cpu,
     host_blocked,
     callback,
+    interpreter_lock,
+    garbage_collection,
     host_unknown,
     // It was submitted, or being submitted.
     wait_other_gpu,
@@ -54,8 +56,8 @@ struct CauseRow {
 
 inline constexpr CauseRow kCauses[] = {
     {Cause::input_loading, "input_loading", CauseGroup::input,
-     "the launching thread loaded a batch, as its framework told, or was in nothing of the framework "
-     "directly before the step's recurring input copy"},
+     "the launching thread loaded a batch, as its framework or samples told, or was in nothing of the "
+     "framework directly before the step's recurring input copy"},
     {Cause::sync, "sync", CauseGroup::sync,
      "the launching thread waited for a stream, an event or a context, or came back from that"},
     {Cause::copy_staging, "copy_staging", CauseGroup::copy,
@@ -68,7 +70,7 @@ inline constexpr CauseRow kCauses[] = {
     {Cause::launch_bound, "launch_bound", CauseGroup::launch,
      "the launching thread was launching for this GPU, or between two such launches"},
     {Cause::optimizer, "optimizer", CauseGroup::host,
-     "the launching thread was in the framework's optimizer, and in none of its calls"},
+     "the launching thread was in an optimizer, as its framework or samples told, and in no call"},
     {Cause::framework, "framework", CauseGroup::host,
      "the launching thread was in an operator of the framework, and in none of its calls"},
     {Cause::python, "python", CauseGroup::host,
@@ -81,7 +83,12 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread ran otherwise, in other calls of the driver or outside of calls"},
     {Cause::host_blocked, "host_blocked", CauseGroup::host, "the launching thread was off its CPU otherwise"},
     {Cause::callback, "callback", CauseGroup::host,
-     "the launching thread was in nothing of the framework for longer, as it told"},
+     "the launching thread was in nothing of the framework for longer, as it told, or in a callback or "
+     "logging, as samples of its Python told"},
+    {Cause::interpreter_lock, "interpreter_lock", CauseGroup::host,
+     "the launching thread waited for the lock of its Python interpreter, as samples told"},
+    {Cause::garbage_collection, "garbage_collection", CauseGroup::host,
+     "the launching thread's Python interpreter collected garbage, as samples told"},
     {Cause::host_unknown, "host_unknown", CauseGroup::host, "nothing tells what the launching thread did"},
     {Cause::wait_other_gpu, "wait_other_gpu", CauseGroup::wait,
      "what ran next waited for an event of another GPU"},

@@ -9,7 +9,7 @@ namespace {
 bool continues(const HostPiece& last, const HostPiece& piece, int64_t from_ns) {
     return last.until_ns == from_ns && last.what == piece.what && last.enter_ns == piece.enter_ns &&
            last.gpu == piece.gpu && last.blocked_on == piece.blocked_on &&
-           last.python_line == piece.python_line && last.loads == piece.loads;
+           last.python_line == piece.python_line && last.does == piece.does;
 }
 
 constexpr bool is_told_by_framework(What what) {
@@ -49,6 +49,7 @@ void HostLine::add(const HostSample& sample) {
     const int64_t from_ns =
         gap_.sampled_ns == INT64_MIN ? gap_.from_ns : gap_.sampled_ns + (sample.at_ns - gap_.sampled_ns) / 2;
     gap_.sampled_ns = sample.at_ns;
+    samples_ns_.push_back(sample.at_ns);
     std::vector<HostPiece> over;  // the last one first
     for (; size() != 0 && pieces_.back().until_ns > from_ns; pieces_.pop_back())
         over.push_back(pieces_.back());
@@ -58,7 +59,7 @@ void HostLine::add(const HostSample& sample) {
         const int64_t until_ns = piece.until_ns, begin_ns = std::max(piece.from_ns, from_ns);
         if (!decides(piece.what) && piece.enter_ns == gap_.from_ns && until_ns <= gap_.until_ns) {
             piece.python_line = sample.python_line;
-            piece.loads = sample.loads;
+            piece.does = sample.does;
         }
         append(piece, begin_ns, until_ns);
     }
@@ -163,7 +164,13 @@ std::optional<HostPiece> HostLine::sync_at(int64_t from_ns, int64_t until_ns) co
     return found;
 }
 
+int64_t HostLine::samples_in(int64_t from_ns, int64_t until_ns) const {
+    const auto first = std::lower_bound(samples_ns_.begin(), samples_ns_.end(), from_ns);
+    return std::lower_bound(first, samples_ns_.end(), until_ns) - first;
+}
+
 void HostLine::forget_before(int64_t t_ns) {
+    while (!samples_ns_.empty() && samples_ns_.front() < t_ns - looks_back_ns()) samples_ns_.pop_front();
     // Whether the time after t lies between two launches is asked of what ended shortly before.
     while (size() != 0 && pieces_[first_].until_ns < t_ns - looks_back_ns()) ++first_;
     if (2 * first_ < pieces_.size()) return;

@@ -15,8 +15,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
+
+#include "../trace/host_inside.h"
 
 namespace gpushim::analysis {
 
@@ -64,7 +67,7 @@ struct HostGap {  // a row of host_gap
 struct HostSample {  // a moment in a gap, in which the thread was seen in its Python
     int64_t at_ns;
     int32_t python_line;  // the caller's number for it
-    bool loads;           // in the loading of a batch
+    PythonDoes does = PythonDoes::untold;
 };
 
 struct HostPiece {
@@ -74,7 +77,7 @@ struct HostPiece {
     int32_t gpu = kNoGpu;
     int32_t blocked_on = kNotSampled;
     int32_t python_line = kNotSampled;
-    bool loads = false;  // a batch, as a sample says
+    PythonDoes does = PythonDoes::untold;  // as a sample says
 };
 
 // The calls around a time in which a thread was in none, or in others only.
@@ -105,6 +108,9 @@ class HostLine {
     // The sync call that covers [from, until] or touches it; the last one.
     std::optional<HostPiece> sync_at(int64_t from_ns, int64_t until_ns) const;
 
+    // How many samples were taken in that time.
+    int64_t samples_in(int64_t from_ns, int64_t until_ns) const;
+
     // Nothing before it will be asked for.
     void forget_before(int64_t t_ns);
     size_t size() const { return pieces_.size() - first_; }
@@ -121,6 +127,7 @@ class HostLine {
     // By time, apart from each other; those before first_ are forgotten.
     std::vector<HostPiece> pieces_;
     size_t first_ = 0;
+    std::deque<int64_t> samples_ns_;  // by time
     bool is_told_ = false, is_loading_told_ = false;
     struct {
         int64_t from_ns = 0, until_ns = 0;

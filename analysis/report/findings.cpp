@@ -37,6 +37,7 @@ void hide(const std::string& name, const std::string& instead, std::string& text
 }
 
 void redact(const ReportSource& source, std::vector<Advice>& advice) {
+    for (Advice& one : advice) one.finding.where.clear();
     Query names = source.run.prepare("SELECT DISTINCT name FROM kernel ORDER BY length(name) DESC, name");
     while (names.step()) {
         const std::string name = names.text(0), instead = source.name("kernel", name);
@@ -53,7 +54,7 @@ Json json_of(const Advice& advice) {
         evidence.push(Json::object({{"table", row.table}, {"rowid", row.rowid}}));
     return Json::object({{"id", advice.rule->id},
                          {"kind", word_of(finding.kind)},
-                         {"title", finding.title},
+                         {"title", finding.text()},
                          {"gain_low_ns", to_int64(finding.gain.low_ns)},
                          {"gain_high_ns", to_int64(finding.gain.high_ns)},
                          {"confidence", finding.confidence},
@@ -81,7 +82,7 @@ void write_gains(const std::vector<Advice>& advice, const std::string& per, Repo
         char head[96];
         std::snprintf(head, sizeof head, "%2zu %-21s %s  ", place, one.rule->id,
                       range_text(one.finding.gain).c_str());
-        report.paragraph(head + one.finding.title, kIndent);
+        report.paragraph(head + one.finding.text(), kIndent);
         if (place <= kMostTries) report.paragraph("   try " + one.finding.try_it, kIndent);
     }
     if (place == 0) report.line("   no change is worth 3 % of a " + per);
@@ -95,7 +96,7 @@ void write_rest(const std::vector<Advice>& advice, Kind kind, const char* headin
     for (const Advice& one : advice)
         if (one.finding.kind == kind && ++count <= kMostNotes)
             report.paragraph(
-                heading + one.finding.title + (one.finding.try_it.empty() ? "" : ". " + one.finding.try_it),
+                heading + one.finding.text() + (one.finding.try_it.empty() ? "" : ". " + one.finding.try_it),
                 kIndent);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "../idle/cause.h"
+#include "../run/sql/python_places.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "facts.h"
@@ -139,47 +140,34 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
                                                   : ""));
 }
 
-struct PythonPlace {
-    std::string file, function;
-    std::optional<int64_t> line;
-    double idle_share;
-
-    std::string text() const {
-        const size_t slash = file.rfind('/');
-        const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
-        return name + (line ? ":" + std::to_string(*line) : "") + " (" + function + ")";
-    }
-};
-
-// Of the idle time of all GPUs in windows; of what was not sampled no line has any. The largest first.
-std::vector<PythonPlace> python_places(const ReportSource& source) {
-    constexpr const char* kPlaces =
-        "SELECT file, function, line, 1.0 * sum(ns) / (SELECT sum(ns) FROM gap) FROM idle_python"
-        " GROUP BY file, function, line ORDER BY sum(ns) DESC, file, line LIMIT 5";
-    std::vector<PythonPlace> places;
-    if (!source.run.has("idle_python")) return places;
-    Query rows = source.run.prepare(kPlaces);
-    while (rows.step()) places.push_back({rows.text(0), rows.text(1), rows.maybe(2), rows.real(3)});
-    return places;
-}
-
-void write_python(const std::vector<PythonPlace>& places, Report& report) {
-    if (places.empty()) return;
+// Null where nothing is known: the program is no Python's, or its lines were not sampled.
+void write_python(const ReportSource& source, Report& report) {
+    constexpr int64_t kMostPlaces = 5;
+    constexpr double kWorthALine = 0.05;
+    const auto places = python_places(source.run.raw(), nullptr, kMostPlaces);
     Json all = Json::array();
-    for (const PythonPlace& place : places)
+    std::string text;
+    int told = 0;
+    for (PythonPlace place : places) {
         all.push(Facts()
-                     .known("file", place.file)
-                     .known("function", place.function)
+                     .known("file", source.json_name("path", place.file))
+                     .known("function", source.json_name("function", place.function))
                      .maybe("line", place.line, "the interpreter told none")
                      .known("idle_share", place.idle_share)
+                     .known("samples", place.samples)
+                     .known("of_samples", place.of_samples)
                      .json());
-    report.json.set("idle_python", std::move(all));
-    constexpr double kWorthALine = 0.05;
-    std::string text;
-    for (size_t i = 0; i < places.size() && i < 2; ++i)
-        if (places[i].idle_share >= kWorthALine)
-            text += (text.empty() ? "" : ", ") + figure("%.0f", 100 * places[i].idle_share) + " % " +
-                    places[i].text();
+        if (told == 2 || place.idle_share < kWorthALine) continue;
+        if (source.options.redact) {
+            place.file = source.name("path", place.file);
+            place.function = source.name("function", place.function);
+        }
+        text += (told++ == 0 ? "" : ", ") + figure("%.0f", 100 * place.idle_share) + " % " + place.name() +
+                ", " + place.count_text();
+    }
+    report.json.set("idle_python", places.empty() ? Json() : std::move(all));
+    if (places.empty())
+        report.json.set("idle_python_why", "no lines of Python were sampled while GPUs were idle");
     if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
 }
 
@@ -231,9 +219,9 @@ void write(const ReportSource& source, Report& report) {
     const Idle idle = idle_of(all);
     const Cost cost = cost_of(source, all);
     report.json.set("cost", json_of(cost, idle.gpus));
+    if (idle.gpus != 0) write_causes(idle, !shared_gpus(source.run).empty(), report);
+    write_python(source, report);
     if (idle.gpus == 0) return;
-    write_causes(idle, !shared_gpus(source.run).empty(), report);
-    write_python(python_places(source), report);
     if (cost.gpu_ns > 0) write_cost(cost, report);
 }
 

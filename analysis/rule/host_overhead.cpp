@@ -17,6 +17,7 @@ std::optional<Finding> host_overhead(const Situation& run, const HostOverhead& i
     found.try_it = run.advice({is.id});
     found.gain = run.what_if().without(is.causes, WhatIf::Left::kKernelGap);
     found.confidence = 0.8;
+    found.where = run.seen_in(is.causes);
     found.evidence = run.gaps_of(is.causes);
     return found;
 }

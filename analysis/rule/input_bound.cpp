@@ -28,6 +28,7 @@ std::optional<Finding> look(const Situation& run) {
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     found.confidence = 0.9;
+    found.where = run.seen_in(kInput);
     found.evidence = run.gaps_of(kInput);
     return found;
 }

@@ -1,14 +1,44 @@
-// The GPU waits while the host is on its way from one operator to the next: Python, for most programs.
+// The GPU waits while the host is in its Python: on its way from one operator to the next, collecting
+// garbage, or waiting for the interpreter's lock.
+#include "../text/units.h"
 #include "host_overhead.h"
 
 namespace gpushim::analysis::rule_python_overhead {
 
 namespace {
 
-constexpr HostOverhead kIs = {
+constexpr HostOverhead kBetween = {
     "python_overhead", {"python"}, "between operators, in Python or other code of the program, for"};
+constexpr Causes kAll = {"python", "garbage_collection", "interpreter_lock"};
 
-std::optional<Finding> look(const Situation& run) { return host_overhead(run, kIs); }
+struct Other {
+    Causes cause;
+    const char* advice;
+    const char* words;  // while
+};
+constexpr Other kOthers[] = {
+    {{"garbage_collection"}, "python_overhead.garbage", "its interpreter collects garbage"},
+    {{"interpreter_lock"}, "python_overhead.lock", "the launching thread waits for its interpreter's lock"},
+};
+
+std::optional<Finding> look(const Situation& run) {
+    std::optional<Finding> found = host_overhead(run, kBetween);
+    for (const Other& other : kOthers) {
+        const double idle_ns = run.what_if().idle_ns(other.cause);
+        if (idle_ns <= 0) continue;
+        const std::string advice = run.advice({other.advice});
+        if (!found) found = Finding{};
+        found->title += (found->title.empty() ? "the GPU waits " : ", and ") + duration_text(idle_ns) +
+                        " of a " + run.per() + " while " + other.words;
+        found->try_it += (found->try_it.empty() ? "" : " ") + advice;
+    }
+    if (!found) return {};
+    found->gain = run.what_if().without(kAll, WhatIf::Left::kKernelGap);
+    found->confidence = 0.8;
+    found->where = run.seen_in(kAll);
+    found->evidence = run.gaps_of(kAll);
+    return found;
+}
 
 const RuleRegistration kRegistration({"python_overhead", Scope::kOneGpu, look});
 

@@ -19,8 +19,9 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
         static constexpr Causes kLoads = {"alloc_or_load"};
-        static constexpr Causes kCompiles = {"alloc_or_load", "framework",    "python",      "callback",
-                                             "host_cpu",      "host_blocked", "host_unknown"};
+        static constexpr Causes kCompiles = {"alloc_or_load", "framework",        "python",
+                                             "callback",      "interpreter_lock", "garbage_collection",
+                                             "host_cpu",      "host_blocked",     "host_unknown"};
         return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(kCompiles)};
     });
     found.confidence = 0.7;

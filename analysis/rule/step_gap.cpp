@@ -12,13 +12,13 @@ namespace gpushim::analysis::rule_step_gap {
 
 namespace {
 
+constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
 constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
 // what looks like loading a batch, where it is much more than is usual.
 double gap_ns(const GpuInStep& gpu, bool reads, double usual_input_ns) {
     if (gpu.loads_code) return 0;
-    static constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
     static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double input_ns = gpu.idle_ns(kInput);
     return gpu.idle_ns(kHost) - (reads ? gpu.drained_ns(kHost) : 0) +
@@ -66,6 +66,7 @@ std::optional<Finding> look(const Situation& run) {
                        count_text(where.number);
     found.try_it = run.advice({"step_gap"});
     found.confidence = 0.7;
+    found.where = run.seen_in(kHost);
     found.evidence = run.gaps_of(
         {"callback", "host_cpu", "host_blocked", "host_unknown", "input_loading", "input_cpu", "input_wait"});
     return found;

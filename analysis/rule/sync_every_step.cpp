@@ -16,12 +16,12 @@ constexpr double kOneNumber = 8;    // bytes: a loss, or whether gradients overf
 // it had just read something.
 Gain gain_of(const Situation& run, bool reads) {
     const Gain waiting = run.what_if().without({"sync"});
-    const Gain drained =
-        reads ? run.what_if().without_drained({"sync", "launch_call", "launch_bound", "launch_latency",
-                                               "kernel_gap", "framework", "optimizer", "python", "callback",
-                                               "host_cpu", "host_unknown", "host_blocked"})
-              : run.what_if().without_drained(
-                    {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    const Gain drained = reads ? run.what_if().without_drained(
+                                     {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap",
+                                      "framework", "optimizer", "python", "callback", "interpreter_lock",
+                                      "garbage_collection", "host_cpu", "host_unknown", "host_blocked"})
+                               : run.what_if().without_drained(
+                                     {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap"});
     // Without a reading the wait may have a reason of its own, and only its own time is sure to go.
     const double low_ns = reads ? drained.low_ns : std::min(drained.high_ns, waiting.low_ns);
     return {low_ns, std::max(drained.high_ns, waiting.high_ns)};

@@ -65,7 +65,9 @@ struct Call {
     // inside: HostInside; of a sample `target_id` is its frame
     int64_t detail = kNotRecorded;
     int64_t runqueue_ns = 0;  // of a host_gap: ready, without a CPU
-    int32_t blocked_on = -1;  // of a host_gap: index into what samples said (HostClasses); -1: not sampled
+    // Of a host_gap: index into what samples said (HostClasses); of a sample: python_sample.doing; -1: not
+    // told
+    int32_t blocked_on = -1;
     // Of a collective's kernel: so much of its time, from its start on, it waited for other ranks.
     int64_t wait_ns = kNotRecorded;
 };

@@ -110,6 +110,7 @@ void fill_inside(const NumberRow& row, const TraceWords&, Call& call) { call.det
 void fill_sample(const NumberRow& row, const TraceWords&, Call& call) {
     call.detail = static_cast<int64_t>(HostInside::sampled);
     call.target_id = row.number(kFirst);
+    call.blocked_on = static_cast<int32_t>(std::clamp<int64_t>(row.number_or(kSecond, -1), -1, 2));
 }
 
 bool is_wait(CallKind kind) { return kind == CallKind::sync; }
@@ -203,7 +204,7 @@ constexpr CallTable kTables[] = {
      fill_inside},
     {"python_sample",
      CallKind::inside,
-     {kNone, "thread_id", kNone, kNone, kNone, "frame_id", kNone, kNone, kNone},
+     {kNone, "thread_id", kNone, kNone, kNone, "frame_id", "doing", kNone, kNone},
      nullptr,
      false,
      false,

@@ -16,4 +16,14 @@ enum class HostInside : uint8_t {
 };
 constexpr HostInside kLastInside = HostInside::python;  // that other tools tell
 
+// What a sample of its Python says of a thread, beside the line that it was in. Of several the first counts.
+enum class PythonDoes : uint8_t {
+    waits_for_lock,    // of the interpreter: another thread has it
+    collects_garbage,  // the interpreter, in this thread
+    loads,             // a batch
+    optimizes,
+    calls_back,  // a callback, logging, a checkpoint
+    untold
+};
+
 }  // namespace gpushim::analysis

@@ -9,17 +9,60 @@ namespace gpushim::analysis {
 
 namespace {
 
-struct Code {
-    std::string file, function;
-    bool is_own, loads;
+struct Word {
+    PythonDoes does;
+    std::string_view folder, file, function;
+};
+constexpr Word kWords[] = {
+#define WORD(does, ...) {PythonDoes::does, __VA_ARGS__},
+#include "python_words.def"
+#undef WORD
 };
 
+struct Code {
+    std::string file, function;
+    bool is_own;
+    std::optional<PythonDoes> told;
+};
+
+// As far as a stack was walked, from the outermost line.
 struct Walked {
-    int32_t own;  // the innermost line of own code; -1: none
-    bool loads;
+    int32_t own = -1;  // the innermost line of own code; -1: none
+    bool loads = false;
+    PythonDoes does = PythonDoes::untold;
+    bool own_does = false;  // own code says so
 };
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// `*`: anything.
+bool is_like(std::string_view text, std::string_view pattern) {
+    const size_t star = pattern.find('*');
+    if (star == std::string_view::npos) return text == pattern;
+    if (!text.starts_with(pattern.substr(0, star))) return false;
+    const std::string_view rest = pattern.substr(star + 1);
+    for (size_t at = star; at <= text.size(); ++at)
+        if (is_like(text.substr(at), rest)) return true;
+    return false;
+}
+
+std::string_view behind_last(char mark, std::string_view text) {
+    const size_t at = text.rfind(mark);
+    return at == std::string_view::npos ? text : text.substr(at + 1);
+}
+
+// What is loaded inside of a callback is loaded, and what a loader logs is loading. A library that calls code
+// of the program has it do something else; the program's own callback is all that it calls.
+void walk_on(Walked& here, const Code& code, int32_t line) {
+    if (code.is_own) here.own = line;
+    here.loads = here.loads || code.told == PythonDoes::loads;
+    if (code.told && code.told != PythonDoes::loads) {
+        here.does = *code.told;
+        here.own_does = code.is_own;
+    } else if (code.is_own && !here.own_does) {
+        here.does = PythonDoes::untold;
+    }
+}
 
 }  // namespace
 
@@ -29,9 +72,15 @@ bool is_own_code(std::string_view file) {
     return !file.starts_with("<frozen");
 }
 
-bool loads_batches(std::string_view file, std::string_view function) {
-    return has(file, "torch/utils/data/") || has(function, "DataLoader") ||
-           function.ends_with("Loader.__next__");
+std::optional<PythonDoes> told_by(std::string_view file, std::string_view function) {
+    const std::string path = "/" + std::string(file);
+    for (const Word& word : kWords) {
+        const std::string_view name = has(word.function, ".") ? function : behind_last('.', function);
+        if (has(path, word.folder) && is_like(behind_last('/', path), word.file) &&
+            is_like(name, word.function))
+            return word.does;
+    }
+    return {};
 }
 
 PythonLines python_lines_of(const Database& base) {
@@ -41,7 +90,7 @@ PythonLines python_lines_of(const Database& base) {
     Query code_rows = base.prepare("SELECT id, file, function FROM python_code");
     while (code_rows.step()) {
         const std::string file = code_rows.text(1), function = code_rows.text(2);
-        codes[code_rows.number(0)] = {file, function, is_own_code(file), loads_batches(file, function)};
+        codes[code_rows.number(0)] = {file, function, is_own_code(file), told_by(file, function)};
     }
     std::map<std::tuple<int64_t, int64_t, bool>, int32_t> known;
     std::unordered_map<int64_t, Walked> walked;
@@ -55,11 +104,11 @@ PythonLines python_lines_of(const Database& base) {
                                                        static_cast<int32_t>(result.lines.size()));
         if (is_new) result.lines.push_back({code->second.file, code->second.function, line});
         const auto caller = walked.find(frames.maybe(1).value_or(0));
-        Walked here = caller != walked.end() ? caller->second : Walked{-1, false};
-        if (code->second.is_own) here.own = place->second;
-        here.loads = here.loads || code->second.loads;
+        Walked here = caller != walked.end() ? caller->second : Walked{};
+        walk_on(here, code->second, place->second);
         walked[frames.number(0)] = here;
-        result.of_frame[frames.number(0)] = {here.own >= 0 ? here.own : place->second, here.loads};
+        result.of_frame[frames.number(0)] = {here.own >= 0 ? here.own : place->second,
+                                             here.loads ? PythonDoes::loads : here.does};
     }
     return result;
 }

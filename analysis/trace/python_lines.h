@@ -1,6 +1,6 @@
 // Lines of Python that threads were seen in, by the library's samples: of each stack the line that its reader
-// knows, the innermost of the program's own code, and whether it is in the loading of a batch. Read once;
-// read-only from then on, any thread.
+// knows, the innermost of the program's own code, and what it does, by names of files and functions
+// (python_words.def). Read once; read-only from then on, any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "host_inside.h"
 
 namespace gpushim::analysis {
 
@@ -21,7 +23,7 @@ struct PythonLine {
 
 struct PythonStackIn {
     int32_t line;  // index into `lines`
-    bool loads;
+    PythonDoes does;
 };
 
 struct PythonLines {
@@ -31,9 +33,9 @@ struct PythonLines {
 
 // Not of the interpreter, and not installed beside it.
 bool is_own_code(std::string_view file);
-// PyTorch's loader, or a class that is called a loader and asked for what comes next. Any `__next__` would be
-// too many: programs step through their training by them.
-bool loads_batches(std::string_view file, std::string_view function);
+// What that function does, and what it calls. None: it tells nothing; `untold`: something else than its
+// caller.
+std::optional<PythonDoes> told_by(std::string_view file, std::string_view function);
 
 PythonLines python_lines_of(const Database& base);
 

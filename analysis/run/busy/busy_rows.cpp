@@ -126,10 +126,10 @@ class Writer {
             run_.add("cpu_contention", {gpu_->gpu_id, int64_t{row.step}, row.ready_ns});
     }
     void python(const PythonSums& sums) {
-        for (const auto& [key, ns] : sums) {
+        for (const auto& [key, sum] : sums) {
             const PythonLine& line = facts_.python.lines[static_cast<size_t>(key.second)];
             run_.add("idle_python", {gpu_->gpu_id, std::string(name_of(key.first)), line.file, line.function,
-                                     maybe(line.line), ns});
+                                     maybe(line.line), sum.ns, sum.samples});
         }
     }
     const std::string& name(int32_t blocked_on) const {

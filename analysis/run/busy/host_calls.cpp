@@ -42,6 +42,14 @@ std::optional<What> what_inside(const Call& call) {
     return {};
 }
 
+// The interpreter's own doing, if it told, comes before what names tell.
+PythonDoes does_of(const Call& sample, PythonDoes by_names) {
+    constexpr int32_t kLock = 1, kGarbage = 2;  // python_sample.doing
+    if (sample.blocked_on == kLock) return PythonDoes::waits_for_lock;
+    if (sample.blocked_on == kGarbage) return PythonDoes::collects_garbage;
+    return by_names;
+}
+
 }  // namespace
 
 std::optional<What> what_of(const Call& call) {
@@ -89,7 +97,8 @@ void HostCalls::take(const Call& call) {
     } else if (call.kind == CallKind::inside) {
         const auto stack = facts_.python.of_frame.find(call.target_id);
         if (stack != facts_.python.of_frame.end())
-            line_of(call.thread_id).add(HostSample{call.enter_ns, stack->second.line, stack->second.loads});
+            line_of(call.thread_id)
+                .add(HostSample{call.enter_ns, stack->second.line, does_of(call, stack->second.does)});
     }
 }
 

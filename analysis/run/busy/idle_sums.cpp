@@ -43,7 +43,10 @@ void IdleSums::add(const Attributed& gap) {
     const Interval all = {segments_.front().from_ns, segments_.back().until_ns};
     for (const PythonPart& part : gap.python) {
         const int64_t ns = std::min(part.until_ns, all.end_ns) - std::max(part.from_ns, all.start_ns);
-        if (ns > 0) python_[{part.cause, part.line}] += ns;
+        if (ns <= 0) continue;
+        PythonSum& sum = python_[{part.cause, part.line}];
+        sum.ns += ns;
+        sum.samples += part.samples;
     }
     const auto add_clipped = [&](Piece piece) {
         piece.from_ns = std::max(piece.from_ns, all.start_ns);

@@ -34,7 +34,10 @@ struct ContentionRow {
 };
 
 // Of all segments together: a line of Python says where, not when.
-using PythonSums = std::map<std::pair<Cause, int32_t>, int64_t>;  // ns by cause and line
+struct PythonSum {
+    int64_t ns = 0, samples = 0;
+};
+using PythonSums = std::map<std::pair<Cause, int32_t>, PythonSum>;  // by cause and line
 
 class IdleSums {
   public:

@@ -221,14 +221,26 @@ class PythonLines(PreloadCase):
             self.assertIn(word, source[places[function]["line"] - 1], places)
             self.assertEqual(places[function]["file"], str(SOURCES / "copies.py"))
             self.assertGreater(places[function]["idle_share"], 0.1, places)
+            self.assertGreater(places[function]["samples"], 5, places)
+            self.assertLessEqual(places[function]["samples"], places[function]["of_samples"])
         self.assertLessEqual(sum(place["idle_share"] for place in places.values()), 1.0001)
+        titles = {finding["id"]: finding["title"] for finding in json.loads(done.stdout)["findings"]}
+        for finding, function in (("input_bound", "__next__"), ("step_gap", "logs")):
+            self.assertRegex(titles[finding], rf"; by \d+ of \d+ samples in copies.py:"
+                                              rf"{places[function]['line']} \(.*{function}\)$")
         text = box.run([ANALYZER, "report", "--all", self.the_trace()], sim=False).stdout
-        self.assertRegex(text, r"by samples of Python, of idle time: \d+ % copies.py:\d+ \(")
+        self.assertRegex(text, r"by samples of Python, of idle time: \d+ % copies.py:\d+ \(.*\),"
+                               r" \d+ of \d+ samples")
+        hidden = box.run([ANALYZER, "report", "--all", "--json", "--redact", self.the_trace()], sim=False)
+        self.assertNotIn("copies.py", hidden.stdout)
 
     def test_report_says_nothing_where_nothing_was_seen(self):
         self.traced([sys.executable, SOURCES / "copies.py"], GPUSHIM_PYTHON="off", GPUSHIM_BUDGET="100%")
         done = box.run([ANALYZER, "report", "--all", "--json", self.the_trace()], sim=False)
-        self.assertNotIn("idle_python", json.loads(done.stdout))
+        report = json.loads(done.stdout)
+        self.assertIsNone(report["idle_python"])
+        self.assertIn("no lines of Python", report["idle_python_why"])
+        self.assertFalse([finding for finding in report["findings"] if "samples in" in finding["title"]])
 
     def pretender(self, name, *flags, words=(), refused=None, **knobs):
         program = compiled((SOURCES / "interpreter.c").read_text(), self.folder / name, "-rdynamic", *flags)

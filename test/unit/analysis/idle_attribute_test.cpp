@@ -265,8 +265,8 @@ TEST_CASE("idle time adds up by cause and by group", "[idle]") {
 TEST_CASE("where the thread was seen in its Python is a part of the cause, or says it", "[idle]") {
     Scene scene;
     scene.call(What::sync, 60, 100).row(100, 295, 0);
-    scene.line().add(HostSample{150 * kUs, 7, false});
-    scene.line().add(HostSample{250 * kUs, 8, true});
+    scene.line().add(HostSample{150 * kUs, 7});
+    scene.line().add(HostSample{250 * kUs, 8, PythonDoes::loads});
     scene.launch(295, 299).gap_before(100, 300, 295, 299);
     const Attributed answer = scene.ask();
     CHECK(answer.pieces == Pieces{is(Cause::sync, 100, 105), is(Cause::host_blocked, 105, 205),
@@ -277,6 +277,30 @@ TEST_CASE("where the thread was seen in its Python is a part of the cause, or sa
     CHECK(answer.python[0].until_ns - answer.python[0].from_ns == 100 * kUs);
     CHECK(answer.python[1].cause == Cause::input_loading);
     CHECK(answer.python[1].until_ns == 300 * kUs);
+    CHECK(answer.python[0].samples == 1);
+    CHECK(answer.python[1].samples == 1);
+}
+
+//  thread  ─sync──┐105 ────────── row, seen once at 150 ──────────┌N
+TEST_CASE("what a sample says of the thread is the cause, outside of calls", "[idle]") {
+    const auto seen = [](PythonDoes does) {
+        Scene scene;
+        scene.call(What::sync, 60, 105);
+        scene.line().add(HostGap{105 * kUs, 295 * kUs, 0});
+        scene.line().add(HostSample{150 * kUs, 7, does});
+        scene.launch(295, 299).gap_before(100, 300, 295, 299);
+        const Attributed answer = scene.ask();
+        REQUIRE(answer.pieces.size() == 2);
+        CHECK(answer.pieces[0] == is(Cause::sync, 100, 110));
+        CHECK(answer.python.at(0).cause == answer.pieces[1].cause);
+        return answer.pieces[1].cause;
+    };
+    CHECK(seen(PythonDoes::untold) == Cause::host_blocked);
+    CHECK(seen(PythonDoes::waits_for_lock) == Cause::interpreter_lock);
+    CHECK(seen(PythonDoes::collects_garbage) == Cause::garbage_collection);
+    CHECK(seen(PythonDoes::loads) == Cause::input_loading);
+    CHECK(seen(PythonDoes::optimizes) == Cause::optimizer);
+    CHECK(seen(PythonDoes::calls_back) == Cause::callback);
 }
 
 }  // namespace idle_attribute_test

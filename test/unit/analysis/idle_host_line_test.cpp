@@ -67,20 +67,23 @@ TEST_CASE("a gap row is laid out as blocked, ready, running", "[idle][host_line]
 TEST_CASE("a sample stands for the time around it, within its gap", "[idle][host_line]") {
     HostLine line;
     line.add(HostGap{0, 20, 5});
-    line.add(HostSample{4, 0, false});
-    line.add(HostSample{10, 1, true});
+    line.add(HostSample{4, 0});
+    line.add(HostSample{10, 1, PythonDoes::loads});
     line.add(HostCall{What::sync, 21, 24});
-    line.add(HostSample{22, 2, false});
+    line.add(HostSample{22, 2});
     CHECK(drawn(line, 0, 24) == "bbbbbbbbbbbbbbbrrrrr?SSS");
     std::string lines, loads;
     for (const HostPiece& piece : line.pieces(0, 24)) {
         const auto length = static_cast<size_t>(piece.until_ns - piece.from_ns);
         lines.append(length,
                      piece.python_line == kNotSampled ? '.' : static_cast<char>('0' + piece.python_line));
-        loads.append(length, piece.loads ? 'L' : '.');
+        loads.append(length, piece.does == PythonDoes::loads ? 'L' : '.');
     }
     CHECK(lines == "00000001111111111111....");
     CHECK(loads == ".......LLLLLLLLLLLLL....");
+    CHECK(line.samples_in(0, 24) == 2);
+    CHECK(line.samples_in(4, 10) == 1);
+    CHECK(line.samples_in(5, 10) == 0);
 }
 
 //  L┐10  12┌other┐14  ─row─  20┌copy┐25

@@ -2,6 +2,10 @@
 #include "analysis/trace/python_lines.h"
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <utility>
+
+#include "analysis/sqlite/database.h"
 
 namespace python_lines_test {
 
@@ -18,11 +22,67 @@ TEST_CASE("own code is neither the interpreter's nor installed beside it", "[pyt
 }
 
 TEST_CASE("batches are loaded by loaders, not by whatever has a next", "[python_lines]") {
-    CHECK(loads_batches("/v/site-packages/torch/utils/data/_utils/fetch.py", "fetch"));
-    CHECK(loads_batches("/me/data.py", "MyDataLoader.__iter__"));
-    CHECK(loads_batches("/me/data.py", "PrefetchLoader.__next__"));
-    CHECK_FALSE(loads_batches("/me/train.py", "Trainer.__next__"));
-    CHECK_FALSE(loads_batches("/me/train.py", "load"));
+    CHECK(told_by("/v/site-packages/torch/utils/data/_utils/fetch.py", "fetch") == PythonDoes::loads);
+    CHECK(told_by("/me/data.py", "MyDataLoader.__iter__") == PythonDoes::loads);
+    CHECK(told_by("/me/data.py", "PrefetchLoader.__next__") == PythonDoes::loads);
+    CHECK(told_by("data_loader.py", "__next__") == PythonDoes::loads);  // before 3.11
+    CHECK_FALSE(told_by("/me/train.py", "Trainer.__next__"));
+    CHECK_FALSE(told_by("/me/train.py", "load"));
+    CHECK_FALSE(told_by("/me/loaders/train.py", "__next__"));
+}
+
+TEST_CASE("optimizers step, and callbacks log", "[python_lines]") {
+    const auto optimizes = [](const char* file, const char* function) {
+        return told_by(file, function) == PythonDoes::optimizes;
+    };
+    CHECK(optimizes("/v/site-packages/torch/optim/adamw.py", "AdamW.step"));
+    CHECK(optimizes("/v/site-packages/apex/optimizers/fused_adam.py", "FusedAdam.step"));
+    CHECK(optimizes("/me/model.py", "MyOptimizer.step"));
+    CHECK(optimizes("/v/site-packages/keras/src/optimizers/base_optimizer.py",
+                    "BaseOptimizer.apply_gradients"));
+    CHECK_FALSE(told_by("/me/train.py", "step"));
+    CHECK_FALSE(told_by("/v/site-packages/torch/optim/adamw.py", "AdamW.__init__"));
+    CHECK(told_by("/me/train.py", "fit.<locals>.closure") == PythonDoes::untold);
+    const auto calls_back = [](const char* file, const char* function) {
+        return told_by(file, function) == PythonDoes::calls_back;
+    };
+    CHECK(calls_back("/usr/lib/python3.11/logging/__init__.py", "StreamHandler.emit"));
+    CHECK(calls_back("/me/train.py", "Saver.on_train_epoch_end"));
+    CHECK(calls_back("/v/site-packages/transformers/trainer_callback.py", "CallbackHandler.call_event"));
+    CHECK(calls_back("/me/train.py", "log_metrics"));
+    CHECK_FALSE(told_by("/me/callback-tests/train.py", "main"));
+    CHECK_FALSE(told_by("/me/train.py", "log_softmax"));
+    CHECK_FALSE(told_by("/me/train.py", "on_device"));
+}
+
+// Stacks from the outermost line to the innermost.
+PythonDoes seen(std::initializer_list<std::pair<const char*, const char*>> stack) {
+    const Database base = Database::in_memory();
+    base.run(
+        "CREATE TABLE python_code (id, file, function); CREATE TABLE python_frame (id, caller_id, code_id, "
+        "line)");
+    int id = 0;
+    for (const auto& [file, function] : stack) {
+        ++id;
+        const std::string number = std::to_string(id), caller = std::to_string(id - 1);
+        base.run("INSERT INTO python_code VALUES (" + number + ", '" + file + "', '" + function + "')");
+        base.run("INSERT INTO python_frame VALUES (" + number + ", " + caller + ", " + number + ", 7)");
+    }
+    return python_lines_of(base).of_frame.at(id).does;
+}
+
+TEST_CASE("of a stack loading counts first, then what is innermost", "[python_lines]") {
+    const char* const kAdam = "/v/site-packages/torch/optim/adam.py";
+    const char* const kTqdm = "/v/site-packages/tqdm/std.py";
+    CHECK(seen({{"/me/train.py", "main"}}) == PythonDoes::untold);
+    CHECK(seen({{"/me/train.py", "main"}, {kAdam, "Adam.step"}, {kAdam, "adam"}}) == PythonDoes::optimizes);
+    // An optimizer's closure and what a progress bar iterates over are the program's own again.
+    CHECK(seen({{kAdam, "Adam.step"}, {"/me/train.py", "forward"}}) == PythonDoes::untold);
+    CHECK(seen({{kTqdm, "tqdm.__iter__"}, {"/me/train.py", "batches"}}) == PythonDoes::untold);
+    CHECK(seen({{kTqdm, "tqdm.__iter__"}, {"/me/data.py", "MyLoader.__next__"}}) == PythonDoes::loads);
+    // All that the program's own callback calls is its callback, unless it says otherwise.
+    CHECK(seen({{"/me/train.py", "on_step_end"}, {"/me/train.py", "evaluate"}}) == PythonDoes::calls_back);
+    CHECK(seen({{"/me/data.py", "MyLoader.__next__"}, {"/me/train.py", "log"}}) == PythonDoes::loads);
 }
 
 }  // namespace python_lines_test

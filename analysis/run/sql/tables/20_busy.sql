@@ -34,7 +34,8 @@ CREATE INDEX gap_of_step ON gap (gpu_id, step);  -- a key of all four takes twic
 -- innermost line of the program's own code, else the innermost.
 CREATE TABLE idle_python (
   gpu_id INTEGER, cause TEXT, file TEXT, function TEXT, line INTEGER,  -- NULL: the interpreter told none
-  ns INTEGER
+  ns INTEGER,
+  samples INTEGER                              -- that say so: each stands for the time around it
 );
 
 -- Time on all GPUs of one trace together, for the sequential index: of whole steps (-1: the rest).

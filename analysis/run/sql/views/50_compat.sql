@@ -107,8 +107,8 @@ WITH
           THEN 'kernel_launch'
         WHEN cause IN ('wait_other_gpu') THEN 'device_to_device'
         WHEN cause IN ('alloc_or_load') THEN 'compilation'
-        WHEN cause IN ('framework', 'optimizer', 'python', 'callback', 'host_cpu', 'comm_host',
-          'wait_host_callback') THEN 'host_compute'
+        WHEN cause IN ('framework', 'optimizer', 'python', 'callback', 'interpreter_lock',
+          'garbage_collection', 'host_cpu', 'comm_host', 'wait_host_callback') THEN 'host_compute'
         ELSE 'others' END
     FROM gap)
 SELECT r.rank, g.uuid AS gpu, p.gpu_id, p.step,
