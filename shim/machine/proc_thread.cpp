@@ -101,6 +101,22 @@ int64_t parse_runqueue_ns(std::string_view schedstat) {
     return number_in<int64_t>(schedstat.substr(second + 1)).value_or(kNull);
 }
 
+// "202 0x7f31c8a2b4f8 0x189 …": the call, and its arguments.
+std::optional<uint64_t> parse_futex(std::string_view syscall) {
+    const auto in = parse_syscall(syscall);
+    if (!in) return std::nullopt;
+    const size_t at = syscall.find(" 0x");
+    if (in->running || in->number != SYS_futex || at == std::string_view::npos) return 0;
+    uint64_t address = 0;
+    std::from_chars(syscall.data() + at + 3, syscall.data() + syscall.size(), address, 16);
+    return address;
+}
+
+std::optional<uint64_t> futex_of_thread(int32_t tid) {
+    char text[1024];
+    return parse_futex(read_file(tid, "syscall", text));
+}
+
 HostClass class_of(long syscall, char state) {
     if (state == 'R') return HostClass::running;
     if (state == 'D') return HostClass::disk;

@@ -21,6 +21,10 @@ char parse_state(std::string_view stat);
 // Nanoseconds that it was ready to run and had no CPU; kNull: not to be read.
 int64_t parse_runqueue_ns(std::string_view schedstat);
 
+// The address that a blocked thread waits at; 0: it waits at none, or runs. nullopt: the kernel does not say.
+std::optional<uint64_t> parse_futex(std::string_view syscall);
+std::optional<uint64_t> futex_of_thread(int32_t tid);
+
 // What a thread in that state is blocked on.
 HostClass class_of(long syscall, char state);
 

@@ -36,7 +36,7 @@ constexpr PublishedWord kPublished[] = {
 #include "debug_offsets.def"
 #undef WORD
 };
-constexpr size_t kPublishedWords = 64;
+constexpr size_t kPublishedWords = 96;
 
 template <class... Words>
 void refuse(Python& python, const char* format, Words... words) {
@@ -74,7 +74,7 @@ void take_published(Python& python) {
             return refuse(python, "Python %s publishes what is not understood", python.version);
         layout.*word.to = static_cast<uint32_t>(offset);
     }
-    layout.frame_in_thread_frame = kNo;
+    layout.frame_in_thread_frame = layout.runtime_lock = kNo;
     layout.ascii_text = kAsciiText;
     layout.other_text = kOtherText;
     layout.kind_shift = kWidthShift;

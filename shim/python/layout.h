@@ -23,6 +23,9 @@ struct PythonLayout {
     uint32_t ascii_text, other_text;
     uint32_t kind_shift;  // bit of a string's state at which the width of its characters stands
     InstructionIs instruction_is;
+    // Whether garbage is collected: an int; the lock: in the runtime itself, or where an interpreter points
+    // to.
+    uint32_t interpreter_gc, gc_collecting, runtime_lock, interpreter_lock;
 };
 
 struct Python {

@@ -112,7 +112,11 @@ class PythonSampler : public Observer {
         if (kept == Frames::Kept::no_place) return void(++left_out_);
         ++taken_;
         last_ns_ = std::max(mono_ns, last_ns_ + 1);
-        samples_.add({.enter_ns = last_ns_, .thread_id = thread, .frame_id = frame});
+        const int64_t doing = static_cast<int64_t>(stack_.doing);
+        samples_.add({.enter_ns = last_ns_,
+                      .thread_id = thread,
+                      .frame_id = frame,
+                      .doing = doing < 0 ? kNull : doing});
     }
 
     // Sums: the newest row counts. None where there is no interpreter.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "../base/system.h"
+#include "../machine/proc_thread.h"
 #include "lines.h"
 #include "own_memory.h"
 
@@ -18,6 +19,8 @@ constexpr uint64_t kTagBits = 7;  // of a reference to an object, from 3.14 on
 // Owners of frames from there on are the interpreter itself, between two frames of Python.
 constexpr unsigned char kOwnedByInterpreter = 3;
 constexpr size_t kMostPieceBytes = 512;
+// The lock: who had it last, whether it is taken, and what is waited at for it.
+constexpr size_t kLockHolderAt = 8, kLockTakenAt = 16, kLockBytes = 208;
 constexpr size_t kTypeAt = 8, kLengthAt = 16, kBytesAt = 32, kStateAt = 32;
 
 uint64_t pointer_at(uint64_t object, uint32_t offset) {
@@ -138,6 +141,24 @@ bool read_codes(const Python& python, PythonStack& stack) {
     return true;
 }
 
+// A thread that waits for the lock is in a futex of it. Garbage is collected by who holds the lock.
+PythonDoing doing_of(const Python& python, uint64_t thread, int32_t tid) {
+    const PythonLayout& layout = python.layout;
+    const uint64_t interpreter = pointer_at(thread, layout.thread_interpreter);
+    const uint64_t lock = layout.runtime_lock != kNo ? python.runtime + layout.runtime_lock
+                                                     : pointer_at(interpreter, layout.interpreter_lock);
+    const auto futex = futex_of_thread(tid);
+    unsigned char piece[kLockTakenAt + sizeof(int32_t)];
+    int32_t collecting = 0;
+    if (!futex || interpreter == 0 || !read_own(lock, piece) ||
+        !read_own(interpreter + layout.interpreter_gc + layout.gc_collecting, collecting))
+        return PythonDoing::not_known;
+    if (*futex >= lock && *futex < lock + kLockBytes) return PythonDoing::waits_for_lock;
+    const bool holds_lock =
+        part_of<int32_t>(piece, kLockTakenAt) == 1 && part_of<uint64_t>(piece, kLockHolderAt) == thread;
+    return collecting == 1 && holds_lock ? PythonDoing::collects_garbage : PythonDoing::neither;
+}
+
 void append_utf8(std::string& text, uint32_t point) {
     const auto tail = [&](int shift) { return static_cast<char>(0x80 | (point >> shift & 0x3f)); };
     if (point < 0x80) {
@@ -188,6 +209,7 @@ StackSeen read_stack(const Python& python, uint32_t number_in_pthread, int32_t t
     if (frame == 0) return StackSeen::no_python;
     if (!walk(python.layout, frame, to)) return StackSeen::moved;
     if (to.count == 0) return StackSeen::no_python;
+    to.doing = doing_of(python, thread, tid);
     const bool is_whole = read_codes(python, to) && is_still_there(python.layout, to) &&
                           current_frame(python.layout, thread) == frame;
     return is_whole ? StackSeen::frames : StackSeen::moved;

@@ -12,6 +12,9 @@
 
 namespace gpushim::shim {
 
+// What the interpreter does for the thread, in place of running its code; as python_sample.doing.
+enum class PythonDoing : int8_t { not_known = -1, neither, waits_for_lock, collects_garbage };
+
 constexpr size_t kMostFrames = 128;  // the innermost
 constexpr size_t kMostTextBytes = 4096;
 constexpr size_t kMostTableBytes = 65536;
@@ -26,7 +29,8 @@ struct PythonFrame {
 
 struct PythonStack {
     size_t count = 0;
-    bool is_cut = false;                          // there are more callers
+    bool is_cut = false;  // there are more callers
+    PythonDoing doing = PythonDoing::not_known;
     std::array<PythonFrame, kMostFrames> frames;  // the innermost first
 };
 

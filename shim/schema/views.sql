@@ -445,7 +445,9 @@ FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
 CREATE VIEW v_python_sample AS
 SELECT s.enter_ns, s.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
   t.tid, t.name AS thread, s.thread_id, c.file, c.function, f.line,
-  s.frame_id                                        -- v_python_stack.frame_id
+  s.frame_id,                                       -- v_python_stack.frame_id
+  -- in place of running its code; NULL: not known
+  CASE s.doing WHEN 0 THEN 'neither' WHEN 1 THEN 'waits for lock' WHEN 2 THEN 'collects garbage' END AS doing
 FROM python_sample s JOIN python_frame f ON f.id = s.frame_id JOIN python_code c ON c.id = f.code_id
   LEFT JOIN thread t ON t.id = s.thread_id;
 

@@ -1,5 +1,6 @@
 """Lines of Python in gaps: of real interpreters, each sample compared with what the program can be in; of
 programs that only look like one; while it works, forks, ends, is killed."""
+import collections
 import json
 import pathlib
 import random
@@ -139,6 +140,41 @@ class PythonLines(PreloadCase):
                 self.assertIn(done.stdout.strip(), rows, path)
         if compared == 0:
             self.skipTest(optional.lacks("pythons", "with headers"))
+
+    def doings(self, path, what):
+        """{what it did: in how many samples}, and in which functions"""
+        done = self.traced([path, SOURCES / "doings.py", what], GPUSHIM_PYTHON="auto")
+        self.assertEqual(done.stdout, "over\n")
+        (trace,) = self.traces()
+        seen = collections.Counter(row[0] for row in query(trace, "SELECT doing FROM v_python_sample"))
+        functions = {stack[0][1] for _, stack, _ in sampled(trace)}
+        trace.unlink()
+        return seen, functions
+
+    def check_doings(self, path):
+        for what, doing, function in (("lock", "waits for lock", "waits_for_lock"),
+                                      ("garbage", "collects garbage", "collects"),
+                                      ("neither", "neither", "sleeps"), ("inner", "neither", "inner")):
+            seen, functions = self.doings(path, what)
+            self.assertIn(function, functions, (path, what))
+            # Who waits for the lock asks for it every 5 ms, and may have to wait for a processor for that.
+            self.assertGreater(seen[doing], 0.3 * sum(seen.values()), (path, what, seen))
+            self.assertEqual(set(seen) - {doing, "neither"}, set(), (path, what, seen))
+
+    def test_doings(self):
+        self.check_doings(sys.executable)
+
+    def test_report_says_what_the_interpreter_did(self):
+        for what, words in (("lock", "waits for its interpreter's lock"),
+                            ("garbage", "its interpreter collects garbage")):
+            self.traced([sys.executable, SOURCES / "doings.py", what], GPUSHIM_PYTHON="auto",
+                        GPUSHIM_BUDGET="100%")
+            done = box.run([ANALYZER, "report", "--all", "--json", self.the_trace()], sim=False)
+            titles = [finding["title"] for finding in json.loads(done.stdout)["findings"]
+                      if finding["id"] == "python_overhead"]
+            self.assertTrue(titles, what)
+            self.assertRegex(titles[0], rf"while .*{words}; by \d+ of \d+ samples in doings.py:\d+ \(")
+            self.the_trace().unlink()
 
     def test_off(self):
         self.python(sys.executable, "5", "all", GPUSHIM_PYTHON="off")
@@ -282,16 +318,21 @@ class PythonLines(PreloadCase):
         self.assertGreater(missing, 0)
 
 
-def of_version(version):
+def of_version(version, check):
     def test(self):
-        if interpreter(version) is None:
+        path = interpreter(version)
+        if path is None:
             self.skipTest(optional.lacks("pythons", version))
-        self.check_version(version)
+        check(self, version, path)
     return test
 
 
 for other in OTHERS:
-    setattr(PythonLines, f"test_version_{other.replace('.', '_')}", of_version(other))
+    name = other.replace(".", "_")
+    setattr(PythonLines, f"test_version_{name}",
+            of_version(other, lambda test, version, path: test.check_version(version)))
+    setattr(PythonLines, f"test_doings_{name}",
+            of_version(other, lambda test, version, path: test.check_doings(path)))
 
 
 def pyenvs():

@@ -57,6 +57,14 @@ bool has_syscall_file() { return access("/proc/self/syscall", R_OK) == 0; }
 
 }  // namespace
 
+TEST_CASE("the address that a thread waits at is read", "[proc_thread]") {
+    CHECK(parse_futex("202 0x7f31c8a2b4f8 0x189 0x0 0x7fff 0x0 0xffffffff 0x7ffc 0x7f31") == 0x7f31c8a2b4f8u);
+    CHECK(parse_futex("7 0x7f31c8a2b4f8 0x1 0x0") == 0u);  // poll
+    CHECK(parse_futex("running") == 0u);
+    CHECK(parse_futex("202") == 0u);
+    CHECK_FALSE(parse_futex(""));
+}
+
 TEST_CASE("what the kernel says of a thread is read", "[proc_thread]") {
     CHECK(parse_syscall("running\n")->running);
     CHECK(parse_syscall("202 0x7f 0x189 0x0 0x0 0x0 0x0 0x7ffc 0x7f7d\n")->number == 202);
