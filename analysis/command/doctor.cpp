@@ -49,6 +49,7 @@ struct Tried {
     std::set<std::string> refusals;        // why there are fewer device times
     std::set<std::string> unanswered;      // what is not known
     std::map<std::string, int64_t> calls;  // by exported name
+    std::set<std::pair<CheckVerdict, std::string>> pythons;
 };
 
 // What the program prints is not our answer: it goes to stderr as long as this lives.
@@ -78,6 +79,22 @@ void add_unanswered(const Database& base, std::set<std::string>& unanswered) {
         unanswered.insert(refusal_text(questions) + (questions.is_null(2) ? " is not there" : ""));
 }
 
+// The interpreter of a process, if lines of it were asked for; sums are in the newest row.
+void add_python(const Database& base, std::set<std::pair<CheckVerdict, std::string>>& pythons) {
+    if (base.columns_of("python_source").empty()) return;
+    Query rows = base.prepare(
+        "SELECT version, refused, samples, missing, left_out FROM python_source ORDER BY mono_ns DESC LIMIT "
+        "1");
+    if (!rows.step()) return;
+    if (!rows.is_null(1))
+        return void(pythons.insert({CheckVerdict::limited, rows.text(1) + ": its lines are not read"}));
+    std::string text = "CPython " + (rows.is_null(0) ? "of unknown version" : rows.text(0)) + ": " +
+                       count_text(rows.number(2)) + " samples of lines";
+    if (rows.number(3) != 0) text += ", " + count_text(rows.number(3)) + " more that moved meanwhile";
+    if (rows.number(4) != 0) text += ", " + count_text(rows.number(4)) + " more without a place in the trace";
+    pythons.insert({CheckVerdict::fine, text});
+}
+
 Tried try_program(std::span<char* const> command) {
     const TemporaryFolder folder;
     const StdoutToStderr elsewhere;
@@ -97,6 +114,7 @@ Tried try_program(std::span<char* const> command) {
         Query refusals = base.prepare("SELECT why, api, error FROM refusal");
         while (refusals.step()) tried.refusals.insert(refusal_text(refusals));
         add_unanswered(base, tried.unanswered);
+        add_python(base, tried.pythons);
         Query query = base.prepare("SELECT api, calls FROM v_api_total");
         while (query.step()) tried.calls[query.text(0)] += query.number(1);
     }
@@ -160,6 +178,7 @@ void explain(const Tried& tried, std::vector<CheckFinding>& findings) {
     for (const auto& [reason, events] : tried.losses)
         findings.push_back({CheckVerdict::limited, "lost", loss_text(reason, events)});
     for (const std::string& why : tried.refusals) findings.push_back({CheckVerdict::limited, "times", why});
+    for (const auto& [verdict, text] : tried.pythons) findings.push_back({verdict, "python", text});
     for (const std::string& what : tried.unanswered)
         findings.push_back({CheckVerdict::limited, "unknown", what});
 }

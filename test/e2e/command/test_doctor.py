@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import unittest
 
 import box
@@ -59,6 +60,45 @@ class Doctor(cli.Case):
         off = self.findings(knobs={"GPUSHIM_OUT": self.folder / "%p.db"})["switch"]
         self.assertEqual(off[0], "LIMITED")
         self.assertIn("gpushim.off exists", off[1])
+
+    def test_lines_of_python(self):
+        self.assertEqual(self.findings()["python"][0], "ok")
+        self.assertEqual(self.findings(knobs={"GPUSHIM_PYTHON": "off"})["python"],
+                         ("LIMITED", "GPUSHIM_PYTHON=off: lines of Python are not read; unset it"))
+        lines = box.ROOT / "test/e2e/program/python_lines"
+        verdict, text = self.findings("--", sys.executable, str(lines / "program.py"), "3", "once")["python"]
+        self.assertEqual(verdict, "ok")
+        self.assertRegex(text, rf"^CPython 3\.{sys.version_info[1]}\.?\d*: \d+ samples of lines")
+        unknown = preload.compiled((lines / "interpreter.c").read_text(), self.folder / "unknown", "-rdynamic",
+                                   "-DVERSION=0x036301f0")
+        self.assertEqual(self.findings("--", str(unknown))["python"],
+                         ("LIMITED", "Python 3.99.1 is not known: its lines are not read"))
+
+    def test_own_memory_that_may_not_be_read(self):
+        refuses = preload.compiled("""
+            #include <errno.h>
+            #include <linux/filter.h>
+            #include <linux/seccomp.h>
+            #include <stddef.h>
+            #include <sys/prctl.h>
+            #include <sys/syscall.h>
+            #include <unistd.h>
+            int main(int count, char** words) {
+                struct sock_filter rules[] = {
+                    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+                    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+                struct sock_fprog all = {4, rules};
+                if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &all)) return 9;
+                return count > 1 ? execv(words[1], words + 1) : 9;
+            }""", self.folder / "refuses")
+        done = box.run([refuses, preload.ANALYZER, "doctor", "--json"])
+        if done.returncode == 9:
+            self.skipTest(optional.lacks("namespaces"))
+        found = {finding["what"]: finding for finding in json.loads(done.stdout)["findings"]}
+        self.assertEqual(found["python"]["verdict"], "LIMITED")
+        self.assertIn("process_vm_readv returned Operation not permitted", found["python"]["text"])
 
     def test_too_little_room(self):
         knobs = {"GPUSHIM_OUT": self.folder / "%p.db", "GPUSHIM_MIN_FREE_MB": 10**9}
