@@ -43,7 +43,7 @@ class PythonSampler : public Observer {
   private:
     struct Watched {
         int32_t tid = 0;
-        int64_t due_ns = 0;
+        int64_t due_ns = 0, launch_due_ns = 0;
     };
 
     int64_t look_at_all(int64_t now_ns) {
@@ -58,19 +58,67 @@ class PythonSampler : public Observer {
     }
 
     int64_t look_at(const Ring& ring, Watched& watched, int64_t now_ns) {
-        const uint64_t since = quiet_since(ring);
-        if (since == 0) return kNeverNs;
-        const int64_t age_ns = quiet_ns(since);
-        // Who is busy is not waited for: the writer comes by.
-        if (age_ns < kPythonQuietNs) return kNeverNs;
         const int32_t tid = ring.tid.load(std::memory_order_relaxed);
         if (watched.tid != tid) watched = {tid};
+        const uint64_t since = quiet_since(ring);
+        const int64_t age_ns = since == 0 ? 0 : quiet_ns(since);
+        if (age_ns < kPythonQuietNs) return look_at_launch(ring, watched, now_ns);
         if (now_ns >= watched.due_ns) {
             if (!may_look(now_ns)) return python_again_ns_ - now_ns;
             sample(ring, since);
             watched.due_ns = now_ns + next_python_sample_ns(age_ns, chance());
         }
         return std::max(watched.due_ns - now_ns, kShortestNs);
+    }
+
+    // Who makes no call at all has no ring in use.
+    int64_t look_at_launch(const Ring& ring, Watched& watched, int64_t now_ns) {
+        if (ring.state.load(std::memory_order_acquire) != RingState::taken) return kNeverNs;
+        if (now_ns >= watched.launch_due_ns) {
+            if (!may_look(now_ns)) return kNeverNs;
+            sample_launch(ring);
+            watched.launch_due_ns =
+                now_ns + kPythonLaunchEveryNs +
+                static_cast<int64_t>(chance() * 0.5 * static_cast<double>(kPythonLaunchEveryNs));
+        }
+        return std::max(watched.launch_due_ns - now_ns, kShortestNs);
+    }
+
+    // Waited for a little: most of the time a thread is between two launches.
+    static uint64_t wait_for_launch(const Ring& ring) {
+        constexpr int64_t kWaitNs = 20'000;
+        const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + kWaitNs;
+        uint64_t position = 0;
+        while (position == 0 && clock_ns(CLOCK_MONOTONIC) < until_ns)
+            position = position_in(ring, EventKind::launch);
+        return position;
+    }
+
+    void sample_launch(const Ring& ring) {
+        const int64_t started_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        const uint32_t number = ring.number.load(std::memory_order_relaxed);
+        const uint64_t thread =
+            find_python_thread(python_, number_in_pthread_, ring.tid.load(std::memory_order_relaxed));
+        const uint64_t position = thread == 0 ? 0 : wait_for_launch(ring);
+        if (position != 0) {
+            const int64_t mono_ns = read_pair(static_cast<ClockKind>(process_state->clock_kind)).mono_ns;
+            // The time lies in the call, and the call is the newest when all has been read.
+            if (position_in(ring, EventKind::launch) == position &&
+                read_frames(python_, thread, stack_) == StackSeen::frames &&
+                is_in_same_call(python_, stack_) &&
+                ring.header->head.load(std::memory_order_acquire) == position)
+                take_launch(number, mono_ns);
+        }
+        allowance_.spend(clock_ns(CLOCK_THREAD_CPUTIME_ID) - started_ns);
+    }
+
+    void take_launch(uint32_t thread, int64_t mono_ns) {
+        int64_t frame = kNull;
+        const auto kept = frames_.id_of(python_, stack_, mono_ns, frame);
+        if (kept == Frames::Kept::no_place) ++left_out_;
+        if (kept != Frames::Kept::yes) return;
+        last_launch_ns_ = std::max(mono_ns, last_launch_ns_ + 1);
+        launches_.add({.enter_ns = last_launch_ns_, .thread_id = thread, .frame_id = frame});
     }
 
     // Whether there is an interpreter that we can read.
@@ -144,15 +192,16 @@ class PythonSampler : public Observer {
     int64_t python_again_ns_ = 0, python_wait_ns_ = 0;
     std::vector<Watched> watched_;
     Allowance allowance_{kPythonShare};
-    int64_t looked_ns_ = 0, last_ns_ = 0, counted_ns_ = 0;
+    int64_t looked_ns_ = 0, last_ns_ = 0, last_launch_ns_ = 0, counted_ns_ = 0;
     std::array<int64_t, 3> counted_ = {};
     int64_t taken_ = 0, missing_ = 0, left_out_ = 0;
     uint64_t random_ = 1;
     PythonStack stack_;
     Frames frames_{frame_limits(config.max_bytes)};
     RowsOf<row::python_sample> samples_;
+    RowsOf<row::python_launch> launches_;
     RowsOf<row::python_source> sources_;
-    std::array<Rows*, 4> all_rows_ = {&frames_.codes(), &frames_.frames(), &samples_, &sources_};
+    std::array<Rows*, 5> all_rows_ = {&frames_.codes(), &frames_.frames(), &samples_, &launches_, &sources_};
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Where in its Python a thread is that has made no call for a while: tables python_code, python_frame and
-// python_sample. At most 100 times a second for each thread, the rarer the longer it has made none, and at
-// most kPythonShare of a processor in all. Nobody is looked at before the thread has made a call and then
-// none for 2 ms; nothing is done where there is no interpreter. In stepped time nobody is looked at: the
-// interpreter's threads do not live by it.
+// Where in its Python a thread is that has made no call for a while, and where one is that is launching a
+// kernel: tables python_code, python_frame, python_sample and python_launch. At most 100 times a second for
+// each thread, the rarer the longer it has made none, and at most kPythonShare of a processor in all. Nobody
+// is looked at before the thread has made a call, and in a gap not before 2 ms; nothing is done where there
+// is no interpreter. In stepped time nobody is looked at: the interpreter's threads do not live by it.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ namespace gpushim::shim {
 constexpr double kPythonShare = 0.005;
 constexpr int64_t kPythonEveryNs = 10'000'000;
 constexpr int64_t kPythonQuietNs = 2'000'000;
+constexpr int64_t kPythonLaunchEveryNs = 20'000'000;
 
 // From one sample of a thread to the next, in a gap that is `age_ns` old. `chance` of 0 to 1: samples at
 // whole steps would see a loop always in the same place.

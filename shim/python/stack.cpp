@@ -202,14 +202,31 @@ uint32_t find_number_in_pthread() {
     return found;
 }
 
+uint64_t find_python_thread(const Python& python, uint32_t number_in_pthread, int32_t tid) {
+    return find_thread(python, number_in_pthread, tid);
+}
+
+bool is_in_same_call(const Python& python, const PythonStack& stack) {
+    uint64_t instruction = 0;
+    const PythonFrame& innermost = stack.frames[0];
+    return read_own(innermost.frame + python.layout.frame_instruction, instruction) &&
+           instruction == innermost.instruction;
+}
+
 StackSeen read_stack(const Python& python, uint32_t number_in_pthread, int32_t tid, PythonStack& to) {
     const uint64_t thread = find_thread(python, number_in_pthread, tid);
     if (thread == 0) return StackSeen::no_python;
+    const PythonDoing doing = doing_of(python, thread, tid);
+    const StackSeen seen = read_frames(python, thread, to);
+    to.doing = doing;
+    return seen;
+}
+
+StackSeen read_frames(const Python& python, uint64_t thread, PythonStack& to) {
     const uint64_t frame = current_frame(python.layout, thread);
     if (frame == 0) return StackSeen::no_python;
     if (!walk(python.layout, frame, to)) return StackSeen::moved;
     if (to.count == 0) return StackSeen::no_python;
-    to.doing = doing_of(python, thread, tid);
     const bool is_whole = read_codes(python, to) && is_still_there(python.layout, to) &&
                           current_frame(python.layout, thread) == frame;
     return is_whole ? StackSeen::frames : StackSeen::moved;

@@ -45,6 +45,12 @@ enum class StackSeen : uint8_t {
 uint32_t find_number_in_pthread();
 
 StackSeen read_stack(const Python& python, uint32_t number_in_pthread, int32_t tid, PythonStack& to);
+// In two parts. The thread as the interpreter knows it, 0: it does not, or it is in no Python; good for a
+// moment only, as it may end. And its frames, without what the interpreter is doing.
+uint64_t find_python_thread(const Python& python, uint32_t number_in_pthread, int32_t tid);
+StackSeen read_frames(const Python& python, uint64_t thread, PythonStack& to);
+// Whether the innermost frame is where it was: it has not returned from what it called then.
+bool is_in_same_call(const Python& python, const PythonStack& stack);
 
 // UTF-8, at most kMostTextBytes. nullopt: it is no text, or has gone.
 std::optional<std::string> read_text(const Python& python, uint64_t object);

@@ -461,6 +461,31 @@ WITH RECURSIVE callers(frame_id, depth, id) AS (
 SELECT s.frame_id, s.depth, c.file, c.function, f.line
 FROM callers s JOIN python_frame f ON f.id = s.id JOIN python_code c ON c.id = f.code_id;
 
+-- From which lines of Python a kernel was launched, by samples: for each kernel the lines that were seen
+-- launching it, and in how many samples. Of a stack the innermost line of the program's own code, else the
+-- innermost.
+CREATE VIEW v_kernel_line AS
+WITH RECURSIVE
+  seen AS (
+    SELECT p.frame_id, (SELECT CASE WHEN l.enter_ns + l.dur_ns >= p.enter_ns THEN l.shape_id END FROM launch l
+      WHERE l.enter_ns <= p.enter_ns AND l.thread_id = p.thread_id ORDER BY l.enter_ns DESC LIMIT 1) AS shape_id
+    FROM python_launch p),
+  of_frame AS (SELECT shape_id, frame_id, count(*) AS samples FROM seen WHERE shape_id IS NOT NULL GROUP BY 1, 2),
+  callers(frame_id, depth, id) AS (
+    SELECT DISTINCT frame_id, 0, frame_id FROM of_frame
+    UNION ALL
+    SELECT c.frame_id, c.depth + 1, f.caller_id FROM callers c JOIN python_frame f ON f.id = c.id
+    WHERE f.caller_id > 0 AND c.depth < 128),
+  -- min(): the other columns are those of its row. Installed code counts as 1,000 deeper.
+  line AS (
+    SELECT c.frame_id, o.file, o.function, f.line, min(c.depth + CASE WHEN o.file LIKE '%/site-packages/%'
+      OR o.file LIKE '%/dist-packages/%' OR o.file LIKE '%/lib/python3.%' OR o.file LIKE '<frozen%'
+      THEN 1000 ELSE 0 END)
+    FROM callers c JOIN python_frame f ON f.id = c.id JOIN python_code o ON o.id = f.code_id GROUP BY c.frame_id)
+SELECT s.kernel, i.file, i.function, i.line, sum(o.samples) AS samples
+FROM of_frame o JOIN line i ON i.frame_id = o.frame_id LEFT JOIN v_shape s ON s.id = o.shape_id
+GROUP BY s.kernel, i.file, i.function, i.line;
+
 -- What this file does not have yet: a row while its process runs, and after that process ended without a word
 -- (killed, or by _exit); none once all is in.
 CREATE VIEW v_outside AS

@@ -19,7 +19,7 @@ constexpr int64_t kMostMarkers = 1024;  // that say where recording was switched
 constexpr int64_t kKeptSamples = 6;     // every n-th span keeps one
 
 // Rows of observers that are in time order, beside `*_device`.
-constexpr const char* kSampled[] = {"nvml", "cost", "device_clock", "python_sample"};
+constexpr const char* kSampled[] = {"nvml", "cost", "device_clock", "python_sample", "python_launch"};
 
 std::string text(std::initializer_list<const char*> parts) {
     std::string sum;

@@ -14,7 +14,7 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kNeverNs = INT64_MAX;
-constexpr const char* kRepeated[] = {"nvml", "device_clock", "window", "python_sample"};
+constexpr const char* kRepeated[] = {"nvml", "device_clock", "window", "python_sample", "python_launch"};
 
 // Null: nothing to observe here. In this order they look.
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);

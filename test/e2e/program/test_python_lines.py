@@ -164,6 +164,30 @@ class PythonLines(PreloadCase):
     def test_doings(self):
         self.check_doings(sys.executable)
 
+    def check_launch_lines(self, path):
+        # Calls so long are seen on any machine.
+        self.traced([path, SOURCES / "launches.py", "400"], GPUSHIM_PYTHON="auto", GPUSIM_LAUNCH_NS="2000000")
+        rows = query(self.the_trace(), "SELECT kernel, file, function, line, samples FROM v_kernel_line")
+        source = (SOURCES / "launches.py").read_text().splitlines()
+        self.assertEqual({(kernel, function) for kernel, _, function, _, _ in rows},
+                         {("first__1us", "launch"), ("second__1us", "again")})
+        for kernel, file, _, line, samples in rows:
+            self.assertEqual(file, str(SOURCES / "launches.py"))
+            self.assertIn("# " + kernel.split("__")[0], source[line - 1])
+            self.assertGreater(samples, 3)
+        # Samples lie in a launch of their thread, but for some in what we do behind it.
+        told = query(self.the_trace(), "SELECT count(*) FROM python_launch")[0][0]
+        self.assertLessEqual(sum(row[-1] for row in rows), told)
+        self.assertGreater(sum(row[-1] for row in rows), 0.7 * told)
+
+    def test_launch_lines(self):
+        self.check_launch_lines(sys.executable)
+
+    def test_launch_lines_under_load(self):
+        self.traced([sys.executable, SOURCES / "launches.py", "4000"], GPUSHIM_PYTHON="auto")
+        rows = query(self.the_trace(), "SELECT DISTINCT kernel, function FROM v_kernel_line")
+        self.assertLessEqual(set(rows), {("first__1us", "launch"), ("second__1us", "again")})
+
     def test_report_says_what_the_interpreter_did(self):
         for what, words in (("lock", "waits for its interpreter's lock"),
                             ("garbage", "its interpreter collects garbage")):
@@ -333,6 +357,8 @@ for other in OTHERS:
             of_version(other, lambda test, version, path: test.check_version(version)))
     setattr(PythonLines, f"test_doings_{name}",
             of_version(other, lambda test, version, path: test.check_doings(path)))
+    setattr(PythonLines, f"test_launch_lines_{name}",
+            of_version(other, lambda test, version, path: test.check_launch_lines(path)))
 
 
 def pyenvs():
