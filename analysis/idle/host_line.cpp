@@ -12,6 +12,12 @@ bool continues(const HostPiece& last, const HostPiece& piece, int64_t from_ns) {
            last.python_line == piece.python_line && last.does == piece.does;
 }
 
+// Than what was there: of two alike the one that knows what the thread was blocked on.
+bool says_more(const HostPiece& piece, const HostPiece& old) {
+    if (piece.what != old.what) return piece.what < old.what;
+    return old.blocked_on == kNotSampled && piece.blocked_on != kNotSampled;
+}
+
 constexpr bool is_told_by_framework(What what) {
     return what == What::loading || what == What::optimizing || what == What::dispatching ||
            what == What::python;
@@ -74,7 +80,7 @@ void HostLine::put(const HostPiece& piece) {
     for (auto old = over.rbegin(); old != over.rend(); ++old) {
         append(*old, old->from_ns, std::min(old->until_ns, piece.from_ns));
         append(piece, at_ns, std::min(old->from_ns, piece.until_ns));
-        append(piece.what < old->what ? piece : *old, std::max(old->from_ns, piece.from_ns),
+        append(says_more(piece, *old) ? piece : *old, std::max(old->from_ns, piece.from_ns),
                std::min(old->until_ns, piece.until_ns));
         append(*old, std::max(old->from_ns, piece.until_ns), old->until_ns);
         at_ns = std::max(at_ns, old->until_ns);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "../../failure.h"
 #include "../../sqlite/database.h"
@@ -9,6 +10,7 @@
 #include "../../trace/work_bound.h"
 #include "../api_kinds.h"
 #include "../trace_rank.h"
+#include "nsys_host.h"
 #include "nsys_table.h"
 
 namespace gpushim::analysis {
@@ -60,6 +62,7 @@ class NsysImport {
         read_copies();
         read_sets_and_graphs();
         read_ranges();
+        read_host();
         read_thread_names();
         return finish();
     }
@@ -74,6 +77,7 @@ class NsysImport {
     void read_copies();
     void read_sets_and_graphs();
     void read_ranges();
+    void read_host();
     void read_thread_names();
     ImportedFile finish();
     ImportedTrace described(int64_t process) const;
@@ -90,6 +94,7 @@ class NsysImport {
     Database base_;
     std::map<int64_t, std::filesystem::path> places_;  // by process
     std::map<int64_t, std::unique_ptr<TraceWriter>> writers_;
+    std::set<int64_t> callers_;  // threads that call CUDA
 };
 
 // Of the long tables, each as often as it is read.
@@ -132,6 +137,7 @@ void NsysImport::read_calls(std::string_view table) {
         const std::string api = rows.text(4);
         if (to == nullptr || api.empty()) continue;
         const ImportedNumber tid = rows.maybe(2);
+        if (tid) callers_.insert(*tid);
         const bool may_say_not_yet = kind_of_api(api).kind == "query";
         to->call({api, rows.number(0), std::max<int64_t>(rows.number(1) - rows.number(0), 0),
                   tid ? ImportedNumber(*tid & kPartMask) : tid, rows.maybe(3),
@@ -237,6 +243,14 @@ void NsysImport::read_ranges() {
                   : type == kStartEnd ? ImportedRange::free
                                       : ImportedRange::nested);
     }
+}
+
+void NsysImport::read_host() {
+    const WriterOfThread writer_of = [this](int64_t thread) {
+        return callers_.contains(thread) ? writer(process_of(thread)) : nullptr;
+    };
+    read_os_calls(base_, writer_of);
+    read_scheduling(base_, writer_of);
 }
 
 void NsysImport::read_thread_names() {

@@ -45,6 +45,20 @@ class Nsys(test_import.Import):
         self.assertEqual(self.rows("SELECT uuid, name, coverage FROM gpu", run), [("GPU-0", "Made GPU", 1.0)])
         self.assertEqual(self.rows("SELECT unknown FROM v_ledger"), [(0,)])
 
+    def test_what_a_thread_did_between_its_calls(self):
+        run = self.imported(nsys_made.waits(self.folder / "a.sqlite"), source="nsys")
+        rows = self.rows("SELECT class, running_ns, count(*) FROM host_gap g JOIN thread t ON t.id = thread_id"
+                         " WHERE t.tid = 8 AND g.dur_ns = 1000000 GROUP BY 1, 2")
+        self.assertLessEqual({("waiting_for_descriptor", 0, 10), ("waiting_for_lock", 0, 10)}, set(rows))
+        self.assertEqual(self.rows("SELECT count(*) FROM thread WHERE tid = 9"), [(0,)])
+        blocked = dict(self.rows("SELECT blocked_on, sum(ns) FROM gap WHERE cause IN ('host_blocked',"
+                                 " 'input_wait') GROUP BY 1", run))
+        for what in ("waiting_for_descriptor", "waiting_for_lock"):
+            self.assertAlmostEqual(blocked[what], 9.5 * 1_000_000, delta=600_000)
+        idle, unknown = self.rows("SELECT sum(ns), sum(CASE cause WHEN 'host_unknown' THEN ns END) FROM gap",
+                                  run)[0]
+        self.assertLess(unknown or 0, 0.5 * idle)
+
     def test_what_an_old_export_lacks_is_not_recorded(self):
         run = self.imported(nsys_made.program(self.folder / "rank_3.sqlite", nsys_made.OLD), source="nsys")
         self.assertEqual(self.rows(self.LAUNCHES), [

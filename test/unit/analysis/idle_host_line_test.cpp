@@ -62,6 +62,17 @@ TEST_CASE("a gap row is laid out as blocked, ready, running", "[idle][host_line]
     CHECK(line.pieces(9, 10)[0].blocked_on == kNotSampled);
 }
 
+TEST_CASE("of two rows that say blocked the one counts that knows on what", "[idle][host_line]") {
+    HostLine line;
+    line.add(HostGap{0, 10, 0});
+    line.add(HostGap{1, 9, 0, 0, 7});
+    line.add(HostGap{2, 8, 0, 0, kNotSampled});
+    CHECK(drawn(line, 0, 10) == "bbbbbbbbbb");
+    CHECK(line.pieces(0, 1)[0].blocked_on == kNotSampled);
+    CHECK(line.pieces(5, 6)[0].blocked_on == 7);
+    CHECK(line.pieces(9, 10)[0].blocked_on == kNotSampled);
+}
+
 //  row    0──────────────20      21┌sync┐
 //  seen      4: 0   10: 1              22: 2, which is in no gap
 TEST_CASE("a sample stands for the time around it, within its gap", "[idle][host_line]") {
