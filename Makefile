@@ -562,7 +562,7 @@ real-driver:
 real-traces:
 	@scripts/deps
 	@$(MAKE) --no-print-directory product
-	@GPUSHIM_BUILD=$(BUILD) test/real_traces/run "$(ONLY)"
+	@GPUSHIM_BUILD=$(BUILD) GPUSHIM_PEERS=$(BUILD)/peers test/real_traces/run "$(ONLY)"
 
 gpu-check:
 	@$(MAKE) --no-print-directory product gpu-programs $(BUILD)/examples/linked

@@ -22,7 +22,8 @@ class RealTraces(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="gpushim-real-traces-")
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        shutil.copy(HERE / "run", self.root / "run")
+        for name in ("run", "peers.py"):
+            shutil.copy(HERE / name, self.root / name)
         trace = kineto_made.Trace(0)
         for number in (1, 2):
             at = number * 1_000_000
