@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../report/facts.h"
+#include "../skew/saved.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 
@@ -26,6 +27,14 @@ TableCell cell_by(std::string (*text)(double), const std::optional<double>& amou
 TableCell cell_by(std::string (*text)(double), const Json& amount) { return cell_by(text, amount.amount()); }
 
 std::string duration_of(const Json& ns) { return shown_by(duration_text, ns); }
+std::string saved_of(const Json& straggler) {
+    const auto saved = straggler["time_saved_per_step_ns"].amount();
+    const auto least = straggler["least_saved_per_step_ns"].amount();
+    const double most = straggler["most_saved_per_step_ns"].amount().value_or(saved.value_or(0));
+    if (!saved) return kNotThere;
+    const auto least_ns = least ? std::optional(to_int64(*least)) : std::nullopt;
+    return SavedPerStep{to_int64(*saved), least_ns, to_int64(most)}.text();
+}
 std::string share_of_json(const Json& share) { return shown_by(percent_text, share); }
 std::string count_axis(double count) { return count_text(to_int64(count)); }
 std::string count_of_json(const Json& count) { return shown_by(count_axis, count); }

@@ -17,6 +17,7 @@ std::string shown_by(std::string (*text)(double), const Json& amount);
 TableCell cell_by(std::string (*text)(double), const std::optional<double>& amount);
 TableCell cell_by(std::string (*text)(double), const Json& amount);
 std::string duration_of(const Json& ns);
+std::string saved_of(const Json& straggler);  // of a step
 std::string share_of_json(const Json& share);
 std::string count_of_json(const Json& count);
 // "1.30x": an amount over another; none: one of them is not recorded, or 0.

@@ -89,7 +89,7 @@ Card straggler_card(const PageInput& input) {
     if (straggler.is_null()) return {"Straggler", "none found", why_of(skew)};
     const std::string cause = straggler["cause"].words();
     return {"Straggler", rank_of(straggler),
-            duration_of(straggler["time_saved_per_step_ns"]) + " of a step; cause " +
+            saved_of(straggler) + " of a step; cause " +
                 (cause.empty() ? "unattributed" : cause),
             "bad"};
 }

@@ -155,8 +155,7 @@ Markup skew_of(const PageInput& input) {
     if (!straggler.is_null()) {
         const std::string cause = straggler["cause"].words();
         text = "If " + rank_of(straggler) +
-               " were as fast as the next-slowest rank, each step would be up to " +
-               duration_of(straggler["time_saved_per_step_ns"]) +
+               " were as fast as the others, each step would be " + saved_of(straggler) +
                " shorter. Cause: " + (cause.empty() ? "unattributed" : cause) + ".";
     }
     if (!skew["stagger_p50_ns"].is_null())

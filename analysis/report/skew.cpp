@@ -2,6 +2,7 @@
 // and work at the same time. Of several communicators the one at which most time was lost.
 #include <cstdio>
 
+#include "../skew/saved.h"
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "facts.h"
@@ -13,7 +14,7 @@ namespace {
 
 struct Straggler {
     int64_t rank;
-    std::optional<int64_t> saved_ns, largest_steps;
+    std::optional<int64_t> saved_ns, least_saved_ns, most_saved_ns, largest_steps;
     std::optional<double> p_value;
     std::string cause;
     std::optional<double> cause_share;
@@ -34,7 +35,7 @@ void read_ranks(const Database& run, Skew& skew) {
     Query row = run.prepare(
         "SELECT s.steps, s.spread_p50_ns, s.clock_error_ns, s.lost_gpu_ns, s.mirror_disagreement,"
         " coalesce(s.why, ''), s.straggler_rank, s.time_saved_per_step_ns, s.p_value, coalesce(s.cause, ''),"
-        " s.cause_share, k.largest_steps FROM skew s LEFT JOIN rank r ON r.rank = s.straggler_rank"
+        " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns FROM skew s LEFT JOIN rank r ON r.rank = s.straggler_rank"
         " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.rank_id = r.rank_id"
         " ORDER BY coalesce(s.lost_gpu_ns, 0) DESC, s.comm LIMIT 1");
     if (!row.step()) return;
@@ -46,7 +47,7 @@ void read_ranks(const Database& run, Skew& skew) {
     skew.mirror_disagreement = maybe_real(row, 4);
     skew.why = row.text(5);
     if (!row.is_null(6))
-        skew.straggler = {row.number(6),      row.maybe(7), row.maybe(11),
+        skew.straggler = {row.number(6),      row.maybe(7), row.maybe(12),         row.maybe(13), row.maybe(11),
                           maybe_real(row, 8), row.text(9),  maybe_real(row, 10)};
 }
 
@@ -75,6 +76,8 @@ Json json_of(const Straggler& straggler) {
     return Facts()
         .known("rank", straggler.rank)
         .maybe("time_saved_per_step_ns", straggler.saved_ns, "not known")
+        .maybe("least_saved_per_step_ns", straggler.least_saved_ns, "what is known of its cost is a bound")
+        .maybe("most_saved_per_step_ns", straggler.most_saved_ns, "not known")
         .maybe("p_value", straggler.p_value, "not known")
         .maybe("cause", cause, "nothing that was recorded is larger on this rank")
         .maybe("cause_share", straggler.cause_share, "no cause")
@@ -116,8 +119,11 @@ std::string p_text(double p_value) {
 void write_straggler(const Skew& skew, Report& report) {
     const Straggler& straggler = *skew.straggler;
     std::string text = "rank " + std::to_string(straggler.rank);
-    if (straggler.saved_ns)
-        text += " makes a step up to " + duration_text(static_cast<double>(*straggler.saved_ns)) + " longer";
+    if (straggler.saved_ns) {
+        const int64_t most_ns = straggler.most_saved_ns.value_or(*straggler.saved_ns);
+        const SavedPerStep saved = {*straggler.saved_ns, straggler.least_saved_ns, most_ns};
+        text += " makes a step " + saved.text() + " longer";
+    }
     if (straggler.largest_steps)
         text += ", has most own work in " + count_text(*straggler.largest_steps) + " of " +
                 count_text(skew.steps) + " timed steps";

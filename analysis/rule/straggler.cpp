@@ -1,10 +1,12 @@
 // One rank has more own work than the others, and they wait for it in every collective. Names the rank, and
 // what it is that takes it longer; what to do depends on that.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
 #include "../advice/rule.h"
+#include "../skew/saved.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis::rule_straggler {
@@ -36,7 +38,7 @@ struct Straggler {
     std::vector<Evidence> evidence;
     std::string comm, cause;
     int64_t comm_rank = -1, rank_id = -1;
-    double saved_ns = 0;  // of a step
+    SavedPerStep saved = {};
     double mirror_disagreement = 0;
     std::string when;  // empty: all the time
 };
@@ -44,14 +46,15 @@ struct Straggler {
 std::optional<Straggler> of_whole_run(const Situation& run) {
     Query row = run.ask(
         "SELECT rowid, comm, straggler_rank, time_saved_per_step_ns, coalesce(mirror_disagreement, 0),"
-        " coalesce(cause, '') FROM skew WHERE straggler_rank IS NOT NULL"
+        " coalesce(cause, ''), least_saved_per_step_ns,"
+        " coalesce(most_saved_per_step_ns, time_saved_per_step_ns) FROM skew WHERE straggler_rank IS NOT NULL"
         " AND time_saved_per_step_ns IS NOT NULL ORDER BY time_saved_per_step_ns DESC, comm LIMIT 1");
     if (!row.step()) return {};
     Straggler found;
     found.evidence = {{"skew", row.number(0)}};
     found.comm = row.text(1);
     found.comm_rank = row.number(2);
-    found.saved_ns = row.real(3);
+    found.saved = {row.number(3), row.maybe(6), row.number(7)};
     found.mirror_disagreement = row.real(4);
     found.cause = row.text(5);
     return found;
@@ -68,7 +71,8 @@ std::optional<Straggler> of_a_while(const Situation& run) {
     found.evidence = {{"straggler_window", row.number(0)}};
     found.comm = row.text(1);
     found.comm_rank = row.number(2);
-    found.saved_ns = run.counted(row.real(3));
+    const int64_t most_ns = std::llround(run.counted(row.real(3)));
+    found.saved = {most_ns, {}, most_ns};
     found.when = ", most in steps " + std::to_string(row.number(4)) + " to " + std::to_string(row.number(5));
     return found;
 }
@@ -108,11 +112,13 @@ std::optional<Finding> look(const Situation& run) {
     const double timed_ns = saved_in_timed_steps(run, straggler->rank_id);
     Finding found;
     found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
-                  remedy.words + "; if it were as fast as the next-slowest rank, each " + run.per() +
-                  " would be up to " + duration_text(straggler->saved_ns) + " shorter";
+                  remedy.words + "; if it were as fast as the others, each " + run.per() + " would be " +
+                  straggler->saved.text() + " shorter";
     found.try_it = run.advice({remedy.advice});
-    const double high_ns = std::min(straggler->saved_ns, run.step_ns());
-    found.gain = {straggler->when.empty() ? std::min(high_ns, timed_ns) : 0, high_ns};
+    const double high_ns = std::min(static_cast<double>(straggler->saved.most_ns), run.step_ns());
+    double low_ns = straggler->when.empty() ? timed_ns : 0;
+    if (straggler->saved.least_ns) low_ns = static_cast<double>(*straggler->saved.least_ns);
+    found.gain = {std::min(low_ns, high_ns), high_ns};
     found.confidence = straggler->mirror_disagreement > kAgree || &remedy == &kUnattributed ? 0.5 : 0.9;
     found.evidence = std::move(straggler->evidence);
     return found;

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import json
 import pathlib
+import re
 import sqlite3
 import sys
 import tempfile
@@ -16,12 +17,12 @@ import true_shares
 
 HERE = pathlib.Path(__file__).resolve().parent
 TRAIN = box.ROOT / "examples" / "train" / "train.py"
-WITHIN = 0.05      # of a straggler's cost by the difference of two runs
+WITHIN = 0.05      # of a straggler's cost by the difference of two runs, where it is said as one figure
+WORTH_MENTIONING = 0.01  # of a step
 DIGIT = 0.0005     # shares are printed to a tenth of a per cent
 AS_PRINTED = 0.01  # shares that are printed without a range: within a point
-# What is said is what the job would save if the slow rank came last nowhere. Where ranks are noisy it comes
-# last now and then even if it is as fast as the others, so the two runs differ by less: at most by so much of
-# a step.
+# Ranks that vary without one being slow: one of them may come last more often than by chance, for so much of a
+# step.
 OF_NOISE = 0.025
 STARTUP_NS = 500_000  # what the shim does as it begins, and the program waits for, is in the run
 
@@ -47,6 +48,7 @@ class Judged(NamedTuple):
     job: draw.Job
     shares: List[Share]
     cost: float     # what is said of a straggler's cost, by the difference of the two runs; None: not judged
+    is_range: bool  # … and it is said as a range, or as a bound
     faults: List[str]
 
 
@@ -124,28 +126,35 @@ def _parts_faults(said):
             yield f"busy and idle of rank {gpu['rank']} are not 1"
 
 
-def _straggler(job, said, truth, alike):
-    """(its cost, said by true; faults)"""
+def _straggler(job, text, said, truth, alike):
+    """(its cost, said by true; whether it is said as a range; faults)"""
     found = said["skew"]["straggler"]
     if job.slow is None or job.kind == "alone":
         noise_ns = OF_NOISE * (said["steps"]["median_ns"] or 0) if job.noisy else 0
         if found and found["time_saved_per_step_ns"] > noise_ns:
-            return None, [f"rank {found['rank']} is called a straggler, and none is"]
-        return None, []
+            return None, False, [f"rank {found['rank']} is called a straggler, and none is"]
+        return None, False, []
+    steps = said["steps"]
+    last = min(steps["last"], job.steps - 2)
+    if last < steps["first"]:
+        return None, False, []
+    alike_ns = alike.step_ns(steps["first"], last)
+    true_ns = truth.step_ns(steps["first"], last) - alike_ns
     if not found:
-        return None, ["no straggler was found"] if job.kind == "whole" else []
+        is_fault = job.kind == "whole" and true_ns > WORTH_MENTIONING * alike_ns
+        return None, False, ["no straggler was found"] if is_fault else []
     faults = []
     if (found["rank"], found["cause"]) != (job.slow, "compute"):
         faults.append(f"straggler rank {found['rank']}, cause {found['cause']}; in truth {job.slow}, compute")
-    steps = said["steps"]
-    last = min(steps["last"], job.steps - 2)
-    true_ns = truth.step_ns(steps["first"], last) - alike.step_ns(steps["first"], last)
-    cost = found["time_saved_per_step_ns"] / true_ns
-    more_ns = OF_NOISE * alike.step_ns(steps["first"], last) if job.noisy else 0
-    if not (1 - WITHIN) * true_ns <= found["time_saved_per_step_ns"] <= (1 + WITHIN) * true_ns + more_ns:
-        faults.append(f"a straggler's cost is said to be {found['time_saved_per_step_ns']:,} ns of a step,"
-                      f" and is {true_ns:,.0f}")
-    return cost, faults
+    saved_ns = found["time_saved_per_step_ns"]
+    is_range = " to " in re.search(r"makes a step(.*?) longer", text)[1]
+    low_ns, high_ns = (1 - WITHIN) * saved_ns, (1 + WITHIN) * saved_ns
+    if is_range:
+        low_ns, high_ns = found["least_saved_per_step_ns"] or 0, found["most_saved_per_step_ns"]
+    if not low_ns <= true_ns <= high_ns:
+        faults.append(f"a straggler's cost is said to be {saved_ns:,} ns of a step ({low_ns:,.0f} to"
+                      f" {high_ns:,.0f}), and is {true_ns:,.0f}")
+    return saved_ns / true_ns if true_ns > 0 else None, is_range, faults
 
 
 def _hang_faults(job, said, text, code):
@@ -173,11 +182,11 @@ def judged(seed):
             faults.append(f"the report ended with {code}")
         if not said["steps"]["count"]:
             faults.append("no steps")
-        cost = None
+        cost, is_range = None, False
         if job.kind != "hung":
-            cost, more = _straggler(job, said, truth, alike)
+            cost, is_range, more = _straggler(job, text, said, truth, alike)
             faults += more
         shares = [] if job.kind == "hung" else _shares(folder, said, truth)
         if not shares and job.kind != "hung":
             faults.append("no share is said")
-    return Judged(job, shares, cost, faults)
+    return Judged(job, shares, cost, is_range, faults)

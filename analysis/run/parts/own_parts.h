@@ -8,7 +8,7 @@
 namespace gpushim::analysis {
 
 std::unique_ptr<Part> make_api_part(const TraceFacts& facts);         // api_stat
-std::unique_ptr<Part> make_comm_ready_part(const TraceFacts& facts);  // collective_ready
+std::unique_ptr<Part> make_comm_paths_part(const TraceFacts& facts);  // collective_path
 std::unique_ptr<Part> make_comm_step_part(const TraceFacts& facts);   // comm_step
 std::unique_ptr<Part> make_copy_part(const TraceFacts& facts);        // copy_stat, memset_stat
 std::unique_ptr<Part> make_curve_part(const TraceFacts& facts);       // gpu_curve

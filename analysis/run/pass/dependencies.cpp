@@ -15,15 +15,6 @@ Dependencies::Dependencies(const TraceFacts& facts) : facts_(facts), streams_(fa
 void Dependencies::begin() {
     streams_.assign(facts_.lanes.size(), {});
     events_.clear();
-    host_ = {};
-}
-
-Dependencies::Collective Dependencies::later(const Collective& one, const Collective& other) {
-    return one.end_ns >= other.end_ns ? one : other;
-}
-
-void Dependencies::host_saw(const Collective& one, int64_t at_ns) {
-    if (one.end_ns <= at_ns) host_ = later(host_, one);
 }
 
 void Dependencies::take(const Call& call) {
@@ -46,7 +37,6 @@ void Dependencies::record(const Call& call) {
     const Stream& stream = streams_[static_cast<size_t>(call.lane)];
     Wait wait = stream.last.until_ns >= stream.waits.until_ns ? stream.last : stream.waits;
     wait.callback_until_ns = stream.waits.callback_until_ns;
-    wait.after = later(stream.last.after, stream.waits.after);
     events_[call.target_id] = {wait, call.lane, call.enter_ns};
 }
 
@@ -60,7 +50,6 @@ void Dependencies::wait(const Call& call) {
         waits.gpu = other.gpu;
     }
     waits.callback_until_ns = std::max(waits.callback_until_ns, other.callback_until_ns);
-    waits.after = later(waits.after, other.after);
 }
 
 // The functions of the host in that stream that were given to it before are over.
@@ -68,7 +57,6 @@ void Dependencies::over(int32_t lane, int64_t before_ns, int64_t at_ns) {
     Stream& stream = streams_[static_cast<size_t>(lane)];
     if (stream.callback_enter_ns < before_ns)
         stream.waits.callback_until_ns = std::min(stream.waits.callback_until_ns, at_ns);
-    host_saw(stream.last.after, at_ns);
 }
 
 void Dependencies::sync(const Call& call) {
@@ -77,7 +65,6 @@ void Dependencies::sync(const Call& call) {
     if (const auto event = events_.find(call.target_id); event != events_.end()) {
         Wait& wait = event->second.wait;
         wait.callback_until_ns = std::min(wait.callback_until_ns, call.exit_ns);
-        host_saw(wait.after, call.exit_ns);
         Stream& stream = streams_[static_cast<size_t>(event->second.lane)];
         if (stream.callback_enter_ns < event->second.enter_ns)
             stream.waits.callback_until_ns = std::min(stream.waits.callback_until_ns, call.exit_ns);
@@ -90,26 +77,14 @@ void Dependencies::sync(const Call& call) {
 Dependency Dependencies::operation(const Call& call) {
     Stream& stream = streams_[static_cast<size_t>(call.lane)];
     const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
-    const bool is_behind = stream.last.is_collective;
     Dependency result;
     if (stream.waits.gpu != gpu && stream.waits.until_ns > call.exit_ns)
         result.other_gpu_until_ns = stream.waits.until_ns;
     result.host_callback = stream.waits.callback_until_ns > call.exit_ns;
     result.ready_ns = std::max(stream.last.until_ns, stream.waits.until_ns);
-    result.work_ready_ns = is_behind ? stream.waits.until_ns : result.ready_ns;
-    const Collective given = later(host_, stream.waits.after);
-    const Collective after = is_behind ? given : later(given, stream.last.after);
-    result.after_enter_ns = after.enter_ns;
-    if (is_behind) result.behind_enter_ns = stream.last.after.enter_ns;
-    if (call.timed && call.times.end_ns >= stream.last.until_ns) {
-        const bool is_collective = call.type == OperationClass::comm;
-        const Collective own = {call.enter_ns, call.times.end_ns};
-        stream.last = {call.times.end_ns, gpu, kNever, is_collective ? own : later(given, stream.last.after),
-                       is_collective};
-    }
+    if (call.timed && call.times.end_ns >= stream.last.until_ns) stream.last = {call.times.end_ns, gpu, kNever};
     stream.waits = {};
     stream.callback_enter_ns = kNever;
-    if (call.completes) host_saw(stream.last.after, call.exit_ns);
     return result;
 }
 

@@ -1,121 +1,137 @@
 #include "skew_replay.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
-#include "../../skew/replay.h"
 #include "../../skew/straggler.h"
+#include "../pass/work_paths.h"
 #include "../sql/run_db.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kNone = -1;
+constexpr size_t kMostOfAllRanks = 2'000'000;  // meetings times ranks: what memory holds
 
-struct Ready {
-    int64_t ready_ns, after_enter_ns, behind_enter_ns;  // kNone: behind none
-};
-using ReadyByEnter = std::unordered_map<int64_t, Ready>;
-
-ReadyByEnter ready_of(const RunDb& run, int64_t rank_id) {
-    ReadyByEnter all;
-    Query row(run.raw(), "run",
-              "SELECT enter_ns, ready_ns, after_enter_ns, coalesce(behind_enter_ns, -1)"
-              " FROM collective_ready WHERE rank_id = ?1");
-    row.bind(1, rank_id);
-    while (row.step()) all[row.number(0)] = {row.number(1), row.number(2), row.number(3)};
-    return all;
+std::vector<WorkPath> paths_of(const std::string& bytes) {
+    std::vector<WorkPath> paths(bytes.size() / sizeof(WorkPath));
+    if (!paths.empty()) std::memcpy(paths.data(), bytes.data(), paths.size() * sizeof(WorkPath));
+    return paths;
 }
 
 // Instances in which all meet, by sequence; what is not timed on all ranks is kept: it breaks the chain.
 std::vector<size_t> meetings_of(const RunCommunicator& comm) {
     std::vector<size_t> indexes;
-    for (size_t i = 0; i < comm.instances.size(); ++i) {
+    const size_t most = kMostOfAllRanks / std::max<size_t>(1, comm.seats.size());
+    for (size_t i = 0; i < comm.instances.size() && indexes.size() < most; ++i) {
         if (comm.instances[i].replays != 1) break;
         if (is_barrier_like(comm.instances[i].op)) indexes.push_back(i);
     }
     return indexes;
 }
 
-class OfRank {
+// One rank's rows of collective_path, each put where it belongs among the meetings.
+class HistoryOf {
   public:
-    OfRank(const RunCommunicator& comm, int rank, const std::vector<size_t>& meetings, const RunDb& run)
-        : comm_(comm),
-          rank_(static_cast<size_t>(rank)),
-          ready_(ready_of(run, comm.seats[rank_].facts->rank_id)) {
-        for (size_t i = 0; i < meetings.size(); ++i)
-            for (const RankPart& part : comm.instances[meetings[i]].parts)
-                if (part.rank == rank) take(part, static_cast<int64_t>(i));
+    HistoryOf(const RunCommunicator& comm, const CommSeat& seat, const std::vector<size_t>& indexes) {
+        history_.meetings.resize(indexes.size());
+        devices_.resize(indexes.size());
+        for (size_t i = 0; i < indexes.size(); ++i)
+            for (const RankPart& part : comm.instances[indexes[i]].parts) {
+                if (part.rank != seat.rank) continue;
+                meeting_of_[comm.call(part).call.group] = static_cast<int32_t>(i);
+                devices_[i] = part.device;
+            }
     }
-    bool has_any() const { return !ready_.empty(); }
 
-    // Of a collective that all ranks have.
-    std::optional<RankReady> arrival(const CollectiveInstance& instance, const CollectiveInstance* before,
-                                     int64_t index) const {
-        const RankPart& part = instance.parts[rank_];
-        const CommCall& call = comm_.call(part);
-        const int64_t first_enter_ns =
-            call.launches == 0 ? call.enter_ns : comm_.seat(part).launches[call.launch].enter_ns;
-        const auto ready = ready_.find(first_enter_ns);
-        if (ready == ready_.end()) return {};
-        const auto after = place_.find(ready->second.after_enter_ns);
-        if (after != place_.end())
-            return RankReady{after->second.first, ready->second.ready_ns - after->second.second,
-                             place_of(ready->second.behind_enter_ns)};
-        // After a collective of another communicator: since this one's last.
-        if (before == nullptr || !is_timed(*before)) return {};
-        return RankReady{index - 1, part.device->start_ns - before->parts[rank_].device->end_ns};
+    RankHistory read(const RunDb& run, int64_t rank_id) {
+        Query row(run.raw(), "run",
+                  "SELECT group_id, piece, launch_ns, end_ns, kind, launch_paths, paths FROM collective_path"
+                  " WHERE rank_id = ?1 ORDER BY rowid");
+        row.bind(1, rank_id);
+        while (row.step()) {
+            const auto place = meeting_of_.find(row.number(0));
+            place_.push_back(place == meeting_of_.end() ? -1 : place->second);
+            if (place != meeting_of_.end()) take(row, static_cast<size_t>(place->second));
+        }
+        return std::move(history_);
     }
+    // More than a few came after a collective of another communicator, about which nothing is known here.
+    bool has_others() const { return 100 * others_ > meeting_of_.size(); }
 
   private:
-    void take(const RankPart& part, int64_t index) {
-        const CommCall& call = comm_.call(part);
-        if (!part.device) return;
-        for (size_t k = call.launch; k < call.launch + size_t{call.launches}; ++k)
-            place_[comm_.seat(part).launches[k].enter_ns] = {index, part.device->end_ns};
-    }
-    int64_t place_of(int64_t enter_ns) const {
-        const auto found = place_.find(enter_ns);
-        return found == place_.end() ? kNone : found->second.first;
+    void take(const Query& row, size_t index) {
+        RankMeeting& meeting = history_.meetings[index];
+        const std::vector<WorkPath> paths = paths_of(std::get<Blob>(row.value(6)).bytes);
+        if (paths.empty() && meeting.is_known) return;  // again in the next piece, into which it lasted
+        const auto launches = static_cast<size_t>(row.number(5));
+        meeting = {true, static_cast<int32_t>(row.number(1)), row.number(2), row.number(3),
+                   static_cast<uint64_t>(row.number(4)), static_cast<uint32_t>(history_.paths.size()), 0, 0};
+        bool is_after_other = false;
+        for (size_t i = 0; i < paths.size(); ++i) {
+            const int32_t from = place_[static_cast<size_t>(paths[i].from)];
+            is_after_other |= from < 0;
+            if (from < 0) continue;
+            history_.paths.push_back({from, paths[i].is_launch, paths[i].own_ns, paths[i].firm_ns});
+            ++(i < launches ? meeting.launches : meeting.arrivals);
+        }
+        others_ += is_after_other ? 1 : 0;
+        if (!is_after_other || index == 0 || !devices_[index] || !devices_[index - 1]) return;
+        const int64_t own_ns = devices_[index]->start_ns - devices_[index - 1]->end_ns;
+        history_.paths.push_back({static_cast<int32_t>(index) - 1, false, own_ns, own_ns});
+        ++meeting.arrivals;
     }
 
-    const RunCommunicator& comm_;
-    size_t rank_;
-    ReadyByEnter ready_;
-    std::unordered_map<int64_t, std::pair<int64_t, int64_t>> place_;  // by enter: meeting, and its end
+    std::unordered_map<int64_t, int32_t> meeting_of_;  // by group of calls
+    std::vector<int32_t> place_;                       // by number of the rank's collective: its meeting; -1
+    std::vector<std::optional<Interval>> devices_;     // by meeting
+    size_t others_ = 0;
+    RankHistory history_;
 };
-
-Meeting meeting_of(const CollectiveInstance& instance, const CollectiveInstance* before, int64_t index,
-                   const std::vector<OfRank>& ranks) {
-    Meeting meeting = {INT64_MAX, {}};
-    if (!is_timed(instance)) return meeting;
-    for (const RankPart& part : instance.parts)
-        meeting.transfer_ns = std::min(meeting.transfer_ns, part.device->length_ns());
-    for (const OfRank& rank : ranks) {
-        const auto arrival = rank.arrival(instance, before, index);
-        if (!arrival) return {meeting.transfer_ns, {}};
-        meeting.arrivals.push_back(*arrival);
-    }
-    return meeting;
-}
 
 }  // namespace
 
-std::vector<std::vector<int64_t>> replayed_savings(const RunCommunicator& comm, const RunDb& run) {
-    const std::vector<size_t> indexes = meetings_of(comm);
-    std::vector<OfRank> ranks;
-    for (const CommSeat& seat : comm.seats) ranks.emplace_back(comm, seat.rank, indexes, run);
-    if (!std::all_of(ranks.begin(), ranks.end(), [](const OfRank& one) { return one.has_any(); })) return {};
-    std::vector<Meeting> meetings;
-    for (size_t i = 0; i < indexes.size(); ++i) {
-        const CollectiveInstance* before = i == 0 ? nullptr : &comm.instances[indexes[i - 1]];
-        meetings.push_back(meeting_of(comm.instances[indexes[i]], before, static_cast<int64_t>(i), ranks));
+SkewReplay::SkewReplay(const RunCommunicator& comm, const RunDb& run)
+    : instances_(comm.instances.size()), instance_of_(meetings_of(comm)) {
+    for (const size_t index : instance_of_) {
+        const CollectiveInstance& instance = comm.instances[index];
+        Meeting meeting = {INT64_MAX, comm.call(instance.parts.front()).step};
+        const bool timed = is_timed(instance);
+        for (const RankPart& part : instance.parts)
+            if (timed) meeting.transfer_ns = std::min(meeting.transfer_ns, part.device->length_ns());
+        all_.meetings.push_back(meeting);
     }
-    const std::vector<std::vector<int64_t>> saved = saved_without_each(meetings);
-    std::vector<std::vector<int64_t>> by_instance(comm.instances.size());
-    for (size_t i = 0; i < indexes.size(); ++i) by_instance[indexes[i]] = saved[i];
-    return by_instance;
+    for (const CommSeat& seat : comm.seats) {
+        HistoryOf history(comm, seat, instance_of_);
+        all_.ranks.push_back(history.read(run, seat.facts->rank_id));
+        has_others_ |= history.has_others();
+        std::vector<RankMeeting>& meetings = all_.ranks.back().meetings;
+        is_known_ &= !all_.ranks.back().paths.empty();
+        for (size_t i = 0; i < meetings.size(); ++i)
+            meetings[i].is_known &= all_.meetings[i].transfer_ns != INT64_MAX;
+    }
+}
+
+Savings SkewReplay::by_instance(const Savings& by_meeting) const {
+    Savings all(instances_);
+    for (size_t i = 0; i < by_meeting.size(); ++i) all[instance_of_[i]] = by_meeting[i];
+    return all;
+}
+
+std::vector<std::vector<int64_t>> SkewReplay::at_most_saved() const {
+    std::vector<std::vector<int64_t>> all(instances_);
+    for (size_t rank = 0; rank < all_.ranks.size(); ++rank) {
+        const Savings saved = by_instance(at_most_saved_without(all_, rank));
+        for (size_t i = 0; i < instances_; ++i)
+            if (saved[i]) all[i].push_back(*saved[i]);
+    }
+    return all;
+}
+
+Savings SkewReplay::saved_if_like_others(int rank) const {
+    if (!is_known_ || has_others_) return Savings(instances_);
+    return by_instance(analysis::saved_if_like_others(all_, static_cast<size_t>(rank)));
 }
 
 }  // namespace gpushim::analysis

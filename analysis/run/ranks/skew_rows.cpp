@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "../../skew/saved.h"
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
 #include "rank_rows.h"
@@ -14,8 +15,10 @@ namespace {
 
 struct Skew {
     std::vector<WorkBefore> work;
+    std::vector<size_t> instances;  // of the communicator, by work: the one that it led to
     Blame blame = {};  // of all ranks; straggler: of those that can be compared, who costs most
     std::optional<int64_t> spread_ns, clock_error_ns;
+    std::optional<SavedPerStep> saved;  // by the straggler, if it were like the others; none: not known
     std::optional<StragglerCause> cause;
     std::string why;
 
@@ -23,9 +26,9 @@ struct Skew {
 };
 
 // What lies in no step that counts is left out.
-std::vector<WorkBefore> work_of(const RunCommunicator& comm, const RunDb& run) {
-    std::vector<WorkBefore> work;
-    const std::vector<std::vector<int64_t>> replayed_ns = replayed_savings(comm, run);
+void find_work(const RunCommunicator& comm, const SkewReplay& replay, Skew& skew) {
+    std::vector<std::vector<int64_t>> replayed_ns;
+    if (replay.is_known()) replayed_ns = replay.at_most_saved();
     const CollectiveInstance* before = nullptr;
     for (const CollectiveInstance& after : comm.instances) {
         if (is_point_to_point(after.op)) continue;
@@ -39,12 +42,12 @@ std::vector<WorkBefore> work_of(const RunCommunicator& comm, const RunDb& run) {
             const int64_t steps[] = {step, step};
             for (WorkBefore& one : own_work(two, steps)) {
                 if (!replayed_ns.empty()) one.replayed_ns = replayed_ns[index];
-                work.push_back(std::move(one));
+                skew.work.push_back(std::move(one));
+                skew.instances.push_back(index);
             }
         }
         before = &after;
     }
-    return work;
 }
 
 int64_t median_step_ns(const TraceFacts& facts) {
@@ -68,6 +71,23 @@ Blame blame_of(const RunCommunicator& comm, const std::vector<WorkBefore>& work,
             result.straggler = before;
     }
     return result;
+}
+
+// A rank that would save next to nothing is none that holds the others back.
+void find_saved(const SkewReplay& replay, int64_t step_ns, Skew& skew) {
+    constexpr double kWorthMentioning = 0.01;  // of the step time
+    if (!skew.blame.straggler) return;
+    const Savings saved = replay.saved_if_like_others(skew.blame.straggler->rank);
+    std::vector<int64_t> by_step;
+    for (size_t i = 0; i < skew.work.size(); ++i) {
+        if (!saved[skew.instances[i]]) return;
+        if (i == 0 || skew.work[i].step != skew.work[i - 1].step) by_step.push_back(0);
+        by_step.back() += *saved[skew.instances[i]];
+    }
+    skew.saved = saved_per_step(by_step, skew.blame.straggler->saved_ns / skew.blame.steps, step_ns);
+    if (static_cast<double>(skew.saved->most_ns) >= kWorthMentioning * static_cast<double>(step_ns)) return;
+    skew.blame.straggler.reset();
+    skew.saved.reset();
 }
 
 void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& skew) {
@@ -109,15 +129,19 @@ void write_ranks(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
 void write_row(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
     const auto& late = skew.blame.straggler;
     const bool known = !skew.work.empty();
+    const int64_t bound_ns = late ? late->saved_ns / skew.blame.steps : 0;
+    const SavedPerStep saved = skew.saved.value_or(SavedPerStep{bound_ns, {}, bound_ns});
     run.add("skew", {comm.uid, skew.blame.steps, known ? Value(skew.blame.lost_gpu_ns) : Value(nullptr),
                      maybe(skew.spread_ns), maybe(skew.clock_error_ns),
                      known ? Value(skew.blame.mirror_disagreement) : Value(nullptr),
                      late ? Value(int64_t{late->rank}) : Value(nullptr),
-                     late ? Value(late->saved_ns / skew.blame.steps) : Value(nullptr),
+                     late ? Value(saved.saved_ns) : Value(nullptr),
                      late ? Value(late->p_value) : Value(nullptr),
                      skew.cause ? Value(std::string(skew.cause->name)) : Value(nullptr),
                      skew.cause ? Value(skew.cause->share) : Value(nullptr),
-                     skew.why.empty() ? Value(nullptr) : Value(skew.why)});
+                     skew.why.empty() ? Value(nullptr) : Value(skew.why),
+                     late ? maybe(saved.least_ns) : Value(nullptr),
+                     late ? Value(saved.most_ns) : Value(nullptr)});
 }
 
 void write_transient(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
@@ -152,12 +176,14 @@ void write_skew(const CollectiveRun& all, RunDb& run) {
             skew.say("its trace does not say which rank it is");
         else if (!comm.all_seen())
             skew.say(std::to_string(comm.seats.size()) + " of " + std::to_string(comm.ranks) + " ranks");
-        if (comm.all_seen()) skew.work = work_of(comm, run);
+        const SkewReplay replay(comm, run);
+        if (comm.all_seen()) find_work(comm, replay, skew);
         find_spread(all, comm, skew);
         if (skew.work.empty()) {
             skew.say("no two collectives in a row were timed on all ranks in a step that counts");
         } else {
             skew.blame = blame_of(comm, skew.work, run);
+            find_saved(replay, median_step_ns(*comm.seats.front().facts), skew);
             find_cause(all, comm, run, skew);
             write_ranks(comm, skew, run);
             write_transient(comm, skew, run);

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 2;
+constexpr int kRunSchema = 3;
 
 class RunDb {
   public:

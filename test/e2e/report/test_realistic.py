@@ -40,6 +40,10 @@ class Straggler(unittest.TestCase):
     def test_without_overlap(self):
         self.check_cost(2, 1, 1.2, "--no-overlap")
 
+    def test_without_it_the_input_would_hold_the_job_back(self):
+        """Loading a batch takes about as long as the kernels: of 1 ms that they take longer 0.2 are the job's."""
+        self.check_cost(2, 1, 1.23, "--slow-input", "4.3")
+
 
 class Unmarked(unittest.TestCase):
     """Nobody says where steps begin, and every n-th is longer."""

@@ -46,7 +46,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: the host reads",
             "ALLREDUCE  46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls",
             "expected 234 us at 200 GB/s (given), measured 254 us (1.09x)",
-            "SKEW       rank 1 makes a step up to 1.20 ms longer, has most own work in 57 of 57 timed steps "
+            "SKEW       rank 1 makes a step 1.20 ms longer, has most own work in 57 of 57 timed steps "
             "(p < 1e-9); cause: compute",
         }) {
         INFO(text);
@@ -204,6 +204,8 @@ TEST_CASE("the JSON has every key that is promised", "[report]") {
         "skew.clock_error_ns",
         "skew.straggler.rank",
         "skew.straggler.time_saved_per_step_ns",
+        "skew.straggler.least_saved_per_step_ns",
+        "skew.straggler.most_saved_per_step_ns",
         "skew.straggler.p_value",
         "skew.straggler.cause",
         "skew.stagger_p50_ns",

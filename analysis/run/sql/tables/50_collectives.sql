@@ -65,15 +65,15 @@ CREATE TABLE comm_step (
   PRIMARY KEY (gpu_id, step)
 );
 
--- When a collective could have begun, by the work before it on its rank; where the source says what waits for
--- what. Times of the host's clock, as recorded; collectives by when their kernel's launch was entered.
-CREATE TABLE collective_ready (
-  rank_id INTEGER, enter_ns INTEGER,
-  ready_ns INTEGER,                            -- what it had to come after was over, and its launch there
-  after_enter_ns INTEGER,                      -- the latest collective that this work came after
-  behind_enter_ns INTEGER,                     -- the one in its stream that it stood behind; NULL: none
-  PRIMARY KEY (rank_id, enter_ns)
-) WITHOUT ROWID;
+-- What each collective of a rank came after, where the source says what waits for what (pass/work_paths.h). Only
+-- while the run is analysed.
+CREATE TEMP TABLE collective_path (
+  rank_id INTEGER, group_id INTEGER,           -- of its calls
+  piece INTEGER, launch_ns INTEGER, end_ns INTEGER,   -- without our events, in that piece's time
+  kind INTEGER,                                -- of the calls before it
+  launch_paths INTEGER,                        -- so many of the paths lead to its launch
+  paths BLOB                                   -- WorkPath
+);
 
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.
 CREATE TABLE allreduce_check (
@@ -100,15 +100,18 @@ CREATE TABLE skew (
   clock_error_ns INTEGER,                      -- of a difference between two ranks' times
   mirror_disagreement REAL,                    -- of lateness and waits; above 0.2 something else decides
   straggler_rank INTEGER,                      -- of the communicator
-  time_saved_per_step_ns INTEGER, p_value REAL,
+  time_saved_per_step_ns INTEGER,              -- if it were like the others; without a least: at most
+  p_value REAL,
   cause TEXT,                                  -- input, host, copy, compute, start_delay, wait, clocks,
                                                -- unattributed
   cause_share REAL,                            -- of its lateness
-  why TEXT                                     -- something of this is NULL
+  why TEXT,                                    -- something of this is NULL
+  least_saved_per_step_ns INTEGER,             -- NULL: how far hosts would let them come is not known
+  most_saved_per_step_ns INTEGER
 );
 CREATE TABLE skew_rank (
   comm TEXT, comm_rank INTEGER, rank_id INTEGER,
-  saved_ns INTEGER,                            -- were it as quick as the next slowest
+  saved_ns INTEGER,                            -- at most, without it
   largest_steps INTEGER,                       -- in which it alone had the most own work
   p_value REAL, late_ns INTEGER, wait_ns INTEGER, own_work_ns INTEGER,
   PRIMARY KEY (comm, comm_rank)

@@ -1,0 +1,101 @@
+// What each collective of a rank came after, on its host and on its GPU (pass/work_paths.h): from this the ranks'
+// steps are replayed without one of them (skew/replay.h). Of traces that name the events that a stream waits
+// for, in pieces in which everything has device times, without our events.
+#include <cstring>
+
+#include "../busy/input_copies.h"
+#include "../pass/work_paths.h"
+#include "../sql/run_db.h"
+#include "own_parts.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+bool names_waits(const Trace& trace) {
+    Query query = trace.base.prepare("SELECT 1 FROM meta WHERE key = 'source'");
+    return !query.step();
+}
+
+// Whether threads launch one after the other and never at the same time: as a program's backward pass on a
+// thread of its own does.
+class Turns {
+  public:
+    void see(const Call& call) {
+        if (call.kind != CallKind::operation) return;
+        if (thread_id_ != call.thread_id) {
+            ++changes_;
+            overlaps_ += call.enter_ns < exit_ns_ ? 1 : 0;
+        }
+        thread_id_ = call.thread_id;
+        exit_ns_ = call.exit_ns;
+    }
+    bool are_taken() const {
+        constexpr int64_t kSometimes = 20;  // once in so many changes of the thread is by chance
+        return overlaps_ * kSometimes <= changes_;
+    }
+
+  private:
+    int64_t thread_id_ = -1, exit_ns_ = INT64_MIN, changes_ = 0, overlaps_ = 0;
+};
+
+class CommPathsPart : public Part {
+  public:
+    explicit CommPathsPart(const TraceFacts& facts) : facts_(facts), inputs_(facts), paths_(facts) {
+        for (const Kernel& kernel : facts.kernels) has_comm_ |= kernel.facts.family == KernelFamily::comm;
+        has_comm_ &= names_waits(*facts.trace);
+    }
+
+    void see(const Call& call) override {
+        if (!has_comm_) return;
+        turns_.see(call);
+        inputs_.see(call);
+    }
+    void begin(const TimedPiece&) override {
+        paths_.begin();
+        inputs_.begin();
+    }
+    void take(const Call& call, bool before) override {
+        if (!has_comm_ || paths_.nodes().size() >= kMost) return;
+        inputs_.take(call);
+        const bool is_input =
+            call.type == OperationClass::h2d && inputs_.is_input(call.thread_id, call.enter_ns);
+        if (is_input) inputs_.forget_before(call.enter_ns);
+        paths_.take(call, before, is_input, turns_.are_taken());
+    }
+
+    void finish(RunDb& run) override {
+        for (const WorkNode& node : paths_.nodes())
+            run.add("collective_path",
+                    {facts_.rank_id, node.group_id, int64_t{node.piece}, node.launch_ns, node.end_ns,
+                     static_cast<int64_t>(node.kind), static_cast<int64_t>(node.launch.size()), blob(node)});
+    }
+
+  private:
+    static constexpr size_t kMost = 1 << 18;  // collectives of a rank: what comes behind is not replayed
+
+    static Blob blob(const WorkNode& node) {
+        std::vector<WorkPath> all = node.launch;
+        all.insert(all.end(), node.arrival.begin(), node.arrival.end());
+        Blob blob;
+        blob.bytes.resize(all.size() * sizeof(WorkPath));
+        if (!all.empty()) std::memcpy(blob.bytes.data(), all.data(), blob.bytes.size());
+        return blob;
+    }
+
+    const TraceFacts& facts_;
+    InputCopies inputs_;
+    Turns turns_;
+    WorkPaths paths_;
+    bool has_comm_ = false;
+};
+
+const PartRegistration kCommPathsPart(make_comm_paths_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_comm_paths_part(const TraceFacts& facts) {
+    return std::make_unique<CommPathsPart>(facts);
+}
+
+}  // namespace gpushim::analysis
