@@ -89,9 +89,7 @@ Card straggler_card(const PageInput& input) {
     if (straggler.is_null()) return {"Straggler", "none found", why_of(skew)};
     const std::string cause = straggler["cause"].words();
     return {"Straggler", rank_of(straggler),
-            saved_of(straggler) + " of a step; cause " +
-                (cause.empty() ? "unattributed" : cause),
-            "bad"};
+            saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};
 }
 
 // Not out of the report, which may withhold what it says of GPUs.

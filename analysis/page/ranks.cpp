@@ -154,9 +154,8 @@ Markup skew_of(const PageInput& input) {
     std::string text = "No rank was found that holds the others back: " + why_of(skew) + ".";
     if (!straggler.is_null()) {
         const std::string cause = straggler["cause"].words();
-        text = "If " + rank_of(straggler) +
-               " were as fast as the others, each step would be " + saved_of(straggler) +
-               " shorter. Cause: " + (cause.empty() ? "unattributed" : cause) + ".";
+        text = "If " + rank_of(straggler) + " were as fast as the others, each step would be " +
+               saved_of(straggler) + " shorter. Cause: " + (cause.empty() ? "unattributed" : cause) + ".";
     }
     if (!skew["stagger_p50_ns"].is_null())
         text += " GPUs start " + duration_of(skew["stagger_p50_ns"]) + " apart (median).";

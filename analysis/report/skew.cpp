@@ -35,7 +35,8 @@ void read_ranks(const Database& run, Skew& skew) {
     Query row = run.prepare(
         "SELECT s.steps, s.spread_p50_ns, s.clock_error_ns, s.lost_gpu_ns, s.mirror_disagreement,"
         " coalesce(s.why, ''), s.straggler_rank, s.time_saved_per_step_ns, s.p_value, coalesce(s.cause, ''),"
-        " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns FROM skew s LEFT JOIN rank r ON r.rank = s.straggler_rank"
+        " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns FROM skew s "
+        "LEFT JOIN rank r ON r.rank = s.straggler_rank"
         " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.rank_id = r.rank_id"
         " ORDER BY coalesce(s.lost_gpu_ns, 0) DESC, s.comm LIMIT 1");
     if (!row.step()) return;
@@ -47,8 +48,8 @@ void read_ranks(const Database& run, Skew& skew) {
     skew.mirror_disagreement = maybe_real(row, 4);
     skew.why = row.text(5);
     if (!row.is_null(6))
-        skew.straggler = {row.number(6),      row.maybe(7), row.maybe(12),         row.maybe(13), row.maybe(11),
-                          maybe_real(row, 8), row.text(9),  maybe_real(row, 10)};
+        skew.straggler = {row.number(6), row.maybe(7),       row.maybe(12), row.maybe(13),
+                          row.maybe(11), maybe_real(row, 8), row.text(9),   maybe_real(row, 10)};
 }
 
 // Of the steps the value in the middle: so many of a hundred do not exceed it.

@@ -32,7 +32,12 @@ std::vector<StepSpan> steps_of(const std::vector<Meeting>& meetings) {
 class Replay {
   public:
     Replay(const Histories& all, Count count)
-        : all_(all), count_(count), ends_(all.meetings.size()), launches_(all.ranks.size()), anchors_(ends_.size()), later_ns_(all.ranks.size()) {
+        : all_(all),
+          count_(count),
+          ends_(all.meetings.size()),
+          launches_(all.ranks.size()),
+          anchors_(ends_.size()),
+          later_ns_(all.ranks.size()) {
         for (auto& launches : launches_) launches.resize(ends_.size());
         for (const StepSpan& step : steps_of(all.meetings))
             for (size_t place = 0; place < step.count; ++place) places_.push_back(place);
@@ -45,8 +50,8 @@ class Replay {
         return *this;
     }
 
-    // Twice: a step's saving is what it is in the long run, and at first hosts may be ahead of their GPUs. So the
-    // second time begins with the hosts as far ahead as the first has left them.
+    // Twice: a step's saving is what it is in the long run, and at first hosts may be ahead of their GPUs. So
+    // the second time begins with the hosts as far ahead as the first has left them.
     void run() {
         pass();
         pass();
@@ -65,8 +70,9 @@ class Replay {
     void pass() {
         bool is_begun = false;
         for (size_t i = 0; i < ends_.size(); ++i) {
-            const bool is_known = std::all_of(all_.ranks.begin(), all_.ranks.end(),
-                                              [&](const RankHistory& rank) { return rank.meetings[i].is_known; });
+            const bool is_known =
+                std::all_of(all_.ranks.begin(), all_.ranks.end(),
+                            [&](const RankHistory& rank) { return rank.meetings[i].is_known; });
             if (is_known && is_begun && is_of_chain(i)) {
                 meet(i);
             } else if (is_known) {

@@ -17,7 +17,8 @@ double mean_of(std::span<const int64_t> values) {
 constexpr size_t kBlocks = 5;
 constexpr double kWithin = 2.8;  // standard errors of so many blocks: in 95 of 100 cases
 
-// Of the mean of steps, which may resemble those beside them, or come in turns: by blocks of them. At least two.
+// Of the mean of steps, which may resemble those beside them, or come in turns: by blocks of them. At least
+// two.
 double standard_error(std::span<const int64_t> by_step) {
     const size_t length = std::max<size_t>(1, by_step.size() / kBlocks);
     const size_t blocks = by_step.size() / length;

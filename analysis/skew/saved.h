@@ -16,8 +16,8 @@ struct SavedPerStep {
     bool is_one_figure() const;  // to 5 %
     std::string text() const;    // "1.20 ms", "1.10 to 1.31 ms", "up to 1.31 ms"
 };
-// `by_step`: saved in each step if the rank were like the others, at least one. `at_most_ns`: of a step, without
-// the rank at all. The range has what replays are made of, and the chance that steps vary by.
+// `by_step`: saved in each step if the rank were like the others, at least one. `at_most_ns`: of a step,
+// without the rank at all. The range has what replays are made of, and the chance that steps vary by.
 SavedPerStep saved_per_step(std::span<const int64_t> by_step, int64_t at_most_ns, int64_t step_ns);
 
 }  // namespace gpushim::analysis

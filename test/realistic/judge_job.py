@@ -21,8 +21,8 @@ WITHIN = 0.05      # of a straggler's cost by the difference of two runs, where 
 WORTH_MENTIONING = 0.01  # of a step
 DIGIT = 0.0005     # shares are printed to a tenth of a per cent
 AS_PRINTED = 0.01  # shares that are printed without a range: within a point
-# Ranks that vary without one being slow: one of them may come last more often than by chance, for so much of a
-# step.
+# Ranks that vary without one being slow: one of them may come last more often than by chance, for so much of
+# a step.
 OF_NOISE = 0.025
 STARTUP_NS = 500_000  # what the shim does as it begins, and the program waits for, is in the run
 

@@ -1,6 +1,6 @@
-// What each collective of a rank came after, on its host and on its GPU (pass/work_paths.h): from this the ranks'
-// steps are replayed without one of them (skew/replay.h). Of traces that name the events that a stream waits
-// for, in pieces in which everything has device times, without our events.
+// What each collective of a rank came after, on its host and on its GPU (pass/work_paths.h): from this the
+// ranks' steps are replayed without one of them (skew/replay.h). Of traces that name the events that a stream
+// waits for, in pieces in which everything has device times, without our events.
 #include <cstring>
 
 #include "../busy/input_copies.h"

@@ -82,7 +82,8 @@ Dependency Dependencies::operation(const Call& call) {
         result.other_gpu_until_ns = stream.waits.until_ns;
     result.host_callback = stream.waits.callback_until_ns > call.exit_ns;
     result.ready_ns = std::max(stream.last.until_ns, stream.waits.until_ns);
-    if (call.timed && call.times.end_ns >= stream.last.until_ns) stream.last = {call.times.end_ns, gpu, kNever};
+    if (call.timed && call.times.end_ns >= stream.last.until_ns)
+        stream.last = {call.times.end_ns, gpu, kNever};
     stream.waits = {};
     stream.callback_enter_ns = kNever;
     return result;

@@ -10,7 +10,7 @@ constexpr size_t kMostRecorded = 16'384;
 // A call that takes longer than that waited for something, and a gap that is no longer is recorded nowhere.
 constexpr int64_t kLongNs = 100'000;
 constexpr int64_t kNearNs = 1'000;  // ways that differ by less are as long
-constexpr size_t kReach = 256;  // launches and ends that a way may lead past
+constexpr size_t kReach = 256;      // launches and ends that a way may lead past
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
     return (hash ^ value) * 0x9E3779B97F4A7C15ULL + (hash >> 29);
@@ -112,7 +112,7 @@ WorkPaths::Moment& WorkPaths::host_at(const Call& call, bool is_input, bool take
 // The thread, as it leaves that call, which may lie in another one.
 void WorkPaths::leave(Moment& host, const Call& call, int64_t outer_ns) {
     const int64_t took_ns = call.exit_ns - host.at_ns;
-    // Whoever launches and must wait for long waits for room in the queue: then the GPU is behind, not the host.
+    // Whoever launches and waits for long waits for room in the queue: then the GPU is behind, not the host.
     const bool is_queued = call.kind == CallKind::operation || call.kind == CallKind::record ||
                            call.kind == CallKind::wait || call.kind == CallKind::host_call;
     const int64_t firm_ns = std::min(took_ns, kLongNs);
@@ -308,8 +308,7 @@ std::vector<WorkPath> WorkPaths::paths_of(Front front) const {
     front.remove([&](const Way& way, const Front& all) { return is_implied(way, all); });
     std::vector<WorkPath> paths;
     for (const Way& way : front)
-        if (way.from != kOrigin)
-            paths.push_back({way.from / 2, way.from % 2 == 0, way.own_ns, way.firm_ns});
+        if (way.from != kOrigin) paths.push_back({way.from / 2, way.from % 2 == 0, way.own_ns, way.firm_ns});
     return paths;
 }
 

@@ -1,17 +1,17 @@
-// What each collective of a rank came after, and by how much: the longest ways to its launch on the host and to
-// its begin on the GPU, from the launches and the ends of collectives before it. Two chains lead there, and
-// each waits for the other where the program says so:
+// What each collective of a rank came after, and by how much: the longest ways to its launch on the host and
+// to its begin on the GPU, from the launches and the ends of collectives before it. Two chains lead there,
+// and each waits for the other where the program says so:
 //
-//   host      L1──works──[waits for C1]──works──L2              L2 = max(L1 + 9, C1 + 4)
-//   comm         [─────────C1────────]             [──C2──]     begins at max(L2 + its latency,
-//   compute        ███kernel███|r                                            L1 + the kernel until r, C1)
+//   host      L1──works──[waits for C1]──works──L2          L2 = max(L1 + 9, C1 + 4)
+//   comm         [─────────C1────────]         [──C2──]     begins at max(L2 + its latency,
+//   compute        ███kernel███|r                           L1 + the kernel until r, C1)
 //
 // So a replay can begin collectives earlier and see how far the host lets them come (skew/replay.h). The ways
-// hold what neither waits for: what operations took, the host's own time between calls and in them, latencies.
-// A way is left out where another one leads through a third collective and is no shorter.
+// hold what neither waits for: what operations took, the host's own time between calls and in them,
+// latencies. A way is left out where another one leads through a third collective and is no shorter.
 //
-// `firm_ns` leaves out what the host may have waited for without a call that says so: time off its CPU, unless
-// an input copy follows; the rest of calls that took unusually long.
+// `firm_ns` leaves out what the host may have waited for without a call that says so: time off its CPU,
+// unless an input copy follows; the rest of calls that took unusually long.
 //
 // Calls in order of enter, of one piece. One thread.
 #pragma once
@@ -111,10 +111,10 @@ class WorkPaths {
     void begin_at(int32_t launch);
 
     const TraceFacts& facts_;
-    std::vector<Stream> streams_;                  // by lane
-    std::unordered_map<int64_t, Moment> events_;   // by handle
-    std::unordered_map<int64_t, Moment> hosts_;    // by thread, or one for all
-    std::unordered_map<int64_t, Gap> gaps_;        // by thread: the last one that is recorded
+    std::vector<Stream> streams_;                 // by lane
+    std::unordered_map<int64_t, Moment> events_;  // by handle
+    std::unordered_map<int64_t, Moment> hosts_;   // by thread, or one for all
+    std::unordered_map<int64_t, Gap> gaps_;       // by thread: the last one that is recorded
     std::vector<WorkNode> nodes_;
     std::vector<Reach> reaches_;  // by what they lead to, in turn
     int32_t piece_ = -1;

@@ -66,8 +66,14 @@ class HistoryOf {
         const std::vector<WorkPath> paths = paths_of(std::get<Blob>(row.value(6)).bytes);
         if (paths.empty() && meeting.is_known) return;  // again in the next piece, into which it lasted
         const auto launches = static_cast<size_t>(row.number(5));
-        meeting = {true, static_cast<int32_t>(row.number(1)), row.number(2), row.number(3),
-                   static_cast<uint64_t>(row.number(4)), static_cast<uint32_t>(history_.paths.size()), 0, 0};
+        meeting = {true,
+                   static_cast<int32_t>(row.number(1)),
+                   row.number(2),
+                   row.number(3),
+                   static_cast<uint64_t>(row.number(4)),
+                   static_cast<uint32_t>(history_.paths.size()),
+                   0,
+                   0};
         bool is_after_other = false;
         for (size_t i = 0; i < paths.size(); ++i) {
             const int32_t from = place_[static_cast<size_t>(paths[i].from)];

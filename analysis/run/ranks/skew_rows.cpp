@@ -16,7 +16,7 @@ namespace {
 struct Skew {
     std::vector<WorkBefore> work;
     std::vector<size_t> instances;  // of the communicator, by work: the one that it led to
-    Blame blame = {};  // of all ranks; straggler: of those that can be compared, who costs most
+    Blame blame = {};               // of all ranks; straggler: of those that can be compared, who costs most
     std::optional<int64_t> spread_ns, clock_error_ns;
     std::optional<SavedPerStep> saved;  // by the straggler, if it were like the others; none: not known
     std::optional<StragglerCause> cause;
@@ -131,17 +131,16 @@ void write_row(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
     const bool known = !skew.work.empty();
     const int64_t bound_ns = late ? late->saved_ns / skew.blame.steps : 0;
     const SavedPerStep saved = skew.saved.value_or(SavedPerStep{bound_ns, {}, bound_ns});
-    run.add("skew", {comm.uid, skew.blame.steps, known ? Value(skew.blame.lost_gpu_ns) : Value(nullptr),
-                     maybe(skew.spread_ns), maybe(skew.clock_error_ns),
-                     known ? Value(skew.blame.mirror_disagreement) : Value(nullptr),
-                     late ? Value(int64_t{late->rank}) : Value(nullptr),
-                     late ? Value(saved.saved_ns) : Value(nullptr),
-                     late ? Value(late->p_value) : Value(nullptr),
-                     skew.cause ? Value(std::string(skew.cause->name)) : Value(nullptr),
-                     skew.cause ? Value(skew.cause->share) : Value(nullptr),
-                     skew.why.empty() ? Value(nullptr) : Value(skew.why),
-                     late ? maybe(saved.least_ns) : Value(nullptr),
-                     late ? Value(saved.most_ns) : Value(nullptr)});
+    run.add("skew",
+            {comm.uid, skew.blame.steps, known ? Value(skew.blame.lost_gpu_ns) : Value(nullptr),
+             maybe(skew.spread_ns), maybe(skew.clock_error_ns),
+             known ? Value(skew.blame.mirror_disagreement) : Value(nullptr),
+             late ? Value(int64_t{late->rank}) : Value(nullptr),
+             late ? Value(saved.saved_ns) : Value(nullptr), late ? Value(late->p_value) : Value(nullptr),
+             skew.cause ? Value(std::string(skew.cause->name)) : Value(nullptr),
+             skew.cause ? Value(skew.cause->share) : Value(nullptr),
+             skew.why.empty() ? Value(nullptr) : Value(skew.why),
+             late ? maybe(saved.least_ns) : Value(nullptr), late ? Value(saved.most_ns) : Value(nullptr)});
 }
 
 void write_transient(const RunCommunicator& comm, const Skew& skew, RunDb& run) {

@@ -20,9 +20,6 @@ class Drawn(unittest.TestCase):
     def test_ranks_of_which_one_is_slow(self):
         self.check(4)
 
-    def test_loading_a_batch_takes_as_long_as_the_kernels(self):
-        self.check(104)
-
     def test_parts_of_a_run(self):
         self.check(1, 2)
 

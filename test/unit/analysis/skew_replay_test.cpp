@@ -25,7 +25,8 @@ struct Made {
         meet(-1, std::vector<std::vector<ReplayPath>>(ranks));
     }
     // By rank the ways to its begin.
-    Made& meet(int64_t step, const std::vector<std::vector<ReplayPath>>& arrivals, int64_t transfer = kTransfer) {
+    Made& meet(int64_t step, const std::vector<std::vector<ReplayPath>>& arrivals,
+               int64_t transfer = kTransfer) {
         all.meetings.push_back({transfer, step});
         for (size_t rank = 0; rank < arrivals.size(); ++rank) {
             RankHistory& history = all.ranks[rank];
@@ -102,11 +103,10 @@ TEST_CASE("without overlap it is the sum of what each collective waited", "[skew
         CHECK(sum_of(at_most_saved_without(made.all, static_cast<size_t>(rank))) == saves);
 }
 
-TEST_CASE("what is not known breaks the chain, and the step in which one begins is not whole", "[skew_replay]") {
+TEST_CASE("what is not known breaks the chain, and a step that it begins in is not whole", "[skew_replay]") {
     Made made(2);
     for (int64_t step = 0; step < 3; ++step)
-        for (int i = 0; i < 2; ++i)
-            made.meet(step, {{after(made.last(), 10)}, {after(made.last(), 13)}});
+        for (int i = 0; i < 2; ++i) made.meet(step, {{after(made.last(), 10)}, {after(made.last(), 13)}});
     made.all.ranks[0].meetings[3].is_known = false;
     const Savings saved = at_most_saved_without(made.all, 1);
     CHECK(saved == Savings{{}, 3, 3, {}, {}, 3, 3});
@@ -116,8 +116,8 @@ TEST_CASE("what is not known breaks the chain, and the step in which one begins 
     CHECK(at_most_saved_without(Histories{}, 0).empty());
 }
 
-//  The host takes 18 for a step and was 100 ahead, the slow rank 20: in the long run a step saves 21 - 18, not
-//  21 - 11 as long as the host is ahead.
+//  The host takes 18 for a step and was 100 ahead, the slow rank 20: in the long run a step saves 21 - 18,
+//  and not 21 - 11 as long as the host is ahead.
 TEST_CASE("hosts that are ahead do not stay so", "[skew_replay]") {
     Made made(2);
     for (auto& rank : made.all.ranks) rank.meetings[0].launch_ns = -100;
@@ -138,7 +138,8 @@ TEST_CASE("hosts that are ahead do not stay so", "[skew_replay]") {
 namespace {
 
 // Two ranks whose work varies from 0 to 20 us; that of rank 1 takes `slower` us more.
-Made drawn(int64_t slower, const std::function<int64_t(int64_t step)>& more = [](int64_t) { return 0; }) {
+Made drawn(
+    int64_t slower, const std::function<int64_t(int64_t step)>& more = [](int64_t) { return 0; }) {
     Made made(2);
     std::mt19937 lot(21);
     std::uniform_int_distribution<int64_t> work(0, 20'000);

@@ -65,8 +65,8 @@ CREATE TABLE comm_step (
   PRIMARY KEY (gpu_id, step)
 );
 
--- What each collective of a rank came after, where the source says what waits for what (pass/work_paths.h). Only
--- while the run is analysed.
+-- What each collective of a rank came after, where the source says what waits for what (pass/work_paths.h).
+-- Only while the run is analysed.
 CREATE TEMP TABLE collective_path (
   rank_id INTEGER, group_id INTEGER,           -- of its calls
   piece INTEGER, launch_ns INTEGER, end_ns INTEGER,   -- without our events, in that piece's time
