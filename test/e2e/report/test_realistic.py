@@ -41,7 +41,7 @@ class Straggler(unittest.TestCase):
         self.check_cost(2, 1, 1.2, "--no-overlap")
 
     def test_without_it_the_input_would_hold_the_job_back(self):
-        """Loading a batch takes nearly as long as the kernels: of 1 ms that they take longer 0.8 are the job's."""
+        """Loading takes nearly as long as the kernels: of 1 ms that they take longer 0.8 are the job's."""
         self.check_cost(2, 1, 1.23, "--slow-input", "3.0")
 
 
