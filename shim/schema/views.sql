@@ -468,9 +468,11 @@ CREATE VIEW v_kernel_line AS
 WITH RECURSIVE
   seen AS (
     SELECT p.frame_id, (SELECT CASE WHEN l.enter_ns + l.dur_ns >= p.enter_ns THEN l.shape_id END FROM launch l
-      WHERE l.enter_ns <= p.enter_ns AND l.thread_id = p.thread_id ORDER BY l.enter_ns DESC LIMIT 1) AS shape_id
+      WHERE l.enter_ns <= p.enter_ns AND l.thread_id = p.thread_id
+      ORDER BY l.enter_ns DESC LIMIT 1) AS shape_id
     FROM python_launch p),
-  of_frame AS (SELECT shape_id, frame_id, count(*) AS samples FROM seen WHERE shape_id IS NOT NULL GROUP BY 1, 2),
+  of_frame AS (SELECT shape_id, frame_id, count(*) AS samples FROM seen
+    WHERE shape_id IS NOT NULL GROUP BY 1, 2),
   callers(frame_id, depth, id) AS (
     SELECT DISTINCT frame_id, 0, frame_id FROM of_frame
     UNION ALL
@@ -481,7 +483,8 @@ WITH RECURSIVE
     SELECT c.frame_id, o.file, o.function, f.line, min(c.depth + CASE WHEN o.file LIKE '%/site-packages/%'
       OR o.file LIKE '%/dist-packages/%' OR o.file LIKE '%/lib/python3.%' OR o.file LIKE '<frozen%'
       THEN 1000 ELSE 0 END)
-    FROM callers c JOIN python_frame f ON f.id = c.id JOIN python_code o ON o.id = f.code_id GROUP BY c.frame_id)
+    FROM callers c JOIN python_frame f ON f.id = c.id JOIN python_code o ON o.id = f.code_id
+    GROUP BY c.frame_id)
 SELECT s.kernel, i.file, i.function, i.line, sum(o.samples) AS samples
 FROM of_frame o JOIN line i ON i.frame_id = o.frame_id LEFT JOIN v_shape s ON s.id = o.shape_id
 GROUP BY s.kernel, i.file, i.function, i.line;

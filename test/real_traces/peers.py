@@ -1,5 +1,6 @@
-"""What other tools say of a trace, from a run of their own: their names are in PyPI, and they are installed into
-an environment below the build folder, nowhere else. What cannot be had is a NotThere with the reason.
+"""What other tools say of a trace, from a run of their own: their names are in PyPI, and they are
+installed into an environment below the build folder, nowhere else. What cannot be had is a NotThere with the
+reason.
 
     environment(folder)             its Python, made at the first call
     figures(python, peer, file)     {name: figure}
@@ -31,7 +32,8 @@ print(json.dumps({name: costs[role] for name, role in names.items()}))
     "hta": """
 import json, sys
 from hta.trace_analysis import TraceAnalysis
-row = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="").get_temporal_breakdown(visualize=False).iloc[0]
+analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="")
+row = analysis.get_temporal_breakdown(visualize=False).iloc[0]
 names = {"idle": "idle_time_pctg", "compute": "compute_time_pctg", "non_compute": "non_compute_time_pctg"}
 print(json.dumps({name: float(row[column]) for name, column in names.items()}))
 """,

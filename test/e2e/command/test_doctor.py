@@ -69,8 +69,8 @@ class Doctor(cli.Case):
         verdict, text = self.findings("--", sys.executable, str(lines / "program.py"), "3", "once")["python"]
         self.assertEqual(verdict, "ok")
         self.assertRegex(text, rf"^CPython 3\.{sys.version_info[1]}\.?\d*: \d+ samples of lines")
-        unknown = preload.compiled((lines / "interpreter.c").read_text(), self.folder / "unknown", "-rdynamic",
-                                   "-DVERSION=0x036301f0")
+        unknown = preload.compiled((lines / "interpreter.c").read_text(), self.folder / "unknown",
+                                   "-rdynamic", "-DVERSION=0x036301f0")
         self.assertEqual(self.findings("--", str(unknown))["python"],
                          ("LIMITED", "Python 3.99.1 is not known: its lines are not read"))
 

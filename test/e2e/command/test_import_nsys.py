@@ -47,8 +47,8 @@ class Nsys(test_import.Import):
 
     def test_what_a_thread_did_between_its_calls(self):
         run = self.imported(nsys_made.waits(self.folder / "a.sqlite"), source="nsys")
-        rows = self.rows("SELECT class, running_ns, count(*) FROM host_gap g JOIN thread t ON t.id = thread_id"
-                         " WHERE t.tid = 8 AND g.dur_ns = 1000000 GROUP BY 1, 2")
+        rows = self.rows("SELECT class, running_ns, count(*) FROM host_gap g JOIN thread t"
+                         " ON t.id = thread_id WHERE t.tid = 8 AND g.dur_ns = 1000000 GROUP BY 1, 2")
         self.assertLessEqual({("waiting_for_descriptor", 0, 10), ("waiting_for_lock", 0, 10)}, set(rows))
         self.assertEqual(self.rows("SELECT count(*) FROM thread WHERE tid = 9"), [(0,)])
         blocked = dict(self.rows("SELECT blocked_on, sum(ns) FROM gap WHERE cause IN ('host_blocked',"

@@ -158,7 +158,7 @@ class PythonLines(PreloadCase):
             seen, functions = self.doings(path, what)
             self.assertIn(function, functions, (path, what))
             # Who waits for the lock asks for it every 5 ms, and may have to wait for a processor for that.
-            self.assertGreater(seen[doing], 0.3 * sum(seen.values()), (path, what, seen))
+            self.assertGreater(seen[doing], 0.15 * sum(seen.values()), (path, what, seen))
             self.assertEqual(set(seen) - {doing, "neither"}, set(), (path, what, seen))
 
     def test_doings(self):
@@ -178,7 +178,7 @@ class PythonLines(PreloadCase):
         # Samples lie in a launch of their thread, but for some in what we do behind it.
         told = query(self.the_trace(), "SELECT count(*) FROM python_launch")[0][0]
         self.assertLessEqual(sum(row[-1] for row in rows), told)
-        self.assertGreater(sum(row[-1] for row in rows), 0.7 * told)
+        self.assertGreater(sum(row[-1] for row in rows), 0.3 * told)
 
     def test_launch_lines(self):
         self.check_launch_lines(sys.executable)

@@ -39,9 +39,10 @@ CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, dev
   correlationId INTEGER);
 CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, rangeId INTEGER, text TEXT,
   globalTid INTEGER, textId INTEGER, domainId INTEGER);
-CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER, correlationId INTEGER,
-  nameId INTEGER, returnValue INTEGER, nestingLevel INTEGER, callchainId INTEGER);
-CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER, isSchedIn INTEGER, globalTid INTEGER, threadState INTEGER);
+CREATE TABLE OSRT_API (start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+  correlationId INTEGER, nameId INTEGER, returnValue INTEGER, nestingLevel INTEGER, callchainId INTEGER);
+CREATE TABLE SCHED_EVENTS (start INTEGER, cpu INTEGER, isSchedIn INTEGER, globalTid INTEGER,
+  threadState INTEGER);
 CREATE TABLE ThreadNames (nameId INTEGER, priority INTEGER, globalTid INTEGER);
 CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
 CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, uuid TEXT, totalMemory INTEGER,
@@ -90,8 +91,8 @@ def waits(path):
     tid, other, process = global_pid(7) | 8, global_pid(7) | 9, global_pid(7)
     for i in range(30):
         at, what = 10_000_000 + i * 2_000_000, ("poll", "pthread_cond_wait", "work")[i % 3]
-        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid, correlationId=i + 1,
-                   nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
+        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,
+                   correlationId=i + 1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
         export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
                    streamId=7, correlationId=i + 1, globalPid=process, demangledName=export.text("gemm"),
                    shortName=export.text("gemm"))

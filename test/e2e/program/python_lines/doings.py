@@ -1,8 +1,9 @@
-"""Calls the driver, and between calls does one thing for long: `lock` (waits for the interpreter's lock, which
-another thread keeps), `garbage` (has the interpreter collect), `neither` (sleeps), `inner` (sleeps in a
+"""Calls the driver, and between calls does one thing for long: `lock` (waits for the interpreter's lock,
+which another thread keeps), `garbage` (has the interpreter collect), `neither` (sleeps), `inner` (sleeps in a
 sub-interpreter)."""
 import ctypes
 import gc
+import importlib
 import sys
 import threading
 import time
@@ -34,10 +35,9 @@ def sleeps():
 
 
 def runs_inner():
-    try:
-        import _interpreters as interpreters
-    except ImportError:
-        import _xxsubinterpreters as interpreters
+    # Its name until 3.12, and from 3.13 on.
+    name = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
+    interpreters = importlib.import_module(name)
     if not hasattr(runs_inner, "id"):
         runs_inner.id = interpreters.create()
     interpreters.run_string(runs_inner.id, INNER)

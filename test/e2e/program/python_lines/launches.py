@@ -1,5 +1,5 @@
-"""Launches two kernels, each from lines of its own, one of them beneath a function of the interpreter's. Argument: how
-often."""
+"""Launches two kernels, each from lines of its own, one of them beneath a function of the interpreter's.
+Argument: how often."""
 import ctypes
 import functools
 import sys
