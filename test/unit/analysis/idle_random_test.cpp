@@ -266,9 +266,10 @@ TEST_CASE("the pieces of a gap are what each microsecond says by itself", "[idle
         REQUIRE(one == expected);
         seen += one;
     }
-    // All but those of which nothing can be asked came up.
+    // All came up but those of which nothing can be asked, and two that only samples of Python tell.
     for (const CauseRow& row : kCauses)
-        if (row.cause < Cause::tail) {
+        if (row.cause < Cause::tail && row.cause != Cause::interpreter_lock &&
+            row.cause != Cause::garbage_collection) {
             INFO(row.name);
             CHECK(seen[row.cause] > 0);
         }

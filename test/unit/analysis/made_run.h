@@ -342,8 +342,8 @@ inline std::string unexplained(const Report& report) {
     return asked(
         report,
         "SELECT group_concat(n.fullkey, ' ') FROM json_tree(?1) n WHERE n.type = 'null' AND NOT EXISTS"
-        " (SELECT 1 FROM json_tree(?1) w WHERE w.parent = n.parent AND w.key = 'why'"
-        "  AND w.type = 'text' AND w.value <> '')");
+        " (SELECT 1 FROM json_tree(?1) w WHERE w.parent = n.parent"
+        "  AND w.key IN ('why', n.key || '_why') AND w.type = 'text' AND w.value <> '')");
 }
 
 }  // namespace made

@@ -74,6 +74,7 @@ CREATE TEMP TABLE collective_path (
   launch_paths INTEGER,                        -- so many of the paths lead to its launch
   paths BLOB                                   -- WorkPath
 );
+CREATE INDEX temp.collective_path_of_rank ON collective_path (rank_id);
 
 -- Bytes of a step against the parameters; one row for the run, asked of one GPU.
 CREATE TABLE allreduce_check (
