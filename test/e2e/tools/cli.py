@@ -36,7 +36,7 @@ def without_reason(value, path=""):
     """Where a key is null and nothing beside it says why."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if inner is None and not value.get("why"):
+            if inner is None and not value.get("why") and not value.get(f"{key}_why"):
                 yield f"{path}.{key}"
             yield from without_reason(inner, f"{path}.{key}")
     elif isinstance(value, list):
