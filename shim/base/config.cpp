@@ -162,6 +162,7 @@ constexpr SettingRow kRows[] = {
     // What the project's own scripts and tests are told.
     {"GPUSHIM_BUILD", "", nullptr},
     {"GPUSHIM_HTA_PYTHON", "", nullptr},
+    {"GPUSHIM_PEERS", "", nullptr},
     {"GPUSHIM_REAL_TRACES", "", nullptr},
     {"GPUSHIM_TRACES", "", nullptr},
 };
