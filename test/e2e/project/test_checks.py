@@ -289,6 +289,19 @@ SELECT r.words, CAST(max(r.so_far) AS DOUBLE) / count(*) FROM running r GROUP BY
             with self.subTest(complaint):
                 self.assert_finds("cases", good, bad, complaint)
 
+    def test_schema(self):
+        def views(*names):
+            rows = " UNION ALL ".join(f"SELECT flags FROM {name}" for name in names)
+            return {"shim/schema/views.sql": f"CREATE VIEW v_all AS {rows};",
+                    "shim/schema/totals.sql": f"CREATE VIEW v_ledger AS {rows};"}
+        good = {"shim/schema/tables.def": "EVENT(a, call, one, none)\nTABLE(t, translated, stays)\n",
+                "shim/schema/README.md": "| freed | x | `a` |\n| stays | x | `t` |\n", **views("a")}
+        more = {"shim/schema/tables.def": "EVENT(a, call, one, none)\nEVENT(b, call, one, none)\n",
+                "shim/schema/README.md": "| freed | x | `a, b` |\n"}
+        self.assert_finds("schema", good, {"shim/schema/README.md": "| stays | x | `t` |\n"}, "has a")
+        self.assert_finds("schema", good, more, "v_all has no rows of b")
+        self.assert_finds("schema", good, more, "v_ledger has no rows of b")
+
     def test_places(self):
         self.assert_finds("places", {"a": "${HOME}/ro" + "ot/a https://example.org/home/ \n"},
                           {"b": "cd " + "/root" + "/x\n"}, "b:1")
