@@ -41,6 +41,11 @@ void say_whole_run(Report& section) {
     }
 }
 
+void add_known(std::vector<std::string>& names, const Json& said) {
+    for (const std::string& key : said.keys())
+        if (!said[key].is_null() && !key.ends_with("_why")) names.push_back(key);
+}
+
 // What programs are told of it.
 Json asked_steps(const ReportSource& source, const std::vector<std::string>& members) {
     Json names = Json::array();
@@ -87,7 +92,7 @@ Report write_report(const ReportSource& source) {
         if (is_withheld(name, contradictions)) written = withheld(name, written);
         if (section->is_detail && !source.options.all) written.blocks.clear();
         if (is_of_steps(name))
-            for (const std::string& key : written.json.keys()) narrowed.push_back(key);
+            add_known(narrowed, written.json);
         else if (source.is_part_of_run() && section->place > place_among(kSections, "steps"))
             say_whole_run(written);
         report.add(std::move(written));
