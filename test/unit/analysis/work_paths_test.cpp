@@ -11,7 +11,7 @@ using namespace busy_scene;
 
 namespace {
 
-constexpr int64_t kUs = 1'000, kLatency = 5;
+constexpr int64_t kUs = 1'000;
 
 struct Told {
     TraceFacts facts = facts_of(1, 2);
