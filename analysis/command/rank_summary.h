@@ -1,5 +1,5 @@
 // Traces as rank summaries (run/summarise.h), for `gpushim analyze --rank-summary` and `gpushim run
-// --summarise`. What is at a place goes only where it is a summary: it is made anew. Throws Failure.
+// --summarise`. A summary that is there is replaced, nothing else is. Throws Failure.
 #pragma once
 
 #include <filesystem>

@@ -54,7 +54,7 @@ struct Histories {
 };
 
 // By meeting, how much earlier it, beyond the one before it, would have ended. None: not known; that breaks
-// the chain, and the next one begins anew.
+// the chain, and the next one begins without it.
 using Savings = std::vector<std::optional<int64_t>>;
 
 // Without that rank, at most: what the host may have waited for is left out of its time.

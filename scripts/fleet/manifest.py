@@ -1,6 +1,6 @@
 """What has been read of a fleet, which run each file belongs to, and what is not whole. Plain data and files:
 nothing here knows Spark. The manifest is manifest.jsonl, a line for each file, replaced as a whole; a run
-that is being written stands in `pending`, so whoever was stopped writes it again."""
+that is being written stands in `pending`, so the next reading writes it again."""
 import datetime
 import hashlib
 import json

@@ -9,7 +9,7 @@ ANALYSIS = pathlib.Path(__file__).resolve().parents[2] / "analysis"
 METRIC_COLUMNS = ("name", "scope", "id", "value", "unit", "kind", "definition", "level", "coverage",
                   "timed_share", "clock_error_ns", "why")
 INTERVAL_COLUMNS = ("name", "scope", "id", "low", "high", "likely_low", "likely_high")
-# Views that metrics read and that are of all ranks together: of a summary's tables they are asked anew.
+# Views that metrics read and that are of all ranks together: they are asked again of a summary's tables.
 VIEWS = ("v_step_place", "v_busiest_stream", "v_most_lost")
 NO_UNKNOWN = "(SELECT NULL AS gpu_id, NULL AS why)"
 

@@ -7,7 +7,7 @@ import sqlite3
 from fleet import metrics
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "analysis/run/sql/summary/10_summary.sql"
-# Made anew over all ranks of a run, or told once for all.
+# Made again over all ranks of a run, or told once for all.
 NOT_TAKEN = ("metric", "metric_interval", "metric_definition", "v_contradiction")
 ADDED = (("summary", "TEXT"), ("rank", "INTEGER"))
 PARTS = [("day", "TEXT"), ("run", "TEXT")]

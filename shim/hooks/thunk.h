@@ -94,7 +94,7 @@ struct Thunk<Row, R(A...)> {
         return result;
     }
 
-    // What may get events of ours, before it and behind it.
+    // What may get our events, before it and behind it.
     [[gnu::always_inline]] static inline R operation(ThreadState& thread, Real real, const A&... a) {
         static_assert(fence_word(Row::kind, Row::traits) == kNoStream);
         Timing timing;

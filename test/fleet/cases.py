@@ -167,7 +167,7 @@ class OfOneFixture(unittest.TestCase):
         self.assertEqual(after, before)
 
     def test_an_executor_that_is_killed_changes_nothing(self):
-        """Read anew, all of it, while an executor goes: the same rows."""
+        """Read again, all of it, while an executor goes: the same rows."""
         killed, over = [], threading.Event()
 
         def kill():

@@ -112,7 +112,7 @@ WorkPaths::Moment& WorkPaths::host_at(const Call& call, bool is_input, bool take
 // The thread, as it leaves that call, which may lie in another one.
 void WorkPaths::leave(Moment& host, const Call& call, int64_t outer_ns) {
     const int64_t took_ns = call.exit_ns - host.at_ns;
-    // Whoever launches and waits for long waits for room in the queue: then the GPU is behind, not the host.
+    // A thread that waits for long in a launch waits for room in the queue: the GPU is behind, not the host.
     const bool is_queued = call.kind == CallKind::operation || call.kind == CallKind::record ||
                            call.kind == CallKind::wait || call.kind == CallKind::host_call;
     const int64_t firm_ns = std::min(took_ns, kLongNs);

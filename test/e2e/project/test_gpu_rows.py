@@ -94,9 +94,11 @@ class GpuRows(preload.PreloadCase):
         machine = self.machine()
         self.assertRegex(row.frameworks_graphs(machine).found,
                          "^541 kernels with times, 31 copies, 11 memsets, as the profiler counts; in graphs")
-        # On a busy machine the program may be over before we have times of it.
-        self.assertRegex(row.profiler_after(machine, {"repeats": True, "result": [1.0, 3.0]}).found,
-                         "^ends with 0; it counts 541 kernels, ours: (cupti)?$")
+        for _ in range(10):  # on a busy machine the program may be over before we have times of it
+            found = row.profiler_after(machine, {"repeats": True, "result": [1.0, 3.0]}).found
+            if found.endswith("cupti"):
+                break
+        self.assertRegex(found, "^ends with 0; it counts 541 kernels, ours: cupti$")
         with self.assertRaisesRegex(AssertionError, "a profiler after us"):
             row.profiler_after(machine, {"repeats": True, "result": [2.0, 3.0]})
 

@@ -1,6 +1,6 @@
 -- A rank summary: one trace, or several that were analysed together, as rows that do not grow with its calls.
 -- A table has the name and the columns of the table or view of the run's database that its rows are from, and
--- a column that is left out there is left out here; so whoever asks a metric's SELECT of a summary gets the
+-- a column that is left out there is left out here; so a metric's SELECT, asked of a summary, gets the
 -- run's figure. Sums, counts and histograms of several summaries add up; gpu_id and rank_id are of one
 -- summary. A step has a row of about 15 bytes, everything else has a size of its own. What needs single
 -- calls has to go back to the files that raw_file names.
