@@ -63,9 +63,9 @@ std::vector<Advice> advise(const Situation& situation) {
     std::stable_sort(advice.begin(), advice.end(), [&](const Advice& a, const Advice& b) {
         const auto key = [&](const Advice& one) {
             const double mean_ns = mean_of(one.finding);
-            const bool is_minor = one.rule->scope == Scope::kOneGpu && mean_ns < kMinor * most_ns;
+            const bool is_minor = mean_ns < kMinor * most_ns;
             const int place = one.finding.fills_step ? 0 : is_minor ? 2 : 1;
-            return std::tuple(one.finding.kind, place, one.rule->scope, -mean_ns);
+            return std::tuple(one.finding.kind, place, is_minor ? Scope::kInput : one.rule->scope, -mean_ns);
         };
         return key(a) < key(b);
     });

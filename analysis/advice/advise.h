@@ -16,19 +16,17 @@ struct Advice {
 // What is worth less than this share of a step is not said.
 constexpr double kWorthIt = 0.03;
 
-// What the host does costs so little beside what others gain, by this share of the most, that it comes behind
-// them.
-constexpr double kMinor = 0.25;
+// What gains less than this share of the most comes behind all that gains more, whoever can do it.
+constexpr double kMinor = 1.0 / 3;
 
-// In the order in which they should be done: what fills the step; then what one GPU can do for itself, then
-// by what is gained; behind them what the host does, where that is little; then what gives nothing, then
-// notes.
+// In the order in which they should be done: what fills the step; then what gains about as much as the most,
+// what one GPU can do for itself first; then the rest by what it gains; then what gives nothing, then notes.
 std::vector<Advice> advise(const Situation& situation);
 
 // As rows of the table `finding` of the run that is being made.
 void write_findings(sqlite3* run, CountedSteps basis);
 
-// Rules by id, for whoever needs all of them.
+// Rules by id, for callers that need all of them.
 std::vector<const Rule*> all_rules();
 
 }  // namespace gpushim::analysis

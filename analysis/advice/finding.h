@@ -28,6 +28,7 @@ enum class Kind {
 struct Finding {
     std::string title;   // what was seen, with its figures
     std::string where;   // the line of Python in which the host was meanwhile; empty: not known
+    std::string lead;    // who or what it is, in a few words; empty: its rule's heading says it
     std::string try_it;  // in the words of the frameworks
     Gain gain;
     double confidence = 0;  // 0 to 1

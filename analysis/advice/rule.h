@@ -11,14 +11,23 @@
 
 namespace gpushim::analysis {
 
-// Printed in this order, which is the order in which to do it: what the GPU waits for, what it is given to
-// do, what its kernels do; only then several GPUs.
+// The order in which to do what gains alike: what the GPU waits for, what it is given to do, what its kernels
+// do; only then several GPUs.
 enum class Scope { kInput, kOneGpu, kKernels, kManyGpus, kOurselves };
+
+// What is said of every finding of a rule, whatever its figures are.
+struct Heading {
+    const char* verdict;  // "input-bound": what a job is of which this is the first finding
+    const char* title;    // "Waiting for data"
+    const char* lead;     // "the GPU waits for data": what happens in the share of a step that it costs
+    const char* change;   // "loading ahead, in more workers": what would take it away
+};
 
 struct Rule {
     const char* id;  // a promise
     Scope scope;
     std::optional<Finding> (*look)(const Situation&);
+    Heading heading;
 };
 
 struct RuleRegistration {

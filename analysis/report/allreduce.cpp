@@ -130,25 +130,20 @@ Json json_of(const Check& check) {
         .json();
 }
 
-std::string figure(const char* format, double value) {
-    char text[48];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
-
 // "46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls".
 std::string volume_text(const Check& check) {
     std::string text = bytes_text(*check.bytes) + "/step";
     const auto width =
         check.implied && *check.implied > 0 ? std::optional(*check.bytes / *check.implied) : std::nullopt;
-    const std::string bytes = width ? " x " + figure("%.3g", *width) + " bytes" : "";
+    const std::string bytes = width ? " x " + figure_text("%.3g", *width) + " bytes" : "";
     if (check.params && check.ratio)
-        text +=
-            " = " + figure("%.2f", *check.ratio) + " x " + count_text(*check.params) + " parameters" + bytes;
+        text += " = " + figure_text("%.2f", *check.ratio) + " x " + count_text(*check.params) +
+                " parameters" + bytes;
     else if (check.implied)
         text += " = " + count_text(to_int64(*check.implied)) + " parameters" + bytes +
                 " (implied; --params checks it)";
-    if (check.calls) text += ", " + figure("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
+    if (check.calls)
+        text += ", " + figure_text("%.3g", *check.calls) + (*check.calls == 1 ? " call" : " calls");
     if (check.sharded) text += ", sharded: as ReduceScatter and AllGather";
     return text;
 }
@@ -172,8 +167,8 @@ std::string time_line(const Check& check) {
                 duration_text(static_cast<double>(*check.measured_ns));
         if (check.expected_ns && *check.expected_ns > 0)
             text += " (" +
-                    figure("%.2f", static_cast<double>(*check.measured_ns) /
-                                       static_cast<double>(*check.expected_ns)) +
+                    figure_text("%.2f", static_cast<double>(*check.measured_ns) /
+                                            static_cast<double>(*check.expected_ns)) +
                     "x)";
     }
     return text;

@@ -39,4 +39,35 @@ std::string percent_text(double share) {
     return text;
 }
 
+std::string figure_text(const char* format, double value) {
+    char text[48];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
+namespace {
+
+std::string from_to(const std::string& low, const std::string& high) {
+    const bool is_zero = low.find_first_not_of("0.") == std::string::npos;
+    return low == high ? high : is_zero ? "up to " + high : low + "–" + high;
+}
+
+}  // namespace
+
+std::string shares_text(double low, double high) {
+    const auto one = [](double share) {
+        return figure_text(share != 0 && share < 0.00995 ? "%.1f" : "%.0f", 100 * share);
+    };
+    return from_to(one(low), one(high)) + " %";
+}
+
+std::string times_text(double low_ns, double high_ns) {
+    const double unit = high_ns >= 1e9 ? 1e9 : high_ns >= 1e6 ? 1e6 : high_ns >= 1e3 ? 1e3 : 1;
+    const char* const name = unit == 1e9 ? " s" : unit == 1e6 ? " ms" : unit == 1e3 ? " us" : " ns";
+    const double high = high_ns / unit;
+    const char* const format = high >= 100 || unit == 1 ? "%.0f" : high >= 10 ? "%.1f" : "%.2f";
+    const std::string from = figure_text(format, low_ns / unit), to = figure_text(format, high);
+    return from_to(from, to) + name;
+}
+
 }  // namespace gpushim::analysis

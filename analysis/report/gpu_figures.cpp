@@ -198,4 +198,24 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
     return all;
 }
 
+std::optional<MeanShares> mean_shares(const std::vector<GpuFigures>& all) {
+    double window = 0;
+    MeanShares sum;
+    for (const GpuFigures& one : all) {
+        if (!one.is_known()) continue;
+        ++sum.gpus;
+        if (sum.knows_waits()) sum.wait_why = one.wait_why;
+        window += static_cast<double>(one.window_ns);
+        sum.productive += static_cast<double>(one.productive_ns);
+        sum.waiting += static_cast<double>(one.waiting_ns);
+        sum.exposed += static_cast<double>(one.exposed_transfer_ns);
+        sum.memory += static_cast<double>(one.memory_ns);
+        sum.idle += static_cast<double>(one.idle_ns);
+    }
+    if (window <= 0) return {};
+    for (double* part : {&sum.productive, &sum.waiting, &sum.exposed, &sum.memory, &sum.idle})
+        *part /= window;
+    return sum;
+}
+
 }  // namespace gpushim::analysis

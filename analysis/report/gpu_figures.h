@@ -70,6 +70,16 @@ struct GpuFigures {
     ShareRange as_the_run_tells(ShareRange range) const;
 };
 
+// The five parts that each instant is in one of, over all GPUs that are known: they add up to 1.
+struct MeanShares {
+    double productive = 0, waiting = 0, exposed = 0, memory = 0, idle = 0;
+    int64_t gpus = 0;
+    std::string wait_why;  // waiting is not known apart from exposed; empty: it is
+
+    bool knows_waits() const { return wait_why.empty(); }
+};
+std::optional<MeanShares> mean_shares(const std::vector<GpuFigures>& all);
+
 // Those of which most is lost first.
 std::vector<GpuFigures> gpu_figures(const ReportSource& source);
 

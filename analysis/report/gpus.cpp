@@ -210,34 +210,34 @@ std::vector<std::string> row_of(const GpuFigures& figures, const Gpu& gpu) {
                                      : figures.basis};
 }
 
-// The five parts that each instant is in one of, over all GPUs: they add up to 1.
 void write_parts(const std::vector<GpuFigures>& all, Report& report) {
-    double window = 0, productive = 0, waiting = 0, exposed = 0, memory = 0, idle = 0;
-    int64_t gpus = 0;
-    std::string wait_why;
-    for (const GpuFigures& one : all) {
-        if (!one.is_known()) continue;
-        ++gpus;
-        if (wait_why.empty()) wait_why = one.wait_why;
-        window += static_cast<double>(one.window_ns);
-        productive += static_cast<double>(one.productive_ns);
-        waiting += static_cast<double>(one.waiting_ns);
-        exposed += static_cast<double>(one.exposed_transfer_ns);
-        memory += static_cast<double>(one.memory_ns);
-        idle += static_cast<double>(one.idle_ns);
-    }
-    if (window <= 0) return;
-    const auto part = [&](double ns) {
+    const auto shares = mean_shares(all);
+    if (!shares) return;
+    const auto part = [](double share) {
         char text[16];
-        std::snprintf(text, sizeof text, "%.1f", 100 * ns / window);
+        std::snprintf(text, sizeof text, "%.1f", 100 * share);
         return std::string(text);
     };
     const std::string of_comm =
-        wait_why.empty() ? "waiting for peers " + part(waiting) + " + exposed comm " + part(exposed)
-                         : "exposed comm, waits included, " + part(waiting + exposed);
-    report.line("SHARES     productive " + part(productive) + " + " + of_comm + " + memory " + part(memory) +
-                " + idle " + part(idle) + " %" + (gpus > 1 ? ", mean of " + count_text(gpus) + " GPUs" : ""));
-    if (!wait_why.empty()) report.line("           " + wait_why);
+        shares->knows_waits()
+            ? "waiting for peers " + part(shares->waiting) + " + exposed comm " + part(shares->exposed)
+            : "exposed comm, waits included, " + part(shares->waiting + shares->exposed);
+    report.line("SHARES     productive " + part(shares->productive) + " + " + of_comm + " + memory " +
+                part(shares->memory) + " + idle " + part(shares->idle) + " %" +
+                (shares->gpus > 1 ? ", mean of " + count_text(shares->gpus) + " GPUs" : ""));
+    if (!shares->knows_waits()) report.line("           " + shares->wait_why);
+}
+
+// A straggler loses least itself, so its row would be the last: it is the last of those that are shown.
+void show_straggler(const ReportSource& source, std::vector<GpuFigures>& all) {
+    Query row = source.run.prepare(
+        "SELECT straggler_rank FROM skew WHERE straggler_rank IS NOT NULL"
+        " ORDER BY coalesce(lost_gpu_ns, 0) DESC");
+    if (!row.step() || all.size() <= kMostRows) return;
+    const auto hidden = all.begin() + kMostRows;
+    const auto found = std::find_if(hidden, all.end(),
+                                    [&](const GpuFigures& one) { return one.label.rank == row.number(0); });
+    if (found != all.end()) std::rotate(hidden - 1, found, found + 1);
 }
 
 void write(const ReportSource& source, Report& report) {
@@ -247,7 +247,8 @@ void write(const ReportSource& source, Report& report) {
     std::map<int64_t, Json> by_id;
     std::string why;
     std::vector<std::string> marks;
-    const std::vector<GpuFigures> all = gpu_figures(source);
+    std::vector<GpuFigures> all = gpu_figures(source);
+    show_straggler(source, all);
     for (const GpuFigures& figures : all) {
         const Gpu& gpu = rows.at(figures.gpu_id);
         table.push_back(row_of(figures, gpu));
@@ -263,7 +264,7 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("gpus", std::move(list));
     if (table.size() == 1) return;
     report.table("lrrrrl", std::move(table), kMostRows);
-    write_parts(all, report);
+    if (source.options.all) write_parts(all, report);
     if (!why.empty()) report.line(why);
     for (size_t i = 0; i < marks.size() && i < kMostMarks; ++i) report.line(marks[i]);
 }

@@ -15,6 +15,8 @@ namespace gpushim::analysis::section_idle {
 
 namespace {
 
+constexpr double kWorthLines = 0.01;  // of the time: less is not worth a reader's
+
 // Means over GPUs: in ns of a step, or, where there are no steps, shares.
 struct Idle {
     size_t gpus = 0;
@@ -106,12 +108,6 @@ Cost cost_of(const ReportSource& source, const std::vector<GpuFigures>& all) {
     return cost;
 }
 
-std::string figure(const char* format, double value) {
-    char text[48];
-    std::snprintf(text, sizeof text, format, value);
-    return text;
-}
-
 void write_causes(const Idle& idle, bool by_process, Report& report) {
     const double each = 1 / static_cast<double>(idle.gpus) * (idle.of_steps ? 1e-6 : 100);
     const char* const unit = idle.of_steps ? " ms" : " %";
@@ -119,13 +115,15 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
     for (const char* group : kCauseGroups) {
         const auto found = idle.by_group.find(group);
         if (found == idle.by_group.end() || found->second * each < 0.005) continue;
-        text += (text.empty() ? "" : " + ") + std::string(group) + " " + figure("%.2f", found->second * each);
+        text += (text.empty() ? "" : " + ") + std::string(group) + " " +
+                figure_text("%.2f", found->second * each);
     }
     const std::string nothing = idle.sum > 0 ? std::string("below 0.01") + unit : "never";
-    report.line(
-        "IDLE       " + (text.empty() ? nothing : text + " = " + figure("%.2f", idle.sum * each) + unit) +
-        (idle.gpus > 1 ? ", mean of " + std::to_string(idle.gpus) + (by_process ? " processes" : " GPUs")
-                       : ""));
+    report.line("IDLE       " +
+                (text.empty() ? nothing : text + " = " + figure_text("%.2f", idle.sum * each) + unit) +
+                (idle.gpus > 1
+                     ? ", mean of " + std::to_string(idle.gpus) + (by_process ? " processes" : " GPUs")
+                     : ""));
     std::string largest;
     double most = 0;
     for (const auto& [cause, sum] : idle.by_cause)
@@ -134,8 +132,8 @@ void write_causes(const Idle& idle, bool by_process, Report& report) {
             largest = cause;
         }
     if (most * each >= 0.005)
-        report.line("           largest cause " + largest + " " + figure("%.2f", most * each) + unit +
-                    (idle.drained * each >= 0.005 ? "; " + figure("%.2f", idle.drained * each) + unit +
+        report.line("           largest cause " + largest + " " + figure_text("%.2f", most * each) + unit +
+                    (idle.drained * each >= 0.005 ? "; " + figure_text("%.2f", idle.drained * each) + unit +
                                                         " in gaps that waits of the host caused"
                                                   : ""));
 }
@@ -162,8 +160,8 @@ void write_python(const ReportSource& source, Report& report) {
             place.file = source.name("path", place.file);
             place.function = source.name("function", place.function);
         }
-        text += (told++ == 0 ? "" : ", ") + figure("%.0f", 100 * place.idle_share) + " % " + place.name() +
-                ", " + place.count_text();
+        text += (told++ == 0 ? "" : ", ") + figure_text("%.0f", 100 * place.idle_share) + " % " +
+                place.name() + ", " + place.count_text();
     }
     report.json.set("idle_python", places.empty() ? Json() : std::move(all));
     if (places.empty())
@@ -171,20 +169,23 @@ void write_python(const ReportSource& source, Report& report) {
     if (!text.empty()) report.line("           by samples of Python, of idle time: " + text);
 }
 
+void write_gpu_seconds(const Cost& cost, Report& report) {
+    report.line("           " + figure_text("%.1f", cost.idle_ns / 1e9) + " of " +
+                figure_text("%.1f", cost.gpu_ns / 1e9) + " GPU-seconds");
+}
+
 // An hour of a GPU is an hour, whatever it did in place of computing.
-void write_cost(const Cost& cost, Report& report) {
-    const auto hours = [&](double ns) { return figure("%.1f", cost.hours_a_day(ns)); };
-    report.line("           " + figure("%.1f", cost.idle_ns / 1e9) + " of " +
-                figure("%.1f", cost.gpu_ns / 1e9) + " GPU-seconds");
+void write_lost(const Cost& cost, Report& report) {
+    const auto hours = [&](double ns) { return figure_text("%.1f", cost.hours_a_day(ns)); };
     const std::string of_comm =
         cost.knows_waits
             ? " + waiting " + hours(cost.waiting_ns) + " + exposed comm " + hours(cost.exposed_ns)
             : " + exposed comm, waits included, " + hours(cost.waiting_ns + cost.exposed_ns);
     const double lost = cost.hours_a_day(cost.lost_ns());
-    report.line("LOST       idle " + hours(cost.idle_ns) + of_comm + " + memory " + hours(cost.memory_ns) +
-                " = " + figure("%.1f", lost) + " of " + figure("%.0f", 24 * cost.gpus) + " GPU-hours" +
-                (cost.price_per_hour ? " or $" + figure("%.2f", lost * *cost.price_per_hour) : "") +
-                " a day");
+    report.line(
+        "LOST       idle " + hours(cost.idle_ns) + of_comm + " + memory " + hours(cost.memory_ns) + " = " +
+        figure_text("%.1f", lost) + " of " + figure_text("%.0f", 24 * cost.gpus) + " GPU-hours" +
+        (cost.price_per_hour ? " or $" + figure_text("%.2f", lost * *cost.price_per_hour) : "") + " a day");
 }
 
 Json json_of(const Cost& cost, size_t known) {
@@ -219,10 +220,16 @@ void write(const ReportSource& source, Report& report) {
     const Idle idle = idle_of(all);
     const Cost cost = cost_of(source, all);
     report.json.set("cost", json_of(cost, idle.gpus));
-    if (idle.gpus != 0) write_causes(idle, !shared_gpus(source.run).empty(), report);
-    write_python(source, report);
-    if (idle.gpus == 0) return;
-    if (cost.gpu_ns > 0) write_cost(cost, report);
+    Report python;
+    write_python(source, python);
+    const auto shares = mean_shares(all);
+    const bool is_worth_lines = source.options.all || (shares && shares->idle >= kWorthLines);
+    if (idle.gpus != 0 && is_worth_lines) write_causes(idle, !shared_gpus(source.run).empty(), report);
+    if (!is_worth_lines) python.blocks.clear();
+    report.add(std::move(python));
+    if (idle.gpus == 0 || cost.gpu_ns <= 0) return;
+    if (source.options.all) write_gpu_seconds(cost, report);
+    if (cost.lost_ns() >= kWorthLines * cost.gpu_ns || source.options.all) write_lost(cost, report);
 }
 
 constexpr Section kSection = {"idle", write};

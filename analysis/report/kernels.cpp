@@ -16,7 +16,7 @@ namespace gpushim::analysis::section_kernels {
 
 namespace {
 
-constexpr size_t kMostRows = 3;
+constexpr size_t kMostRows = 10;
 constexpr double kWorthSaying = 0.10;  // below, larger grids would hardly be felt
 constexpr double kEnoughToTell = 8;    // so many of a kernel's launches would have device times by chance
 
@@ -160,15 +160,31 @@ std::optional<double> share_of_row(const Row& row, const Classes& classes) {
     return share_of(static_cast<double>(*row.sum_ns), classes.all);
 }
 
-void write_table(const std::vector<Row>& rows, const Classes& classes, Report& report) {
+// All steps of all ranks, those of warm-up, too: what kernels took is of all that ran. None: no steps.
+std::optional<double> steps_of(const Database& run) {
+    Query row = run.prepare(
+        "SELECT count(*) FROM step s JOIN rank r ON r.rank_id = s.rank_id"
+        " WHERE coalesce(r.steps_source, 'none') <> 'none'");
+    return row.step() && row.number(0) > 0 ? std::optional(row.real(0)) : std::nullopt;
+}
+
+// Launches without device times took what those with them took.
+std::string time_text(const Row& row, std::optional<double> steps) {
+    const double all_ns = static_cast<double>(*row.sum_ns) * static_cast<double>(row.count) /
+                          static_cast<double>(std::max<int64_t>(row.timed, 1));
+    return duration_text(steps ? std::round(all_ns / *steps) : all_ns);
+}
+
+void write_table(const std::vector<Row>& rows, const Classes& classes, std::optional<double> steps,
+                 Report& report) {
     std::vector<std::vector<std::string>> table = {
-        {"  by name", "ran", "total", "share", "precision", "tensor cores"}};
+        {"  by name", "ran", steps ? "a step" : "total", "share", "precision", "tensor cores"}};
     for (const Row& row : added_up(rows)) {
         const auto share = share_of_row(row, classes);
         const bool is_known = row.sum_ns && !is_hardly_timed(row, classes);
         table.push_back({shown(cut_in_the_middle(row.short_name, kWidestKernel)), count_text(row.count),
-                         is_known ? duration_text(static_cast<double>(*row.sum_ns)) : "-",
-                         share ? percent_text(*share) : "-", row.precision, row.tensor_core});
+                         is_known ? time_text(row, steps) : "-", share ? percent_text(*share) : "-",
+                         row.precision, row.tensor_core});
     }
     if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
 }
@@ -203,7 +219,7 @@ void write(const ReportSource& source, Report& report) {
     if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
         report.line("  " + whole_percent(*hardly_timed, 1) +
                     " of launches are of kernels that were rarely timed; the shares leave these kernels out");
-    write_table(rows, classes, report);
+    write_table(rows, classes, steps_of(source.run), report);
 }
 
 constexpr Section kSection = {"kernels", write};

@@ -32,8 +32,11 @@ void write(const ReportSource& source, Report& report) {
     const auto told = [&](int column) {
         return sums.is_null(column) ? "not recorded" : count_text(sums.number(column));
     };
-    report.line("events  " + told(0) + " produced = " + told(1) + " recorded + " + told(2) + " recovered + " +
-                told(3) + " dropped" + reasons + " + " + told(4) + " unfinished; unknown " + told(5));
+    const bool all_well = sums.number(3) + sums.number(4) + sums.number(5) == 0;
+    if (!all_well || source.options.all)
+        report.line("events  " + told(0) + " produced = " + told(1) + " recorded + " + told(2) +
+                    " recovered + " + told(3) + " dropped" + reasons + " + " + told(4) +
+                    " unfinished; unknown " + told(5));
 
     const auto unknown_abi = source.number("unknown_abi");
     if (unknown_abi.value_or(0) > 0) report.line("        " + unknown_abi_text(*unknown_abi));

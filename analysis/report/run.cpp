@@ -83,6 +83,7 @@ Json hosts_of(const ReportSource& source) {
 void write(const ReportSource& source, Report& report) {
     const std::string programs = programs_of(source);
     const When when = when_of(source);
+    report.line("");
     report.line("ran     " + (programs.empty() ? "program not recorded" : programs) + "   " +
                 ranks_text(source.run) + "   " + gpus_text(source));
     if (when.started_real_ns)

@@ -1,7 +1,7 @@
 #include "section.h"
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "../text/width.h"
 #include "contradictions.h"
@@ -17,11 +17,11 @@ std::vector<const Section*>& sections() {
     return all;
 }
 
-bool is_of_steps(std::string_view name) {
-    return std::find(std::begin(kOfSteps), std::end(kOfSteps), name) != std::end(kOfSteps);
+bool is_among(std::span<const std::string_view> names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What stands under the steps and begins with a word in capitals.
+// To what begins with a word in capitals.
 void say_whole_run(Report& section) {
     constexpr const char* kWords = "whole run";
     constexpr size_t kWidest = 110;
@@ -91,9 +91,9 @@ Report write_report(const ReportSource& source) {
         const std::string_view name = kSections[section->place];
         if (is_withheld(name, contradictions)) written = withheld(name, written);
         if (section->is_detail && !source.options.all) written.blocks.clear();
-        if (is_of_steps(name))
+        if (is_among(kOfSteps, name))
             add_known(narrowed, written.json);
-        else if (source.is_part_of_run() && section->place > place_among(kSections, "steps"))
+        else if (source.is_part_of_run() && !is_among(kOfNoSteps, name))
             say_whole_run(written);
         report.add(std::move(written));
     }

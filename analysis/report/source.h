@@ -2,6 +2,7 @@
 // the person asked for, which wins over what the run was analysed with. Read-only; one thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,10 +22,13 @@ struct ReportOptions {
 // A damaged file may number its steps as it likes: none beyond is looked at, so differences are numbers.
 constexpr int64_t kFarthestStep = int64_t{1} << 53;
 
+struct RunAdvice;
+
 struct ReportSource {
     const Database& run;
     const Inputs* traces = nullptr;  // null: only the run database is there
     ReportOptions options = {};
+    mutable std::shared_ptr<const RunAdvice> asked_rules = {};  // of run_advice.h
 
     // A name that came out of a trace, safe to print and not too long. Asked to redact: a hash in its place,
     // the same for the same name in every report. kind: kernel, host, program, path, range.

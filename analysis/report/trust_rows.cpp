@@ -115,9 +115,9 @@ TrustRows trust_rows_of(const Inputs& inputs) {
     return rows;
 }
 
-void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
+void write_trust_rows(const TrustRows& rows, bool all, Report& report, Facts& facts) {
     constexpr size_t kMostRefusals = 3;
-    if (rows.queued + rows.unqueued + rows.host > 0 && rows.recorded)
+    if (all && rows.queued + rows.unqueued + rows.host > 0 && rows.recorded)
         report.line("        " +
                     (rows.by_cupti ? count_text(rows.queued) + " have CUPTI's times; "
                                    : count_text(rows.queued) + " waited in their queue: measured; " +
@@ -125,10 +125,11 @@ void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts) {
                     count_text(rows.host) + " have host times only" +
                     (rows.rows_gone ? " (of the rows that were kept)" : ""));
     // Of less nothing is in the bounds.
-    if (rows.grain_ns.value_or(0) > 0)
+    if (all && rows.grain_ns.value_or(0) > 0)
         report.line("        time stamps are multiples of " +
                     duration_text(static_cast<double>(*rows.grain_ns)) + "; the bounds include this");
-    if (rows.legacy_events != 0)
+    const int64_t operations_seen = rows.queued + rows.unqueued + rows.host;
+    if (rows.legacy_events != 0 && (all || rows.legacy_events * 100 >= operations_seen))
         report.line("note    " + count_text(rows.legacy_events) +
                     " events of gpushim on the legacy stream, where each is a barrier "
                     "(GPUSHIM_LEGACY_EVENTS=0 avoids them)");

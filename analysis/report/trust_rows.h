@@ -24,6 +24,6 @@ struct TrustRows {
 };
 
 TrustRows trust_rows_of(const Inputs& inputs);
-void write_trust_rows(const TrustRows& rows, Report& report, Facts& facts);
+void write_trust_rows(const TrustRows& rows, bool all, Report& report, Facts& facts);
 
 }  // namespace gpushim::analysis

@@ -25,7 +25,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"allocations", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"allocation-bound", "Memory allocated in each step",
+                              "the GPU waits while memory is allocated or freed", "buffers that are kept"};
+const RuleRegistration kRegistration({"allocations", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

@@ -29,7 +29,10 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"copy_volume", Scope::kInput, look});
+constexpr Heading kHeading = {"copy-bound", "Large copies of the batch",
+                              "the GPU waits for copies of the batch",
+                              "smaller types, or copies ahead of the step"};
+const RuleRegistration kRegistration({"copy_volume", Scope::kInput, look, kHeading});
 
 }  // namespace
 

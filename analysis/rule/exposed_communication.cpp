@@ -58,7 +58,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"exposed_communication", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"communication-bound", "Communication that nothing hides",
+                              "transfers run and nothing computes", "transfers behind compute"};
+const RuleRegistration kRegistration({"exposed_communication", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

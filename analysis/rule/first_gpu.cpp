@@ -54,7 +54,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"first_gpu", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"uneven", "Work that the first GPU does alone",
+                              "the others wait for the first GPU", "its own work spread over all"};
+const RuleRegistration kRegistration({"first_gpu", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

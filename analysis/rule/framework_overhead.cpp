@@ -10,7 +10,9 @@ constexpr HostOverhead kIs = {
 
 std::optional<Finding> look(const Situation& run) { return host_overhead(run, kIs); }
 
-const RuleRegistration kRegistration({"framework_overhead", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"host-bound", "Operators of the framework",
+                              "the GPU waits while operators are dispatched", "CUDA graphs or a compiler"};
+const RuleRegistration kRegistration({"framework_overhead", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

@@ -21,7 +21,10 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"host_contention", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"short of processors", "No processor for the launching thread",
+                              "the GPU waits for a thread that has no processor",
+                              "more processors, or fewer threads"};
+const RuleRegistration kRegistration({"host_contention", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

@@ -33,7 +33,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"input_bound", Scope::kInput, look});
+constexpr Heading kHeading = {"input-bound", "Waiting for data", "the GPU waits for data",
+                              "loading ahead, in more workers"};
+const RuleRegistration kRegistration({"input_bound", Scope::kInput, look, kHeading});
 
 }  // namespace
 

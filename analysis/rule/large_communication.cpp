@@ -55,7 +55,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"large_communication", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"communication-bound", "Too much communication for the work",
+                              "transfers run and nothing computes", "fewer or smaller transfers"};
+const RuleRegistration kRegistration({"large_communication", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

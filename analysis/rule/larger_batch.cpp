@@ -48,7 +48,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"larger_batch", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"small batch", "Room for a larger batch", "costs do not grow with the batch",
+                              "a larger batch"};
+const RuleRegistration kRegistration({"larger_batch", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

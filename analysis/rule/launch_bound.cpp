@@ -32,7 +32,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"launch_bound", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"launch-bound", "Waiting for launches", "the GPU waits for launches",
+                              "CUDA graphs or a compiler"};
+const RuleRegistration kRegistration({"launch_bound", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

@@ -22,7 +22,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"layout_conversions", Scope::kKernels, look});
+constexpr Heading kHeading = {"layout conversions", "Kernels that convert layouts", "kernels convert layouts",
+                              "one layout throughout"};
+const RuleRegistration kRegistration({"layout_conversions", Scope::kKernels, look, kHeading});
 
 }  // namespace
 

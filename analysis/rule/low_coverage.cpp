@@ -13,6 +13,7 @@ constexpr double kCovered = 0.9;     // of operations in timed windows
 constexpr double kTimed = 0.001;     // of the run
 constexpr int64_t kFewestSteps = 5;  // timed from begin to end, of at least so many that there are
 constexpr double kOverBudget = 1.5;  // own cost over what it may be
+constexpr int64_t kLongEnough = 10'000'000'000;  // ns: a shorter run pays mostly for starting
 
 struct Doubt {
     std::string what, try_it;
@@ -65,10 +66,12 @@ void doubt_drops(const Situation& run, std::vector<Doubt>& doubts) {
 void doubt_cost(const Situation& run, std::vector<Doubt>& doubts) {
     Query row = run.ask(
         "SELECT own_cost_share, budget, rowid FROM rank WHERE own_cost_share > ?1 * budget AND budget > 0"
+        " AND coalesce(last_ns - first_ns >= ?2, 1)"
         // One that was over at once stands for no other.
         " AND coalesce((last_ns - first_ns) * 10 >= (SELECT max(last_ns - first_ns) FROM rank), 1)"
         " ORDER BY own_cost_share / budget DESC LIMIT 1");
     row.bind(1, kOverBudget);
+    row.bind(2, kLongEnough);
     if (row.step())
         doubts.push_back({"tracing took " + percent_of(row.real(0)) +
                               " of the busiest thread, more than its budget of " + percent_of(row.real(1)),
@@ -92,7 +95,8 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"low_coverage", Scope::kOurselves, look});
+constexpr Heading kHeading = {"unknown", "What is known too little", "", ""};
+const RuleRegistration kRegistration({"low_coverage", Scope::kOurselves, look, kHeading});
 
 }  // namespace
 

@@ -36,7 +36,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"memset", Scope::kKernels, look});
+constexpr Heading kHeading = {"memory-bound", "Memory set to zero in each step", "memory is set to zero",
+                              "less of it"};
+const RuleRegistration kRegistration({"memset", Scope::kKernels, look, kHeading});
 
 }  // namespace
 

@@ -30,7 +30,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"no_tensor_cores", Scope::kKernels, look});
+constexpr Heading kHeading = {"no tensor cores", "Matrix products without tensor cores",
+                              "matrix products run slower than they could", "16-bit types"};
+const RuleRegistration kRegistration({"no_tensor_cores", Scope::kKernels, look, kHeading});
 
 }  // namespace
 

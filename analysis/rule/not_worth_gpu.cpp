@@ -54,7 +54,8 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"not_worth_gpu", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"too little work", "Little work for a GPU", "", ""};
+const RuleRegistration kRegistration({"not_worth_gpu", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

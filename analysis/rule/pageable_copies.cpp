@@ -54,7 +54,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"pageable_copies", Scope::kInput, look});
+constexpr Heading kHeading = {"copy-bound", "Copies that block",
+                              "the GPU waits for copies from pageable memory", "pinned memory"};
+const RuleRegistration kRegistration({"pageable_copies", Scope::kInput, look, kHeading});
 
 }  // namespace
 

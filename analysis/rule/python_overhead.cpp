@@ -40,7 +40,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"python_overhead", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"host-bound", "Python between operators", "the GPU waits while Python runs",
+                              "less Python in a step, or CUDA graphs"};
+const RuleRegistration kRegistration({"python_overhead", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

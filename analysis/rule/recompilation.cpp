@@ -29,7 +29,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"recompilation", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"compile-bound", "Code loaded after warm-up",
+                              "the GPU waits while code is compiled or loaded", "fewer shapes"};
+const RuleRegistration kRegistration({"recompilation", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

@@ -70,7 +70,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"redundant_collectives", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"communication-bound", "Parameters reduced more than once",
+                              "transfers run that one reduction would spare", "one reduction in a step"};
+const RuleRegistration kRegistration({"redundant_collectives", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

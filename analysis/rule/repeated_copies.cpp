@@ -62,7 +62,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look});
+constexpr Heading kHeading = {"copy-bound", "The same copies in each step",
+                              "the GPU waits for copies besides the batch", "constants kept on the GPU"};
+const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look, kHeading});
 
 }  // namespace
 

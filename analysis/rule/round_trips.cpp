@@ -38,7 +38,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"round_trips", Scope::kInput, look});
+constexpr Heading kHeading = {"placement-bound", "Round trips between GPU and host",
+                              "the GPU waits while the host works on its data", "that work on the GPU"};
+const RuleRegistration kRegistration({"round_trips", Scope::kInput, look, kHeading});
 
 }  // namespace
 

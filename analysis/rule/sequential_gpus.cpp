@@ -60,7 +60,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"sequential_gpus", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"one GPU at a time", "GPUs that work one after another",
+                              "a GPU waits for another one's turn", "all GPUs at the same time"};
+const RuleRegistration kRegistration({"sequential_gpus", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

@@ -62,7 +62,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"slow_allreduce", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"communication-bound", "AllReduce below the links' rate",
+                              "AllReduce runs longer than the links explain", "the links' rate"};
+const RuleRegistration kRegistration({"slow_allreduce", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

@@ -134,7 +134,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"slow_link", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"communication-bound", "A slow link between GPUs",
+                              "transfers wait for a slow link", "GPUs with better links"};
+const RuleRegistration kRegistration({"slow_link", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

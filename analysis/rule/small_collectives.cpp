@@ -86,7 +86,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"communication-bound", "Many small collectives",
+                              "small transfers run one by one", "buckets"};
+const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

@@ -34,7 +34,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"small_kernels", Scope::kKernels, look});
+constexpr Heading kHeading = {"small kernels", "Many small kernels", "small kernels run one by one",
+                              "fused kernels"};
+const RuleRegistration kRegistration({"small_kernels", Scope::kKernels, look, kHeading});
 
 }  // namespace
 

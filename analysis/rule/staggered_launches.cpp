@@ -70,7 +70,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"staggered_launches", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"launch-bound", "GPUs that start one after another",
+                              "GPUs wait for launches to another one", "a process or thread for each GPU"};
+const RuleRegistration kRegistration({"staggered_launches", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

@@ -111,6 +111,7 @@ std::optional<Finding> look(const Situation& run) {
     const Remedy& remedy = remedy_of(straggler->cause);
     const double timed_ns = saved_in_timed_steps(run, straggler->rank_id);
     Finding found;
+    found.lead = "the others wait for " + rank_text(run, *straggler) + ": " + remedy.words;
     found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
                   remedy.words + "; if it were as fast as the others, each " + run.per() + " would be " +
                   straggler->saved.text() + " shorter";
@@ -124,7 +125,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"straggler", Scope::kManyGpus, look});
+constexpr Heading kHeading = {"straggler", "A rank that holds the others back",
+                              "the others wait for one rank", "a rank as fast as the others"};
+const RuleRegistration kRegistration({"straggler", Scope::kManyGpus, look, kHeading});
 
 }  // namespace
 

@@ -54,7 +54,10 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"sync_every_step", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"sync-bound", "Waiting for the GPU in every step",
+                              "the queue runs empty because the host waits for the GPU",
+                              "reading results every 100 steps"};
+const RuleRegistration kRegistration({"sync_every_step", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

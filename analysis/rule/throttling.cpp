@@ -120,7 +120,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"throttling", Scope::kOneGpu, look});
+constexpr Heading kHeading = {"throttled", "A clock that is held back", "the GPU's clock is held back",
+                              "its full clock"};
+const RuleRegistration kRegistration({"throttling", Scope::kOneGpu, look, kHeading});
 
 }  // namespace
 

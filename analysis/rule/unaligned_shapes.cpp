@@ -20,7 +20,9 @@ std::optional<Finding> look(const Situation& run) {
     return found;
 }
 
-const RuleRegistration kRegistration({"unaligned_shapes", Scope::kKernels, look});
+constexpr Heading kHeading = {"unaligned shapes", "Shapes that are no multiples of 8",
+                              "kernels run for unaligned shapes", "padded shapes"};
+const RuleRegistration kRegistration({"unaligned_shapes", Scope::kKernels, look, kHeading});
 
 }  // namespace
 

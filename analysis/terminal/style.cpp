@@ -19,14 +19,13 @@ struct Word {
 constexpr Word kFirstWords[] = {
     {"note", Style::warning},         {"NOTE", Style::warning},      {"LIMITED", Style::warning},
     {"INCONCLUSIVE", Style::warning}, {"REGRESSED", Style::trouble}, {"SLOWER", Style::trouble},
-    {"MISSING", Style::trouble},      {"BLIND", Style::trouble},
+    {"MISSING", Style::trouble},      {"BLIND", Style::trouble},     {"EVIDENCE", Style::warning},
 };
 // What is told wherever it stands.
 constexpr std::string_view kNoGpu = "SIMULATED: these are not GPU times";
 
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_of_id(char c) { return (c >= 'a' && c <= 'z') || is_digit(c) || c == '_'; }
 
 std::string_view word_at(std::string_view text, size_t at) {
     return text.substr(at, std::min(text.find(' ', at), text.size()) - at);
@@ -44,12 +43,12 @@ size_t end_of_heading(std::string_view line) {
     return end;
 }
 
-// " 1 small_kernels" of " 1 small_kernels  151-352 us  …".
+// " 1 Many small kernels" of " 1 Many small kernels: 4–8 % of a step".
 size_t end_of_finding(std::string_view line) {
     const size_t number = line.starts_with(' ') ? 1 : 0;
-    if (line.size() < 4 || !is_digit(line[number]) || line[2] != ' ') return 0;
-    const std::string_view id = word_at(line, 3);
-    return !id.empty() && std::all_of(id.begin(), id.end(), is_of_id) ? 3 + id.size() : 0;
+    if (line.size() < 4 || !is_digit(line[number]) || line[2] != ' ' || !is_capital(line[3])) return 0;
+    const size_t end = line.find(':');
+    return end == std::string_view::npos ? 0 : end;
 }
 
 }  // namespace

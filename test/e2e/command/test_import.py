@@ -230,7 +230,7 @@ class Kineto(Import):
         self.assertEqual(self.rows("SELECT timed, on_empty, latency_p50_ns FROM launch_stat", run),
                          [(10, 10, 7_000)])
         said = self.gpushim("report", self.folder / "run.db").stdout
-        self.assertIn("device times by PyTorch's profiler (Kineto)", said)
+        self.assertIn("all operations timed by PyTorch's profiler (Kineto)", said)
 
     def test_steps_of_launches_of_a_graph_are_found(self):
         trace = kineto_made.Trace()

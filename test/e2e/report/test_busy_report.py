@@ -14,7 +14,7 @@ SCHEMA_1 = box.ROOT / "test" / "golden" / "schema_1.sql"
 
 class BusyReport(cli.Case):
     def report(self):
-        return self.gpushim("report", self.folder).stdout
+        return self.gpushim("report", "--all", self.folder).stdout
 
     def answer(self):
         return json.loads(self.gpushim("report", self.folder, "--json").stdout)

@@ -68,7 +68,7 @@ class Planted(unittest.TestCase):
                 run = self.planted(sql)
                 text, done = report("--all", run), report("--json", run)
                 self.assertEqual((text.returncode, done.returncode), (3, 3), text.stdout + text.stderr)
-                self.assertRegex(text.stdout, r"^WRONG   ")
+                self.assertRegex(text.stdout, r"(?m)^WRONG   ")
                 self.assertRegex(text.stdout,
                                  rf"(?m)^{section.upper()} +contradictory: see above, not shown$")
                 said = json.loads(done.stdout)

@@ -14,7 +14,7 @@ class OneFigureEach(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         run = pathlib.Path(folder.name, "run")
         trained.train(run, 1, *options, steps=steps, knobs=knobs)
-        return run, *trained.report(run)
+        return run, *trained.report("--all", run)
 
     def test_a_latency_counts_from_the_call_wherever_it_is_said(self):
         """Shorter than the call, calibrated and not; measured though the first operations have no times."""
@@ -49,11 +49,11 @@ class OneFigureEach(unittest.TestCase):
     def test_asked_for_some_steps_each_section_is_of_them_or_of_the_whole_run(self):
         run, _, whole = self.recorded("--loss-every", "20", steps=60)
         text, said = trained.report("--all", "--from", "21", "--to", "38", run)
-        heads = [line for line in text.split("\nSTEP ")[1].splitlines()[1:] if line[:1].isupper()]
+        heads = [line for line in text.split("\nSTEPS ")[1].splitlines()[1:] if line[:1].isupper()]
         of_steps = {"PHASES", "GPU", "SHARES", "IDLE"}
         self.assertLess(of_steps, {head.split()[0] for head in heads})
         for head in heads:
-            if head.split()[0] not in of_steps:
+            if head.split()[0] not in of_steps | {"STEPS"}:
                 self.assertRegex(head + text.split(head)[1].split("\n")[1], r"whole run\)?", text)
         self.assertEqual(said["asked_steps"], {"from": 21, "to": 38, "members": ["steps", "phases", "gpus",
                                                                                "cost"]})

@@ -143,7 +143,7 @@ class Shares(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run = pathlib.Path(folder, "run")
             trained.train(run, 2, "--pageable", "--input-mb", "60", "--no-overlap")
-            text, said = trained.report(run)
+            text, said = trained.report("--all", run)
         for gpu in said["gpus"]:
             parts = {part: gpu[f"{part}_share"] for part in self.PARTS}
             self.assertAlmostEqual(sum(parts.values()), 1, places=9, msg=text)
@@ -232,7 +232,7 @@ class OwnCost(unittest.TestCase):
             with contextlib.closing(sqlite3.connect(run / "gpushim.run.db")) as base, base:
                 base.execute("UPDATE rank SET own_cost_share = CASE rank WHEN 0 THEN 0.008 ELSE 0.288 END,"
                              " last_ns = first_ns + CASE rank WHEN 0 THEN 99000000 ELSE 1000000 END")
-            text, said = trained.report(run / "gpushim.run.db")
+            text, said = trained.report("--all", run / "gpushim.run.db")
         self.assertAlmostEqual(said["trust"]["own_cost_share"], 0.0108, msg=text)
         self.assertRegex(text, r"own cost 1\.1 % of the busiest thread's time, mean of 2 processes, "
                                r"at most 0\.80 %")
@@ -245,7 +245,8 @@ class Hung(unittest.TestCase):
             trained.train(run, 2)
             ended.in_a_hang(run, (0, 1), missing=1)
             text, said = trained.report(run, code=1)
-        lines = text.splitlines()
+        self.assertRegex(text, r"^VERDICT  hung: nothing moved for 11\.\d s, \d+ times the usual step;")
+        lines = text[text.index("HUNG "):].splitlines()
         self.assertRegex(lines[0], r"^HUNG +nothing moved for 11\.\d s, \d+ times the usual step$")
         self.assertRegex(lines[1], r"^ +rank 1 has not called ncclAllReduce \d+, its last is \d+;"
                                    r" has made no call for 11\.\d s")
@@ -294,7 +295,7 @@ class Killed(unittest.TestCase):
             self.assertEqual(done.returncode, 128 + 9, done.stderr)
             shim = ctypes.CDLL(str(box.BUILD / "libgpushim.so"))
             self.assertEqual(shim.gpushim_recover(str(run).encode()), 0)
-            text, said = trained.report(run)
+            text, said = trained.report("--all", run)
             trained.train(alone, 2, steps=60, knobs={"LD_PRELOAD": ""})
             truth = true_shares.Truth(alone / "truth", 2)
         self.assertIn("trust   device times by events: 1 window", text)

@@ -54,7 +54,7 @@ class Thin(cli.Case):
     def test_one_step(self):
         """The GPU was busy from begin to end, before anybody could take its time: that is not idle."""
         text, report = self.thin("one_step")
-        self.assertRegex(text, r"STEP       no step counts: \d left out .*; the figures below are of")
+        self.assertRegex(text, r"STEPS      no step counts: \d left out .*; the figures below are of")
         self.assertNotIn("/step", text)
         self.assertNotIn("IDLE", text)
         gpu, = report["gpus"]

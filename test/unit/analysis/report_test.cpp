@@ -25,6 +25,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
     options.samples_per_step = 64;
     options.price_per_gpu_hour = 2.50;
     options.bandwidth_bytes_per_s = 200e9;
+    options.all = true;
     const std::string text = text_of(report_of(made, options));
     for (
         const char* said : {
@@ -33,7 +34,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "device times by events: 4 windows, 14.2 % of the run, 100.0 % of the operations in that time",
             "clock ±800 ns; launch latency 8.00 us",
             "own cost 0.40 % of the busiest thread's time, mean of 2 processes (budget 1.0 %)",
-            "STEP       20.0 ms median, 21.3 ms p95   50 steps/s   3,200 samples/s",
+            "STEPS      20.0 ms median, 21.3 ms p95   50 steps/s   3,200 samples/s",
             "steps 21-400 (380; 20 left out; anchor sgd_step, 0.99)",
             "IDLE       input 4.80 + launch 1.20 + sync 0.60 + host 0.20 = 6.80 ms, mean of 2 GPUs",
             "largest cause input_cpu 4.80 ms; 0.60 ms in gaps that waits of the host caused",
@@ -253,7 +254,7 @@ TEST_CASE("without steps it is answered of the run", "[report]") {
     CHECK_THAT(
         text,
         Contains(
-            "STEP       no steps found; the figures below are of the whole run\n           nothing recurs"));
+            "STEPS      no steps found; the figures below are of the whole run\n           nothing recurs"));
     CHECK_THAT(text, Contains("IDLE       input 24.00 + launch 6.00 + sync 3.00 + host 1.00 = 34.00 %"));
     CHECK_THAT(text, Contains("LAUNCH     164,800 in all"));
     CHECK(value(report, "gpus[0].basis") == "slices");
@@ -270,13 +271,14 @@ TEST_CASE("without device times there are bounds, and nothing is 0 that is not k
     const Report report = report_of(made);
     const std::string text = text_of(report);
     INFO(text);
-    CHECK_THAT(text, Contains("host times only: how long the GPU worked is not recorded"));
+    CHECK_THAT(text,
+               Contains("TRUST    poor") && Contains("host times only: what the GPU did is not recorded"));
     CHECK_THAT(text, Contains("at most 79.2 %"));
     CHECK_THAT(text, Contains("not known for rank 0: device times are not recorded"));
     CHECK_THAT(text, !Contains("IDLE"));
     CHECK_THAT(text, Contains("latency is not recorded"));
     CHECK_THAT(text, Contains("their times are not recorded"));
-    CHECK_THAT(text, Contains("STEP       20.0 ms median"));  // steps are the host's
+    CHECK_THAT(text, Contains("STEPS      20.0 ms median"));  // steps are the host's
     CHECK(asked(report, "SELECT json_type(?1, '$.gpus[0].busy_share')") == "null");
     CHECK(asked(report, "SELECT json_type(?1, '$.gpus[0].idle_by_cause_ns')") == "null");
     CHECK(asked(report, "SELECT json_type(?1, '$.kernels[0].sum_ns')") == "null");

@@ -106,7 +106,7 @@ TEST_CASE("kernels that are as they should be are not named", "[rule][rule_work]
 }
 
 //  step   |input|framework|python|          products without tensor cores          | 20 ms
-TEST_CASE("what the host does comes behind what gains four times as much, input never", "[rule][rule_work]") {
+TEST_CASE("what gains less than a third of the most comes behind, whoever can do it", "[rule][rule_work]") {
     const auto said = [](int64_t input_ns, int64_t framework_ns, int64_t python_ns) {
         const int64_t compute_ns = kStepNs - input_ns - framework_ns - python_ns;
         RunRows run;
@@ -119,7 +119,7 @@ TEST_CASE("what the host does comes behind what gains four times as much, input 
     CHECK(said(2 * kMs, 4 * kMs, 3 * kMs) ==
           "input_bound framework_overhead python_overhead no_tensor_cores");
     CHECK(said(1 * kMs, 4 * kMs, 900 * kUs) ==
-          "input_bound framework_overhead no_tensor_cores python_overhead");
+          "framework_overhead no_tensor_cores input_bound python_overhead");
 }
 
 TEST_CASE("tf32 is said, with less to gain", "[rule][rule_work]") {

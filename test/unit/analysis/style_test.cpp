@@ -10,8 +10,9 @@ TEST_CASE("a line is styled by its first words", "[style]") {
     CHECK(styled_line("STEP       4.29 ms") == "\033[1mSTEP\033[0m       4.29 ms");
     CHECK(styled_line("WHAT TO DO (gain)") == "\033[1mWHAT TO DO\033[0m (gain)");
     CHECK(styled_line("IDLE") == "\033[1mIDLE\033[0m");
-    CHECK(styled_line(" 1 small_kernels  151 us") == "\033[1;36m 1 small_kernels\033[0m  151 us");
-    CHECK(styled_line("12 copy_volume") == "\033[1;36m12 copy_volume\033[0m");
+    CHECK(styled_line(" 1 Many small kernels: 4 %") == "\033[1;36m 1 Many small kernels\033[0m: 4 %");
+    CHECK(styled_line("12 Large copies: 9 %") == "\033[1;36m12 Large copies\033[0m: 9 %");
+    CHECK(styled_line("EVIDENCE 1 of 8 ranks") == "\033[33mEVIDENCE\033[0m 1 of 8 ranks");
     CHECK(styled_line("note  tracing") == "\033[33mnote\033[0m  tracing");
     CHECK(styled_line("MISSING a.db") == "\033[1;31mMISSING\033[0m a.db");
     CHECK(styled_line("SLOWER        step") == "\033[1;31mSLOWER\033[0m        step");

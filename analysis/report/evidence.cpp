@@ -1,0 +1,141 @@
+#include "evidence.h"
+
+#include <algorithm>
+
+#include "../text/units.h"
+#include "contradictions.h"
+#include "facts.h"
+#include "step_figures.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr double kAll = 0.9995;       // of operations, or of a run: what is missing would not be seen
+constexpr double kCovered = 0.9;      // of the operations in timed spans; below, what is busy is a guess
+constexpr double kMuchTimed = 0.1;    // of the run; below, the rest is an estimate
+constexpr double kManyLost = 0.01;    // of the events
+constexpr double kOverBudget = 1.5;   // own cost over what it may be
+constexpr double kLongEnough = 10e9;  // ns: of a shorter run what starting cost says nothing
+constexpr double kSureOfSteps = 0.8;
+
+struct Wrong {
+    Grade grade;
+    std::string text;
+};
+using Wrongs = std::vector<Wrong>;
+
+std::string counted_text(int64_t count, const char* one, const char* several) {
+    return count_text(count) + " " + (count == 1 ? one : several);
+}
+
+void doubt_figures(const ReportSource& source, Wrongs& wrongs) {
+    int64_t proven = 0, doubts = 0;
+    for (const Contradiction& one : contradictions_of(source)) ++(one.sections.empty() ? doubts : proven);
+    if (proven > 0)
+        wrongs.push_back({Grade::poor, counted_text(proven, "contradiction", "contradictions") + " (below)"});
+    if (doubts > 0)
+        wrongs.push_back({Grade::fair, counted_text(doubts, "figure", "figures") + " in doubt (below)"});
+}
+
+void doubt_times(const TrustFigures& trust, Wrongs& wrongs) {
+    if (trust.level == "host" && !trust.windows)
+        return wrongs.push_back({Grade::poor, "host times only: what the GPU did is not recorded"});
+    if (trust.level == "host") wrongs.push_back({Grade::fair, "not all GPUs have device times"});
+    if (trust.coverage && *trust.coverage < kCovered)
+        wrongs.push_back({*trust.coverage < 0.5 ? Grade::poor : Grade::fair,
+                          percent_text(*trust.coverage) + " of the operations in timed spans have times"});
+    if (trust.timed_share && *trust.timed_share < kMuchTimed)
+        wrongs.push_back({Grade::fair, percent_text(*trust.timed_share) +
+                                           " of the run was timed, the rest is an estimate"});
+}
+
+void doubt_cost(const ReportSource& source, const TrustFigures& trust, Wrongs& wrongs) {
+    if (!trust.own_cost_share || !trust.budget || *trust.own_cost_share <= kOverBudget * *trust.budget)
+        return;
+    Query length = source.run.prepare("SELECT max(last_ns - first_ns) FROM rank");
+    if (length.step() && length.real(0) >= kLongEnough)
+        wrongs.push_back({Grade::fair, "own cost " + percent_text(*trust.own_cost_share) + ", more than " +
+                                           percent_text(*trust.budget)});
+}
+
+void doubt_events(const ReportSource& source, Wrongs& wrongs) {
+    Query sums = source.run.prepare(
+        "SELECT sum(produced), coalesce(sum(dropped), 0), coalesce(sum(unknown), 0),"
+        " count(DISTINCT rank), max(world_size) FROM rank");
+    if (!sums.step()) return;
+    const double produced = std::max(sums.real(0), 1.0);
+    const auto lost = [&](int column, const char* what) {
+        if (sums.number(column) > 0)
+            wrongs.push_back(
+                {sums.real(column) > kManyLost * produced ? Grade::poor : Grade::fair,
+                 count_text(sums.number(column)) + " of " + count_text(sums.number(0)) + " events " + what});
+    };
+    lost(1, "dropped");
+    lost(2, "unknown");
+    const auto expected = sums.is_null(4) ? source.number("ranks_expected") : sums.maybe(4);
+    if (expected && sums.number(3) > 0 && sums.number(3) < *expected)
+        wrongs.push_back(
+            {Grade::fair, count_text(sums.number(3)) + " of " + count_text(*expected) + " ranks"});
+    if (const auto left = source.number("not_ended"); left.value_or(0) > 0)
+        wrongs.push_back({Grade::fair, counted_text(*left, "trace has", "traces have") + " no end"});
+}
+
+void doubt_files(const ReportSource& source, Wrongs& wrongs) {
+    if (source.traces != nullptr && !source.traces->refused.empty())
+        wrongs.push_back(
+            {Grade::poor, counted_text(static_cast<int64_t>(source.traces->refused.size()), "file", "files") +
+                              " not read (MISSING, below)"});
+}
+
+void doubt_steps(const ReportSource& source, Wrongs& wrongs) {
+    const StepFigures steps = step_figures(source);
+    if (!steps.median_ns || steps.confidence.value_or(1) >= kSureOfSteps) return;
+    wrongs.push_back({Grade::fair, "where steps begin was found by their pattern, " +
+                                       figure_text("%.2f", *steps.confidence) + " sure"});
+}
+
+std::string basis_text(const TrustFigures& trust) {
+    std::string text;
+    const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    const bool all = trust.coverage.value_or(0) >= kAll;
+    if (trust.timed_share && *trust.timed_share >= 0.99 && all)
+        add("all operations timed");
+    else if (trust.timed_share)
+        add(percent_text(*trust.timed_share) + " of the run timed" +
+            (trust.coverage && !all ? ", " + percent_text(*trust.coverage) + " of its operations" : ""));
+    const std::string source = source_of_times(trust.level);
+    if (!text.empty() && trust.level != "host" && source != trust.level) text += " by " + source;
+    if (trust.own_cost_share) add("own cost " + percent_text(*trust.own_cost_share));
+    return text;
+}
+
+}  // namespace
+
+const char* word_of(Grade grade) {
+    return grade == Grade::good ? "good" : grade == Grade::fair ? "fair" : "poor";
+}
+
+TrustGrade evidence_of(const ReportSource& source) {
+    const TrustFigures trust = trust_figures(source.run);
+    Wrongs wrongs;
+    doubt_figures(source, wrongs);
+    doubt_files(source, wrongs);
+    doubt_times(trust, wrongs);
+    doubt_events(source, wrongs);
+    doubt_steps(source, wrongs);
+    doubt_cost(source, trust, wrongs);
+    std::stable_sort(wrongs.begin(), wrongs.end(),
+                     [](const Wrong& a, const Wrong& b) { return a.grade > b.grade; });
+    TrustGrade graded;
+    graded.basis = basis_text(trust);
+    for (Wrong& wrong : wrongs) {
+        graded.grade = std::max(graded.grade, wrong.grade);
+        graded.wrongs.push_back(std::move(wrong.text));
+    }
+    Query simulated = source.run.prepare("SELECT max(simulated) FROM gpu");
+    graded.is_simulated = simulated.step() && simulated.number(0) != 0;
+    return graded;
+}
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,91 @@
+#include "step_figures.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// The ranks of a job step together, so the steps of all of them are looked at as one lot; there are as many
+// as the rank with the most has.
+void read_lengths(const ReportSource& source, StepFigures& steps) {
+    Query lengths = source.of_steps(
+        "WITH counted AS (SELECT dur_ns, row_number() OVER (ORDER BY dur_ns) AS place, count(*) OVER () AS n"
+        " FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2)"
+        " SELECT min(CASE WHEN place * 100 >= n * 50 THEN dur_ns END),"
+        " min(CASE WHEN place * 100 >= n * 95 THEN dur_ns END) FROM counted");
+    if (lengths.step()) {
+        steps.median_ns = lengths.maybe(0);
+        steps.p95_ns = lengths.maybe(1);
+    }
+    Query counts = source.of_steps(
+        "SELECT max(n), min(first), max(last) FROM (SELECT count(*) AS n, min(number) AS first,"
+        " max(number) AS last FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2"
+        " GROUP BY rank_id)");
+    if (counts.step()) {
+        steps.count = counts.number(0);
+        steps.first = counts.maybe(1);
+        steps.last = counts.maybe(2);
+    }
+}
+
+// As the figures of GPUs are: of steps that were timed, the longest of all GPUs.
+void read_undisturbed(const ReportSource& source, StepFigures& steps) {
+    Query row = source.of_steps(
+        "WITH timed AS (SELECT max(g.window_ns) AS ns FROM v_gpu_basis b JOIN gpu_step g ON g.gpu_id = "
+        "b.gpu_id"
+        " AND g.step = b.step WHERE b.basis = 'steps' AND b.number BETWEEN ?1 AND ?2 GROUP BY b.number),"
+        " placed AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS n FROM timed)"
+        " SELECT min(CASE WHEN place * 100 >= n * 50 THEN ns END) FROM placed");
+    if (row.step()) steps.undisturbed_ns = row.maybe(0);
+}
+
+void read_left_out(const ReportSource& source, StepFigures& steps) {
+    Query query = source.of_steps(
+        "SELECT max(n) FROM (SELECT sum(CASE WHEN s.warm_up = 1 OR s.left_out = 1 THEN 1 ELSE 0 END) AS n"
+        " FROM step s JOIN rank r ON r.rank_id = s.rank_id WHERE coalesce(r.steps_source, 'none') <> 'none'"
+        " AND s.number BETWEEN ?1 AND ?2 GROUP BY s.rank_id)");
+    if (query.step()) steps.left_out = query.maybe(0);
+}
+
+void read_source(const ReportSource& source, StepFigures& steps) {
+    Query query = source.run.prepare(
+        "SELECT steps_source, steps_anchor, steps_confidence, steps_why FROM rank"
+        " ORDER BY coalesce(steps_source, 'none') = 'none', rank_id");
+    if (!query.step()) return;
+    if (!query.is_null(0)) steps.source = query.text(0);
+    steps.anchor = query.text(1);
+    steps.confidence = maybe_real(query, 2);
+    steps.why = query.text(3);
+}
+
+// Samples of a step of the whole job: as said, or what the ranks counted, added up.
+void read_samples(const ReportSource& source, StepFigures& steps) {
+    if (source.options.samples_per_step) {
+        steps.samples = static_cast<double>(*source.options.samples_per_step);
+    } else if (const auto stored = source.real("samples_per_step")) {
+        steps.samples = stored;
+    } else {
+        Query query = source.of_steps(
+            "SELECT avg(n) FROM (SELECT sum(samples) AS n FROM v_counted_step WHERE is_slice = 0"
+            " AND samples IS NOT NULL AND number BETWEEN ?1 AND ?2 GROUP BY step)");
+        if (query.step()) steps.samples = maybe_real(query, 0);
+    }
+}
+
+}  // namespace
+
+std::optional<double> StepFigures::samples_per_s() const {
+    if (!samples || !median_ns || *median_ns <= 0) return {};
+    return *samples * 1e9 / static_cast<double>(*median_ns);
+}
+
+StepFigures step_figures(const ReportSource& source) {
+    StepFigures steps;
+    read_source(source, steps);
+    read_lengths(source, steps);
+    read_undisturbed(source, steps);
+    read_left_out(source, steps);
+    read_samples(source, steps);
+    return steps;
+}
+
+}  // namespace gpushim::analysis

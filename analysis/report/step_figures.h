@@ -1,0 +1,24 @@
+// How long a step takes, of those that were asked for: what the verdict and the section of steps both say.
+// One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "source.h"
+
+namespace gpushim::analysis {
+
+struct StepFigures {
+    int64_t count = 0;
+    std::optional<int64_t> first, last, left_out, median_ns, p95_ns;
+    std::optional<int64_t> undisturbed_ns;      // the median of timed ones, without our events
+    std::optional<double> samples, confidence;  // samples of a step, all ranks
+    std::string source = "none", anchor, why;
+
+    std::optional<double> samples_per_s() const;
+};
+
+StepFigures step_figures(const ReportSource& source);
+
+}  // namespace gpushim::analysis

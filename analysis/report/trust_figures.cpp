@@ -1,0 +1,59 @@
+#include "trust_figures.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+// The latency that was taken for granted stands in the last but one, too: only traces tell if it was
+// calibrated.
+constexpr const char* kGpus =
+    "SELECT min(coverage), min(timed_share), min(windows), max(latency_ns), (SELECT latency_p50_ns"
+    " FROM launch_stat WHERE on_empty >= 5 ORDER BY count DESC LIMIT 1) FROM gpu WHERE level <> 'host'";
+
+// A process stands for as much of the run as it is long, and a short one is no worst case of the others.
+constexpr const char* kCosts =
+    "WITH process AS (SELECT *, coalesce(max(last_ns - first_ns, 1), 1) AS ns FROM rank),"
+    " known AS (SELECT *, count(*) OVER () = 1 AS is_only FROM process WHERE own_cost_share NOTNULL)"
+    "SELECT (SELECT max(clock_error_ns) FROM rank),"
+    " CASE WHEN max(is_only) THEN max(own_cost_share) ELSE sum(own_cost_share * ns) / sum(ns) END, "
+    "max(budget),"
+    " CASE WHEN max(is_only) THEN max(writer_cpu_share) ELSE sum(writer_cpu_share * ns) / sum(ns) END, "
+    "count(*),"
+    " max(CASE WHEN ns * 10 >= (SELECT max(ns) FROM known) THEN own_cost_share END) FROM known";
+
+}  // namespace
+
+TrustFigures trust_figures(const Database& run) {
+    TrustFigures trust;
+    Query gpus = run.prepare(kGpus);
+    if (gpus.step()) {
+        trust.coverage = maybe_real(gpus, 0);
+        trust.timed_share = maybe_real(gpus, 1);
+        trust.windows = gpus.maybe(2);
+        trust.calibrated_ns = gpus.maybe(3);
+        trust.latency_ns = gpus.maybe(4);
+    }
+    Query ranks = run.prepare(kCosts);
+    if (ranks.step()) {
+        trust.clock_error_ns = ranks.maybe(0);
+        trust.own_cost_share = maybe_real(ranks, 1);
+        trust.budget = maybe_real(ranks, 2);
+        trust.writer_share = maybe_real(ranks, 3);
+        trust.processes = ranks.number(4);
+        trust.most_cost_share = maybe_real(ranks, 5);
+    }
+    Query level = run.prepare(
+        "SELECT level FROM (SELECT level FROM gpu UNION SELECT level FROM rank"
+        " WHERE NOT EXISTS (SELECT 1 FROM gpu)) WHERE level IS NOT NULL"
+        " ORDER BY CASE level WHEN 'host' THEN 0 WHEN 'events' THEN 1 ELSE 2 END, level");
+    trust.level = level.step() ? level.text(0) : "host";
+    return trust;
+}
+
+std::string source_of_times(const std::string& level) {
+    if (level == "kineto") return "PyTorch's profiler (Kineto)";
+    if (level == "xplane") return "CUPTI (XPlane)";
+    return level == "nsys" ? "Nsight Systems" : level;
+}
+
+}  // namespace gpushim::analysis

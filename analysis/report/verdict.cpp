@@ -1,0 +1,227 @@
+// The report's first lines: what kind of job this is and what would change it most; what a step is made of;
+// and how good the evidence is.
+#include <algorithm>
+#include <cmath>
+
+#include "../text/units.h"
+#include "../to_int64.h"
+#include "contradictions.h"
+#include "evidence.h"
+#include "facts.h"
+#include "gpu_figures.h"
+#include "hang.h"
+#include "hang_text.h"
+#include "run_advice.h"
+#include "section.h"
+#include "step_figures.h"
+
+namespace gpushim::analysis::section_verdict {
+
+namespace {
+
+// Of a step. A first finding that is worth less is no verdict: the job computes, or why it does not is not
+// known.
+constexpr double kHighly = 0.20, kModerately = 0.05;
+constexpr double kComputes = 0.50;  // productive from here on
+
+constexpr size_t kIndent = 9;
+
+struct Verdict {
+    std::string word, text;                                       // "input-bound", and the sentence behind it
+    std::optional<std::string> level = {}, finding = {};          // "highly", and the id
+    std::optional<double> share_low = {}, share_high = {};        // of a step, what the finding would save
+    std::optional<double> after_low_ns = {}, after_high_ns = {};  // what would be left of a mean step
+};
+
+// What costs are of: the mean of the timed steps, without our events. Where that is not the median above it,
+// the reader has to know.
+std::string step_text(const RunAdvice& run, const StepFigures& steps) {
+    const auto is_near = [&](std::optional<int64_t> other_ns, double near) {
+        return other_ns && std::abs(static_cast<double>(*other_ns) / run.step_ns - 1) <= near;
+    };
+    const std::string text = duration_text(run.step_ns);
+    if (is_near(steps.median_ns, 0.01)) return text;
+    const bool are_events =
+        steps.undisturbed_ns && steps.median_ns && *steps.undisturbed_ns < *steps.median_ns;
+    if (are_events && is_near(steps.undisturbed_ns, 0.02)) return text + " without our events";
+    return text + " on average";
+}
+
+// "73 % of each step the GPU waits for data (3.00 ms of 4.11 ms)"
+std::string cost_text(const RunAdvice& run, const Advice& first, const StepFigures& steps) {
+    const auto& [rule, finding] = first;
+    const auto& [low_ns, high_ns] = finding.gain;
+    const std::string lead = finding.lead.empty() ? rule->heading.lead : finding.lead;
+    return shares_text(run.share_of_step(low_ns), run.share_of_step(high_ns)) +
+           (run.has_steps ? " of each step " : " of the time ") + lead +
+           (run.has_steps ? " (" + times_text(low_ns, high_ns) + " of " + step_text(run, steps) + ")" : "") +
+           (finding.where.empty() ? "" : ", " + finding.where);
+}
+
+// "loading ahead → about 1.11 ms a step (3.7x)"
+std::string change_text(const RunAdvice& run, const Verdict& verdict, const Advice& first) {
+    const auto times = [](double share) { return figure_text("%.1f", 1 / std::max(1 - share, 0.01)); };
+    const std::string least = times(*verdict.share_low), most = times(*verdict.share_high);
+    const std::string rate = (least == most ? "" : least + "–") + most + "x";
+    const std::string change = std::string(first.rule->heading.change) + " → about ";
+    if (!run.has_steps) return change + rate;
+    return change + times_text(*verdict.after_low_ns, *verdict.after_high_ns) + " a step (" + rate + ")";
+}
+
+double mean_share(const RunAdvice& run, const Gain& gain) {
+    return run.share_of_step((gain.low_ns + gain.high_ns) / 2);
+}
+
+const char* level_of(double share) { return share >= kHighly ? "highly" : "moderately"; }
+
+Verdict of_finding(const RunAdvice& run, const Advice& first, const StepFigures& steps) {
+    Verdict verdict;
+    const Gain& gain = first.finding.gain;
+    verdict.word = first.rule->heading.verdict;
+    verdict.finding = first.rule->id;
+    verdict.share_low = run.share_of_step(gain.low_ns);
+    verdict.share_high = run.share_of_step(gain.high_ns);
+    verdict.level = level_of(mean_share(run, gain));
+    if (run.has_steps) {
+        verdict.after_low_ns = run.step_ns - gain.high_ns;
+        verdict.after_high_ns = run.step_ns - gain.low_ns;
+    }
+    verdict.text = cost_text(run, first, steps) + "; " + change_text(run, verdict, first);
+    return verdict;
+}
+
+// ", most of it sync"
+std::string largest_cause(const std::vector<GpuFigures>& gpus) {
+    std::map<std::string, int64_t> sums;
+    for (const GpuFigures& gpu : gpus)
+        for (const auto& [cause, ns] : gpu.idle_by_cause) sums[cause] += ns;
+    const auto most = std::max_element(sums.begin(), sums.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == sums.end() || most->second <= 0 ? "" : ", the largest cause is " + most->first;
+}
+
+// Nothing that rules know is worth much: what most of the time is.
+Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
+                  const std::vector<GpuFigures>& gpus) {
+    const std::string nothing = "; no change that gpushim knows of is worth 5 % of it";
+    const std::string of_each = run.has_steps ? " of each step " : " of the time ";
+    if (!shares) return {"not known", "what the GPU did is not recorded"};
+    const auto text_of = [&](double share, const std::string& what) {
+        return shares_text(share, share) + of_each + what + nothing;
+    };
+    if (shares->productive >= kComputes) return {"compute-bound", text_of(shares->productive, "computes")};
+    struct Part {
+        const char *word, *what;
+        double share;
+    };
+    const Part parts[] = {{"idle", "the GPU is idle", shares->idle},
+                          {"waiting", "GPUs wait for each other", shares->waiting},
+                          {"communication-bound", "is communication that nothing hides", shares->exposed},
+                          {"memory-bound", "is copies and memory that nothing hides", shares->memory}};
+    const Part* most = &parts[0];
+    for (const Part& part : parts)
+        if (part.share > most->share) most = &part;
+    const std::string cause = most == &parts[0] ? largest_cause(gpus) : "";
+    return {most->word, text_of(most->share, most->what + cause)};
+}
+
+Verdict verdict_of(const ReportSource& source, bool contradictory, const std::vector<GpuFigures>& gpus,
+                   const std::optional<MeanShares>& shares, const StepFigures& steps) {
+    if (contradictory) return {"none", "figures of this run contradict each other (WRONG, below)"};
+    if (const auto hang = hang_of(source))
+        return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
+    const RunAdvice& run = advice_of(source);
+    if (!run.is_known) return {"not known", "nothing was timed"};
+    const Advice* const first = run.first();
+    if (first != nullptr && mean_share(run, first->finding.gain) >= kModerately)
+        return of_finding(run, *first, steps);
+    return of_shares(run, shares, gpus);
+}
+
+std::string share_text(double share) {
+    if (share == 0) return "0";
+    return share < 0.0005 ? "below 0.1 %" : figure_text("%.1f %%", 100 * share);
+}
+
+std::string rate_text(double per_s) {
+    return per_s >= 1000 ? count_text(to_int64(per_s)) : figure_text("%.3g", per_s);
+}
+
+void write_step(const StepFigures& steps, const std::optional<MeanShares>& shares, bool hung,
+                Report& report) {
+    std::string text = "STEP     ";
+    if (steps.median_ns) {
+        const auto median_ns = static_cast<double>(*steps.median_ns);
+        text += duration_text(median_ns);
+        if (!hung) text += " · " + rate_text(1e9 / median_ns) + "/s";
+        if (const auto rate = steps.samples_per_s(); rate && !hung)
+            text += " · " + rate_text(*rate) + " samples/s";
+    } else {
+        text += "none found, of the whole run";
+    }
+    if (!shares) return report.line(text + " · what the GPU did in it is not recorded");
+    text += " · compute " + share_text(shares->productive);
+    text += shares->knows_waits() ? " · waiting for peers " + share_text(shares->waiting) +
+                                        " · exposed communication " + share_text(shares->exposed)
+                                  : " · exposed communication, waits included, " +
+                                        share_text(shares->waiting + shares->exposed);
+    report.paragraph(text + " · memory " + share_text(shares->memory) + " · idle " + share_text(shares->idle),
+                     kIndent);
+}
+
+void write_trust(const TrustGrade& trust, Report& report) {
+    report.paragraph(
+        "TRUST    " + std::string(word_of(trust.grade)) + (trust.basis.empty() ? "" : ": " + trust.basis),
+        kIndent);
+    std::string wrong = trust.is_simulated ? "SIMULATED: these are not GPU times" : "";
+    for (const std::string& one : trust.wrongs) wrong += (wrong.empty() ? "" : "; ") + one;
+    if (!wrong.empty()) report.paragraph("EVIDENCE " + wrong, kIndent);
+}
+
+Json json_of(const Verdict& verdict, const TrustGrade& trust) {
+    const char* const none = "no finding is worth 5 % of a step";
+    const auto ns = [](std::optional<double> value) {
+        return value ? std::optional(to_int64(*value)) : std::nullopt;
+    };
+    Json wrongs = Json::array();
+    for (const std::string& one : trust.wrongs) wrongs.push(Json(one));
+    return Facts()
+        .known("word", verdict.word)
+        .known("text", verdict.text)
+        .maybe("level", verdict.level, none)
+        .maybe("finding", verdict.finding, none)
+        .maybe("share_low", verdict.share_low, none)
+        .maybe("share_high", verdict.share_high, none)
+        .maybe("after_low_ns", ns(verdict.after_low_ns), verdict.finding ? "no steps were found" : none)
+        .maybe("after_high_ns", ns(verdict.after_high_ns), verdict.finding ? "no steps were found" : none)
+        .known("trust", word_of(trust.grade))
+        .known("evidence", std::move(wrongs))
+        .json();
+}
+
+void write(const ReportSource& source, Report& report) {
+    const std::vector<Contradiction> contradictions = contradictions_of(source);
+    const bool contradictory = std::any_of(contradictions.begin(), contradictions.end(),
+                                           [](const Contradiction& one) { return !one.sections.empty(); });
+    const StepFigures steps = step_figures(source);
+    const std::vector<GpuFigures> gpus = gpu_figures(source);
+    const auto shares = mean_shares(gpus);
+    const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps);
+    const TrustGrade trust = evidence_of(source);
+    const std::string level = verdict.level ? " (" + *verdict.level + ")" : "";
+    const char* const whole = source.is_part_of_run() ? " (whole run)" : "";
+    report.paragraph("VERDICT  " + verdict.word + level + ": " + verdict.text + whole, kIndent);
+    if (contradictory)
+        report.line("STEP     contradictory: not shown");
+    else
+        write_step(steps, shares, verdict.word == "hung", report);
+    write_trust(trust, report);
+    report.json.set("verdict", json_of(verdict, trust));
+}
+
+constexpr Section kSection = {"verdict", write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis::section_verdict

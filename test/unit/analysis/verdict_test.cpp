@@ -1,0 +1,158 @@
+// The first lines of a report: what a job is, what a step is made of, and how good the evidence is.
+#include <sqlite3.h>
+
+#include <catch2/catch.hpp>
+
+#include "analysis/advice/advise.h"
+#include "analysis/report/evidence.h"
+#include "analysis/report/facts.h"
+#include "analysis/report/printed.h"
+#include "made_run.h"
+#include "run_rows.h"
+
+namespace verdict_test {
+
+using namespace made;
+using Catch::Contains;
+
+namespace {
+
+void change(const MadeRun& made, const std::string& sql) {
+    sqlite3* run = nullptr;
+    REQUIRE(sqlite3_open(made.place().c_str(), &run) == SQLITE_OK);
+    char* error = nullptr;
+    sqlite3_exec(run, sql.c_str(), nullptr, nullptr, &error);
+    INFO(sql);
+    CHECK(std::string(error != nullptr ? error : "") == "");
+    sqlite3_close(run);
+}
+
+Report report_of(const MadeRun& made) {
+    const Database run = made.open();
+    return write_report({run});
+}
+
+// Of a job of one GPU whose steps are all like this one.
+Json verdict_of(const StepOf& step) {
+    RunRows rows;
+    rows.rank(0).steps(0, step);
+    rows.change("UPDATE gpu SET memory_peak_bytes = 15 << 30");  // no room for a larger batch
+    const TemporaryFolder folder;
+    const std::string place = folder.path() / "made.run.db";
+    rows.change("VACUUM INTO '" + place + "'");
+    const Database run(place);
+    return write_report({run}).json["verdict"];
+}
+
+// The first lines, each as one, until what to do.
+std::string first_lines(const Report& report) {
+    std::string text;
+    for (const auto& block : report.blocks) {
+        const Line* const line = std::get_if<Line>(&block);
+        if (line == nullptr || line->text.empty()) break;
+        text += line->text + "\n";
+    }
+    return text;
+}
+
+TrustGrade graded(const std::string& sql) {
+    const MadeRun made;
+    change(made, sql);
+    const Database run = made.open();
+    return evidence_of({run});
+}
+
+}  // namespace
+
+TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
+    const MadeRun made;
+    const Report report = report_of(made);
+    CHECK(
+        first_lines(report) ==
+        "VERDICT  input-bound (highly): 24 % of each step the GPU waits for data (4.71–4.80 ms of 20.0 ms); "
+        "loading ahead, in more workers → about 15.2–15.3 ms a step (1.3x)\n"
+        "STEP     20.0 ms · 50/s · compute 45.7 % · waiting for peers 3.0 % · exposed communication 1.3 % · "
+        "memory 16.1 % · idle 34.0 %\n"
+        "TRUST    good: 14.2 % of the run timed, own cost 0.40 %\n"
+        "EVIDENCE SIMULATED: these are not GPU times\n");
+    const Json verdict = report.json["verdict"];
+    CHECK(verdict["word"].text() == "\"input-bound\"");
+    CHECK(verdict["finding"].text() == report.json["findings"].items()[0]["id"].text());
+    CHECK(verdict["trust"].text() == "\"good\"");
+    CHECK(verdict["evidence"].text() == "[]");
+}
+
+TEST_CASE("a finding below a fifth of a step is moderate, below a twentieth no verdict", "[verdict]") {
+    const auto verdict = [](int64_t waits_us) {
+        return verdict_of(
+            {.ran = {{kCompute, 20 * kMs - waits_us * kUs}}, .idle = {{"input_cpu", waits_us * kUs}}});
+    };
+    CHECK(verdict(4200)["level"].text() == "\"highly\"");
+    CHECK(verdict(3800)["level"].text() == "\"moderately\"");
+    CHECK(verdict(1200)["word"].text() == "\"input-bound\"");
+    const Json none = verdict(800);
+    CHECK(none["word"].text() == "\"compute-bound\"");
+    CHECK(none["level"].is_null());
+    CHECK(none["text"].text() ==
+          "\"96 % of each step computes; no change that gpushim knows of is worth 5 % of it\"");
+}
+
+TEST_CASE("where no rule knows a change, a verdict is what most of the time is", "[verdict]") {
+    CHECK(verdict_of({.ran = {{kCompute, 5 * kMs}}, .idle = {{"device_other", 15 * kMs}}})["text"].text() ==
+          "\"75 % of each step the GPU is idle, the largest cause is device_other; no change that gpushim "
+          "knows "
+          "of is worth 5 % of it\"");
+    CHECK(verdict_of({.ran = {{kCompute, 4 * kMs}, {kWaiting, 16 * kMs}}})["word"].text() == "\"waiting\"");
+    CHECK(verdict_of({.ran = {{kCompute, 4 * kMs}, {kMemset, 16 * kMs}}})["word"].text() ==
+          "\"memory-bound\"");
+}
+
+TEST_CASE("without device times there is no verdict, and the evidence is poor", "[verdict]") {
+    RunShape shape;
+    shape.device_times = false;
+    const MadeRun made(shape);
+    const std::string text = first_lines(report_of(made));
+    CHECK_THAT(text, Contains("VERDICT  not known: nothing was timed\n"));
+    CHECK_THAT(text, Contains("STEP     20.0 ms · 50/s · what the GPU did in it is not recorded\n"));
+    CHECK_THAT(text,
+               Contains("TRUST    poor") && Contains("host times only: what the GPU did is not recorded"));
+}
+
+TEST_CASE("what is wrong with the evidence has a grade", "[verdict][evidence]") {
+    CHECK(graded("UPDATE gpu SET coverage = 0.91").grade == Grade::good);
+    CHECK(graded("UPDATE gpu SET coverage = 0.89").grade == Grade::fair);
+    CHECK(graded("UPDATE gpu SET coverage = 0.49").grade == Grade::poor);
+    CHECK(graded("UPDATE gpu SET timed_share = 0.09").wrongs ==
+          std::vector<std::string>{"9.0 % of the run was timed, the rest is an estimate"});
+    CHECK(graded("UPDATE rank SET world_size = 3").wrongs == std::vector<std::string>{"2 of 3 ranks"});
+    CHECK(graded("UPDATE rank SET dropped = 1").grade == Grade::fair);
+    CHECK(graded("UPDATE rank SET dropped = produced / 50").grade == Grade::poor);
+    CHECK(graded("UPDATE rank SET steps_confidence = 0.7").grade == Grade::fair);
+}
+
+TEST_CASE("our own cost is said where it is too much, but not of a short run", "[verdict][evidence]") {
+    const std::string much = "UPDATE rank SET own_cost_share = 0.03, budget = 0.01, last_ns = first_ns + ";
+    CHECK(graded(much + "9000000000").grade == Grade::good);
+    CHECK(graded(much + "11000000000").wrongs == std::vector<std::string>{"own cost 3.0 %, more than 1.0 %"});
+}
+
+TEST_CASE("every rule has words for its findings", "[verdict]") {
+    for (const Rule* rule : all_rules()) {
+        INFO(rule->id);
+        CHECK(*rule->heading.verdict != '\0');
+        CHECK(*rule->heading.title != '\0');
+    }
+}
+
+TEST_CASE("two bounds are one figure where they look alike", "[verdict]") {
+    CHECK(shares_text(0.04, 0.08) == "4–8 %");
+    CHECK(shares_text(0.731, 0.733) == "73 %");
+    CHECK(shares_text(0, 0.27) == "up to 27 %");
+    CHECK(shares_text(0.004, 0.012) == "0.4–1 %");
+    CHECK(times_text(315'000, 315'040) == "315 us");
+    CHECK(times_text(4'100'000, 4'800'000) == "4.10–4.80 ms");
+    CHECK(times_text(0, 1'700'000) == "up to 1.70 ms");
+    CHECK(times_text(0, 0) == "0 ns");
+}
+
+}  // namespace verdict_test
