@@ -14,11 +14,12 @@ namespace {
 constexpr size_t kMostNotes = 4, kMostPrograms = 4;
 constexpr size_t kLongestNote = 300;
 
-// "train.py", or "eval.py, train.py" where programs differ.
+// "train.py", or "eval.py, train.py" where programs differ. Runs of before have only what the system ran.
 std::string programs_of(const ReportSource& source) {
     std::string text;
-    Query query =
-        source.run.prepare("SELECT DISTINCT executable FROM rank WHERE executable IS NOT NULL ORDER BY 1");
+    Query query = source.run.prepare(
+        "SELECT value FROM run WHERE key = 'programs' UNION ALL SELECT DISTINCT executable FROM rank"
+        " WHERE executable IS NOT NULL AND NOT EXISTS (SELECT 1 FROM run WHERE key = 'programs') ORDER BY 1");
     size_t programs = 0;
     for (; query.step(); ++programs)
         if (programs < kMostPrograms)

@@ -82,7 +82,7 @@ const std::vector<const Section*>& report_sections() {
 
 Report write_report(const ReportSource& source) {
     Report report;
-    report.json.set("schema", 1);
+    report.json.set("schema", 2);  // 1 had no verdict, and productive time with copies in it
     const std::vector<Contradiction> contradictions = contradictions_of(source);
     std::vector<std::string> narrowed;
     for (const Section* section : report_sections()) {

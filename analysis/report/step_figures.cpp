@@ -6,7 +6,7 @@ namespace {
 
 // The ranks of a job step together, so the steps of all of them are looked at as one lot; there are as many
 // as the rank with the most has.
-void read_lengths(const ReportSource& source, StepFigures& steps) {
+void read_lengths(const ReportSource& source, ShownSteps& steps) {
     Query lengths = source.of_steps(
         "WITH counted AS (SELECT dur_ns, row_number() OVER (ORDER BY dur_ns) AS place, count(*) OVER () AS n"
         " FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2)"
@@ -28,7 +28,7 @@ void read_lengths(const ReportSource& source, StepFigures& steps) {
 }
 
 // As the figures of GPUs are: of steps that were timed, the longest of all GPUs.
-void read_undisturbed(const ReportSource& source, StepFigures& steps) {
+void read_undisturbed(const ReportSource& source, ShownSteps& steps) {
     Query row = source.of_steps(
         "WITH timed AS (SELECT max(g.window_ns) AS ns FROM v_gpu_basis b JOIN gpu_step g ON g.gpu_id = "
         "b.gpu_id"
@@ -38,7 +38,7 @@ void read_undisturbed(const ReportSource& source, StepFigures& steps) {
     if (row.step()) steps.undisturbed_ns = row.maybe(0);
 }
 
-void read_left_out(const ReportSource& source, StepFigures& steps) {
+void read_left_out(const ReportSource& source, ShownSteps& steps) {
     Query query = source.of_steps(
         "SELECT max(n) FROM (SELECT sum(CASE WHEN s.warm_up = 1 OR s.left_out = 1 THEN 1 ELSE 0 END) AS n"
         " FROM step s JOIN rank r ON r.rank_id = s.rank_id WHERE coalesce(r.steps_source, 'none') <> 'none'"
@@ -46,7 +46,7 @@ void read_left_out(const ReportSource& source, StepFigures& steps) {
     if (query.step()) steps.left_out = query.maybe(0);
 }
 
-void read_source(const ReportSource& source, StepFigures& steps) {
+void read_source(const ReportSource& source, ShownSteps& steps) {
     Query query = source.run.prepare(
         "SELECT steps_source, steps_anchor, steps_confidence, steps_why FROM rank"
         " ORDER BY coalesce(steps_source, 'none') = 'none', rank_id");
@@ -58,7 +58,7 @@ void read_source(const ReportSource& source, StepFigures& steps) {
 }
 
 // Samples of a step of the whole job: as said, or what the ranks counted, added up.
-void read_samples(const ReportSource& source, StepFigures& steps) {
+void read_samples(const ReportSource& source, ShownSteps& steps) {
     if (source.options.samples_per_step) {
         steps.samples = static_cast<double>(*source.options.samples_per_step);
     } else if (const auto stored = source.real("samples_per_step")) {
@@ -73,13 +73,13 @@ void read_samples(const ReportSource& source, StepFigures& steps) {
 
 }  // namespace
 
-std::optional<double> StepFigures::samples_per_s() const {
+std::optional<double> ShownSteps::samples_per_s() const {
     if (!samples || !median_ns || *median_ns <= 0) return {};
     return *samples * 1e9 / static_cast<double>(*median_ns);
 }
 
-StepFigures step_figures(const ReportSource& source) {
-    StepFigures steps;
+ShownSteps step_figures(const ReportSource& source) {
+    ShownSteps steps;
     read_source(source, steps);
     read_lengths(source, steps);
     read_undisturbed(source, steps);

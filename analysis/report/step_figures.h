@@ -9,7 +9,7 @@
 
 namespace gpushim::analysis {
 
-struct StepFigures {
+struct ShownSteps {
     int64_t count = 0;
     std::optional<int64_t> first, last, left_out, median_ns, p95_ns;
     std::optional<int64_t> undisturbed_ns;      // the median of timed ones, without our events
@@ -19,6 +19,6 @@ struct StepFigures {
     std::optional<double> samples_per_s() const;
 };
 
-StepFigures step_figures(const ReportSource& source);
+ShownSteps step_figures(const ReportSource& source);
 
 }  // namespace gpushim::analysis

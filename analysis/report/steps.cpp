@@ -19,7 +19,7 @@ std::string rate_text_of(double per_s) {
     return text;
 }
 
-std::string basis_text(const StepFigures& steps, const ReportSource& source) {
+std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
     char confidence[16] = "";
     if (steps.confidence) std::snprintf(confidence, sizeof confidence, ", %.2f", *steps.confidence);
     const int64_t left_out = steps.left_out.value_or(0);
@@ -29,7 +29,7 @@ std::string basis_text(const StepFigures& steps, const ReportSource& source) {
            confidence + ")";
 }
 
-void write_text(const StepFigures& steps, const ReportSource& source, Report& report) {
+void write_text(const ShownSteps& steps, const ReportSource& source, Report& report) {
     if (!steps.median_ns) {
         const int64_t left_out = steps.left_out.value_or(0);
         report.line("STEPS      " +
@@ -59,7 +59,7 @@ void write_text(const StepFigures& steps, const ReportSource& source, Report& re
 }
 
 void write(const ReportSource& source, Report& report) {
-    const StepFigures steps = step_figures(source);
+    const ShownSteps steps = step_figures(source);
     write_text(steps, source, report);
     const std::string none = !steps.why.empty() && !source.options.redact ? steps.why : "no steps were found";
     const auto anchor =

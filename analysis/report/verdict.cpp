@@ -35,7 +35,7 @@ struct Verdict {
 
 // What costs are of: the mean of the timed steps, without our events. Where that is not the median above it,
 // the reader has to know.
-std::string step_text(const RunAdvice& run, const StepFigures& steps) {
+std::string step_text(const RunAdvice& run, const ShownSteps& steps) {
     const auto is_near = [&](std::optional<int64_t> other_ns, double near) {
         return other_ns && std::abs(static_cast<double>(*other_ns) / run.step_ns - 1) <= near;
     };
@@ -48,7 +48,7 @@ std::string step_text(const RunAdvice& run, const StepFigures& steps) {
 }
 
 // "73 % of each step the GPU waits for data (3.00 ms of 4.11 ms)"
-std::string cost_text(const RunAdvice& run, const Advice& first, const StepFigures& steps) {
+std::string cost_text(const RunAdvice& run, const Advice& first, const ShownSteps& steps) {
     const auto& [rule, finding] = first;
     const auto& [low_ns, high_ns] = finding.gain;
     const std::string lead = finding.lead.empty() ? rule->heading.lead : finding.lead;
@@ -74,7 +74,7 @@ double mean_share(const RunAdvice& run, const Gain& gain) {
 
 const char* level_of(double share) { return share >= kHighly ? "highly" : "moderately"; }
 
-Verdict of_finding(const RunAdvice& run, const Advice& first, const StepFigures& steps) {
+Verdict of_finding(const RunAdvice& run, const Advice& first, const ShownSteps& steps) {
     Verdict verdict;
     const Gain& gain = first.finding.gain;
     verdict.word = first.rule->heading.verdict;
@@ -126,7 +126,7 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
 }
 
 Verdict verdict_of(const ReportSource& source, bool contradictory, const std::vector<GpuFigures>& gpus,
-                   const std::optional<MeanShares>& shares, const StepFigures& steps) {
+                   const std::optional<MeanShares>& shares, const ShownSteps& steps) {
     if (contradictory) return {"none", "figures of this run contradict each other (WRONG, below)"};
     if (const auto hang = hang_of(source))
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
@@ -147,8 +147,7 @@ std::string rate_text(double per_s) {
     return per_s >= 1000 ? count_text(to_int64(per_s)) : figure_text("%.3g", per_s);
 }
 
-void write_step(const StepFigures& steps, const std::optional<MeanShares>& shares, bool hung,
-                Report& report) {
+void write_step(const ShownSteps& steps, const std::optional<MeanShares>& shares, bool hung, Report& report) {
     std::string text = "STEP     ";
     if (steps.median_ns) {
         const auto median_ns = static_cast<double>(*steps.median_ns);
@@ -203,7 +202,7 @@ void write(const ReportSource& source, Report& report) {
     const std::vector<Contradiction> contradictions = contradictions_of(source);
     const bool contradictory = std::any_of(contradictions.begin(), contradictions.end(),
                                            [](const Contradiction& one) { return !one.sections.empty(); });
-    const StepFigures steps = step_figures(source);
+    const ShownSteps steps = step_figures(source);
     const std::vector<GpuFigures> gpus = gpu_figures(source);
     const auto shares = mean_shares(gpus);
     const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps);

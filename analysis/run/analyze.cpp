@@ -104,6 +104,19 @@ std::optional<std::string> frameworks_of(const Inputs& inputs) {
     return is_told ? std::optional(text.empty() ? "none" : text) : std::nullopt;
 }
 
+// "train.py", or "eval.py, train.py" where they differ; of what no interpreter runs its executable.
+std::string programs_of(const Inputs& inputs) {
+    std::set<std::string> all;
+    for (const Trace& trace : inputs.traces) {
+        Query script = trace.base.prepare("SELECT value FROM meta WHERE key = 'script'");
+        const std::string name = script.step() ? script.text(0) : trace.executable;
+        if (!name.empty()) all.insert(name);
+    }
+    std::string text;
+    for (const std::string& name : all) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
 void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     const auto fact = [&](const char* key, const Value& value) {
         if (!std::holds_alternative<std::nullptr_t>(value)) run.add("run", {std::string(key), value});
@@ -146,6 +159,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     if (inputs.traces.empty()) return;
     const Trace& first = inputs.traces.front();
     fact("executable", first.executable);
+    if (const std::string programs = programs_of(inputs); !programs.empty()) fact("programs", programs);
     fact("run_key", first.run_key);
     Query tag = first.base.prepare("SELECT tag FROM process");
     if (tag.step() && !tag.is_null(0)) fact("tag", tag.text(0));

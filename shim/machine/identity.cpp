@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "../base/performance_variables.h"
+#include "script_name.h"
 
 extern "C" char** environ;
 
@@ -134,6 +135,8 @@ void find_executable(TraceIdentity& identity) {
     path[length > 0 ? length : 0] = '\0';
     const char* slash = strrchr(path, '/');
     copy(identity.executable, sizeof identity.executable, slash != nullptr ? slash + 1 : path);
+    const std::string_view script = script_name(identity.executable, path);
+    script.copy(identity.script, sizeof identity.script - 1);
 }
 
 // Copies NAME=value as two texts; `used` of variable_texts are taken.

@@ -19,6 +19,7 @@ struct TraceIdentity {
     int32_t parent_pid;
     int64_t start_ticks;  // /proc/self/stat, field 22
     char executable[256];
+    char script[256];  // that an interpreter runs, or its module; empty: none
     int64_t rank;
     int64_t local_rank;
     int64_t world_size;

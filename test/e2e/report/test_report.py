@@ -12,7 +12,7 @@ class Report(cli.Case):
     def test_json_has_what_is_promised(self):
         made_traces.make_run(self.folder / "run", 2)
         answer = json.loads(self.gpushim("report", self.folder / "run", "--json").stdout)
-        self.assertEqual(answer["schema"], 1)
+        self.assertEqual(answer["schema"], 2)
         untold = ("unknown_abi", "not_ended", "why")
         ledger = {key: value for key, value in answer["ledger"].items() if key not in untold}
         self.assertEqual(ledger, {"produced": 234, "recorded": 234, "dropped": {}, "recovered": 0,
