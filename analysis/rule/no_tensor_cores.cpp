@@ -8,7 +8,8 @@ namespace gpushim::analysis::rule_no_tensor_cores {
 namespace {
 
 std::optional<Finding> look(const Situation& run) {
-    const Work none = kernels_where(run, "k.eligible = 1 AND k.tensor_core = 'no'");
+    const Work none = kernels_where(
+        run, "k.eligible = 1 AND k.tensor_core = 'no' AND coalesce(k.precision, '') NOT IN ('fp16', 'bf16')");
     const Work tf32 = kernels_where(run, "k.eligible = 1 AND k.tensor_core = 'yes' AND k.precision = 'tf32'");
     if (none.ns + tf32.ns <= 0) return {};
     const bool in_fp32 = none.ns >= tf32.ns;

@@ -234,4 +234,26 @@ TEST_CASE("a larger batch is worth it by what is above 5 % exposed", "[rule][rul
     }));
 }
 
+TEST_CASE("gradients in 32 bits of a model in 16 are too wide", "[rule][rule_collectives]") {
+    const auto made = [](const char* precision, int64_t bytes, int64_t exposed_ns) {
+        RunRows run = two_ranks(exposed_ns, 4 * kMs);
+        add_calls(run, {bytes, 4, (exposed_ns + 4 * kMs) / 4, {}, "allreduce", {}});
+        run.add("kernel", {{"gpu_id", int64_t{0}},
+                           {"name", "gemm"},
+                           {"family", "gemm"},
+                           {"precision", precision},
+                           {"sum_ns", 10 * kMs}});
+        return run;
+    };
+    CHECK(made("fp16", 25'000'000, 2 * kMs).says("wide_gradients"));
+    CHECK(made("bf16", 25'000'000, 2 * kMs).says("wide_gradients"));
+    CHECK_FALSE(made("fp32", 25'000'000, 2 * kMs).says("wide_gradients"));
+    CHECK_FALSE(made("fp16", 100'000, 2 * kMs).says("wide_gradients"));  // latency decides, not bytes
+    const Gain gain = made("fp16", 25'000'000, 2 * kMs).look("wide_gradients")->gain;
+    CHECK(gain.high_ns == Approx(2 * kMs));  // half of 6 ms is more than what is exposed
+    CHECK(gain.low_ns < gain.high_ns);
+    CHECK(
+        is_ramped("wide_gradients", [&](double share) { return made("fp16", 25'000'000, of_step(share)); }));
+}
+
 }  // namespace rule_collectives_test

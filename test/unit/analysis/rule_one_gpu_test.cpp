@@ -113,6 +113,25 @@ TEST_CASE("what the host does after reading a number is the reading's", "[rule][
     CHECK(other.said() == "step_gap");
 }
 
+TEST_CASE("of a loss scale that is dynamic its own rule tells, of no other reading", "[rule][rule_one_gpu]") {
+    const auto said = [](const char* kernel, bool reads) {
+        RunRows run = idle_run("sync", 2 * kMs);
+        add_waits(run, reads).add("kernel", {{"gpu_id", int64_t{0}}, {"name", kernel}});
+        return run.said();
+    };
+    CHECK(said("void amp_update_scale_cuda_kernel(float*, int*, float const*)", true) ==
+          "dynamic_loss_scale");
+    CHECK(said("multi_tensor_apply_kernel<_amp_foreach_non_finite_check_and_unscale_cuda_>", true) ==
+          "dynamic_loss_scale");
+    CHECK(said("rescale", true) == "sync_every_step");
+    CHECK(said("amp_update_scale_cuda_kernel", false) == "sync_every_step");  // it asks on the GPU
+    CHECK(is_ramped("dynamic_loss_scale", [](double share) {
+        RunRows run = idle_share("sync", share);
+        add_waits(run, true).add("kernel", {{"gpu_id", int64_t{0}}, {"name", "amp_update_scale"}});
+        return run;
+    }));
+}
+
 TEST_CASE("waits in few steps are not said", "[rule][rule_one_gpu]") {
     RunRows run = idle_run("sync", 2 * kMs);
     add_waits(run, false).change("UPDATE sync_stat SET in_steps = 5");

@@ -85,6 +85,9 @@ TEST_CASE("rules of kernels by name come on with their time", "[rule][rule_work]
     CHECK(is_ramped("no_tensor_cores", [](double share) {
         return with({"sgemm", "gemm", 10, of_step(share / 0.75), "no"});
     }));
+    CHECK(is_ramped("half_without_tensor_cores", [](double share) {
+        return with({"volta_hgemm", "gemm", 10, of_step(share / 0.75), "no", "fp16"});
+    }));
     CHECK(is_ramped("unaligned_shapes", [](double share) {
         return with({"gemm_align1", "gemm", 10, of_step(share / 0.5), "yes", "fp16", "unaligned"});
     }));
@@ -94,6 +97,12 @@ TEST_CASE("rules of kernels by name come on with their time", "[rule][rule_work]
     CHECK(is_ramped("small_kernels", [](double share) {
         return with({"add", "elementwise", 400, of_step(share / 0.7)});
     }));
+}
+
+TEST_CASE("products of 16 bits are not told to go to 16 bits", "[rule][rule_work]") {
+    CHECK(with({"volta_hgemm", "gemm", 10, 15 * kMs, "no", "fp16"}).said() == "half_without_tensor_cores");
+    CHECK(with({"sgemm", "gemm", 10, 15 * kMs, "no", "fp32"}).said() == "no_tensor_cores");
+    CHECK(with({"gemm", "gemm", 10, 15 * kMs, "no", "unknown"}).said() == "no_tensor_cores");
 }
 
 TEST_CASE("kernels that are as they should be are not named", "[rule][rule_work]") {
