@@ -3,7 +3,7 @@
 import communicator
 
 RANKS = 2
-BUCKETS, PARAMETERS = 14, 5_700_000
+BUCKETS, PARAMETERS = 16, 5_000_000
 
 
 def setup(job):
@@ -14,7 +14,7 @@ def step(job):
     gpu, stream, ready = job.gpu, job.made["stream"], job.made["ready"]
     gpu.copy_in()
     for bucket in range(BUCKETS):
-        gpu.layers(1, 110)
+        gpu.layers(1, 94)
         gpu.record(ready[bucket])
         gpu.wait_for(ready[bucket], stream)
         job.all_reduce(PARAMETERS, communicator.HALF if job.fixed else communicator.FLOAT, stream)
