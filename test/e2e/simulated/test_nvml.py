@@ -60,6 +60,19 @@ class Nvml(unittest.TestCase):
         self.assertEqual(seen["after work"], [25, 0])
         self.assertEqual(seen["after rest"], [0, 0])
 
+    def test_heat_holds_the_clock_and_the_kernels(self):
+        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_TEMP_C": 60}
+        free, thermal = [1980, 0, 60], [1320, 32, 87]
+        self.assertEqual(self.seen("hot", GPUSIM_HOT="1.5:1320", **knobs),
+                         [[1, *free], [1, *thermal], [1.5, *thermal]])
+        self.assertEqual(self.seen("hot", **knobs), [[1, *free]] * 3)
+
+    def test_heat_must_be_one_that_is_known(self):
+        done = box.run([sys.executable, PROGRAMS, "hot"],
+                       {**self.knobs, "GPUSIM_HOT": "hot", "GPUSIM_CLOCK": "stepped"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("GPUSIM_HOT=hot", done.stderr)
+
     def test_topology_must_be_one_that_is_known(self):
         done = box.run([sys.executable, "-c", "import ctypes; n = ctypes.CDLL('libnvidia-ml.so.1');"
                         "h = ctypes.c_void_p(); s = ctypes.c_int(); n.nvmlInit_v2();"

@@ -176,6 +176,33 @@ def busy():
     return {"after work": after_work, "after rest": nvml.rates(0)}
 
 
+def hot():
+    """Of three kernels of a second each, how long it took, and what NVML says of the device after it."""
+    nvml = Nvml()
+    cuda = Cuda(0)
+    library = ctypes.CDLL("libgpusim.so")
+
+    def now():
+        mono, real = ctypes.c_uint64(), ctypes.c_uint64()
+        library.gpushim_test_clock(ctypes.byref(mono), ctypes.byref(real))
+        return mono.value
+
+    def clock():
+        mhz, reasons, celsius = ctypes.c_uint(), ctypes.c_ulonglong(), ctypes.c_uint()
+        nvml.nvmlDeviceGetClockInfo(nvml.device(0), 1, ctypes.byref(mhz))
+        nvml.nvmlDeviceGetCurrentClocksEventReasons(nvml.device(0), ctypes.byref(reasons))
+        nvml.nvmlDeviceGetTemperature(nvml.device(0), 0, ctypes.byref(celsius))
+        return [mhz.value, reasons.value, celsius.value]
+
+    kernel, seen = cuda.kernel(SECOND_NS), []
+    for _ in range(3):
+        from_ns = now()
+        cuda.launch(kernel)
+        cuda.cuCtxSynchronize()
+        seen.append([round((now() - from_ns) / SECOND_NS, 2), *clock()])
+    return seen
+
+
 def pynvml():
     try:
         module = importlib.import_module("pynvml")

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "box_state.h"
+#include "heat.h"
 #include "knobs.h"
 
 namespace gpusim {
@@ -69,7 +70,7 @@ Ns scaled(Ns ns, double factor) { return static_cast<Ns>(std::llround(static_cas
 }  // namespace
 
 Ns vary_kernel(Ns ns, int device) {
-    const double factor = jitter(device) * slowness(device);
+    const double factor = jitter(device) * slowness(device) * heat_factor(device);
     return factor == 1.0 ? ns : scaled(ns, factor);
 }
 

@@ -1,5 +1,5 @@
-// How durations vary: the knobs' jitter (autocorrelated, from a seed) and the slow rank. Needs the engine's
-// lock.
+// How durations vary: the knobs' jitter (autocorrelated, from a seed), the slow rank and heat. Needs the
+// engine's lock.
 #pragma once
 
 #include "clock.h"

@@ -6,6 +6,7 @@
 #include "device.h"
 #include "engine/box_state.h"
 #include "engine/device_facts.h"
+#include "engine/heat.h"
 #include "engine/knobs.h"
 #include "values.h"
 
@@ -31,9 +32,14 @@ Condition condition(int device, Ns now, Ns past_ns) {
     c.sm_mhz = idle ? values::kIdleSmMhz : static_cast<unsigned>(knobs().sm_mhz);
     c.memory_mhz = facts::kMemoryClockMhz;
     c.gpu_c = rounded(between(values::kIdleTempC, knobs().temp_c, busy));
-    c.memory_c = c.gpu_c + values::kMemoryWarmerC;
     c.throttle_reasons = static_cast<unsigned long long>(knobs().throttle);
     if (idle) c.throttle_reasons |= nvmlClocksEventReasonGpuIdle;
+    if (const int mhz = held_mhz(device); mhz != 0 && !idle) {
+        c.sm_mhz = static_cast<unsigned>(mhz);
+        c.gpu_c = values::kSlowdownC;
+        c.throttle_reasons |= nvmlClocksEventReasonSwThermalSlowdown;
+    }
+    c.memory_c = c.gpu_c + values::kMemoryWarmerC;
     return c;
 }
 
