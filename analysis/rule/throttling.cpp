@@ -29,15 +29,21 @@ constexpr Reason kReasons[] = {
     {"display", "a display", "throttling.display", false},
 };
 
+// Samples are whole seconds apart, so the time between the first one and the last is known to one of them.
 struct Held {
     int64_t rowid, gpu_id;
-    double share, free_mhz, held_mhz;  // free: 0 is not known
+    double share, by_one_sample;
+    double free_mhz, held_mhz;  // free: 0 is not known
+
+    double at_least() const { return std::max(0.0, share - by_one_sample); }
+    double at_most() const { return std::min(1.0, share + by_one_sample); }
 };
 
 std::vector<Held> held_back(const Situation& run) {
     std::vector<Held> held;
     Query row = run.ask(
         "SELECT n.rowid, n.gpu_id, 1.0 * n.throttled_samples / (n.samples - n.idle_samples),"
+        " 1.0 / (n.samples - n.idle_samples),"
         " coalesce(n.free_sm_mhz, (SELECT max(o.free_sm_mhz) FROM nvml_stat o JOIN gpu p ON p.gpu_id = "
         "o.gpu_id"
         "  WHERE p.name = g.name), 0), coalesce(n.throttled_sm_mhz, 0)"
@@ -46,7 +52,8 @@ std::vector<Held> held_back(const Situation& run) {
     row.bind(1, kFewestSamples);
     while (row.step())
         if (row.real(2) >= kOften)
-            held.push_back({row.number(0), row.number(1), row.real(2), row.real(3), row.real(4)});
+            held.push_back(
+                {row.number(0), row.number(1), row.real(2), row.real(3), row.real(4), row.real(5)});
     return held;
 }
 
@@ -97,11 +104,11 @@ std::optional<Finding> look(const Situation& run) {
     const std::vector<Held> all = held_back(run);
     for (const Held& one : all) {
         const bool is_lower = one.free_mhz > 0 && one.held_mhz < kLower * one.free_mhz;
-        const double high_ns =
-            is_lower ? timed_gpu(run, one.gpu_id).compute_ns * one.share * (1 - one.held_mhz / one.free_mhz)
-                     : 0;
-        by_gpu[one.gpu_id] = {high_ns * eligible_share(run, one.gpu_id), high_ns};
-        if (worst == nullptr || high_ns > by_gpu[worst->gpu_id].high_ns) worst = &one;
+        const double held_ns =  // if it were held back all the time
+            is_lower ? timed_gpu(run, one.gpu_id).compute_ns * (1 - one.held_mhz / one.free_mhz) : 0;
+        by_gpu[one.gpu_id] = {held_ns * one.at_least() * eligible_share(run, one.gpu_id),
+                              held_ns * one.at_most()};
+        if (worst == nullptr || by_gpu[one.gpu_id].high_ns > by_gpu[worst->gpu_id].high_ns) worst = &one;
     }
     if (worst == nullptr) return {};
     Finding found;

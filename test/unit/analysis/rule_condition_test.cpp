@@ -85,12 +85,12 @@ TEST_CASE("a clock that heat holds back", "[rule][rule_condition]") {
     CHECK(found->title ==
           "the clock of GPU 0 of rank 0 is held back by heat, 50 % of the time at 1000 MHz instead of 2000");
     CHECK(found->try_it.find("Improve cooling") == 0);
-    CHECK(found->gain.high_ns == Approx(5e6));  // 20 ms x 0.5 x 0.5
-    CHECK(found->gain.low_ns == 0);             // no kernel is known to follow the clock
+    CHECK(found->gain.high_ns == Approx(20e6 * 46 / 90 * 0.5));  // 45 of 90 samples, to one of them
+    CHECK(found->gain.low_ns == 0);                              // no kernel is known to follow the clock
     CHECK(found->evidence.size() == 2);
     run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "gemm"}, {"sum_ns", int64_t{300}}, {"eligible", 1}});
     run.add("kernel", {{"gpu_id", int64_t{0}}, {"name", "add"}, {"sum_ns", int64_t{100}}, {"eligible", 0}});
-    CHECK(run.look("throttling")->gain.low_ns == Approx(5e6 * 0.75));
+    CHECK(run.look("throttling")->gain.low_ns == Approx(20e6 * 44 / 90 * 0.5 * 0.75));
 }
 
 TEST_CASE("a moment, a clock that is hardly lower, and few samples are no throttling",
