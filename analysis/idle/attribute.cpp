@@ -111,7 +111,16 @@ class Question {
         const Cause cause = kOutside[static_cast<size_t>(part)][column];
         put(cause, piece.from_ns, piece.until_ns, names_what_blocked(cause) ? piece.blocked_on : kNotSampled);
         note_line(cause, piece);
-        if (piece.what == What::ready) result_.cpu_contention_ns += piece.until_ns - piece.from_ns;
+        if (piece.what == What::ready) note_ready(cause, piece.until_ns - piece.from_ns);
+    }
+
+    void note_ready(Cause cause, int64_t ns) {
+        for (Contended& row : result_.contended)
+            if (row.cause == cause) {
+                row.ns += ns;
+                return;
+            }
+        result_.contended.push_back({cause, ns});
     }
 
     void note_line(Cause cause, const HostPiece& piece) {

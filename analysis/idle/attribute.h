@@ -73,10 +73,18 @@ struct PythonPart {
     int64_t samples;  // taken in it
 };
 
+// Of the host part: the thread was ready, without a CPU. Lies within pieces of that cause.
+struct Contended {
+    Cause cause;
+    int64_t ns;
+
+    friend bool operator==(const Contended&, const Contended&) = default;
+};
+
 struct Attributed {
-    std::vector<Piece> pieces;      // by time; no two in a row are alike
-    bool drained_by_sync = false;   // the thread was waiting when the queue ran empty
-    int64_t cpu_contention_ns = 0;  // of the host part: ready, without a CPU. Lies within other causes
+    std::vector<Piece> pieces;              // by time; no two in a row are alike
+    bool drained_by_sync = false;           // the thread was waiting when the queue ran empty
+    std::vector<Contended> contended = {};  // a row for each cause
     std::vector<PythonPart> python = {};
 };
 

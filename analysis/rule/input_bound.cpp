@@ -1,6 +1,7 @@
 // The GPU waits for the next batch: the thread that launches loads it, or waits for workers that do.
 #include <algorithm>
 
+#include "../advice/contention.h"
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -9,8 +10,9 @@ namespace gpushim::analysis::rule_input_bound {
 namespace {
 
 std::optional<Finding> look(const Situation& run) {
+    static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double cpu_ns = run.what_if().idle_ns({"input_cpu"});
-    const double wait_ns = run.what_if().idle_ns({"input_wait"});
+    const double wait_ns = std::max(0.0, run.what_if().idle_ns({"input_wait"}) - contended_ns(run, kInput));
     const double told_ns = run.what_if().idle_ns({"input_loading"});  // of which it is not known
     if (cpu_ns + wait_ns + told_ns <= 0) return {};
     const bool loads_itself = cpu_ns >= wait_ns;
@@ -21,12 +23,12 @@ std::optional<Finding> look(const Situation& run) {
                                   : " while the launching thread waits for a batch from its loaders");
     found.try_it = run.advice({loads_itself ? "input_bound.loads_itself" : "input_bound"});
     // A step that takes much longer for it than is usual does something else (step_gap).
-    static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double most_ns = kUnusualInput * run.what_if().usual_ns(kInput);
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = std::min(most_ns, gpu.idle_ns(kInput));
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
+    found.gain = without_contention(run, kInput, found.gain);
     found.confidence = 0.9;
     found.where = run.seen_in(kInput);
     found.evidence = run.gaps_of(kInput);

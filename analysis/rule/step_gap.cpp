@@ -54,8 +54,7 @@ std::optional<Finding> look(const Situation& run) {
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });
     // Without a processor the host does nothing else: that is host_contention.
-    const double own_share = 1 - std::min(1.0, contended_ns(run) / std::max(1.0, found.gain.high_ns));
-    found.gain = {found.gain.low_ns * own_share, found.gain.high_ns * own_share};
+    found.gain = without_contention(run, kHost, found.gain);
     if (found.gain.high_ns <= 0) return {};
     const Where where = where_of(gaps);
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +

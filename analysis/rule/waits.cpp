@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../advice/contention.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -12,12 +14,14 @@ constexpr double kEveryStep = 0.5;  // of the steps
 // it had just read something.
 Gain gain_of(const Situation& run, bool reads) {
     const Gain waiting = run.what_if().without({"sync"});
-    const Gain drained = reads ? run.what_if().without_drained(
-                                     {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap",
-                                      "framework", "optimizer", "python", "callback", "interpreter_lock",
-                                      "garbage_collection", "host_cpu", "host_unknown", "host_blocked"})
-                               : run.what_if().without_drained(
-                                     {"sync", "launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    static constexpr Causes kLaunches = {"sync", "launch_call", "launch_bound", "launch_latency",
+                                         "kernel_gap"};
+    static constexpr Causes kAll = {
+        "sync",         "launch_call", "launch_bound", "launch_latency",   "kernel_gap",         "framework",
+        "optimizer",    "python",      "callback",     "interpreter_lock", "garbage_collection", "host_cpu",
+        "host_unknown", "host_blocked"};
+    const Causes causes = reads ? kAll : kLaunches;
+    const Gain drained = without_contention(run, causes, run.what_if().without_drained(causes));
     // Without a reading the wait may have a reason of its own, and only its own time is sure to go.
     const double low_ns = reads ? drained.low_ns : std::min(drained.high_ns, waiting.low_ns);
     return {low_ns, std::max(drained.high_ns, waiting.high_ns)};

@@ -120,10 +120,11 @@ class Writer {
     }
     void contention(std::vector<ContentionRow> rows) {
         merge(
-            rows, [](const ContentionRow& row) { return row.step; },
+            rows, [](const ContentionRow& row) { return std::pair(row.step, row.cause); },
             [](ContentionRow& row, const ContentionRow& other) { row.ready_ns += other.ready_ns; });
         for (const ContentionRow& row : rows)
-            run_.add("cpu_contention", {gpu_->gpu_id, int64_t{row.step}, row.ready_ns});
+            run_.add("cpu_contention",
+                     {gpu_->gpu_id, int64_t{row.step}, std::string(name_of(row.cause)), row.ready_ns});
     }
     void python(const PythonSums& sums) {
         for (const auto& [key, sum] : sums) {

@@ -57,8 +57,9 @@ void IdleSums::add(const Attributed& gap) {
         std::for_each(gap.pieces.begin(), gap.pieces.end(), add_clipped);
     else
         for (const Piece& piece : split_at(gap.pieces, {from, until})) add_clipped(piece);
-    (segment_ < segments_.size() && segments_[segment_].step != kNoStep ? ready_ns_ : rest_ready_ns_) +=
-        gap.cpu_contention_ns;
+    IdleByCause& ready =
+        segment_ < segments_.size() && segments_[segment_].step != kNoStep ? ready_ : rest_ready_;
+    for (const Contended& row : gap.contended) ready[row.cause] += row.ns;
 }
 
 void IdleSums::add_piece(const Piece& piece, bool drained) {
@@ -70,10 +71,15 @@ void IdleSums::add_piece(const Piece& piece, bool drained) {
 }
 
 void IdleSums::leave_segment() {
-    if (ready_ns_ != 0) contention_.push_back({segments_[segment_].step, ready_ns_});
+    put_contention(segments_[segment_].step, ready_);
     rows_.insert(rows_.end(), here_.begin(), here_.end());
     here_.clear();
-    ready_ns_ = 0;
+}
+
+void IdleSums::put_contention(int32_t step, IdleByCause& ready) {
+    for (const CauseRow& row : kCauses)
+        if (ready[row.cause] != 0) contention_.push_back({step, row.cause, ready[row.cause]});
+    ready = {};
 }
 
 void IdleSums::end(const Undisturbed* would) {
@@ -83,8 +89,7 @@ void IdleSums::end(const Undisturbed* would) {
     if (would != nullptr)
         for (size_t i = earlier_rows_; i < rows_.size(); ++i)
             rows_[i].longest_from_ns = would->was(rows_[i].longest_from_ns);
-    if (rest_ready_ns_ != 0) contention_.push_back({kNoStep, rest_ready_ns_});
-    rest_ready_ns_ = 0;
+    put_contention(kNoStep, rest_ready_);
     segments_ = {};
     segment_ = 0;
 }

@@ -30,7 +30,8 @@ struct GapRow {
 
 struct ContentionRow {
     int32_t step;
-    int64_t ready_ns;  // the thread could have run and had no CPU: lies within other causes
+    Cause cause;       // within which it lies
+    int64_t ready_ns;  // the thread could have run and had no CPU
 };
 
 // Of all segments together: a line of Python says where, not when.
@@ -55,12 +56,13 @@ class IdleSums {
   private:
     void add_piece(const Piece& piece, bool drained);
     void leave_segment();
+    void put_contention(int32_t step, IdleByCause& ready);
 
     std::span<const Segment> segments_;
     std::vector<int64_t> boundaries_ns_;
     size_t segment_ = 0;
     std::vector<GapRow> here_, rest_;  // of the segment; of kNoStep
-    int64_t ready_ns_ = 0, rest_ready_ns_ = 0;
+    IdleByCause ready_, rest_ready_;   // of the segment; of kNoStep
     std::vector<GapRow> rows_;
     size_t earlier_rows_ = 0;  // of pieces before
     std::vector<ContentionRow> contention_;

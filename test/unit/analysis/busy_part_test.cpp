@@ -139,7 +139,7 @@ TEST_CASE("causes are cut where steps begin, and sum to idle time", "[busy_part]
     CHECK(scene.ask(kGaps) == "-1|sync||10, 3|host_blocked|futex|20, 3|host_cpu||20");
     CHECK(scene.ask("SELECT cause, pieces, longest_ns, longest_from_ns, drained_by_sync_ns FROM gap ORDER BY "
                     "cause") == "host_blocked|1|20|60|20, host_cpu|1|20|80|20, sync|1|10|50|10");
-    CHECK(scene.ask("SELECT ns FROM cpu_contention") == "6");
+    CHECK(scene.ask("SELECT cause, ns FROM cpu_contention") == "host_blocked|6");
 }
 
 //  known    0                      |60

@@ -175,7 +175,7 @@ TEST_CASE("time without a CPU is reported beside the cause it lies in", "[idle]"
     scene.launch(60, 64).row(64, 195, 31, 40).launch(195, 198).gap_before(140, 200, 195, 198);
     const Attributed result = scene.ask();
     CHECK(result.pieces == Pieces{is(Cause::host_blocked, 140, 169), is(Cause::host_cpu, 169, 200)});
-    CHECK(result.cpu_contention_ns == 29 * kUs);
+    CHECK(result.contended == std::vector<Contended>{{Cause::host_blocked, 29 * kUs}});
 }
 
 TEST_CASE("gaps of which nothing can be asked have one cause", "[idle]") {

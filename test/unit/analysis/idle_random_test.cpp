@@ -283,7 +283,7 @@ TEST_CASE("how calls are cut changes nothing", "[idle][random]") {
         const Attributed whole = scene_of(made).ask(), parts = scene_of(cut(made, maker)).ask();
         REQUIRE(parts.pieces == whole.pieces);
         REQUIRE(parts.drained_by_sync == whole.drained_by_sync);
-        REQUIRE(parts.cpu_contention_ns == whole.cpu_contention_ns);
+        REQUIRE(parts.contended == whole.contended);
     }
 }
 

@@ -41,6 +41,11 @@ RunRows& add_waits(RunRows& run, bool reads) {
     return run;
 }
 
+void add_contention(RunRows& run, const char* cause, int64_t ns) {
+    for (int64_t step = 0; step < RunRows::kSteps; ++step)
+        run.add("cpu_contention", {{"gpu_id", int64_t{0}}, {"step", step}, {"cause", cause}, {"ns", ns}});
+}
+
 }  // namespace
 
 TEST_CASE("nothing is said of a healthy GPU", "[rule][rule_one_gpu]") {
@@ -68,10 +73,33 @@ TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gp
     }));
     CHECK(is_ramped("host_contention", [](double share) {
         RunRows run = idle_share("host_blocked", share);
-        for (int64_t step = 0; step < RunRows::kSteps; ++step)
-            run.add("cpu_contention", {{"gpu_id", int64_t{0}}, {"step", step}, {"ns", of_step(share)}});
+        add_contention(run, "host_blocked", of_step(share));
         return run;
     }));
+}
+
+//  GPU   █████████|── blocked: 2 ms of it without a CPU ──|█████
+TEST_CASE("idle time without a processor is no other rule's", "[rule][rule_one_gpu]") {
+    for (const auto& [cause, other] :
+         {std::pair("host_blocked", "step_gap"), {"input_wait", "input_bound"}}) {
+        RunRows run = idle_run(cause, 3 * kMs);
+        CHECK(run.said() == other);
+        add_contention(run, cause, 2 * kMs);
+        CHECK(run.look(other)->gain.high_ns == Approx(1 * kMs));
+        CHECK(run.look("host_contention")->gain.high_ns == Approx(2 * kMs));
+        RunRows all = idle_run(cause, 3 * kMs);
+        add_contention(all, cause, 3 * kMs);
+        CHECK(all.said() == "host_contention");
+    }
+}
+
+TEST_CASE("idle time without a processor is not a reading's", "[rule][rule_one_gpu]") {
+    RunRows run = idle_run("host_blocked", 3 * kMs);
+    run.change("UPDATE gap SET drained_by_sync_ns = ns");
+    add_waits(run, true);
+    CHECK(run.said() == "sync_every_step");
+    add_contention(run, "host_blocked", 3 * kMs);
+    CHECK(run.said() == "host_contention");
 }
 
 TEST_CASE("what the GPU waits for is the gain, and only that rule's", "[rule][rule_one_gpu]") {

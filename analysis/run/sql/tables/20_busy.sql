@@ -46,10 +46,10 @@ CREATE TABLE together (
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
 
--- Of idle time: the thread that launched what came next could have run and had no CPU. Lies within the
--- causes; at least so much (samples); counted where its gap began.
+-- Of idle time of a cause: the thread that launched what came next could have run and had no CPU. By
+-- samples; counted where its gap began.
 CREATE TABLE cpu_contention (
-  gpu_id INTEGER, step INTEGER, ns INTEGER, PRIMARY KEY (gpu_id, step)
+  gpu_id INTEGER, step INTEGER, cause TEXT, ns INTEGER, PRIMARY KEY (gpu_id, step, cause)
 );
 
 -- Operations that cannot be as they are told; a row where there are any.
