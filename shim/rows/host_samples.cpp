@@ -14,6 +14,13 @@ constexpr const char* kNames[] = {
     "running", "waiting_for_descriptor", "waiting_for_lock", "sleeping", "reading", "disk", "child", "other"};
 static_assert(std::size(kNames) == kClasses);
 
+// Of `in_ns`, at the rate of so much of `of_ns`.
+int64_t at_rate(int64_t ns, int64_t of_ns, int64_t in_ns) {
+    if (of_ns <= 0) return ns;
+    return static_cast<int64_t>(static_cast<double>(ns) * static_cast<double>(in_ns) /
+                                static_cast<double>(of_ns));
+}
+
 }  // namespace
 
 const char* name_of(HostClass what) { return kNames[static_cast<size_t>(what)]; }
@@ -46,8 +53,10 @@ SampledGap HostSamples::in(uint32_t thread, int64_t from_ns, int64_t until_ns) c
     static_assert(static_cast<int>(HostClass::running) == 0);
     const auto most = std::max_element(stands_for_ns.begin() + 1, stands_for_ns.end());
     gap.what = kNames[*most > 0 ? most - stands_for_ns.begin() : 0];
-    if (gap.samples > 1 && first->runqueue_ns != kNull && last->runqueue_ns != kNull)
-        gap.runqueue_ns = last->runqueue_ns - first->runqueue_ns;
+    if (gap.samples < 2 || first->runqueue_ns == kNull || last->runqueue_ns == kNull) return gap;
+    gap.runqueue_ns = last->runqueue_ns - first->runqueue_ns;
+    if (*most == 0)
+        gap.runqueue_ns = at_rate(gap.runqueue_ns, last->mono_ns - first->mono_ns, until_ns - from_ns);
     return gap;
 }
 

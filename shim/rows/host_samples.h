@@ -31,8 +31,10 @@ struct HostSample {
 
 struct SampledGap {
     int64_t samples;
-    const char* what;     // null: not sampled
-    int64_t runqueue_ns;  // between the first sample and the last; kNull: not known
+    const char* what;  // null: not sampled
+    // Without a CPU, as from the first sample to the last; of the whole gap at that rate, where none saw it
+    // blocked. kNull: not known.
+    int64_t runqueue_ns;
 };
 
 class HostSamples {

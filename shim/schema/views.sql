@@ -436,7 +436,7 @@ SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
   t.tid, t.name AS thread, g.thread_id,
   g.running_ns,                                     -- by the thread's own CPU clock
   g.dur_ns - g.running_ns AS blocked_ns,            -- blocked, or ready without a CPU
-  g.runqueue_ns,                                    -- at least so much of it without a CPU; NULL: not sampled
+  g.runqueue_ns,                                    -- of it without a CPU, by samples; NULL: too few
   g.class,                                          -- what it was blocked on, by samples; NULL: not sampled
   g.samples
 FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;

@@ -48,15 +48,32 @@ TEST_CASE("running counts only where nothing else was seen", "[host_samples]") {
     CHECK(what(samples.in(1, 100, 200)) == "reading");
 }
 
+//  100  |l       |l |l      |R  200
 TEST_CASE("the wait for a processor is known between two samples", "[host_samples]") {
+    HostSamples samples;
+    samples.add(1, {110, kLock, 1'000});
+    CHECK(samples.in(1, 100, 200).runqueue_ns == kNull);
+    samples.add(1, {150, kLock, 1'020});
+    samples.add(1, {160, kLock, 1'030});
+    CHECK(samples.in(1, 100, 200).runqueue_ns == 30);
+    CHECK(samples.in(1, 100, 160).runqueue_ns == 20);
+    samples.add(1, {170, kRunning, kNull});
+    CHECK(samples.in(1, 100, 200).runqueue_ns == kNull);
+}
+
+//  100  |R       |R |R          200       30 in 50: 60 in 100
+TEST_CASE("a thread that was never seen blocked waits for a processor at the same rate before and after",
+          "[host_samples]") {
     HostSamples samples;
     samples.add(1, {110, kRunning, 1'000});
     CHECK(samples.in(1, 100, 200).runqueue_ns == kNull);
     samples.add(1, {150, kRunning, 1'020});
     samples.add(1, {160, kRunning, 1'030});
+    CHECK(samples.in(1, 100, 200).runqueue_ns == 60);
+    CHECK(samples.in(1, 100, 160).runqueue_ns == 30);
+    samples.add(1, {170, kLock, 1'030});
     CHECK(samples.in(1, 100, 200).runqueue_ns == 30);
-    CHECK(samples.in(1, 100, 160).runqueue_ns == 20);
-    samples.add(1, {170, kRunning, kNull});
+    samples.add(1, {180, kRunning, kNull});
     CHECK(samples.in(1, 100, 200).runqueue_ns == kNull);
 }
 
