@@ -44,8 +44,9 @@ def run(command, may_warn=False, **options):
 
 
 def trace(program, folder, knobs):
-    """A program of the box with its traces in the folder."""
-    run([sys.executable, "-B", *program], env=environment({"GPUSHIM_OUT": f"{folder}/%r.%p.db", **knobs}))
+    """A program of the box with its traces in the folder; what it printed."""
+    return run([sys.executable, "-B", *program],
+               env=environment({"GPUSHIM_OUT": f"{folder}/%r.%p.db", **knobs}))
 
 
 def profile_of(name, steps, fixed):
@@ -64,12 +65,15 @@ def record_profile(profile, folder):
 
 
 def record(name, folder, fixed=False):
+    """{finding: ns of a step}, where the case itself knows what it cost."""
     expect = expected(name)
     if expect.get("profile"):
         record_profile(profile_of(name, expect.get("steps", 40), fixed), folder)
-        return
+        return {}
     loop = [FOLDER / "loop.py", FOLDER / name, expect.get("steps", 40), *(["fixed"] if fixed else [])]
-    trace(loop, folder, expect.get("fixed_knobs" if fixed and "fixed_knobs" in expect else "knobs", {}))
+    told = trace(loop, folder,
+                 expect.get("fixed_knobs" if fixed and "fixed_knobs" in expect else "knobs", {}))
+    return json.loads(told or "{}")
 
 
 def report(name, folder, *options):
