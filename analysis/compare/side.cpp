@@ -46,7 +46,8 @@ void read_around(const Database& run, const RunSummary& summary, Side& side) {
 
 // Launches are of the whole run, so they are shared out over all its steps, warm-up too.
 void read_kernels(const Database& run, Side& side) {
-    Query steps = run.prepare("SELECT sum(s.steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id");
+    Query steps =
+        run.prepare("SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id");
     const double gpu_steps = steps.step() ? steps.real(0) : 0;
     const bool by_step = side.has_steps() && gpu_steps > 0;
     Query row = run.prepare(

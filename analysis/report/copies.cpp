@@ -47,7 +47,7 @@ constexpr const char* kCopies =
     " sum(CASE WHEN c.blocking = 1 THEN c.bytes ELSE 0 END),"
     " (SELECT max(b.best_bytes_per_s) FROM copy_stat b WHERE b.gpu_id = c.gpu_id AND b.kind = c.kind"
     "  AND b.source <> 'pageable' AND b.target <> 'pageable'),"
-    " coalesce((SELECT t.steps FROM v_run_steps t JOIN gpu g ON g.rank_id = t.rank_id"
+    " coalesce((SELECT t.whole_steps FROM v_run_steps t JOIN gpu g ON g.rank_id = t.rank_id"
     "  WHERE g.gpu_id = c.gpu_id), 0),"
     " coalesce((SELECT g.why FROM gpu g WHERE g.gpu_id = c.gpu_id), ''),"
     " CASE WHEN c.kind = 'd2h' THEN coalesce((SELECT p.steps FROM transfer_pattern p"

@@ -47,7 +47,7 @@ std::string about(const std::optional<int64_t>& ns) {
 // Launches of one GPU in one step, of all that there were; of launches outside of steps there are few.
 std::optional<int64_t> per_step(const Database& run, int64_t column_sum, int64_t gpu_id) {
     Query steps = run.prepare(
-        "SELECT s.steps FROM v_run_steps s JOIN gpu g ON g.rank_id = s.rank_id WHERE g.gpu_id = ?1");
+        "SELECT s.whole_steps FROM v_run_steps s JOIN gpu g ON g.rank_id = s.rank_id WHERE g.gpu_id = ?1");
     steps.bind(1, gpu_id);
     if (!steps.step() || steps.real(0) <= 0) return {};
     return std::llround(static_cast<double>(column_sum) / steps.real(0));

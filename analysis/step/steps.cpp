@@ -139,6 +139,8 @@ void leave_out_resting(Steps& result, std::vector<Interval> rests) {
 
 }  // namespace
 
+bool has_no_end(const Step& step) { return step.is_left_out && step.why_left_out == kNoEnd; }
+
 Steps find_steps(const TokenSource& source, const TokenSource& beginning, const Marks& marks) {
     const Steps detected = detect(source, beginning);
     const bool has_marks =

@@ -49,6 +49,8 @@ struct Step {
     int64_t length_ns() const { return end_ns - begin_ns; }
 };
 
+bool has_no_end(const Step& step);  // it is left out, for nothing says where it ends
+
 struct Steps {
     std::vector<Step> steps;      // by begin
     std::string anchor;           // in words

@@ -1,5 +1,7 @@
 #include "rank_rows.h"
 
+#include <algorithm>
+
 #include "../../trace/dropped_spans.h"
 #include "../../trace/ledger.h"
 #include "../sql/run_db.h"
@@ -47,6 +49,34 @@ constexpr const char* kMarkedSteps =
     "SELECT sum(steps) FROM step_total WHERE source IN ('mark', 'range') GROUP BY source, thread_id"
     " ORDER BY source, 1 DESC LIMIT 1";
 
+int64_t operations_in(const Trace& trace, Interval span) {
+    int64_t sum = 0;
+    for (const char* table : {"launch", "graph_launch", "copy", "memset", "collective"}) {
+        if (!trace.base.has(table)) continue;
+        Query row = trace.base.prepare(std::string("SELECT count(*) FROM ") + table +
+                                       " WHERE enter_ns >= ?1 AND enter_ns < ?2");
+        row.bind(1, span.start_ns);
+        row.bind(2, span.end_ns);
+        row.step();
+        sum += row.number(0);
+    }
+    return sum;
+}
+
+// Before the first step and behind the last one that is whole there may be one more each: if at least half as
+// much was launched there.
+Value outside_steps(const TraceFacts& facts) {
+    const auto whole = std::find_if(facts.steps.rbegin(), facts.steps.rend(),
+                                    [](const Step& step) { return !step.is_left_out; });
+    if (facts.are_slices || whole == facts.steps.rend()) return nullptr;
+    const Step& last = facts.steps.back();
+    const int64_t end_ns = has_no_end(last) ? last.begin_ns : last.end_ns;
+    const int64_t usual = operations_in(*facts.trace, {whole->begin_ns, whole->end_ns});
+    if (usual == 0) return nullptr;
+    const auto is_step = [&](Interval span) { return 2 * operations_in(*facts.trace, span) >= usual; };
+    return int64_t{is_step({INT64_MIN, facts.steps.front().begin_ns})} + is_step({end_ns, INT64_MAX});
+}
+
 void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
     const Trace& trace = *facts.trace;
     const Ledger ledger = ledger_of(trace.base);
@@ -85,7 +115,8 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
                      text_of(found.why),
                      int64_t{found.micro_steps},
                      int64_t{!dropped_spans(trace).empty()},
-                     marked[0]});
+                     marked[0],
+                     outside_steps(facts)});
     Query drops = trace.base.prepare("SELECT reason, events FROM v_drop WHERE events > 0");
     while (drops.step()) run.add("drop", {facts.rank_id, drops.text(0), drops.number(1)});
     Query variables = trace.base.prepare("SELECT name, value FROM environment");

@@ -10,22 +10,24 @@ WHERE coalesce(s.warm_up, 0) = 0 AND coalesce(s.left_out, 0) = 0;
 -- Steps whose calls were recorded, warm-up and left-out ones, too: what totals of the run are divided by.
 -- Others lie, if only in part, where the process rested (GPUSHIM_STEPS and its like).
 CREATE VIEW v_recorded_step AS
-SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out
+SELECT s.rank_id, s.step, s.number, s.begin_ns, s.dur_ns, s.left_out, s.why
 FROM step s
 WHERE coalesce(s.left_out, 0) = 0 OR coalesce(s.why, '') <> 'not recorded, or not all of it';
 
--- How many steps totals of the run are divided by. Where rows are gone `step` has a part of them: then those
--- that were marked. NULL: not known. What stands before the first mark or behind the last may be a step, too:
--- `steps` has one for both, `whole_steps` as much of one as the last took.
+-- How many steps there were. Where rows are gone `step` has a part of them: then those that were marked.
+-- NULL: not known. What stands before the first mark or behind the last may be a step, too: `steps` has one
+-- for both; `whole_steps`, which totals of the run are divided by, has those in which enough was launched.
 CREATE VIEW v_run_steps AS
 WITH usual AS (
   SELECT rank_id, avg(dur_ns) AS dur_ns FROM step WHERE coalesce(left_out, 0) = 0 GROUP BY rank_id),
 recorded AS (
   SELECT s.rank_id, count(*) AS steps, sum(CASE WHEN coalesce(s.left_out, 0) = 0 THEN 1.0
+    WHEN a.outside_steps IS NOT NULL THEN iif(s.why = 'nothing says where the last step ends', 0.0, 1.0)
     ELSE coalesce(min(1.0, 1.0 * s.dur_ns / u.dur_ns), 1.0) END) AS whole_steps
-  FROM v_recorded_step s LEFT JOIN usual u ON u.rank_id = s.rank_id GROUP BY s.rank_id)
+  FROM v_recorded_step s JOIN rank a ON a.rank_id = s.rank_id LEFT JOIN usual u ON u.rank_id = s.rank_id
+  GROUP BY s.rank_id)
 SELECT r.rank_id, iif(coalesce(r.rows_gone, 0) = 0, n.steps, m.steps) AS steps,
-  iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps, m.steps) AS whole_steps
+  iif(coalesce(r.rows_gone, 0) = 0, n.whole_steps + coalesce(r.outside_steps, 0), m.steps) AS whole_steps
 FROM rank r JOIN recorded n ON n.rank_id = r.rank_id
   JOIN (SELECT rank_id, iif(steps_source <> 'detected', marked_steps, NULL) AS steps FROM rank) m
     ON m.rank_id = r.rank_id
