@@ -27,6 +27,7 @@ struct Skew {
     std::optional<double> mirror_disagreement;
     std::optional<Straggler> straggler;
     std::string why;
+    std::optional<int64_t> first_collectives, of_collectives;  // none: it is of all
     std::optional<int64_t> stagger_ns;
     std::optional<double> sequential_index, imbalance, step_skew;
 };
@@ -35,8 +36,8 @@ void read_ranks(const Database& run, Skew& skew) {
     Query row = run.prepare(
         "SELECT s.steps, s.spread_p50_ns, s.clock_error_ns, s.lost_gpu_ns, s.mirror_disagreement,"
         " coalesce(s.why, ''), s.straggler_rank, s.time_saved_per_step_ns, s.p_value, coalesce(s.cause, ''),"
-        " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns FROM skew s "
-        "LEFT JOIN rank r ON r.rank = s.straggler_rank"
+        " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns,"
+        " s.first_collectives, s.of_collectives FROM skew s LEFT JOIN rank r ON r.rank = s.straggler_rank"
         " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.rank_id = r.rank_id"
         " ORDER BY coalesce(s.lost_gpu_ns, 0) DESC, s.comm LIMIT 1");
     if (!row.step()) return;
@@ -47,6 +48,8 @@ void read_ranks(const Database& run, Skew& skew) {
     skew.lost_ns = row.maybe(3);
     skew.mirror_disagreement = maybe_real(row, 4);
     skew.why = row.text(5);
+    skew.first_collectives = row.maybe(14);
+    skew.of_collectives = row.maybe(15);
     if (!row.is_null(6))
         skew.straggler = {row.number(6), row.maybe(7),       row.maybe(12), row.maybe(13),
                           row.maybe(11), maybe_real(row, 8), row.text(9),   maybe_real(row, 10)};
@@ -102,7 +105,10 @@ Json json_of(const Skew& skew, const Database& run) {
     else
         facts.maybe("straggler", std::optional<int64_t>(),
                     skew.is_there && skew.why.empty() ? "no rank holds the others back" : none);
+    const char* const all = "all were compared";
     return facts.maybe("lost_gpu_ns", skew.lost_ns, none)
+        .maybe("first_collectives", skew.first_collectives, all)
+        .maybe("of_collectives", skew.of_collectives, all)
         .maybe("stagger_p50_ns", skew.stagger_ns, alone)
         .maybe("sequential_index", skew.sequential_index, alone)
         .maybe("imbalance", skew.imbalance, alone)
@@ -150,7 +156,8 @@ void write_across(const Skew& skew, Report& report) {
                       100 * *skew.imbalance);
         add(figure);
     }
-    if (!text.empty()) report.line((skew.straggler ? "           " : "SKEW       ") + text);
+    const bool goes_on = skew.straggler || skew.of_collectives;
+    if (!text.empty()) report.line((goes_on ? "           " : "SKEW       ") + text);
 }
 
 // Of a communicator that only some ranks were seen of: each may have waited in all of its collectives.
@@ -167,6 +174,10 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("skew", json_of(skew, source.run));
     if (!skew.straggler) write_missing(source.run, report);
     if (skew.straggler) write_straggler(skew, report);
+    if (skew.of_collectives)
+        report.line((skew.straggler ? "           " : "SKEW       no rank holds the others back, ") +
+                    std::string("of the first ") + count_text(skew.first_collectives.value_or(0)) + " of " +
+                    count_text(*skew.of_collectives) + " collectives; those behind are not compared");
     write_across(skew, report);
 }
 

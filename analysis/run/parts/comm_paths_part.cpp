@@ -56,7 +56,7 @@ class CommPathsPart : public Part {
         inputs_.begin();
     }
     void take(const Call& call, bool before) override {
-        if (!has_comm_ || paths_.nodes().size() >= kMost) return;
+        if (!has_comm_ || paths_.nodes().size() >= kMostReplayed) return;
         inputs_.take(call);
         const bool is_input =
             call.type == OperationClass::h2d && inputs_.is_input(call.thread_id, call.enter_ns);
@@ -72,8 +72,6 @@ class CommPathsPart : public Part {
     }
 
   private:
-    static constexpr size_t kMost = 1 << 18;  // collectives of a rank: what comes behind is not replayed
-
     static Blob blob(const WorkNode& node) {
         std::vector<WorkPath> all = node.launch;
         all.insert(all.end(), node.arrival.begin(), node.arrival.end());

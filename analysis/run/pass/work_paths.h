@@ -24,6 +24,9 @@
 
 namespace gpushim::analysis {
 
+// Of a rank. What comes behind is not replayed, and the report says so.
+constexpr size_t kMostReplayed = 1 << 18;
+
 struct WorkPath {
     int32_t from;  // number of a collective of this rank
     bool is_launch;

@@ -199,9 +199,9 @@ void write_rank(const TraceFacts& facts, std::span<const DeviceBusy> busy, RunDb
     write_steps(facts, run);
 }
 
-void write_between_ranks(const CollectiveRun& all, RunDb& run) {
+void write_between_ranks(const CollectiveRun& all, RunDb& run, const ReplayLimits& limits) {
     write_clocks(all, run);
-    write_skew(all, run);
+    write_skew(all, limits, run);
     write_across(all, run);
     write_first_gpu(all, run);
 }

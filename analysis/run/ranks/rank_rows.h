@@ -6,6 +6,7 @@
 
 #include "../../busy/busy.h"
 #include "../pass/facts.h"
+#include "skew_replay.h"
 
 namespace gpushim::analysis {
 
@@ -16,9 +17,10 @@ void write_rank(const TraceFacts& facts, std::span<const DeviceBusy> busy, RunDb
 
 // When all parts have written their rows, which these read.
 void write_clocks(const CollectiveRun& all, RunDb& run);
-void write_skew(const CollectiveRun& all, RunDb& run);
+void write_skew(const CollectiveRun& all, const ReplayLimits& limits, RunDb& run);
 void write_across(const CollectiveRun& all, RunDb& run);
 void write_first_gpu(const CollectiveRun& all, RunDb& run);
-void write_between_ranks(const CollectiveRun& all, RunDb& run);  // all of these
+// All of these.
+void write_between_ranks(const CollectiveRun& all, RunDb& run, const ReplayLimits& limits = {});
 
 }  // namespace gpushim::analysis

@@ -5,14 +5,11 @@
 #include <unordered_map>
 
 #include "../../skew/straggler.h"
-#include "../pass/work_paths.h"
 #include "../sql/run_db.h"
 
 namespace gpushim::analysis {
 
 namespace {
-
-constexpr size_t kMostOfAllRanks = 2'000'000;  // meetings times ranks: what memory holds
 
 std::vector<WorkPath> paths_of(const std::string& bytes) {
     std::vector<WorkPath> paths(bytes.size() / sizeof(WorkPath));
@@ -23,8 +20,7 @@ std::vector<WorkPath> paths_of(const std::string& bytes) {
 // Instances in which all meet, by sequence; what is not timed on all ranks is kept: it breaks the chain.
 std::vector<size_t> meetings_of(const RunCommunicator& comm) {
     std::vector<size_t> indexes;
-    const size_t most = kMostOfAllRanks / std::max<size_t>(1, comm.seats.size());
-    for (size_t i = 0; i < comm.instances.size() && indexes.size() < most; ++i) {
+    for (size_t i = 0; i < comm.instances.size(); ++i) {
         if (comm.instances[i].replays != 1) break;
         if (is_barrier_like(comm.instances[i].op)) indexes.push_back(i);
     }
@@ -45,18 +41,22 @@ class HistoryOf {
             }
     }
 
-    RankHistory read(const RunDb& run, int64_t rank_id) {
+    // At most so many rows.
+    RankHistory read(const RunDb& run, int64_t rank_id, size_t most) {
         Query row(run.raw(), "run",
                   "SELECT group_id, piece, launch_ns, end_ns, kind, launch_paths, paths FROM collective_path"
                   " WHERE rank_id = ?1 ORDER BY rowid");
         row.bind(1, rank_id);
-        while (row.step()) {
+        while (place_.size() < most && row.step()) {
             const auto place = meeting_of_.find(row.number(0));
             place_.push_back(place == meeting_of_.end() ? -1 : place->second);
             if (place != meeting_of_.end()) take(row, static_cast<size_t>(place->second));
         }
+        if (place_.size() >= most) meetings_ = *std::max_element(place_.begin(), place_.end()) + 1;
         return std::move(history_);
     }
+    // The first so many, where the limit left out those behind.
+    std::optional<int64_t> meetings() const { return meetings_; }
     // More than a few came after a collective of another communicator, about which nothing is known here.
     bool has_others() const { return 100 * others_ > meeting_of_.size(); }
 
@@ -93,13 +93,18 @@ class HistoryOf {
     std::vector<int32_t> place_;                       // by number of the rank's collective: its meeting; -1
     std::vector<std::optional<Interval>> devices_;     // by meeting
     size_t others_ = 0;
+    std::optional<int64_t> meetings_;
     RankHistory history_;
 };
 
 }  // namespace
 
-SkewReplay::SkewReplay(const RunCommunicator& comm, const RunDb& run)
+SkewReplay::SkewReplay(const RunCommunicator& comm, const RunDb& run, const ReplayLimits& limits)
     : instances_(comm.instances.size()), instance_of_(meetings_of(comm)) {
+    ReplayedPart replayed = {0, static_cast<int64_t>(instance_of_.size())};
+    instance_of_.resize(
+        std::min(instance_of_.size(), limits.of_all_ranks / std::max<size_t>(1, comm.seats.size())));
+    replayed.first = static_cast<int64_t>(instance_of_.size());
     for (const size_t index : instance_of_) {
         const CollectiveInstance& instance = comm.instances[index];
         Meeting meeting = {INT64_MAX, comm.call(instance.parts.front()).step};
@@ -110,13 +115,15 @@ SkewReplay::SkewReplay(const RunCommunicator& comm, const RunDb& run)
     }
     for (const CommSeat& seat : comm.seats) {
         HistoryOf history(comm, seat, instance_of_);
-        all_.ranks.push_back(history.read(run, seat.facts->rank_id));
+        all_.ranks.push_back(history.read(run, seat.facts->rank_id, limits.of_a_rank));
+        replayed.first = std::min(replayed.first, history.meetings().value_or(replayed.first));
         has_others_ |= history.has_others();
         std::vector<RankMeeting>& meetings = all_.ranks.back().meetings;
         is_known_ &= !all_.ranks.back().paths.empty();
         for (size_t i = 0; i < meetings.size(); ++i)
             meetings[i].is_known &= all_.meetings[i].transfer_ns != INT64_MAX;
     }
+    if (replayed.first < replayed.of) part_ = replayed;
 }
 
 Savings SkewReplay::by_instance(const Savings& by_meeting) const {

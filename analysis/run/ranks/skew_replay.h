@@ -6,14 +6,28 @@
 
 #include "../../skew/replay.h"
 #include "../collectives/run_communicator.h"
+#include "../pass/work_paths.h"
 
 namespace gpushim::analysis {
 
 class RunDb;
 
+// How many collectives are replayed: what memory holds.
+struct ReplayLimits {
+    size_t of_a_rank = kMostReplayed;  // of all its communicators
+    size_t of_all_ranks = 2'000'000;   // of a communicator: collectives times ranks
+};
+// The first so many of a communicator's collectives.
+struct ReplayedPart {
+    int64_t first, of;
+};
+
 class SkewReplay {
   public:
-    SkewReplay(const RunCommunicator& comm, const RunDb& run);
+    SkewReplay(const RunCommunicator& comm, const RunDb& run, const ReplayLimits& limits = {});
+
+    // What was replayed, where the limits left something out.
+    std::optional<ReplayedPart> part() const { return part_; }
 
     // False: the traces do not say what waits for what.
     bool is_known() const { return is_known_; }
@@ -26,6 +40,7 @@ class SkewReplay {
     Savings by_instance(const Savings& by_meeting) const;
 
     bool is_known_ = true, has_others_ = false;
+    std::optional<ReplayedPart> part_;
     size_t instances_;
     std::vector<size_t> instance_of_;  // by meeting
     Histories all_;

@@ -20,6 +20,7 @@ struct Skew {
     std::optional<int64_t> spread_ns, clock_error_ns;
     std::optional<SavedPerStep> saved;  // by the straggler, if it were like the others; none: not known
     std::optional<StragglerCause> cause;
+    std::optional<ReplayedPart> replayed;  // none: all, or nothing could be replayed
     std::string why;
 
     void say(const std::string& words) { why += (why.empty() ? "" : "; ") + words; }
@@ -140,7 +141,9 @@ void write_row(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
              skew.cause ? Value(std::string(skew.cause->name)) : Value(nullptr),
              skew.cause ? Value(skew.cause->share) : Value(nullptr),
              skew.why.empty() ? Value(nullptr) : Value(skew.why),
-             late ? maybe(saved.least_ns) : Value(nullptr), late ? Value(saved.most_ns) : Value(nullptr)});
+             late ? maybe(saved.least_ns) : Value(nullptr), late ? Value(saved.most_ns) : Value(nullptr),
+             skew.replayed ? Value(skew.replayed->first) : Value(nullptr),
+             skew.replayed ? Value(skew.replayed->of) : Value(nullptr)});
 }
 
 void write_transient(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
@@ -167,7 +170,7 @@ void write_clocks(const CollectiveRun& all, RunDb& run) {
     }
 }
 
-void write_skew(const CollectiveRun& all, RunDb& run) {
+void write_skew(const CollectiveRun& all, const ReplayLimits& limits, RunDb& run) {
     for (const RunCommunicator& comm : all.communicators) {
         if (!has_barriers(comm)) continue;
         Skew skew;
@@ -175,7 +178,8 @@ void write_skew(const CollectiveRun& all, RunDb& run) {
             skew.say("its trace does not say which rank it is");
         else if (!comm.all_seen())
             skew.say(std::to_string(comm.seats.size()) + " of " + std::to_string(comm.ranks) + " ranks");
-        const SkewReplay replay(comm, run);
+        const SkewReplay replay(comm, run, limits);
+        if (replay.is_known()) skew.replayed = replay.part();
         if (comm.all_seen()) find_work(comm, replay, skew);
         find_spread(all, comm, skew);
         if (skew.work.empty()) {

@@ -1,4 +1,5 @@
 """What is spent around collectives, and clocks of several hosts, against what the box knows of them."""
+import contextlib
 import json
 import pathlib
 import sqlite3
@@ -40,6 +41,24 @@ class Ran(unittest.TestCase):
         done = box.run([answered.GPUSHIM, "report", f"{self.folder}/run.db", *options], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
+
+
+class ReplayedInPart(Ran):
+    """Where there are more collectives than memory holds, what is said of ranks is of the first of them."""
+
+    def skew(self):
+        return json.loads(self.report("--json"))["skew"]
+
+    def test_the_report_says_of_how_many_it_is(self):
+        whole = self.skew()
+        self.assertEqual((whole["first_collectives"], whole["of_collectives"]), (None, None))
+        self.assertIn("first_collectives, of_collectives: all were compared", whole["why"])
+        self.assertNotIn("of the first", self.report())
+        with contextlib.closing(sqlite3.connect(f"{self.folder}/run.db")) as base, base:
+            base.execute("UPDATE skew SET first_collectives = 262144, of_collectives = 1000000")
+        part = self.skew()
+        self.assertEqual((part["first_collectives"], part["of_collectives"]), (262_144, 1_000_000))
+        self.assertRegex(self.report(), r"\nSKEW .*of the first 262,144 of\s+1,000,000 collectives")
 
 
 class Packed(Ran):

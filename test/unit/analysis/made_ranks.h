@@ -127,9 +127,9 @@ class Ranks {
         collectives_.match();
         return collectives_;
     }
-    void write() {
+    void write(const ReplayLimits& limits = {}) {
         match().write(run_);
-        write_between_ranks(collectives_.all(), run_);
+        write_between_ranks(collectives_.all(), run_, limits);
     }
 
     // Of each row its columns with a space between, rows with a bar.

@@ -32,10 +32,10 @@ struct Job {
     static constexpr int kCount = 8, kSteps = 30;
     Ranks ranks{kCount};
 
-    explicit Job(int slow, const std::function<void(Job&)>& change = {}) {
+    explicit Job(int slow, const std::function<void(Job&)>& change = {}, const ReplayLimits& limits = {}) {
         for (int rank = 0; rank < kCount; ++rank) add_rank(rank, rank == slow ? kSlow : kCompute);
         if (change) change(*this);
-        ranks.write();
+        ranks.write(limits);
     }
     void add_rank(int rank, int64_t compute_ns) {
         Rank& made = ranks[rank];
@@ -54,6 +54,19 @@ struct Job {
         }
     }
 };
+
+// What each AllReduce of rank 3, which is slow, and of the others came after: the one before it and compute.
+void name_what_it_came_after(Job& made) {
+    for (int64_t rank = 0; rank < Job::kCount; ++rank)
+        for (int64_t step = 0; step < Job::kSteps; ++step) {
+            const int64_t compute_ns = rank == 3 ? Job::kSlow : Job::kCompute;
+            const WorkPath path = {static_cast<int32_t>(step) - 1, false, compute_ns, compute_ns};
+            Blob paths;
+            if (step > 0) paths.bytes.assign(reinterpret_cast<const char*>(&path), sizeof path);
+            made.ranks.run().add("collective_path", {rank, 101 + step, int64_t{0}, step * Job::kStep + 5,
+                                                     (step + 1) * Job::kStep, int64_t{1}, int64_t{0}, paths});
+        }
+}
 
 }  // namespace
 
@@ -362,6 +375,20 @@ TEST_CASE("of several kinds of ranks the straggler that costs most is named", "[
     };
     CHECK(straggler(20) == "0 28");  // 19 of the 20 steps have their first AllReduce's work
     CHECK(straggler(40) == "2 40");
+}
+
+TEST_CASE("what is said of the first collectives only is said to be", "[run_skew]") {
+    const auto asked = [](const ReplayLimits& limits) {
+        return Job(3, name_what_it_came_after, limits)
+            .ranks.ask(
+                "SELECT steps, straggler_rank, time_saved_per_step_ns, first_collectives,"
+                " of_collectives FROM skew");
+    };
+    CHECK(asked({}) == "29 3 3000000 - -");
+    CHECK(asked({.of_a_rank = Job::kSteps}) == "29 3 3000000 - -");
+    CHECK(asked({.of_a_rank = 12}) == "11 3 3000000 12 30");
+    CHECK(asked({.of_all_ranks = 20 * Job::kCount}) == "19 3 3000000 20 30");
+    CHECK(asked({.of_a_rank = 12, .of_all_ranks = 20 * Job::kCount}) == "11 3 3000000 12 30");
 }
 
 }  // namespace run_skew_test

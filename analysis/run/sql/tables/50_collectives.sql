@@ -108,7 +108,10 @@ CREATE TABLE skew (
   cause_share REAL,                            -- of its lateness
   why TEXT,                                    -- something of this is NULL
   least_saved_per_step_ns INTEGER,             -- NULL: how far hosts would let them come is not known
-  most_saved_per_step_ns INTEGER
+  most_saved_per_step_ns INTEGER,
+  first_collectives INTEGER,                   -- all of this but spread and clock error is of the first so
+                                               -- many; NULL: of all
+  of_collectives INTEGER                       -- of so many
 );
 CREATE TABLE skew_rank (
   comm TEXT, comm_rank INTEGER, rank_id INTEGER,
