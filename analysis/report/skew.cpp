@@ -28,6 +28,7 @@ struct Skew {
     std::optional<Straggler> straggler;
     std::string why;
     std::optional<int64_t> first_collectives, of_collectives;  // none: it is of all
+    std::optional<int64_t> suspect_rank, needed_steps;         // none: nobody is
     std::optional<int64_t> stagger_ns;
     std::optional<double> sequential_index, imbalance, step_skew;
 };
@@ -37,7 +38,8 @@ void read_ranks(const Database& run, Skew& skew) {
         "SELECT s.steps, s.spread_p50_ns, s.clock_error_ns, s.lost_gpu_ns, s.mirror_disagreement,"
         " coalesce(s.why, ''), s.straggler_rank, s.time_saved_per_step_ns, s.p_value, coalesce(s.cause, ''),"
         " s.cause_share, k.largest_steps, s.least_saved_per_step_ns, s.most_saved_per_step_ns,"
-        " s.first_collectives, s.of_collectives FROM skew s LEFT JOIN rank r ON r.rank = s.straggler_rank"
+        " s.first_collectives, s.of_collectives, s.suspect_rank, s.needed_steps FROM skew s"
+        " LEFT JOIN rank r ON r.rank = s.straggler_rank"
         " LEFT JOIN skew_rank k ON k.comm = s.comm AND k.rank_id = r.rank_id"
         " ORDER BY coalesce(s.lost_gpu_ns, 0) DESC, s.comm LIMIT 1");
     if (!row.step()) return;
@@ -50,6 +52,8 @@ void read_ranks(const Database& run, Skew& skew) {
     skew.why = row.text(5);
     skew.first_collectives = row.maybe(14);
     skew.of_collectives = row.maybe(15);
+    skew.suspect_rank = row.maybe(16);
+    skew.needed_steps = row.maybe(17);
     if (!row.is_null(6))
         skew.straggler = {row.number(6), row.maybe(7),       row.maybe(12), row.maybe(13),
                           row.maybe(11), maybe_real(row, 8), row.text(9),   maybe_real(row, 10)};
@@ -156,7 +160,7 @@ void write_across(const Skew& skew, Report& report) {
                       100 * *skew.imbalance);
         add(figure);
     }
-    const bool goes_on = skew.straggler || skew.of_collectives;
+    const bool goes_on = skew.straggler || skew.suspect_rank || skew.of_collectives;
     if (!text.empty()) report.line((goes_on ? "           " : "SKEW       ") + text);
 }
 
@@ -174,8 +178,13 @@ void write(const ReportSource& source, Report& report) {
     report.json.set("skew", json_of(skew, source.run));
     if (!skew.straggler) write_missing(source.run, report);
     if (skew.straggler) write_straggler(skew, report);
+    if (skew.suspect_rank)
+        report.line("SKEW       rank " + count_text(*skew.suspect_rank) + " has most own work in all of " +
+                    count_text(skew.steps) + " timed steps; " + count_text(skew.needed_steps.value_or(0)) +
+                    " are needed to tell that from chance");
     if (skew.of_collectives)
-        report.line((skew.straggler ? "           " : "SKEW       no rank holds the others back, ") +
+        report.line((skew.straggler || skew.suspect_rank ? "           "
+                                                         : "SKEW       no rank holds the others back, ") +
                     std::string("of the first ") + count_text(skew.first_collectives.value_or(0)) + " of " +
                     count_text(*skew.of_collectives) + " collectives; those behind are not compared");
     write_across(skew, report);

@@ -77,10 +77,19 @@ RankBlame blame_of(int rank, std::span<const WorkBefore> work,
     return blame;
 }
 
-bool is_straggler(const RankBlame& blame, int64_t steps, int64_t step_time_ns) {
+bool costs_enough(const RankBlame& blame, int64_t steps, int64_t step_time_ns) {
     const auto all_ns = static_cast<double>(steps * step_time_ns);
-    const bool is_chance = blame.p_value >= kChance;
-    return !is_chance && static_cast<double>(blame.saved_ns) > kWorthMentioning * all_ns;
+    return static_cast<double>(blame.saved_ns) > kWorthMentioning * all_ns;
+}
+
+bool is_straggler(const RankBlame& blame, int64_t steps, int64_t step_time_ns) {
+    return blame.p_value < kChance && costs_enough(blame, steps, step_time_ns);
+}
+
+// Always last, and yet it may be chance.
+bool is_suspect(const RankBlame& blame, int64_t steps, int64_t step_time_ns) {
+    return blame.p_value >= kChance && blame.largest_steps == steps &&
+           costs_enough(blame, steps, step_time_ns);
 }
 
 // Of the ranks but one.
@@ -140,7 +149,7 @@ std::vector<WorkBefore> own_work(std::span<const CollectiveInstance> instances,
 }
 
 Blame blame(std::span<const WorkBefore> work, int64_t step_time_ns, std::span<const int> compared) {
-    Blame result = {0, 0, mirror_disagreement(work), false, {}, {}};
+    Blame result = {0, 0, mirror_disagreement(work), false, {}, {}, {}};
     result.mirror_broken = result.mirror_disagreement > kMirrorTolerance;
     if (work.empty()) return result;
     std::vector<int> ranks(compared.begin(), compared.end());
@@ -156,7 +165,13 @@ Blame blame(std::span<const WorkBefore> work, int64_t step_time_ns, std::span<co
         if (ranks.size() > 1 && is_straggler(one, result.steps, step_time_ns) &&
             (!result.straggler || one.saved_ns > result.straggler->saved_ns))
             result.straggler = one;
+    for (const RankBlame& one : result.ranks)
+        if (ranks.size() > 1 && is_suspect(one, result.steps, step_time_ns)) result.suspect = one;
     return result;
+}
+
+int64_t fewest_steps(size_t ranks) {
+    return static_cast<int64_t>(std::floor(std::log(kChance) / std::log(1 / static_cast<double>(ranks)))) + 1;
 }
 
 std::vector<Transient> transient_stragglers(std::span<const WorkBefore> work, int64_t step_time_ns,

@@ -58,11 +58,15 @@ struct Blame {
     bool mirror_broken;            // something else than lateness decides: streams, contention
     std::vector<RankBlame> ranks;  // those that were compared
     std::optional<RankBlame> straggler;
+    std::optional<RankBlame> suspect;  // always last, in fewer steps than fewest_steps
 };
 
 // `compared`: ranks that do the same work (the same set of kernels); empty: all. Savings are in any case
 // measured against the next slowest of all ranks: that one the job would wait for.
 Blame blame(std::span<const WorkBefore> work, int64_t step_time_ns, std::span<const int> compared = {});
+
+// So many steps a rank has to be last in, of so many ranks, to be no chance.
+int64_t fewest_steps(size_t ranks);
 
 // Stragglers of a part of the run only: windows of so many steps that name a rank.
 constexpr int64_t kTransientSteps = 50;

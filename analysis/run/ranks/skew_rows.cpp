@@ -66,7 +66,9 @@ Blame blame_of(const RunCommunicator& comm, const std::vector<WorkBefore>& work,
         std::vector<RankBlame> ranks = std::move(result.ranks);
         ranks.insert(ranks.end(), group.ranks.begin(), group.ranks.end());
         const auto before = result.straggler;
+        const auto suspect = result.suspect ? result.suspect : group.suspect;
         result = group;
+        result.suspect = suspect;
         result.ranks = std::move(ranks);
         if (before && (!group.straggler || before->saved_ns > group.straggler->saved_ns))
             result.straggler = before;
@@ -109,6 +111,10 @@ void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& sk
 }
 
 void find_cause(const CollectiveRun& all, const RunCommunicator& comm, const RunDb& run, Skew& skew) {
+    if (!skew.blame.straggler && skew.blame.suspect)
+        return skew.say("rank " + std::to_string(skew.blame.suspect->rank) + " has most own work in all of " +
+                        std::to_string(skew.blame.steps) + " timed steps, too few to tell it from chance: " +
+                        std::to_string(fewest_steps(comm.seats.size())) + " are needed");
     if (!skew.blame.straggler) return skew.say("no rank is late by enough and more often than by chance");
     const RankParts parts = rank_parts(all, comm, run);
     if (parts.own_ns.empty()) return skew.say("no cause is known: no step was timed on the of all ranks");
@@ -143,7 +149,9 @@ void write_row(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
              skew.why.empty() ? Value(nullptr) : Value(skew.why),
              late ? maybe(saved.least_ns) : Value(nullptr), late ? Value(saved.most_ns) : Value(nullptr),
              skew.replayed ? Value(skew.replayed->first) : Value(nullptr),
-             skew.replayed ? Value(skew.replayed->of) : Value(nullptr)});
+             skew.replayed ? Value(skew.replayed->of) : Value(nullptr),
+             !late && skew.blame.suspect ? Value(int64_t{skew.blame.suspect->rank}) : Value(nullptr),
+             !late && skew.blame.suspect ? Value(fewest_steps(comm.seats.size())) : Value(nullptr)});
 }
 
 void write_transient(const RunCommunicator& comm, const Skew& skew, RunDb& run) {

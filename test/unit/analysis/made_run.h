@@ -306,10 +306,10 @@ class MadeRun {
         run.add("allreduce_check", {number(11'689'512), 11'689'512.0, number(0), 46'758'048.0, 2.0, 1.0,
                                     text("once"), number(233'790), timed(int64_t{254'000}), 0.0, nullptr});
         if (!shape_.device_times) return;
-        run.add("skew", {text("c0ffee"), shape_.timed_steps, 1'200'000 * shape_.timed_steps,
-                         number(1'200'000), number(800), 0.01, number(1), number(1'200'000), 1e-17,
-                         text("compute"), 0.97, nullptr, number(1'190'000), number(1'210'000), nullptr,
-                         nullptr});
+        run.add("skew",
+                {text("c0ffee"), shape_.timed_steps, 1'200'000 * shape_.timed_steps, number(1'200'000),
+                 number(800), 0.01, number(1), number(1'200'000), 1e-17, text("compute"), 0.97, nullptr,
+                 number(1'190'000), number(1'210'000), nullptr, nullptr, nullptr, nullptr});
         for (int64_t rank = 0; rank < shape_.ranks; ++rank)
             run.add("skew_rank",
                     {text("c0ffee"), rank, rank, rank == 1 ? 1'200'000 * shape_.timed_steps : number(0),

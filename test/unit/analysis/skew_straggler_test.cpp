@@ -113,6 +113,12 @@ TEST_CASE("rank 3 of 8, slowed 1.3 times, costs 3 ms a step", "[skew]") {
 TEST_CASE("a straggler is persistent and worth more than 1 % of a step", "[skew]") {
     // Of two ranks nine steps may be chance (2^-9 = 0.00195), ten are not.
     CHECK(!blame(repeated({100, 130}, 9), 230).straggler);
+    CHECK(blame(repeated({100, 130}, 9), 230).suspect->rank == 1);
+    CHECK(!blame(repeated({100, 130}, 10), 230).suspect);
+    CHECK(!blame(repeated({100, 130}, 9), 3000).suspect);
+    CHECK(fewest_steps(2) == 10);
+    CHECK(fewest_steps(4) == 5);
+    CHECK(fewest_steps(8) == 4);
     CHECK(blame(repeated({100, 130}, 10), 230).straggler);
     // 30 of 3000 is 1 %: not more.
     CHECK(!blame(repeated({100, 130}, 10), 3000).straggler);

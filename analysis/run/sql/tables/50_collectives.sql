@@ -111,7 +111,9 @@ CREATE TABLE skew (
   most_saved_per_step_ns INTEGER,
   first_collectives INTEGER,                   -- all of this but spread and clock error is of the first so
                                                -- many; NULL: of all
-  of_collectives INTEGER                       -- of so many
+  of_collectives INTEGER,                      -- of so many
+  suspect_rank INTEGER,                        -- has most own work in all steps, too few to tell it from chance
+  needed_steps INTEGER                         -- for that
 );
 CREATE TABLE skew_rank (
   comm TEXT, comm_rank INTEGER, rank_id INTEGER,
