@@ -69,6 +69,31 @@ void add_open_windows(const Database& base, std::vector<Window>& windows) {
                            open.number(4), 0, 0});
 }
 
+// What is left of a window of which some rows are gone: its longest part that has them all, and as much of
+// what it counts. None of those that stand for several (no slot): where they were is not known.
+std::optional<Window> with_rows(const Window& window, const Intervals& gone) {
+    const Interval whole = {window.enter_ns, window.end_ns()};
+    if (clip(gone, whole).empty()) return window;
+    const Intervals parts = subtract({whole}, gone);
+    if (!window.slot || parts.empty()) return {};
+    const Interval part =
+        *std::max_element(parts.begin(), parts.end(),
+                          [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); });
+    const double share = static_cast<double>(part.length_ns()) / static_cast<double>(whole.length_ns());
+    const auto of = [share](int64_t count) {
+        return static_cast<int64_t>(static_cast<double>(count) * share);
+    };
+    Window left = window;
+    left.enter_ns = part.start_ns;
+    left.dur_ns = part.length_ns();
+    left.planned_ns = std::min(window.planned_ns, left.dur_ns);
+    left.operations = of(window.operations);
+    left.timed = of(window.timed);
+    left.legacy_events = of(window.legacy_events);
+    left.own_host_ns = of(window.own_host_ns);
+    return left;
+}
+
 }  // namespace
 
 void Timeline::read_windows(const Database& base) {
@@ -80,9 +105,15 @@ void Timeline::read_windows(const Database& base) {
                             plausible_span(query.number(2)), query.number(3), query.maybe(4), query.number(5),
                             query.number(6), query.number(7), plausible_span(query.number(8))});
     add_open_windows(base, windows_);
-    windows_left_out_ = std::erase_if(windows_, [this](const Window& window) {
-                            return !clip(gone_, {window.enter_ns, window.end_ns()}).empty();
-                        }) != 0;
+    std::vector<Window> all;
+    all.swap(windows_);
+    for (const Window& window : all) {
+        const auto left = with_rows(window, gone_);
+        windows_left_out_ |= !left;
+        if (left) windows_.push_back(*left);
+    }
+    std::stable_sort(windows_.begin(), windows_.end(),
+                     [](const Window& a, const Window& b) { return a.enter_ns < b.enter_ns; });
 }
 
 // Which streams were given operations in spans whose rows are gone: totals have whole seconds, old ones more.

@@ -144,6 +144,26 @@ TEST_CASE("a window behind a span without rows begins where its work is over", "
     CHECK(busy.windows[0].operations == 1);
 }
 
+//  s          0    1    2    3    4    5    6
+//  rows            ┊  gone   ┊
+//  window               |────┊─────────|               what is left of it is as the one above
+//  stream          ┊    ?    ┊ ??? ██
+TEST_CASE("of a window of which a part is gone the rest counts", "[busy][gone]") {
+    Made made;
+    made.gone(1000 * kMs, 3000 * kMs);
+    made.total(1, 1);
+    made.timed(3100 * kMs, 3101 * kMs, 4000 * kMs, 4200 * kMs, 3);
+    made.window(2000 * kMs, 5000 * kMs, 3, 3);
+    made.ends(6000 * kMs);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 1);
+    CHECK(busy.windows[0].span == Interval{4000 * kMs, 5000 * kMs});
+    CHECK(busy.windows[0].busy_ns == 200 * kMs);
+    CHECK(busy.windows[0].operations == 1);
+    made.run("UPDATE \"window\" SET slot = NULL");  // a sum of several: where they were is not known
+    CHECK(made.busy().windows.empty());
+}
+
 //  s          0    1    2    3    4    5
 //  rows            ┊  gone   ┊
 //  window     |────|                                   its last operation is over 0.5 s later,
