@@ -1,5 +1,5 @@
-"""The three rungs: what a step of each takes on the box, by kind of work in us, beside what was published. The
-kernels and the host's part are settings of the simulation, no GPU's; published is the step alone."""
+"""The three rungs: what a step of each takes on the box, by kind of work in us, beside what was published.
+The kernels and the host's part are settings of the simulation, no GPU's; published is the step alone."""
 from typing import NamedTuple
 
 from next_change import Change
@@ -21,10 +21,11 @@ class Rung(NamedTuple):
 
 XMMA = "sm80_xmma_fprop_implicit_gemm_"
 RUNGS = (
-    Rung("fp32", "implicit_convolve_sgemm_128x128", 439_000, "Relu_GPU_DT_FLOAT", 400, 133_000, 588, Change()),
+    Rung("fp32", "implicit_convolve_sgemm_128x128", 439_000, "Relu_GPU_DT_FLOAT", 400, 133_000, 588,
+         Change()),
     Rung("tf32", f"{XMMA}tf32f32_tf32f32_f32_nhwckrsc_nchw_tensor16x8x8", 250_000, "Relu_GPU_DT_FLOAT", 400,
          133_000, 399, Change(("no_tensor_cores",), "TF32")),
-    Rung("amp_xla", f"{XMMA}f16f16_f16f32_f32_nhwckrsc_nhwc_tensor16x8x16", 205_000, "fusion", 60, 120_000, 341,
-         Change(("no_tensor_cores",), "AMP")),
+    Rung("amp_xla", f"{XMMA}f16f16_f16f32_f32_nhwckrsc_nhwc_tensor16x8x16", 205_000, "fusion", 60, 120_000,
+         341, Change(("no_tensor_cores",), "AMP")),
 )
 NAMES = tuple(rung.name for rung in RUNGS)

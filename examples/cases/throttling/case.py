@@ -1,5 +1,5 @@
-"""After four seconds of work the GPU is too hot: its clock falls by a third. `fixed` is the same loop on a GPU
-that is cooled."""
+"""After four seconds of work the GPU is too hot: its clock falls by a third. `fixed` is the same loop on a
+GPU that is cooled."""
 from gpu import HALF_GEMM
 
 

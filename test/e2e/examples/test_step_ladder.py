@@ -55,8 +55,8 @@ class StepLadder(unittest.TestCase):
             self.assertAlmostEqual(last[end] / 1e6 / HOST_MS, 1, delta=0.05)
 
     def check_compare(self, folder, before, after):
-        done = box.run([box.BUILD / "gpushim", "compare", folder / before.name, folder / after.name, "--json"],
-                       sim=False)
+        places = folder / before.name, folder / after.name
+        done = box.run([box.BUILD / "gpushim", "compare", *places, "--json"], sim=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         said = json.loads(done.stdout)
         self.assertEqual((said["verdict"], said["cause"]), ("faster", "compute"))
@@ -66,7 +66,8 @@ class StepLadder(unittest.TestCase):
         self.assertAlmostEqual(kernels["shift_ns"] / -gained_ns, 1, delta=0.02)
         for side, run in (("base", before), ("new", after)):
             rung = ladder.RUNGS[int(run.name[0])]
-            self.assertAlmostEqual(said[side]["launches_per_step"], CONVOLUTIONS + rung.others + 1, delta=1e-6)
+            launches = CONVOLUTIONS + rung.others + 1
+            self.assertAlmostEqual(said[side]["launches_per_step"], launches, delta=1e-6)
 
 
 if __name__ == "__main__":

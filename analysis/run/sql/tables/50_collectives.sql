@@ -112,7 +112,7 @@ CREATE TABLE skew (
   first_collectives INTEGER,                   -- all of this but spread and clock error is of the first so
                                                -- many; NULL: of all
   of_collectives INTEGER,                      -- of so many
-  suspect_rank INTEGER,                        -- has most own work in all steps, too few to tell it from chance
+  suspect_rank INTEGER,                        -- has most own work in all steps, too few to be no chance
   needed_steps INTEGER                         -- for that
 );
 CREATE TABLE skew_rank (
