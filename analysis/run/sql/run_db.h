@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 3;
+constexpr int kRunSchema = 4;
 
 class RunDb {
   public:
