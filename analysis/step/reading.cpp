@@ -14,7 +14,7 @@ constexpr double kAlike = 0.40;   // of the launches two micro-steps have in com
 // Pieces that come back only every `lag` must be alike to be micro-steps, and something must join them: two
 // copies in one step also cut it into pieces, A B A B, but what is in these has little in common.
 bool is_one_kind_of_piece(const Reading& reading) {
-    if (reading.lag == 1) return true;
+    if (reading.lag == 1 || takes_turns(reading)) return true;
     return reading.merge_by != MergeBy::nothing && reading.trial->likeness() >= kAlike;
 }
 
@@ -51,6 +51,18 @@ Reading read(const Trial& trial) {
     return reading;
 }
 
+// Whatever ends a step is work that the pieces before it do not have. So pieces that are nearly alike and as
+// long as each other are steps, and those of which each has an optimizer or a collective are.
+bool takes_turns(const Reading& reading) {
+    const Trial& trial = *reading.trial;
+    if (reading.lag == 1 || reading.merge_by != MergeBy::nothing) return false;
+    if (trial.same_share(reading.lag) < Trial::kExplained) return false;
+    const bool ends_each = trial.optimizer_distance() == 1 ||
+                           (trial.optimizer_distance() == 0 && trial.collective_distance() == 1);
+    const double alike = ends_each ? trial.share_near() : trial.share_near_and_as_long();
+    return alike >= Trial::kExplained;
+}
+
 bool fits(const Reading& reading) {
     return reading.explained() >= Trial::kExplained && is_one_kind_of_piece(reading) &&
            may_be_merged(reading) && !is_single_launch(*reading.trial);
@@ -59,7 +71,7 @@ bool fits(const Reading& reading) {
 size_t undecided_lag(const Reading& reading) {
     constexpr double kClearly = 0.02;
     const Trial& trial = *reading.trial;
-    if (trial.optimizer_distance() != 0 || trial.collective_distance() != 0) return 0;
+    if (trial.optimizer_distance() != 0 || trial.collective_distance() != 0 || takes_turns(reading)) return 0;
     for (size_t lag = 2; lag <= Trial::kLags && static_cast<int64_t>(lag) * 4 <= trial.pieces(); ++lag)
         if (trial.same_share(lag) > trial.same_share(1) + kClearly) return lag;
     return 0;
@@ -98,11 +110,13 @@ bool hides_finer(const Reading& reading, const std::vector<Trial>& trials) {
     constexpr double kMuchAlike = 0.7, kMostly = 0.6;
     return std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
         const Reading finer = read(trial);
+        if (trial.likeness() < kMuchAlike || !(finer.has_copies() || finer.has_optimizers())) return false;
         // What comes back only every `lag` is as coarse as that: eight optimizer kernels are one step's.
-        const bool is_finer =
-            trial.pieces() * 2 > reading.trial->pieces() * 3 * static_cast<int64_t>(finer.lag);
-        return is_finer && (finer.has_copies() || finer.has_optimizers()) && trial.likeness() >= kMuchAlike &&
-               finer.explained() >= kMostly;
+        const auto is_finer = [&](size_t lag) {
+            return trial.pieces() * 2 > reading.trial->pieces() * 3 * static_cast<int64_t>(lag);
+        };
+        const bool is_each_a_step = finer.micro_steps == 1 && trial.share_near() >= kMostly;
+        return (finer.explained() >= kMostly && is_finer(finer.lag)) || (is_each_a_step && is_finer(1));
     });
 }
 

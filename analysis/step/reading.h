@@ -25,6 +25,8 @@ struct Reading {
 };
 
 Reading read(const Trial& trial);
+// Its pieces are one step each, done in several ways that come in turn: sweeps along x, then along y.
+bool takes_turns(const Reading& reading);
 bool fits(const Reading& reading);
 // 0: none. Where every m-th piece alone is different, it may end a step of m micro-steps; an optimizer kernel
 // or a collective would tell.

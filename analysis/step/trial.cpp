@@ -41,6 +41,7 @@ void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
     if (pieces_ > 0 && is_last_near_ && (recent_[place(pieces_ - 1)].explained & 1) == 0)
         nearly_ += last_.launches;
     is_last_near_ = is_near(piece, last_);
+    if (pieces_ > 0) compare_lengths(piece);
     with_copies_ += piece.copies > 0;
     with_optimizers_ += piece.optimizers > 0;
     with_syncs_ += piece.syncs > 0;
@@ -50,6 +51,14 @@ void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
     if (larger > 0) alike_ += static_cast<double>(in_common(piece, last_)) / static_cast<double>(larger);
     last_ = piece;
     ++pieces_;
+}
+
+void Trial::compare_lengths(const Tally& piece) {
+    const auto launches = static_cast<double>(piece.launches);
+    after_first_ += launches;
+    if (!is_last_near_) return;
+    near_ += launches;
+    if (piece.launches == last_.launches) as_long_ += launches;
 }
 
 // The majority, if there is one, is what remains.

@@ -2,7 +2,8 @@
 // explained when the piece `lag` before or after it has the same signature: lag 1 where every step is like
 // the next, m where a step is m pieces.
 //
-// Where most are the same, a piece counts at lag 1 that is nearly what the one before it is.
+// Where most are the same, a piece counts at lag 1 that is nearly what the one before it is. Where a step is
+// done in several ways in turn, each piece is nearly the one before, and as long.
 //
 //   P P P O P P P O P P P X P P P O       lag 1: the P's are explained     lag 4: all but the X
 //
@@ -10,6 +11,7 @@
 // these, collectives are apart. Constant memory; one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "candidates.h"
@@ -50,6 +52,9 @@ class Trial {
     double share_with_optimizers() const { return share(with_optimizers_); }
     double share_with_syncs() const { return share(with_syncs_); }
     double likeness() const { return share(alike_); }  // of pieces to the one before
+    // Of the launches: in pieces that are nearly the one before them; and also as long.
+    double share_near() const { return near_ / std::max(1.0, after_first_); }
+    double share_near_and_as_long() const { return as_long_ / std::max(1.0, after_first_); }
     int optimizer_distance() const { return optimizers_.usual(); }
     int collective_distance() const { return collectives_.usual(); }
     const Tally& typical() const { return typical_; }  // what most pieces are
@@ -65,6 +70,7 @@ class Trial {
         uint32_t explained = 0;  // bit by lag
     };
     void end_piece(const Tally& piece, int64_t from, int64_t to);
+    void compare_lengths(const Tally& piece);
     void vote(const Tally& piece);
     void explain(Recent& piece, size_t lag);
     double share(double of) const { return pieces_ == 0 ? 0 : of / static_cast<double>(pieces_); }
@@ -76,6 +82,7 @@ class Trial {
     Tally begun_, last_, typical_, early_;
     int64_t before_ = 0, pieces_ = 0, votes_ = 0;
     double with_copies_ = 0, with_optimizers_ = 0, with_syncs_ = 0, alike_ = 0;
+    double after_first_ = 0, near_ = 0, as_long_ = 0;  // launches
     CueDistance optimizers_, collectives_;
     std::array<Lag, kLags> lags_{};
     std::array<Recent, kLags + 1> recent_{};

@@ -109,6 +109,50 @@ TEST_CASE("a kernel more in every third step or so does not hide the period", "[
     CHECK(begins(found) == truth);
 }
 
+TEST_CASE("steps that are done in several ways in turn are steps", "[step]") {
+    //  x-sweep | y-sweep | x-sweep | …    of 19 kernels one is another; then three ways, and two
+    MadeRun two, three, turned;
+    std::vector<int64_t> truth_of_two, truth_of_three;
+    for (int i = 0; i < 12; ++i)
+        truth_of_two.push_back(two.play(i % 2 == 0 ? "habdefijklmnpqrtuvxs" : "habdefijklmnpqrtuvys"));
+    const Steps found = detected(two);
+    INFO(found.why);
+    REQUIRE(begins(found) == truth_of_two);
+    CHECK(found.micro_steps == 1);
+    CHECK(found.confidence >= 0.8);
+    CHECK(found.steps[2].signature == found.steps[4].signature);
+    CHECK(found.steps[2].signature != found.steps[3].signature);
+    for (int i = 0; i < 24; ++i)
+        truth_of_three.push_back(three.play("habdefijklmnpqrtuv" + std::string(1, "xyz"[i % 3]) + "s"));
+    CHECK(begins(detected(three)) == truth_of_three);
+}
+
+TEST_CASE("where every n-th stretch is longer, only an optimizer or a collective shows that it is a step",
+          "[step]") {
+    const std::string usual = "habdefijklmnpqrtuv", longer = usual + "xy";
+    for (const int every : {2, 3, 5}) {
+        INFO(every);
+        MadeRun unknown, with_optimizers, with_collectives;
+        std::vector<int64_t> truth, one_by_one;
+        for (int i = 0; i < 60; ++i) {
+            const std::string& one = i % every == every - 1 ? longer : usual;
+            one_by_one.push_back(unknown.play(one + "s"));
+            truth.push_back(with_optimizers.play(one + "o"));
+            with_collectives.play(one + "c");
+        }
+        CHECK(begins(detected(unknown)) != one_by_one);
+        CHECK(begins(detected(with_optimizers)) == truth);
+        CHECK(begins(detected(with_collectives)) == truth);
+    }
+}
+
+TEST_CASE("two halves of a step that have little in common are not two steps", "[step]") {
+    MadeRun run;
+    const auto truth = run.repeat("habdefijkxslmnpqrtuvwys", 30);
+    const Steps found = detected(run);
+    CHECK((found.source == "none" || begins(found) == truth));
+}
+
 TEST_CASE("shapes that change do not change the kind of step", "[step]") {
     //  grids and copies differ in every step; the names are the same
     MadeRun run;
