@@ -4,7 +4,9 @@ reason.
 
     environment(folder)             its Python, made at the first call
     figures(python, peer, file)     {name: figure}
+    readable_by_torch(file, copy)   the file in the names that torch-tb-profiler knows
 """
+import gzip
 import json
 import pathlib
 import subprocess
@@ -12,6 +14,14 @@ import sys
 
 PACKAGES = ("torch-tb-profiler==0.4.3", "HolisticTraceAnalysis==0.5.0", "xprof==2.24.2", "setuptools<81")
 LIMIT_S = 900
+
+
+# Categories that Kineto writes today, by the names that torch-tb-profiler 0.4.3 knows: it leaves out events
+# of any other category, and with them which kernel was launched in which step.
+TORCH_KNOWS = {"cuda_runtime": "Runtime", "cuda_driver": "Runtime", "hip_runtime": "Runtime",
+               "user_annotation": "cpu_op"}
+# It takes these, which lie on the GPU's streams, for ranges of the host, and their steps for additional ones.
+TORCH_MISTAKES = ("gpu_user_annotation",)
 
 
 class NotThere(Exception):
@@ -26,7 +36,8 @@ from torch_tb_profiler.profiler.data import RunProfileData
 from torch_tb_profiler.profiler.event_parser import ProfileRole as Role
 costs = RunProfileData.parse("peer", 0, sys.argv[1], ".").avg_costs.costs
 names = {"step": Role.Total, "kernel": Role.Kernel, "memcpy": Role.Memcpy, "memset": Role.Memset,
-         "runtime": Role.Runtime, "dataloader": Role.DataLoader, "cpu_exec": Role.CpuOp, "other": Role.Other}
+         "communication": Role.Communication, "runtime": Role.Runtime, "dataloader": Role.DataLoader,
+         "cpu_exec": Role.CpuOp, "other": Role.Other}
 print(json.dumps({name: costs[role] for name, role in names.items()}))
 """,
     "hta": """
@@ -90,3 +101,18 @@ def figures(python, peer, file, folder):
     if done.returncode:
         raise NotThere(f"{peer}: " + last_line(done.stderr))
     return json.loads(last_line(done.stdout))
+
+
+def readable_by_torch(file, copy):
+    """Whether anything had to be changed. Times and all else stay as they are."""
+    with gzip.open(file, "rt", encoding="utf-8", errors="replace") as packed:
+        trace = json.load(packed, strict=False)
+    events = trace["traceEvents"]
+    kept = [event for event in events if event.get("cat") not in TORCH_MISTAKES]
+    strange = [event for event in kept if event.get("cat") in TORCH_KNOWS]
+    for event in strange:
+        event["cat"] = TORCH_KNOWS[event["cat"]]
+    trace["traceEvents"] = kept
+    with gzip.open(copy, "wt", encoding="utf-8", compresslevel=1) as to:
+        json.dump(trace, to)
+    return bool(strange) or len(kept) < len(events)

@@ -23,9 +23,18 @@ void TorchSteps::add(const TorchLaunch& launch) {
         ran.span = {std::min(ran.span.start_ns, launch.ran.start_ns),
                     std::max(ran.span.end_ns, launch.ran.end_ns)};
         ++ran.operations;
-    } else if (at_ == 0 && launch.ran.end_ns > steps_[0].start_ns) {
-        ended_first_.push_back(launch.ran.end_ns);
+    } else if (at_ == 0) {
+        add_unmatched(launch.ran.end_ns);
     }
+}
+
+void TorchSteps::add_alone(Interval ran) {
+    if (!steps_.empty()) add_unmatched(ran.end_ns);
+}
+
+// What ends after the first step's work has begun will not matter: that can only turn out to be earlier.
+void TorchSteps::add_unmatched(int64_t end_ns) {
+    if (end_ns > steps_[0].start_ns && end_ns < ran_[0].span.start_ns) ended_first_.push_back(end_ns);
 }
 
 // Work from before the first step is no part of it, as long as it ended before the step's own began.

@@ -41,6 +41,7 @@ class TorchSteps {
     explicit TorchSteps(std::vector<Interval> host_steps);
 
     void add(const TorchLaunch& launch);
+    void add_alone(Interval ran);  // its call was not recorded: no step launched it
     // Without steps at the end whose work was not recorded as a whole; empty: nothing was launched in them.
     std::vector<Interval> spans() const;
 
@@ -49,6 +50,7 @@ class TorchSteps {
         Interval span = {INT64_MAX, INT64_MIN};
         int64_t operations = 0;
     };
+    void add_unmatched(int64_t end_ns);
     int64_t first_begin_ns() const;
     size_t whole_steps() const;
 

@@ -18,17 +18,30 @@ constexpr double kUntimed = 0.01;  // with more of the operations the sums would
 constexpr const char* kMarks =
     "SELECT start_ns, end_ns, CAST(substr(name, 14) AS INTEGER) FROM v_range"
     " WHERE name GLOB 'ProfilerStep#[0-9]*' AND end_ns IS NOT NULL ORDER BY start_ns";
-constexpr const char* kRanges =
-    "SELECT start_ns, end_ns FROM v_range WHERE name NOT GLOB 'ProfilerStep#*' AND end_ns IS NOT NULL"
-    " ORDER BY start_ns";
+// Without such marks all of it is one step: from the first operator or range to the end of the last.
+constexpr const char* kWhole =
+    "SELECT min(start_ns), max(end_ns) FROM (SELECT enter_ns AS start_ns, enter_ns + dur_ns AS end_ns"
+    " FROM host_span WHERE inside < ?1 UNION ALL SELECT start_ns, end_ns FROM v_range WHERE EXISTS"
+    " (SELECT 1 FROM host_span WHERE inside < ?1))";
+// To that tool, what an operator or a range of one of these names does is communication, and so are the
+// kernels that such an operator launched. All other kernels are kernels, whatever they are called.
+const std::string kItsNames =
+    "('nccl:broadcast', 'nccl:reduce', 'nccl:all_reduce', 'nccl:all_gather', 'nccl:reduce_scatter',"
+    " 'gloo:broadcast', 'gloo:reduce', 'gloo:all_reduce', 'gloo:all_gather', 'gloo:reduce_scatter')";
+const std::string kRanges = "SELECT start_ns, end_ns, name IN " + kItsNames +
+                            " FROM v_range WHERE name NOT GLOB 'ProfilerStep#*' AND end_ns IS NOT NULL"
+                            " ORDER BY start_ns";
+const std::string kCommunication =
+    "SELECT enter_ns FROM launch_operator"
+    " WHERE operator_id IN (SELECT id FROM name WHERE text IN " +
+    kItsNames + ") ORDER BY enter_ns";
 
 TorchRole role_of(const Call& call) {
     switch (call.type) {
         case OperationClass::compute:
         case OperationClass::graph:
-            return TorchRole::kernel;
         case OperationClass::comm:
-            return TorchRole::communication;
+            return TorchRole::kernel;
         case OperationClass::memset:
             return TorchRole::memset;
         default:
@@ -36,13 +49,20 @@ TorchRole role_of(const Call& call) {
     }
 }
 
+bool is_of_pytorch(const Trace& trace) {
+    Query source = trace.base.prepare("SELECT 1 FROM meta WHERE key = 'source' AND value = 'kineto'");
+    return source.step();
+}
+
 class TorchPart : public Part {
   public:
     explicit TorchPart(const TraceFacts& facts)
         : facts_(facts), waiting_(facts.lanes.size() + 1 + kHostQueues), sums_(spans_of(facts)) {
         if (spans_.empty()) return;
-        ranges_.emplace(facts.trace->base.prepare(kRanges));
+        const Database& base = facts.trace->base;
+        ranges_.emplace(base.prepare(kRanges));
         next_range();
+        if (base.has("launch_operator")) communication_.emplace(base.prepare(kCommunication));
     }
 
     void see(const Call& call) override {
@@ -55,7 +75,8 @@ class TorchPart : public Part {
         if (call.kind != CallKind::operation) return;
         ++(call.timed ? timed_ : untimed_);
         const size_t lane = call.lane == kNoLane ? facts_.lanes.size() : static_cast<size_t>(call.lane);
-        if (call.timed) add(kHostQueues + lane, role_of(call), {call.times.start_ns, call.times.end_ns});
+        const TorchRole role = is_communication(call) ? TorchRole::communication : role_of(call);
+        if (call.timed) add(kHostQueues + lane, role, {call.times.start_ns, call.times.end_ns});
     }
 
     void finish(RunDb& run) override {
@@ -85,16 +106,39 @@ class TorchPart : public Part {
             marks.push_back({row.number(0), row.number(1)});
             numbers_.push_back(row.number(2));
         }
+        if (marks.empty()) mark_whole(*facts.trace, marks);
         if (marks.empty()) return marks;
         TorchSteps steps(std::move(marks));
         Timeline timeline(*facts.trace);
         Call call;
         while (timeline.next(call)) {
-            const bool has_call = call.exit_ns > call.enter_ns;
-            if (call.kind == CallKind::operation && call.timed && has_call)
-                steps.add({{call.enter_ns, call.exit_ns}, {call.times.start_ns, call.times.end_ns}});
+            if (call.kind != CallKind::operation || !call.timed) continue;
+            const Interval ran = {call.times.start_ns, call.times.end_ns};
+            if (call.exit_ns > call.enter_ns || facts.is_later_node(call))
+                steps.add({{call.enter_ns, call.exit_ns}, ran});
+            else
+                steps.add_alone(ran);
         }
         return spans_ = steps.spans();
+    }
+
+    void mark_whole(const Trace& trace, std::vector<Interval>& marks) {
+        if (!is_of_pytorch(trace) || !trace.base.has("host_span")) return;
+        Query whole = trace.base.prepare(kWhole);
+        whole.bind(1, static_cast<int64_t>(HostInside::python));
+        if (!whole.step() || whole.is_null(0)) return;
+        marks.push_back({whole.number(0), whole.number(1)});
+        numbers_.push_back(0);
+    }
+
+    // Its launches come in order of their calls, as the calls do.
+    bool is_communication(const Call& call) {
+        while (communication_ && at_ns_ < call.enter_ns)
+            if (communication_->step())
+                at_ns_ = communication_->number(0);
+            else
+                communication_.reset();
+        return at_ns_ == call.enter_ns;
     }
 
     void add(size_t queue, TorchRole role, Interval span) {
@@ -111,14 +155,13 @@ class TorchPart : public Part {
     }
 
     void next_range() {
-        if (ranges_ && ranges_->step())
-            range_ = {ranges_->number(0), ranges_->number(1)};
-        else
-            ranges_.reset();
+        if (!ranges_ || !ranges_->step()) return ranges_.reset();
+        range_ = {ranges_->number(0), ranges_->number(1)};
+        range_role_ = ranges_->number(2) != 0 ? TorchRole::communication : TorchRole::cpu_exec;
     }
 
     void add_ranges_until(int64_t now_ns) {
-        for (; ranges_ && range_.start_ns < now_ns; next_range()) sums_.add(TorchRole::cpu_exec, range_);
+        for (; ranges_ && range_.start_ns < now_ns; next_range()) sums_.add(range_role_, range_);
     }
 
     void count_until(int64_t now_ns) {
@@ -134,7 +177,10 @@ class TorchPart : public Part {
     std::vector<Interval> spans_;
     std::optional<Query> ranges_;  // of the program; none are left
     Interval range_ = {};
-    StartOrder<Waiting> waiting_;  // launched and not yet run, and the last 10 ms
+    TorchRole range_role_ = TorchRole::cpu_exec;
+    std::optional<Query> communication_;  // launches of it
+    int64_t at_ns_ = INT64_MIN;           // the one that was read last
+    StartOrder<Waiting> waiting_;         // launched and not yet run, and the last 10 ms
     TorchSums sums_;
     int64_t timed_ = 0, untimed_ = 0;
 };

@@ -75,7 +75,44 @@ class TorchStep(cli.Case):
             rows = self.gpushim("sql", "--csv", run, "SELECT count(*) AS steps FROM torch_step").stdout
             self.assertEqual(rows.split(), ["steps", "0" if is_ours else "4"])
 
-    def test_without_marks_our_causes_are_what_there_is(self):
+    def test_without_marks_all_of_it_is_one_step(self):
+        """From the first loader to the end of the last kernel."""
         trace = training(4)
         trace.events = [event for event in trace.events if "ProfilerStep" not in event["name"]]
+        only, = self.steps_of(trace)
+        self.assertEqual((*only[:3], only[-1]), (0, 3 * PERIOD + 910_000, 2_000_000, "profiler"))
+
+    def test_without_operators_our_causes_are_what_there_is(self):
+        trace = training(4)
+        trace.events = [event for event in trace.events if event["cat"] in ("kernel", "cuda_runtime")]
         self.assertEqual({row[-1] for row in self.steps_of(trace)} - {"causes"}, set())
+
+    def test_a_kernel_is_communication_where_an_operator_of_such_a_name_launched_it(self):
+        """That tool does not ask what a kernel is called."""
+        nccl = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
+        for operator, is_communication in (("nccl:all_reduce", True), ("c10d::allreduce_", False)):
+            with self.subTest(operator):
+                trace = training(1)
+                trace.add("cpu_op", operator, PERIOD + 500_000, 10_000, PID, TID)
+                trace.kernel(nccl, PERIOD + 502_000, PERIOD + 910_000, 80_000, stream=20)
+                first, = self.steps_of(trace)
+                kernel, communication = first[2], first[5]
+                self.assertEqual((kernel, communication),
+                                 (500_000, 80_000) if is_communication else (580_000, 0))
+
+    def test_work_from_before_the_recording_is_not_the_first_steps(self):
+        """Its launch was not recorded; it ends 20 us after the mark, before the step's own work begins."""
+        trace = training(2)
+        trace.kernel("ampere_sgemm_128x64_tn", None, PERIOD - 50_000, 70_000)
+        self.assertEqual(self.steps_of(trace)[0][1], 890_000)
+
+    def test_all_kernels_of_a_graph_are_its_launchs(self):
+        """The second kernel ends 60 us after the step's first would."""
+        trace = training(1)
+        trace.events = [event for event in trace.events if event["cat"] not in ("kernel", "cuda_runtime")]
+        call = trace.call("cudaGraphLaunch", PERIOD + 400_000, 2_000)
+        for start, duration in ((410_000, 500_000), (910_000, 60_000)):
+            trace.operation("kernel", "ampere_sgemm_128x64_tn", PERIOD + start, duration, 7, call,
+                            grid=[8, 2, 1], block=[128, 1, 1])
+        first, = self.steps_of(trace)
+        self.assertEqual(first[1:3], (970_000, 560_000))

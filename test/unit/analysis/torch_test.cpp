@@ -44,6 +44,20 @@ TEST_CASE("work from before the first step is not its own", "[torch]") {
     CHECK(behind.spans() == Intervals{{10, 50}});
 }
 
+//  host        |───0───|                x and y were launched before recording began, so their calls are
+//  missing calls           c GPU      xxxxxx    yy  cc            x 5..23, y 25..27 (it ends after c began),
+//  c 24..30
+TEST_CASE("work whose launch was not recorded is no step's, either", "[torch]") {
+    TorchSteps steps({{10, 50}});
+    steps.add_alone({5, 23});
+    steps.add(launch(12, 24, 30));
+    steps.add_alone({25, 27});
+    CHECK(steps.spans() == Intervals{{23, 50}});
+    TorchSteps none({});
+    none.add_alone({5, 23});
+    CHECK(none.spans().empty());
+}
+
 TEST_CASE("a launch call over a mark is no step's", "[torch]") {
     TorchSteps steps({{10, 50}, {50, 90}});
     steps.add(launch(12, 20, 30));

@@ -129,10 +129,11 @@ WHERE p.step >= 0
 GROUP BY p.gpu_id, p.step;
 
 -- PyTorch's step breakdown (TensorBoard plugin), by its priority: kernel, memcpy, memset, communication,
--- runtime, data loader, other code of the host, rest. Where PyTorch's profiler marked steps, it is that
+-- runtime, data loader, other code of the host, rest. Where PyTorch's profiler recorded operators, it is that
 -- tool's own (`source` is 'profiler', table torch_step): of all GPUs of the process; `gpu` is NULL then if
--- there are several. Elsewhere (`source` is 'causes') idle time is what its cause comes nearest to, of our
--- steps and each GPU; operators of the framework are not seen.
+-- there are several. Collectives are kernels then, but for those that operators launched whose names that
+-- tool knows (nccl:all_reduce and so on). Elsewhere (`source` is 'causes') idle time is what its cause comes
+-- nearest to, of our steps and each GPU; operators of the framework are not seen.
 CREATE VIEW compat_torch_step AS
 WITH
   piece AS (
