@@ -1,4 +1,5 @@
-// What people call a GPU of the run: "rank 3"; where a rank has several, "rank 3 GPU 1".
+// What people call a GPU of the run: "rank 3"; where a rank has several, "rank 3 GPU 1"; where that is not
+// one GPU's alone, "node7 process 4711".
 #pragma once
 
 #include <map>

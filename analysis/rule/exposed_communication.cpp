@@ -20,11 +20,15 @@ constexpr double kBackwardOfCompute = 0.6;
 // None of its collectives was seen on all of their ranks, so what of that time is waiting is not known: at
 // most all of it can go.
 std::optional<Finding> undivided(const Situation& run, const Exposed& exposed) {
+    Query missing = run.ask("SELECT 1 FROM v_unknown_wait WHERE why LIKE 'of %'");
+    const bool ranks_are_missing = missing.step();
     Finding found;
-    found.title = "the GPU only communicates for " + duration_text(exposed.transfer_ns) + " of a " +
-                  run.per() +
-                  "; how much of that is waiting for other ranks is not known, for these are not in this run";
-    found.try_it = run.advice({"exposed_communication.alone", "exposed_communication"});
+    found.title =
+        "the GPU only communicates for " + duration_text(exposed.transfer_ns) + " of a " + run.per() +
+        "; how much of that is waiting for other ranks is not known, for " +
+        (ranks_are_missing ? "these are not in this run" : "its collectives are known by their names only");
+    found.try_it = ranks_are_missing ? run.advice({"exposed_communication.alone", "exposed_communication"})
+                                     : run.advice({"exposed_communication"});
     found.gain = less_exposed(run, 0, 1);
     found.confidence = 0.5;
     found.fills_step = exposed.transfer_ns > exposed.compute_ns;

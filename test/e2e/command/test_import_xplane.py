@@ -85,6 +85,28 @@ class Xplane(cli.Case):
                          [(0, "host0"), (1, "host1")])
         self.assertEqual(self.rows("SELECT count(*) FROM gpu", run), [(2,)])
 
+    def test_several_hosts_with_several_gpus_each(self):
+        """No file says a rank, and in their containers both processes have the same number."""
+        paths = [self.made(xplane_made.several_gpus(f"node{host}", gpus=4), f"node{host}.xplane.pb")
+                 for host in (0, 1)]
+        run = self.imported(*paths)
+        self.assertEqual(self.said, "")
+        self.assertEqual(self.rows("SELECT host, pid, rank, count(*) FROM rank r JOIN gpu g USING (rank_id)"
+                                   " GROUP BY 1 ORDER BY 1", run),
+                         [("node0", 4711, None, 4), ("node1", 4711, None, 4)])
+        # 100, 110, 120, 130 us of compute in each of four steps, and 50 us of a collective.
+        self.assertEqual(self.rows("SELECT g.device_id, sum(s.compute_ns), sum(s.comm_ns), count(*)"
+                                   " FROM v_gpu_step s JOIN gpu g USING (gpu_id) WHERE s.step >= 0"
+                                   " GROUP BY s.gpu_id ORDER BY g.gpu_id", run),
+                         2 * [(gpu, 4 * (100_000 + 10_000 * gpu), 200_000, 4) for gpu in range(4)])
+        said = self.gpushim("report", "--all", self.folder / "run.db").stdout
+        for host in (0, 1):
+            for gpu in range(3):  # which are shown
+                self.assertIn(f"node{host} process 4711 GPU {gpu} ", said)
+        # All ranks are there; what is missing is which collective is which.
+        self.assertNotIn("not in this run", said)
+        self.assertNotIn("Bring in the traces", said)
+
     def test_gpus_of_a_host_stay_apart(self):
         host = xplane_made.Host()
         for gpu in (4, 6):

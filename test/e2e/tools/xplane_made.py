@@ -118,3 +118,16 @@ def program(name="made", steps=4, base=1_700_000_000_000_000_000):
         host.gpu(0).event((18446744073150512882, "TensorFlow Ops"), "gemm:MatMul", at + 70_000, 100_000)
         host.gpu(0).event((18446744073150512879, "Steps"), str(number + 1), at + 30_000, 280_000)
     return host
+
+
+def several_gpus(name, gpus, steps=4):
+    """One process launches for all its GPUs: each has a kernel, longer on each later GPU, and a collective."""
+    host = Host(name)
+    for number in range(steps):
+        at = 1_000_000 * (number + 1)
+        host.span("train", at, 900_000, step_num=number + 1, _r=1)
+        for gpu in range(gpus):
+            call = at + 20_000 + 10_000 * gpu
+            host.kernel("gemm", call, call + 20_000, 100_000 + 10_000 * gpu, gpu=gpu)
+            host.kernel(COLLECTIVE, call + 4_000, at + 400_000, 50_000, gpu=gpu, stream=20)
+    return host
