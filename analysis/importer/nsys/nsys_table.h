@@ -14,6 +14,12 @@
 
 namespace gpushim::analysis {
 
+// Serialised numbers of processes and threads: the host's, then 24 bits of each. 0: not told.
+constexpr int64_t kIdBits = 24, kIdMask = (int64_t{1} << kIdBits) - 1;
+inline int64_t process_of(std::optional<int64_t> global) {
+    return global ? (*global >> kIdBits) & kIdMask : 0;
+}
+
 class NsysTable {
   public:
     NsysTable(const Database& base, std::string_view table, std::initializer_list<std::string_view> columns);

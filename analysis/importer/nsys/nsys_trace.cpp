@@ -11,20 +11,17 @@
 #include "../api_kinds.h"
 #include "../trace_rank.h"
 #include "nsys_host.h"
+#include "nsys_machine.h"
 #include "nsys_table.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-// Serialised numbers of processes and threads: host, then 24 bits of each.
-constexpr int64_t kPartBits = 24, kPartMask = (int64_t{1} << kPartBits) - 1;
 constexpr int64_t kNotValid = 0xffffffff;                     // a stream or device that does not apply
 constexpr int64_t kPushPop = 59, kStartEnd = 60, kMark = 34;  // of eventType
 constexpr size_t kSortedBytes = 32 << 20;
 constexpr size_t kMostProcesses = 128;  // each has files of its own open
-
-int64_t process_of(ImportedNumber global) { return global ? (*global >> kPartBits) & kPartMask : 0; }
 
 ImportedNumber valid(ImportedNumber number) { return number == kNotValid ? ImportedNumber() : number; }
 
@@ -81,7 +78,6 @@ class NsysImport {
     void read_thread_names();
     ImportedFile finish();
     ImportedTrace described(int64_t process) const;
-    std::vector<ImportedDevice> devices(int64_t process) const;
     std::string only_text(std::string_view table, std::string_view column, std::string_view key) const;
 
     TraceWriter* writer(int64_t process) {
@@ -140,7 +136,7 @@ void NsysImport::read_calls(std::string_view table) {
         if (tid) callers_.insert(*tid);
         const bool may_say_not_yet = kind_of_api(api).kind == "query";
         to->call({api, rows.number(0), std::max<int64_t>(rows.number(1) - rows.number(0), 0),
-                  tid ? ImportedNumber(*tid & kPartMask) : tid, rows.maybe(3),
+                  tid ? ImportedNumber(*tid & kIdMask) : tid, rows.maybe(3),
                   rows.number(5) != 0 && !may_say_not_yet});
     }
 }
@@ -238,7 +234,7 @@ void NsysImport::read_ranges() {
         if (!is_mark && !rows.maybe(1)) continue;
         const ImportedNumber tid = rows.maybe(2);
         to->range(name, rows.number(0), is_mark ? 0 : rows.number(1) - rows.number(0),
-                  tid ? ImportedNumber(*tid & kPartMask) : tid,
+                  tid ? ImportedNumber(*tid & kIdMask) : tid,
                   is_mark             ? ImportedRange::mark
                   : type == kStartEnd ? ImportedRange::free
                                       : ImportedRange::nested);
@@ -257,7 +253,7 @@ void NsysImport::read_thread_names() {
     NsysTable rows(base_, "ThreadNames", {"globalTid", "#nameId"});
     while (rows.step())
         if (TraceWriter* to = writer(process_of(rows.maybe(0))))
-            to->name_thread(rows.number(0) & kPartMask, rows.text(1));
+            to->name_thread(rows.number(0) & kIdMask, rows.text(1));
 }
 
 // Of a table of names and values.
@@ -267,31 +263,6 @@ std::string NsysImport::only_text(std::string_view table, std::string_view colum
     while (rows.step())
         if (rows.text(0) == key) return rows.text(1);
     return {};
-}
-
-std::vector<ImportedDevice> NsysImport::devices(int64_t process) const {
-    std::map<int64_t, int64_t> gpu_of;  // by what the process calls it
-    NsysTable seen(base_, "TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"});
-    while (seen.step())
-        if (process == 0 || seen.maybe(2).value_or(process) == process)
-            gpu_of[seen.number(1)] = seen.number(0);
-    std::map<int64_t, ImportedDevice> gpus;
-    NsysTable rows(
-        base_, "TARGET_INFO_GPU",
-        {"id", "uuid", "name", "totalMemory|memoryTotal", "smCount", "computeMajor", "computeMinor"});
-    while (rows.step())
-        gpus[rows.number(0)] = {rows.number(0), rows.text(1),  rows.text(2), rows.maybe(3),
-                                rows.maybe(4),  rows.maybe(5), rows.maybe(6)};
-    std::vector<ImportedDevice> found;
-    if (gpu_of.empty())
-        for (const auto& [id, gpu] : gpus) gpu_of[id] = id;
-    for (const auto& [cuda, gpu] : gpu_of) {
-        const auto is = gpus.find(gpu);
-        if (is == gpus.end()) continue;
-        found.push_back(is->second);
-        found.back().id = cuda;
-    }
-    return found;
 }
 
 ImportedTrace NsysImport::described(int64_t process) const {
@@ -304,11 +275,14 @@ ImportedTrace NsysImport::described(int64_t process) const {
     trace.base_ns = has_epoch ? session.number(0) : 0;
     trace.has_epoch = has_epoch;
     if (process != 0) trace.pid = process;
-    if (places_.size() == 1) trace.rank = rank_of_file_name(file_);
+    const bool is_only = places_.size() == 1;
+    const NsysRank rank = nsys_rank(base_, process, is_only);
+    trace.rank = rank.rank || !is_only ? rank.rank : rank_of_file_name(file_);
+    trace.world_size = rank.world_size;
     NsysTable names(base_, "PROCESSES", {"pid", "name"});
     while (names.step())
         if (names.number(0) == process) trace.executable = names.text(1);
-    trace.devices = devices(process);
+    trace.devices = nsys_devices(base_, process);
     return trace;
 }
 

@@ -85,6 +85,59 @@ class Nsys(test_import.Import):
         for number in (0, 1):
             self.assertEqual(self.rows("SELECT count(*) FROM launch", self.trace(number)), [(2,)])
 
+    def ranks_of(self, *rows, name="a.sqlite", pids=(4711,)):
+        file = nsys_made.with_rows(nsys_made.program(self.folder / name, nsys_made.NEW, pids), *rows)
+        run = self.imported(file, source="nsys")
+        file.unlink()
+        return self.rows("SELECT pid, rank, world_size FROM rank ORDER BY pid", run)
+
+    @staticmethod
+    def environment(text):
+        return "TARGET_INFO_SYSTEM_ENV", {"name": "DeviceEnvironment", "value": text}
+
+    @staticmethod
+    def variable(text):
+        return "META_DATA_CAPTURE", {"name": "PROCESS_0:ENVIRONMENT_VARIABLE", "value": text}
+
+    def test_a_rank_is_what_the_launcher_said(self):
+        slurm = "SLURM_PROCID=3;SLURM_NTASKS=4"
+        for expected, *rows in (
+                ((5, 8), self.environment("A=1;OMPI_COMM_WORLD_SIZE=8;OMPI_COMM_WORLD_RANK=5;Z")),
+                ((3, 4), self.environment(slurm + ";SLURM_STEP_ID=0")),
+                # A batch job's script is not what it runs.
+                ((None, None), self.environment(slurm)),
+                # Lines of a function, which is some variable's value.
+                ((None, None), self.environment("BASH_FUNC_x=() {\n RANK=7;\n RANK=8\n};HOME=/")),
+                ((2, 4), self.environment("PMI_RANK=1;RANK=many"), self.variable('RANK="2"'),
+                 self.variable('WORLD_SIZE="4"')),
+                ((5, None), self.environment("RANK=5;WORLD_SIZE=2"))):
+            with self.subTest(rows):
+                self.assertEqual(self.ranks_of(*rows), [(4711, *expected)])
+
+    def test_a_launchers_word_comes_before_a_files_name(self):
+        self.assertEqual(self.ranks_of(self.environment("RANK=2"), name="rank_3.sqlite"), [(4711, 2, None)])
+        self.assertEqual(self.ranks_of(self.environment("HOME=/"), name="rank_3.sqlite"), [(4711, 3, None)])
+
+    def test_of_several_processes_only_mpi_says_ranks(self):
+        pids, rank = (4711, 4800), self.environment("RANK=2")
+        self.assertEqual(self.ranks_of(rank, pids=pids), [(4711, None, None), (4800, None, None)])
+        told = [("MPI_RANKS", {"globalTid": nsys_made.global_pid(pid) | pid, "rank": number})
+                for pid, number in ((4711, 1), (4800, 0))]
+        self.assertEqual(self.ranks_of(rank, *told, pids=pids), [(4711, 1, None), (4800, 0, None)])
+
+    def test_a_gpu_is_the_one_that_cuda_gave_that_number(self):
+        """The machine numbers its GPUs by their places, CUDA otherwise; older exports have both in one table."""
+        file = nsys_made.program(self.folder / "a.sqlite", nsys_made.NEW)
+        base = sqlite3.connect(file)
+        base.executescript("ALTER TABLE TARGET_INFO_GPU ADD COLUMN cuDevice INTEGER;"
+                           "DROP TABLE TARGET_INFO_CUDA_DEVICE; DELETE FROM TARGET_INFO_GPU;")
+        base.executemany("INSERT INTO TARGET_INFO_GPU (id, name, uuid, cuDevice) VALUES (?, ?, ?, ?)",
+                         [(0, "Other GPU", "GPU-0", 1), (1, "Made GPU", "GPU-1", 0), (2, "Hidden", "GPU-2", -1)])
+        base.commit()
+        base.close()
+        run = self.imported(file, source="nsys")
+        self.assertEqual(self.rows("SELECT device_id, uuid, name FROM gpu", run), [(0, "GPU-1", "Made GPU")])
+
     def test_what_is_no_export_is_refused(self):
         sqlite3.connect(self.folder / "none.db").executescript("CREATE TABLE StringIds (id, value)")
         self.assertIn("nsys export", self.gpushim("import", "nsys", self.folder / "none.db", "-o",

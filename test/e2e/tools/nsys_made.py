@@ -48,6 +48,8 @@ CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);
 CREATE TABLE TARGET_INFO_GPU (vmId INTEGER, id INTEGER, name TEXT, uuid TEXT, totalMemory INTEGER,
   smCount INTEGER, computeMajor INTEGER, computeMinor INTEGER);
 CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT);
+CREATE TABLE MPI_RANKS (globalTid INTEGER, rank INTEGER);
+CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT);
 CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT);
 CREATE TABLE TARGET_INFO_SYSTEM_ENV (globalVid INTEGER, devStateName TEXT, name TEXT, nameEnum INTEGER,
   value TEXT);
@@ -155,4 +157,17 @@ def program(path, schema, pids=(4711,)):
     export.add("TARGET_INFO_SESSION_START_TIME", utcEpochNs=EPOCH_NS, utcTime="", localTime="")
     export.add("TARGET_INFO_SYSTEM_ENV", name="Hostname", value="node7")
     export.close()
+    return path
+
+
+def with_rows(path, *rows):
+    """Of an export: each is its table and the row's columns; a table is emptied before its first row."""
+    base = sqlite3.connect(path)
+    for table in dict.fromkeys(table for table, _ in rows):
+        base.execute(f"DELETE FROM {table}")
+    for table, row in rows:
+        base.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})",
+                     tuple(row.values()))
+    base.commit()
+    base.close()
     return path
