@@ -126,13 +126,15 @@ class Nsys(test_import.Import):
         self.assertEqual(self.ranks_of(rank, *told, pids=pids), [(4711, 1, None), (4800, 0, None)])
 
     def test_a_gpu_is_the_one_that_cuda_gave_that_number(self):
-        """The machine numbers its GPUs by their places, CUDA otherwise; older exports have both in one table."""
+        """The machine numbers its GPUs by their places, CUDA otherwise; older exports have both numbers in
+        one table."""
         file = nsys_made.program(self.folder / "a.sqlite", nsys_made.NEW)
         base = sqlite3.connect(file)
         base.executescript("ALTER TABLE TARGET_INFO_GPU ADD COLUMN cuDevice INTEGER;"
                            "DROP TABLE TARGET_INFO_CUDA_DEVICE; DELETE FROM TARGET_INFO_GPU;")
         base.executemany("INSERT INTO TARGET_INFO_GPU (id, name, uuid, cuDevice) VALUES (?, ?, ?, ?)",
-                         [(0, "Other GPU", "GPU-0", 1), (1, "Made GPU", "GPU-1", 0), (2, "Hidden", "GPU-2", -1)])
+                         [(0, "Other GPU", "GPU-0", 1), (1, "Made GPU", "GPU-1", 0),
+                          (2, "Hidden", "GPU-2", -1)])
         base.commit()
         base.close()
         run = self.imported(file, source="nsys")

@@ -121,7 +121,8 @@ def program(name="made", steps=4, base=1_700_000_000_000_000_000):
 
 
 def several_gpus(name, gpus, steps=4):
-    """One process launches for all its GPUs: each has a kernel, longer on each later GPU, and a collective."""
+    """One process launches for all its GPUs: each has a kernel, longer on each later GPU, and a collective.
+    """
     host = Host(name)
     for number in range(steps):
         at = 1_000_000 * (number + 1)
