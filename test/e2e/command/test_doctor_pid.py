@@ -63,7 +63,7 @@ class Running(cli.Case):
                                        r" +rank 0 waits in ")
         self.assertRegex(shown.stdout, rf"\nthread   {self.rank(0)} python\S*: .*; in \w+ for [\d.]+ s\n")
         report = box.run([box.BUILD / "gpushim", "report", self.folder], sim=False)
-        self.assertEqual((report.returncode, report.stdout[:8]), (1, "HUNG    "), report.stderr)
+        self.assertEqual((report.returncode, report.stdout[:15]), (1, "VERDICT  hung: "), report.stderr)
 
         os.kill(self.rank(1), signal.SIGCONT)
         self.when(lambda said: said["hang"]["for_ns"] is None, code=0)

@@ -11,10 +11,11 @@ import box
 sys.path.insert(0, str(box.ROOT / "examples" / "seven_steps"))
 import series  # noqa: E402
 
-SAYS = ("input_bound", "pageable_copies", "larger_batch", "copy_volume", "no_tensor_cores", "no_tensor_cores",
-        "small_kernels", None)
-# The next run does what the finding says, but for set_to_none, which is no finding's.
-DONE_NEXT = (0, 1, 2, 3, 5, 6)
+SAYS = ("input_bound", "pageable_copies", "larger_batch", "no_tensor_cores", "no_tensor_cores",
+        "no_tensor_cores", "small_kernels", None)
+# The next run does what the finding says, but for bytes_on_wire, which gains a tenth of what the finding
+# does, and set_to_none, which is no finding's.
+DONE_NEXT = (0, 1, 2, 5, 6)
 WITHIN = 1.4  # times what was predicted at most; and at least that part of the least
 
 
