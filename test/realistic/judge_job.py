@@ -162,7 +162,7 @@ def _hang_faults(job, said, text, code):
     if job.kind != "hung":
         return [] if hang["for_ns"] is None else [f"said to hang, and did not: {text[:200]}"]
     missing = [rank["rank"] for rank in hang["missing"] or []]
-    if code != 1 or missing != [job.other] or not text.startswith("HUNG"):
+    if code != 1 or missing != [job.other] or not text.startswith("VERDICT  hung: "):
         return [f"rank {job.other} hung; said: code {code}, missing {missing}"]
     return []
 
