@@ -105,13 +105,15 @@ std::string with_dots(std::string text) {
     return text;
 }
 
-// The first lines of the report: what ran and when, and what could not be read.
+// Of the report's lines the verdict, what ran and when, and what could not be read.
 Markup what_ran(const PageInput& input) {
     Markup all;
     for (const auto& block : input.report.blocks) {
         const Line* const line = std::get_if<Line>(&block);
-        if (line == nullptr || line->text.empty()) break;
+        if (line == nullptr) continue;
         const std::string_view text = line->text;
+        if (text.starts_with("VERDICT ")) all += paragraph(std::string(text.substr(9)), "verdict");
+        if (text.starts_with("EVIDENCE ")) all += paragraph(std::string(text.substr(9)), "soft");
         if (text.starts_with("ran ") || text.starts_with("when "))
             all += paragraph(with_dots(std::string(text.substr(8))), "soft");
         for (const char* word : {"MISSING ", "HUNG ", "WRONG "})

@@ -43,9 +43,9 @@ class RunReport(cli.Case):
         self.assertEqual(done.stdout, f"{place}\n")
         self.assertFalse(self.place.exists())
         # It is no trace, though it lies among them.
-        self.assertIn("234 produced", self.gpushim("report", self.run_folder).stdout)
+        self.assertIn("234 produced", self.gpushim("report", "--all", self.run_folder).stdout)
         self.gpushim("analyze", self.run_folder, "-o", place)
-        self.assertIn("234 produced", self.gpushim("report", place).stdout)
+        self.assertIn("234 produced", self.gpushim("report", "--all", place).stdout)
         self.assertIn("already a run database", self.gpushim("analyze", place, expect=2).stderr)
 
     def test_nothing_else_is_replaced(self):
@@ -55,7 +55,7 @@ class RunReport(cli.Case):
         self.assertIn("is not a run database", said)
         self.assertEqual(trace.read_bytes(), before)
         self.place.write_text("mine")
-        done = self.gpushim("report", self.run_folder)
+        done = self.gpushim("report", "--all", self.run_folder)
         self.assertEqual(self.place.read_text(), "mine")
         self.assertIn("234 produced", done.stdout)
         self.assertIn("exists and is not a run database", done.stderr)

@@ -121,7 +121,7 @@ class Cupti(windows_host.Case):
         self.assertEqual((pathlib.Path(library).parent, version), (box.SIM, 130001))
         self.assertEqual((refused, error, dropped, clock), (None, None, 0, 0))
         self.assertEqual((records, unclaimed), (2_000, 2_000 - timed))
-        report = box.run([preload.ANALYZER, "report", self.the_trace()], sim=False).stdout
+        report = box.run([preload.ANALYZER, "report", "--all", self.the_trace()], sim=False).stdout
         self.assertIn("device times by cupti: 1 window", report)
         self.assertIn(f"{timed:,} have CUPTI's times; 1 have host times only", report)
 
