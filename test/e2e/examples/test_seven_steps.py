@@ -12,9 +12,9 @@ FOLDER = box.ROOT / "examples" / "seven_steps"
 sys.path.insert(0, str(FOLDER))
 import series  # noqa: E402
 
-# The first finding of each variant: what the next one changes, but for 3_large_batch, where products in 16 bits
-# gain ten times as much. With half the batch a larger one gains more than pinned memory. None: nothing is
-# worth it.
+# The first finding of each variant: what the next one changes, but for 3_large_batch, where products in 16
+# bits gain ten times as much. With half the batch a larger one gains more than pinned memory. None: nothing
+# is worth it.
 SAYS = (("input_bound",), ("pageable_copies", "larger_batch"), ("larger_batch",), ("no_tensor_cores",),
         ("no_tensor_cores",), ("no_tensor_cores",), ("small_kernels", "launch_bound"), (None,))
 WITHIN = 0.10  # of the published rates
