@@ -50,6 +50,14 @@ std::optional<Cause> cause_of_sample(PythonDoes does) {
 
 bool names_what_blocked(Cause cause) { return cause == Cause::host_blocked || cause == Cause::input_wait; }
 
+// Of the time for which N was submitted; was_ready: it could have started when the gap began.
+Cause cause_in_queue(WaitsFor waits_for, int64_t queued_ns, bool was_ready, const DeviceFacts& device) {
+    if (waits_for == WaitsFor::other_gpu) return Cause::wait_other_gpu;
+    if (waits_for == WaitsFor::host_callback) return Cause::wait_host_callback;
+    if (was_ready && queued_ns <= device.kernel_gap_ns) return Cause::kernel_gap;
+    return queued_ns <= device.latency_p95_ns ? Cause::launch_latency : Cause::device_other;
+}
+
 // One gap with an N that can be asked about. `lag_ns`: how much earlier it is asked.
 class Question {
   public:
@@ -155,12 +163,8 @@ class Question {
 
     // How long N was submitted says why it did not run, whatever part of that is left after the shift.
     Cause queued_cause() const {
-        if (next_.waits_for == WaitsFor::other_gpu) return Cause::wait_other_gpu;
-        if (next_.waits_for == WaitsFor::host_callback) return Cause::wait_host_callback;
         const int64_t queued_ns = gap_.until_ns - std::max(gap_.from_ns, launched_ns_);
-        const DeviceFacts& device = facts_.device;
-        if (could_start_ns_ < gap_.from_ns && queued_ns <= device.kernel_gap_ns) return Cause::kernel_gap;
-        return queued_ns <= device.latency_p95_ns ? Cause::launch_latency : Cause::device_other;
+        return cause_in_queue(next_.waits_for, queued_ns, could_start_ns_ < gap_.from_ns, facts_.device);
     }
 
     // N behind the sync: what was in the queue before it was not the reason that it ran empty. A wait may end
@@ -202,6 +206,8 @@ bool was_surely_queued(const Gap& gap, const IdleFacts& facts) {
 std::optional<Cause> without_question(const Gap& gap, const IdleFacts& facts) {
     if (!gap.next) return Cause::tail;
     if (!gap.next->same_process) return Cause::other_process;
+    if (gap.next->launched_before)  // the host did not keep the GPU waiting, whatever it did
+        return cause_in_queue(gap.next->waits_for, gap.length_ns(), true, facts.device);
     if (2 * facts.clock_error_ns > gap.length_ns() && !was_surely_queued(gap, facts))
         return Cause::unresolved;
     return {};

@@ -34,6 +34,7 @@ struct Next {
     bool is_copy_h2d = false;
     WaitsFor waits_for = WaitsFor::nothing;
     bool same_process = true;
+    bool launched_before = false;  // the recording began: when is not known, but it was in the queue
 };
 
 struct Gap {

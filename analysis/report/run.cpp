@@ -44,7 +44,8 @@ std::string gpus_text(const ReportSource& source) {
         "SELECT name, count(DISTINCT coalesce(s.shared_id, g.gpu_id)), max(simulated) FROM gpu g"
         " LEFT JOIN shared_gpu s ON s.gpu_id = g.gpu_id GROUP BY name ORDER BY name");
     while (query.step()) {
-        text += (text.empty() ? "" : ", ") + count_text(query.number(1)) + " x " + shown(query.text(0));
+        text += (text.empty() ? "" : ", ") + count_text(query.number(1)) + " x " +
+                (query.text(0).empty() ? "GPU (name not recorded)" : shown(query.text(0)));
         simulated |= query.number(2) != 0;
     }
     if (simulated) text += "   SIMULATED: these are not GPU times";

@@ -2,16 +2,17 @@
 
 #include <map>
 #include <memory>
-#include <set>
 
 #include "../../failure.h"
 #include "../../sqlite/database.h"
 #include "../../terminal/progress.h"
 #include "../../trace/work_bound.h"
 #include "../api_kinds.h"
+#include "../host_words.h"
 #include "../trace_rank.h"
 #include "nsys_host.h"
 #include "nsys_machine.h"
+#include "nsys_operators.h"
 #include "nsys_table.h"
 
 namespace gpushim::analysis {
@@ -73,6 +74,8 @@ class NsysImport {
     void read_kernels();
     void read_copies();
     void read_sets_and_graphs();
+    void find_operators();
+    void take_operator(TraceWriter& to, const NsysOperator& is, const NsysTable& rows);
     void read_ranges();
     void read_host();
     void read_thread_names();
@@ -90,7 +93,7 @@ class NsysImport {
     Database base_;
     std::map<int64_t, std::filesystem::path> places_;  // by process
     std::map<int64_t, std::unique_ptr<TraceWriter>> writers_;
-    std::set<int64_t> callers_;  // threads that call CUDA
+    SpanOfThread calls_, operators_;  // of CUDA; of PyTorch
 };
 
 // Of the long tables, each as often as it is read.
@@ -101,7 +104,7 @@ void NsysImport::expect_rows() const {
                                                           {"CUPTI_ACTIVITY_KIND_MEMCPY", 2},
                                                           {"CUPTI_ACTIVITY_KIND_MEMSET", 2},
                                                           {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 1},
-                                                          {"NVTX_EVENTS", 1}};
+                                                          {"NVTX_EVENTS", 2}};
     if (!Progress::is_shown()) return;
     for (const auto& [table, times] : kReads) {
         if (!base_.has(table)) continue;
@@ -133,7 +136,7 @@ void NsysImport::read_calls(std::string_view table) {
         const std::string api = rows.text(4);
         if (to == nullptr || api.empty()) continue;
         const ImportedNumber tid = rows.maybe(2);
-        if (tid) callers_.insert(*tid);
+        if (tid) extend(calls_, *tid, {rows.number(0), std::max(rows.number(0), rows.number(1))});
         const bool may_say_not_yet = kind_of_api(api).kind == "query";
         to->call({api, rows.number(0), std::max<int64_t>(rows.number(1) - rows.number(0), 0),
                   tid ? ImportedNumber(*tid & kIdMask) : tid, rows.maybe(3),
@@ -222,8 +225,28 @@ void NsysImport::read_sets_and_graphs() {
             to->work(work_of(ImportedWork::What::graph, graphs));
 }
 
+void NsysImport::find_operators() {
+    NsysTable rows(base_, "NVTX_EVENTS", {"start", "end", "globalTid", "text", "#textId"});
+    while (rows.step()) {
+        if (!rows.maybe(1) || !rows.maybe(2)) continue;
+        if (operator_in(rows.text(3).empty() ? rows.text(4) : rows.text(3)))
+            extend(operators_, rows.number(2), {rows.number(0), rows.number(1)});
+    }
+}
+
+void NsysImport::take_operator(TraceWriter& to, const NsysOperator& is, const NsysTable& rows) {
+    const int64_t thread = rows.number(2), start_ns = rows.number(0);
+    const int64_t duration_ns = std::max<int64_t>(rows.number(1) - start_ns, 0);
+    to.within(is.name, is.is_backward ? ImportedOperator::backward : ImportedOperator::plain, start_ns,
+              duration_ns, thread & kIdMask, is.sequence);
+    if (tell_throughout(operators_, calls_, thread))
+        to.inside(inside_of(is.name).value_or(HostInside::framework), start_ns, duration_ns,
+                  thread & kIdMask);
+}
+
 // What has no end lies open when the recording ended.
 void NsysImport::read_ranges() {
+    find_operators();
     NsysTable rows(base_, "NVTX_EVENTS", {"start", "end", "globalTid", "text", "#textId", "eventType"});
     while (rows.step()) {
         TraceWriter* to = writer(process_of(rows.maybe(2)));
@@ -233,6 +256,10 @@ void NsysImport::read_ranges() {
         if (to == nullptr || name.empty() || (type != kPushPop && type != kStartEnd && !is_mark)) continue;
         if (!is_mark && !rows.maybe(1)) continue;
         const ImportedNumber tid = rows.maybe(2);
+        if (const auto is = operator_in(name); is && tid && type == kPushPop) {
+            take_operator(*to, *is, rows);
+            continue;
+        }
         to->range(name, rows.number(0), is_mark ? 0 : rows.number(1) - rows.number(0),
                   tid ? ImportedNumber(*tid & kIdMask) : tid,
                   is_mark             ? ImportedRange::mark
@@ -243,7 +270,7 @@ void NsysImport::read_ranges() {
 
 void NsysImport::read_host() {
     const WriterOfThread writer_of = [this](int64_t thread) {
-        return callers_.contains(thread) ? writer(process_of(thread)) : nullptr;
+        return calls_.contains(thread) ? writer(process_of(thread)) : nullptr;
     };
     read_os_calls(base_, writer_of);
     read_scheduling(base_, writer_of);
@@ -279,6 +306,7 @@ ImportedTrace NsysImport::described(int64_t process) const {
     const NsysRank rank = nsys_rank(base_, process, is_only);
     trace.rank = rank.rank || !is_only ? rank.rank : rank_of_file_name(file_);
     trace.world_size = rank.world_size;
+    if (!operators_.empty()) trace.frameworks = "pytorch";
     NsysTable names(base_, "PROCESSES", {"pid", "name"});
     while (names.step())
         if (names.number(0) == process) trace.executable = names.text(1);

@@ -69,7 +69,17 @@ void GpuSweep::add(size_t stream, const Call& call, uint32_t thread, const Depen
     op.thread = thread;
     op.type = call.type;
     op.waits = dependency.any();
+    op.launched_before = launched_before(stream, call);
     if (op.waits) dependencies_.emplace(op.enter_ns, dependency);
+}
+
+// A stream runs in the order of the launches. What ran before the first one whose call was recorded was
+// launched before the recording began; a call that is missing later was lost.
+bool GpuSweep::launched_before(size_t stream, const Call& call) {
+    int64_t& first_ns = first_called_ns_[stream];
+    if (!TraceFacts::has_call(call)) return call.times.start_ns < first_ns;
+    first_ns = std::min(first_ns, call.times.start_ns);
+    return false;
 }
 
 void GpuSweep::settle(int64_t until_ns, std::span<const int64_t> threads) {
@@ -92,10 +102,14 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
                      op.end_ns + op.likely_ns(op.end_after_ns));
     }
     const WaitsFor waits = op.waits ? waits_for(op) : WaitsFor::nothing;
-    const DeviceOperation operation = {
-        op.start_ns,
-        op.end_ns,
-        {threads[op.thread], op.enter_ns, op.exit_ns, op.type == OperationClass::h2d, waits}};
+    const DeviceOperation operation = {op.start_ns,
+                                       op.end_ns,
+                                       {.thread = threads[op.thread],
+                                        .launch_enter_ns = op.enter_ns,
+                                        .launch_exit_ns = op.exit_ns,
+                                        .is_copy_h2d = op.type == OperationClass::h2d,
+                                        .waits_for = waits,
+                                        .launched_before = op.launched_before}};
     gaps_->add(operation);
     if (op.start_ns >= known_until_ns_ && op.end_ns > op.start_ns && !behind_) behind_ = operation;
     busy_until_ns_ = std::max(busy_until_ns_, op.end_ns);

@@ -35,7 +35,11 @@ struct StepFigures {
 class GpuSweep {
   public:
     GpuSweep(int32_t gpu, size_t streams, IdleFacts idle, bool collects_busy)
-        : gpu_(gpu), idle_facts_(std::move(idle)), streams_(streams), activity_(collects_busy) {}
+        : gpu_(gpu),
+          idle_facts_(std::move(idle)),
+          streams_(streams),
+          first_called_ns_(streams, INT64_MAX),
+          activity_(collects_busy) {}
 
     GpuSweep(GpuSweep&&) = default;
 
@@ -60,12 +64,14 @@ class GpuSweep {
 
   private:
     void put(const DeviceOp& op, std::span<const int64_t> threads);
+    bool launched_before(size_t stream, const Call& call);
     WaitsFor waits_for(const DeviceOp& op);
     void put_figures();
 
     int32_t gpu_;
     IdleFacts idle_facts_;
     size_t streams_;
+    std::vector<int64_t> first_called_ns_;  // by stream: the start of the first whose call was recorded
     std::vector<Segment> segments_;
     DeviceOrder order_;
     ActivitySweep activity_;

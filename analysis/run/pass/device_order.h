@@ -17,7 +17,8 @@ struct DeviceOp {
     int32_t start_before_ns, start_after_ns, end_before_ns, end_after_ns;
     uint32_t thread;  // the caller's number for it
     OperationClass type;
-    bool waits;  // the caller knows of something that it waited for
+    bool waits : 1;            // the caller knows of something that it waited for
+    bool launched_before : 1;  // the recording began
     uint16_t likely_steps = 0;
 
     // How far off its times likely are, in 95 of 100 cases: rounded up, and no further than the bounds allow.

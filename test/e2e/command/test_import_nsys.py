@@ -85,6 +85,42 @@ class Nsys(test_import.Import):
         for number in (0, 1):
             self.assertEqual(self.rows("SELECT count(*) FROM launch", self.trace(number)), [(2,)])
 
+    IDLE = "SELECT cause, sum(ns) FROM gap GROUP BY 1"
+
+    def test_operators_under_emit_nvtx_are_operators_and_no_ranges(self):
+        """Of each 2 ms the GPU computes 200 us; the thread is in operators for 1.2 ms, 15 us of it while the
+        kernel is on its way."""
+        run = self.imported(nsys_made.operators(self.folder / "a.sqlite"), source="nsys")
+        self.assertEqual(self.rows("SELECT DISTINCT name FROM v_range"), [("my own, op_id",)])
+        self.assertEqual(self.rows("SELECT operator, pass, kernels FROM operator_kernel", run),
+                         [("aten::mm", "forward", 30)])
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertNotIn("host_unknown", idle)
+        self.assertAlmostEqual(idle["framework"], 29 * 985_000, delta=29 * 30_000)
+        self.assertAlmostEqual(idle["python"], 29 * 800_000, delta=29 * 30_000)
+
+    def test_operators_of_a_part_of_the_run_do_not_tell_of_the_rest(self):
+        run = self.imported(nsys_made.operators(self.folder / "a.sqlite", until=20), source="nsys")
+        self.assertEqual(self.rows("SELECT operator, kernels FROM operator_kernel WHERE operator NOTNULL",
+                                   run), [("aten::mm", 20)])
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertNotIn("callback", idle)
+        self.assertGreater(idle["host_unknown"], 29 * 1_500_000)
+
+    def test_what_was_launched_before_the_recording_was_in_the_queue(self):
+        """Of a recording that begins late the first kernels have no calls: what the host did is no reason why
+        they ran late, and their launches cost nobody knows what."""
+        file = nsys_made.operators(self.folder / "a.sqlite", until=0)
+        base = sqlite3.connect(file)
+        base.execute("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE correlationId <= 20")
+        base.commit()
+        base.close()
+        run = self.imported(file, source="nsys")
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertEqual(idle["device_other"], 19 * 1_800_000)  # before the second to the twentieth
+        self.assertEqual(self.rows("SELECT count, api_p50_ns FROM launch_stat", run), [(30, 10_000)])
+        self.assertIn("1 x GPU (name not recorded)", self.gpushim("report", self.folder / "run.db").stdout)
+
     def ranks_of(self, *rows, name="a.sqlite", pids=(4711,)):
         file = nsys_made.with_rows(nsys_made.program(self.folder / name, nsys_made.NEW, pids), *rows)
         run = self.imported(file, source="nsys")

@@ -171,3 +171,25 @@ def with_rows(path, *rows):
     base.commit()
     base.close()
     return path
+
+
+def operators(path, until=30):
+    """A thread that launches every 2 ms, each time from an operator of PyTorch under emit_nvtx that is open
+    for 1.2 ms around the launch; only the first `until` of 30 are told."""
+    export = Export(path, NEW)
+    tid, process = global_pid(7) | 8, global_pid(7)
+    for i in range(30):
+        at = 10_000_000 + i * 2_000_000
+        export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=at, end=at + 10_000, globalTid=tid,
+                   correlationId=i + 1, nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
+        export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=at + 15_000, end=at + 215_000, deviceId=0, contextId=1,
+                   streamId=7, correlationId=i + 1, globalPid=process, demangledName=export.text("gemm"),
+                   shortName=export.text("gemm"))
+        if i < until:
+            export.add("NVTX_EVENTS", start=at - 200_000, end=at + 1_000_000, eventType=PUSH_POP,
+                       text=f"aten::mm, seq = {i + 3}, op_id = {i}", globalTid=tid)
+    export.add("NVTX_EVENTS", start=9_000_000, end=90_000_000, eventType=PUSH_POP, text="my own, op_id",
+               globalTid=tid)
+    export.add("PROCESSES", globalPid=process, pid=7, name="train.py")
+    export.close()
+    return path

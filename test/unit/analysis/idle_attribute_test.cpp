@@ -26,6 +26,22 @@ TEST_CASE("the host part is what the launching thread was in, one latency earlie
                                    is(Cause::host_unknown, 175, 200)});
 }
 
+//  recorded              |────────────────
+//  GPU     ████████|100   N███               N waits in the queue; the thread is in a sync, which is not why
+TEST_CASE("what was launched before the recording began was in the queue", "[idle]") {
+    Scene scene;
+    scene.call(What::sync, 95, 140);
+    const auto until = [&](int64_t until_us, WaitsFor waits_for = WaitsFor::nothing) {
+        scene.gap_before(100, until_us, until_us, until_us, waits_for);
+        scene.gap.next->launched_before = true;
+        return scene.pieces();
+    };
+    CHECK(until(103) == Pieces{is(Cause::kernel_gap, 100, 103)});
+    CHECK(until(109) == Pieces{is(Cause::launch_latency, 100, 109)});
+    CHECK(until(130) == Pieces{is(Cause::device_other, 100, 130)});
+    CHECK(until(130, WaitsFor::other_gpu) == Pieces{is(Cause::wait_other_gpu, 100, 130)});
+}
+
 //  thread  L─┐104   L─┐114        every 10
 //  GPU        105███108  115███   3 long, 5 after its launch
 TEST_CASE("a loop that launches too slowly is launch bound, not latency", "[idle]") {

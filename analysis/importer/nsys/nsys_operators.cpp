@@ -1,0 +1,46 @@
+#include "nsys_operators.h"
+
+#include <algorithm>
+
+#include "../decimal.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr std::string_view kSequence = ", seq = ", kNumber = ", op_id = ";
+constexpr std::string_view kBackward = "autograd::engine::evaluate_function: ";
+
+std::optional<int64_t> number_behind(std::string_view text, std::string_view word) {
+    const size_t at = text.find(word);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = text.substr(at + word.size());
+    return integer(rest.substr(0, std::min(rest.find_first_not_of("0123456789"), rest.size())));
+}
+
+}  // namespace
+
+std::optional<NsysOperator> operator_in(std::string_view range) {
+    const auto sequence = number_behind(range, kSequence), number = number_behind(range, kNumber);
+    if (!sequence && !number) return {};
+    const size_t end = std::min(range.find(kSequence), range.find(kNumber));
+    if (end == 0) return {};
+    return NsysOperator{range.substr(0, end), sequence, range.starts_with(kBackward)};
+}
+
+void extend(SpanOfThread& spans, int64_t thread, Interval by) {
+    const auto [found, is_new] = spans.try_emplace(thread, by);
+    found->second = {std::min(found->second.start_ns, by.start_ns),
+                     std::max(found->second.end_ns, by.end_ns)};
+}
+
+bool tell_throughout(const SpanOfThread& operators, const SpanOfThread& calls, int64_t thread) {
+    constexpr int64_t kPart = 20;
+    const auto told = operators.find(thread), called = calls.find(thread);
+    if (told == operators.end() || called == calls.end()) return false;
+    const int64_t untold_ns = std::max<int64_t>(told->second.start_ns - called->second.start_ns, 0) +
+                              std::max<int64_t>(called->second.end_ns - told->second.end_ns, 0);
+    return untold_ns <= called->second.length_ns() / kPart;
+}
+
+}  // namespace gpushim::analysis

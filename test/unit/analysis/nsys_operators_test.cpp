@@ -1,0 +1,40 @@
+// Operators of PyTorch among the ranges of an export of Nsight Systems.
+#include "analysis/importer/nsys/nsys_operators.h"
+
+#include <catch2/catch.hpp>
+
+namespace nsys_operators_test {
+
+using namespace gpushim::analysis;
+
+TEST_CASE("a range that ends with an operator's numbers is an operator", "[nsys]") {
+    const auto add = operator_in("aten::add, seq = 12, op_id = 34, sizes = [[2, 3], []]");
+    REQUIRE(add);
+    CHECK(add->name == "aten::add");
+    CHECK(add->sequence == 12);
+    CHECK_FALSE(add->is_backward);
+    const auto empty = operator_in("aten::empty, op_id = 5");
+    REQUIRE(empty);
+    CHECK(empty->name == "aten::empty");
+    CHECK_FALSE(empty->sequence);
+    CHECK(operator_in("autograd::engine::evaluate_function: MmBackward0, seq = 7, op_id = 9")->is_backward);
+    for (const char* const own : {"forward", "step, op_id", "a, seq = x", ", op_id = 3", "", "op_id = 3"})
+        CHECK_FALSE(operator_in(own));
+}
+
+//  calls      0|──────────────────|100        operators from 2 to 97 tell throughout, from 2 to 94 they do
+//  not
+TEST_CASE("operators of a part of the calls do not tell what a thread was in", "[nsys]") {
+    SpanOfThread calls, operators;
+    extend(calls, 1, {40, 100});
+    extend(calls, 1, {0, 10});
+    CHECK_FALSE(tell_throughout(operators, calls, 1));
+    extend(operators, 1, {2, 94});
+    CHECK_FALSE(tell_throughout(operators, calls, 1));
+    extend(operators, 1, {5, 97});
+    CHECK(tell_throughout(operators, calls, 1));
+    extend(operators, 2, {0, 100});
+    CHECK_FALSE(tell_throughout(operators, calls, 2));  // it calls nothing
+}
+
+}  // namespace nsys_operators_test
