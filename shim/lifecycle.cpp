@@ -19,6 +19,7 @@
 #include "machine/devices.h"
 #include "machine/frameworks.h"
 #include "machine/nvml_sampler.h"
+#include "machine/script_name.h"
 #include "program/capture_range.h"
 #include "program/nvtx.h"
 #include "ring/clock.h"
@@ -85,13 +86,14 @@ void after_fork_in_child() {
 }
 
 // Before any of the program's own constructors, so that ours runs last before a fork and first in the child.
-[[gnu::constructor(101)]] void begin() {
+[[gnu::constructor(101)]] void begin(int argument_count, char** arguments) {
     power.store(is_switched_off() ? Switch::off : Switch::on, std::memory_order_relaxed);
     if (disabled()) return;
     if (kept(Protection::fork_handling))
         pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     if (!kept(Protection::silence)) puts("gpushim");
     remember_start_folder();
+    remember_arguments(argument_count, arguments);
     offer_to_nvtx();
 }
 

@@ -16,7 +16,7 @@ struct Advice {
 // What is worth less than this share of a step is not said.
 constexpr double kWorthIt = 0.03;
 
-// What gains less than this share of the most comes behind all that gains more, whoever can do it.
+// What gains less than this share of the most comes behind all that gains more, on one GPU or several.
 constexpr double kMinor = 1.0 / 3;
 
 // In the order in which they should be done: what fills the step; then what gains about as much as the most,

@@ -135,7 +135,7 @@ void find_executable(TraceIdentity& identity) {
     path[length > 0 ? length : 0] = '\0';
     const char* slash = strrchr(path, '/');
     copy(identity.executable, sizeof identity.executable, slash != nullptr ? slash + 1 : path);
-    const std::string_view script = script_name(identity.executable, path);
+    const std::string_view script = script_name(identity.executable);
     script.copy(identity.script, sizeof identity.script - 1);
 }
 

@@ -1,8 +1,5 @@
 #include "script_name.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 namespace gpushim::shim {
 
 namespace {
@@ -11,18 +8,7 @@ bool is_python(std::string_view executable) {
     return executable.starts_with("python") || executable.starts_with("pypy");
 }
 
-struct Arguments {
-    std::string_view rest;
-
-    // Null at the end; the last one may be cut off, which then is no name.
-    std::string_view next() {
-        const size_t end = rest.find('\0');
-        if (end == std::string_view::npos) return {};
-        const std::string_view one = rest.substr(0, end);
-        rest.remove_prefix(end + 1);
-        return one;
-    }
-};
+std::span<const char* const> remembered;
 
 std::string_view without_folder(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
@@ -40,32 +26,31 @@ Behind behind(std::string_view letters) {
 
 }  // namespace
 
-std::string_view script_in(std::string_view executable, std::string_view arguments) {
+void remember_arguments(int count, const char* const* words) {
+    if (words != nullptr && count > 0) remembered = {words, static_cast<size_t>(count)};
+}
+
+std::string_view script_in(std::string_view executable, std::span<const char* const> arguments) {
     if (!is_python(executable)) return {};
-    Arguments words = {arguments};
-    words.next();  // the interpreter
-    for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-        if (word == "--check-hash-based-pycs") {
-            words.next();
+    const auto word = [&](size_t at) {
+        const bool is_there = at < arguments.size() && arguments[at] != nullptr;
+        return is_there ? std::string_view(arguments[at]) : std::string_view();
+    };
+    for (size_t at = 1; !word(at).empty(); ++at) {  // behind the interpreter
+        if (word(at) == "-") return {};
+        if (!word(at).starts_with('-')) return without_folder(word(at));
+        if (word(at).starts_with("--")) {
+            if (word(at) == "--check-hash-based-pycs") ++at;
             continue;
         }
-        if (word == "-") return {};
-        if (!word.starts_with('-')) return without_folder(word);
-        if (word.starts_with("--")) continue;
-        const Behind what = behind(word.substr(1));
+        const Behind what = behind(word(at).substr(1));
         if (what == Behind::command) return {};
-        if (what == Behind::module) return words.next();
-        if (what == Behind::value) words.next();
+        if (what == Behind::module) return word(at + 1);
+        if (what == Behind::value) ++at;
     }
     return {};
 }
 
-std::string_view script_name(std::string_view executable, char (&to)[4096]) {
-    const int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    if (file < 0) return {};
-    const ssize_t length = read(file, to, sizeof to);
-    close(file);
-    return length > 0 ? script_in(executable, {to, static_cast<size_t>(length)}) : std::string_view();
-}
+std::string_view script_name(std::string_view executable) { return script_in(executable, remembered); }
 
 }  // namespace gpushim::shim

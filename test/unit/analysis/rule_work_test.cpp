@@ -115,7 +115,8 @@ TEST_CASE("kernels that are as they should be are not named", "[rule][rule_work]
 }
 
 //  step   |input|framework|python|          products without tensor cores          | 20 ms
-TEST_CASE("what gains less than a third of the most comes behind, whoever can do it", "[rule][rule_work]") {
+TEST_CASE("what gains less than a third of the most comes behind, also where one GPU can do it",
+          "[rule][rule_work]") {
     const auto said = [](int64_t input_ns, int64_t framework_ns, int64_t python_ns) {
         const int64_t compute_ns = kStepNs - input_ns - framework_ns - python_ns;
         RunRows run;
