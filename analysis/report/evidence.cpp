@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../advice/evidence_limits.h"
 #include "../text/units.h"
 #include "contradictions.h"
 #include "facts.h"
@@ -11,12 +12,9 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kAll = 0.9995;       // of operations, or of a run: what is missing would not be seen
-constexpr double kCovered = 0.9;      // of the operations in timed spans; below, what is busy is a guess
-constexpr double kMuchTimed = 0.1;    // of the run; below, the rest is an estimate
-constexpr double kManyLost = 0.01;    // of the events
-constexpr double kOverBudget = 1.5;   // own cost over what it may be
-constexpr double kLongEnough = 10e9;  // ns: of a shorter run what starting cost says nothing
+constexpr double kAll = 0.9995;     // of operations, or of a run: what is missing would not be seen
+constexpr double kMuchTimed = 0.1;  // of the run; below, the rest is an estimate
+constexpr double kManyLost = 0.01;  // of the events
 constexpr double kSureOfSteps = 0.8;
 
 struct Wrong {
@@ -54,7 +52,7 @@ void doubt_cost(const ReportSource& source, const TrustFigures& trust, Wrongs& w
     if (!trust.own_cost_share || !trust.budget || *trust.own_cost_share <= kOverBudget * *trust.budget)
         return;
     Query length = source.run.prepare("SELECT max(last_ns - first_ns) FROM rank");
-    if (length.step() && length.real(0) >= kLongEnough)
+    if (length.step() && length.real(0) >= static_cast<double>(kLongEnoughForCost))
         wrongs.push_back({Grade::fair, "own cost " + percent_text(*trust.own_cost_share) + ", more than " +
                                            percent_text(*trust.budget)});
 }

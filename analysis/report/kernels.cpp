@@ -9,6 +9,7 @@
 #include "../kernel/short_name.h"
 #include "../text/units.h"
 #include "../text/width.h"
+#include "../to_int64.h"
 #include "facts.h"
 #include "section.h"
 
@@ -64,6 +65,26 @@ bool is_hardly_timed(const Row& row, const Classes& classes) {
     const double usual = static_cast<double>(row.count) * static_cast<double>(classes.timed) /
                          static_cast<double>(std::max<int64_t>(classes.launches, 1));
     return usual >= kEnoughToTell && static_cast<double>(row.timed) < usual / 2;
+}
+
+// Steps of all GPUs together in which calls were recorded: what totals of the run are divided by. None: no
+// steps were found, or not how many of them there were.
+std::optional<double> recorded_steps(const Database& run) {
+    Query row =
+        run.prepare("SELECT sum(s.whole_steps) FROM v_run_steps s JOIN gpu u ON u.rank_id = s.rank_id");
+    const auto steps = row.step() ? maybe_real(row, 0) : std::nullopt;
+    return steps.value_or(0) > 0 ? steps : std::nullopt;
+}
+
+// All that it took: launches without device times took what those with them took. None: too few have some.
+std::optional<double> whole_ns(const Row& row, const Classes& classes) {
+    if (!row.sum_ns || row.timed <= 0 || is_hardly_timed(row, classes)) return {};
+    return static_cast<double>(*row.sum_ns) * static_cast<double>(row.count) / static_cast<double>(row.timed);
+}
+
+std::optional<int64_t> per_step_ns(const Row& row, const Classes& classes, std::optional<double> steps) {
+    const auto all_ns = whole_ns(row, classes);
+    return all_ns && steps ? std::optional(to_int64(std::round(*all_ns / *steps))) : std::nullopt;
 }
 
 std::optional<double> hardly_timed_share(std::span<const Row> rows, const Classes& classes) {
@@ -160,36 +181,23 @@ std::optional<double> share_of_row(const Row& row, const Classes& classes) {
     return share_of(static_cast<double>(*row.sum_ns), classes.all);
 }
 
-// All steps of all ranks, those of warm-up, too: what kernels took is of all that ran. None: no steps.
-std::optional<double> steps_of(const Database& run) {
-    Query row = run.prepare(
-        "SELECT count(*) FROM step s JOIN rank r ON r.rank_id = s.rank_id"
-        " WHERE coalesce(r.steps_source, 'none') <> 'none'");
-    return row.step() && row.number(0) > 0 ? std::optional(row.real(0)) : std::nullopt;
-}
-
-// Launches without device times took what those with them took.
-std::string time_text(const Row& row, std::optional<double> steps) {
-    const double all_ns = static_cast<double>(*row.sum_ns) * static_cast<double>(row.count) /
-                          static_cast<double>(std::max<int64_t>(row.timed, 1));
-    return duration_text(steps ? std::round(all_ns / *steps) : all_ns);
-}
-
 void write_table(const std::vector<Row>& rows, const Classes& classes, std::optional<double> steps,
                  Report& report) {
     std::vector<std::vector<std::string>> table = {
         {"  by name", "ran", steps ? "a step" : "total", "share", "precision", "tensor cores"}};
     for (const Row& row : added_up(rows)) {
         const auto share = share_of_row(row, classes);
-        const bool is_known = row.sum_ns && !is_hardly_timed(row, classes);
+        auto ns = whole_ns(row, classes);
+        if (ns && steps) ns = std::round(*ns / *steps);
         table.push_back({shown(cut_in_the_middle(row.short_name, kWidestKernel)), count_text(row.count),
-                         is_known ? time_text(row, steps) : "-", share ? percent_text(*share) : "-",
-                         row.precision, row.tensor_core});
+                         ns ? duration_text(*ns) : "-", share ? percent_text(*share) : "-", row.precision,
+                         row.tensor_core});
     }
     if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
 }
 
-Json json_of(const ReportSource& source, const Row& row, const Classes& classes) {
+Json json_of(const ReportSource& source, const Row& row, const Classes& classes,
+             std::optional<double> steps) {
     const char* const untimed = "none has device times";
     return Facts()
         .known("name", source.json_name("kernel", row.name))
@@ -199,6 +207,10 @@ Json json_of(const ReportSource& source, const Row& row, const Classes& classes)
         .maybe("sum_ns", row.sum_ns, untimed)
         .maybe("union_ns", row.union_ns, untimed)
         .maybe("share", share_of_row(row, classes), row.sum_ns ? "too few have device times" : untimed)
+        .maybe("per_step_ns", per_step_ns(row, classes, steps),
+               !steps       ? "no steps were found"
+               : row.sum_ns ? "too few have device times"
+                            : untimed)
         .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
         .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
         .known("family", row.family)
@@ -211,7 +223,8 @@ void write(const ReportSource& source, Report& report) {
     const Classes classes = classes_of(source.run);
     const std::vector<Row> rows = rows_of(source);
     Json list = Json::array();
-    for (const Row& row : rows) list.push(json_of(source, row, classes));
+    const std::optional<double> steps = recorded_steps(source.run);
+    for (const Row& row : rows) list.push(json_of(source, row, classes, steps));
     report.json.set("kernels", std::move(list));
     const std::optional<double> hardly_timed = hardly_timed_share(rows, classes);
     report.json.set("kernel_classes", json_of(classes, hardly_timed));
@@ -219,7 +232,7 @@ void write(const ReportSource& source, Report& report) {
     if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
         report.line("  " + whole_percent(*hardly_timed, 1) +
                     " of launches are of kernels that were rarely timed; the shares leave these kernels out");
-    write_table(rows, classes, steps_of(source.run), report);
+    write_table(rows, classes, steps, report);
 }
 
 constexpr Section kSection = {"kernels", write};

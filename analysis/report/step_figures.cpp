@@ -1,5 +1,10 @@
 #include "step_figures.h"
 
+#include <cstdio>
+
+#include "../text/units.h"
+#include "../to_int64.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -86,6 +91,13 @@ ShownSteps step_figures(const ReportSource& source) {
     read_left_out(source, steps);
     read_samples(source, steps);
     return steps;
+}
+
+std::string rate_text_of(double per_s) {
+    char text[32];
+    if (per_s >= 1000) return count_text(to_int64(per_s));
+    std::snprintf(text, sizeof text, "%.3g", per_s);
+    return text;
 }
 
 }  // namespace gpushim::analysis

@@ -21,4 +21,6 @@ struct ShownSteps {
 
 ShownSteps step_figures(const ReportSource& source);
 
+std::string rate_text_of(double per_s);  // "243", "1,105"
+
 }  // namespace gpushim::analysis

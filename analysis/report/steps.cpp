@@ -2,7 +2,6 @@
 #include <cstdio>
 
 #include "../text/units.h"
-#include "../to_int64.h"
 #include "facts.h"
 #include "hang.h"
 #include "section.h"
@@ -11,13 +10,6 @@
 namespace gpushim::analysis::section_steps {
 
 namespace {
-
-std::string rate_text_of(double per_s) {
-    char text[32];
-    if (per_s >= 1000) return count_text(to_int64(per_s));
-    std::snprintf(text, sizeof text, "%.3g", per_s);
-    return text;
-}
 
 std::string basis_text(const ShownSteps& steps, const ReportSource& source) {
     char confidence[16] = "";

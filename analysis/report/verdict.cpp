@@ -143,18 +143,14 @@ std::string share_text(double share) {
     return share < 0.0005 ? "below 0.1 %" : figure_text("%.1f %%", 100 * share);
 }
 
-std::string rate_text(double per_s) {
-    return per_s >= 1000 ? count_text(to_int64(per_s)) : figure_text("%.3g", per_s);
-}
-
 void write_step(const ShownSteps& steps, const std::optional<MeanShares>& shares, bool hung, Report& report) {
     std::string text = "STEP     ";
     if (steps.median_ns) {
         const auto median_ns = static_cast<double>(*steps.median_ns);
         text += duration_text(median_ns);
-        if (!hung) text += " · " + rate_text(1e9 / median_ns) + "/s";
+        if (!hung) text += " · " + rate_text_of(1e9 / median_ns) + "/s";
         if (const auto rate = steps.samples_per_s(); rate && !hung)
-            text += " · " + rate_text(*rate) + " samples/s";
+            text += " · " + rate_text_of(*rate) + " samples/s";
     } else {
         text += "none found, of the whole run";
     }

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "../advice/evidence_limits.h"
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -9,11 +10,8 @@ namespace gpushim::analysis::rule_low_coverage {
 
 namespace {
 
-constexpr double kCovered = 0.9;     // of operations in timed windows
 constexpr double kTimed = 0.001;     // of the run
 constexpr int64_t kFewestSteps = 5;  // timed from begin to end, of at least so many that there are
-constexpr double kOverBudget = 1.5;  // own cost over what it may be
-constexpr int64_t kLongEnough = 10'000'000'000;  // ns: a shorter run pays mostly for starting
 
 struct Doubt {
     std::string what, try_it;
@@ -71,7 +69,7 @@ void doubt_cost(const Situation& run, std::vector<Doubt>& doubts) {
         " AND coalesce((last_ns - first_ns) * 10 >= (SELECT max(last_ns - first_ns) FROM rank), 1)"
         " ORDER BY own_cost_share / budget DESC LIMIT 1");
     row.bind(1, kOverBudget);
-    row.bind(2, kLongEnough);
+    row.bind(2, kLongEnoughForCost);
     if (row.step())
         doubts.push_back({"tracing took " + percent_of(row.real(0)) +
                               " of the busiest thread, more than its budget of " + percent_of(row.real(1)),

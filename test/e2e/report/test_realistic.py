@@ -167,6 +167,10 @@ class PartOfTheRun(unittest.TestCase):
                                whole["allreduce_check"]["bytes_per_step"], delta=1e5, msg=text)
         self.assertRegex(text, r"LAUNCH +44/step, call 4.00 us, none found the GPU empty")
         self.assertRegex(text, r"h2d 4\.[0-2]\d MB/step")
+        usual_ns = {kernel["name"]: kernel["per_step_ns"] for kernel in whole["kernels"]}
+        for kernel in said["kernels"]:
+            if kernel["name"].startswith("gemm"):
+                self.assertAlmostEqual(kernel["per_step_ns"] / usual_ns[kernel["name"]], 1, delta=0.03, msg=text)
 
     def recorded(self, **variables):
         with tempfile.TemporaryDirectory() as folder:
