@@ -170,7 +170,8 @@ class PartOfTheRun(unittest.TestCase):
         usual_ns = {kernel["name"]: kernel["per_step_ns"] for kernel in whole["kernels"]}
         for kernel in said["kernels"]:
             if kernel["name"].startswith("gemm"):
-                self.assertAlmostEqual(kernel["per_step_ns"] / usual_ns[kernel["name"]], 1, delta=0.03, msg=text)
+                self.assertAlmostEqual(kernel["per_step_ns"] / usual_ns[kernel["name"]], 1, delta=0.03,
+                                       msg=text)
 
     def recorded(self, **variables):
         with tempfile.TemporaryDirectory() as folder:
