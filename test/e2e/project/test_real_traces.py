@@ -24,10 +24,15 @@ class RealTraces(unittest.TestCase):
         self.root = pathlib.Path(folder.name)
         for name in ("run", "peers.py"):
             shutil.copy(HERE / name, self.root / name)
+        self.write(tells_the_host=True)
+
+    def write(self, tells_the_host):
         trace = kineto_made.Trace(0)
         for number in (1, 2):
             at = number * 1_000_000
             trace.step(number, at, 1_000_000)
+            if tells_the_host:
+                trace.add("cpu_op", "aten::mm", at, 1_000_000, kineto_made.PID, kineto_made.TID)
             for kernel in range(8):  # all of the step but 1 us behind each
                 trace.kernel("gemm", at + 10_000, at + 20_000 + kernel * 121_000, 120_000)
         trace.write(self.root / "made.json.gz")
@@ -61,6 +66,12 @@ class RealTraces(unittest.TestCase):
                 status, line, last = self.table(**facts)
                 self.assertEqual((status, last), (1, "0 passed, 1 failed"))
                 self.assertIn("WRONG: " + why, line)
+
+    def test_idle_time_of_which_nothing_tells_what_the_host_did_fails(self):
+        self.write(tells_the_host=False)
+        status, line, last = self.table()
+        self.assertEqual((status, last), (1, "0 passed, 1 failed"))
+        self.assertRegex(line, r"WRONG: of \d+ % of the idle time it is not known what the host did$")
 
     def test_what_is_not_there_is_skipped(self):
         status, line, last = self.table(**{"from": "other"})
