@@ -208,9 +208,9 @@ Json json_of(const ReportSource& source, const Row& row, const Classes& classes,
         .maybe("union_ns", row.union_ns, untimed)
         .maybe("share", share_of_row(row, classes), row.sum_ns ? "too few have device times" : untimed)
         .maybe("per_step_ns", per_step_ns(row, classes, steps),
-               !steps       ? "no steps were found"
-               : row.sum_ns ? "too few have device times"
-                            : untimed)
+               !row.sum_ns ? untimed
+               : !steps    ? "no steps were found"
+                           : "too few have device times")
         .maybe("small_grid", row.small_grid, row.sum_ns ? kGridUnknown : untimed)
         .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
         .known("family", row.family)
