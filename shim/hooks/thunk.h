@@ -46,15 +46,18 @@ struct Thunk<Row, R(A...)> {
         if (const void* before = outer(thread_state); before != nullptr) [[unlikely]]
             if (inside_live(before, &here) || on_signal_stack()) return real(a...);
         count_hit(Row::id);
-        if (recording()) [[likely]]
-            return recorded(real, here, a...);
-        if (resting() && (Facts::is_of_life || !still_resting())) [[unlikely]]
+        if (is_recorded()) [[likely]]
             return recorded(real, here, a...);
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);
     }
 
   private:
+    // One answer for both reasons, so that what follows is compiled once.
+    [[gnu::always_inline]] static inline bool is_recorded() {
+        return recording() || (resting() && (Facts::is_of_life || !still_resting()));
+    }
+
     static const void*& outer(ThreadState& thread) {
         return is_nccl<Row> && kept(Protection::two_guards) ? thread.nccl_frame : thread.cuda_frame;
     }

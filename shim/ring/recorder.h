@@ -39,14 +39,20 @@ inline void close_poll(ThreadState& thread) {
     thread.poll_position = 0;
 }
 
-inline bool is_full(ThreadState& thread, uint64_t wanted) {
+// What the thread knows of the writer may be old: looks again. Once for each round of the ring.
+[[gnu::noinline]] inline bool is_still_full(const ThreadState& thread, uint64_t last) {
     RingHeader& ring = *thread.ring;
-    const uint64_t last = ring.head.load(std::memory_order_relaxed) + wanted - 1;
-    if (last - ring.cached_tail.load(std::memory_order_relaxed) <= thread.mask) [[likely]]
-        return false;
     // Acquire: the writer is done with what it has freed.
     ring.cached_tail.store(ring.tail.load(std::memory_order_acquire), std::memory_order_relaxed);
     return last - ring.cached_tail.load(std::memory_order_relaxed) > thread.mask;
+}
+
+[[gnu::always_inline]] inline bool is_full(const ThreadState& thread, uint64_t wanted) {
+    const RingHeader& ring = *thread.ring;
+    const uint64_t last = ring.head.load(std::memory_order_relaxed) + wanted - 1;
+    if (last - ring.cached_tail.load(std::memory_order_relaxed) <= thread.mask) [[likely]]
+        return false;
+    return is_still_full(thread, last);
 }
 
 // Whether the thread has a ring with that many free slots, or can get one by leaving its own. For what may go
