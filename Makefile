@@ -45,6 +45,12 @@ sources = $(call files,$(addsuffix /*.cpp,$(1)))
 .PHONY: all tests FORCE
 all:
 
+# The optimiser takes three quarters of a compilation. What runs once for a report, and the simulated box, is
+# compiled with half of its work.
+COLD_LEVEL    := $(if $(filter -O2,$(OPT)),-O1)
+COLD_ANALYSIS := $(shell sed -n 's/^\([a-z]\+\) cold$$/\1/p' analysis/rooms.list 2>/dev/null)
+$(addprefix $(OBJ)/,test/sim/%.o shim/base/log.o $(COLD_ANALYSIS:%=analysis/%/%.o)): LEVEL := $(COLD_LEVEL)
+
 # What an attacker, or a mistake of ours, runs into (x86 has the last one); sanitizers have their own.
 HARDENED := $(if $(or $(SAN),$(filter -O0,$(OPT))),,-fstack-protector-strong -U_FORTIFY_SOURCE \
               -D_FORTIFY_SOURCE=2 $(if $(filter x86_64,$(shell uname -m)),-fcf-protection))
@@ -62,7 +68,7 @@ $(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
 	@echo "  CXX    $<$(counted)"
-	@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
+	@$(COMPILE) $(PRECOMPILED) $(LEVEL) $(FILE_FLAGS) -fvisibility=$(VISIBILITY) -MMD -MP -c $< -o $@
 
 # [n/N]: of the objects that were missing, or were made with other flags, when make began, so many are
 # compiled or being compiled. `make` expands recipes one after the other, so the count needs no lock. What is
@@ -132,7 +138,7 @@ units_of = $(foreach dozen,$(DOZENS),$(if $(call part_of,$(1),$(dozen)),\
 IN_A_UNIT        := $(if $(findstring clang,$(CXX)),,-Wno-subobject-linkage)
 define compile_unit
 @echo "  CXX    $(@:$(OBJ)/%.o=%) (as one)$(counted)"
-@$(COMPILE) $(PRECOMPILED) $(UNOPTIMISED) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
+@$(COMPILE) $(PRECOMPILED) $(LEVEL) $(FILE_FLAGS) $(IN_A_UNIT) -fvisibility=hidden -MMD -MP -c $< -o $@
 endef
 $(OBJ)/shim/%.o: $(OBJ)/shim/%.cpp $(BUILD)/compile.flags
 	$(compile_unit)
@@ -154,7 +160,7 @@ DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null 
 
 # What a library of the box is compiled from: all its files as one unit where that is quick, and where their
 # names allow it, else each by itself.
-AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter engine driver nccl,$(1)))
+AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter engine driver nccl cupti nvml,$(1)))
 sim_objects = $(if $(call AS_ONE_UNIT,$(1)),$(OBJ)/test/sim/$(1)/all.o,$(call sim_files,$(1)))
 sim_files   = $(call objects,$(call sources,test/sim/$(1)))
 .PRECIOUS: $(OBJ)/test/sim/%/all.cpp
@@ -353,7 +359,7 @@ $(ANALYZER): $(ANALYZER_OBJECTS) $(FLOOR) $(OBJ)/analysis.list $(BUILD)/link.fla
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.
-$(OBJ)/test/unit/%.o: UNOPTIMISED := -O0
+$(OBJ)/test/unit/%.o: LEVEL := -O0
 # UNITS="shim driver": of these folders alone; without `analysis` the analyzer is not compiled for them.
 UNITS        ?= $(notdir $(patsubst %/,%,$(wildcard test/unit/*/)))
 # Debian has Catch2's own code compiled; elsewhere catch_main.cpp is as much. With it, optimised, and without
