@@ -146,15 +146,25 @@ class SharedDescriptors(LifecycleCase):
                 self.assertEqual(self.copies(), COPIES)
 
     def test_what_the_rings_cannot_hold_then_is_counted_with_its_reason(self):
-        copies = preload.MORE_THAN_RINGS_HOLD
+        """A program that got no processor for long makes no more than its rings hold: it runs once more."""
+        for _ in range(5):
+            lost = self.lost_while_closed(preload.MORE_THAN_RINGS_HOLD)
+            if lost:
+                break
+        self.assertEqual(list(lost), ["writer_down"])
+
+    def lost_while_closed(self, copies):
+        """Reason -> events. Together with what is in the trace they are all that there were."""
+        for path in self.folder.iterdir():
+            path.unlink()
         done = box.run([box.BUILD / "faults" / "host", "closes", copies],
                        {**preload.QUICK, **self.refusing(preload.SMALL_TMPFS)}, cwd=self.folder)
         self.assertEqual((done.returncode, done.stdout), (0, f"{copies} copies\n"), done.stderr)
         self.recover()
         lost = dict(preload.query(self.the_trace(), "SELECT reason, events FROM v_drop"))
-        self.assertEqual(list(lost), ["writer_down"])
-        self.assertEqual(self.copies() + lost["writer_down"], 100 + 10 + copies)
+        self.assertEqual(self.copies() + sum(lost.values()), 100 + 10 + copies)
         self.assertEqual(preload.ledger(self.the_trace())["unknown"], 0)
+        return lost
 
 
 class Output(LifecycleCase):
