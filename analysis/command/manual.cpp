@@ -51,6 +51,7 @@ const std::vector<ManualRow> kExamples = {
      "compare AllReduce with what the model needs, and put a price on idle time", ""},
     {"gpushim sql traces/ \"SELECT cause, sum(ns) FROM gap GROUP BY cause ORDER BY 2 DESC\"",
      "idle time by cause, in SQL", ""},
+    {"gpushim stats cuda_gpu_kern_sum traces/ --format csv", "a table of nsys, in its columns", ""},
     {"gpushim export chrome traces/ -o timeline/", "write timelines that the Perfetto UI opens", ""},
     {"gpushim compare before/ after/", "compare two runs", ""},
     {"gpushim doctor -- python train.py", "find out what would be seen of a program, and what not", ""},

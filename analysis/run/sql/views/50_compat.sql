@@ -27,7 +27,7 @@ SELECT round(100.0 * sum(sum_ns) / nullif(sum(sum(sum_ns)) OVER (), 0), 1) AS "T
       (sum(rows) - 1)))
   END AS "StdDev (ns)",
   api AS "Name"
-FROM api_stat WHERE calls > 0
+FROM api_stat WHERE calls > 0 AND api NOT LIKE '(%'   -- calls that have no name are none
 GROUP BY api ORDER BY sum(sum_ns) DESC, api;
 
 -- nsys stats, cuda_gpu_mem_size_sum: MB are 1e6 bytes. The median is of rows of copies that are alike, each
