@@ -4,6 +4,7 @@
 
 #include "../exporter/chrome_trace.h"
 #include "../exporter/kept_rows.h"
+#include "../exporter/merged_trace.h"
 #include "../exporter/trace_rows.h"
 #include "../failure.h"
 #include "../run/pass/make_facts.h"
@@ -13,6 +14,7 @@
 #include "../trace/dropped_spans.h"
 #include "../trace/recovery.h"
 #include "command.h"
+#include "run_source.h"
 
 namespace gpushim::analysis::command_export {
 
@@ -23,11 +25,13 @@ namespace fs = std::filesystem;
 constexpr const char* kUsageText = "export what? gpushim export chrome RUN_OR_TRACES… [-o FILE.json.gz]";
 // One for each rank, in the working directory, by a name that TensorBoard and HTA look for.
 constexpr const char* kDefaultOutput = "gpushim.rank-%r.pt.trace.json.gz";
+constexpr const char* kDefaultMerged = "gpushim.ranks.json.gz";
 
 constexpr Option kOptions[] = {
     {"output", "FILE",
      "FILE.json or FILE.json.gz; for several ranks a folder, or a name with %r for the rank", 'o',
      "gpushim.rank-%r.pt.trace.json.gz"},
+    {"merge", nullptr, "one file of all ranks, on one clock (default: gpushim.ranks.json.gz)"},
     {"step-marker", "NAME", "ranges with this name are the steps"},
 };
 
@@ -115,20 +119,29 @@ void add_samples(const Trace& trace, ChromeTrace& chrome) {
         chrome.sample(samples.number(0), samples.number(1), samples.text(2), samples.real(3));
 }
 
-ChromeCounts write_trace(const Trace& trace, const RunOptions& options, const fs::path& place,
-                         const std::string& what) {
+ExportHead head_with_steps(const Trace& trace, const RunOptions& options) {
+    ExportHead head = export_head(trace);
+    add_steps(trace, options, head);
+    return head;
+}
+
+ChromeCounts write_rows(const Trace& trace, ChromeTrace& chrome) {
     const Progress writing("exporting " + trace.label());
     if (Progress::is_shown()) Progress::expect(count_rows(trace.base));
     ProgressCount done;
-    ExportHead head = export_head(trace);
-    add_steps(trace, options, head);
-    TextFile file(place);
-    ChromeTrace chrome(file, head, what);
     add_windows(trace, chrome);
     TraceRows rows(trace);
     for (ExportRow row; rows.next(row); ++done) chrome.add(row);
     add_samples(trace, chrome);
-    const ChromeCounts counts = chrome.finish();
+    return chrome.finish();
+}
+
+ChromeCounts write_trace(const Trace& trace, const RunOptions& options, const fs::path& place,
+                         const std::string& what) {
+    const ExportHead head = head_with_steps(trace, options);
+    TextFile file(place);
+    ChromeTrace chrome(file, head, what);
+    const ChromeCounts counts = write_rows(trace, chrome);
     file.finish();
     return counts;
 }
@@ -152,13 +165,28 @@ int export_traces(const Arguments& arguments, std::span<const std::string> words
     return inputs.refused.empty() && recovery.complete() ? kFine : kIncomplete;
 }
 
-int export_run(const Database& run, const std::string& word, const std::string& output) {
-    const std::vector<KeptRank> ranks = kept_ranks(run);
+std::vector<KeptRank> ranks_kept_in(const Database& run, const std::string& word) {
+    std::vector<KeptRank> ranks = kept_ranks(run);
     if (ranks.empty())
         throw Failure(word +
                           ": it has no kept steps (the run has no steps, or an older gpushim analysed it); "
                           "export its traces instead",
                       kIncomplete);
+    return ranks;
+}
+
+ChromeCounts write_rows(const Database& run, const KeptRank& rank, ChromeTrace& chrome) {
+    KeptRows rows(run, rank.rank_id);
+    for (ExportRow row; rows.next(row);) chrome.add(row);
+    return chrome.finish();
+}
+
+void tell_left_out(const KeptRank& rank) {
+    if (rank.left_out > 0) stderr_line(std::to_string(rank.left_out) + " rows of these steps were not kept");
+}
+
+int export_run(const Database& run, const std::string& word, const std::string& output) {
+    const std::vector<KeptRank> ranks = ranks_kept_in(run, word);
     Places places(output, ranks.size());
     for (const KeptRank& rank : ranks) {
         const ExportHead head = kept_head(run, rank.rank_id);
@@ -166,14 +194,70 @@ int export_run(const Database& run, const std::string& word, const std::string& 
         const std::string what = "of the whole run only " + rank.steps;
         TextFile file(place);
         ChromeTrace chrome(file, head, what);
-        KeptRows rows(run, rank.rank_id);
-        for (ExportRow row; rows.next(row);) chrome.add(row);
-        const ChromeCounts counts = chrome.finish();
+        const ChromeCounts counts = write_rows(run, rank, chrome);
         file.finish();
         say(place, what, counts);
-        if (rank.left_out > 0)
-            stderr_line(std::to_string(rank.left_out) + " rows of these steps were not kept");
+        tell_left_out(rank);
     }
+    return kFine;
+}
+
+ChromeCounts sum_of(const ChromeCounts& a, const ChromeCounts& b) {
+    return {a.rows + b.rows, a.operations + b.operations, a.untimed + b.untimed, a.too_many + b.too_many,
+            a.unfinished + b.unfinished};
+}
+
+fs::path merged_place(const Arguments& arguments) {
+    std::string place = arguments.value("output").value_or(kDefaultMerged);
+    if (!place.ends_with(".json") && !place.ends_with(".gz"))
+        throw Failure(place + ": with --merge all go into one file, whose name ends in .json or .json.gz");
+    return place;
+}
+
+// write(i, chrome): all rows of the i-th process, and its end.
+template <class Write>
+void merge(const fs::path& place, std::span<const ExportHead> heads, const Database& run,
+           const std::string& what, Write&& write) {
+    const SharedClock clock = shared_clock(heads, run);
+    TextFile file(place);
+    ChromePart part = begin_merged(file, clock, heads.size(), what);
+    ChromeCounts counts;
+    for (size_t i = 0; i < heads.size(); ++i) {
+        ChromeTrace chrome(file, heads[i], part);
+        counts = sum_of(counts, write(i, chrome));
+        if (i + 1 < heads.size()) part = chrome.next(clock.shift_ns[i + 1]);
+    }
+    write_end(file, counts);
+    file.finish();
+    say(place, what, counts);
+    for (const std::string& host : clock.by_wall_clock)
+        stderr_line(host +
+                    ": no collective tells its clock beside the others'; its times are by its wall clock");
+}
+
+int merge_traces(const Arguments& arguments, std::span<const std::string> words) {
+    const fs::path place = merged_place(arguments);
+    RunOptions options;
+    options.step_marker = arguments.value("step-marker").value_or("");
+    // The run knows how the clocks of its hosts stand to each other.
+    const RunSource source = open_run({words.begin(), words.end()}, options, std::nullopt);
+    if (!source.traces) throw Failure("--merge takes traces, or a run database alone");
+    const std::vector<Trace>& traces = source.traces->traces;
+    std::vector<ExportHead> heads;
+    for (const Trace& trace : traces) heads.push_back(head_with_steps(trace, options));
+    merge(place, heads, source.run,
+          "everything that the traces of " + std::to_string(traces.size()) + " processes have",
+          [&](size_t i, ChromeTrace& chrome) { return write_rows(traces[i], chrome); });
+    return source.complete() ? kFine : kIncomplete;
+}
+
+int merge_run(const Database& run, const std::string& word, const fs::path& place) {
+    const std::vector<KeptRank> ranks = ranks_kept_in(run, word);
+    std::vector<ExportHead> heads;
+    for (const KeptRank& rank : ranks) heads.push_back(kept_head(run, rank.rank_id));
+    merge(place, heads, run, "of the whole run only the typical and the worst step of each process",
+          [&](size_t i, ChromeTrace& chrome) { return write_rows(run, ranks[i], chrome); });
+    for (const KeptRank& rank : ranks) tell_left_out(rank);
     return kFine;
 }
 
@@ -194,7 +278,11 @@ int run(const Arguments& arguments) {
     const std::span words(arguments.words_);
     const std::string output = arguments.value("output").value_or(kDefaultOutput);
     if (words.size() < 2 || words[0] != "chrome") throw Failure(kUsageText);
-    if (const auto base = run_given(words.subspan(1))) return export_run(*base, words[1], output);
+    const bool is_one = arguments.has("merge");
+    if (const auto base = run_given(words.subspan(1)))
+        return is_one ? merge_run(*base, words[1], merged_place(arguments))
+                      : export_run(*base, words[1], output);
+    if (is_one) return merge_traces(arguments, words.subspan(1));
     return export_traces(arguments, words.subspan(1), output);
 }
 

@@ -1,4 +1,6 @@
 // What stands around the events of a trace: its head, its steps, the names of its rows, its end.
+#include <algorithm>
+
 #include "chrome_trace.h"
 
 namespace gpushim::analysis {
@@ -48,13 +50,20 @@ void ChromeTrace::order(int64_t pid, int64_t tid, const char* what, int64_t plac
     put(event_.at(pid, tid, 0).arg("sort_index", place));
 }
 
+// In a file of several processes a name says whose it is.
+std::string ChromeTrace::in_front() const {
+    if (!part_) return "";
+    return head_.rank ? "rank " + std::to_string(*head_.rank) + ": "
+                      : "process " + std::to_string(head_.pid) + ": ";
+}
+
 void ChromeTrace::write_names() {
-    constexpr int64_t kBehind = 5'000'000;  // GPUs stand below the processes
+    const int64_t place = part_ ? part_->pid : 0;
     const std::string rank = head_.rank ? "rank " + std::to_string(*head_.rank) + ", " : "";
-    name(pid_, 0, "process_name", head_.executable.empty() ? "process" : head_.executable);
+    name(pid_, 0, "process_name", in_front() + (head_.executable.empty() ? "process" : head_.executable));
     event_.begin('M', "", "process_labels");
     put(event_.at(pid_, 0, 0).arg("labels", rank + "process " + std::to_string(head_.pid)));
-    order(pid_, 0, "process_sort_index", 0);
+    order(pid_, 0, "process_sort_index", place);
     if (!head_.steps.empty()) name(pid_, kStepsTid, "thread_name", "steps");
     for (const ExportTrack& thread : head_.threads)
         name(pid_, thread.number, "thread_name", thread.name.empty() ? "thread" : thread.name);
@@ -62,30 +71,43 @@ void ChromeTrace::write_names() {
         name(pid_, kGapsTid + tid, "thread_name", "between calls of " + std::to_string(tid));
         order(pid_, kGapsTid + tid, "thread_sort_index", tid);
     }
+    write_gpu_names(rank);
+    for (const ExtraTrack& extra : tracks_.extra())
+        name(extra.pid, extra.tid, "thread_name", "beside " + std::to_string(extra.beside));
+}
+
+// GPUs stand below the processes; of several processes, each below its own.
+void ChromeTrace::write_gpu_names(const std::string& rank) {
+    constexpr int64_t kBehind = 5'000'000;
     for (const ExportDevice& device : head_.devices) {
-        name(device.id, 0, "process_name", device.name);
+        const auto is_its = [&](const ExportTrack& stream) { return stream.device == device.id; };
+        if (part_ && std::none_of(head_.streams.begin(), head_.streams.end(), is_its)) continue;
+        const int64_t pid = gpu(device.id);
+        name(pid, 0, "process_name", in_front() + device.name);
         event_.begin('M', "", "process_labels");
-        put(event_.at(device.id, 0, 0).arg("labels", rank + "GPU " + std::to_string(device.id)));
-        order(device.id, 0, "process_sort_index", kBehind + device.id);
-        name(device.id, kWindowsTid, "thread_name", "device times");
+        put(event_.at(pid, 0, 0).arg("labels", rank + "GPU " + std::to_string(device.id)));
+        order(pid, 0, "process_sort_index", part_ ? pid : kBehind + device.id);
+        name(pid, kWindowsTid, "thread_name", "device times");
     }
     for (const ExportTrack& stream : head_.streams) {
         if (stream.device == ExportRow::kNone) continue;
-        name(stream.device, stream.number, "thread_name",
+        name(gpu(stream.device), stream.number, "thread_name",
              "stream " + std::to_string(stream.number) + " (" + stream.name + ")");
-        order(stream.device, stream.number, "thread_sort_index", stream.number);
+        order(gpu(stream.device), stream.number, "thread_sort_index", stream.number);
     }
-    for (const ExtraTrack& extra : tracks_.extra())
-        name(extra.pid, extra.tid, "thread_name", "beside " + std::to_string(extra.beside));
 }
 
 ChromeCounts ChromeTrace::finish() {
     counters_.finish();
     write_names();
-    file_.write("\n],\n\"operations\": " + std::to_string(counts_.operations) +
-                ",\n\"operations_without_times\": " + std::to_string(counts_.untimed) +
-                ",\n\"operations_without_a_row\": " + std::to_string(counts_.too_many) + "\n}\n");
+    if (!part_) write_end(file_, counts_);
     return counts_;
+}
+
+void write_end(TextFile& file, const ChromeCounts& counts) {
+    file.write("\n],\n\"operations\": " + std::to_string(counts.operations) +
+               ",\n\"operations_without_times\": " + std::to_string(counts.untimed) +
+               ",\n\"operations_without_a_row\": " + std::to_string(counts.too_many) + "\n}\n");
 }
 
 }  // namespace gpushim::analysis

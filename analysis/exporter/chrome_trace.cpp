@@ -10,7 +10,6 @@ constexpr int64_t kMostTid = 1 << 22;  // that the system gives
 constexpr int64_t kOtherPid = 1'000'000'000;
 // HTA (0.5.0) keeps numbers of rows in as many bits as these numbers need, and fails where that is too few.
 constexpr int64_t kFirstCorrelation = 1 << 20;
-constexpr int64_t kMicrosecondNs = 1000;
 constexpr int64_t kDeviceMemory = 4;  // kind of memory
 
 // In the profiler's words; by numbers of our table `copy`.
@@ -42,31 +41,48 @@ int64_t pid_beside(const ExportHead& head) {
     return head.pid;
 }
 
-// A whole microsecond before everything, so that what lies on whole ones stays there.
-int64_t base_of(const ExportHead& head) {
-    const int64_t before = head.first_ns - kMicrosecondNs;
+}  // namespace
+
+int64_t base_before(int64_t first_ns) {
+    constexpr int64_t kMicrosecondNs = 1000;
+    const int64_t before = first_ns - kMicrosecondNs;
     return before - before % kMicrosecondNs;
 }
 
-}  // namespace
-
 ChromeTrace::ChromeTrace(TextFile& file, const ExportHead& head, std::string_view of_what)
+    : ChromeTrace(file, head, base_before(head.first_ns), pid_beside(head)) {
+    write_head(of_what);
+    write_steps();
+}
+
+ChromeTrace::ChromeTrace(TextFile& file, const ExportHead& head, const ChromePart& part)
+    : ChromeTrace(file, head, part.base_ns, part.pid) {
+    part_ = part;
+    shift_ns_ = part.shift_ns;
+    is_first_ = part.is_first;
+    correlation_ = part.correlations;
+    process_ranges_ = part.process_ranges;
+    write_steps();
+}
+
+ChromeTrace::ChromeTrace(TextFile& file, const ExportHead& head, int64_t base_ns, int64_t pid)
     : file_(file),
       head_(head),
-      base_ns_(base_of(head)),
-      pid_(pid_beside(head)),
+      base_ns_(base_ns),
+      pid_(pid),
       nccl_(head.world_size),
       counters_(
           [this](int64_t device, int64_t stream, int64_t at_ns, int64_t depth) {
               event_.begin('C', "", "queue of stream " + std::to_string(stream));
-              put(event_.at(device, stream, after_base(at_ns)).arg("launched and not over", depth));
+              put(event_.at(gpu(device), stream, after_base(at_ns)).arg("launched and not over", depth));
           },
           [this](int64_t device, int64_t at_ns, bool busy) {
               event_.begin('C', "", "busy");
-              put(event_.at(device, 0, after_base(at_ns)).arg("something runs", int64_t{busy}));
-          }) {
-    write_head(of_what);
-    write_steps();
+              put(event_.at(gpu(device), 0, after_base(at_ns)).arg("something runs", int64_t{busy}));
+          }) {}
+
+ChromePart ChromeTrace::next(int64_t shift_ns) const {
+    return {shift_ns, base_ns_, pid_ + kPidsOfPart, false, correlation_, process_ranges_};
 }
 
 void ChromeTrace::put(EventText& event) {
@@ -110,7 +126,7 @@ void ChromeTrace::write_operation(const ExportRow& row) {
     const bool is_timed = row.start_ns != kNoNumber && row.device != kNoNumber && !is_of_host;
     std::optional<Placed> ran;
     if (row.ran() && is_timed)
-        ran = tracks_.in_a_row(row.device, row.stream, row.start_ns, row.start_ns + row.ran_ns);
+        ran = tracks_.in_a_row(gpu(row.device), row.stream, row.start_ns, row.start_ns + row.ran_ns);
     counts_.untimed += row.ran() && !is_timed && !is_of_host;
     counts_.too_many += row.ran() && is_timed && !ran;
     std::optional<Placed> call;
@@ -119,7 +135,7 @@ void ChromeTrace::write_operation(const ExportRow& row) {
     if (!ran) return;
     ++counts_.operations;
     begin_operation(row);
-    event_.at(row.device, ran->tid, after_base(ran->start_ns)).lasts(ran->end_ns - ran->start_ns);
+    event_.at(gpu(row.device), ran->tid, after_base(ran->start_ns)).lasts(ran->end_ns - ran->start_ns);
     event_.arg("device", row.device).arg("context", row.context).arg("stream", row.stream);
     event_.arg("correlation", correlation);
     if (row.kind == ExportKind::launch) {
@@ -145,7 +161,7 @@ void ChromeTrace::write_arrow(const ExportRow& row, const Placed& call, const Pl
                               int64_t correlation) {
     event_.begin('s', "ac2g", "ac2g").at(pid_, call.tid, after_base(call.start_ns));
     put(event_.member("id", correlation));
-    event_.begin('f', "ac2g", "ac2g").at(row.device, ran.tid, after_base(ran.start_ns));
+    event_.begin('f', "ac2g", "ac2g").at(gpu(row.device), ran.tid, after_base(ran.start_ns));
     put(event_.member("id", correlation).member("bp", "e"));
 }
 
@@ -162,7 +178,7 @@ void ChromeTrace::write_memory(const ExportRow& row) {
     }
     if (row.number(3) == kNoNumber) return;
     event_.begin('C', "", "memory of context " + std::to_string(row.context));
-    put(event_.at(row.device, 0, after_base(end_ns)).arg("bytes held", row.number(3)));
+    put(event_.at(gpu(row.device), 0, after_base(end_ns)).arg("bytes held", row.number(3)));
 }
 
 // A range of the whole process has two ends in any threads: as such it is drawn.
@@ -222,15 +238,15 @@ void ChromeTrace::add(const ExportRow& row) {
 
 void ChromeTrace::window(int64_t device, int64_t start_ns, int64_t dur_ns, int64_t operations,
                          int64_t timed) {
-    const Placed placed = tracks_.nested(device, kWindowsTid, start_ns, start_ns + dur_ns);
+    const Placed placed = tracks_.nested(gpu(device), kWindowsTid, start_ns, start_ns + dur_ns);
     event_.begin('X', "timed_window", "device times are known");
-    event_.at(device, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
+    event_.at(gpu(device), placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns);
     put(event_.arg("device", device).arg("operations", operations).arg("timed", timed));
 }
 
 void ChromeTrace::sample(int64_t at_ns, int64_t device, std::string_view key, double value) {
     event_.begin('C', "", key);
-    put(event_.at(device, 0, after_base(at_ns)).decimal("sample", value));
+    put(event_.at(gpu(device), 0, after_base(at_ns)).decimal("sample", value));
 }
 
 }  // namespace gpushim::analysis

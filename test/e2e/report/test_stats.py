@@ -14,6 +14,7 @@ import box
 import cli
 import nsys_made
 import nsys_sums
+import optional
 import preload
 import trained
 
@@ -38,7 +39,7 @@ HEADINGS = {
 }
 SUMS = ["cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum",
         "cuda_api_sum", "cuda_kern_exec_sum"]
-REAL = pathlib.Path(os.environ.get("GPUSHIM_REAL_TRACES") or box.ROOT.parent / "shared" / "traces") / "nsys"
+REAL = os.environ.get("GPUSHIM_REAL_TRACES")
 
 
 def busy_program(path):
@@ -132,9 +133,9 @@ class AsNsys(StatsCase):
         self.assertEqual([sum(int(row[heading]) for row in launches) for heading in ("Count", "QCount")],
                          [40, 30], "a fourth began before their call returned")
 
-    @unittest.skipUnless(REAL.is_dir(), "real traces are not there")
+    @unittest.skipUnless(REAL, optional.lacks("real_traces"))
     def test_of_real_programs_too(self):
-        for packed in sorted(REAL.glob("*.sqlite.gz")):
+        for packed in sorted(pathlib.Path(REAL, "nsys").glob("*.sqlite.gz")):
             export = self.folder / packed.name.removesuffix(".gz")
             export.write_bytes(gzip.decompress(packed.read_bytes()))
             traces = self.kept(export)

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WAIT_S = 120
@@ -23,7 +24,8 @@ def program():
 
 
 class Page:
-    """A page that is open; `requests` are all addresses it asked for, `complaints` what its console says."""
+    """A page that is open: of a file or an address. `requests` are all addresses it asked for, `complaints`
+    what its console says."""
 
     def __init__(self, path, width=1200, height=900, dark=False, scripts=True):
         self.path, self.size, self.dark, self.scripts = path, (width, height), dark, scripts
@@ -57,7 +59,8 @@ class Page:
         self.do("Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1],
                 deviceScaleFactor=1, mobile=self.size[0] < 600)
         self.do("Emulation.setScriptExecutionDisabled", value=not self.scripts)
-        self.do("Page.navigate", url=self.path.resolve().as_uri())
+        is_address = isinstance(self.path, str)
+        self.do("Page.navigate", url=self.path if is_address else self.path.resolve().as_uri())
         with self.changed:
             assert self.changed.wait_for(lambda: "Page.loadEventFired" in self.events, WAIT_S), "never loaded"
         return self
@@ -107,6 +110,20 @@ class Page:
     def ask(self, expression):
         """What JavaScript says, as a value."""
         answer = self.do("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def wait_for(self, expression):
+        """What it says once it is true of something."""
+        until = time.monotonic() + WAIT_S
+        while not (found := self.ask(expression)):
+            assert time.monotonic() < until, expression
+            time.sleep(0.1)
+        return found
+
+    def ask_later(self, expression):
+        """What the promise brings."""
+        answer = self.do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
