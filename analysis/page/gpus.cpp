@@ -5,21 +5,19 @@
 #include "../chart/page.h"
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
-#include "../idle/cause.h"
 #include "../report/facts.h"
 #include "../report/gpu_label.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
 #include "part.h"
+#include "time_parts.h"
 
 namespace gpushim::analysis::part_gpus {
 
 namespace {
 
 constexpr size_t kMostBars = 24, kMostRows = 100;
-constexpr size_t kColourOfGroup[] = {0, 1, 2, 3, 4, 5, 7};  // in the order of CauseGroup
-static_assert(std::size(kColourOfGroup) == std::size(kCauseGroups));
 
 struct Gpu {
     std::string label;
@@ -64,10 +62,10 @@ Markup shares_of(const std::vector<Gpu>& gpus) {
                    "A bar for each GPU: productive, waiting for other ranks inside a collective, exposed "
                    "communication, copies and memsets alone, idle."};
     chart.x = {"of whole timed steps", share_axis};
-    chart.parts = {{"productive", 2},
-                   {"waiting for peers", 4},
-                   {"exposed communication", 5},
-                   {"memory", 3},
+    chart.parts = {{"productive", kComputeColour},
+                   {"waiting for peers", kPeerColour},
+                   {"exposed communication", kExposedColour},
+                   {"memory", kMemoryColour},
                    {"idle", 7}};
     for (const Gpu& gpu : gpus) {
         const auto productive = (*gpu.json)["productive_share"].amount();

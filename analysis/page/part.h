@@ -19,8 +19,8 @@ struct PageInput {
 
 // The page from its top to its bottom: parts by their ids.
 constexpr std::string_view kParts[] = {
-    "findings", "steps",  "gpus",   "timeline",  "ranks", "collectives", "launches",
-    "kernels",  "copies", "memory", "condition", "trust", "text",
+    "findings", "steps",   "step-parts", "gpus",   "timeline",  "ranks", "collectives",
+    "launches", "kernels", "copies",     "memory", "condition", "trust", "text",
 };
 
 struct ReportPart {

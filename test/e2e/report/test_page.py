@@ -1,16 +1,19 @@
 """`gpushim report --html`: a run as one page that needs no network and no script."""
 import json
+import re
 import sqlite3
 import unittest
 
+import box
 import cli
 import made_traces
 import page_reader
 from hostile_names import NAMES
 from test_hostile_names import EVERYWHERE
 
-PARTS = ("findings", "steps", "gpus", "timeline", "ranks", "collectives", "launches", "kernels", "copies",
-         "memory", "condition", "trust", "text")
+WORKLOADS = box.TOOLS / "answer/workloads.py"
+PARTS = ("findings", "steps", "step-parts", "gpus", "timeline", "ranks", "collectives", "launches", "kernels",
+         "copies", "memory", "condition", "trust", "text")
 
 
 class Page(cli.Case):
@@ -26,6 +29,13 @@ class Page(cli.Case):
         place = self.folder / "page.html"
         self.gpushim("report", *words, "--html", place)
         return place.read_text(encoding="utf-8")
+
+    def run_of(self, workload, run):
+        """A training loop on the box, in stepped time, analysed."""
+        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
+        done = self.traced("python3", WORKLOADS, workload, "20", **knobs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.gpushim("analyze", *self.folder.glob("*.db"), "-o", run)
 
     def test_it_asks_for_nothing_and_is_all_there_without_scripts(self):
         text = self.page(self.make())
@@ -45,6 +55,27 @@ class Page(cli.Case):
         for svg in page.of("svg"):
             self.assertTrue(svg.get("aria-hidden") == "true" or
                             (svg["role"] == "img" and len(svg["aria-labelledby"].split()) == 2), svg)
+
+    def test_the_parts_of_a_step_add_up_to_it(self):
+        """To what the run's database says of the step."""
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        text = self.page(run)
+        part = text[text.index('<section id="step-parts"'):]
+        part = part[:part.index("</section>")]
+        rows = re.findall(r"<tr><td>(.*?)</tr>", part)
+        self.assertTrue(rows)
+        base = sqlite3.connect(run)
+        steps = [row[0] for row in base.execute(
+            "SELECT avg(window_ns) FROM v_gpu_counted WHERE basis = 'steps' GROUP BY gpu_id")]
+        base.close()
+        for row, step_ns in zip(rows, steps, strict=True):
+            first, *parts = map(float, re.findall(r'data-by="([0-9.e+]+)"', row))
+            self.assertGreater(len([part for part in parts if part > 0]), 1)
+            self.assertAlmostEqual(first, step_ns, delta=1)
+            self.assertAlmostEqual(sum(parts), first, delta=1 + len(parts))
+        columns = re.findall(r'class="over"><title>(?:step \d+|mean of)', part)
+        self.assertTrue(columns)
 
     def test_the_same_run_makes_the_same_page(self):
         self.make()

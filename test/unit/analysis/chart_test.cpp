@@ -1,4 +1,5 @@
 #include "analysis/chart/bar_chart.h"
+#include "analysis/chart/column_chart.h"
 #include "analysis/chart/heat_map.h"
 #include "analysis/chart/line_chart.h"
 #include "analysis/chart/page.h"
@@ -99,6 +100,34 @@ TEST_CASE("bars are as long as their parts, and parts nobody has are in no legen
     CHECK(count_of(drawn, "<li>") == 2);
     CHECK(drawn.find("rank 0: three 3.00 ms") != std::string::npos);
     CHECK(count_of(drawn, "<img") == 0);
+}
+
+// step      0     1     2
+// three  |  1           1
+// one    |  2     3     2        of 4 at most: a part is as tall as it is large, and stands on those below
+TEST_CASE("columns stand on each other, and each says all of its parts", "[chart]") {
+    ColumnChart chart = {{"c", kNasty, "d"},
+                         axis("step"),
+                         axis(""),
+                         {{"one", 0}, {"none", 1}, {"three", 2}},
+                         {{kNasty, -0.5, 0.5, {2e6, 0, 1e6}},
+                          {"step 1", 0.5, 1.5, {3e6, 0, 0}},
+                          {"step 2", 1.5, 2.5, {2e6, 0, 1e6}}},
+                         4e6};
+    const std::string drawn = column_chart(chart).html();
+    CHECK(count_of(drawn, "<path") == 2);
+    CHECK(count_of(drawn, "class=\"over\"") == 3);
+    CHECK(drawn.find("step 2: 3.00 ms: one 2.00 ms, three 1.00 ms") != std::string::npos);
+    CHECK(count_of(drawn, "<img") == 0);
+    double left = 0, bottom = 0, top = 0, above = 0, upper = 0;
+    const size_t one = drawn.find("<path d=\"M"), three = drawn.find("<path d=\"M", one + 1);
+    REQUIRE(std::sscanf(drawn.c_str() + one, "<path d=\"M%lf %lfV%lf", &left, &bottom, &top) == 3);
+    REQUIRE(std::sscanf(drawn.c_str() + three, "<path d=\"M%lf %lfV%lf", &left, &above, &upper) == 3);
+    CHECK(above == Approx(top));
+    CHECK(top - upper == Approx((bottom - top) / 2).margin(0.02));
+    const std::string names = legend_of({chart}).html();
+    CHECK(count_of(names, "<li>") == 2);
+    CHECK(names.find("none") == std::string::npos);
 }
 
 TEST_CASE("a table says what it is sorted by", "[chart]") {

@@ -37,6 +37,8 @@ TEST_CASE("a page has the report's figures first", "[report_page]") {
     CHECK(has(page, "rank 0: idle 34 %"));
     CHECK(has(page, "rank 0: input 4.80 ms"));
     CHECK(has(page, "id=\"own-work\""));
+    CHECK(has(page, "id=\"step-parts-1\""));
+    CHECK(has(page, "idle: input 4.80 ms"));
 }
 
 TEST_CASE("without steps and device times a page says what is not recorded", "[report_page]") {
@@ -49,6 +51,7 @@ TEST_CASE("without steps and device times a page says what is not recorded", "[r
     CHECK(count_of(page, "class=\"missing\"") >= 5);
     CHECK_FALSE(has(page, "id=\"own-work\""));
     CHECK_FALSE(has(page, "id=\"gpu-idle\""));
+    CHECK_FALSE(has(page, "id=\"step-parts-0\""));
 }
 
 TEST_CASE("a page that is redacted names nobody", "[report_page]") {
