@@ -13,7 +13,9 @@ namespace {
 constexpr double kLineLeft = 116, kLineRight = 14, kLineTop = 20, kLineRow = 24, kLineBar = 17,
                  kLineBottom = 40;
 constexpr double kLineLetter = 6.6;
-constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer is one
+constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer cannot be seen apart
+constexpr double kZoom =
+    32;  // of the page's script, at most: what it takes apart is drawn apart if there is room
 constexpr size_t kMostSpans = 1500;
 constexpr size_t kLineLongestLabel = 17;
 
@@ -50,9 +52,10 @@ std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
     return all;
 }
 
-// As near as can be seen, or as near as it takes for a drawing of bearable size.
+// As near as can be seen in a zoomed drawing, or as near as it takes for a drawing of bearable size.
 std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns) {
-    for (Merging how = {kNearest * unit_ns, false};; how = {2 * how.near_ns, true}) {
+    const double seen_ns = kNearest * unit_ns;
+    for (Merging how = {seen_ns / kZoom, false};; how = {2 * how.near_ns, how.near_ns >= seen_ns}) {
         std::vector<std::vector<Merged>> rows;
         size_t spans = 0;
         for (const TimelineRow& row : timeline.rows) spans += rows.emplace_back(merged(row, how)).size();
@@ -84,23 +87,58 @@ Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double
     return all;
 }
 
+// What the page's script moves and widens, cut off at its edges.
+Markup moving(const Scale& x, double bottom, const Markup& content) {
+    const std::string left = coordinate(x.begin), width = coordinate(x.end - x.begin);
+    return element("svg",
+                   {{"class", "moves"},
+                    {"x", left},
+                    {"width", width},
+                    {"height", coordinate(bottom)},
+                    {"viewBox", left + " 0 " + width + " " + coordinate(bottom)},
+                    {"data-ns", coordinate(x.high - x.low)},
+                    {"data-zoom", coordinate(kZoom)}},
+                   content);
+}
+
+Markup upright(double at, double top, double bottom, const char* style) {
+    return element("line", {{"x1", coordinate(at)},
+                            {"x2", coordinate(at)},
+                            {"y1", coordinate(top)},
+                            {"y2", coordinate(bottom)},
+                            {"class", style}});
+}
+
+Markup marks_of(const Scale& x, double bottom) {
+    const Scale since = {0, x.high - x.low, x.begin, x.end};
+    Markup all;
+    for (const double ns : since.marks(7)) {
+        all += upright(since.place(ns), kLineTop, bottom, "grid");
+        all += label(since.place(ns), bottom + 15, "middle", duration_text(ns));
+    }
+    all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", "since the step began",
+                 "axis-label");
+    return all;
+}
+
+Markup rules_of(const TimelineChart& timeline, const Scale& x, double bottom) {
+    Markup all;
+    for (const TimelineChart::Rule& rule : timeline.rules) {
+        const double at = x.place(rule.at_ns);
+        const bool is_right = at > kChartWidth / 2;
+        all += upright(at, kLineTop - 6, bottom, "rule");
+        all += label(at + (is_right ? -4 : 4), kLineTop - 8, is_right ? "end" : "start", rule.text, "note");
+    }
+    return all;
+}
+
 }  // namespace
 
 Markup timeline_chart(const TimelineChart& timeline) {
     const double bottom = kLineTop + kLineRow * static_cast<double>(timeline.rows.size());
     const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
     const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLineLeft, kChartWidth - kLineRight};
-    const Scale since = {0, length_ns, x.begin, x.end};
-    Markup all;
-    for (const double ns : since.marks(7)) {
-        const double at = since.place(ns);
-        all += element("line", {{"x1", coordinate(at)},
-                                {"x2", coordinate(at)},
-                                {"y1", coordinate(kLineTop)},
-                                {"y2", coordinate(bottom)},
-                                {"class", "grid"}});
-        all += label(at, bottom + 15, "middle", duration_text(ns));
-    }
+    Markup all = marks_of(x, bottom), bars;
     const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin));
     std::set<size_t> used;
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -108,22 +146,12 @@ Markup timeline_chart(const TimelineChart& timeline) {
         all += label(kLineLeft - 8, top + 13, "end", shortened(timeline.rows[i].label, kLineLongestLabel),
                      "name");
         for (const Merged& one : rows[i]) {
-            all += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
+            bars += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
             if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
         }
     }
-    for (const TimelineChart::Rule& rule : timeline.rules) {
-        const double at = x.place(rule.at_ns);
-        all += element("line", {{"x1", coordinate(at)},
-                                {"x2", coordinate(at)},
-                                {"y1", coordinate(kLineTop - 6)},
-                                {"y2", coordinate(bottom)},
-                                {"class", "rule"}});
-        all += label(at + (at > kChartWidth / 2 ? -4 : 4), kLineTop - 8,
-                     at > kChartWidth / 2 ? "end" : "start", rule.text, "note");
-    }
-    all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", "since the step began",
-                 "axis-label");
+    bars += rules_of(timeline, x, bottom);
+    all += moving(x, bottom, bars);
     Markup made = drawing(timeline.words, bottom + kLineBottom, all);
     std::vector<LegendEntry> there;
     for (const LegendEntry& entry : timeline.colours)

@@ -1,6 +1,7 @@
 """The page of a run in a headless Chromium: it asks for nothing, complains of nothing, and works by keys."""
 import unittest
 
+import box
 import browser
 import cli
 import made_traces
@@ -66,6 +67,87 @@ class InABrowser(cli.Case):
         with browser.Page(self.place) as page:
             self.assertTrue(page.complaints)
             self.assertNotEqual(page.ask("document.title"), "owned")
+
+
+FIRST = "document.querySelector('svg.moves')"
+
+
+@unittest.skipUnless(browser.program(), optional.lacks("browser"))
+class Timeline(cli.Case):
+    """The picture of a step can be zoomed, moved and searched, and says what was clicked."""
+
+    def setUp(self):
+        super().setUp()
+        workloads = box.TOOLS / "answer/workloads.py"
+        knobs = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
+        done = self.traced("python3", workloads, "input_wait", "12", **knobs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.place = self.folder / "page.html"
+        self.gpushim("report", *self.folder.glob("*.db"), "--html", self.place)
+
+    def widths(self, page):
+        return page.ask(f"Array.from({FIRST}.querySelectorAll('rect'), e => e.width.baseVal.value)")
+
+    def lefts(self, page):
+        return page.ask(f"Array.from({FIRST}.querySelectorAll('rect'), e => e.x.baseVal.value)")
+
+    def test_keys_zoom_and_move_it(self):
+        with browser.Page(self.place) as page:
+            page.ask(f"{FIRST}.closest('.chart').focus()")
+            widths, lefts = self.widths(page), self.lefts(page)
+            longest = widths.index(max(widths))
+            page.press("+")
+            self.assertAlmostEqual(self.widths(page)[longest], 1.5 * widths[longest], delta=0.1)
+            at = self.lefts(page)[longest]
+            page.press("ArrowRight")
+            room = page.ask(f"{FIRST}.width.baseVal.value")
+            self.assertAlmostEqual(at - self.lefts(page)[longest], min(0.2, 0.5 - 0.25) * room, delta=1)
+            page.press("-")
+            self.assertAlmostEqual(self.widths(page)[longest], widths[longest], delta=0.1)
+            page.press("+")
+            page.press("0")
+            for before, now in zip(lefts, self.lefts(page), strict=True):
+                self.assertAlmostEqual(before, now, delta=0.02)
+            self.assertEqual(page.complaints, [])
+
+    def test_wheel_drag_and_click(self):
+        with browser.Page(self.place) as page:
+            widths = self.widths(page)
+            longest = widths.index(max(widths))
+            page.ask(f"{FIRST}.scrollIntoView({{block: 'center'}})")
+            x, y = page.ask(f"(r => [r.x + r.width / 2, r.y + r.height / 2])"
+                            f"({FIRST}.querySelectorAll('rect')[{longest}].getBoundingClientRect())")
+            click = {"button": "left", "buttons": 1, "clickCount": 1}
+            page.mouse("mousePressed", x, y, **click)
+            page.mouse("mouseReleased", x, y, **click)
+            words = page.ask(f"{FIRST}.querySelectorAll('rect')[{longest}].textContent")
+            self.assertEqual(page.ask(f"{FIRST}.closest('figure').querySelector('.says').textContent"), words)
+            page.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+            page.ask("new Promise(requestAnimationFrame)")
+            self.assertAlmostEqual(self.widths(page)[longest], 1.25 * widths[longest], delta=0.1)
+            at = self.lefts(page)[longest]
+            page.mouse("mousePressed", x, y, **click)
+            page.mouse("mouseMoved", x + 20, y, **click)
+            page.mouse("mouseReleased", x + 20, y, **click)
+            self.assertGreater(self.lefts(page)[longest], at)
+
+    def test_what_is_searched_stands_out(self):
+        with browser.Page(self.place) as page:
+            name = page.ask(f"{FIRST}.querySelector('rect').textContent.split(': ')[0]")
+            page.ask(f"{FIRST}.closest('figure').querySelector('.zoom input').focus()")
+            page.type(name)
+            faded = page.ask(f"Array.from({FIRST}.querySelectorAll('rect'),"
+                             " e => [e.matches('.faded'), e.textContent])")
+            for is_faded, words in faded:
+                self.assertEqual(is_faded, name.lower() not in words.lower())
+            self.assertIn(True, [is_faded for is_faded, _ in faded])
+            page.press("Enter")
+            self.assertIn(name, page.ask(f"{FIRST}.closest('figure').querySelector('.says').textContent"))
+
+    def test_without_scripts_it_is_a_picture(self):
+        with browser.Page(self.place, scripts=False) as page:
+            self.assertTrue(max(self.widths(page)) > 10)
+            self.assertEqual(page.ask("document.querySelectorAll('.zoom').length"), 0)
 
 
 if __name__ == "__main__":

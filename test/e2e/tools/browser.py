@@ -15,7 +15,7 @@ import time
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 WAIT_S = 120
 COMPLAINTS = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")
-KEYS = {"Tab": 9, "Enter": 13}
+KEYS = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowRight": 39, "0": 48, "+": 187, "-": 189}
 
 
 def program():
@@ -128,8 +128,15 @@ class Page:
         return answer["result"].get("value")
 
     def press(self, key):
-        text = {"Enter": "\r"}.get(key)
+        text = {"Enter": "\r", "0": key, "+": key, "-": key}.get(key)
         for kind in ("keyDown", "keyUp"):
             typed = {"text": text} if text and kind == "keyDown" else {}
             self.do("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                     windowsVirtualKeyCode=KEYS[key], **typed)
+
+    def type(self, text):
+        self.do("Input.insertText", text=text)
+
+    def mouse(self, kind, x, y, **more):
+        """kind: mousePressed, mouseMoved, mouseReleased or mouseWheel."""
+        self.do("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

@@ -9,7 +9,8 @@ import re
 TAGS = set("""a body caption circle code dd desc details div dl dt figcaption figure h1 h2 h3 head header html
 li line main meta nav ol p path pre rect script section span style summary svg table tbody td text th
 thead title tr ul""".split())
-ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by height href
+ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by
+data-find data-ns data-zoom height href
 http-equiv id lang name r role rx scope tabindex text-anchor transform viewbox width
 x x1 x2 y y1 y2""".split())
 
