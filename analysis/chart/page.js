@@ -195,7 +195,29 @@
       view.centre(hit);
       says.textContent = hit.words;
     });
+    return (wanted) => {
+      input.value = wanted;
+      input.dispatchEvent(new Event("input"));
+      if (hits.length) view.centre(hits[0]);
+      return hits.length > 0;
+    };
   };
+  // Links to spans, of the worst step if it has one. A link to none is hidden.
+  const add_links = (timelines) => {
+    const has = ({ view }, wanted) => view.bars.some((each) => each.words.toLowerCase().includes(wanted));
+    for (const link of document.querySelectorAll("a[data-find]")) {
+      const wanted = link.dataset.find;
+      const timeline = timelines.findLast((each) => has(each, wanted.toLowerCase()));
+      link.hidden = !timeline;
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        timeline.find(wanted);
+        timeline.chart.scrollIntoView({ block: "center" });
+        timeline.chart.focus({ preventScroll: true });
+      });
+    }
+  };
+  const timelines = [];
   for (const moves of document.querySelectorAll("svg.moves")) {
     const view = view_of(moves), chart = moves.closest(".chart");
     const bar = document.createElement("div"), says = document.createElement("p");
@@ -207,10 +229,11 @@
     chart.after(says);
     add_keys(view, chart, bar);
     add_pointer(view, chart);
-    add_search(view, bar, says);
+    timelines.push({ view, chart, find: add_search(view, bar, says) });
     chart.addEventListener("click", (event) => {
       const words = event.target.closest("rect")?.textContent;
       if (words) says.textContent = words;
     });
   }
+  add_links(timelines);
 })();

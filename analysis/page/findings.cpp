@@ -1,9 +1,11 @@
 // What to do next, with what it is predicted to save and the rows it was read from.
 #include <map>
+#include <set>
 
 #include "../chart/frame.h"
 #include "../chart/page.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "figures.h"
 #include "part.h"
 
@@ -32,17 +34,78 @@ std::vector<std::string> evidence_of(const Json& finding) {
     return queries;
 }
 
+struct Place {
+    const char *table, *part, *words;
+};
+
+// Where the page shows the rows of a table that findings are read from.
+constexpr Place kPlaces[] = {
+    {"gap", "gpus", "idle time by cause"},
+    {"kernel", "kernels", "kernels"},
+    {"kernel_gap", "launches", "launches"},
+    {"launch_stat", "launches", "launches"},
+    {"copy_stat", "copies", "copies"},
+    {"transfer_pattern", "copies", "copies"},
+    {"collective_stat", "collectives", "collectives"},
+    {"communicator", "collectives", "collectives"},
+    {"skew", "ranks", "ranks"},
+    {"skew_rank", "ranks", "ranks"},
+    {"straggler_window", "ranks", "ranks"},
+    {"nvml_stat", "condition", "clocks and power"},
+    {"throttle", "condition", "clocks and power"},
+};
+
+// What a span of the timeline that belongs to this row is called; empty: none does.
+std::string span_name(const PageInput& input, const std::string& table, int64_t rowid) {
+    if (table != "gap" && table != "kernel") return "";
+    Query row = input.source.run.prepare(table == "gap" ? "SELECT cause FROM gap WHERE rowid = ?1"
+                                                        : "SELECT name FROM kernel WHERE rowid = ?1");
+    row.bind(1, rowid);
+    if (!row.step() || row.is_null(0)) return "";
+    return table == "gap" ? row.text(0) : input.source.name("kernel", row.text(0));
+}
+
+Markup link_to(const std::string& part, const std::string& words, const std::string& find = {}) {
+    Attributes attributes = {{"href", "#" + part}};
+    if (!find.empty()) attributes.push_back({"data-find", find});
+    return element("a", attributes, words);
+}
+
+// Links to the parts that show a finding's rows, and to their spans in the timeline.
+Markup places_of(const PageInput& input, const Json& finding) {
+    std::set<std::string> seen;
+    Markup links;
+    for (const Json& row : finding["evidence"].items()) {
+        const std::string table = row["table"].words();
+        for (const Place& place : kPlaces)
+            if (table == place.table && seen.insert(place.part).second) {
+                links += " ";
+                links += link_to(place.part, place.words);
+            }
+        const std::string span = span_name(input, table, to_int64(row["rowid"].amount().value_or(0)));
+        if (!span.empty() && seen.insert("span " + span).second) {
+            links += " ";
+            links += link_to("timeline", "timeline: " + span, span);
+        }
+    }
+    if (links.empty()) return {};
+    Markup all = "See";
+    all += links;
+    return paragraph(all, "see");
+}
+
 Markup gain_of(const Json& finding, const std::string& per) {
     const std::string low = duration_of(finding["gain_low_ns"]), high = duration_of(finding["gain_high_ns"]);
     return element("span", {{"class", "gain"}}, (low == high ? low : low + " to " + high) + " of a " + per);
 }
 
-Markup finding_of(const Json& finding, const std::string& per) {
+Markup finding_of(const PageInput& input, const Json& finding, const std::string& per) {
     Markup head = finding["id"].words() + ": predicted gain ";
     head += gain_of(finding, per);
     Markup all = element("h3", {}, head);
     all += paragraph(finding["title"].words());
     all += paragraph("Try: " + finding["try"].words());
+    all += places_of(input, finding);
     Markup evidence;
     for (const std::string& query : evidence_of(finding)) evidence += paragraph(element("code", {}, query));
     char confidence[48];
@@ -71,7 +134,7 @@ Markup write(const PageInput& input) {
         return element("p", {{"class", "missing"}}, input.of("findings_why").words());
     Markup gains;
     for (const Json& finding : input.of("findings").items())
-        if (finding["kind"].words() == "gain") gains += finding_of(finding, per);
+        if (finding["kind"].words() == "gain") gains += finding_of(input, finding, per);
     Markup all = gains.empty() ? paragraph("Nothing that is worth 3 % of a " + per + " was found.")
                                : element("ol", {{"class", "findings"}}, gains);
     all += rest_of(input, "no_gain", "No gain expected");

@@ -144,6 +144,21 @@ class Timeline(cli.Case):
             page.press("Enter")
             self.assertIn(name, page.ask(f"{FIRST}.closest('figure').querySelector('.says').textContent"))
 
+    def test_a_finding_leads_to_its_evidence(self):
+        with browser.Page(self.place) as page:
+            links = page.ask("Array.from(document.querySelectorAll('#findings .see a'),"
+                             " e => [e.getAttribute('href'), e.dataset.find ?? null, e.hidden])")
+            self.assertIn(["#gpus", None, False], links)
+            self.assertIn(["#timeline", "input_wait", False], links)
+            page.ask("document.querySelector('a[data-find=input_wait]').click()")
+            said = page.ask("document.activeElement.closest('figure').querySelector('.zoom input').value")
+            self.assertEqual(said, "input_wait")
+            seen = page.ask("(r => [r.x, r.right, innerWidth])(Array.from(document.activeElement"
+                            ".querySelectorAll('rect')).find(e => e.textContent.startsWith('input_wait'))"
+                            ".getBoundingClientRect())")
+            self.assertTrue(seen[0] < seen[2] and seen[1] > 0, seen)
+            self.assertEqual(page.complaints, [])
+
     def test_without_scripts_it_is_a_picture(self):
         with browser.Page(self.place, scripts=False) as page:
             self.assertTrue(max(self.widths(page)) > 10)
