@@ -22,6 +22,8 @@ constexpr Option kOptions[] = {
     {"bandwidth", "300GB/s", "bandwidth that AllReduce should reach, with a unit"},
     {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one host"},
     {"samples-per-step", "N", "samples in a step of all ranks together"},
+    {"flops-per-sample", "N", "floating-point operations that a sample takes, as in 1.2e12"},
+    {"tokens-per-sample", "N", "instead: tokens in a sample, each for 6 x parameters (--params) operations"},
     {"price", "2.50", "price of one GPU for an hour"},
     {"step-marker", "NAME", "ranges with this name are the steps"},
 };

@@ -37,6 +37,13 @@ constexpr Option kOptions[] = {
      "bandwidth that AllReduce should reach; needs a unit, as in 300GB/s or 400Gbit/s"},
     {"bandwidth-between", "50GB/s", "the same between hosts, by all links of one host"},
     {"samples-per-step", "N", "samples in a step of all ranks together, for samples per second"},
+    {"flops-per-sample", "N",
+     "floating-point operations that a sample takes, as in 1.2e12: for TFLOP/s and MFU. Needs the samples in "
+     "a step"},
+    {"tokens-per-sample", "N",
+     "instead of --flops-per-sample: tokens in a sample. A sample is then taken for 6 x parameters "
+     "(--params) x "
+     "tokens operations"},
     {"price", "2.50", "price of one GPU for an hour, to show what idle time costs"},
     {"from", "STEP",
      "first step to report on. Steps, phases, GPUs and idle time are then of the chosen steps; the rest is "

@@ -92,6 +92,12 @@ ReportOptions report_options(const Arguments& arguments) {
     if (const auto text = arguments.value("params")) options.params = count_from("params", *text);
     if (const auto text = arguments.value("samples-per-step"))
         options.samples_per_step = count_from("samples-per-step", *text);
+    if (const auto text = arguments.value("tokens-per-sample"))
+        options.tokens_per_sample = count_from("tokens-per-sample", *text);
+    if (const auto text = arguments.value("flops-per-sample"))
+        options.flops_per_sample = count_from("flops-per-sample", *text);
+    if (options.tokens_per_sample && options.flops_per_sample)
+        throw Failure("--flops-per-sample or --tokens-per-sample (with --params), not both");
     if (const auto text = arguments.value("bandwidth"))
         options.bandwidth_bytes_per_s = bandwidth_from("bandwidth", *text);
     if (const auto text = arguments.value("bandwidth-between"))
@@ -111,6 +117,8 @@ RunOptions run_options(const Arguments& arguments) {
     RunOptions options;
     options.params = asked.params;
     options.samples_per_step = asked.samples_per_step;
+    options.tokens_per_sample = asked.tokens_per_sample;
+    options.flops_per_sample = asked.flops_per_sample;
     options.bandwidth_bytes_per_s = asked.bandwidth_bytes_per_s;
     options.between_bytes_per_s = asked.between_bytes_per_s;
     options.price_per_gpu_hour = asked.price_per_gpu_hour;

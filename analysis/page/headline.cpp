@@ -92,6 +92,17 @@ Card straggler_card(const PageInput& input) {
             saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};
 }
 
+// Nothing where nobody said what a sample takes.
+std::vector<Card> flops_cards(const PageInput& input) {
+    const Json& flops = input.of("flops");
+    if (flops["flops_per_sample"].is_null()) return {};
+    const auto rate = flops["tflops_per_gpu"].amount(), share = flops["mfu"].amount();
+    if (!rate) return {{"MFU", "not recorded", why_of(flops)}};
+    const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU";
+    if (!share) return {{"MFU", "not known", each + "; " + why_of(flops)}};
+    return {{"MFU", percent_text(*share), each + ", " + flops["precision"].words()}};
+}
+
 // Not out of the report, which may withhold what it says of GPUs.
 bool is_simulated(const PageInput& input) {
     Query row = input.source.run.prepare("SELECT count(*) FROM gpu WHERE simulated <> 0");
@@ -134,8 +145,10 @@ Markup headline(const PageInput& input) {
     Markup all = what_ran(input);
     if (is_simulated(input)) all += simulated_banner();
     if (input.source.is_part_of_run()) all += paragraph(of_asked_steps(input), "soft");
-    all += cards({step_card(input), samples_card(input), productive_card(input), idle_card(input),
-                  allreduce_card(input), straggler_card(input)});
+    std::vector<Card> all_cards = {step_card(input), samples_card(input),   productive_card(input),
+                                   idle_card(input), allreduce_card(input), straggler_card(input)};
+    for (Card& card : flops_cards(input)) all_cards.push_back(std::move(card));
+    all += cards(all_cards);
     return all;
 }
 

@@ -12,7 +12,7 @@
 namespace gpushim::analysis {
 
 struct ReportOptions {
-    std::optional<int64_t> params, samples_per_step;
+    std::optional<int64_t> params, samples_per_step, tokens_per_sample, flops_per_sample;
     std::optional<double> bandwidth_bytes_per_s, between_bytes_per_s, price_per_gpu_hour;
     std::optional<int64_t> from_step, to_step;  // numbers, both inclusive
     bool redact = false;

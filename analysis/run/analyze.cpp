@@ -18,6 +18,7 @@
 #include "collectives/collectives.h"
 #include "pass/make_facts.h"
 #include "pass/trace_pass.h"
+#include "ranks/peak_rows.h"
 #include "ranks/peer_events.h"
 #include "ranks/rank_rows.h"
 #include "ranks/shared_gpus.h"
@@ -153,6 +154,8 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     if (const auto frameworks = frameworks_of(inputs)) fact("frameworks", *frameworks);
     fact("params", maybe(options.params));
     fact("samples_per_step", maybe(samples));
+    fact("tokens_per_sample", maybe(options.tokens_per_sample));
+    fact("flops_per_sample", maybe(options.flops_per_sample));
     fact("bandwidth_bytes_per_s", maybe(options.bandwidth_bytes_per_s));
     fact("between_bytes_per_s", maybe(options.between_bytes_per_s));
     fact("price_per_gpu_hour", maybe(options.price_per_gpu_hour));
@@ -224,6 +227,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     const ProgressPart part(derived, derived / static_cast<int64_t>(kRunSqlFiles));
     blaming(any_of(inputs.traces), [&] {
         write_shared_gpus(all, busy, run);
+        write_peaks(run);
         collectives.write(run);
         write_between_ranks(collectives.all(), run);
         if (all.size() > 1) leave_out_peers_events(run);

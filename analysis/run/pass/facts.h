@@ -45,7 +45,7 @@ struct GraphContents {  // what a launch of it runs; -1: not recorded
 };
 
 struct RunOptions {
-    std::optional<int64_t> params, samples_per_step;
+    std::optional<int64_t> params, samples_per_step, tokens_per_sample, flops_per_sample;
     std::optional<double> bandwidth_bytes_per_s, between_bytes_per_s, price_per_gpu_hour;
     std::string step_marker;
 };

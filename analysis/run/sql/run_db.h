@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 4;
+constexpr int kRunSchema = 5;
 
 class RunDb {
   public:

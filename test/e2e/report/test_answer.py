@@ -170,6 +170,26 @@ class Ranks(unittest.TestCase):
         self.assertAlmostEqual(found[0][1] / (2 * 7 / 8 * 4 * self.FLOATS / (truth_ns * 1e-9)), 1, delta=0.02)
         self.assertAlmostEqual(found[0][2] / truth_ns, 1, delta=0.1)
 
+    def test_operations_of_a_sample_are_those_of_each_gpu_in_a_second(self):
+        """The box's GPUs have no peak in any data sheet: there is no MFU, and the report says why."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder, "page.html")
+            asked = ["--samples-per-step", 64, "--params", "1.5M", "--tokens-per-sample", 100]
+            done = box.run([box.BUILD / "gpushim", "report", "--json", "--html", page, self.folder.name,
+                            *asked], sim=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertIn("TFLOP/s per GPU", page.read_text(encoding="utf-8"))
+        report = json.loads(done.stdout)
+        truth = 64 * 6 * 1.5e6 * 100 / (report["steps"]["median_ns"] * 1e-9) / self.RANKS / 1e12
+        self.assertEqual(report["flops"]["gpus"], self.RANKS)
+        self.assertAlmostEqual(report["flops"]["tflops_per_gpu"] / truth, 1, places=6)
+        self.assertIsNone(report["flops"]["mfu"])
+        self.assertEqual(list(cli.without_reason(report)), [])
+        stored = self.ask("SELECT name, value, why FROM metric WHERE name IN ('mfu', 'tflops_per_gpu')")
+        self.assertTrue(all(value is None and "flops-per-sample" in why for _, value, why in stored), stored)
+        both = [box.BUILD / "gpushim", "report", self.folder.name, *asked, "--flops-per-sample", "1e9"]
+        self.assertIn("not both", box.run(both, sim=False).stderr)
+
     def test_no_key_is_null_without_a_reason(self):
         done = box.run([box.BUILD / "gpushim", "report", "--json", self.folder.name, "--params", self.FLOATS,
                         "--samples-per-step", 64], sim=False)

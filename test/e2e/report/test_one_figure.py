@@ -47,17 +47,19 @@ class OneFigureEach(unittest.TestCase):
         self.check_idle_beside_busy(text, said)
 
     def test_asked_for_some_steps_each_section_is_of_them_or_of_the_whole_run(self):
-        run, _, whole = self.recorded("--loss-every", "20", steps=60)
-        text, said = trained.report("--all", "--from", "21", "--to", "38", run)
+        run, _, _ = self.recorded("--loss-every", "20", steps=60)
+        model = ("--all", "--flops-per-sample", "2e9", "--samples-per-step", "64")
+        _, whole = trained.report(*model, run)
+        text, said = trained.report(*model, "--from", "21", "--to", "38", run)
         heads = [line for line in text.split("\nSTEPS ")[1].splitlines()[1:] if line[:1].isupper()]
-        of_steps = {"PHASES", "GPU", "SHARES", "IDLE"}
+        of_steps = {"FLOPS", "PHASES", "GPU", "SHARES", "IDLE"}
         self.assertLess(of_steps, {head.split()[0] for head in heads})
         for head in heads:
             if head.split()[0] not in of_steps | {"STEPS"}:
                 self.assertRegex(head + text.split(head)[1].split("\n")[1], r"whole run\)?", text)
-        self.assertEqual(said["asked_steps"], {"from": 21, "to": 38, "members": ["steps", "phases", "gpus",
-                                                                               "cost"]})
-        for name in said["asked_steps"]["members"]:
+        self.assertEqual(said["asked_steps"], {"from": 21, "to": 38,
+                                               "members": ["steps", "flops", "phases", "gpus", "cost"]})
+        for name in set(said["asked_steps"]["members"]) - {"flops"}:  # the median step is one and the same
             self.assertNotEqual(said[name], whole[name], name)
         for name in ("launch", "copies", "allreduce_check", "skew", "findings", "trust", "kernels"):
             self.assertEqual(said[name], whole[name], name)

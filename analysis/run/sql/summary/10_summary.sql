@@ -55,6 +55,9 @@ CREATE TABLE kernel (
   family TEXT, precision TEXT, tensor_core TEXT, eligible INTEGER, comm_operation TEXT, comm_source TEXT,
   squares_ns2 REAL, PRIMARY KEY (gpu_id, name)
 );
+CREATE TABLE gpu_peak (
+  gpu_id INTEGER PRIMARY KEY, precision TEXT, precision_share REAL, peak_flops_per_s REAL, why TEXT
+);
 CREATE TABLE launch_stat (
   gpu_id INTEGER, stream_id INTEGER, count INTEGER, api_sum_ns INTEGER, timed INTEGER, on_empty INTEGER,
   behind INTEGER, negative INTEGER, small INTEGER, small_ns INTEGER, full_queue INTEGER,

@@ -18,3 +18,13 @@ CREATE TABLE kernel (
   invalid INTEGER,                             -- device times that end as they begin: not in timed
   PRIMARY KEY (gpu_id, name)
 );
+
+-- What a GPU can do at most in what most of its arithmetic is done in (analysis/kernel/peak.def). A row for
+-- each GPU that ran kernels; processes that share a GPU have one, under the first of them.
+CREATE TABLE gpu_peak (
+  gpu_id INTEGER PRIMARY KEY,
+  precision TEXT,                -- of most of the time of eligible kernels; NULL: see why
+  precision_share REAL,          -- of that time
+  peak_flops_per_s REAL,         -- dense, on tensor cores where there are some for it; NULL: see why
+  why TEXT
+);

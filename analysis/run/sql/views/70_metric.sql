@@ -26,3 +26,45 @@ CREATE VIEW v_counted_comm_step AS
 SELECT s.gpu_id, s.step, s.pack_ns, s.unpack_ns, s.start_delay_ns
 FROM comm_step s JOIN gpu u ON u.gpu_id = s.gpu_id
   JOIN v_counted_step c ON c.rank_id = u.rank_id AND c.step = s.step;
+
+-- One row: samples of all ranks a second, by the median step; and what that is in floating-point operations a
+-- second of each GPU, by what the options say of a sample.
+CREATE VIEW v_model_rate AS
+WITH a_step AS (
+  SELECT c.step, sum(c.samples) AS samples FROM v_counted_step c
+  WHERE c.is_slice = 0 AND c.samples IS NOT NULL GROUP BY c.step
+), said AS (
+  SELECT max(CASE WHEN r.key = 'samples_per_step' THEN CAST(r.value AS DOUBLE) END) AS samples,
+    max(CASE WHEN r.key = 'flops_per_sample' THEN CAST(r.value AS DOUBLE) END) AS flops,
+    max(CASE WHEN r.key = 'params' THEN CAST(r.value AS DOUBLE) END) AS params,
+    max(CASE WHEN r.key = 'tokens_per_sample' THEN CAST(r.value AS DOUBLE) END) AS tokens,
+    max(CASE WHEN r.key = 'ranks_seen' THEN CAST(r.value AS DOUBLE) END) AS ranks_seen,
+    max(CASE WHEN r.key = 'ranks_expected' THEN CAST(r.value AS DOUBLE) END) AS ranks_expected
+  FROM run r
+), middle AS (
+  SELECT min(CASE WHEN p.run_place * 100 >= p.run_steps * 50 THEN p.dur_ns END) AS dur_ns FROM v_step_place p
+), counted AS (
+  SELECT CAST(sum(a.samples) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS samples FROM a_step a
+), rate AS (
+  SELECT coalesce(s.samples, c.samples) * 1000000000 / CAST(nullif(m.dur_ns, 0) AS DOUBLE) AS samples_per_s,
+    coalesce(s.flops, 6 * s.params * s.tokens) AS flops_per_sample, s.ranks_seen, s.ranks_expected
+  FROM said s JOIN middle m ON 1 = 1 JOIN counted c ON 1 = 1
+), peak AS (
+  SELECT CAST(count(*) AS DOUBLE) AS gpus, count(g.peak_flops_per_s) AS known,
+    sum(g.peak_flops_per_s) AS flops_per_s, min(g.why) AS why
+  FROM gpu_peak g
+), why AS (
+  SELECT CASE WHEN r.flops_per_sample IS NULL
+      THEN '--flops-per-sample, or --params and --tokens-per-sample, was not given'
+    WHEN r.samples_per_s IS NULL THEN 'steps or samples per step are not known'
+    WHEN r.ranks_seen < r.ranks_expected THEN 'ranks are missing: how many GPUs there were is not known'
+    WHEN p.gpus = 0 THEN 'no GPU ran kernels' END AS text
+  FROM rate r JOIN peak p ON 1 = 1
+)
+SELECT r.samples_per_s, r.flops_per_sample, p.gpus,
+  CASE WHEN w.text IS NULL THEN r.samples_per_s * r.flops_per_sample / nullif(p.gpus, 0)
+  END AS flops_per_gpu_s,
+  w.text AS why_no_flops,
+  CASE WHEN p.gpus > 0 AND p.known = p.gpus THEN p.flops_per_s / p.gpus END AS peak_flops_per_gpu_s,
+  coalesce(w.text, p.why) AS why_no_share
+FROM rate r JOIN peak p ON 1 = 1 JOIN why w ON 1 = 1;

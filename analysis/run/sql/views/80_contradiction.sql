@@ -31,7 +31,7 @@ WHERE m.scope = 'gpu' AND m.name IN ('productive_share', 'waiting_for_peer_share
 GROUP BY w.gpu_id HAVING count(m.value) = 5 AND abs(sum(m.value) - 1) > 1e-6
 
 UNION ALL
-SELECT 'share_of_a_whole', CASE m.scope WHEN 'gpu' THEN 'gpus idle findings' ELSE 'steps findings' END,
+SELECT 'share_of_a_whole', CASE m.scope WHEN 'gpu' THEN 'gpus idle findings' ELSE 'steps flops findings' END,
   coalesce(w.label, 'the run'), printf('%s is %.2f %%', m.name, 100 * m.value)
 FROM metric m JOIN metric_definition d ON d.name = m.name
   LEFT JOIN who w ON m.scope = 'gpu' AND w.gpu_id = m.id
@@ -85,7 +85,7 @@ WHERE t.basis = 'steps' AND w.busy_share IS NOT NULL AND t.window_ns >= 0.95 * w
       + 1.0 * (t.busy_high_ns - t.busy_low_ns) / t.window_ns
 
 UNION ALL
-SELECT 'steps_in_order', 'steps findings', 'the run',
+SELECT 'steps_in_order', 'steps flops findings', 'the run',
   printf('of steps of %d to %d ns the median is %.0f and the 95th percentile %.0f ns', s.shortest, s.longest,
     m.value, p.value)
 FROM (SELECT min(dur_ns) AS shortest, max(dur_ns) AS longest, count(*) AS steps FROM v_counted_step

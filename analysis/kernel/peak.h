@@ -1,0 +1,22 @@
+// How many floating-point operations a GPU can do in a second at most, by its name and the precision: the
+// rows of peak.def, dense. None: no row is of exactly this GPU, or it has no such figure. Pure; any thread.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "kernel_class.h"
+
+namespace gpushim::analysis {
+
+[[nodiscard]] bool is_peak_known(std::string_view gpu_name);  // in any precision
+[[nodiscard]] std::optional<double> peak_flops_per_s(std::string_view gpu_name, Precision precision);
+
+struct PeakRow {
+    std::string_view words;  // all of the name but who made it, and how much memory it has
+    double fp64, fp32, tf32, fp16, bf16, fp8, fp4;  // TFLOP/s; 0: none
+};
+std::span<const PeakRow> peak_rows();
+
+}  // namespace gpushim::analysis

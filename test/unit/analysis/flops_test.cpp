@@ -1,0 +1,198 @@
+// TFLOP/s and MFU: figures that were worked out by hand, and what is said where a part is not known.
+#include <catch2/catch.hpp>
+
+#include "analysis/run/ranks/peak_rows.h"
+#include "bare_rank.h"
+#include "made_run.h"
+
+namespace flops_test {
+
+using namespace made;
+using Catch::Contains;
+
+namespace {
+
+struct Job {
+    const char* gpu = "NVIDIA A100-SXM4-80GB";
+    std::optional<int64_t> flops = 15'000'000'000, samples = 64, params = {}, tokens = {};
+    int64_t ranks = 2, expected = 2;
+    bool shared = false;             // both processes use one GPU
+    double unknown_ns = 1e6;         // of matrix products whose names do not tell their precision
+    const char* precision = "bf16";  // 9 ms of them
+};
+
+// Two ranks, three steps of 10 ms: 100 steps a second.
+class MadeJob {
+  public:
+    explicit MadeJob(const Job& job) {
+        RunDb run(place());
+        const auto fact = [&](const char* key, std::optional<int64_t> value) {
+            if (value) run.add("run", {std::string(key), *value});
+        };
+        fact("samples_per_step", job.samples);
+        fact("flops_per_sample", job.flops);
+        fact("params", job.params);
+        fact("tokens_per_sample", job.tokens);
+        fact("ranks_expected", job.expected);
+        for (int64_t rank = 0; rank < job.ranks; ++rank) add(run, rank, job);
+        write_peaks(run);
+        run.finish();
+    }
+    Database open() const { return Database(place()); }
+    Report report(const ReportOptions& options = {}) const {
+        const Database run = open();
+        return write_report({run, nullptr, options});
+    }
+    // -1: it has none.
+    double metric(const std::string& name) const {
+        const Database run = open();
+        Query row = run.prepare("SELECT value FROM metric WHERE scope = 'run' AND name = '" + name + "'");
+        return row.step() && !row.is_null(0) ? row.real(0) : -1;
+    }
+    std::string why(const std::string& name) const {
+        const Database run = open();
+        Query row = run.prepare("SELECT why FROM metric WHERE scope = 'run' AND name = '" + name + "'");
+        return row.step() ? row.text(0) : "no row";
+    }
+
+  private:
+    std::filesystem::path place() const { return folder_.path() / "run.db"; }
+
+    static void add_kernel(RunDb& run, int64_t gpu, const char* precision, double ns, bool eligible) {
+        add_known(run, "kernel",
+                  {{"gpu_id", gpu},
+                   {"name", std::string(eligible ? "gemm_" : "add_") + precision},
+                   {"launches", int64_t{3}},
+                   {"graph_launches", int64_t{0}},
+                   {"timed", int64_t{3}},
+                   {"sum_ns", static_cast<int64_t>(ns)},
+                   {"precision", std::string(precision)},
+                   {"tensor_core", std::string("yes")},
+                   {"eligible", int64_t{eligible}}});
+    }
+
+    static void add(RunDb& run, int64_t rank, const Job& job) {
+        add_rank(run, rank, job.expected);
+        for (int64_t step : {0, 1, 2})
+            run.add("step", {rank, step, step, step * 10'000'000, int64_t{10'000'000}, int64_t{1}, nullptr,
+                             int64_t{0}, int64_t{0}, nullptr, int64_t{0}});
+        add_known(run, "gpu",
+                  {{"gpu_id", rank},
+                   {"rank_id", rank},
+                   {"device_id", int64_t{0}},
+                   {"name", std::string(job.gpu)},
+                   {"simulated", int64_t{0}}});
+        if (job.shared)
+            add_known(run, "shared_gpu",
+                      {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
+        add_kernel(run, rank, job.precision, 9e6, true);
+        if (job.unknown_ns > 0) add_kernel(run, rank, "unknown", job.unknown_ns, true);
+        add_kernel(run, rank, "fp32", 50e6, false);  // no matrix product: what it computes in says nothing
+    }
+
+    TemporaryFolder folder_;
+};
+
+double number(const Report& report, const std::string& key) {
+    return std::stod(value(report, "flops." + key));
+}
+
+}  // namespace
+
+// 64 samples a step, 100 steps a second, 15e9 a sample: 96e12 a second, 48e12 on each of two GPUs, of 312e12.
+TEST_CASE("TFLOP/s and MFU of a job that was worked out by hand", "[flops]") {
+    const MadeJob job({});
+    CHECK(job.metric("tflops_per_gpu") == Approx(48));
+    CHECK(job.metric("mfu") == Approx(48.0 / 312));
+    const Report report = job.report();
+    CHECK(number(report, "tflops_per_gpu") == Approx(48));
+    CHECK(number(report, "mfu") == Approx(48.0 / 312));
+    CHECK(number(report, "gpus") == 2);
+    CHECK(value(report, "flops.precision") == "bf16");
+    CHECK(number(report, "precision_share") == Approx(0.9));
+    CHECK(unexplained(report) == "");
+    CHECK_THAT(text_of(report),
+               Contains("FLOPS      48 TFLOP/s per GPU, MFU 15.4 % of 312 (NVIDIA A100-SXM4-80GB, "
+                        "dense bf16"));
+}
+
+// 6 x 1e8 parameters x 25 tokens are 15e9, too.
+TEST_CASE("parameters and tokens stand for operations; options win over the run's", "[flops]") {
+    Job tokens;
+    tokens.flops = {};
+    tokens.params = 100'000'000;
+    tokens.tokens = 25;
+    CHECK(MadeJob(tokens).metric("tflops_per_gpu") == Approx(48));
+    CHECK(number(MadeJob(tokens).report(), "mfu") == Approx(48.0 / 312));
+    ReportOptions twice;
+    twice.flops_per_sample = 30'000'000'000;
+    CHECK(number(MadeJob(tokens).report(twice), "tflops_per_gpu") == Approx(96));
+    ReportOptions more;  // over operations that the run was analysed with
+    more.params = 100'000'000;
+    more.tokens_per_sample = 50;
+    CHECK(number(MadeJob({}).report(more), "tflops_per_gpu") == Approx(96));
+    tokens.params = {};
+    CHECK(MadeJob(tokens).metric("tflops_per_gpu") == -1);
+    CHECK_THAT(text_of(MadeJob(tokens).report()), Contains("not known: --tokens-per-sample needs --params"));
+}
+
+TEST_CASE("nobody asked: no line, and JSON says why", "[flops]") {
+    Job none;
+    none.flops = {};
+    const MadeJob job(none);
+    CHECK_THAT(text_of(job.report()), !Contains("FLOPS "));
+    CHECK(value(job.report(), "flops.mfu").empty());
+    CHECK(unexplained(job.report()) == "");
+    CHECK_THAT(job.why("mfu"), Contains("--flops-per-sample"));
+    CHECK(job.why("mfu") == job.why("tflops_per_gpu"));
+}
+
+TEST_CASE("without a part of it there is no figure, and it is said which", "[flops]") {
+    struct Case {
+        Job job;
+        const char* why;
+        bool has_rate;
+    };
+    Case unknown_gpu{{}, "the peak of a GPU of this name is not known", true};
+    unknown_gpu.job.gpu = "Simulated GPU";
+    Case no_such{{}, "the peak of this GPU in this precision is not known", true};
+    no_such.job.precision = "fp8";
+    Case silent{{}, "do not tell their precision", true};
+    silent.job.unknown_ns = 10e6;
+    Case missing{{}, "ranks are missing", false};
+    missing.job.ranks = 1;
+    Case no_samples{{}, "", false};
+    no_samples.job.samples = {};
+    for (const Case& one : {unknown_gpu, no_such, silent, missing, no_samples}) {
+        const MadeJob job(one.job);
+        INFO(one.why << " " << job.why("mfu"));
+        CHECK(job.metric("mfu") == -1);
+        CHECK_THAT(job.why("mfu"), Contains(one.why));
+        CHECK((job.metric("tflops_per_gpu") > 0) == one.has_rate);
+        const Report report = job.report();
+        CHECK(value(report, "flops.mfu").empty());
+        CHECK(value(report, "flops.tflops_per_gpu").empty() == !one.has_rate);
+        CHECK(unexplained(report) == "");
+        CHECK_THAT(text_of(report),
+                   Contains(one.has_rate ? "48 TFLOP/s per GPU, MFU not known: " : "FLOPS      not known: "));
+    }
+}
+
+TEST_CASE("processes that share a GPU have one between them", "[flops]") {
+    Job shared;
+    shared.shared = true;
+    const MadeJob job(shared);
+    CHECK(job.metric("tflops_per_gpu") == Approx(96));
+    CHECK(number(job.report(), "gpus") == 1);
+}
+
+TEST_CASE("more than a GPU can do is no contradiction of the run's: what was given is wrong", "[flops]") {
+    Job far;
+    far.flops = 150'000'000'000;
+    const Report report = MadeJob(far).report();
+    CHECK(number(report, "mfu") > 1);
+    CHECK_THAT(text_of(report), Contains("check what a sample takes"));
+    CHECK(asked(report, "SELECT json_array_length(?1, '$.contradictions')") == "0");
+}
+
+}  // namespace flops_test
