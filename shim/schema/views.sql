@@ -358,7 +358,8 @@ SELECT n.mono_ns, n.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_
   max(value) FILTER (WHERE key = 'nvlink_sent_kib') AS nvlink_sent_kib,
   max(value) FILTER (WHERE key = 'nvlink_received_kib') AS nvlink_received_kib,
   max(value) FILTER (WHERE key = 'performance_state') AS performance_state,
-  max(value) FILTER (WHERE key = 'ecc_uncorrected') AS ecc_uncorrected
+  max(value) FILTER (WHERE key = 'ecc_uncorrected') AS ecc_uncorrected,
+  max(value) FILTER (WHERE key = 'power_limit_mw') AS power_limit_mw
 FROM nvml n LEFT JOIN device d ON d.id = n.device_id
 GROUP BY n.mono_ns, n.device_id;
 

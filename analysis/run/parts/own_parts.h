@@ -12,6 +12,7 @@ std::unique_ptr<Part> make_comm_paths_part(const TraceFacts& facts);  // collect
 std::unique_ptr<Part> make_comm_step_part(const TraceFacts& facts);   // comm_step
 std::unique_ptr<Part> make_copy_part(const TraceFacts& facts);        // copy_stat, memset_stat
 std::unique_ptr<Part> make_curve_part(const TraceFacts& facts);       // gpu_curve
+std::unique_ptr<Part> make_energy_part(const TraceFacts& facts);      // gpu_energy
 std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);      // kernel, histogram
 std::unique_ptr<Part> make_launch_part(const TraceFacts& facts);      // launch_stat, histogram
 std::unique_ptr<Part> make_load_part(const TraceFacts& facts);        // load_stat

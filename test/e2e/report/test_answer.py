@@ -257,5 +257,25 @@ def add_cases():
 
 add_cases()
 
+class EnergyOfAStep(unittest.TestCase):
+    """The box's boards draw 70 W, and 400 W more while their GPU is busy; so the counter is known."""
+
+    def test_a_step_takes_what_the_box_makes_it_take(self):
+        with tempfile.TemporaryDirectory() as folder:
+            answered.run_ranks(folder, 2, 400, "AllReduce", 1_000_000, {"GPUSIM_POWER_W": 470})
+            answered.analysed(folder).close()
+            report = json.loads(box.run([box.BUILD / "gpushim", "report", "--json", "--samples-per-step", 64,
+                                         f"{folder}/run.db"], sim=False).stdout)
+        self.assertEqual(list(cli.without_reason(report)), [])
+        step_s = report["steps"]["median_ns"] * 1e-9
+        self.assertEqual(len(report["energy"]["gpus"]), 2)
+        for gpu, known in zip(report["energy"]["gpus"], report["gpus"]):
+            truth = (70 + 400 * (1 - known["idle_share"])) * step_s
+            self.assertAlmostEqual(gpu["joules_per_step"] / truth, 1, delta=0.03)
+            self.assertEqual(gpu["power_limit_w"], 700)
+        whole = sum(gpu["joules_per_step"] for gpu in report["energy"]["gpus"])
+        self.assertAlmostEqual(report["energy"]["joules_per_sample"], whole / 64, places=9)
+
+
 if __name__ == "__main__":
     unittest.main()

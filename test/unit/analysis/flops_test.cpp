@@ -1,4 +1,4 @@
-// TFLOP/s and MFU: figures that were worked out by hand, and what is said where a part is not known.
+// TFLOP/s, MFU and joules: figures that were worked out by hand, and what is said where a part is not known.
 #include <catch2/catch.hpp>
 
 #include "analysis/run/ranks/peak_rows.h"
@@ -16,9 +16,10 @@ struct Job {
     const char* gpu = "NVIDIA A100-SXM4-80GB";
     std::optional<int64_t> flops = 15'000'000'000, samples = 64, params = {}, tokens = {};
     int64_t ranks = 2, expected = 2;
-    bool shared = false;             // both processes use one GPU
-    double unknown_ns = 1e6;         // of matrix products whose names do not tell their precision
-    const char* precision = "bf16";  // 9 ms of them
+    bool shared = false;                  // both processes use one GPU
+    double unknown_ns = 1e6;              // of matrix products whose names do not tell their precision
+    const char* precision = "bf16";       // 9 ms of them
+    std::optional<double> energy_j = {};  // of each GPU in 2 s
 };
 
 // Two ranks, three steps of 10 ms: 100 steps a second.
@@ -82,6 +83,12 @@ class MadeJob {
                    {"device_id", int64_t{0}},
                    {"name", std::string(job.gpu)},
                    {"simulated", int64_t{0}}});
+        add_known(run, "gpu_energy",
+                  {{"gpu_id", rank},
+                   {"energy_j", maybe(job.energy_j)},
+                   {"span_ns", job.energy_j ? Value(int64_t{2'000'000'000}) : Value(nullptr)},
+                   {"power_limit_w", job.energy_j ? Value(400.0) : Value(nullptr)},
+                   {"why", job.energy_j ? Value(nullptr) : Value(std::string("no counter"))}});
         if (job.shared)
             add_known(run, "shared_gpu",
                       {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
@@ -193,6 +200,46 @@ TEST_CASE("more than a GPU can do is no contradiction of the run's: what was giv
     CHECK(number(report, "mfu") > 1);
     CHECK_THAT(text_of(report), Contains("check what a sample takes"));
     CHECK(asked(report, "SELECT json_array_length(?1, '$.contradictions')") == "0");
+}
+
+// 600 J in 2 s are 300 W: 3 J in a step of 10 ms, on each of two GPUs; of 64 samples.
+TEST_CASE("joules of a step and of a sample that were worked out by hand", "[energy]") {
+    Job drawn;
+    drawn.energy_j = 600;
+    const MadeJob job(drawn);
+    CHECK(job.metric("joules_per_sample") == Approx(6.0 / 64));
+    const Database base = job.open();
+    Query rows =
+        base.prepare("SELECT min(value), max(value), count(*) FROM metric WHERE name = 'joules_per_step'");
+    REQUIRE(rows.step());
+    CHECK(rows.real(0) == Approx(3));
+    CHECK(rows.real(1) == Approx(3));
+    CHECK(rows.number(2) == 2);
+    const Report report = job.report();
+    CHECK(std::stod(value(report, "energy.joules_per_sample")) == Approx(6.0 / 64));
+    CHECK(std::stod(value(report, "energy.gpus[1].joules_per_step")) == Approx(3));
+    CHECK(std::stod(value(report, "energy.gpus[1].power_w")) == Approx(300));
+    CHECK_THAT(text_of(report),
+               Contains("ENERGY     3 J a step on each GPU (mean of 2), 0.0938 J a sample; 300 W of at "
+                        "most 400 W"));
+    drawn.shared = true;  // the board is one: what it drew counts once
+    CHECK(MadeJob(drawn).metric("joules_per_sample") == Approx(3.0 / 64));
+    drawn.samples = {};
+    CHECK(MadeJob(drawn).metric("joules_per_sample") == -1);
+    CHECK(value(MadeJob(drawn).report(), "energy.joules_per_sample").empty());
+}
+
+TEST_CASE("no counter: no energy, no line, and JSON says why", "[energy]") {
+    const MadeJob job({});
+    CHECK(job.metric("joules_per_sample") == -1);
+    CHECK(job.why("joules_per_sample") == "no counter");
+    const Report report = job.report();
+    CHECK_THAT(text_of(report), !Contains("ENERGY "));
+    CHECK(value(report, "energy.why") == "no counter");
+    CHECK(unexplained(report) == "");
+    ReportOptions all;
+    all.all = true;
+    CHECK_THAT(text_of(job.report(all)), Contains("ENERGY     no counter"));
 }
 
 }  // namespace flops_test

@@ -143,6 +143,7 @@ TEST_CASE("a sample has what NVML says of that moment", "[nvml]") {
                                                      {"memory_total_bytes", 16LL << 30},
                                                      {"power_mw", 70'000 + 400'000 / 2},
                                                      {"energy_mj", 70'000 * 11 + 400'000 / 2},
+                                                     {"power_limit_mw", 700'000},
                                                      {"sm_mhz", 1500},
                                                      {"memory_mhz", 2619},
                                                      {"temperature_c", 50},

@@ -108,6 +108,9 @@ CREATE TABLE nvml_stat (
   gpu_id INTEGER PRIMARY KEY, samples INTEGER, idle_samples INTEGER, throttled_samples INTEGER,
   free_sm_mhz REAL, throttled_sm_mhz REAL, power_w REAL, power_max_w REAL, temperature_max_c REAL
 );
+CREATE TABLE gpu_energy (
+  gpu_id INTEGER PRIMARY KEY, energy_j REAL, span_ns INTEGER, power_limit_w REAL, why TEXT
+);
 CREATE TABLE throttle (
   gpu_id INTEGER, reason TEXT, samples INTEGER, sm_mhz REAL, PRIMARY KEY (gpu_id, reason)
 );

@@ -18,6 +18,15 @@ CREATE TABLE throttle (
   PRIMARY KEY (gpu_id, reason)
 );
 
+-- What a GPU drew by its own counter between two samples of NVML: the first and the last while steps ran
+-- (without steps: of the run). Of the whole board, whoever uses it. A row for each GPU.
+CREATE TABLE gpu_energy (
+  gpu_id INTEGER PRIMARY KEY,
+  energy_j REAL, span_ns INTEGER,  -- NULL: see why
+  power_limit_w REAL,              -- the highest that was seen; NULL: not recorded
+  why TEXT
+);
+
 -- What changed over time, for drawing: of each GPU and `what` at most 120 parts of the same length.
 CREATE TABLE gpu_curve (
   gpu_id INTEGER,

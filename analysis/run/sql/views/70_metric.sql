@@ -46,7 +46,8 @@ WITH a_step AS (
 ), counted AS (
   SELECT CAST(sum(a.samples) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS samples FROM a_step a
 ), rate AS (
-  SELECT coalesce(s.samples, c.samples) * 1000000000 / CAST(nullif(m.dur_ns, 0) AS DOUBLE) AS samples_per_s,
+  SELECT coalesce(s.samples, c.samples) AS samples_per_step,
+    coalesce(s.samples, c.samples) * 1000000000 / CAST(nullif(m.dur_ns, 0) AS DOUBLE) AS samples_per_s,
     coalesce(s.flops, 6 * s.params * s.tokens) AS flops_per_sample, s.ranks_seen, s.ranks_expected
   FROM said s JOIN middle m ON 1 = 1 JOIN counted c ON 1 = 1
 ), peak AS (
@@ -66,5 +67,22 @@ SELECT r.samples_per_s, r.flops_per_sample, p.gpus,
   END AS flops_per_gpu_s,
   w.text AS why_no_flops,
   CASE WHEN p.gpus > 0 AND p.known = p.gpus THEN p.flops_per_s / p.gpus END AS peak_flops_per_gpu_s,
-  coalesce(w.text, p.why) AS why_no_share
+  coalesce(w.text, p.why) AS why_no_share, r.samples_per_step,
+  CASE WHEN r.samples_per_s IS NULL THEN 'steps or samples per step are not known'
+    WHEN r.ranks_seen < r.ranks_expected THEN 'ranks are missing: how many GPUs there were is not known'
+  END AS why_not_of_job
 FROM rate r JOIN peak p ON 1 = 1 JOIN why w ON 1 = 1;
+
+-- The energy of a mean step that counts, at the mean power of the time between two samples of NVML.
+CREATE VIEW v_gpu_energy AS
+SELECT e.gpu_id, CAST(e.energy_j * m.mean_ns AS DOUBLE) / nullif(e.span_ns, 0) AS joules_per_step,
+  CAST(e.energy_j * 1000000000 AS DOUBLE) / nullif(e.span_ns, 0) AS power_w, e.power_limit_w,
+  coalesce(e.why, CASE WHEN m.mean_ns IS NULL THEN 'no steps were found' END) AS why
+FROM gpu_energy e JOIN gpu u ON u.gpu_id = e.gpu_id LEFT JOIN (
+  SELECT c.rank_id, CAST(sum(c.dur_ns) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS mean_ns FROM v_counted_step c
+  WHERE c.is_slice = 0 GROUP BY c.rank_id
+) m ON m.rank_id = u.rank_id;
+
+-- What GPUs without joules_per_step say.
+CREATE VIEW v_unknown_energy AS
+SELECT e.gpu_id, e.why FROM v_gpu_energy e WHERE e.why IS NOT NULL;

@@ -1,0 +1,78 @@
+// What each GPU drew while steps ran, by two readings of its own counter.
+#include <optional>
+#include <string>
+
+#include "../sql/run_db.h"
+#include "own_parts.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+struct Reading {
+    int64_t mono_ns;
+    double energy_mj;
+};
+
+class EnergyPart : public Part {
+  public:
+    explicit EnergyPart(const TraceFacts& facts) : facts_(facts) {}
+
+    void finish(RunDb& run) override {
+        for (const Gpu& gpu : facts_.gpus) write(gpu, run);
+    }
+
+  private:
+    Query samples_of(const Gpu& gpu, const char* what, const char* key) const {
+        Query rows = facts_.trace->base.prepare(
+            std::string("SELECT ") + what +
+            " FROM nvml WHERE device_id = ?1 AND key = ?4 AND value IS NOT NULL AND mono_ns BETWEEN ?2 AND ?3"
+            " ORDER BY mono_ns");
+        const bool has_steps = !facts_.are_slices && !facts_.steps.empty();
+        rows.bind(1, gpu.device_id);
+        rows.bind(2, has_steps ? facts_.steps.front().begin_ns : INT64_MIN);
+        rows.bind(3, has_steps ? facts_.steps.back().end_ns : INT64_MAX);
+        rows.bind(4, std::string(key));
+        return rows;
+    }
+
+    bool has_counter(const Gpu& gpu) const {
+        Query row = facts_.trace->base.prepare(
+            "SELECT EXISTS (SELECT 1 FROM nvml WHERE device_id = ?1 AND key = 'energy_mj')");
+        row.bind(1, gpu.device_id);
+        return row.step() && row.number(0) != 0;
+    }
+
+    void write(const Gpu& gpu, RunDb& run) const {
+        const auto none = [&](const char* why, const Value& limit = nullptr) {
+            run.add("gpu_energy", {gpu.gpu_id, nullptr, nullptr, limit, std::string(why)});
+        };
+        if (!facts_.trace->base.has("nvml") || !has_counter(gpu))
+            return none("NVML told no energy: not recorded");
+        std::optional<Reading> first, last;
+        for (Query row = samples_of(gpu, "mono_ns, value", "energy_mj"); row.step();) {
+            last = Reading{row.number(0), row.real(1)};
+            if (!first) first = last;
+        }
+        Query most = samples_of(gpu, "max(value)", "power_limit_mw");
+        const Value limit = most.step() && !most.is_null(0) ? Value(most.real(0) / 1000) : Value(nullptr);
+        if (!first || first->mono_ns == last->mono_ns)
+            return none("fewer than two samples of NVML lie within the steps", limit);
+        const double energy_j = (last->energy_mj - first->energy_mj) / 1000;
+        // Where the driver was loaded again it begins at 0.
+        if (energy_j < 0) return none("the counter of energy went back", limit);
+        run.add("gpu_energy", {gpu.gpu_id, energy_j, last->mono_ns - first->mono_ns, limit, nullptr});
+    }
+
+    const TraceFacts& facts_;
+};
+
+const PartRegistration kEnergyPart(make_energy_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_energy_part(const TraceFacts& facts) {
+    return std::make_unique<EnergyPart>(facts);
+}
+
+}  // namespace gpushim::analysis
