@@ -37,6 +37,8 @@ constexpr AllocationKind kAllocationKinds[] = {
     {Memory::device, true}, {Memory::pinned, true}, {Memory::pinned, true},  {Memory::managed, true},
     {Memory::device, true}, {Memory::device, true}, {Memory::device, false}, {Memory::device, false},
 };
+constexpr uint64_t kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
+constexpr int64_t kMostFailed = 100;  // rows of failed_allocation
 constexpr uint32_t kFirstKind = traits::device_memory >> 25;
 constexpr uint32_t kPhysical = (traits::physical_memory >> 25) - kFirstKind;
 constexpr uint32_t kPool = (traits::pool_memory >> 25) - kFirstKind;
@@ -44,6 +46,14 @@ constexpr uint32_t kPool = (traits::pool_memory >> 25) - kFirstKind;
 // Handles of physical memory are no addresses: they are kept where no address is.
 uint64_t place_of(uint32_t kind, uint64_t address) {
     return kind == kPhysical ? address | uint64_t{1} << 63 : address;
+}
+
+// Its error is in the word behind those of its arguments (ring_format.h). A free asks for nothing.
+bool is_out_of_memory(const Call& call, uint32_t kind) {
+    if (!call.finished || call.succeeded || kind >= std::size(kAllocationKinds)) return false;
+    const Memory memory = kAllocationKinds[kind].memory;
+    return (memory == Memory::device || memory == Memory::managed) &&
+           call.words<event::memory>().bytes != 0 && call.event.slot.word[kErrorWord] == kOutOfMemory;
 }
 
 }  // namespace
@@ -140,6 +150,7 @@ void MemoryRows::memory(const Call& call) {
     const uint64_t address = words.address;
     const int64_t series = series_.id(series_of(call, SeriesKind::memory));
     if (!call.succeeded || address == 0 || kind >= std::size(kAllocationKinds)) {
+        if (is_out_of_memory(call, kind)) out_of_memory(call);
         tables_.memory.add({.enter_ns = call.enter_ns,
                             .dur_ns = call.dur_ns,
                             .thread_id = call.thread,
@@ -163,6 +174,22 @@ void MemoryRows::memory(const Call& call) {
          .flags = call.flags,
          .allocated_ns = change.allocated_ns},
         series);
+}
+
+void MemoryRows::out_of_memory(const Call& call) {
+    const uint32_t context = call.event.slot.context;
+    tables_.failed_allocation.add({.slot = failed_ % kMostFailed,
+                                   .nth = failed_,
+                                   .enter_ns = call.enter_ns,
+                                   .thread_id = call.thread,
+                                   .api_id = call.api,
+                                   .bytes = static_cast<int64_t>(call.words<event::memory>().bytes),
+                                   .context_id = context == 0 ? kNull : int64_t{context},
+                                   .held_bytes = context == 0
+                                                     ? kNull
+                                                     : ranges_.held_bytes(Memory::device, context) +
+                                                           ranges_.held_bytes(Memory::managed, context)});
+    ++failed_;
 }
 
 MemoryRows::Change MemoryRows::allocated(const Call& call, uint32_t kind) {
@@ -219,6 +246,8 @@ void MemoryRows::load(Database& base) {
             {static_cast<uint32_t>(peaks.number(0)), static_cast<Memory>(peaks.number(1)), peaks.number(2)},
             {peaks.number(3), peaks.number(4)});
     ranges_.take_raised();
+    Statement failed = base.prepare("SELECT coalesce(max(nth) + 1, 0) FROM failed_allocation");
+    if (failed.step()) failed_ = failed.number(0);
 }
 
 void MemoryRows::end_of_batch(int64_t remembered_from_ns) {

@@ -34,8 +34,10 @@ class MemoryRows : RowMaker {
     Change allocated(const Call& call, uint32_t kind);
     Change freed(const Call& call, uint32_t kind);
     void add_peaks();
+    void out_of_memory(const Call& call);
 
     AddressRanges ranges_;
+    int64_t failed_ = 0;  // allocations for which there was no memory
 };
 
 }  // namespace gpushim::shim

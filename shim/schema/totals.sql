@@ -146,5 +146,17 @@ LEFT JOIN context c ON c.id = m.context_id
 LEFT JOIN device d ON d.id = c.device_id
 WHERE m.pool_id = 0;
 
+-- Allocations of device memory for which there was none left: the newest 100. What was free then is not
+-- recorded: at most device_bytes - held_bytes, less what other processes and the driver had.
+CREATE VIEW v_failed_allocation AS
+SELECT f.nth, f.enter_ns, f.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, t.tid,
+  f.thread_id, a.name AS api, f.bytes, f.context_id, c.device_id, d.name AS device, f.held_bytes,
+  d.memory_bytes AS device_bytes
+FROM failed_allocation f
+LEFT JOIN api a ON a.id = f.api_id
+LEFT JOIN thread t ON t.id = f.thread_id
+LEFT JOIN context c ON c.id = f.context_id
+LEFT JOIN device d ON d.id = c.device_id;
+
 -- The most that was held at one time from each pool that the program made.
 CREATE VIEW v_pool_peak AS SELECT pool_id, peak_bytes FROM memory_peak WHERE pool_id <> 0;

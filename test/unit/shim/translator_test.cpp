@@ -270,4 +270,27 @@ TEST_CASE("a primary context ends when nobody retains it", "[translator]") {
     CHECK(trace.ask("SELECT device_id FROM v_launch") == "1");
 }
 
+// What failed for another reason, what is of the host, and a free are none of it.
+TEST_CASE("the newest hundred allocations without memory are kept, with what was held", "[translator]") {
+    constexpr uint64_t kOutOfMemory = 2, kInvalid = 1;
+    Trace trace;
+    Events events;
+    events.call("cuCtxCreate_v2", 1, 2, {0xc000, 0, 0});
+    events.call("cuMemAlloc_v2", 10, 11, {0x10000, 100});
+    events.call("cuMemAlloc_v2", 12, 13, {0, 70, 0, kInvalid}, {.flags = kFailed});
+    events.call("cuMemHostAlloc", 14, 15, {0, 80, 0, kOutOfMemory}, {.flags = kFailed});
+    events.call("cuMemFree_v2", 16, 17, {0x10000, 0, 0, kOutOfMemory}, {.flags = kFailed});
+    for (uint64_t i = 0; i < 103; ++i)
+        events.call("cuMemAlloc_v2", 20 + 2 * i, 21 + 2 * i, {0, 1000 + i, 0, kOutOfMemory},
+                    {.flags = kFailed});
+    trace.write(events);
+    trace.open();
+    events.call("cuMemAllocManaged", 900, 901, {0x20000, 5, 1});
+    events.call("cuMemAllocManaged", 902, 903, {0, 5000, 1, kOutOfMemory}, {.flags = kFailed});
+    trace.write(events);
+    CHECK(trace.ask("SELECT count(*), min(nth), max(nth) FROM failed_allocation") == "100|4|103");
+    CHECK(trace.ask("SELECT bytes, held_bytes FROM v_failed_allocation WHERE nth IN (4, 103) ORDER BY nth") ==
+          "1004|100 ; 5000|105");
+}
+
 }  // namespace translator_test
