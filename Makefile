@@ -46,8 +46,8 @@ sources = $(call files,$(addsuffix /*.cpp,$(1)))
 all:
 
 # The optimiser takes three quarters of a compilation. What runs once for a report, and the simulated box, is
-# compiled with half of its work.
-COLD_LEVEL    := $(if $(filter -O2,$(OPT)),-O1)
+# compiled with half of its work, at which g++ 12 takes some std::optional for uninitialized.
+COLD_LEVEL    := $(if $(filter -O2,$(OPT)),-O1 $(if $(findstring clang,$(CXX)),,-Wno-maybe-uninitialized))
 COLD_ANALYSIS := $(shell sed -n 's/^\([a-z]\+\) cold$$/\1/p' analysis/rooms.list 2>/dev/null)
 $(addprefix $(OBJ)/,test/sim/%.o shim/base/log.o $(COLD_ANALYSIS:%=analysis/%/%.o)): LEVEL := $(COLD_LEVEL)
 
