@@ -163,7 +163,7 @@ class Commands(Case):
             said = subprocess.check_output([sys.executable, "-m", "gpushim", "--version"], text=True,
                                            env={**os.environ, "PYTHONPATH": str(self.root / "site")})
             self.assertEqual(said, version)
-        for name in ("run.html", "timeline", ".gitignore", "gpushim.run.db"):
+        for name in ("run.html", "gpushim.ranks.json.gz", ".gitignore", "gpushim.run.db"):
             self.assertTrue((self.job / name).exists(), name)
         base = sqlite3.connect(self.job / "gpushim.run.db")
         self.addCleanup(base.close)
