@@ -20,6 +20,12 @@ bool is_worth_saying(const Finding& finding, double step_ns) {
     return finding.kind != Kind::kGain || finding.gain.high_ns >= kWorthIt * step_ns;
 }
 
+// No change saves more than a step, though sums of what overlaps, or a median beside a mean, may say so.
+void keep_within(Finding& finding, double step_ns) {
+    if (finding.kind != Kind::kGain || step_ns <= 0) return;
+    finding.gain = {std::min(finding.gain.low_ns, step_ns), std::min(finding.gain.high_ns, step_ns)};
+}
+
 double mean_of(const Finding& finding) { return (finding.gain.low_ns + finding.gain.high_ns) / 2; }
 
 // What the most of all save, of gains.
@@ -55,10 +61,12 @@ std::vector<const Rule*> all_rules() {
 
 std::vector<Advice> advise(const Situation& situation) {
     std::vector<Advice> advice;
-    for (const Rule* rule : all_rules())
-        if (std::optional<Finding> found = rule->look(situation);
-            found && is_worth_saying(*found, situation.step_ns()))
-            advice.push_back({rule, std::move(*found)});
+    for (const Rule* rule : all_rules()) {
+        std::optional<Finding> found = rule->look(situation);
+        if (!found || !is_worth_saying(*found, situation.step_ns())) continue;
+        keep_within(*found, situation.step_ns());
+        advice.push_back({rule, std::move(*found)});
+    }
     const double most_ns = most_of(advice);
     std::stable_sort(advice.begin(), advice.end(), [&](const Advice& a, const Advice& b) {
         const auto key = [&](const Advice& one) {

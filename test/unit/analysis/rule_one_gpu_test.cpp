@@ -228,6 +228,8 @@ TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][r
     };
     CHECK(is_ramped("larger_batch", [&](double share) { return with_grids(share * 8 / 7, true); }));
     CHECK_FALSE(with_grids(0.9, false).says("larger_batch"));
+    // More of it than there is of the step: an eighth of the step stays.
+    CHECK(with_grids(1.3, true).look("larger_batch")->gain.high_ns == Approx(kStepNs * 7 / 8.0));
 }
 
 }  // namespace rule_one_gpu_test
