@@ -10,6 +10,7 @@ import box
 CASES = box.ROOT / "examples" / "cases"
 sys.path.insert(0, str(CASES))
 import gallery  # noqa: E402
+import report_schema  # noqa: E402
 
 MS = 1_000_000
 WITHIN = 0.1  # of what was put in, on both sides of a gain's range
@@ -28,7 +29,9 @@ class Cases(unittest.TestCase):
     def report_and_cost(self, name, fixed=False):
         with tempfile.TemporaryDirectory() as folder:
             cost = gallery.record(name, folder, fixed)
-            return json.loads(gallery.report(name, folder, "--json")), cost
+            report = json.loads(gallery.report(name, folder, "--json"))
+            self.assertEqual(report_schema.complaints(report), [])
+            return report, cost
 
     def check_cost(self, found, cost):
         """No more is said than what the case knows it cost: what is in it that nobody put there is true."""

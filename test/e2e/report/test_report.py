@@ -6,6 +6,7 @@ import unittest
 import box
 import cli
 import made_traces
+import report_schema
 
 
 class Report(cli.Case):
@@ -27,6 +28,18 @@ class Report(cli.Case):
         self.assertEqual(answer["copies"][0]["host_bytes_per_s"], 1e9)
         self.assertEqual(answer["collectives"][0]["bytes"], 1_000_000)
         self.assertEqual(answer["memory"][0]["memory_peak_bytes"], 1 << 30)
+
+    def test_a_key_that_the_schema_lacks_is_no_answer(self):
+        """Every report in JSON that a test asks for is held to it (report_schema.py)."""
+        made_traces.make_run(self.folder / "run", 2)
+        answer = json.loads(self.gpushim("report", self.folder / "run", "--json").stdout)
+        self.assertEqual(report_schema.complaints(answer), [])
+        for wrong in ({**answer, "another": 1}, {**answer, "schema": 3},
+                      {**answer, "ledger": {"produced": "1"}},
+                      {key: value for key, value in answer.items() if key != "gpus"}):
+            self.assertNotEqual(report_schema.complaints(wrong), [])
+            with self.assertRaises(AssertionError):
+                report_schema.hold(["gpushim", "report", "--json"], json.dumps(wrong))
 
     def test_losses_are_said_by_reason(self):
         made_traces.make_run(self.folder / "run", 1)

@@ -9,6 +9,8 @@ import struct
 import subprocess
 from typing import NamedTuple
 
+import report_schema
+
 TOOLS = pathlib.Path(__file__).resolve().parent
 ROOT = TOOLS.parents[2]
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
@@ -52,9 +54,11 @@ def environment(knobs=None, sim=True):
 
 def run(cmd, knobs=None, sim=True, timeout=120, **options):
     """Runs to the end; returns the CompletedProcess with the output as text. Its returncode is not judged."""
-    return subprocess.run([str(word) for word in cmd], env=environment(knobs, sim), timeout=timeout,
+    done = subprocess.run([str(word) for word in cmd], env=environment(knobs, sim), timeout=timeout,
                           text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, **options)
+    report_schema.hold(cmd, done.stdout)
+    return done
 
 
 def read_truth(path):
