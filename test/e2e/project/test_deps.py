@@ -11,6 +11,7 @@ import box
 
 TOOLS = "sh dirname awk grep cat mkdir rm cp ln sort tr mktemp".split()
 PRESENT = "g++ make nm python3 sqlite3 jq".split()
+HAS_A_MODULE = '[ "$*" = "-c import jsonschema" ] && exit\n'
 HEADERS = ("cuda.h cuda_runtime_api.h cupti_activity.h cudaTypedefs.h crt/host_config.h cudaProfiler.h "
            "nv/target nvtx3/nvToolsExt.h nvml.h nccl.h")
 # What that machine has besides: nothing of the machine that runs the test is looked at.
@@ -36,6 +37,7 @@ class Deps(unittest.TestCase):
             (self.bin / tool).symlink_to(shutil.which(tool))
         for tool in PRESENT:
             self.command(tool, "exit 1")
+        self.command("python3", HAS_A_MODULE + "exit 1")
         self.command("apt-get", APT.format(self.root))
         self.command("id", "echo 1000")
         for name in THERE:
@@ -141,8 +143,10 @@ class Deps(unittest.TestCase):
                 (self.root / "system" / "usr" / name).unlink()
         for command in ("sqlite3", "jq"):
             (self.bin / command).unlink()
+        self.command("python3", "exit 1")
         self.assertEqual(self.deps("demo"), (0, "", ""))
-        self.assertEqual(self.told(self.deps()[1]), "catch2 libjemalloc2 libfaketime sqlite3 jq")
+        self.assertEqual(self.told(self.deps()[1]),
+                         "catch2 libjemalloc2 libfaketime sqlite3 jq python3-jsonschema")
 
     def test_groups(self):
         self.assertEqual(self.told(self.deps("check")[1]), "clang-format shellcheck")
@@ -170,7 +174,7 @@ case $* in *" pip download "*) for wheel; do :; done; echo "$wheel" >>{0}/asked;
 
     def wheel_asked(self, **variables):
         """The first one; its size was said before."""
-        self.command("python3", self.PIP.format(self.root, 1))
+        self.command("python3", HAS_A_MODULE + self.PIP.format(self.root, 1))
         status, said, asked = self.deps(**variables)
         self.assertEqual(status, 1)
         self.assertIn("deps: no wheel nvidia-", said)
