@@ -117,8 +117,9 @@ class SharedDescriptors(LifecycleCase):
                 self.assertEqual(done.stdout, "copied\ntaken: 1\n")
                 self.assertEqual(self.spoiled(), [])
                 self.recover()
-                self.assertEqual(self.copies(), 41 * COPIES)
-                self.assertEqual(preload.ledger(self.the_trace())["dropped"], 0)
+                ledger = preload.ledger(self.the_trace())
+                self.assertEqual(self.copies(), 41 * COPIES, f"{ledger}\n{done.stderr}")
+                self.assertEqual(ledger["dropped"], 0)
 
     def test_not_a_byte_where_numbers_are_few(self):
         """Here ours are taken. What the rings could not hold until the files were open again is counted."""
