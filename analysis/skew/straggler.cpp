@@ -223,7 +223,7 @@ std::optional<StragglerCause> cause_of(size_t rank, std::span<const int64_t> own
     StragglerCause cause = {"unattributed", 0};
     for (const WorkPart& part : parts) {
         const int64_t excess_ns = part.by_rank_ns[rank] - median_of_others(part.by_rank_ns, rank);
-        const double share = std::min(1.0, static_cast<double>(excess_ns) / static_cast<double>(late_ns));
+        const double share = static_cast<double>(excess_ns) / static_cast<double>(late_ns);
         if (share <= cause.share) continue;
         cause = {share >= kMostOfIt ? part.name : "unattributed", share};
     }
