@@ -159,8 +159,9 @@ ENGINE_NAMES := gpusim_*; gpushim_test_*; extern "C++" { $(CXX_KINDS:%=%;) };
 DRIVER_NAMES := $(shell sed -n 's/^EXPORT.//p' test/sim/exports.def 2>/dev/null | sed 's/,.*/;/')
 
 # What a library of the box is compiled from: all its files as one unit where that is quick, and where their
-# names allow it, else each by itself.
-AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter engine driver nccl cupti nvml,$(1)))
+# names allow it, else each by itself. Clang wants NVML's to say that they are exported before they are there.
+ONE_UNIT_EACH = engine driver nccl cupti $(if $(findstring clang,$(CXX)),,nvml)
+AS_ONE_UNIT = $(if $(filter yes,$(QUICK)),$(filter $(ONE_UNIT_EACH),$(1)))
 sim_objects = $(if $(call AS_ONE_UNIT,$(1)),$(OBJ)/test/sim/$(1)/all.o,$(call sim_files,$(1)))
 sim_files   = $(call objects,$(call sources,test/sim/$(1)))
 .PRECIOUS: $(OBJ)/test/sim/%/all.cpp

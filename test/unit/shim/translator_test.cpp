@@ -280,9 +280,9 @@ TEST_CASE("the newest hundred allocations without memory are kept, with what was
     events.call("cuMemAlloc_v2", 12, 13, {0, 70, 0, kInvalid}, {.flags = kFailed});
     events.call("cuMemHostAlloc", 14, 15, {0, 80, 0, kOutOfMemory}, {.flags = kFailed});
     events.call("cuMemFree_v2", 16, 17, {0x10000, 0, 0, kOutOfMemory}, {.flags = kFailed});
-    for (uint64_t i = 0; i < 103; ++i)
-        events.call("cuMemAlloc_v2", 20 + 2 * i, 21 + 2 * i, {0, 1000 + i, 0, kOutOfMemory},
-                    {.flags = kFailed});
+    for (int64_t i = 0; i < 103; ++i)
+        events.call("cuMemAlloc_v2", 20 + 2 * i, 21 + 2 * i,
+                    {0, static_cast<uint64_t>(1000 + i), 0, kOutOfMemory}, {.flags = kFailed});
     trace.write(events);
     trace.open();
     events.call("cuMemAllocManaged", 900, 901, {0x20000, 5, 1});
