@@ -60,7 +60,10 @@ std::string cost_text(const RunAdvice& run, const Advice& first, const ShownStep
 
 // "loading ahead → about 1.11 ms a step (3.7x)"
 std::string change_text(const RunAdvice& run, const Verdict& verdict, const Advice& first) {
-    const auto times = [](double share) { return figure_text("%.1f", 1 / std::max(1 - share, 0.01)); };
+    constexpr double kNextToAll = 0.99;  // what stays is as small as what is not known of it
+    const auto times = [](double share) {
+        return share > kNextToAll ? "over 100" : figure_text("%.1f", 1 / (1 - share));
+    };
     const std::string least = times(*verdict.share_low), most = times(*verdict.share_high);
     const std::string rate = (least == most ? "" : least + "–") + most + "x";
     const std::string change = std::string(first.rule->heading.change) + " → about ";

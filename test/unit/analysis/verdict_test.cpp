@@ -97,6 +97,14 @@ TEST_CASE("a finding below a fifth of a step is moderate, below a twentieth no v
           "\"96 % of each step computes; no change that gpushim knows of is worth 5 % of it\"");
 }
 
+TEST_CASE("of a change that leaves next to nothing no factor is told", "[verdict]") {
+    const Json verdict =
+        verdict_of({.ran = {{kCompute, 10 * kUs}}, .idle = {{"input_cpu", 20 * kMs - 10 * kUs}}});
+    CHECK_THAT(verdict["text"].text(), Contains("(over 100x)"));
+    CHECK(std::stod(verdict["share_high"].text()) <= 1);
+    CHECK(std::stoll(verdict["after_low_ns"].text()) >= 0);
+}
+
 TEST_CASE("where no rule knows a change, a verdict is what most of the time is", "[verdict]") {
     CHECK(verdict_of({.ran = {{kCompute, 5 * kMs}}, .idle = {{"device_other", 15 * kMs}}})["text"].text() ==
           "\"75 % of each step the GPU is idle, the largest cause is device_other; no change that gpushim "
