@@ -111,7 +111,10 @@ void read_idle(const ReportSource& source, const Columns& columns, std::map<int6
     while (rows.step()) {
         const auto gpu = gpus.find(rows.number(0));
         if (gpu == gpus.end()) continue;
-        gpu->second.columns[rows.number(1)].sums[part_of_group(rows.text(2))] += rows.real(3);
+        // Idle time of steps that are not counted is of no column.
+        const auto column = gpu->second.columns.find(rows.number(1));
+        if (column == gpu->second.columns.end()) continue;
+        column->second.sums[part_of_group(rows.text(2))] += rows.real(3);
     }
 }
 
