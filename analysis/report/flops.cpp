@@ -102,7 +102,8 @@ std::string one_of(const std::set<std::string>& words) {
 
 std::string amount_text(double tflops) { return figure_text(tflops < 1 ? "%.2g" : "%.3g", tflops); }
 
-// "41.2 TFLOP/s per GPU; MFU 13.2 % of 312 (A100-SXM4-80GB, bf16 by 93 % of the time of matrix products), …"
+// "41.2 TFLOP/s per GPU, MFU 13.2 % of 312 (A100-SXM4-80GB, dense bf16: 93 % of the time of timed matrix
+// products, by name); a sample takes …"
 std::string text_of(const Figures& figures, const Peaks& peaks) {
     const std::string of_sample = figures.from.empty() ? "" : "; a sample takes " + figures.from;
     if (!figures.tflops) return "not known: " + figures.why_no_flops;
@@ -112,7 +113,7 @@ std::string text_of(const Figures& figures, const Peaks& peaks) {
                        amount_text(*figures.peak_tflops) + " (" + shown(one_of(peaks.names)) + ", dense " +
                        one_of(peaks.precisions) + ": " +
                        shares_text(*peaks.precision_share, *peaks.precision_share) +
-                       " of the time of matrix products, by name)";
+                       " of the time of timed matrix products, by name)";
     if (*figures.mfu > 1) text += "; no GPU does more than it can: check what a sample takes";
     return text + of_sample;
 }

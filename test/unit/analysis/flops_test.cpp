@@ -1,6 +1,8 @@
 // TFLOP/s, MFU and joules: figures that were worked out by hand, and what is said where a part is not known.
 #include <catch2/catch.hpp>
 
+#include <regex>
+
 #include "analysis/run/ranks/peak_rows.h"
 #include "bare_rank.h"
 #include "made_run.h"
@@ -121,6 +123,10 @@ TEST_CASE("TFLOP/s and MFU of a job that was worked out by hand", "[flops]") {
     CHECK_THAT(text_of(report),
                Contains("FLOPS      48 TFLOP/s per GPU, MFU 15.4 % of 312 (NVIDIA A100-SXM4-80GB, "
                         "dense bf16"));
+    std::string unwrapped = text_of(report);
+    unwrapped = std::regex_replace(unwrapped, std::regex("\\s+"), " ");
+    CHECK_THAT(unwrapped, Contains("dense bf16: 90 % of the time of timed matrix products, by name);"
+                                   " a sample takes --flops-per-sample"));
 }
 
 // 6 x 1e8 parameters x 25 tokens are 15e9, too.
