@@ -8,7 +8,6 @@
 #include "../exporter/trace_rows.h"
 #include "../failure.h"
 #include "../run/pass/make_facts.h"
-#include "../run/sql/run_db.h"
 #include "../terminal/progress.h"
 #include "../terminal/stderr_line.h"
 #include "../trace/dropped_spans.h"
@@ -261,25 +260,12 @@ int merge_run(const Database& run, const std::string& word, const fs::path& plac
     return kFine;
 }
 
-// A run that is given alone; a folder means its traces, and where it has none its run.
-std::optional<Database> run_given(std::span<const std::string> words) {
-    if (words.size() != 1) return {};
-    fs::path file = words[0];
-    if (fs::is_directory(file)) {
-        if (!databases_in(file).empty()) return {};
-        file /= "gpushim.run.db";
-    }
-    if (!fs::is_regular_file(file)) return {};
-    Database base(file);
-    return is_run(base) ? std::optional(std::move(base)) : std::nullopt;
-}
-
 int run(const Arguments& arguments) {
     const std::span words(arguments.words_);
     const std::string output = arguments.value("output").value_or(kDefaultOutput);
     if (words.size() < 2 || words[0] != "chrome") throw Failure(kUsageText);
     const bool is_one = arguments.has("merge");
-    if (const auto base = run_given(words.subspan(1)))
+    if (const auto base = run_given({words.begin() + 1, words.end()}))
         return is_one ? merge_run(*base, words[1], merged_place(arguments))
                       : export_run(*base, words[1], output);
     if (is_one) return merge_traces(arguments, words.subspan(1));

@@ -71,6 +71,11 @@ fs::path analyzed_in(const TemporaryFolder& folder, const Inputs& traces, const 
 
 }  // namespace
 
+std::optional<Database> run_given(const std::vector<std::string>& words) {
+    const auto run = run_among(words);
+    return run ? std::optional(opened(*run)) : std::nullopt;
+}
+
 fs::path place_beside(const std::vector<std::string>& words) {
     const fs::path first = fs::absolute(words[0]);
     return (fs::is_directory(first) ? first : first.parent_path()) / kRunFile;

@@ -26,6 +26,9 @@ struct RunSource {
     }
 };
 
+// A run database that is given alone, or a folder that has one and no traces. None: the words mean traces.
+std::optional<Database> run_given(const std::vector<std::string>& words);
+
 // Where the run database of these files or folders goes unless somebody says otherwise.
 std::filesystem::path place_beside(const std::vector<std::string>& words);
 

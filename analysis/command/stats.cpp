@@ -2,11 +2,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "../failure.h"
-#include "../run/sql/run_db.h"
 #include "../sqlite/rows.h"
 #include "../stats/stats_source.h"
 #include "../terminal/answer.h"
@@ -16,6 +14,7 @@
 #include "../trace/recovery.h"
 #include "../trace/union_table.h"
 #include "command.h"
+#include "run_source.h"
 
 namespace gpushim::analysis::command_stats {
 
@@ -82,12 +81,6 @@ void print_all(const std::vector<StatsReport>& reports, Format format, Ask&& row
         if (!is_answer_read()) return;
     }
     if (!is_one && format == Format::json) std::puts("}");
-}
-
-std::optional<Database> run_given(const std::vector<std::string>& inputs) {
-    if (inputs.size() != 1 || !std::filesystem::is_regular_file(inputs[0])) return {};
-    Database base(inputs[0]);
-    return is_run(base) ? std::optional(std::move(base)) : std::nullopt;
 }
 
 // Of a run without its traces there is what it has sums of.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../sql/run_db.h"
+#include "nvml_samples.h"
 #include "own_parts.h"
 
 namespace gpushim::analysis {
@@ -24,14 +25,10 @@ class EnergyPart : public Part {
 
   private:
     Query samples_of(const Gpu& gpu, const char* what, const char* key) const {
-        Query rows = facts_.trace->base.prepare(
-            std::string("SELECT ") + what +
-            " FROM nvml WHERE device_id = ?1 AND key = ?4 AND value IS NOT NULL AND mono_ns BETWEEN ?2 AND ?3"
-            " ORDER BY mono_ns");
-        const bool has_steps = !facts_.are_slices && !facts_.steps.empty();
-        rows.bind(1, gpu.device_id);
-        rows.bind(2, has_steps ? facts_.steps.front().begin_ns : INT64_MIN);
-        rows.bind(3, has_steps ? facts_.steps.back().end_ns : INT64_MAX);
+        Query rows = nvml_samples(facts_, gpu,
+                                  std::string("SELECT ") + what +
+                                      " FROM nvml WHERE device_id = ?1 AND key = ?4 AND value IS NOT NULL"
+                                      " AND mono_ns BETWEEN ?2 AND ?3 ORDER BY mono_ns");
         rows.bind(4, std::string(key));
         return rows;
     }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "../sql/run_db.h"
+#include "nvml_samples.h"
 #include "own_parts.h"
 
 namespace gpushim::analysis {
@@ -45,17 +46,13 @@ class NvmlPart : public Part {
 
   private:
     Query samples_of(const Gpu& gpu) const {
-        Query rows = facts_.trace->base.prepare(
+        return nvml_samples(
+            facts_, gpu,
             "SELECT CAST(max(CASE WHEN key = 'throttle_reasons' THEN value END) AS INTEGER) AS reasons,"
             " max(CASE WHEN key = 'sm_mhz' THEN value END), max(CASE WHEN key = 'power_mw' THEN value END),"
             " max(CASE WHEN key = 'temperature_c' THEN value END) FROM nvml"
             " WHERE device_id = ?1 AND mono_ns BETWEEN ?2 AND ?3 GROUP BY mono_ns HAVING reasons IS NOT "
             "NULL");
-        const bool has_steps = !facts_.are_slices && !facts_.steps.empty();
-        rows.bind(1, gpu.device_id);
-        rows.bind(2, has_steps ? facts_.steps.front().begin_ns : INT64_MIN);
-        rows.bind(3, has_steps ? facts_.steps.back().end_ns : INT64_MAX);
-        return rows;
     }
 
     void write(const Gpu& gpu, RunDb& run) const {

@@ -19,7 +19,7 @@ CREATE TABLE throttle (
 );
 
 -- What a GPU drew by its own counter between two samples of NVML: the first and the last while steps ran
--- (without steps: of the run). Of the whole board, whoever uses it. A row for each GPU.
+-- (without steps: of the run). Of the whole board, whatever process uses it. A row for each GPU.
 CREATE TABLE gpu_energy (
   gpu_id INTEGER PRIMARY KEY,
   energy_j REAL, span_ns INTEGER,  -- NULL: see why
