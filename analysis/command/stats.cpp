@@ -109,6 +109,8 @@ int print_of_traces(const Asked& asked, Format format) {
         return source.with(report.wants).prepare(report.sql);
     });
     for (const std::string& note : source.left_out()) stderr_line(note);
+    for (const StatsReport& report : asked.reports)
+        if (report.note != nullptr) stderr_line(report.note);
     return inputs.refused.empty() ? kFine : kIncomplete;
 }
 
@@ -125,7 +127,9 @@ constexpr Command kStats = {"stats",
                             "The reports have the names, columns and units of Nsight Systems': "
                             "cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_mem_time_sum, "
                             "cuda_gpu_mem_size_sum, cuda_gpu_trace, cuda_api_sum, cuda_kern_exec_sum, "
-                            "nvtx_gpu_proj_sum. Without a name it prints all summaries. What is not recorded "
+                            "nvtx_gpu_proj_sum. Its rules are there, too, each with at most 50 rows: "
+                            "cuda_memcpy_async, cuda_memcpy_sync, cuda_memset_sync, cuda_api_sync, "
+                            "gpu_time_util. Without a name it prints all summaries. What is not recorded "
                             "is empty.",
                             4,
                             kOptions,

@@ -37,6 +37,14 @@ std::string_view base_of_api(std::string_view name) {
     }
 }
 
+std::string_view name_of_api(std::string_view name) {
+    const size_t bar = name.rfind('_');
+    if (bar == std::string_view::npos || bar == 0) return name;
+    const std::string_view suffix = name.substr(bar + 1);
+    const bool is_of_cupti = is_version(suffix) && suffix.size() >= sizeof("v3020") - 1;
+    return is_of_cupti ? name.substr(0, bar) : name;
+}
+
 ApiKind kind_of_api(std::string_view name) {
     static const auto rows = [] {
         std::unordered_map<std::string_view, ApiKind> made;

@@ -15,6 +15,8 @@ struct ApiKind {
 
 // Without what only says which form of the call it is: cudaLaunchKernel_v7000, cuMemcpyHtoDAsync_v2_ptsz.
 std::string_view base_of_api(std::string_view name);
+// Without the version that CUPTI puts behind a name of the runtime: cudaMalloc of cudaMalloc_v3020.
+std::string_view name_of_api(std::string_view name);
 ApiKind kind_of_api(std::string_view name);
 
 }  // namespace gpushim::analysis

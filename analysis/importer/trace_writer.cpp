@@ -139,7 +139,7 @@ void TraceWriter::call(const ImportedCall& call) {
     row.correlation = correlation_of(call.correlation);
     row.enter_ns = call.start_ns;
     row.call_ns = call.duration_ns;
-    row.api = impl_->names.apis.id(call.api);
+    row.api = impl_->names.apis.id(name_of_api(call.api));
     row.thread = impl_->thread(call.thread, call.start_ns);
     row.flags = call.failed ? 2 : 0;
     if (call.stream.stream) row.stream = impl_->names.streams.id(call.stream);

@@ -4,11 +4,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-// The version that CUPTI puts behind a name of the runtime is no part of it: cudaMalloc_v3020.
-const std::string kApiName =
-    "CASE WHEN api GLOB '*_v[0-9][0-9][0-9][0-9]*'"
-    " THEN substr(rtrim(api, '0123456789'), 1, length(rtrim(api, '0123456789')) - 2) ELSE api END AS api";
-
 // Queries of one object in a row are one row: of each of them no time is known.
 const std::string kCalls =
     R"sql(SELECT round(total_ns * 100.0 / sum(total_ns) OVER (), 1) AS "Time (%)",
@@ -20,8 +15,7 @@ const std::string kCalls =
 FROM (SELECT api, sum(dur_ns) AS total_ns, sum(calls) AS num_calls, max(calls) = 1 AS is_each,
         round(median(dur_ns), 1) AS med, min(dur_ns) AS low, max(dur_ns) AS high,
         round(stdev(dur_ns), 1) AS deviation
-      FROM (SELECT )sql" +
-    kApiName + ", calls, dur_ns FROM call) GROUP BY api) ORDER BY 2 DESC, api";
+      FROM call GROUP BY api) ORDER BY 2 DESC, api)sql";
 
 // The launch from its call on; a kernel that began before its call returned waited in no queue. An imported
 // one whose call was not recorded has no thread.
@@ -31,8 +25,7 @@ const std::string kLaunches =
     spread_in_ns("total_ns", "T") + ", " + spread_in_ns("call_ns", "A") + ", " +
     spread_in_ns("queued_ns", "Q") + ", " + spread_in_ns("dur_ns", "K") + R"sql(,
   api AS "API Name", name AS "Kernel Name"
-FROM (SELECT pid, tid, device_id, )sql" +
-    kApiName + R"sql(, name, dur_ns, exit_ns - enter_ns AS call_ns,
+FROM (SELECT pid, tid, device_id, api, name, dur_ns, exit_ns - enter_ns AS call_ns,
         max(start_ns + dur_ns, exit_ns) - enter_ns AS total_ns,
         CASE WHEN start_ns > exit_ns THEN start_ns - exit_ns END AS queued_ns
       FROM operation WHERE kind = 'kernel' AND dur_ns IS NOT NULL AND tid IS NOT NULL)

@@ -25,6 +25,7 @@ std::string spread_in_mb(const std::string& value) {
 std::vector<StatsReport> all_stats_reports() {
     std::vector<StatsReport> all = host_reports();
     for (StatsReport& report : gpu_reports()) all.push_back(std::move(report));
+    for (StatsReport& report : rule_reports()) all.push_back(std::move(report));
     return all;
 }
 

@@ -27,9 +27,9 @@ constexpr const char* kOperationTable = R"(
 CREATE TEMP TABLE operation AS
 SELECT c.trace, c.pid, l.tid, l.thread_id, 'kernel' AS kind, coalesce(l.kernel, '(name not known)') AS name,
   l.api, l.enter_ns + c.shift_ns AS enter_ns, l.exit_ns + c.shift_ns AS exit_ns,
-  l.device_start_ns + c.shift_ns AS start_ns, l.device_dur_ns AS dur_ns, NULL AS bytes, NULL AS source,
-  NULL AS target, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z, l.shared_bytes,
-  l.device, l.device_id, l.context_id, l.stream
+  l.device_start_ns + c.shift_ns AS start_ns, l.device_dur_ns AS dur_ns, NULL AS bytes, NULL AS blocking,
+  NULL AS source, NULL AS target, l.grid_x, l.grid_y, l.grid_z, l.block_x, l.block_y, l.block_z,
+  l.shared_bytes, l.device, l.device_id, l.context_id, l.stream
 FROM clock c CROSS JOIN v_launch l ON l.trace = c.trace
 WHERE l.captured = 0 AND l.failed = 0 AND l.unfinished = 0
 UNION ALL
@@ -37,26 +37,33 @@ SELECT c.trace, c.pid, o.tid, o.thread_id, 'copy',
   '[CUDA memcpy ' || CASE o.kind WHEN 'h2d' THEN 'Host-to-Device' WHEN 'd2h' THEN 'Device-to-Host'
     WHEN 'd2d' THEN 'Device-to-Device' WHEN 'p2p' THEN 'Peer-to-Peer' WHEN 'h2h' THEN 'Host-to-Host'
     ELSE 'Unknown' END || ']', o.api, o.enter_ns + c.shift_ns,
-  o.exit_ns + c.shift_ns, o.device_start_ns + c.shift_ns, o.device_dur_ns, o.bytes, o.source, o.target,
+  o.exit_ns + c.shift_ns, o.device_start_ns + c.shift_ns, o.device_dur_ns, o.bytes, o.blocking, o.source,
+  o.target,
   NULL, NULL, NULL, NULL, NULL, NULL, NULL, o.device, o.device_id, s.context_id, o.stream
 FROM clock c CROSS JOIN v_copy o ON o.trace = c.trace
   LEFT JOIN v_stream s ON s.trace = c.trace AND s.id = o.stream_id
 WHERE o.captured = 0 AND o.failed = 0 AND o.unfinished = 0
 UNION ALL
 SELECT c.trace, c.pid, m.tid, m.thread_id, 'memset', '[CUDA memset]', m.api, m.enter_ns + c.shift_ns,
-  m.exit_ns + c.shift_ns, m.device_start_ns + c.shift_ns, m.device_dur_ns, m.bytes, NULL, NULL,
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.device, m.device_id, s.context_id, m.stream
+  m.exit_ns + c.shift_ns, m.device_start_ns + c.shift_ns, m.device_dur_ns, m.bytes, m.blocking, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, m.device, m.device_id, s.context_id, m.stream
 FROM clock c CROSS JOIN v_memset m ON m.trace = c.trace
   LEFT JOIN v_stream s ON s.trace = c.trace AND s.id = m.stream_id
 WHERE m.captured = 0 AND m.failed = 0 AND m.unfinished = 0
 UNION ALL
 SELECT c.trace, c.pid, g.tid, g.thread_id, 'graph', 'graph ' || g.graph_id, 'cuGraphLaunch',
   g.enter_ns + c.shift_ns, g.exit_ns + c.shift_ns, g.device_start_ns + c.shift_ns, g.device_dur_ns, NULL,
-  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, g.device, g.device_id, s.context_id, g.stream
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, g.device, g.device_id, s.context_id, g.stream
 FROM clock c CROSS JOIN v_graph_launch g ON g.trace = c.trace
   LEFT JOIN v_stream s ON s.trace = c.trace AND s.id = g.stream_id
 WHERE g.captured = 0 AND g.failed = 0 AND g.unfinished = 0;
 CREATE INDEX operation_by_thread ON operation (trace, thread_id, enter_ns))";
+
+constexpr const char* kWaitTable = R"(
+CREATE TEMP TABLE wait AS
+SELECT c.trace, c.pid, s.tid, s.api, s.enter_ns + c.shift_ns AS start_ns, s.dur_ns
+FROM clock c CROSS JOIN v_sync s ON s.trace = c.trace
+WHERE s.failed = 0 AND s.unfinished = 0 AND s.api NOT LIKE '%Query%')";
 
 // Of a range that is open nobody knows yet what it holds.
 constexpr const char* kRangeTable = R"(
@@ -114,13 +121,18 @@ StatsSource::StatsSource(Database base) : base_(std::move(base)) {
 
 const Database& StatsSource::with(Wants wants) {
     if (wants == Wants::calls) add_calls();
-    if (wants != Wants::calls) add_operations();
+    if (wants == Wants::waits) add_waits();
+    if (wants == Wants::operations || wants == Wants::ranges) add_operations();
     if (wants == Wants::ranges) add_ranges();
     return base_;
 }
 
 void StatsSource::add_operations() {
     if (!std::exchange(has_operations_, true)) base_.run(kOperationTable);
+}
+
+void StatsSource::add_waits() {
+    if (!std::exchange(has_waits_, true)) base_.run(kWaitTable);
 }
 
 void StatsSource::add_calls() {

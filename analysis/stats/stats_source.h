@@ -1,10 +1,11 @@
 // The run's operations, calls and ranges as plain tables of one database, for the reports' SQL:
 //
 //   operation(trace, pid, tid, thread_id, kind, name, api, enter_ns, exit_ns, start_ns, dur_ns, bytes,
-//     source, target, grid_x … block_z, shared_bytes, device, device_id, context_id, stream)
+//     blocking, source, target, grid_x … block_z, shared_bytes, device, device_id, context_id, stream)
 //       kind: kernel, copy, memset, graph. Times since the run began; start_ns and dur_ns are the device's,
 //       NULL where it was not timed. enter_ns, exit_ns: the call.
 //   call(api, calls, dur_ns)
+//   wait(trace, pid, tid, api, start_ns, dur_ns): calls that return when the GPU has done its work
 //   thread_range(trace, thread_id, kind, name, start_ns, end_ns, depth, children)
 //       of kind thread: in how many others it lies, and how many lie right in it; whatever their domains
 //
@@ -32,6 +33,7 @@ class StatsSource {
     void add_operations();
     void add_calls();
     void add_ranges();
+    void add_waits();
     std::string operations_left_out() const;
     std::string graphs_left_out() const;
     std::string calls_left_out() const;
@@ -40,6 +42,7 @@ class StatsSource {
     bool has_operations_ = false;
     bool has_calls_ = false;
     bool has_ranges_ = false;
+    bool has_waits_ = false;
 };
 
 }  // namespace gpushim::analysis

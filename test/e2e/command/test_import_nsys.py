@@ -20,7 +20,7 @@ class Nsys(test_import.Import):
              64, 1)])
         self.assertEqual(self.rows("SELECT api, kind, source, target, blocking, bytes, device_dur_ns FROM "
                                    "v_copy"),
-                         [("cudaMemcpy_v3020", "h2d", "pageable", "device", 1, 4096, 6000)])
+                         [("cudaMemcpy", "h2d", "pageable", "device", 1, 4096, 6000)])
         self.assertEqual(self.rows("SELECT a.base, a.kind, s.dur_ns, h.handle, s.flags FROM sync s JOIN api "
                                    "a ON "
                                    "a.id = s.api_id LEFT JOIN stream t ON t.id = s.stream_id LEFT JOIN "

@@ -1,5 +1,6 @@
 """`gpushim stats`: the tables that nsys users type, beside the same figures worked out from nsys' own rows,
 and of a program that the shim saw."""
+import contextlib
 import csv
 import gzip
 import io
@@ -7,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import sqlite3
 import statistics
 import unittest
 
@@ -36,7 +38,14 @@ HEADINGS = {
     "nvtx_gpu_proj_sum": ["Range", "Style", "Total Proj Time (ns)", "Total Range Time (ns)",
                           "Range Instances", *(f"Proj {name} (ns)" for name in SPREAD), "Total GPU Ops",
                           "Avg GPU Ops", "Avg Range Lvl", "Avg Num Child"],
+    "cuda_memcpy_async": ["Duration (ns)", "Start (ns)", "Src Kind", "Dst Kind", "Bytes (MB)", "PID",
+                          "Device ID", "Context ID", "Green Context ID", "Stream ID", "API Name"],
+    "cuda_memset_sync": ["Duration (ns)", "Start (ns)", "Memory Kind", "Bytes (MB)", "PID", "Device ID",
+                         "Context ID", "Green Context ID", "Stream ID", "API Name"],
+    "cuda_api_sync": ["Duration (ns)", "Start (ns)", "PID", "TID", "API Name"],
+    "gpu_time_util": ["In-Use (%)", "Duration (ns)", "Start (ns)", "PID", "Device ID", "Context ID"],
 }
+HEADINGS["cuda_memcpy_sync"] = HEADINGS["cuda_memcpy_async"]
 SUMS = ["cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum",
         "cuda_api_sum", "cuda_kern_exec_sum"]
 REAL = os.environ.get("GPUSHIM_REAL_TRACES")
@@ -183,6 +192,104 @@ class AsNsys(StatsCase):
                                                            "Made GPU (1) of process 200"})
 
 
+class Rules(StatsCase):
+    """The rules of `nsys analyze`: what they are of is picked out again here, from the rows of the export."""
+
+    def export(self):
+        """Copies between all kinds of memory by both forms of call, small and large; memsets; two spans of
+        work far apart, in which two operations run at the same time."""
+        self.rows = []
+        export = nsys_made.Export(self.folder / "made.sqlite", nsys_made.NEW)
+        tid, process = nsys_made.global_pid(100) | 100, nsys_made.global_pid(100)
+        where = {"deviceId": 0, "contextId": 1, "globalPid": process, "streamId": 7}
+        sides = {0: "Pageable", 1: "Pinned", 2: "Device"}
+        at = 1_000_000
+        for i, (source, target, api, size) in enumerate(
+                (source, target, api, size) for source in sides for target in sides
+                for api in ("cudaMemcpy_v3020", "cudaMemcpyAsync_v3020") for size in (65_536, 65_537)):
+            export.add("CUPTI_ACTIVITY_KIND_RUNTIME", nameId=export.text(api), start=at, end=at + 90_000,
+                       globalTid=tid, correlationId=i + 1, returnValue=0)
+            kind = 8 if source == target == 2 else 1 if target == 2 else 2 if source == 2 else 4
+            took = 20_000 + 100 * i
+            export.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=at + 5000, end=at + 5000 + took, bytes=size,
+                       copyKind=kind, srcKind=source, dstKind=target, correlationId=i + 1, **where)
+            self.rows.append((took, sides[source], sides[target], size, api.removesuffix("_v3020")))
+            at += 100_000
+        for i, api in enumerate(("cudaMemset_v3020", "cudaMemsetAsync_v3020", "cudaDeviceSynchronize_v3020",
+                                 "cudaStreamQuery_v3020")):
+            export.add("CUPTI_ACTIVITY_KIND_RUNTIME", nameId=export.text(api), start=at, end=at + 50_000 + i,
+                       globalTid=tid, correlationId=100 + i, returnValue=0)
+            if "Memset" in api:
+                export.add("CUPTI_ACTIVITY_KIND_MEMSET", start=at + 1, end=at + 3_001, bytes=4096 + i,
+                           correlationId=100 + i, **where)
+            at += 100_000
+        export.add("CUPTI_ACTIVITY_KIND_KERNEL", demangledName=export.text("late"), start=at + 2_000_000,
+                   end=at + 3_000_000, correlationId=999, **where)
+        export.add("CUPTI_ACTIVITY_KIND_KERNEL", demangledName=export.text("beside"), start=at + 2_100_000,
+                   end=at + 2_900_000, correlationId=998, **where)
+        export.add("PROCESSES", globalPid=process, pid=100, name="train.py")
+        export.close()
+        return self.kept(self.folder / "made.sqlite")
+
+    def test_copies_that_block(self):
+        traces = self.export()
+        blocks = [row for row in self.rows if row[4] == "cudaMemcpy" and row[1:3] != ("Device", "Device")
+                  and (row[2] != "Device" or row[3] > 65_536)]
+        staged = [row for row in self.rows if row[4] == "cudaMemcpyAsync" and "Pageable" in row[1:3]]
+        self.assertEqual((len(blocks), len(staged)), (14, 10))
+        for report, expected in (("cuda_memcpy_sync", blocks), ("cuda_memcpy_async", staged)):
+            rows = [(int(row["Duration (ns)"]), row["Src Kind"], row["Dst Kind"],
+                     round(float(row["Bytes (MB)"]) * 1e6), row["API Name"])
+                    for row in self.table(report, traces)]
+            self.assertEqual(rows, [(*row[:3], round(row[3], -3), row[4])
+                                    for row in sorted(expected, reverse=True)], report)
+
+    def test_memsets_and_waits(self):
+        traces = self.export()
+        sets = self.table("cuda_memset_sync", traces)
+        self.assertEqual([(row["API Name"], row["Memory Kind"]) for row in sets], [("cudaMemset", "")])
+        self.assertIn("which memory a memset writes is not recorded",
+                      self.stats("cuda_memset_sync", traces)[1])
+        waits = self.table("cuda_api_sync", traces)
+        self.assertEqual([(row["API Name"], row["Duration (ns)"], row["PID"]) for row in waits],
+                         [("cudaDeviceSynchronize", "50002", "100")])
+
+    def test_spans_of_little_use(self):
+        """By its own sweep: each thirtieth, the nanoseconds in which anything ran."""
+        traces = self.export()
+        ran = nsys_sums.rows_of(self.folder / "made.sqlite", " UNION ALL ".join(
+            f"SELECT start, end FROM CUPTI_ACTIVITY_KIND_{table}"
+            for table in ("KERNEL", "MEMCPY", "MEMSET")))
+        low, high = min(start for start, _ in ran), max(end for _, end in ran)
+        edges = [low + (high - low) * i // 30 for i in range(31)]
+        expected = []
+        for left, right in zip(edges, edges[1:]):
+            used, reached = 0, left
+            for start, end in sorted(ran):
+                used += max(0, min(end, right) - max(start, reached))
+                reached = max(reached, min(end, right))
+            if used * 2 < right - left:
+                expected.append((round(used * 100 / (right - left), 1), right - left))
+        self.assertIn(len(expected), range(20, 29), "all but those of the kernels")
+        rows = [(float(row["In-Use (%)"]), int(row["Duration (ns)"]))
+                for row in self.table("gpu_time_util", traces)]
+        self.assertEqual(sorted(rows), sorted(expected))
+        self.assertEqual([share for share, _ in rows], sorted(share for share, _ in rows))
+
+    def test_what_was_not_timed_is_not_called_unused(self):
+        trained.train(self.folder / "t", 1, steps=8, knobs={"GPUSHIM_BUDGET": "100%"})
+        trace = self.folder / "t" / "0.db"
+        first, last = preload.query(trace, "SELECT min(enter_ns), max(enter_ns) FROM launch")[0]
+        third = (last - first) // 3
+        with contextlib.closing(sqlite3.connect(trace)) as base, base:
+            base.execute("DELETE FROM launch_device WHERE enter_ns BETWEEN ? AND ?",
+                         (first + third, first + 2 * third))
+        rows = self.table("gpu_time_util", trace)
+        unknown = [row for row in rows if row["In-Use (%)"] == ""]
+        self.assertGreater(len(unknown), 3)
+        self.assertEqual(rows[-len(unknown):], unknown)
+
+
 class OfOurTraces(StatsCase):
     def test_kernels_of_a_program_that_ran(self):
         trained.train(self.folder / "t", 2, steps=8)
@@ -213,7 +320,7 @@ class OfOurTraces(StatsCase):
         one = json.loads(self.stats("cuda_api_sum", trace, "--format", "json")[0])
         self.assertEqual(list(one[0]), HEADINGS["cuda_api_sum"])
         several = json.loads(self.stats(trace, "--format", "json")[0])
-        self.assertEqual(set(several), set(HEADINGS) - {"cuda_gpu_trace"})
+        self.assertEqual(set(several), {name for name in HEADINGS if name.endswith("_sum")})
         self.assertEqual(several["cuda_api_sum"], one)
         banners = [line for line in self.stats(trace)[0].splitlines() if line.startswith(" ** ")]
         self.assertEqual(len(banners), len(several))

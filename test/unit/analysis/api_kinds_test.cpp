@@ -17,6 +17,16 @@ TEST_CASE("what a call does is told by its name, whatever its form", "[api_kinds
     CHECK(kind_of_api("").kind == "other");
 }
 
+TEST_CASE("a call's name is without the version of CUPTI, and with that of the driver", "[api_kinds]") {
+    CHECK(name_of_api("cudaMalloc_v3020") == "cudaMalloc");
+    CHECK(name_of_api("cudaGraphLaunch_v10000") == "cudaGraphLaunch");
+    CHECK(name_of_api("cudaLaunchKernel_ptsz_v7000") == "cudaLaunchKernel_ptsz");
+    CHECK(name_of_api("cuMemcpyHtoDAsync_v2") == "cuMemcpyHtoDAsync_v2");
+    CHECK(name_of_api("cudaMalloc") == "cudaMalloc");
+    CHECK(name_of_api("_v3020") == "_v3020");
+    CHECK(name_of_api("") == "");
+}
+
 TEST_CASE("calls of HIP are known by their own names or the runtime's", "[api_kinds]") {
     CHECK(kind_of_api("hipLaunchKernel").kind == "launch");
     CHECK(kind_of_api("hipExtModuleLaunchKernel").kind == "launch");
