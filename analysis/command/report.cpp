@@ -50,6 +50,7 @@ constexpr Option kOptions[] = {
      "of the "
      "whole run"},
     {"to", "STEP", "last step to report on"},
+    {"iterations", "A:B", "--from A --to B in one word, both inclusive; either may be left out, as in 20:"},
     {"step-marker", "NAME", "ranges with this name are the steps"},
     {"redact", nullptr,
      "print hashes instead of the names of kernels, hosts, programs and files. Somebody who guesses a name "

@@ -38,14 +38,27 @@ std::optional<double> scaled(std::string_view text, std::span<const Suffix> suff
                   std::string(how));
 }
 
-std::optional<int64_t> step_from(const Arguments& arguments, const char* option) {
+int64_t step_from(const char* option, std::string_view text) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size() || number < 0)
+        refuse(option, text, "the number of a step");
+    return number;
+}
+
+std::optional<int64_t> step_asked(const Arguments& arguments, const char* option) {
     const auto text = arguments.value(option);
     if (!text) return {};
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
-    if (error != std::errc() || end != text->data() + text->size() || number < 0)
-        refuse(option, *text, "the number of a step");
-    return number;
+    return step_from(option, *text);
+}
+
+void read_iterations(const std::string& text, ReportOptions& options) {
+    constexpr const char* kName = "iterations";
+    const size_t colon = text.find(':');
+    if (colon == std::string::npos || text.size() == 1) refuse(kName, text, "two steps, as in 20:40");
+    if (options.from_step || options.to_step) throw Failure("--iterations, or --from and --to, not both");
+    if (colon > 0) options.from_step = step_from(kName, text.substr(0, colon));
+    if (colon + 1 < text.size()) options.to_step = step_from(kName, text.substr(colon + 1));
 }
 
 }  // namespace
@@ -103,10 +116,11 @@ ReportOptions report_options(const Arguments& arguments) {
     if (const auto text = arguments.value("bandwidth-between"))
         options.between_bytes_per_s = bandwidth_from("bandwidth-between", *text);
     if (const auto text = arguments.value("price")) options.price_per_gpu_hour = price_from("price", *text);
-    options.from_step = step_from(arguments, "from");
-    options.to_step = step_from(arguments, "to");
+    options.from_step = step_asked(arguments, "from");
+    options.to_step = step_asked(arguments, "to");
+    if (const auto text = arguments.value("iterations")) read_iterations(*text, options);
     if (options.from_step && options.to_step && *options.from_step > *options.to_step)
-        throw Failure("--from is after --to: no step lies between them");
+        throw Failure("the first step is after the last: no step lies between them");
     options.redact = arguments.has("redact");
     options.all = arguments.has("all");
     return options;

@@ -16,10 +16,12 @@ void read_lengths(const ReportSource& source, ShownSteps& steps) {
         "WITH counted AS (SELECT dur_ns, row_number() OVER (ORDER BY dur_ns) AS place, count(*) OVER () AS n"
         " FROM v_counted_step WHERE is_slice = 0 AND number BETWEEN ?1 AND ?2)"
         " SELECT min(CASE WHEN place * 100 >= n * 50 THEN dur_ns END),"
-        " min(CASE WHEN place * 100 >= n * 95 THEN dur_ns END) FROM counted");
+        " min(CASE WHEN place * 100 >= n * 95 THEN dur_ns END), CAST(round(avg(dur_ns)) AS INTEGER)"
+        " FROM counted");
     if (lengths.step()) {
         steps.median_ns = lengths.maybe(0);
         steps.p95_ns = lengths.maybe(1);
+        steps.mean_ns = lengths.maybe(2);
     }
     Query counts = source.of_steps(
         "SELECT max(n), min(first), max(last) FROM (SELECT count(*) AS n, min(number) AS first,"

@@ -11,7 +11,7 @@ namespace gpushim::analysis {
 
 struct ShownSteps {
     int64_t count = 0;
-    std::optional<int64_t> first, last, left_out, median_ns, p95_ns;
+    std::optional<int64_t> first, last, left_out, median_ns, p95_ns, mean_ns;
     std::optional<int64_t> undisturbed_ns;      // the median of timed ones, without our events
     std::optional<double> samples, confidence;  // samples of a step, all ranks
     std::string source = "none", anchor, why;

@@ -36,8 +36,11 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
     const auto rate = steps.samples_per_s();
     const std::string rates =
         rate_text_of(1e9 / median_ns) + " steps/s" + (rate ? "   " + rate_text_of(*rate) + " samples/s" : "");
+    // Who asks for a range compares it with another tool's mean of the same.
+    const std::string mean =
+        source.is_part_of_run() ? ", " + duration_text(static_cast<double>(*steps.mean_ns)) + " mean" : "";
     report.line("STEPS      " + duration_text(median_ns) + " median, " +
-                duration_text(static_cast<double>(*steps.p95_ns)) + " p95   " +
+                duration_text(static_cast<double>(*steps.p95_ns)) + " p95" + mean + "   " +
                 (hang_of(source) ? "until nothing moved any more" : rates));
     report.line("           " + basis_text(steps, source));
     constexpr double kWorthSaying = 0.01;
@@ -65,6 +68,7 @@ void write(const ReportSource& source, Report& report) {
             .maybe("left_out", steps.left_out, none)
             .maybe("median_ns", steps.median_ns, none)
             .maybe("p95_ns", steps.p95_ns, none)
+            .maybe("mean_ns", steps.mean_ns, none)
             .maybe("undisturbed_median_ns", steps.undisturbed_ns,
                    steps.median_ns ? "no step was timed as a whole" : none)
             .maybe("samples_per_s", steps.samples_per_s(),

@@ -149,6 +149,11 @@ class Options(cli.Case):
         self.assertIn("--from 900 --to 901: no step", self.refused("--from", 900, "--to", 901))
         self.assertIn("--to -5: not understood", self.refused("--to=-5"))
 
+    def test_iterations_are_two_steps_in_one_word(self):
+        for words in (":", "20", "a:b", "4:2"):
+            self.refused("--iterations", words)
+        self.assertIn("not both", self.refused("--iterations", "2:4", "--to", 5))
+
     def test_a_bandwidth_without_a_unit(self):
         said = self.refused("--bandwidth", "300")
         self.assertIn("--bandwidth 300: not understood; write its unit, too: 300GB/s or 300Gbit/s", said)

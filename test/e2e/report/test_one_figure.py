@@ -1,8 +1,10 @@
 """What a report says in two places is one figure, or says what it is of (examples/train)."""
 import pathlib
+import statistics
 import tempfile
 import unittest
 
+import preload
 import trained
 
 
@@ -64,6 +66,19 @@ class OneFigureEach(unittest.TestCase):
         for name in ("launch", "copies", "allreduce_check", "skew", "findings", "trust", "kernels"):
             self.assertEqual(said[name], whole[name], name)
         self.assertNotIn("asked_steps", whole)
+
+    def test_iterations_are_the_steps_from_and_to(self):
+        """With the mean of these steps, which other tools print of a range."""
+        run, _, _ = self.recorded("--loss-every", "20", steps=60)
+        text, asked = trained.report("--iterations", "21:38", run)
+        self.assertEqual(asked, trained.report("--from", "21", "--to", "38", run)[1])
+        self.assertEqual([asked["steps"][key] for key in ("first", "last", "count")], [21, 38, 18])
+        lengths = preload.query(run / "gpushim.run.db", "SELECT dur_ns FROM v_counted_step WHERE number BETWEEN 21 AND 38")
+        self.assertAlmostEqual(asked["steps"]["mean_ns"], statistics.mean(ns for ns, in lengths), delta=0.5)
+        self.assertRegex(text, r"STEPS .* median, .* p95, .* mean ")
+        for words, first, last in (("21:", 21, None), (":38", None, 38)):
+            _, figures = trained.report("--iterations", words, run)
+            self.assertEqual([figures["asked_steps"][key] for key in ("from", "to")], [first, last])
         page = run / "page.html"
         trained.report("--html", page, "--from", "21", "--to", "38", run)
         self.assertIn("Steps 21 to 38: the step, its phases, GPUs and idle time are of these",
