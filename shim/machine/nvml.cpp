@@ -14,6 +14,8 @@
 namespace gpushim::shim {
 namespace {
 
+// Opening NVML takes long where there are many devices: a process that ends at once is spared it.
+constexpr int64_t kFirstNs = 200 * kMillisecond;
 constexpr int64_t kEveryNs = 1'000 * kMillisecond;
 constexpr int64_t kSeldomNs = 5'000 * kMillisecond;  // where asking takes longer than kMostNs
 constexpr int64_t kMostNs = 5 * kMillisecond;
@@ -26,11 +28,19 @@ class NvmlObserver : public Observer {
     explicit NvmlObserver(std::span<const Device> devices) : devices_(devices.begin(), devices.end()) {}
     ~NvmlObserver() override { stop_nvml_sampler(); }
 
-    // Samples are at whole periods after the first look, or as soon after as there was one.
+    // The first sample comes soon after the first look, the others at whole periods after it, each as soon
+    // as there is a look; and the last when the process ends.
     int64_t look(const Moment& now) override {
-        if (now.ending || is_over_) return kSeldomNs;
-        if (due_ns_ == 0) due_ns_ = now.mono_ns + kEveryNs;
+        if (is_over_) return kSeldomNs;
+        if (due_ns_ == 0) {
+            began_ns_ = now.mono_ns;
+            due_ns_ = now.mono_ns + kFirstNs;
+        }
         collect();
+        if (now.ending) {
+            collect_last();
+            return kSeldomNs;
+        }
         if (now.mono_ns >= due_ns_) ask(now.mono_ns);
         if (is_waiting_) return kAnswerNs;
         return is_over_ ? kSeldomNs : std::max(kMillisecond, due_ns_ - now.mono_ns);
@@ -56,7 +66,7 @@ class NvmlObserver : public Observer {
 
     void ask(int64_t mono_ns) {
         NvmlSampler* const sampler = nvml_sampler();
-        due_ns_ += ((mono_ns - due_ns_) / period_ns_ + 1) * period_ns_;
+        due_ns_ = began_ns_ + ((mono_ns - began_ns_) / period_ns_ + 1) * period_ns_;
         if (sampler == nullptr || is_waiting_) return;
         ask_nvml(*sampler, mono_ns, used_ != 0 ? used_ : kAll);
         is_waiting_ = true;
@@ -70,11 +80,7 @@ class NvmlObserver : public Observer {
         if (sampler == nullptr || !has_answered(*sampler)) return;
         is_waiting_ = false;
         const NvmlAnswer& answer = answer_of(*sampler);
-        for (const NvmlValue& value : answer.values)
-            samples_.add({.mono_ns = answer.mono_ns,
-                          .device_id = value.device,
-                          .key = samples_.text(value.key),
-                          .value = Rows::real(static_cast<double>(value.value))});
+        keep(answer);
         for (const Link& link : answer.links)
             links_.add({.device_id = link.device,
                         .peer_id = link.peer == kHost ? kNull : link.peer,
@@ -88,8 +94,23 @@ class NvmlObserver : public Observer {
         stop_nvml_sampler();
     }
 
+    void collect_last() {
+        NvmlSampler* const sampler = nvml_sampler();
+        const NvmlAnswer* const last = sampler != nullptr ? last_answer_of(*sampler) : nullptr;
+        if (last != nullptr) keep(*last);
+    }
+
+    void keep(const NvmlAnswer& answer) {
+        for (const NvmlValue& value : answer.values)
+            samples_.add({.mono_ns = answer.mono_ns,
+                          .device_id = value.device,
+                          .key = samples_.text(value.key),
+                          .value = Rows::real(static_cast<double>(value.value))});
+    }
+
     const std::vector<Device> devices_;
     uint64_t used_ = 0;  // bits of places in devices_
+    int64_t began_ns_ = 0;
     int64_t due_ns_ = 0;
     int64_t period_ns_ = kEveryNs;
     bool is_waiting_ = false;

@@ -1,6 +1,7 @@
-// What NVML shows of this process's devices, as rows: once a second of the trace's clock each key of
-// nvml_keys.def, and once how the devices are connected. Only devices that have a context here, or all while
-// none is known to. The writer's thread; NVML itself is asked on another (nvml_sampler.h).
+// What NVML shows of this process's devices, as rows: once a second of the trace's clock, soon
+// after the start and at the end of the process each key of nvml_keys.def, and once how the devices are
+// connected. Only devices that have a context here, or all while none is known to. The writer's thread; NVML
+// itself is asked on another (nvml_sampler.h).
 #pragma once
 
 #include <memory>

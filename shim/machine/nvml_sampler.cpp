@@ -19,17 +19,11 @@ constexpr int64_t kSlowNs = 5'000'000;           // a question that takes longer
 constexpr int64_t kSlowEveryNs = 4'900'000'000;  // … is asked every fifth second only
 constexpr int64_t kLookAgainNs = 60'000'000'000;
 constexpr int64_t kExitWaitNs = 100'000'000;
+constexpr int64_t kLastAnswerNs = 20'000'000;
 
 int64_t now_ns() { return read_pair(static_cast<ClockKind>(process_state->clock_kind)).mono_ns; }
 
-void close_gate_at_exit() {
-    static constinit std::atomic<bool> registered = false;
-    const auto close = [] {
-        const KeepErrno keep;
-        nvml_gate.close(kExitWaitNs);
-    };
-    if (!registered.exchange(true)) atexit(close);
-}
+void close_gate_at_exit();
 
 }  // namespace
 
@@ -59,6 +53,15 @@ class NvmlSampler {
     }
     NvmlAnswer& answer() { return answer_; }
 
+    // An exit handler: the thread makes it between two answers.
+    void ask_last(int64_t most_ns) {
+        last_.store(kLastWanted);
+        asked_.fetch_add(1);
+        wake_all(asked_);
+        wait_while(last_, kLastWanted, most_ns);
+    }
+    const NvmlAnswer* last_answer() const { return last_.load() == kLastMade ? &last_answer_ : nullptr; }
+
     void leave() {
         leaving_.store(true);
         asked_.fetch_add(1);
@@ -70,13 +73,17 @@ class NvmlSampler {
             wait_while(asked_, answered_.load(), kLookAgainNs);
             if (leaving_.load()) return;
             if (is_idle()) continue;
-            answer_request();
+            if (last_.load() == kLastWanted)
+                answer_last();
+            else
+                answer_request();
             answered_.fetch_add(1);
             wake_all(answered_);
         }
     }
 
   private:
+    enum : uint32_t { kLastNotYet, kLastWanted, kLastMade };
     struct Question {
         void* function = nullptr;
         bool is_final = true;  // never asked again
@@ -93,7 +100,15 @@ class NvmlSampler {
         answer_.took_ns = 0;
         answer_.there = known_.empty() ? open() : answer_.there;
         for (size_t i = 0; i < known_.size() && answer_.there; ++i)
-            if ((wanted_ >> i & 1) != 0 && known_[i].handle != nullptr) sample(i);
+            if ((wanted_ >> i & 1) != 0 && known_[i].handle != nullptr) sample(i, answer_);
+    }
+
+    void answer_last() {
+        last_answer_.mono_ns = now_ns();
+        for (size_t i = 0; i < known_.size() && answer_.there; ++i)
+            if ((wanted_ >> i & 1) != 0 && known_[i].handle != nullptr) sample(i, last_answer_);
+        last_.store(kLastMade);
+        wake_all(last_);
     }
 
     bool open() {
@@ -119,13 +134,13 @@ class NvmlSampler {
         answer_.links = links_between(library_, places);
     }
 
-    void sample(size_t index) {
+    void sample(size_t index, NvmlAnswer& into) {
         for (size_t k = 0; k < nvml_keys().size(); ++k) {
             const NvmlKey& key = nvml_keys()[k];
             Question& question = known_[index].questions[k];
-            if (question.is_final || question.not_before_ns > answer_.mono_ns) continue;
+            if (question.is_final || question.not_before_ns > into.mono_ns) continue;
             if (is_spare(index, k) || !nvml_gate.enter()) continue;
-            ask_one(question, key, index);
+            ask_one(question, key, index, into);
             nvml_gate.leave();
             if (!answer_.there) return;
         }
@@ -137,19 +152,19 @@ class NvmlSampler {
                !known_[index].questions[k - 1].is_final;
     }
 
-    void ask_one(Question& question, const NvmlKey& key, size_t index) {
+    void ask_one(Question& question, const NvmlKey& key, size_t index, NvmlAnswer& into) {
         int64_t value = 0;
         const int64_t started_ns = now_ns();
         const nvmlReturn_t result = key.ask(question.function, known_[index].handle, value);
         const int64_t took_ns = now_ns() - started_ns;
         if (took_ns > kSlowNs)
-            question.not_before_ns = answer_.mono_ns + kSlowEveryNs;
+            question.not_before_ns = into.mono_ns + kSlowEveryNs;
         else
-            answer_.took_ns += took_ns;
+            into.took_ns += took_ns;
         question.is_final = is_final(result);
         // Somebody in the process has shut it down once too often: with our count.
         if (result == NVML_ERROR_UNINITIALIZED) answer_.there = false;
-        if (result == NVML_SUCCESS) answer_.values.push_back({devices_[index].ordinal, key.name, value});
+        if (result == NVML_SUCCESS) into.values.push_back({devices_[index].ordinal, key.name, value});
     }
 
     const std::vector<Device> devices_;
@@ -162,8 +177,12 @@ class NvmlSampler {
     std::atomic<uint32_t> asked_ = 0;
     std::atomic<uint32_t> answered_ = 0;
     std::atomic<bool> leaving_ = false;
-    uint64_t wanted_ = 0;
+    std::atomic<uint64_t> wanted_ = 0;
     NvmlAnswer answer_ = {};
+
+    // The thread's while it is wanted.
+    std::atomic<uint32_t> last_ = kLastNotYet;
+    NvmlAnswer last_answer_ = {};
 };
 
 namespace {
@@ -179,7 +198,16 @@ void main_of_sampler(void* given) {
     }
 }
 
-// Registered when NVML has registered its own: afterwards it may be torn down.
+// Registered when NVML has registered its own, so called before it: afterwards it may be torn down.
+void close_gate_at_exit() {
+    static constinit std::atomic<bool> registered = false;
+    const auto close = [] {
+        const KeepErrno keep;
+        if (NvmlSampler* const there = nvml_sampler(); there != nullptr) there->ask_last(kLastAnswerNs);
+        nvml_gate.close(kExitWaitNs);
+    };
+    if (!registered.exchange(true)) atexit(close);
+}
 
 }  // namespace
 
@@ -204,6 +232,7 @@ void ask_nvml(NvmlSampler& to, int64_t mono_ns, uint64_t devices) { to.ask(mono_
 bool has_answered(const NvmlSampler& of) { return of.is_idle(); }
 void wait_for_answer(NvmlSampler& of, int64_t most_ns) { of.wait(most_ns); }
 NvmlAnswer& answer_of(NvmlSampler& of) { return of.answer(); }
+const NvmlAnswer* last_answer_of(const NvmlSampler& of) { return of.last_answer(); }
 
 void stop_nvml_sampler() {
     if (NvmlSampler* const there = nvml_sampler(); there != nullptr) there->leave();

@@ -42,6 +42,10 @@ bool has_answered(const NvmlSampler& sampler);
 void wait_for_answer(NvmlSampler& sampler, int64_t most_ns);
 NvmlAnswer& answer_of(NvmlSampler& sampler);  // once it has answered
 
+// What was asked for when the program's exit handlers began, before NVML's own; the devices are those of the
+// request before. Null: NVML was not open, or took too long. When the process ends; any thread.
+const NvmlAnswer* last_answer_of(const NvmlSampler& sampler);
+
 // Its thread ends as soon as it can; not waited for.
 void stop_nvml_sampler();
 

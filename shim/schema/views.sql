@@ -335,7 +335,8 @@ SELECT mono_ns, mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, 
   CASE WHEN events > 0 THEN hook_ns * 1.0 / events END AS hook_ns_per_event
 FROM cost;
 
--- What NVML showed of a device, one row for each sample: once a second, or once in five where asking is slow.
+-- What NVML showed of a device, one row for each sample: 0.2 s after the start, once
+-- a second (or once in five where asking is slow), and at the end.
 -- Columns and units: README.md. NULL: not recorded.
 CREATE VIEW v_nvml AS
 SELECT n.mono_ns, n.mono_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns, n.device_id,

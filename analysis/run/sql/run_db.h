@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 5;
+constexpr int kRunSchema = 6;
 
 class RunDb {
   public:

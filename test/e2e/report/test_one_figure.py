@@ -73,7 +73,8 @@ class OneFigureEach(unittest.TestCase):
         text, asked = trained.report("--iterations", "21:38", run)
         self.assertEqual(asked, trained.report("--from", "21", "--to", "38", run)[1])
         self.assertEqual([asked["steps"][key] for key in ("first", "last", "count")], [21, 38, 18])
-        lengths = preload.query(run / "gpushim.run.db", "SELECT dur_ns FROM v_counted_step WHERE number BETWEEN 21 AND 38")
+        lengths = preload.query(run / "gpushim.run.db", "SELECT dur_ns FROM v_counted_step"
+                                                         " WHERE number BETWEEN 21 AND 38")
         self.assertAlmostEqual(asked["steps"]["mean_ns"], statistics.mean(ns for ns, in lengths), delta=0.5)
         self.assertRegex(text, r"STEPS .* median, .* p95, .* mean ")
         for words, first, last in (("21:", 21, None), (":38", None, 38)):

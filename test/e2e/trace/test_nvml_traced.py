@@ -42,9 +42,11 @@ class NvmlTraced(preload.PreloadCase):
     def test_the_devices_that_are_used_are_sampled(self):
         self.busy(device=1, GPUSIM_DEVICES=2, GPUSIM_SM_MHZ=1500, GPUSIM_THROTTLE=4, GPUSIM_NAME="Z9")
         samples = self.rows("SELECT device_id, device, sm_mhz, throttle_reasons & 4, memory_total_bytes,"
-                            " gpu_busy_percent > 10, power_mw > 70000, performance_state FROM v_nvml")
+                            " gpu_busy_percent > 10, power_mw > 70000, performance_state FROM v_nvml"
+                            " ORDER BY mono_ns")
         self.assertGreaterEqual(len(samples), 2)
-        self.assertEqual(set(samples), {(1, "Simulated Z9", 1500, 4, 16 * GIB, 1, 1, 0)})
+        # The first is of a second in which hardly anything ran.
+        self.assertEqual(set(samples[1:]), {(1, "Simulated Z9", 1500, 4, 16 * GIB, 1, 1, 0)})
         links = self.rows("SELECT link, links FROM v_topology WHERE device_id = 1 AND peer_id = 0")
         self.assertEqual(sorted(links), [("nvlink 4.0", 18), ("one switch", None)])
         self.assertEqual(self.rows("SELECT links FROM v_topology WHERE peer_id IS NULL AND link = 'pcie 5'"),
@@ -56,18 +58,34 @@ class NvmlTraced(preload.PreloadCase):
         self.busy()
         times = [time for time, in self.rows("SELECT DISTINCT mono_ns FROM nvml ORDER BY mono_ns")]
         started, = self.rows("SELECT value FROM meta WHERE key = 'started_mono_ns'")[0]
-        self.assertGreaterEqual(times[0] - started, 1_000_000_000)
-        # Never two for one second, however late the first was.
-        seconds = [(time - times[0] + 500_000_000) // 1_000_000_000 for time in times]
+        self.assertGreaterEqual(times[0] - started, 200_000_000)
+        # Never two for one second, however late the first was; and the first and the last are apart.
+        seconds = [(time - started) // 1_000_000_000 for time in times[1:-1]]
         self.assertEqual(len(set(seconds)), len(seconds), times)
+
+    def test_the_last_sample_is_of_the_programs_end(self):
+        """Asked before NVML's own exit handlers: all that is asked each second, and once."""
+        self.busy(milliseconds=700)
+        counts = dict(self.rows("SELECT mono_ns, count(*) FROM nvml GROUP BY mono_ns"))
+        self.assertEqual(len(counts), 2, counts)
+        self.assertEqual(len(set(counts.values())), 1, counts)
+        last_call, = self.rows("SELECT max(enter_ns + dur_ns) FROM v_all")[0]
+        self.assertGreaterEqual(max(counts), last_call)
+        first, last = self.values_of("energy_mj")
+        self.assertGreater(last, first)
+
+    def test_a_process_that_ends_at_once_is_spared_nvml(self):
+        self.busy(milliseconds=100)
+        self.assertEqual(self.values_of("energy_mj"), [])
 
     def test_stepped_time_has_its_own_seconds(self):
         self.busy(milliseconds=500, GPUSIM_CLOCK="stepped", GPUSIM_POWER_W=470)
         samples = self.rows("SELECT mono_ns, power_mw FROM v_nvml ORDER BY mono_ns")
-        self.assertGreater(len(samples), 3)
-        for number, (time, power) in enumerate(samples):
+        self.assertGreater(len(samples), 5)
+        began = samples[0][0] - 200_000_000
+        for number, (at, power) in list(enumerate(samples))[1:-1]:
             # The program is between two calls of a millisecond when its clock gets there.
-            self.assertLess(abs(time - samples[0][0] - number * 1_000_000_000), 2_000_000)
+            self.assertLess(abs(at - began - number * 1_000_000_000), 2_000_000)
             self.assertAlmostEqual(power, 70_000 + 400_000 * 0.98, delta=10_000)
 
     def test_without_the_library_nothing_is_recorded(self):

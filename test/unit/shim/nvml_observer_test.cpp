@@ -109,21 +109,24 @@ std::string content_of(const char* path) {
 
 }  // namespace
 
-// look    10.0      10.9 11.0      11.4 12.7      13.0
-// sample                  x              x (late)  x (on the grid again)
-TEST_CASE("NVML is asked at whole seconds after the first look", "[nvml]") {
+// look    10.0   10.1  10.2  10.9 11.0      11.4 12.7      13.0
+// sample                x          x              x (late)  x (on the grid again)
+TEST_CASE("NVML is asked soon after the first look and at whole seconds after it", "[nvml]") {
     box::knobs("GPUSIM_CLOCK=stepped");
     Observed observed(devices_of_the_box());
-    CHECK(observed.look_at(10 * kSecond) == kSecond);
-    CHECK(observed.look_at(10 * kSecond + 900'000'000) == 100'000'000);
+    CHECK(observed.look_at(10 * kSecond) == 200'000'000);
+    CHECK(observed.look_at(10 * kSecond + 100'000'000) == 100'000'000);
     CHECK(observed.samples.empty());
+    CHECK(observed.look_at(10 * kSecond + 200'000'000) == 800'000'000);
+    CHECK(observed.look_at(10 * kSecond + 900'000'000) == 100'000'000);
     CHECK(observed.look_at(11 * kSecond) == kSecond);
     CHECK(observed.look_at(11 * kSecond + 400'000'000) == 600'000'000);
     CHECK(observed.look_at(12 * kSecond + 700'000'000) == 300'000'000);
     CHECK(observed.look_at(13 * kSecond) == kSecond);
     std::vector<int64_t> times;
     for (const auto& [row, keys] : observed.samples) times.push_back(row.mono_ns);
-    CHECK(times == std::vector<int64_t>{11 * kSecond, 12 * kSecond + 700'000'000, 13 * kSecond});
+    CHECK(times == std::vector<int64_t>{10 * kSecond + 200'000'000, 11 * kSecond, 12 * kSecond + 700'000'000,
+                                        13 * kSecond});
 }
 
 // compute 10 |#####.....| 11     half of the second before the sample; copies a tenth of it

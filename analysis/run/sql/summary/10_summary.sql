@@ -109,7 +109,8 @@ CREATE TABLE nvml_stat (
   free_sm_mhz REAL, throttled_sm_mhz REAL, power_w REAL, power_max_w REAL, temperature_max_c REAL
 );
 CREATE TABLE gpu_energy (
-  gpu_id INTEGER PRIMARY KEY, energy_j REAL, span_ns INTEGER, power_limit_w REAL, why TEXT
+  gpu_id INTEGER PRIMARY KEY, energy_j REAL, span_ns INTEGER, power_limit_w REAL, why TEXT,
+  most_j REAL, most_span_ns INTEGER
 );
 CREATE TABLE throttle (
   gpu_id INTEGER, reason TEXT, samples INTEGER, sm_mhz REAL, PRIMARY KEY (gpu_id, reason)

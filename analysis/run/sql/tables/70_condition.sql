@@ -24,7 +24,10 @@ CREATE TABLE gpu_energy (
   gpu_id INTEGER PRIMARY KEY,
   energy_j REAL, span_ns INTEGER,  -- NULL: see why
   power_limit_w REAL,              -- the highest that was seen; NULL: not recorded
-  why TEXT
+  why TEXT,
+  -- Where two samples lie around steps: what the GPU drew at most while these ran, and how long they took.
+  -- NULL: energy_j is known, or not even that.
+  most_j REAL, most_span_ns INTEGER
 );
 
 -- What changed over time, for drawing: of each GPU and `what` at most 120 parts of the same length.

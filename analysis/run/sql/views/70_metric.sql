@@ -77,7 +77,8 @@ FROM rate r JOIN peak p ON 1 = 1 JOIN why w ON 1 = 1;
 CREATE VIEW v_gpu_energy AS
 SELECT e.gpu_id, CAST(e.energy_j * m.mean_ns AS DOUBLE) / nullif(e.span_ns, 0) AS joules_per_step,
   CAST(e.energy_j * 1000000000 AS DOUBLE) / nullif(e.span_ns, 0) AS power_w, e.power_limit_w,
-  coalesce(e.why, CASE WHEN m.mean_ns IS NULL THEN 'no steps were found' END) AS why
+  coalesce(e.why, CASE WHEN m.mean_ns IS NULL THEN 'no steps were found' END) AS why,
+  CAST(e.most_j * m.mean_ns AS DOUBLE) / nullif(e.most_span_ns, 0) AS joules_per_step_high
 FROM gpu_energy e JOIN gpu u ON u.gpu_id = e.gpu_id LEFT JOIN (
   SELECT c.rank_id, CAST(sum(c.dur_ns) AS DOUBLE) / CAST(count(*) AS DOUBLE) AS mean_ns FROM v_counted_step c
   WHERE c.is_slice = 0 GROUP BY c.rank_id
