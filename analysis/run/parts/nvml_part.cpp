@@ -50,18 +50,23 @@ class NvmlPart : public Part {
             facts_, gpu,
             "SELECT CAST(max(CASE WHEN key = 'throttle_reasons' THEN value END) AS INTEGER) AS reasons,"
             " max(CASE WHEN key = 'sm_mhz' THEN value END), max(CASE WHEN key = 'power_mw' THEN value END),"
-            " max(CASE WHEN key = 'temperature_c' THEN value END) FROM nvml"
+            " max(CASE WHEN key = 'temperature_c' THEN value END),"
+            " max(CASE WHEN key = 'gpu_busy_percent' THEN value END) / 100,"
+            " max(CASE WHEN key = 'memory_used_bytes' THEN value END) /"
+            "  nullif(max(CASE WHEN key = 'memory_total_bytes' THEN value END), 0) FROM nvml"
             " WHERE device_id = ?1 AND mono_ns BETWEEN ?2 AND ?3 GROUP BY mono_ns HAVING reasons IS NOT "
             "NULL");
     }
 
     void write(const Gpu& gpu, RunDb& run) const {
-        Mean all, idle, free, throttled, power, heat, by_reason[std::size(kReasons)];
+        Mean all, idle, free, throttled, power, heat, use, memory, by_reason[std::size(kReasons)];
         for (Query rows = samples_of(gpu); rows.step();) {
             const int64_t reasons = rows.number(0);
             all.add(rows, 1);
             power.add(rows, 2);
             heat.add(rows, 3);
+            use.add(rows, 4);
+            memory.add(rows, 5);
             ((reasons & ~kIdle) != 0 ? throttled : (reasons & kIdle) != 0 ? idle : free).add(rows, 1);
             for (size_t i = 0; i < std::size(kReasons); ++i)
                 if ((reasons & kReasons[i].bit) != 0) by_reason[i].add(rows, 1);
@@ -71,8 +76,9 @@ class NvmlPart : public Part {
             const double* value = std::get_if<double>(&milliwatts);
             return value != nullptr ? Value(*value / 1000) : Value(nullptr);
         };
-        run.add("nvml_stat", {gpu.gpu_id, all.count, idle.count, throttled.count, free.mean(),
-                              throttled.mean(), watts(power.mean()), watts(power.highest()), heat.highest()});
+        run.add("nvml_stat",
+                {gpu.gpu_id, all.count, idle.count, throttled.count, free.mean(), throttled.mean(),
+                 watts(power.mean()), watts(power.highest()), heat.highest(), use.mean(), memory.highest()});
         for (size_t i = 0; i < std::size(kReasons); ++i)
             if (by_reason[i].count > 0)
                 run.add("throttle",

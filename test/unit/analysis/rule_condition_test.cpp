@@ -147,6 +147,54 @@ TEST_CASE("a slow link is worth it by what a better one saves", "[rule][rule_con
     CHECK(is_ramped("slow_link", [](double share) { return linked(of_step(2 * share), 16e9, 32e9, 16e9); }));
 }
 
+TEST_CASE("a GPU of which less than half is used in every way", "[rule][rule_condition]") {
+    const auto used = [](double time, double power_w, double memory, int64_t samples = 3) {
+        RunRows run = one_gpu();
+        run.add("nvml_stat", {{"gpu_id", int64_t{0}},
+                              {"samples", samples},
+                              {"use_share", time},
+                              {"power_w", power_w},
+                              {"memory_share_max", memory}});
+        run.add("gpu_energy", {{"gpu_id", int64_t{0}}, {"power_limit_w", 700.0}});
+        return run;
+    };
+    const auto found = used(0.25, 210, 0.01).look("hardly_used");
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    CHECK(
+        found->title ==
+        "by NVML the GPU that is used most is in use 25 % of the time, draws 30 % of its power, and has 1 % "
+        "of its memory taken");
+    CHECK(found->evidence.size() == 1);
+    CHECK(used(0.49, 340, 0.49).look("hardly_used"));
+    CHECK(!used(0.5, 210, 0.01).look("hardly_used"));
+    CHECK(!used(0.25, 350, 0.01).look("hardly_used"));
+    CHECK(!used(0.25, 210, 0.5).look("hardly_used"));
+    CHECK(!used(0.25, 210, 0.01, 2).look("hardly_used"));
+}
+
+TEST_CASE("where one GPU is busy, or something of it is not known, none is called hardly used",
+          "[rule][rule_condition]") {
+    const auto second = [](std::optional<double> time, std::optional<double> limit_w) {
+        RunRows run;
+        for (const int64_t rank : {0, 1}) {
+            run.rank(rank).steps(rank, {.ran = {{kCompute, kStepNs}}});
+            run.add("nvml_stat", {{"gpu_id", rank},
+                                  {"samples", int64_t{3}},
+                                  {"use_share", rank == 0 ? Value(0.1) : maybe(time)},
+                                  {"power_w", 100.0},
+                                  {"memory_share_max", 0.1}});
+            run.add("gpu_energy",
+                    {{"gpu_id", rank}, {"power_limit_w", rank == 0 ? Value(700.0) : maybe(limit_w)}});
+        }
+        return run;
+    };
+    CHECK(second(0.2, 700).look("hardly_used"));
+    CHECK(!second(0.9, 700).look("hardly_used"));
+    CHECK(!second({}, 700).look("hardly_used"));
+    CHECK(!second(0.2, {}).look("hardly_used"));
+}
+
 TEST_CASE("work that is too little for a GPU", "[rule][rule_condition]") {
     RunRows run = one_gpu(tiny_step());
     add_launches(run, 200);

@@ -106,7 +106,8 @@ CREATE TABLE collective_stat (
 -- What may hold a GPU back.
 CREATE TABLE nvml_stat (
   gpu_id INTEGER PRIMARY KEY, samples INTEGER, idle_samples INTEGER, throttled_samples INTEGER,
-  free_sm_mhz REAL, throttled_sm_mhz REAL, power_w REAL, power_max_w REAL, temperature_max_c REAL
+  free_sm_mhz REAL, throttled_sm_mhz REAL, power_w REAL, power_max_w REAL, temperature_max_c REAL,
+  use_share REAL, memory_share_max REAL
 );
 CREATE TABLE gpu_energy (
   gpu_id INTEGER PRIMARY KEY, energy_j REAL, span_ns INTEGER, power_limit_w REAL, why TEXT,

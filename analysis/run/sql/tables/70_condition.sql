@@ -7,7 +7,9 @@ CREATE TABLE nvml_stat (
   throttled_samples INTEGER,     -- clocks were held back by one of `throttle`'s reasons
   free_sm_mhz REAL,              -- neither; NULL: no such sample
   throttled_sm_mhz REAL,
-  power_w REAL, power_max_w REAL, temperature_max_c REAL
+  power_w REAL, power_max_w REAL, temperature_max_c REAL,
+  -- By NVML a GPU is in use while any kernel runs, of whatever process; memory is everybody's, too.
+  use_share REAL, memory_share_max REAL
 );
 -- Why clocks were held back. A sample may have several reasons.
 CREATE TABLE throttle (
