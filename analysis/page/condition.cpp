@@ -54,7 +54,7 @@ Markup held_back(const PageInput& input) {
 Markup write(const PageInput& input) {
     Markup all;
     for (const CurveWords& words : kCurves) all += curve_of(input, words);
-    if (all.empty()) return missing("NVML was not available, or the process ended within a second");
+    if (all.empty()) return missing("NVML was not available, or the process ended within 0.2 s");
     all += held_back(input);
     return all;
 }

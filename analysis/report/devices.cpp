@@ -5,6 +5,7 @@
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "../to_int64.h"
+#include "facts.h"
 #include "section.h"
 
 namespace gpushim::analysis::section_devices {
@@ -12,6 +13,7 @@ namespace gpushim::analysis::section_devices {
 namespace {
 
 constexpr size_t kMostRows = 16;
+constexpr int64_t kFewestOfSteps = 3;
 constexpr const char* kNotRecorded = "not recorded";
 
 struct Reason {
@@ -128,7 +130,7 @@ Json json_of(const Trace& trace, const Device& device, int64_t samples) {
                              {"temperature_max_c", heat.most},
                              {"memory_used_max_bytes", used.most},
                              {"memory_total_bytes", total.most}});
-    if (samples == 0) one.set("why", "NVML was not available, or the process ended within a second");
+    if (samples == 0) one.set("why", "NVML was not available, or the process ended within 0.2 s");
     const auto held = held_back(trace, device.id);
     Json list = Json::array();
     for (const Held& each : held.value_or(std::vector<Held>()))
@@ -151,6 +153,50 @@ std::vector<std::string> row_of(const Trace& trace, const Device& device, int64_
             held_text(held_back(trace, device.id))};
 }
 
+// What samples in slow steps showed beside those in the others, where there are enough of both.
+struct InSteps {
+    int64_t samples = 0;
+    std::optional<double> sm_mhz, power_w, temperature_c;
+};
+
+struct SlowAndUsual {
+    InSteps slow, usual;
+    bool is_enough() const { return slow.samples >= kFewestOfSteps && usual.samples >= kFewestOfSteps; }
+};
+
+SlowAndUsual by_steps(const Database& run, const Trace& trace, const Device& device) {
+    SlowAndUsual both;
+    Query row = run.prepare(
+        "SELECT v.is_slow, v.samples, v.sm_mhz, v.power_w, v.temperature_c FROM v_step_nvml v"
+        " JOIN gpu g ON g.gpu_id = v.gpu_id JOIN rank r ON r.rank_id = g.rank_id"
+        " WHERE r.uuid = ?1 AND g.device_id = ?2");
+    row.bind(1, trace.uuid);
+    row.bind(2, device.id);
+    while (row.step()) {
+        InSteps& which = row.number(0) != 0 ? both.slow : both.usual;
+        which = {row.number(1), row.maybe_real(2), row.maybe_real(3), row.maybe_real(4)};
+    }
+    return both;
+}
+
+std::string in_steps_text(const InSteps& steps) {
+    std::string text = count_text(steps.samples) + " samples";
+    if (steps.sm_mhz) text += figure_text(", %.0f MHz", *steps.sm_mhz);
+    if (steps.power_w) text += figure_text(", %.0f W", *steps.power_w);
+    if (steps.temperature_c) text += figure_text(", %.0f C", *steps.temperature_c);
+    return text;
+}
+
+Json in_steps_json(const InSteps& steps) {
+    const char* const why = "NVML did not tell it in these steps";
+    return Facts()
+        .known("samples", steps.samples)
+        .maybe("sm_mhz", steps.sm_mhz, why)
+        .maybe("power_w", steps.power_w, why)
+        .maybe("temperature_c", steps.temperature_c, why)
+        .json();
+}
+
 std::vector<Device> devices_of(const Trace& trace) {
     std::vector<Device> all;
     Query query = trace.base.prepare(
@@ -167,13 +213,22 @@ void write(const ReportSource& source, Report& report) {
                                                    "power", "SM clock", "temperature", "memory",
                                                    "held back by"}};
     Json list = Json::array();
+    std::vector<std::string> slow;
     int64_t all_samples = 0;
     for (const Trace& trace : inputs.traces) {
         for (const Device& device : devices_of(trace)) {
             const int64_t samples = samples_of(trace, device.id);
             all_samples += samples;
             rows.push_back(row_of(trace, device, samples));
-            list.push(json_of(trace, device, samples));
+            const SlowAndUsual steps = by_steps(source.run, trace, device);
+            Json one = json_of(trace, device, samples);
+            one.set("slow_steps", in_steps_json(steps.slow));
+            one.set("usual_steps", in_steps_json(steps.usual));
+            list.push(std::move(one));
+            if (steps.is_enough() && slow.size() < kMostRows)
+                slow.push_back("           " + trace.label() + ", GPU " + std::to_string(device.id) +
+                               ": in slow steps " + in_steps_text(steps.slow) + "; in the others " +
+                               in_steps_text(steps.usual));
         }
     }
     report.json.set("devices", std::move(list));
@@ -181,9 +236,10 @@ void write(const ReportSource& source, Report& report) {
     report.line("");
     if (all_samples == 0)
         return report.line(
-            "DEVICES  power, clocks and temperatures: not recorded (no NVML, or the process ended within 1 "
-            "s)");
+            "DEVICES  power, clocks and temperatures: not recorded (no NVML, or the process ended within "
+            "0.2 s)");
     report.table("lrlrrrrrrl", std::move(rows), kMostRows);
+    for (const std::string& line : slow) report.line(line);
 }
 
 constexpr Section kSection = {"devices", write, true};

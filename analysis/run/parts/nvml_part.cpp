@@ -20,6 +20,17 @@ constexpr Reason kReasons[] = {{2, "application_clocks"}, {4, "power_cap"}, {8, 
                                {16, "sync_boost"},        {32, "thermal"},  {64, "hardware_thermal"},
                                {128, "power_brake"},      {256, "display"}};
 
+constexpr int64_t kMostOfSteps = 100'000;
+
+Value real_of(const Query& row, int column) {
+    return row.is_null(column) ? Value(nullptr) : Value(row.real(column));
+}
+
+Value watts(const Value& milliwatts) {
+    const double* value = std::get_if<double>(&milliwatts);
+    return value != nullptr ? Value(*value / 1000) : Value(nullptr);
+}
+
 struct Mean {
     int64_t count = 0;  // samples; those of which the value is known are fewer, maybe
     int64_t known = 0;
@@ -53,9 +64,20 @@ class NvmlPart : public Part {
             " max(CASE WHEN key = 'temperature_c' THEN value END),"
             " max(CASE WHEN key = 'gpu_busy_percent' THEN value END) / 100,"
             " max(CASE WHEN key = 'memory_used_bytes' THEN value END) /"
-            "  nullif(max(CASE WHEN key = 'memory_total_bytes' THEN value END), 0) FROM nvml"
+            "  nullif(max(CASE WHEN key = 'memory_total_bytes' THEN value END), 0), mono_ns FROM nvml"
             " WHERE device_id = ?1 AND mono_ns BETWEEN ?2 AND ?3 GROUP BY mono_ns HAVING reasons IS NOT "
             "NULL");
+    }
+
+    // Slices of a run without steps are none.
+    void write_step(const Gpu& gpu, const Query& row, RunDb& run) const {
+        if (facts_.are_slices) return;
+        const int64_t at_ns = row.number(6);
+        const auto after = std::upper_bound(facts_.steps.begin(), facts_.steps.end(), at_ns,
+                                            [](int64_t ns, const Step& step) { return ns < step.begin_ns; });
+        if (after == facts_.steps.begin() || at_ns >= std::prev(after)->end_ns) return;
+        run.add("step_nvml", {gpu.gpu_id, int64_t{after - facts_.steps.begin() - 1}, real_of(row, 1),
+                              watts(real_of(row, 2)), real_of(row, 3)});
     }
 
     void write(const Gpu& gpu, RunDb& run) const {
@@ -65,6 +87,7 @@ class NvmlPart : public Part {
             all.add(rows, 1);
             power.add(rows, 2);
             heat.add(rows, 3);
+            if (all.count <= kMostOfSteps) write_step(gpu, rows, run);
             use.add(rows, 4);
             memory.add(rows, 5);
             ((reasons & ~kIdle) != 0 ? throttled : (reasons & kIdle) != 0 ? idle : free).add(rows, 1);
@@ -72,10 +95,6 @@ class NvmlPart : public Part {
                 if ((reasons & kReasons[i].bit) != 0) by_reason[i].add(rows, 1);
         }
         if (all.count == 0) return;
-        const auto watts = [](const Value& milliwatts) {
-            const double* value = std::get_if<double>(&milliwatts);
-            return value != nullptr ? Value(*value / 1000) : Value(nullptr);
-        };
         run.add("nvml_stat",
                 {gpu.gpu_id, all.count, idle.count, throttled.count, free.mean(), throttled.mean(),
                  watts(power.mean()), watts(power.highest()), heat.highest(), use.mean(), memory.highest()});

@@ -75,6 +75,20 @@ class Cases(unittest.TestCase):
         self.assertEqual(multiply["count"], 126_224)
         self.assertAlmostEqual(multiply["sum_ns"] / 126_224 / 21_900, 1, delta=0.05)
 
+    def test_samples_of_slow_steps_are_beside_those_of_the_others(self):
+        """A GPU that is too hot after four seconds: the slow steps are those with the lower clock."""
+        with tempfile.TemporaryDirectory() as folder:
+            gallery.record("throttling", folder)
+            device, = json.loads(gallery.report("throttling", folder, "--json"))["devices"]
+            text = gallery.report("throttling", folder, "--all")
+        slow, usual = device["slow_steps"], device["usual_steps"]
+        self.assertEqual((slow["sm_mhz"], usual["sm_mhz"]), (1320, 1980))
+        self.assertGreater(slow["temperature_c"], usual["temperature_c"])
+        self.assertGreaterEqual(min(slow["samples"], usual["samples"]), 3)
+        self.assertLess(slow["samples"] + usual["samples"], device["samples"], "the last is of no step")
+        self.assertRegex(text, r"in slow steps \d+ samples, 1320 MHz, .*"
+                               r"; in the others \d+ samples, 1980 MHz")
+
     def test_each_folder_says_what_is_wrong_and_the_readme_lists_it(self):
         listed = (CASES / "README.md").read_text(encoding="utf-8")
         names = gallery.names()

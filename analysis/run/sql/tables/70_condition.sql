@@ -20,6 +20,13 @@ CREATE TABLE throttle (
   PRIMARY KEY (gpu_id, reason)
 );
 
+-- Samples of NVML by the step in which they were taken, at most 100,000 of a GPU. Of short steps most have
+-- none.
+CREATE TABLE step_nvml (
+  gpu_id INTEGER, step INTEGER,
+  sm_mhz REAL, power_w REAL, temperature_c REAL
+);
+
 -- What a GPU drew by its own counter between two samples of NVML: the first and the last while steps ran
 -- (without steps: of the run). Of the whole board, whatever process uses it. A row for each GPU.
 CREATE TABLE gpu_energy (
