@@ -18,6 +18,8 @@ Json side_json(const Side& side) {
         .maybe("launches_per_step", side.launches_per_step, "no steps")
         .maybe("busy_share", side.busy_share, "nothing was timed")
         .maybe("productive_share", side.productive_share, "nothing was timed")
+        .maybe("mfu", side.mfu, "the operations of a sample, or the GPU's peak, are not known")
+        .maybe("joules_per_step", side.joules_per_step, "NVML told too little")
         .json();
 }
 

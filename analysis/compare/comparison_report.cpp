@@ -121,6 +121,14 @@ void write_use(const Side& base, const Side& now, Report& report) {
                 known(base.busy_share, percent_text) + "; productive " +
                 known(now.productive_share, percent_text) + ", was " +
                 known(base.productive_share, percent_text));
+    const auto joules_text = [](double joules) { return figure_text("%.3g J a step", joules); };
+    std::string more;
+    if (base.mfu || now.mfu)
+        more = "MFU " + known(now.mfu, percent_text) + ", was " + known(base.mfu, percent_text);
+    if (base.joules_per_step || now.joules_per_step)
+        more += (more.empty() ? "" : "; ") + known(now.joules_per_step, joules_text) + ", was " +
+                known(base.joules_per_step, joules_text);
+    if (!more.empty()) report.line("              " + more);
 }
 
 // What the base was told to do, beside what came; whether it was done is seen by whether it is still found.

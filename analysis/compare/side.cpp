@@ -98,6 +98,8 @@ Side read_side(const Database& run, std::string name, const Given& given) {
     side.samples_per_step = summary.samples_per_step;
     side.busy_share = summary.busy_share;
     side.productive_share = summary.productive_share;
+    side.mfu = summary.mfu;
+    side.joules_per_step = summary.joules_per_step;
     side.groups = step_groups(run);
     if (!side.has_steps()) {
         side.why_no_steps = joined(all_of(run, "SELECT steps_why FROM rank"));

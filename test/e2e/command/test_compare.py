@@ -1,7 +1,9 @@
 """`gpushim compare`: the same, slower or not to be told, with the cause, on runs of the
 box in stepped time."""
+import contextlib
 import json
 import pathlib
+import sqlite3
 import tempfile
 import unittest
 import xml.etree.ElementTree
@@ -84,6 +86,29 @@ class Compare(cli.Case):
         nightly.record(self.folder / "newer", 4, GPUSIM_VERSION=13010)
         said = self.gpushim("compare", self.runs / "base", self.folder / "newer")
         self.assertRegex(said.stdout.splitlines()[0], r"^CHANGED +driver CUDA 13\.1 \(was CUDA 13\.0\)$")
+
+    def test_energy_and_utilisation_stand_side_by_side(self):
+        """Of four seconds, in which NVML has samples; MFU as a GPU with a known peak would have it."""
+        joules = {}
+        for name, watts, mfu in (("before", 600, 0.3), ("after", 400, 0.4)):
+            nightly.record(self.folder / name, 1, steps=50, kernels=1, kernel_us=100_000,
+                           GPUSIM_POWER_W=watts)
+            run = self.folder / name / "gpushim.run.db"
+            self.gpushim("analyze", self.folder / name, "-o", run)
+            with contextlib.closing(sqlite3.connect(run)) as base, base:
+                self.assertEqual(base.execute("UPDATE metric SET value = ? WHERE name = 'mfu'",
+                                              (mfu,)).rowcount, 1)
+                joules[name], = base.execute("SELECT value FROM metric"
+                                             " WHERE name = 'joules_per_step'").fetchone()
+        self.assertAlmostEqual(joules["before"] / joules["after"], 1.5, delta=0.05)
+        pair = [self.folder / name / "gpushim.run.db" for name in ("before", "after")]
+        self.assertIn(f"MFU 40.0 %, was 30.0 %; {joules['after']:.3g} J a step, was"
+                      f" {joules['before']:.3g} J a step", self.gpushim("compare", *pair).stdout)
+        said = json.loads(self.gpushim("compare", *pair, "--json").stdout)
+        for side, name, mfu in (("base", "before", 0.3), ("new", "after", 0.4)):
+            self.assertEqual(said[side]["mfu"], mfu)
+            self.assertAlmostEqual(said[side]["joules_per_step"] / joules[name], 1, places=9)
+        self.assertNotIn("MFU", self.compare("base", "same").stdout)
 
     def test_runs_without_steps_say_so(self):
         (self.folder / "linked").mkdir()
