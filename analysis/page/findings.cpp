@@ -52,6 +52,7 @@ constexpr Place kPlaces[] = {
     {"skew_rank", "ranks", "ranks"},
     {"straggler_window", "ranks", "ranks"},
     {"nvml_stat", "condition", "clocks and power"},
+    {"gpu_curve", "memory", "memory"},
     {"throttle", "condition", "clocks and power"},
 };
 

@@ -195,6 +195,39 @@ TEST_CASE("where one GPU is busy, or something of it is not known, none is calle
     CHECK(!second(0.2, {}).look("hardly_used"));
 }
 
+// held |▁▂▃▄▅▆▇█|       by quarter of the steps' time; each part of the curve is a sixteenth of it
+TEST_CASE("memory that grows from step to step", "[rule][rule_condition]") {
+    constexpr double kGib = 1 << 30;
+    const auto held = [&](std::initializer_list<double> quarters_gib) {
+        RunRows run = one_gpu();
+        run.change("UPDATE gpu SET memory_total_bytes = 17179869184");
+        int64_t nth = 0;
+        for (const double gib : quarters_gib)
+            for (int part = 0; part < 4; ++part, ++nth)
+                run.add("gpu_curve", {{"gpu_id", int64_t{0}},
+                                      {"what", "allocated_bytes"},
+                                      {"from_ns", nth * RunRows::kSteps * kStepNs / 16},
+                                      {"mean", gib * kGib},
+                                      {"most", gib * kGib}});
+        return run;
+    };
+    const auto found = held({1, 2, 3, 4}).look("memory_growth");
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    // 2 GiB in half of the 20 steps; 12 GiB are left, from the middle of the last quarter on.
+    CHECK(found->title ==
+          "the program holds 205 MiB more device memory after each step: 2.00 GiB more in the last quarter "
+          "than "
+          "in the second, and all there is after about 58 more steps");
+    CHECK(found->evidence.size() == 1);
+    CHECK(held({1, 2, 2.55, 3.6}).look("memory_growth"));
+    CHECK(!held({1, 2, 2.45, 3.6}).look("memory_growth"));  // in jumps
+    CHECK(!held({1, 4, 4, 4}).look("memory_growth"));       // warm-up
+    CHECK(!held({4, 4, 3, 4}).look("memory_growth"));
+    CHECK(!held({1, 1, 1.07, 1.14}).look("memory_growth"));  // below 1 % of 16 GiB
+    CHECK(!held({1, 2, 3}).look("memory_growth"));           // not known in the last quarter
+}
+
 TEST_CASE("work that is too little for a GPU", "[rule][rule_condition]") {
     RunRows run = one_gpu(tiny_step());
     add_launches(run, 200);
