@@ -1,5 +1,7 @@
 // Allocations of device memory for which there was none left: how many, and what the program held when the
 // last of them failed. Of the traces.
+#include <algorithm>
+
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "facts.h"
@@ -16,6 +18,11 @@ struct Failed {
     std::string label, api;
     std::optional<int64_t> rank, device, bytes, held, total, enter_ns;
     int64_t process_failures;  // on any of its devices
+
+    // The driver's own memory and that of other processes are not in `held`.
+    std::optional<int64_t> free_at_most() const {
+        return total && held ? std::optional(std::max<int64_t>(0, *total - *held)) : std::nullopt;
+    }
 };
 
 std::string amount(std::optional<int64_t> bytes) {
@@ -27,7 +34,9 @@ std::string text_of(const Failed& one) {
         one.label + ": " + count_text(one.process_failures) +
         (one.process_failures == 1 ? " allocation failed; " : " allocations failed; the last, ") +
         for_terminal(one.api) + ", asked for " + amount(one.bytes) + " while the program held ";
-    return text + amount(one.held) + (one.total ? " of the GPU's " + amount(one.total) : "");
+    text += amount(one.held) + (one.total ? " of the GPU's " + amount(one.total) : "");
+    if (const auto left = one.free_at_most()) text += ": at most " + amount(left) + " was free";
+    return text;
 }
 
 Json json_of(const Failed& one) {
@@ -41,6 +50,7 @@ Json json_of(const Failed& one) {
         .maybe("bytes", one.bytes, none)
         .maybe("held_bytes", one.held, none)
         .maybe("memory_total_bytes", one.total, none)
+        .maybe("free_at_most_bytes", one.free_at_most(), none)
         .json();
 }
 

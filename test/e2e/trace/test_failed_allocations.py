@@ -22,11 +22,13 @@ class FailedAllocations(preload.PreloadCase):
                                 (3, "cuMemAllocAsync", 900 * MIB, 300 * MIB, 0, 1024 * MIB)])
         asked = [preload.ANALYZER, "report", self.the_trace()]
         said = json.loads(box.run([*asked, "--json"], sim=False).stdout)["failed_allocations"]
-        self.assertEqual([(one["process_failures"], one["bytes"], one["held_bytes"]) for one in said],
-                         [(4, 900 * MIB, 300 * MIB)])
+        self.assertEqual([(one["process_failures"], one["bytes"], one["held_bytes"],
+                           one["free_at_most_bytes"]) for one in said],
+                         [(4, 900 * MIB, 300 * MIB, 724 * MIB)])
         text = " ".join(box.run(asked, sim=False).stdout.split())
         self.assertRegex(text, r"NO MEMORY .*4 allocations failed; the last, cuMemAllocAsync, asked for "
-                               r"900 MiB while the program held 300 MiB of the GPU's 1\.00 GiB")
+                               r"900 MiB while the program held 300 MiB of the GPU's 1\.00 GiB: at most "
+                               r"724 MiB was free")
 
 
 if __name__ == "__main__":
