@@ -31,10 +31,16 @@ void ChromeTrace::write_head(std::string_view of_what) {
     file_.write(text);
 }
 
-// On a row of their own: a program's own ranges may cross a step's begin.
+// On a row of their own: a program's own ranges may cross a step's begin. A step ends a nanosecond before the
+// next one begins: TensorBoard's plugin adds start and length as floating-point numbers, and leaves out steps
+// that then overlap.
 void ChromeTrace::write_steps() {
-    for (const ExportStep& step : head_.steps) {
-        const Placed placed = tracks_.nested(pid_, kStepsTid, step.begin_ns, step.end_ns);
+    for (size_t i = 0; i < head_.steps.size(); ++i) {
+        const ExportStep& step = head_.steps[i];
+        const bool is_followed = i + 1 < head_.steps.size() && head_.steps[i + 1].begin_ns == step.end_ns &&
+                                 step.end_ns - step.begin_ns > 1;
+        const Placed placed =
+            tracks_.nested(pid_, kStepsTid, step.begin_ns, step.end_ns - (is_followed ? 1 : 0));
         event_.begin('X', "user_annotation", "ProfilerStep#" + std::to_string(step.number));
         put(event_.at(pid_, placed.tid, after_base(placed.start_ns)).lasts(placed.end_ns - placed.start_ns));
     }

@@ -165,6 +165,7 @@ constexpr SettingRow kRows[] = {
     {"GPUSHIM_PEERS", "", nullptr},
     {"GPUSHIM_PERFETTO", "", nullptr},
     {"GPUSHIM_REAL_TRACES", "", nullptr},
+    {"GPUSHIM_TENSORBOARD_PYTHON", "", nullptr},
     {"GPUSHIM_TRACES", "", nullptr},
 };
 

@@ -27,9 +27,24 @@ print(json.dumps({"ranks": ranks, "time": time.to_dict("records"), "overlap": ov
                   "idle": [row for one in idle for row in one.to_dict("records")]}, default=float))
 """
 
-    def ask(self, folder):
+    QUEUES = """
+import json, sys
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_dir=sys.argv[1])
+ranks = sorted(analysis.t.traces)
+queues = [analysis.get_queue_length_summary(ranks=[rank])["queue_length"].reset_index() for rank in ranks]
+print(json.dumps([row for one in queues for row in one.to_dict("records")], default=float))
+"""
+    STRAGGLERS = """
+import json, sys
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_dir=sys.argv[1])
+print(json.dumps([int(rank) for rank in analysis.get_potential_stragglers(num_candidates=1)]))
+"""
+
+    def ask(self, folder, what=ASK):
         env = {**os.environ, "PYTHONWARNINGS": "ignore"}
-        done = subprocess.run([HTA, "-c", self.ASK, str(folder)], env=env, timeout=200, check=False,
+        done = subprocess.run([HTA, "-c", what, str(folder)], env=env, timeout=200, check=False,
                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         return json.loads(done.stdout.splitlines()[-1])
@@ -57,6 +72,51 @@ print(json.dumps({"ranks": ranks, "time": time.to_dict("records"), "overlap": ov
         theirs = {(row["rank"], row["stream"], row["idle_category"]): row["idle_time"]
                   for row in said["idle"]}
         self.assertEqual({key: idle.get(key, 0) for key in theirs}, theirs)
+
+    def brought_in_and_out(self, *made):
+        (self.folder / "in").mkdir()
+        for rank, trace in enumerate(made):
+            trace.rank, trace.world_size = rank, len(made)
+            trace.write(self.folder / "in" / f"rank-{rank}.json.gz")
+        self.gpushim("import", "kineto", *sorted((self.folder / "in").iterdir()), "-o",
+                     self.folder / "run.db", "--keep-traces", self.folder / "traces")
+        self.export(self.folder / "traces", to=f"{self.folder}/out/")
+
+    def test_queues_are_as_long_as_in_the_profile_that_was_brought_in(self):
+        """It counts one more at each call and one less at each start, of the steps that it thinks whole.
+        Which of two in the same microsecond is first it leaves open."""
+        self.brought_in_and_out(kineto_made.made(31, 6), kineto_made.made(32, 6))
+        first, second = ({(row["rank"], row["stream"]): row
+                          for row in self.ask(self.folder / place, self.QUEUES)} for place in ("in", "out"))
+        self.assertEqual(set(first), {(rank, stream) for rank in (0, 1) for stream in (7, 20, 24)})
+        self.assertEqual(set(first), set(second))
+        for key, row in first.items():
+            self.assertEqual(row["count"], second[key]["count"], key)
+            self.assertGreater(row["count"], 20)
+            self.assertAlmostEqual(row["max"], second[key]["max"], delta=1, msg=key)
+            self.assertAlmostEqual(row["mean"], second[key]["mean"], delta=0.1, msg=key)
+
+    def test_the_rank_that_it_calls_a_straggler_is_ours(self):
+        """Four ranks, of which the third takes 1.3 times as long; a collective begins when the rank is there
+        and ends on all together. By the older name of its kernel: it knows no newer one."""
+        made = [kineto_made.Trace() for _ in range(4)]
+        begin = 1_000_000
+        for step in range(30):
+            work = [1_000_000 + 50_000 * rank + (300_000 if rank == 2 else 0) for rank in range(4)]
+            end = begin + 20_000 + max(work) + 200_000
+            for rank, trace in enumerate(made):
+                start = begin + 20_000
+                trace.kernel("ampere_sgemm_128x64_tn", begin + 5000, start, work[rank])
+                trace.kernel(kineto_made.OLD_COLLECTIVE.replace("SendRecv", "AllReduce"), begin + 9000,
+                             start + work[rank], end - start - work[rank], 20,
+                             **{**kineto_made.NCCL_ARGUMENTS, "Group size": 4,
+                                "Process Group Ranks": "[0, 1, 2, 3]"})
+                trace.step(step + 5, begin, end + 1000 - begin)
+            begin = end + 10_000
+        self.brought_in_and_out(*made)
+        self.assertEqual(self.ask(self.folder / "out", self.STRAGGLERS), [2])
+        skew = json.loads(self.gpushim("report", self.folder / "run.db", "--json").stdout)["skew"]
+        self.assertEqual(skew["straggler"]["rank"], 2)
 
     def test_of_nanoseconds_it_says_so_as_far_as_it_rounds(self):
         """It rounds starts up and ends down to microseconds: the oracle, rounding likewise, says the same."""
