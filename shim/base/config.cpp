@@ -162,11 +162,13 @@ constexpr SettingRow kRows[] = {
     // What the project's own scripts and tests are told.
     {"GPUSHIM_BUILD", "", nullptr},
     {"GPUSHIM_HTA_PYTHON", "", nullptr},
+    {"GPUSHIM_LIGHTNING_PYTHON", "", nullptr},
     {"GPUSHIM_PEERS", "", nullptr},
     {"GPUSHIM_PERFETTO", "", nullptr},
     {"GPUSHIM_REAL_TRACES", "", nullptr},
     {"GPUSHIM_TENSORBOARD_PYTHON", "", nullptr},
     {"GPUSHIM_TRACES", "", nullptr},
+    {"GPUSHIM_TRACKERS_PYTHON", "", nullptr},
 };
 
 constexpr const char* kCudaHomes[] = {"CUDA_HOME", "CUDA_PATH"};
