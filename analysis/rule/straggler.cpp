@@ -2,27 +2,33 @@
 // what it is that takes it longer; what to do depends on that.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "../advice/rule.h"
 #include "../skew/saved.h"
 #include "../text/units.h"
+#include "timed_gpus.h"
 
 namespace gpushim::analysis::rule_straggler {
 
 namespace {
 
-constexpr double kAgree = 0.2;  // lateness and waits, by more something else decides
+constexpr double kAgree = 0.2;    // lateness and waits, by more something else decides
+constexpr double kLonger = 1.05;  // by less it is not said how many times
 
 struct Remedy {
     const char *cause, *words, *advice;
+    const char* subject = nullptr;     // what takes longer …
+    double TimedGpu::*what = nullptr;  // … and how long that is
 };
 constexpr Remedy kRemedies[] = {
     {"input", "its input is late", "straggler.input"},
     {"host", "its launching thread is late", "straggler.host"},
-    {"copy", "its copies take longer", "straggler.copy"},
-    {"compute", "its kernels take longer", "straggler.compute"},
+    {"copy", "its copies take longer", "straggler.copy", "its copies", &TimedGpu::copy_ns},
+    {"compute", "its kernels take longer", "straggler.compute", "its kernels", &TimedGpu::compute_ns},
     {"clocks", "its clock is lower", "straggler.clocks"},
     {"wait", "it waits for another GPU", "straggler.wait"},
 };
@@ -93,6 +99,36 @@ std::string rank_text(const Situation& run, const Straggler& found) {
                                          : "rank " + std::to_string(found.comm_rank) + " of a communicator";
 }
 
+// What the rank's GPUs take for it in a mean step, beside the median of the others': "1.4 times as long".
+std::string times_as_long(const Situation& run, int64_t rank_id, double TimedGpu::*what) {
+    std::set<int64_t> own;
+    Query row = run.ask("SELECT gpu_id FROM gpu WHERE rank_id = ?1");
+    row.bind(1, rank_id);
+    while (row.step()) own.insert(row.number(0));
+    double longest_ns = 0;
+    std::vector<double> others_ns;
+    for (const TimedGpu& gpu : timed_gpus(run)) {
+        if (own.contains(gpu.gpu_id))
+            longest_ns = std::max(longest_ns, gpu.*what);
+        else
+            others_ns.push_back(gpu.*what);
+    }
+    if (others_ns.empty()) return "";
+    const auto middle = others_ns.begin() + static_cast<std::ptrdiff_t>(others_ns.size() / 2);
+    std::nth_element(others_ns.begin(), middle, others_ns.end());
+    if (*middle <= 0 || longest_ns < kLonger * *middle) return "";
+    const double times = longest_ns / *middle;
+    char text[48];
+    std::snprintf(text, sizeof text, times < 10 ? "%.1f times as long" : "%.0f times as long", times);
+    return text;
+}
+
+std::string words_of(const Situation& run, const Straggler& found, const Remedy& remedy) {
+    if (remedy.what == nullptr || !found.when.empty()) return remedy.words;
+    const std::string times = times_as_long(run, found.rank_id, remedy.what);
+    return times.empty() ? remedy.words : std::string(remedy.subject) + " take " + times;
+}
+
 // By timed steps: were its own work as short as that of the next.
 double saved_in_timed_steps(const Situation& run, int64_t rank_id) {
     std::map<int64_t, Gain> all;
@@ -109,11 +145,12 @@ std::optional<Finding> look(const Situation& run) {
     if (!straggler || !run.is_known()) return {};
     name_rank(run, *straggler);
     const Remedy& remedy = remedy_of(straggler->cause);
+    const std::string words = words_of(run, *straggler, remedy);
     const double timed_ns = saved_in_timed_steps(run, straggler->rank_id);
     Finding found;
-    found.lead = "the others wait for " + rank_text(run, *straggler) + ": " + remedy.words;
-    found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " +
-                  remedy.words + "; if it were as fast as the others, each " + run.per() + " would be " +
+    found.lead = "the others wait for " + rank_text(run, *straggler) + ": " + words;
+    found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " + words +
+                  "; if it were as fast as the others, each " + run.per() + " would be " +
                   straggler->saved.text() + " shorter";
     found.try_it = run.advice({remedy.advice});
     const double high_ns = std::min(static_cast<double>(straggler->saved.most_ns), run.step_ns());
