@@ -609,6 +609,13 @@ fleet-demo fleet-test:
 	@$(MAKE) --no-print-directory product
 	@GPUSHIM_BUILD=$(BUILD) $(if $(filter fleet-demo,$@),scripts/fleet/demo,test/fleet/run $(ONLY))
 
+# Each launcher's recipe, with the launchers of Debian.
+.PHONY: recipes
+recipes:
+	@scripts/deps launchers || scripts/deps # those that are missing are skipped
+	@$(MAKE) --no-print-directory product
+	@GPUSHIM_BUILD=$(BUILD) test/run test_recipes
+
 .PHONY: golden
 golden: product
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
@@ -633,5 +640,5 @@ help:
 	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
-	@echo "     | fleet-demo | fleet-test [ONLY=test]"
+	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes"
 	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"

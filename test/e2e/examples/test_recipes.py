@@ -1,0 +1,128 @@
+"""examples/recipes: the commands of each README, run as they stand there, with the real launcher and four
+ranks on the box."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import box
+import cli
+import optional
+import slurm_node
+
+RECIPES = box.ROOT / "examples" / "recipes"
+FENCE = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
+# As a training program does it: ranks by whatever launcher there is. Those of a job meet by a file.
+TRAIN = f"""import os, pathlib, sys
+for name, others in (("RANK", ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID")),
+                     ("LOCAL_RANK", ("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")),
+                     ("WORLD_SIZE", ("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"))):
+    for other in others:
+        if other in os.environ:
+            os.environ.setdefault(name, os.environ[other])
+if "RANK" in os.environ:
+    os.environ.setdefault("TRAIN_ID_FILE", str(pathlib.Path.cwd() / "ranks.id"))
+os.execv(sys.executable, [sys.executable, "-B", "{cli.TRAIN}", "--steps", "20"])
+"""
+# Debian's torchrun 1.13 does not understand its own defaults of these two under Python 3.11.
+TORCHRUN = """#!/bin/sh
+exec "{real}" -r 1 -t 1 "$@"
+"""
+
+
+class Recipes(cli.Case):
+    def setUp(self):
+        super().setUp()
+        self.job = self.folder / "job"
+        self.job.mkdir()
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "gpushim").symlink_to(box.BUILD / "gpushim")
+        (self.job / "train.py").write_text(TRAIN, encoding="utf-8")
+
+    def environment(self, **more):
+        """As a machine has it on which gpushim is installed."""
+        return {**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": str(self.folder),
+                "LD_LIBRARY_PATH": f"{box.SIM}:{box.BUILD}", "GPUSIM_DEVICES": "4",
+                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                "OMPI_MCA_rmaps_base_oversubscribe": "1", **more}
+
+    def commands(self, name):
+        block, = FENCE.findall((RECIPES / name / "README.md").read_text(encoding="utf-8"))
+        return block
+
+    def run_in_job(self, commands, **more):
+        done = subprocess.run(["sh", "-e", "-c", commands], cwd=self.job, env=self.environment(**more),
+                              timeout=300, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return done.stdout
+
+    def check(self, name, traces="traces", **more):
+        said = self.run_in_job(self.commands(name), **more)
+        self.assertRegex(said, r"\bran +train\.py +4 of 4 ranks +4 x Simulated GPU ")
+        self.assert_four_ranks(self.job / traces)
+
+    def assert_four_ranks(self, folder):
+        report = json.loads(self.gpushim("report", folder, "--json").stdout)
+        self.assertEqual((report["ledger"]["ranks_seen"], report["ledger"]["ranks_expected"]), (4, 4))
+        self.assertEqual(sorted(gpu["rank"] for gpu in report["gpus"]), [0, 1, 2, 3])
+        self.assertEqual(len({gpu["gpu"] for gpu in report["gpus"]}), 4, "each has a GPU of its own")
+        self.assertEqual(len(list(folder.glob("gpushim.*.db"))), 5, "four traces and their run")
+
+    def test_plain(self):
+        self.check("plain")
+
+    @unittest.skipUnless(shutil.which("torchrun"), optional.lacks("launchers"))
+    def test_torchrun(self):
+        wrapper = self.folder / "bin" / "torchrun"
+        wrapper.write_text(TORCHRUN.format(real=shutil.which("torchrun")), encoding="utf-8")
+        wrapper.chmod(0o755)
+        self.check("torchrun")
+
+    @unittest.skipUnless(shutil.which("mpirun"), optional.lacks("launchers"))
+    def test_mpirun(self):
+        self.check("mpirun")
+
+    @unittest.skipUnless(all(map(shutil.which, slurm_node.PROGRAMS)) and os.geteuid() == 0,
+                         optional.lacks("launchers"))
+    def test_srun(self):
+        node = slurm_node.Node(self.folder / "slurm")
+        self.addCleanup(node.end)
+        shutil.copy(RECIPES / "srun" / "job.sh", self.job)
+        self.check("srun", traces="traces.1", SLURM_CONF=str(node.conf))
+
+    def test_cron(self):
+        """The line is run as cron runs it, with the environment that the file gives."""
+        settings, line = (RECIPES / "cron" / "crontab").read_text(encoding="utf-8").splitlines()
+        command = line.split(None, 5)[5]
+        shutil.copy(RECIPES / "cron" / "night.sh", self.job)
+        name, _, places = settings.partition("=")
+        env = {"HOME": str(self.folder), "LOGNAME": "user", "SHELL": "/bin/sh",
+               name: places.replace("/usr/local/bin", f"{self.folder}/bin"),
+               "LD_LIBRARY_PATH": f"{box.SIM}:{box.BUILD}", "GPUSIM_DEVICES": "4"}
+        done = subprocess.run(["/bin/sh", "-c", command], env=env, timeout=200, check=False, text=True,
+                              cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        night, = (place for place in self.job.iterdir() if place.is_dir())
+        self.assertRegex(night.name, r"\d{4}-\d\d-\d\d$")
+        self.assert_four_ranks(night)
+        self.assertGreater((self.job / f"{night.name}.html").stat().st_size, 10_000)
+
+    def test_each_recipe_is_listed_short_and_run(self):
+        listed = (RECIPES / "README.md").read_text(encoding="utf-8")
+        names = {folder.name for folder in RECIPES.iterdir() if folder.is_dir()}
+        self.assertEqual(names, {test.removeprefix("test_") for test in dir(self)
+                                 if test.startswith("test_")} & names)
+        for name in names:
+            text = (RECIPES / name / "README.md").read_text(encoding="utf-8")
+            self.assertLessEqual(text.count("\n"), 40, name)
+            self.assertIn(f"[{name}/]({name}/README.md)", listed)
+            for says in ("**Traces**", "**The report**"):
+                self.assertIn(says, text, name)
+
+
+if __name__ == "__main__":
+    unittest.main()
