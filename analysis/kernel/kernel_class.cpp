@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -122,15 +123,43 @@ KernelClass classify(std::string_view name) {
     return known;
 }
 
-std::string_view name_of(KernelFamily family) {
-    constexpr std::string_view kNames[] = {
-        "other",       "gemm",        "convolution", "attention", "normalisation",
-        "softmax",     "elementwise", "reduction",   "optimizer", "layout_conversion",
-        "fill",        "copy",        "embedding",   "random",    "sort",
-        "pooling",     "rnn",         "sparse",      "comm",      "loss",
-        "concatenate", "split"};
-    return kNames[static_cast<size_t>(family)];
-}
+namespace {
+
+struct FamilyRow {
+    std::string_view name;
+    KernelGroup group;
+};
+constexpr FamilyRow kFamilies[] = {
+    // As KernelFamily.
+    {"other", KernelGroup::other},
+    {"gemm", KernelGroup::gemm},
+    {"convolution", KernelGroup::convolution},
+    {"attention", KernelGroup::attention},
+    {"normalisation", KernelGroup::reduction},
+    {"softmax", KernelGroup::reduction},
+    {"elementwise", KernelGroup::elementwise},
+    {"reduction", KernelGroup::reduction},
+    {"optimizer", KernelGroup::elementwise},
+    {"layout_conversion", KernelGroup::memory},
+    {"fill", KernelGroup::memory},
+    {"copy", KernelGroup::memory},
+    {"embedding", KernelGroup::memory},
+    {"random", KernelGroup::elementwise},
+    {"sort", KernelGroup::other},
+    {"pooling", KernelGroup::reduction},
+    {"rnn", KernelGroup::other},
+    {"sparse", KernelGroup::other},
+    {"comm", KernelGroup::comm},
+    {"loss", KernelGroup::reduction},
+    {"concatenate", KernelGroup::memory},
+    {"split", KernelGroup::memory},
+};
+static_assert(std::size(kFamilies) == static_cast<size_t>(KernelFamily::split) + 1);
+
+}  // namespace
+
+std::string_view name_of(KernelFamily family) { return kFamilies[static_cast<size_t>(family)].name; }
+KernelGroup group_of(KernelFamily family) { return kFamilies[static_cast<size_t>(family)].group; }
 
 std::string_view name_of(CommOperation operation) {
     constexpr std::string_view kNames[] = {"none",           "all_reduce", "all_gather",

@@ -36,6 +36,17 @@ enum class KernelFamily : uint8_t {
     concatenate,
     split,
 };
+// Families together, as drawings colour them: there are more families than colours that can be told apart.
+enum class KernelGroup : uint8_t {
+    other,
+    gemm,
+    convolution,
+    attention,
+    elementwise,
+    reduction,
+    comm,
+    memory
+};
 enum class CommOperation : uint8_t {
     none,  // not a kernel that communicates
     all_reduce,
@@ -102,6 +113,8 @@ struct NameRow {
     KernelClass facts;  // those that are not at their defaults
 };
 std::span<const NameRow> name_rows();
+
+KernelGroup group_of(KernelFamily family);
 
 // As reports and JSON have them.
 std::string_view name_of(KernelFamily family);

@@ -50,6 +50,16 @@ TEST_CASE("eligible are products, convolutions and attention", "[kernel]") {
     CHECK_FALSE(classify("nchwToNhwcKernel").eligible());
 }
 
+TEST_CASE("families are drawn in the colour of their group", "[kernel]") {
+    CHECK(group_of(KernelFamily::gemm) == KernelGroup::gemm);
+    CHECK(group_of(KernelFamily::softmax) == KernelGroup::reduction);
+    CHECK(group_of(KernelFamily::optimizer) == KernelGroup::elementwise);
+    CHECK(group_of(KernelFamily::embedding) == KernelGroup::memory);
+    CHECK(group_of(KernelFamily::comm) == KernelGroup::comm);
+    CHECK(group_of(KernelFamily::split) == KernelGroup::memory);
+    CHECK(group_of(KernelFamily::other) == KernelGroup::other);
+}
+
 TEST_CASE("alignment is of what tensor cores are fed", "[kernel]") {
     const auto alignment = [](const char* name) { return name_of(classify(name).alignment); };
     CHECK(alignment("cutlass_80_tensorop_s1688gemm_64x64_32x6_tn_align1") == "unaligned");
@@ -165,6 +175,7 @@ TEST_CASE("the rows are in the form names are compared in, and each stands once"
         CHECK(seen.insert(key).second);
     }
     CHECK(name_of(KernelFamily::loss) == "loss");
+    CHECK(name_of(KernelFamily::split) == "split");
     CHECK(name_of(CommOperation::other) == "other");
     CHECK(name_of(CommSource::custom) == "custom");
     CHECK(name_of(Precision::mixed) == "mixed");
