@@ -97,7 +97,7 @@ KeptRows::KeptRows(const Database& run, int64_t rank_id)
                   " FROM kept_call c JOIN step s ON s.rank_id = c.rank_id AND s.step = c.step"
                   " LEFT JOIN kept_text a ON a.rank_id = c.rank_id AND a.id = c.name_id"
                   " LEFT JOIN kept_text b ON b.rank_id = c.rank_id AND b.id = c.what_id"
-                  " WHERE c.rank_id = ?1 ORDER BY c.step, c.nth",
+                  " WHERE c.rank_id = ?1 AND c.before = 0 ORDER BY c.step, c.nth",
                   rank_id)) {}
 
 bool KeptRows::next(ExportRow& row) {

@@ -12,11 +12,16 @@ namespace gpushim::analysis {
 
 class RunDb;
 
+struct StepShift {
+    int32_t steps;  // what to add to the trace's steps to have the first trace's
+    bool is_told;   // by a collective; else they are taken to begin with the same one
+};
+
 struct CollectiveRun {
     std::vector<const TraceFacts*> traces;
     std::vector<RunCommunicator> communicators;  // by uid
     RunClocks clocks;
-    std::vector<int32_t> step_shifts;  // by trace: what to add to its steps to have the first trace's
+    std::vector<StepShift> step_shifts;  // by trace
 };
 
 // What is known of a communicator beside its instances.
@@ -38,6 +43,6 @@ void write_allreduce_check(const CollectiveRun& all, RunDb& run);  // reads coll
 // By nearest rank; none: there are no values. Sorts them.
 std::optional<int64_t> percentile(std::vector<int64_t>& values, int hundredths);
 // As most of their collectives say.
-std::vector<int32_t> find_step_shifts(const CollectiveRun& all);
+std::vector<StepShift> find_step_shifts(const CollectiveRun& all);
 
 }  // namespace gpushim::analysis

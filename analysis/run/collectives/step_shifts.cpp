@@ -10,7 +10,7 @@
 
 namespace gpushim::analysis {
 
-std::vector<int32_t> find_step_shifts(const CollectiveRun& all) {
+std::vector<StepShift> find_step_shifts(const CollectiveRun& all) {
     std::vector<std::map<int32_t, int64_t>> votes(all.traces.size());
     const auto trace_of = [&](const CommSeat& seat) {
         const auto found = std::find(all.traces.begin(), all.traces.end(), seat.facts);
@@ -25,11 +25,11 @@ std::vector<int32_t> find_step_shifts(const CollectiveRun& all) {
             if (!step_of.contains(0)) continue;
             for (const auto& [trace, step] : step_of) ++votes[trace][step_of[0] - step];
         }
-    std::vector<int32_t> shifts;
+    std::vector<StepShift> shifts;
     for (const auto& vote : votes) {
         const auto most = std::max_element(vote.begin(), vote.end(),
                                            [](const auto& a, const auto& b) { return a.second < b.second; });
-        shifts.push_back(most == vote.end() ? 0 : most->first);
+        shifts.push_back(most == vote.end() ? StepShift{0, false} : StepShift{most->first, true});
     }
     return shifts;
 }

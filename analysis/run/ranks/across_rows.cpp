@@ -72,7 +72,7 @@ Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
         for (const Gpu& gpu : all.traces[i]->gpus)
             if (active.contains(gpu.gpu_id))
                 gpus.push_back(
-                    std::make_unique<GpuSteps>(run, *all.traces[i], gpu.gpu_id, all.step_shifts[i]));
+                    std::make_unique<GpuSteps>(run, *all.traces[i], gpu.gpu_id, all.step_shifts[i].steps));
     return gpus;
 }
 

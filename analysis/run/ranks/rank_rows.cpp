@@ -204,6 +204,7 @@ void write_between_ranks(const CollectiveRun& all, RunDb& run, const ReplayLimit
     write_skew(all, limits, run);
     write_across(all, run);
     write_first_gpu(all, run);
+    write_together(all, run);
 }
 
 }  // namespace gpushim::analysis

@@ -20,6 +20,7 @@ void write_clocks(const CollectiveRun& all, RunDb& run);
 void write_skew(const CollectiveRun& all, const ReplayLimits& limits, RunDb& run);
 void write_across(const CollectiveRun& all, RunDb& run);
 void write_first_gpu(const CollectiveRun& all, RunDb& run);
+void write_together(const CollectiveRun& all, RunDb& run);  // reads skew
 // All of these.
 void write_between_ranks(const CollectiveRun& all, RunDb& run, const ReplayLimits& limits = {});
 

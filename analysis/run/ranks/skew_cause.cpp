@@ -145,8 +145,8 @@ std::vector<RankSteps> ranks_of(const CollectiveRun& all, const RunCommunicator&
         const Gpu* gpu = seat.gpu();
         const auto trace = std::find(all.traces.begin(), all.traces.end(), seat.facts);
         if (gpu == nullptr || trace == all.traces.end()) return {};
-        ranks.push_back(
-            {seat.facts, gpu->gpu_id, all.step_shifts[static_cast<size_t>(trace - all.traces.begin())]});
+        ranks.push_back({seat.facts, gpu->gpu_id,
+                         all.step_shifts[static_cast<size_t>(trace - all.traces.begin())].steps});
     }
     return ranks;
 }

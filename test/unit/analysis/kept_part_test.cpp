@@ -1,5 +1,7 @@
 #include "analysis/run/parts/kept_part.h"
 
+#include "analysis/exporter/kept_rows.h"
+#include "analysis/run/parts/kept_writer.h"
 #include "catch2/catch.hpp"
 #include "made_facts.h"
 
@@ -85,6 +87,84 @@ TEST_CASE("what is kept of a step is bounded, and what is left out is counted", 
     make_kept_part(made.facts)->finish(written.run());
     CHECK(written.ask("SELECT rows, left_out FROM kept_step WHERE why = 'worst'") == "20000 5");
     CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4") == "20000");
+}
+
+//   step        2 (index 1)   3 (index 2)     4 (index 3)
+//   host   9000 ─ 9500 ── 10000 ── 10500 … ── 13000 ──── 15000
+//   GPU              └─ 9650 ───────────────────── 13100 ─┘       two steps before
+//                                  └─ 10650 ─────── 13000          ends when it begins
+//                                        └─ 12150 ─── 13500 ─┘     one step before
+TEST_CASE("with a step is kept what the steps before it left running", "[kept_part]") {
+    FiveSteps made;
+    made.made.run("UPDATE launch_device SET dur_ns = 13100 - 9650 WHERE enter_ns = 9500");
+    made.made.run("UPDATE launch_device SET dur_ns = 13000 - 10650 WHERE enter_ns = 10500");
+    made.made.run("UPDATE launch_device SET dur_ns = 13500 - 12150 WHERE enter_ns = 12000");
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM (SELECT * FROM kept_call"
+                      " WHERE step = 3 ORDER BY nth)") ==
+          "0 13000, 0 13500, 0 14000, 0 14500, 1 12000, 2 9500");
+    CHECK(written.ask("SELECT rows, left_out FROM kept_step WHERE step = 3") == "6 0");
+    // The step before left nothing, so those before that one are not looked at.
+    FiveSteps other;
+    other.made.run("UPDATE launch_device SET dur_ns = 13100 - 9650 WHERE enter_ns = 9500");
+    Written again;
+    make_kept_part(other.facts)->finish(again.run());
+    CHECK(again.ask("SELECT count(*) FROM kept_call WHERE before > 0 AND step = 3") == "0");
+}
+
+TEST_CASE("what the steps before left running is bounded, and not exported", "[kept_part]") {
+    FiveSteps made;
+    made.a_long_step();
+    made.facts.steps[3] = made.facts.steps[4];
+    made.facts.steps[3].begin_ns = 100'000;
+    made.facts.steps[3].end_ns = 1'000'000;
+    made.insert("launch SELECT 200000 + 10 * i, 5, 1, 1, 1, NULL, 0", 2'003);
+    made.insert("launch_device SELECT 200000 + 10 * i, 0, 900000, 1", 2'003);
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT left_out FROM kept_step WHERE why = 'worst'") == "3");
+    CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4 AND before = 1") == "2000");
+}
+
+//   ranges   |── epoch ──────────────|     forward begins and ends in the step
+//            13000    |─ forward ─|  15000
+//   calls      13100    13500  14000  14500
+TEST_CASE("an operation is kept with the innermost range it was called in, and its line", "[kept_part]") {
+    FiveSteps made;
+    made.made.run("INSERT INTO name VALUES (2, 'forward', NULL), (3, 'layer', NULL)");
+    made.made.run(
+        "INSERT INTO marker (enter_ns, thread_id, kind, name_id, dur_ns, flags) VALUES"
+        " (14100, 1, 'pop', 2, 700, 0), (14050, 1, 'pop', 3, 100, 0)");
+    made.facts.kernels.push_back({"gemm", {}});
+    made.facts.shapes[1] = {0, 8, 128};
+    made.facts.python.lines = {{"/job/train.py", "step", 31}, {"/job/train.py", "warm", 7}};
+    made.facts.python.of_frame = {{5, {0, PythonDoes::loads}}, {6, {1, PythonDoes::loads}}};
+    // At 14500 + 150 the launch of 14500 had returned: of no launch.
+    made.made.run(
+        "INSERT INTO python_launch VALUES (10010, 1, 5), (10520, 1, 6), (11050, 1, 5), (14650, 1, 6)");
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT group_concat(c.enter_ns || ' ' || coalesce(r.text, '-'), ', ') FROM kept_call c"
+                      " LEFT JOIN kept_text r ON r.id = c.range_id WHERE c.step = 3 AND c.kind = 'launch'") ==
+          "13000 -, 13500 forward, 14000 layer, 14500 -");
+    CHECK(written.ask("SELECT DISTINCT t.text FROM kept_call c JOIN kept_text t ON t.id = c.line_id") ==
+          "train.py:31 (step), 2 of 3 samples");
+}
+
+TEST_CASE("another step of a rank is kept beside those there are", "[kept_part]") {
+    FiveSteps made;
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    const std::string texts = written.ask("SELECT group_concat(id || text) FROM kept_text");
+    KeptWriter writer(made.facts, written.run());
+    CHECK(writer.has(3));
+    CHECK_FALSE(writer.has(1));
+    writer.keep(1, "typical of all ranks");
+    writer.finish();
+    CHECK(written.ask("SELECT count(*), max(why) FROM kept_step") == "3 worst");
+    CHECK(written.ask("SELECT group_concat(id || text) FROM kept_text") == texts);
+    CHECK(written.ask("SELECT count(*) FROM kept_track") == "2");
 }
 
 TEST_CASE("a long text is cut, and of many only some are kept", "[kept_part]") {

@@ -1,0 +1,213 @@
+#include "kept_writer.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "../../exporter/kept_rows.h"
+#include "../../exporter/trace_rows.h"
+#include "../sql/python_places.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr size_t kMostTexts = 4096, kLongestText = 1024;
+constexpr int64_t kNoRoom = 0;
+constexpr size_t kMostStepsBefore = 8;    // that a host is ahead of its GPUs
+constexpr int64_t kMostSamples = 20'000;  // of launches: the first so many tell lines of Python
+
+Value number(int64_t value) { return value == ExportRow::kNone ? Value(nullptr) : Value(value); }
+
+}  // namespace
+
+// What ranges of a thread are open, from rows in order of enter; the innermost is the last that began.
+class KeptWriter::OpenRanges {
+  public:
+    // Of an operation: the innermost range of its thread.
+    std::string_view see(const ExportRow& row) {
+        std::vector<Open>& open = of_thread_[row.tid];
+        while (!open.empty() && open.back().end_ns <= row.enter_ns) open.pop_back();
+        if (row.kind == ExportKind::range && row.dur_ns != ExportRow::kNone)
+            open.push_back({row.enter_ns + row.dur_ns, std::string(row.name)});
+        return row.is_operation() && !open.empty() ? std::string_view(open.back().name) : std::string_view();
+    }
+
+  private:
+    struct Open {
+        int64_t end_ns;
+        std::string name;
+    };
+    std::unordered_map<int64_t, std::vector<Open>> of_thread_;
+};
+
+KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run) : facts_(facts), run_(run) {
+    Query offset = facts.trace->base.prepare("SELECT real_minus_mono_ns FROM v_offset");
+    if (offset.step()) offset_ns_ = offset.number(0);
+    const auto of_rank = [&](const char* sql) {
+        Query rows(run.raw(), "run", sql);
+        rows.bind(1, facts.rank_id);
+        return rows;
+    };
+    for (Query row = of_rank("SELECT step FROM kept_step WHERE rank_id = ?1"); row.step();)
+        steps_.insert(row.number(0));
+    for (Query row = of_rank("SELECT text, id FROM kept_text WHERE rank_id = ?1 AND id > 0"); row.step();)
+        texts_[row.text(0)] = row.number(1);
+    known_texts_ = static_cast<int64_t>(texts_.size());
+    is_first_ = steps_.empty();
+    read_lines();
+}
+
+void KeptWriter::keep(size_t step, const std::string& why) {
+    const Step& is = facts_.steps[step];
+    TraceRows rows(*facts_.trace, is.begin_ns, is.end_ns);
+    Place place = {static_cast<int64_t>(step), 0};
+    OpenRanges ranges;
+    int64_t left_out = 0;
+    for (ExportRow row; rows.next(row);) {
+        const std::string_view range = ranges.see(row);
+        if (place.nth == kMostKeptRows) {
+            ++left_out;
+        } else {
+            write(place, row, text(range));
+            ++place.nth;
+        }
+    }
+    keep_before(step, place, left_out);
+    run_.add("kept_step", {facts_.rank_id, place.step, why, place.nth, left_out, offset_ns_});
+    steps_.insert(place.step);
+}
+
+// A host may be several steps ahead of its GPUs: back to the step that left nothing running.
+void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
+    const int64_t begin_ns = facts_.steps[step].begin_ns, most = place.nth + kMostKeptBefore;
+    for (size_t back = 1; back <= std::min(step, kMostStepsBefore); ++back) {
+        const Step& is = facts_.steps[step - back];
+        TraceRows rows(*facts_.trace, is.begin_ns, std::min(is.end_ns, begin_ns));
+        OpenRanges ranges;
+        place.before = static_cast<int64_t>(back);
+        bool is_any = false;
+        for (ExportRow row; rows.next(row);) {
+            const std::string_view range = ranges.see(row);
+            if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone ||
+                row.start_ns + row.ran_ns <= begin_ns)
+                continue;
+            is_any = true;
+            if (place.nth == most) {
+                ++left_out;
+            } else {
+                write(place, row, text(range));
+                ++place.nth;
+            }
+        }
+        if (!is_any) return;
+    }
+}
+
+void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {
+    if (row.tid != ExportRow::kNone) tids_.insert(row.tid);
+    if (row.device != ExportRow::kNone && row.stream != ExportRow::kNone)
+        streams_.insert({row.device, row.stream});
+    const auto& n = row.numbers;
+    run_.add("kept_call", {facts_.rank_id,
+                           place.step,
+                           place.nth,
+                           std::string(export_kind_name(row.kind)),
+                           row.enter_ns,
+                           number(row.dur_ns),
+                           number(row.tid),
+                           row.flags,
+                           number(row.device),
+                           number(row.context),
+                           number(row.stream),
+                           number(row.group),
+                           number(row.start_ns),
+                           number(row.ran_ns),
+                           row.error_ns,
+                           text(row.name),
+                           text(row.what),
+                           number(n[0]),
+                           number(n[1]),
+                           number(n[2]),
+                           number(n[3]),
+                           number(n[4]),
+                           number(n[5]),
+                           number(n[6]),
+                           place.before,
+                           std::move(range),
+                           line_of(row)});
+}
+
+Value KeptWriter::text(std::string_view words) {
+    if (words.empty()) return nullptr;
+    const std::string cut(words.substr(0, kLongestText));
+    const auto found = texts_.find(cut);
+    if (found != texts_.end()) return found->second;
+    if (texts_.size() == kMostTexts) return kNoRoom;
+    return texts_[cut] = static_cast<int64_t>(texts_.size()) + 1;
+}
+
+Value KeptWriter::line_of(const ExportRow& row) {
+    if (row.kind != ExportKind::launch) return nullptr;
+    const auto found = line_of_kernel_.find(std::string(row.what));
+    return found == line_of_kernel_.end() ? Value(nullptr) : text(found->second);
+}
+
+// Few launches are sampled, so lines are told by kernel: the one that most samples of its launches saw.
+void KeptWriter::read_lines() {
+    const Database& base = facts_.trace->base;
+    if (!base.has("python_launch") || facts_.python.of_frame.empty()) return;
+    std::map<std::string, std::map<int32_t, int64_t>> seen;  // kernel, line: samples
+    Query samples = base.prepare(
+        "SELECT p.frame_id, (SELECT CASE WHEN l.enter_ns + l.dur_ns >= p.enter_ns THEN l.shape_id END"
+        " FROM launch l WHERE l.enter_ns <= p.enter_ns AND l.thread_id = p.thread_id"
+        " ORDER BY l.enter_ns DESC LIMIT 1) FROM python_launch p ORDER BY p.enter_ns LIMIT " +
+        std::to_string(kMostSamples));
+    while (samples.step()) {
+        const auto frame = facts_.python.of_frame.find(samples.number(0));
+        const auto shape = facts_.shapes.find(samples.maybe(1).value_or(-1));
+        if (frame == facts_.python.of_frame.end() || shape == facts_.shapes.end() || shape->second.kernel < 0)
+            continue;
+        ++seen[facts_.kernels[static_cast<size_t>(shape->second.kernel)].name][frame->second.line];
+    }
+    for (const auto& [kernel, lines] : seen) {
+        const auto most = std::max_element(lines.begin(), lines.end(),
+                                           [](const auto& a, const auto& b) { return a.second < b.second; });
+        const PythonLine& line = facts_.python.lines[static_cast<size_t>(most->first)];
+        PythonPlace place = {line.file, line.function, line.line, 0, most->second, 0};
+        for (const auto& [other, count] : lines) place.of_samples += count;
+        line_of_kernel_[kernel] = place.name() + ", " + place.count_text();
+    }
+}
+
+void KeptWriter::finish() {
+    if (steps_.empty()) return;
+    if (std::exchange(is_first_, false))
+        run_.add("kept_text", {facts_.rank_id, kNoRoom, std::string("(other)")});
+    for (const auto& [words, id] : texts_)
+        if (id > known_texts_) run_.add("kept_text", {facts_.rank_id, id, words});
+    known_texts_ = static_cast<int64_t>(texts_.size());
+    write_tracks();
+}
+
+void KeptWriter::write_tracks() {
+    Query known(run_.raw(), "run", "SELECT kind, device_id, number FROM kept_track WHERE rank_id = ?1");
+    known.bind(1, facts_.rank_id);
+    while (known.step()) {
+        if (known.text(0) == "thread")
+            tids_.erase(known.number(2));
+        else
+            streams_.erase({known.number(1), known.number(2)});
+    }
+    const ExportHead head = export_head(*facts_.trace);
+    for (const ExportTrack& thread : head.threads)
+        if (tids_.contains(thread.number))
+            run_.add("kept_track",
+                     {facts_.rank_id, std::string("thread"), nullptr, thread.number, thread.name});
+    for (const ExportTrack& stream : head.streams)
+        if (streams_.contains({stream.device, stream.number}))
+            run_.add("kept_track",
+                     {facts_.rank_id, std::string("stream"), stream.device, stream.number, stream.name});
+}
+
+}  // namespace gpushim::analysis

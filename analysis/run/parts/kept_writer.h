@@ -1,0 +1,55 @@
+// Keeps the calls of single steps of a rank, so that a run can be drawn without its traces: writes kept_step,
+// kept_call, kept_text and kept_track. With a step it keeps what the steps before it left running, and of
+// each operation the range and the line of Python that it was launched from, as far as these are recorded.
+// What the run has of the rank already stays. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "../../exporter/export_row.h"
+#include "../pass/facts.h"
+#include "../sql/run_db.h"
+
+namespace gpushim::analysis {
+
+constexpr int64_t kMostKeptRows = 20'000;   // of a step
+constexpr int64_t kMostKeptBefore = 2'000;  // of what the steps before it left running
+
+class KeptWriter {
+  public:
+    KeptWriter(const TraceFacts& facts, RunDb& run);
+    bool has(size_t step) const { return steps_.contains(static_cast<int64_t>(step)); }
+    void keep(size_t step, const std::string& why);
+    void finish();  // when all steps are kept
+
+  private:
+    class OpenRanges;
+    struct Place {
+        int64_t step, nth;
+        int64_t before = 0;
+    };
+    void keep_before(size_t step, Place& place, int64_t& left_out);
+    void write(const Place& place, const ExportRow& row, Value range);
+    Value text(std::string_view words);
+    Value line_of(const ExportRow& row);
+    void read_lines();
+    void write_tracks();
+
+    const TraceFacts& facts_;
+    RunDb& run_;
+    int64_t offset_ns_ = 0;
+    std::map<std::string, int64_t, std::less<>> texts_;
+    int64_t known_texts_ = 0;  // of these, that the run has
+    bool is_first_ = true;     // the run has no step of the rank
+    std::unordered_map<std::string, std::string> line_of_kernel_;
+    std::set<int64_t> steps_, tids_;
+    std::set<std::pair<int64_t, int64_t>> streams_;
+};
+
+}  // namespace gpushim::analysis
