@@ -66,7 +66,7 @@ Markup label(double x, double y, const char* anchor, const std::string& text, co
                    text);
 }
 
-Markup hint(const std::string& text) { return element("title", {}, text); }
+Markup hint(const Markup& text) { return element("title", {}, text); }
 
 Frame::Frame(const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y, double of_height)
     : x(scale_of(values_x, kLeft, kChartWidth - kRight, of_x.with_zero, of_x.logarithmic)),

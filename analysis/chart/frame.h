@@ -45,7 +45,7 @@ Markup folded(const std::string& summary, const Markup& content);  // opened by 
 
 // At (x, y); anchor: start, middle, end.
 Markup label(double x, double y, const char* anchor, const std::string& text, const char* style = "tick");
-Markup hint(const std::string& text);  // shown over what it is in
+Markup hint(const Markup& text);  // shown over what it is in
 
 struct Frame {
     Scale x, y;

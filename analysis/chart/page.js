@@ -82,11 +82,14 @@
     const whole_ns = Number(moves.dataset.ns), most = Number(moves.dataset.zoom);
     const bars = Array.from(moves.querySelectorAll("rect"), (rect) => {
       const text = rect.nextElementSibling?.matches("text") ? rect.nextElementSibling : null;
-      return { rect, text, words: rect.textContent, name: rect.textContent.split(": ")[0],
-               x: rect.x.baseVal.value - left, width: rect.width.baseVal.value };
+      const words = rect.textContent, first = words.split("\n")[0];
+      const name = first.slice(0, first.lastIndexOf(": "));
+      return { rect, text, words, name, x: rect.x.baseVal.value - left, width: rect.width.baseVal.value };
     });
-    const rules = Array.from(moves.querySelectorAll(".rule"), (line) =>
-      ({ line, text: line.nextElementSibling, x: line.x1.baseVal.value - left }));
+    const rules = Array.from(moves.querySelectorAll(".rule"), (line) => {
+      const text = line.nextElementSibling?.matches("text") ? line.nextElementSibling : null;
+      return { line, text, x: line.x1.baseVal.value - left };
+    });
     const seen = { at: 0, zoom: 1 };
     const place = (x) => left + (x - seen.at * width) * seen.zoom;
     const draw_name = (each, from, until) => {
@@ -108,7 +111,7 @@
     };
     const draw_rule = ({ line, text, x }) => {
       for (const name of ["x1", "x2"]) line.setAttribute(name, place(x));
-      text.setAttribute("x", place(x) + (text.getAttribute("text-anchor") === "end" ? -4 : 4));
+      text?.setAttribute("x", place(x) + (text.getAttribute("text-anchor") === "end" ? -4 : 4));
     };
     const draw_marks = () => {
       for (const old of moves.parentNode.querySelectorAll(":scope > .grid, :scope > .tick")) old.remove();

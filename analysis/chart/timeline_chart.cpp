@@ -37,7 +37,7 @@ std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
         const double ns = span.until_ns - span.from_ns;
         Merged* const last = all.empty() ? nullptr : &all.back();
         if (last != nullptr && (how.over_colours || last->span.colour == span.colour) &&
-            span.from_ns - last->span.until_ns < how.near_ns &&
+            last->span.is_before == span.is_before && span.from_ns - last->span.until_ns < how.near_ns &&
             (ns < 3 * how.near_ns || last->span.until_ns - last->span.from_ns < 3 * how.near_ns)) {
             last->span.until_ns = std::max(last->span.until_ns, span.until_ns);
             if (ns > longest_ns) last->span.colour = span.colour;
@@ -64,21 +64,39 @@ std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, doub
 }
 
 std::string words_of(const Merged& one, double from_ns) {
-    const std::string when = ", from " + duration_text(std::max(0.0, one.span.from_ns - from_ns)) + " on";
+    const double since_ns = one.span.from_ns - from_ns;
+    const std::string when = since_ns < 0 ? ", from " + duration_text(-since_ns) + " before on"
+                                          : ", from " + duration_text(since_ns) + " on";
     if (one.count == 1) return one.span.name + ": " + duration_text(one.sum_ns) + when;
     return count_text(static_cast<int64_t>(one.count)) + " beside each other, " + one.span.name +
            " first: " + duration_text(one.sum_ns) + " in all" + when;
 }
 
+// A name cannot begin a line: what is not printable in it is escaped.
+Markup lines_of(const Merged& one, double from_ns) {
+    Markup lines = words_of(one, from_ns);
+    if (one.count > 1) return lines;
+    for (const std::string& line : one.span.details) {
+        lines += Markup::verbatim("\n");
+        lines += line;
+    }
+    return lines;
+}
+
+std::string class_of(const Merged& one, const TimelineRow& row) {
+    if (row.is_outlined) return "idle";
+    return fill_class(one.span.colour) + (one.span.is_before ? " before" : "");
+}
+
 Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double top, double from_ns) {
-    const double begin = x.place(one.span.from_ns), end = x.place(one.span.until_ns);
+    const double begin = x.place(std::max(one.span.from_ns, from_ns)), end = x.place(one.span.until_ns);
     Markup all = element("rect",
                          {{"x", coordinate(begin)},
                           {"y", coordinate(top)},
                           {"width", coordinate(std::max(end - begin, 0.6))},
                           {"height", coordinate(kLineBar)},
-                          {"class", row.is_outlined ? "idle" : fill_class(one.span.colour)}},
-                         hint(words_of(one, from_ns)));
+                          {"class", class_of(one, row)}},
+                         hint(lines_of(one, from_ns)));
     const double letters = (end - begin - 6) / kLineLetter;
     if (one.count == 1 && letters >= 4) {
         const std::string name = shortened(one.span.name, static_cast<size_t>(letters));
@@ -109,26 +127,42 @@ Markup upright(double at, double top, double bottom, const char* style) {
                             {"class", style}});
 }
 
-Markup marks_of(const Scale& x, double bottom) {
+Markup marks_of(const Scale& x, double bottom, const char* since_what) {
     const Scale since = {0, x.high - x.low, x.begin, x.end};
     Markup all;
     for (const double ns : since.marks(7)) {
         all += upright(since.place(ns), kLineTop, bottom, "grid");
         all += label(since.place(ns), bottom + 15, "middle", duration_text(ns));
     }
-    all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", "since the step began",
-                 "axis-label");
+    all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", since_what, "axis-label");
     return all;
 }
 
-Markup rules_of(const TimelineChart& timeline, const Scale& x, double bottom) {
+Markup rules_of(const TimelineChart& timeline, const Scale& x) {
     Markup all;
     for (const TimelineChart::Rule& rule : timeline.rules) {
         const double at = x.place(rule.at_ns);
+        const size_t behind =
+            std::min(rule.row_count, timeline.rows.size() - rule.first_row) + rule.first_row;
+        const double top = kLineTop + kLineRow * static_cast<double>(rule.first_row);
+        all += upright(at, rule.first_row == 0 ? top - 6 : top,
+                       kLineTop + kLineRow * static_cast<double>(behind), "rule");
+        if (rule.text.empty()) continue;
         const bool is_right = at > kChartWidth / 2;
-        all += upright(at, kLineTop - 6, bottom, "rule");
         all += label(at + (is_right ? -4 : 4), kLineTop - 8, is_right ? "end" : "start", rule.text, "note");
     }
+    return all;
+}
+
+Markup row_label(const TimelineRow& row, double top) {
+    if (!row.is_heading)
+        return label(kLineLeft - 8, top + 13, "end", shortened(row.label, kLineLongestLabel), "name");
+    Markup all = element("line", {{"x1", "0"},
+                                  {"x2", coordinate(kChartWidth - kLineRight)},
+                                  {"y1", coordinate(top + 1)},
+                                  {"y2", coordinate(top + 1)},
+                                  {"class", "axis"}});
+    all += label(0, top + 16, "start", row.label, "heading");
     return all;
 }
 
@@ -138,19 +172,18 @@ Markup timeline_chart(const TimelineChart& timeline) {
     const double bottom = kLineTop + kLineRow * static_cast<double>(timeline.rows.size());
     const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
     const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLineLeft, kChartWidth - kLineRight};
-    Markup all = marks_of(x, bottom), bars;
+    Markup all = marks_of(x, bottom, timeline.since), bars;
     const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin));
     std::set<size_t> used;
     for (size_t i = 0; i < rows.size(); ++i) {
         const double top = kLineTop + kLineRow * static_cast<double>(i);
-        all += label(kLineLeft - 8, top + 13, "end", shortened(timeline.rows[i].label, kLineLongestLabel),
-                     "name");
+        all += row_label(timeline.rows[i], top);
         for (const Merged& one : rows[i]) {
             bars += span_of(one, timeline.rows[i], x, top, timeline.from_ns);
             if (!timeline.rows[i].is_outlined) used.insert(one.span.colour);
         }
     }
-    bars += rules_of(timeline, x, bottom);
+    bars += rules_of(timeline, x);
     all += moving(x, bottom, bars);
     Markup made = drawing(timeline.words, bottom + kLineBottom, all);
     std::vector<LegendEntry> there;

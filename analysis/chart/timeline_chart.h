@@ -3,6 +3,7 @@
 // thousand.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,15 @@ struct TimelineSpan {
     double from_ns, until_ns;
     size_t colour;
     std::string name;
+    std::vector<std::string> details = {};  // what a click tells beside its name and when it was, a line each
+    bool is_before = false;                 // left over from before: paler
 };
 
 struct TimelineRow {
     std::string label;
     std::vector<TimelineSpan> spans;  // by from_ns
     bool is_outlined = false;         // spans in which nothing ran
+    bool is_heading = false;          // of the rows below, as wide as the drawing; it has no spans
 };
 
 struct TimelineChart {
@@ -29,9 +33,11 @@ struct TimelineChart {
     std::vector<TimelineRow> rows;
     struct Rule {
         double at_ns;
-        std::string text;
+        std::string text = {};
+        size_t first_row = 0, row_count = SIZE_MAX;  // that it goes through; all, if nothing else is said
     };
     std::vector<Rule> rules;
+    const char* since = "since the step began";  // what the axis counts from
 };
 
 Markup timeline_chart(const TimelineChart& timeline);  // with its legend

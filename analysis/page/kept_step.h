@@ -1,30 +1,42 @@
-// What a run's database has kept of single calls (analysis/run/parts/kept_part), as rows of a timeline. Names
-// go through the report's source, so they are redacted where that is asked.
+// The steps of which a run's database has kept single calls (analysis/run/ranks/together), with the ranks
+// that are drawn under each other in them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "../chart/timeline_chart.h"
 #include "../report/source.h"
 
 namespace gpushim::analysis {
 
-struct KeptStep {
-    int64_t rank_id, step, number, begin_ns, dur_ns, left_out;
-    std::string rank;  // "rank 3"
-    std::string why;   // typical, worst
+struct RankInStep {
+    int64_t rank_id, step, number;     // step: index; number: as people know it
+    int64_t begin_ns, dur_ns;          // on the clock of all
+    int64_t offset_ns;                 // to add to its own times for that
+    int64_t left_out;                  // calls that are not kept
+    std::string rank;                  // "rank 3"
+    std::string host, clock, step_by;  // as together_step has them
+    std::optional<int64_t> clock_error_ns, own_work_ns;
+    bool is_straggler;
+
+    int64_t end_ns() const { return begin_ns + dur_ns; }
 };
 
-// Of the rank with the longest kept step: typical first. Empty: the run has kept none.
-std::vector<KeptStep> kept_steps(const ReportSource& source);
+struct KeptStep {
+    std::string why;   // typical, worst
+    int64_t of_ranks;  // that have this step
+    std::vector<RankInStep> ranks;
 
-std::vector<LegendEntry> timeline_colours();
-// By device and stream, those with most to do first, at most ten.
-std::vector<TimelineRow> stream_rows(const ReportSource& source, const KeptStep& step);
-// Of each GPU: of each cause the longest span in which it was idle.
-std::vector<TimelineRow> idle_rows(const ReportSource& source, const KeptStep& step);
-// Calls by thread, at most four.
-std::vector<TimelineRow> thread_rows(const ReportSource& source, const KeptStep& step);
+    int64_t begin_ns() const;
+    int64_t end_ns() const;
+    struct Ends {
+        const RankInStep *most, *least;
+    };
+    std::optional<Ends> by_work() const;  // of their own; none: not known of all, or about the same
+};
+
+// Typical first. Empty: the run has kept none.
+std::vector<KeptStep> kept_steps(const ReportSource& source);
 
 }  // namespace gpushim::analysis

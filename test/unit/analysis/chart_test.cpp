@@ -220,6 +220,22 @@ TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size"
     CHECK(timeline_chart(timeline).html().size() < 600'000);
 }
 
+TEST_CASE("what is left over from before a timeline begins is cut off at its begin, and pale", "[chart]") {
+    TimelineChart timeline = {{"t", "t", "d"}, 1e9, 2e9, {}, {}, {}};
+    timeline.rows = {{"rank 0", {}, false, true}, {"stream 1", {}}, {"stream 2", {}}};
+    timeline.rows[1].spans.push_back({8e8, 1.2e9, 3, "k", {"stream 1", "a\nb"}, true});
+    timeline.rows[1].spans.push_back({1.2e9, 1.3e9, 3, "k", {"stream 1"}, false});
+    timeline.rules = {{1.5e9, "", 1, 1}, {1.6e9, "all of it"}};
+    const std::string drawn = timeline_chart(timeline).html();
+    CHECK(drawn.find(
+              "<rect x=\"116\" y=\"44\" width=\"126\" height=\"17\" class=\"f3 before\"><title>k: 400 ms, "
+              "from 200 ms before on\nstream 1\na\\x0ab</title>") != std::string::npos);
+    CHECK(count_of(drawn, "class=\"f3\"") == 1);
+    CHECK(drawn.find("class=\"heading\">rank 0<") != std::string::npos);
+    CHECK(drawn.find("y1=\"44\" y2=\"68\" class=\"rule\"") != std::string::npos);  // of its row only
+    CHECK(drawn.find("y1=\"14\" y2=\"92\" class=\"rule\"") != std::string::npos);
+}
+
 TEST_CASE("bars of a histogram stand on the axis", "[chart]") {
     const BarChart chart = {{"h", "t", "d"},
                             {"how long", duration_text, true},

@@ -1,0 +1,43 @@
+// A call of a kept step, and what a click on it tells.
+#pragma once
+
+#include <string>
+
+#include "kept_step.h"
+
+namespace gpushim::analysis {
+
+struct KeptCall {
+    std::string kind, api, kernel;  // kernel: full name; empty: it is none, or its name is not recorded
+    int64_t device, stream, enter_ns, start_ns, ran_ns, error_ns, before;
+    std::optional<int64_t> call_ns;  // how long the call took
+    bool is_collective;              // of NCCL
+    int64_t direction;               // of a copy
+    std::optional<int64_t> bytes;    // of a copy or memset
+    std::string range, line;         // it was called in; empty: none
+
+    explicit KeptCall(const Query& row);
+};
+
+// All operations of a kept step that have device times, in the order in which they were called:
+// `KeptCall(row)`.
+Query kept_operations(const ReportSource& source, const RankInStep& rank);
+
+// What the words of a call are told by: whether the step has any ranges and lines at all.
+class CallWords {
+  public:
+    CallWords(const ReportSource& source, const RankInStep& rank);
+    std::string name(const KeptCall& call) const;
+    std::vector<std::string> details(const KeptCall& call) const;
+
+  private:
+    std::string where(const KeptCall& call) const;
+    std::string called(const KeptCall& call) const;
+    std::string line(const KeptCall& call) const;
+
+    const ReportSource& source_;
+    const RankInStep& rank_;
+    bool has_ranges_, has_lines_;
+};
+
+}  // namespace gpushim::analysis

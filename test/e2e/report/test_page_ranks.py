@@ -1,0 +1,146 @@
+"""The timeline of a page with several ranks: under each other on one clock, with the step before, and what a
+click tells of a span."""
+import re
+import sqlite3
+import unittest
+
+import browser
+import cli
+import exporting
+import optional
+import page_reader
+import trained
+
+STEPS = 12
+# Of the first timeline: of each rank, by its heading, its spans (class, left, right, lines).
+SPANS = """(() => {
+  const svg = document.querySelector('svg.moves'), ranks = [];
+  const tops = Array.from(svg.parentElement.querySelectorAll('.heading'),
+    text => [text.textContent, text.y.baseVal[0].value]);
+  for (const [name, top] of tops) ranks.push([name, top, []]);
+  for (const rect of svg.querySelectorAll('rect')) {
+    const rank = ranks.findLast(([, top]) => rect.y.baseVal.value > top - 16);
+    const left = rect.x.baseVal.value;
+    rank?.[2].push([rect.getAttribute('class'), left, left + rect.width.baseVal.value,
+                    rect.textContent.split('\\n')]);
+  }
+  return ranks.map(([name, , spans]) => [name, spans]);
+})()"""
+
+
+class Ranks(cli.Case):
+    def trained(self, *options):
+        trained.train(self.folder / "t", 2, *options, steps=STEPS)
+        return [self.folder / "t" / f"{rank}.db" for rank in (0, 1)]
+
+    def page_of(self, *words):
+        self.page = self.folder / "page.html"
+        self.gpushim("report", *words, "--html", self.page)
+        return self.page.read_text(encoding="utf-8")
+
+    @staticmethod
+    def on_another_host(trace):
+        exporting.change(trace, """
+            UPDATE meta SET value = 'another' WHERE key IN ('boot_id', 'host');
+            UPDATE meta SET value = value + 5000000000 WHERE key = 'started_real_ns';""")
+
+
+class AsText(Ranks):
+    def test_the_clock_of_another_host_is_said_to_be_by_collectives(self):
+        traces = self.trained()
+        self.assertNotIn("Clocks of other hosts", self.page_of(*traces))
+        self.on_another_host(traces[1])
+        text = self.page_of(*traces)
+        self.assertRegex(text, r"Clocks of other hosts \(another\) are aligned by collectives, to within \d")
+        self.assertEqual(page_reader.faults(text), [])
+
+    def test_hosts_that_never_met_are_said_to_be_placed_by_wall_clocks(self):
+        first, second = self.trained()
+        for trace in (first, second):
+            exporting.change(trace, "DELETE FROM collective; DELETE FROM communicator;")
+        exporting.change(second, "UPDATE meta SET value = 'another' WHERE key IN ('boot_id', 'host');")
+        text = self.page_of(first, second)
+        self.assertIn("Of another no collective tells the clock beside the first rank", text)
+        self.assertRegex(text, "placed by its host.{1,6}s wall clock")
+        self.assertIn("Some ranks have no collective in common", text)
+
+    def test_redacted_it_names_no_range_and_no_line(self):
+        traces = self.trained()
+        run = self.folder / "run.db"
+        self.gpushim("analyze", *traces, "-o", run)
+        base = sqlite3.connect(run)
+        base.execute("INSERT INTO kept_text SELECT rank_id, 90000, 'secret_range' FROM rank")
+        base.execute("INSERT INTO kept_text SELECT rank_id, 90001, 'secret.py:31 (step), 2 of 3 samples'"
+                     " FROM rank")
+        base.execute("UPDATE kept_call SET range_id = 90000, line_id = 90001 WHERE kind = 'launch'")
+        base.execute("INSERT INTO kept_call (rank_id, step, nth, kind, enter_ns, dur_ns, tid, flags, before)"
+                     " SELECT rank_id, step, 1000000, 'range', enter_ns, 1, tid, 0, 0 FROM kept_call"
+                     " WHERE nth = 0")
+        base.commit()
+        base.close()
+        text = self.page_of(run)
+        self.assertIn("range: secret_range", text)
+        self.assertIn("Python: secret.py:31 (step), 2 of 3 samples", text)
+        self.assertNotIn("secret", self.page_of(run, "--redact"))
+
+
+@unittest.skipUnless(browser.program(), optional.lacks("browser"))
+class InABrowser(Ranks):
+    def test_ranks_of_two_hosts_stand_under_each_other_when_they_met(self):
+        traces = self.trained()
+        self.on_another_host(traces[1])
+        self.page_of(*traces)
+        with browser.Page(self.page) as page:
+            ranks = page.ask(SPANS)
+            self.assertEqual([re.sub(r" · .*", "", name) for name, _ in ranks], ["rank 0", "rank 1"])
+            ends = [[right for look, _, right, lines in spans if look == "f5" and lines[0].startswith("nccl")]
+                    for _, spans in ranks]
+            self.assertGreater(len(ends[0]), 1)
+            for one, other in zip(*ends, strict=True):
+                self.assertAlmostEqual(one, other, delta=10)  # of 630, which are some milliseconds
+            self.assertEqual(page.complaints, [])
+
+    def test_what_the_step_before_left_running_is_pale_and_says_so(self):
+        self.page_of(*self.trained())
+        with browser.Page(self.page) as page:
+            for _, spans in page.ask(SPANS):
+                before = [lines for look, _, _, lines in spans if look.endswith(" before") and len(lines) > 1]
+                self.assertTrue(before)
+                for lines in before:
+                    self.assertRegex(lines[1], "of the step before$")
+                own = [lines for look, _, _, lines in spans if not look.endswith(" before")]
+                self.assertNotIn("of the step before", str(own))
+            opacity = page.ask("getComputedStyle(document.querySelector('.moves .before')).opacity")
+            self.assertLess(float(opacity), 1)
+
+    def test_kernels_have_the_colour_of_their_family(self):
+        self.page_of(*self.trained())
+        with browser.Page(self.page) as page:
+            looks = {}
+            for _, spans in page.ask(SPANS):
+                for look, _, _, lines in spans:
+                    if len(lines) > 2:
+                        looks.setdefault(lines[0].split(":")[0].split("__")[0], set()).add(look.split()[0])
+            self.assertEqual(looks["gemm_fwd"], {"f0"})
+            self.assertEqual(looks["sgd_update"], {"f8"})
+            legend = page.ask("document.querySelector('#timeline .legend').textContent")
+            for words in ("matrix product", "elementwise, optimizer", "collective", "copy to the device"):
+                self.assertIn(words, legend)
+
+    def test_a_click_tells_where_a_span_comes_from(self):
+        self.page_of(*self.trained())
+        with browser.Page(self.page) as page:
+            rect = ("Array.from(document.querySelectorAll('svg.moves rect')).find(e => !e.matches('.before')"
+                    " && e.textContent.startsWith('gemm_fwd') && e.textContent.includes('called'))")
+            page.ask(f"{rect}.dispatchEvent(new MouseEvent('click', {{bubbles: true}}))")
+            said = page.ask("document.querySelector('.says').textContent").split("\n")
+            self.assertRegex(said[0], r"^gemm_fwd__\w+: [\d.]+ us, from [\d.]+ [mu]s on$")
+            self.assertRegex(said[1], r"^rank \d, GPU \d, stream \d+$")
+            self.assertRegex(said[2], r"^called by cuLaunchKernel [\d.]+ [mu]s into the step, which took "
+                                      r"[\d.]+ us; began [\d.]+ [mu]s after the call did")
+            self.assertEqual(said[3:], ["range: not recorded", "Python: not recorded"])
+            self.assertGreater(page.ask("document.querySelector('.says').getClientRects()[0].height"), 80)
+
+
+if __name__ == "__main__":
+    unittest.main()
