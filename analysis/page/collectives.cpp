@@ -47,9 +47,9 @@ std::vector<std::pair<std::string, Points>> points_of(const Json& collectives) {
 
 Markup chart_of(const Json& collectives) {
     LineChart chart;
-    chart.words = {
-        "collective-time", "Transfer time by message size, measured and expected",
-        "Both axes are logarithmic. Dots are measured medians. Lines are expected from the bandwidth."};
+    chart.words = {"collective-time", "Transfer time by message size, measured and expected",
+                   "Both axes are logarithmic. Dots are measured medians. Lines are expected from bandwidth "
+                   "and latency."};
     chart.x = {"size of the message", bytes_text, true};
     chart.y = {"", duration_text, true};
     chart.height = 280;
@@ -69,9 +69,9 @@ Markup chart_of(const Json& collectives) {
 
 Markup table_of(const std::vector<Json>& collectives) {
     PageTable rows = {"Collectives",
-                      "llrrrrrrrr",
+                      "llrrrrrrrrr",
                       {"operation", "type", "size", "ranks", "count", "transfer", "wait", "bus bandwidth",
-                       "expected", "of expected"},
+                       "expected", "latency in it", "of expected"},
                       {},
                       ""};
     if (collectives.size() > kMostRows)
@@ -85,6 +85,7 @@ Markup table_of(const std::vector<Json>& collectives) {
              cell_by(count_axis, kind["ranks"]), cell_by(count_axis, kind["count"]),
              cell_by(duration_text, kind["transfer_p50_ns"]), cell_by(duration_text, kind["wait_p50_ns"]),
              cell_by(rate_text, kind["busbw_bytes_per_s"]), cell_by(duration_text, kind["expected_ns"]),
+             cell_by(duration_text, kind["expected_latency_ns"]),
              cell_by(times_text, times_of(kind["transfer_p50_ns"], kind["expected_ns"]))});
     }
     return table(rows);
@@ -103,6 +104,32 @@ std::string volume_of(const Json& check) {
     return text + ".";
 }
 
+// "α = 5.00 us, by the AllReduce of 4 B …", of the communicator whose transfers took longest.
+std::string latency_of(const std::vector<Json>& collectives) {
+    for (const Json& kind : collectives) {
+        if (kind["expected_ns"].is_null() || kind["expected_by"].words() != "ring") continue;
+        const auto latency = kind["latency_ns"].amount(), bytes = kind["latency_bytes"].amount();
+        if (!latency || !bytes)
+            return "\u03b1 is not known, because no message below 256 KiB was timed on all ranks: the times "
+                   "expected here are by bandwidth alone, too short for small messages.";
+        return "\u03b1 is " + duration_text(*latency) + ": what the smallest messages, of " +
+               bytes_text(*bytes) + ", took in the best tenth of their calls, over their rounds.";
+    }
+    return "";
+}
+
+// What lines of the chart are, where a ring is expected.
+Markup model_of(const std::vector<Json>& collectives) {
+    const std::string latency = latency_of(collectives);
+    if (latency.empty()) return {};
+    return paragraph(
+        "Expected of an AllReduce of S bytes on n ranks by a ring with bandwidth B: "
+        "2(n\u22121)/n \u00b7 S/B + 2(n\u22121) \u00b7 \u03b1; other operations by their own "
+        "factors. " +
+            latency,
+        "rest");
+}
+
 Markup write(const PageInput& input) {
     const std::vector<Json>& collectives = input.of("collectives").items();
     if (collectives.empty()) return paragraph("No collective was seen.", "soft");
@@ -112,6 +139,7 @@ Markup write(const PageInput& input) {
     if (check["expected_ns"].is_null())
         all += paragraph("The expected time is not known: give --bandwidth 300GB/s.", "rest");
     all += chart_of(input.of("collectives"));
+    all += model_of(collectives);
     all += folded("As a table", table_of(collectives));
     return all;
 }

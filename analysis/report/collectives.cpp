@@ -21,6 +21,16 @@ struct Kind {
     int64_t count, timed, complete;
     std::optional<int64_t> transfer_ns, wait_ns, simple_ns, ring_ns, expected_ns;
     std::optional<double> algbw, busbw, busbw_incl_wait, bandwidth, between, efficiency;
+    std::optional<double> latency_ns;  // of a round
+    std::optional<int64_t> latency_bytes;
+
+    // The part of what is expected that does not depend on the size.
+    std::optional<int64_t> expected_latency_ns() const {
+        const auto named = operation_named(op);
+        if (!named || !ranks || !latency_ns || !expected_ns || model != name_of(ExpectedModel::ring))
+            return {};
+        return expected_ring_ns(*named, 0, *ranks, 1, *latency_ns);
+    }
 };
 
 // What the person says of bandwidths now wins over what the run was analysed with.
@@ -43,11 +53,12 @@ void expect_by(const ReportOptions& options, Kind& kind) {
     }
     if (!kind.bandwidth || *kind.bandwidth <= 0) return;
     by.gb_per_s = *kind.bandwidth / 1e9;
+    by.latency_ns = kind.latency_ns.value_or(0);
     by.hosts = kind.hosts.value_or(1);
     by.between_gb_per_s = kind.between.value_or(0) / 1e9;
     kind.model = std::string(name_of(by.model));
     kind.simple_ns = expected_simple_ns(*kind.bytes, *kind.ranks, by.gb_per_s);
-    kind.ring_ns = expected_ring_ns(*op, *kind.whole_bytes, *kind.ranks, by.gb_per_s, 0);
+    kind.ring_ns = expected_ring_ns(*op, *kind.whole_bytes, *kind.ranks, by.gb_per_s, by.latency_ns);
     kind.expected_ns = expected_ns(*op, *kind.whole_bytes, *kind.ranks, by);
 }
 
@@ -63,7 +74,8 @@ std::vector<Kind> kinds_of(const ReportSource& source) {
         "bytes),"
         " hosts, count, timed, complete, transfer_p50_ns, wait_p50_ns, expected_simple_ns, expected_ring_ns,"
         " expected_ns, algbw_bytes_per_s, busbw_bytes_per_s, busbw_incl_wait_bytes_per_s,"
-        " bandwidth_bytes_per_s, between_bytes_per_s, efficiency FROM collective_stat"
+        " bandwidth_bytes_per_s, between_bytes_per_s, efficiency, latency_ns, latency_bytes FROM "
+        "collective_stat"
         " ORDER BY coalesce(transfer_sum_ns, 0) DESC, bytes * count DESC, comm, op, dtype");
     while (row.step()) {
         const auto text = [&](int column) { return maybe_text(row, column); };
@@ -73,7 +85,7 @@ std::vector<Kind> kinds_of(const ReportSource& source) {
                        row.maybe(10),  row.maybe(11), row.maybe(12), row.number(13), row.number(14),
                        row.number(15), row.maybe(16), row.maybe(17), row.maybe(18),  row.maybe(19),
                        row.maybe(20),  real(21),      real(22),      real(23),       real(24),
-                       real(25),       real(26)});
+                       real(25),       real(26),      real(27),      row.maybe(28)});
         expect_by(source.options, all.back());
     }
     return all;
@@ -107,6 +119,17 @@ void add_call(const Kind& kind, Facts& facts) {
         .known("complete", kind.complete);
 }
 
+// Of what is expected the part for the rounds' latency, and how that is known.
+void add_latency(const Kind& kind, Facts& facts) {
+    const char* const none = "not known: no message below 256 KiB was timed on all ranks of the communicator";
+    facts.maybe("latency_ns", kind.latency_ns, none).maybe("latency_bytes", kind.latency_bytes, none);
+    facts.maybe("expected_latency_ns", kind.expected_latency_ns(),
+                !kind.expected_ns ? why_unexpected(kind)
+                : !kind.latency_ns
+                    ? std::string(none)
+                    : "expected by " + kind.model.value_or("another model") + ", which has no latency term");
+}
+
 void add_expected(const Kind& kind, Facts& facts) {
     const std::string why = why_unexpected(kind);
     const std::string one_level =
@@ -119,6 +142,7 @@ void add_expected(const Kind& kind, Facts& facts) {
         .maybe("bandwidth_source", kind.source, why)
         .maybe("between_bytes_per_s", kind.between, one_level)
         .maybe("between_source", kind.between_source, one_level);
+    add_latency(kind, facts);
 }
 
 Json json_of(const Kind& kind) {

@@ -78,25 +78,33 @@ std::optional<double> measured_of(const Kinds& kinds) {
     return measured_bandwidth(reached);
 }
 
-// Of one round of a ring: what the smallest messages took at their best. 0: there were no small ones.
-double latency_of(const Kinds& kinds) {
+struct RoundLatency {
+    double ns;
+    int64_t bytes;  // of the messages that told it
+};
+
+// Of one round of a ring: what the smallest messages took at their best. None: there were no small ones.
+std::optional<RoundLatency> latency_of(const Kinds& kinds) {
     int64_t smallest = kSmallBytes;
-    double latency_ns = 0;
+    std::optional<RoundLatency> latency;
     for (const auto& [key, kind] : kinds) {
         const int64_t rounds = facts_of(key.op).ring_rounds * (kind.ranks - 1);
         if (kind.whole_bytes < 0 || kind.whole_bytes >= smallest || rounds <= 0 || kind.transfers.empty())
             continue;
         smallest = kind.whole_bytes;
-        latency_ns = static_cast<double>(*best_decile_ns(kind.transfers)) / static_cast<double>(rounds);
+        latency = {static_cast<double>(*best_decile_ns(kind.transfers)) / static_cast<double>(rounds),
+                   smallest};
     }
-    return latency_ns;
+    return latency;
 }
 
 struct OfCommunicator {
     std::string uid;
     CommBandwidth by;
-    double latency_ns;
+    std::optional<RoundLatency> latency;
     std::optional<int64_t> clock_error_ns;
+
+    double latency_ns() const { return latency ? latency->ns : 0; }
 };
 
 // The algorithm is a part of the kernel's name.
@@ -124,12 +132,12 @@ Expected expected_of(const KindKey& key, const KindSums& kind, const OfCommunica
     if (!expected.bandwidth || facts_of(key.op).direction == WaitDirection::unknown || key.bytes < 0)
         return expected;
     const double gb_per_s = expected.bandwidth->gb_per_s;
-    const ExpectedBy by = {expected.model, gb_per_s, comm.latency_ns, comm.by.hosts.value_or(1),
+    const ExpectedBy by = {expected.model, gb_per_s, comm.latency_ns(), comm.by.hosts.value_or(1),
                            expected.between ? expected.between->gb_per_s : 0};
     expected.simple_ns = expected_simple_ns(kind.whole_bytes, kind.ranks, gb_per_s);
-    expected.ring_ns = expected_ring_ns(key.op, kind.whole_bytes, kind.ranks, gb_per_s, comm.latency_ns);
+    expected.ring_ns = expected_ring_ns(key.op, kind.whole_bytes, kind.ranks, gb_per_s, comm.latency_ns());
     expected.by_model_ns = expected_ns(key.op, kind.whole_bytes, kind.ranks, by);
-    expected.by_latency_ns = expected_ring_ns(key.op, 0, kind.ranks, gb_per_s, comm.latency_ns);
+    expected.by_latency_ns = expected_ring_ns(key.op, 0, kind.ranks, gb_per_s, comm.latency_ns());
     return expected;
 }
 
@@ -202,7 +210,9 @@ void write_kind(const OfCommunicator& comm, const KindKey& key, KindSums& kind, 
              maybe(comm.by.hosts),
              bytes_per_s(expected.between),
              bandwidth_source(expected.between),
-             comm.by.why.empty() ? Value(nullptr) : Value(comm.by.why)});
+             comm.by.why.empty() ? Value(nullptr) : Value(comm.by.why),
+             comm.latency ? Value(comm.latency->ns) : Value(nullptr),
+             comm.latency ? Value(comm.latency->bytes) : Value(nullptr)});
 }
 
 }  // namespace

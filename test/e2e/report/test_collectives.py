@@ -8,7 +8,9 @@ import unittest
 
 import answered
 import box
+import cli
 import kineto_made
+import trained
 
 STEPS, FLOATS = 40, 2_000_000
 US = 1_000
@@ -132,6 +134,46 @@ class TwoHosts(Ran):
         (spread, why), = self.ask("SELECT spread_p50_ns, why FROM skew")
         self.assertIsNone(spread)
         self.assertIn("the spread of starts is below the clock error", why)
+
+
+class Latency(cli.Case):
+    """Of the training example, which reduces a loss of 4 bytes and 4 MB of gradients, with a bandwidth that
+    is given when it is reported."""
+
+    def setUp(self):
+        super().setUp()
+        trained.train(self.folder / "t", 2, steps=12)
+        self.run_file = self.folder / "run.db"
+        self.gpushim("analyze", *self.folder.glob("t/*.db"), "-o", self.run_file)
+
+    def said(self):
+        page = self.folder / "page.html"
+        self.gpushim("report", self.run_file, "--bandwidth", "100GB/s", "--html", page)
+        done = self.gpushim("report", self.run_file, "--bandwidth", "100GB/s", "--json")
+        kinds = {row["bytes"]: row for row in json.loads(done.stdout)["collectives"]
+                 if row["op"] == "allreduce"}
+        return kinds, page.read_text(encoding="utf-8")
+
+    def test_it_is_a_part_of_what_a_ring_is_expected_to_take(self):
+        kinds, page = self.said()
+        small, large = kinds[4], kinds[4_000_000]
+        self.assertAlmostEqual(small["latency_ns"] * 2, small["transfer_p50_ns"], delta=200)
+        self.assertEqual((small["latency_bytes"], large["latency_bytes"]), (4, 4))
+        term = large["expected_latency_ns"]
+        self.assertAlmostEqual(term, 2 * large["latency_ns"], delta=1)  # 2 (n - 1) rounds of two ranks
+        self.assertAlmostEqual(large["expected_ns"], 40_000 + term, delta=1)
+        self.assertRegex(page, "\u03b1 is [0-9.]+ us: what the smallest messages, of 4 B, took")
+
+    def test_where_it_is_not_known_this_is_said(self):
+        with contextlib.closing(sqlite3.connect(self.run_file)) as base, base:
+            base.execute("UPDATE collective_stat SET latency_ns = NULL, latency_bytes = NULL")
+        kinds, page = self.said()
+        for kind in kinds.values():
+            self.assertIsNone(kind["latency_ns"])
+            self.assertIsNone(kind["expected_latency_ns"])
+            self.assertIn("no message below 256 KiB was timed", kind["why"])
+        self.assertEqual(kinds[4_000_000]["expected_ns"], 40_000)
+        self.assertIn("\u03b1 is not known", page)
 
 
 class ByName(unittest.TestCase):

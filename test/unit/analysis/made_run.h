@@ -302,6 +302,8 @@ class MadeRun {
                                     number(1),
                                     nullptr,
                                     nullptr,
+                                    nullptr,
+                                    nullptr,
                                     nullptr});
         run.add("allreduce_check", {number(11'689'512), 11'689'512.0, number(0), 46'758'048.0, 2.0, 1.0,
                                     text("once"), number(233'790), timed(int64_t{254'000}), 0.0, nullptr});

@@ -56,6 +56,7 @@ TEST_CASE("rates and expectations of instances that are alike", "[run_collective
     CHECK(job.ranks.ask("SELECT expected_simple_ns, expected_ring_ns, expected_ns, expected_by, efficiency,"
                         " efficiency_by FROM collective_stat WHERE bytes > 4096") ==
           "2000000 2020000 2020000 ring - few_instances");
+    CHECK(job.ranks.ask("SELECT DISTINCT latency_ns, latency_bytes FROM collective_stat") == "10000.0 4096");
 }
 
 TEST_CASE("a bandwidth that is given comes first", "[run_collective_stats]") {

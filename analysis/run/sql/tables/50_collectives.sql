@@ -43,6 +43,10 @@ CREATE TABLE collective_stat (
   between_bytes_per_s REAL,                    -- of all links of one host; there: expected by two levels, and
   between_source TEXT,                         -- bandwidth_bytes_per_s is within a host
   expected_why TEXT,                           -- on several hosts, and two levels are not known
+  latency_ns REAL,                             -- of one round of a ring: what the communicator's smallest
+                                               -- messages took at their best, over their rounds; NULL:
+                                               -- none below 256 KiB was timed on all ranks
+  latency_bytes INTEGER,                       -- S of these messages
   UNIQUE (comm, op, dtype, bytes)
 );
 
