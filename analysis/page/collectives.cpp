@@ -136,7 +136,7 @@ Markup write(const PageInput& input) {
     Markup all;
     const Json& check = input.of("allreduce_check");
     if (const std::string volume = volume_of(check); !volume.empty()) all += paragraph(volume);
-    if (check["expected_ns"].is_null())
+    if (check["expected_ns"].is_null() && !check["bytes_per_step"].is_null())
         all += paragraph("The expected time is not known: give --bandwidth 300GB/s.", "rest");
     all += chart_of(input.of("collectives"));
     all += model_of(collectives);

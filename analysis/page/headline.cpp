@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "../chart/page.h"
 #include "../report/facts.h"
@@ -23,10 +25,28 @@ Card step_card(const PageInput& input) {
                 " steps"};
 }
 
-Card samples_card(const PageInput& input) {
-    const auto rate = input.of("steps")["samples_per_s"].amount();
-    if (!rate) return {"Samples per second", "not recorded", "give --samples-per-step N"};
-    return {"Samples per second", count_text(to_int64(*rate)), "all ranks together"};
+// No card for what nobody gave a key for: samples, operations, money.
+using MaybeCard = std::optional<Card>;
+
+MaybeCard samples_card(const PageInput& input) {
+    const Json& steps = input.of("steps");
+    const auto rate = steps["samples_per_s"].amount();
+    if (rate) return Card{"Samples per second", count_text(to_int64(*rate)), "all ranks together"};
+    const ReportSource& source = input.source;
+    if (!source.options.samples_per_step && !source.number("samples_per_step")) return {};
+    return Card{"Samples per second", "not recorded", why_of(steps)};
+}
+
+MaybeCard money_card(const PageInput& input) {
+    const Json& cost = input.of("cost");
+    const auto price = cost["price_per_gpu_hour"].amount(), lost = cost["lost_price_per_day"].amount();
+    if (!price) return {};
+    const std::string at = "at $" + figure_text("%.2f", *price) + " an hour of a GPU";
+    if (!lost) return Card{"Lost a day", "not recorded", why_of(cost)};
+    return Card{
+        "Lost a day", "$" + figure_text("%.2f", *lost),
+        at + "; of it idle $" +
+            shown_by([](double money) { return figure_text("%.2f", money); }, cost["idle_price_per_day"])};
 }
 
 const Json* least_productive(const std::vector<Json>& gpus) {
@@ -72,35 +92,40 @@ Card idle_card(const PageInput& input) {
                 " GPU-hours a day at this rate"};
 }
 
-Card allreduce_card(const PageInput& input) {
+bool is_alone(const PageInput& input) {
+    return input.of("gpus").items().size() <= 1 && input.source.number("ranks_expected").value_or(1) <= 1;
+}
+
+MaybeCard allreduce_card(const PageInput& input) {
+    if (is_alone(input)) return {};
     const Json& check = input.of("allreduce_check");
     const auto measured = check["measured_ns"].amount();
-    if (!measured) return {"AllReduce per step", "not recorded", why_of(check)};
+    if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check)};
     const auto times = times_of(check["measured_ns"], check["expected_ns"]);
     const std::string words =
         times ? "measured; expected " + duration_of(check["expected_ns"]) + " (" + times_text(*times) + ")"
               : "expected: not known; --bandwidth 300GB/s";
-    return {"AllReduce per step", duration_text(*measured), words};
+    return Card{"AllReduce per step", duration_text(*measured), words};
 }
 
-Card straggler_card(const PageInput& input) {
+MaybeCard straggler_card(const PageInput& input) {
+    if (is_alone(input)) return {};
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    if (straggler.is_null()) return {"Straggler", "none found", why_of(skew)};
+    if (straggler.is_null()) return Card{"Straggler", "none found", why_of(skew)};
     const std::string cause = straggler["cause"].words();
-    return {"Straggler", rank_of(straggler),
-            saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};
+    return Card{"Straggler", rank_of(straggler),
+                saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};
 }
 
-// Nothing where nobody said what a sample takes.
-std::vector<Card> flops_cards(const PageInput& input) {
+MaybeCard flops_card(const PageInput& input) {
     const Json& flops = input.of("flops");
     if (flops["flops_per_sample"].is_null()) return {};
     const auto rate = flops["tflops_per_gpu"].amount(), share = flops["mfu"].amount();
-    if (!rate) return {{"MFU", "not recorded", why_of(flops)}};
+    if (!rate) return Card{"MFU", "not recorded", why_of(flops)};
     const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU";
-    if (!share) return {{"MFU", "not known", each + "; " + why_of(flops)}};
-    return {{"MFU", percent_text(*share), each + ", " + flops["precision"].words()}};
+    if (!share) return Card{"MFU", "not known", each + "; " + why_of(flops)};
+    return Card{"MFU", percent_text(*share), each + ", " + flops["precision"].words()};
 }
 
 // Not out of the report, which may withhold what it says of GPUs.
@@ -145,10 +170,12 @@ Markup headline(const PageInput& input) {
     Markup all = what_ran(input);
     if (is_simulated(input)) all += simulated_banner();
     if (input.source.is_part_of_run()) all += paragraph(of_asked_steps(input), "soft");
-    std::vector<Card> all_cards = {step_card(input), samples_card(input),   productive_card(input),
-                                   idle_card(input), allreduce_card(input), straggler_card(input)};
-    for (Card& card : flops_cards(input)) all_cards.push_back(std::move(card));
-    all += cards(all_cards);
+    std::vector<Card> there;
+    for (MaybeCard& card : std::vector<MaybeCard>{step_card(input), samples_card(input), flops_card(input),
+                                                  productive_card(input), idle_card(input), money_card(input),
+                                                  allreduce_card(input), straggler_card(input)})
+        if (card) there.push_back(std::move(*card));
+    all += cards(there);
     return all;
 }
 

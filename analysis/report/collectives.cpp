@@ -121,7 +121,10 @@ void add_call(const Kind& kind, Facts& facts) {
 
 // Of what is expected the part for the rounds' latency, and how that is known.
 void add_latency(const Kind& kind, Facts& facts) {
-    const char* const none = "not known: no message below 256 KiB was timed on all ranks of the communicator";
+    const char* const none =
+        kind.ranks.value_or(2) <= 1
+            ? "one rank: nothing is transferred"
+            : "not known: no message below 256 KiB was timed on all ranks of the communicator";
     facts.maybe("latency_ns", kind.latency_ns, none).maybe("latency_bytes", kind.latency_bytes, none);
     facts.maybe("expected_latency_ns", kind.expected_latency_ns(),
                 !kind.expected_ns ? why_unexpected(kind)

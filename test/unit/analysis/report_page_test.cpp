@@ -41,6 +41,30 @@ TEST_CASE("a page has the report's figures first", "[report_page]") {
     CHECK(has(page, "idle: input 4.80 ms"));
 }
 
+TEST_CASE("there are no cards of keys that were not given", "[report_page]") {
+    const std::string page = page_of(made::MadeRun());
+    for (const char* name : {"Samples per second", "MFU", "Lost a day"})
+        CHECK_FALSE(has(page, "<dt>" + std::string(name) + "</dt>"));
+    ReportOptions options;
+    options.samples_per_step = 64;
+    options.flops_per_sample = 1'000'000'000;
+    options.price_per_gpu_hour = 2.5;
+    const std::string asked = page_of(made::MadeRun(), options);
+    for (const char* name : {"Samples per second", "MFU", "Lost a day"})
+        CHECK(has(asked, "<dt>" + std::string(name) + "</dt>"));
+    CHECK(has(asked, "at $2.50 an hour of a GPU"));
+}
+
+TEST_CASE("a GPU that is alone has no cards of what ranks do together", "[report_page]") {
+    made::RunShape shape;
+    shape.ranks = 1;
+    shape.collectives = false;
+    const std::string page = page_of(made::MadeRun(shape));
+    CHECK(has(page, "<dt>Step, median</dt>"));
+    CHECK_FALSE(has(page, "<dt>Straggler</dt>"));
+    CHECK_FALSE(has(page, "<dt>AllReduce per step</dt>"));
+}
+
 TEST_CASE("without steps and device times a page says what is not recorded", "[report_page]") {
     made::RunShape shape;
     shape.steps = false;
