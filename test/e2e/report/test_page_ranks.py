@@ -141,6 +141,30 @@ class InABrowser(Ranks):
             self.assertEqual(said[3:], ["range: not recorded", "Python: not recorded"])
             self.assertGreater(page.ask("document.querySelector('.says').getClientRects()[0].height"), 80)
 
+    def test_on_paper_it_is_light_and_a_drawing_is_on_one_page(self):
+        """Of somebody who looks at it in the dark; without what only a pointer can use."""
+        trained.train(self.folder / "t", 8, steps=STEPS)
+        self.page_of(*(self.folder / "t" / f"{rank}.db" for rank in range(8)))
+        with browser.Page(self.page, dark=True) as page:
+            look = "getComputedStyle(document.querySelector('.moves .f0')).fill"
+            of_screen = page.ask(look)
+            dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+            page.do("Emulation.setEmulatedMedia", media="print", features=dark)
+            page.do("Emulation.setDeviceMetricsOverride", width=718, height=1046, deviceScaleFactor=1,
+                    mobile=False)  # A4 within Chromium's margins
+            ground = page.ask("getComputedStyle(document.body).backgroundColor")
+            self.assertEqual(ground, "rgb(255, 255, 255)")
+            self.assertNotEqual(page.ask(look), of_screen)
+            shown = "Array.from(document.querySelectorAll('{}'), e => e.getClientRects().length > 0)"
+            for what in ("nav", ".zoom", ".says", ".see", "details:not([open])", "#text"):
+                self.assertNotIn(True, page.ask(shown.format(what)), what)
+            heights = page.ask("Array.from(document.querySelectorAll('figure'),"
+                               " e => e.getBoundingClientRect().height)")
+            self.assertLess(max(heights), 1046)
+            self.assertGreater(max(heights), 700)  # eight ranks
+            self.assertLessEqual(page.ask("document.documentElement.scrollWidth"), 718)
+            self.assertTrue(page.do("Page.printToPDF")["data"])
+
 
 if __name__ == "__main__":
     unittest.main()
