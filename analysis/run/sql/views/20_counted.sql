@@ -75,7 +75,8 @@ UNION ALL
 SELECT u.gpu_id, 'its collectives are not linked to calls of NCCL'
 FROM gpu u
 WHERE EXISTS (SELECT 1 FROM kernel k WHERE k.gpu_id = u.gpu_id AND coalesce(k.comm_source, 'none') <> 'none')
-  AND NOT EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = u.rank_id AND c.own_ns IS NOT NULL);
+  -- one list of ranks for all GPUs: no index leads from a rank to its instances
+  AND u.rank_id NOT IN (SELECT c.rank_id FROM collective_instance c WHERE c.own_ns IS NOT NULL);
 
 -- A GPU over all of these: sums in ns. NULL: how long it waited, and so what was exposed beside that, is not
 -- known (v_unknown_wait).
