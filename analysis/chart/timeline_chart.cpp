@@ -16,7 +16,10 @@ constexpr double kLineLetter = 6.6;
 constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer cannot be seen apart
 constexpr double kZoom =
     32;  // of the page's script, at most: what it takes apart is drawn apart if there is room
-constexpr size_t kMostSpans = 1500;
+constexpr size_t kMostSpans = 1200;
+// What is drawn as one is at most so many times as long as what is near: else all that a stream which is
+// never idle ran would be one at once.
+constexpr double kLongestOfMany = 8;
 constexpr size_t kLineLongestLabel = 17;
 
 struct Merged {
@@ -30,15 +33,20 @@ struct Merging {
     bool over_colours;  // what is drawn as one has the colour of the longest in it
 };
 
+bool is_one_with(const TimelineSpan& last, const TimelineSpan& span, const Merging& how) {
+    if ((!how.over_colours && last.colour != span.colour) || last.is_before != span.is_before) return false;
+    if (span.from_ns - last.until_ns >= how.near_ns) return false;
+    if (span.until_ns - last.from_ns > kLongestOfMany * how.near_ns) return false;
+    return std::min(span.until_ns - span.from_ns, last.until_ns - last.from_ns) < 3 * how.near_ns;
+}
+
 std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
     std::vector<Merged> all;
     double longest_ns = 0;  // of those in the last one
     for (const TimelineSpan& span : row.spans) {
         const double ns = span.until_ns - span.from_ns;
         Merged* const last = all.empty() ? nullptr : &all.back();
-        if (last != nullptr && (how.over_colours || last->span.colour == span.colour) &&
-            last->span.is_before == span.is_before && span.from_ns - last->span.until_ns < how.near_ns &&
-            (ns < 3 * how.near_ns || last->span.until_ns - last->span.from_ns < 3 * how.near_ns)) {
+        if (last != nullptr && is_one_with(last->span, span, how)) {
             last->span.until_ns = std::max(last->span.until_ns, span.until_ns);
             if (ns > longest_ns) last->span.colour = span.colour;
             longest_ns = std::max(longest_ns, ns);
