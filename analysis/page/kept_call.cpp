@@ -37,9 +37,9 @@ KeptCall::KeptCall(const Query& row)
       kernel(kind == "launch" ? row.text(2) : ""),
       device(row.number(3)),
       stream(row.number(4)),
-      enter_ns(row.number(5)),
-      start_ns(row.number(7)),
-      ran_ns(row.number(8)),
+      enter_ns(plausible_time(row.number(5))),
+      start_ns(plausible_time(row.number(7))),
+      ran_ns(plausible_span(row.number(8))),
       error_ns(row.number(9)),
       before(row.number(12)),
       call_ns(row.maybe(6)),
@@ -77,7 +77,7 @@ std::string CallWords::name(const KeptCall& call) const {
 
 // "Called by cuLaunchKernel at 812 us, in 3.10 us; began 400 us after that, ±2 us."
 std::string CallWords::called(const KeptCall& call) const {
-    const int64_t at_ns = call.enter_ns + rank_.offset_ns - rank_.begin_ns;
+    const int64_t at_ns = rank_.here(call.enter_ns) - rank_.begin_ns;
     std::string text =
         "called by " + (call.api.empty() ? "a function that is not recorded" : shown(call.api));
     text +=

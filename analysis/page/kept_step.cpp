@@ -21,9 +21,9 @@ RankInStep rank_of(const ReportSource& source, const Query& row) {
     rank.rank_id = row.number(2);
     rank.step = row.number(3);
     rank.number = row.number(4);
-    rank.offset_ns = row.number(7);
-    rank.begin_ns = row.number(5) + rank.offset_ns;
-    rank.dur_ns = row.number(6);
+    rank.offset_ns = plausible_time(row.number(7));
+    rank.begin_ns = rank.here(row.number(5));
+    rank.dur_ns = plausible_span(row.number(6));
     rank.left_out = row.number(8);
     rank.rank = row.text(9);
     rank.host = source.name("host", row.text(10));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../report/source.h"
+#include "../trace/plausible.h"
 
 namespace gpushim::analysis {
 
@@ -21,6 +22,8 @@ struct RankInStep {
     bool is_straggler;
 
     int64_t end_ns() const { return begin_ns + dur_ns; }
+    // A time of its own on the clock of all.
+    int64_t here(int64_t own_ns) const { return plausible_time(plausible_time(own_ns) + offset_ns); }
 };
 
 struct KeptStep {

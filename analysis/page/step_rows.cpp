@@ -106,8 +106,8 @@ std::vector<TimelineRow> stream_rows(const ReportSource& source, const RankInSte
         Track& track = tracks[{call.device, call.stream}];
         const std::vector<std::string> details = words.details(call);
         const auto add = [&](int64_t from_ns, int64_t ns, TimelineColour colour, const std::string& name) {
-            TimelineSpan& span = track.add(static_cast<double>(from_ns + rank.offset_ns),
-                                           static_cast<double>(ns), colour, name);
+            TimelineSpan& span =
+                track.add(static_cast<double>(rank.here(from_ns)), static_cast<double>(ns), colour, name);
             span.details = details;
             span.is_before = call.before > 0;
         };

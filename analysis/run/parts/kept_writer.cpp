@@ -6,6 +6,7 @@
 
 #include "../../exporter/kept_rows.h"
 #include "../../exporter/trace_rows.h"
+#include "../../trace/plausible.h"
 #include "../sql/python_places.h"
 
 namespace gpushim::analysis {
@@ -29,7 +30,7 @@ class KeptWriter::OpenRanges {
         std::vector<Open>& open = of_thread_[row.tid];
         while (!open.empty() && open.back().end_ns <= row.enter_ns) open.pop_back();
         if (row.kind == ExportKind::range && row.dur_ns != ExportRow::kNone)
-            open.push_back({row.enter_ns + row.dur_ns, std::string(row.name)});
+            open.push_back({row.enter_ns + plausible_span(row.dur_ns), std::string(row.name)});
         return row.is_operation() && !open.empty() ? std::string_view(open.back().name) : std::string_view();
     }
 
@@ -90,7 +91,7 @@ void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
         for (ExportRow row; rows.next(row);) {
             const std::string_view range = ranges.see(row);
             if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone ||
-                row.start_ns + row.ran_ns <= begin_ns)
+                plausible_time(row.start_ns) + plausible_span(row.ran_ns) <= begin_ns)
                 continue;
             is_any = true;
             if (place.nth == most) {

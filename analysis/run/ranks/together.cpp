@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "../../trace/plausible.h"
 #include "../collectives/collective_run.h"
 #include "../parts/kept_part.h"
 #include "../parts/kept_writer.h"
@@ -98,7 +99,7 @@ std::vector<size_t> by_length(const std::vector<const OfRank*>& ranks) {
 
 int64_t wall_offset_ns(const TraceFacts& facts) {
     Query offset = facts.trace->base.prepare("SELECT real_minus_mono_ns FROM v_offset");
-    return offset.step() ? offset.number(0) : 0;
+    return offset.step() ? plausible_time(offset.number(0)) : 0;
 }
 
 void set_clock(const CollectiveRun& all, int64_t at_ns, Member& member) {
@@ -109,7 +110,8 @@ void set_clock(const CollectiveRun& all, int64_t at_ns, Member& member) {
         member.clock = "collectives";
         member.clock_error_ns = offset->clock_error_ns();
     } else {
-        member.offset_ns = wall_offset_ns(*member.rank->facts) - wall_offset_ns(*all.traces.front());
+        member.offset_ns =
+            plausible_time(wall_offset_ns(*member.rank->facts) - wall_offset_ns(*all.traces.front()));
         member.clock = "wall";
     }
 }
@@ -137,7 +139,7 @@ std::optional<Member> member_of(const CollectiveRun& all, const OfRank& rank, co
                              of_first.span().start_ns < member.span().end_ns;
         if (!is_then && std::string_view(member.clock) == "wall") {
             member.clock = "none";
-            member.offset_ns = of_first.span().start_ns - member.is().begin_ns;
+            member.offset_ns = plausible_time(of_first.span().start_ns) - member.is().begin_ns;
         }
         return member;
     }
