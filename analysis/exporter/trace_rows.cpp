@@ -265,7 +265,7 @@ ExportHead export_head(const Trace& trace) {
     }
     head.first_ns = INT64_MAX;
     head.last_ns = INT64_MIN;
-    for (const EventTable& table : kEventTables) {
+    for (const EventTable& table : event_tables_of(base)) {
         const std::string name = table.name;
         Query ends = base.prepare("SELECT (SELECT min(enter_ns) FROM " + name +
                                   "), (SELECT max(enter_ns) FROM " + name + ")");

@@ -134,7 +134,7 @@ std::optional<LastSeen> last_seen(const Trace& trace) {
     seen.rank = trace.rank;
     seen.clock = fact(trace.base, "boot_id");
     seen.has_ended = ended != "no" && ended != "recovered";
-    for (const EventTable& table : kEventTables)
+    for (const EventTable& table : event_tables_of(trace.base))
         if (std::string_view(table.name) != "marker") read_end(trace.base, table.name, seen);
     if (ended == "no") read_live(trace, seen);
     read_alive(trace.base, seen);

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
+
+#include "../sqlite/database.h"
 
 namespace gpushim::analysis {
 
@@ -14,6 +17,9 @@ constexpr EventTable kEventTables[] = {
 #define EVENT(name, what, calls, bytes) {#name, #calls},
 #include "../../shim/schema/tables.def"
 };
+
+// Of these the ones that the trace has: it may be older than some.
+std::vector<EventTable> event_tables_of(const Database& base);
 
 constexpr const char* kOperationTables[] = {
 #define OF_operation(name) #name,

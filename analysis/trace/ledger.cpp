@@ -42,7 +42,7 @@ Ledger ledger_in_sql(const Database& base) {
 Ledger ledger_of(const Database& base) {
     if (!has_todays_view(base)) return ledger_in_sql(base);
     Ledger ledger;
-    for (const EventTable& table : kEventTables) count_rows(base, table, ledger);
+    for (const EventTable& table : event_tables_of(base)) count_rows(base, table, ledger);
     Query gone = base.prepare("SELECT sum(recorded), sum(recovered), sum(unfinished) FROM summarised");
     if (gone.step()) {
         ledger.recorded += gone.number(0);
