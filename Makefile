@@ -273,7 +273,7 @@ SHIM_LINK    := -Wl,-z,now,-z,relro $(if $(filter nodelete,$(WITHOUT)),,-Wl$(com
 
 # The names of the hook tables, one per line: what the library exports, and what the checks compare it with.
 HOOKED := $(OBJ)/shim/hooked.names
-$(HOOKED): shim/calls/all.def shim/calls/cuda.def shim/calls/nccl.def
+$(HOOKED): $(addprefix shim/calls/,$(addsuffix .def,all cuda nccl cublas))
 	@mkdir -p $(@D)
 	@printf '#define HOOK(export, ...) export;\n#include "%s"\n' $< | $(CXX) -E -P -I. -x c++ - | \
 	    tr ';' '\n' | sed 's/ //g;/^$$/d' > $@

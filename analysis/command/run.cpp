@@ -59,6 +59,8 @@ constexpr Option kOptions[] = {
     {"capture", "WHAT", "all, or profiler: only between cudaProfilerStart and cudaProfilerStop", 0, "all"},
     {"python", "auto|off",
      "off: do not look where in its Python a thread is that launches nothing for a while", 0, "auto"},
+    {"cublas", "auto|off", "off: do not record the sizes of cuBLAS's matrix products, from which FLOPs come",
+     0, "auto"},
     {"samples-per-step", "N", "stored in the trace, for samples per second", 0, "unknown"},
     {"summarise", nullptr,
      "at the end, also write a rank summary beside each trace, as `gpushim analyze --rank-summary` does", 0,

@@ -115,6 +115,7 @@ bool gaps_value(const char* text, StampGapsSetting& to) {
 constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
 constexpr const char* kDeviceTimes[] = {"auto", "off", "events", "cupti"};
 constexpr const char* kPythonLines[] = {"auto", "off"};
+constexpr const char* kCublasCalls[] = {"auto", "off"};
 constexpr const char* kRecoveries[] = {"own", "all"};
 constexpr const char* kCaptureRanges[] = {"all", "profiler"};
 
@@ -150,6 +151,8 @@ constexpr SettingRow kRows[] = {
      [](const char* t, Config& c) { return word_value(t, kCaptureRanges, c.capture); }},
     {"GPUSHIM_PYTHON", "auto or off",
      [](const char* t, Config& c) { return word_value(t, kPythonLines, c.python); }},
+    {"GPUSHIM_CUBLAS", "auto or off",
+     [](const char* t, Config& c) { return word_value(t, kCublasCalls, c.cublas); }},
     {"GPUSHIM_SAMPLES_PER_STEP", "a number",
      [](const char* t, Config& c) { return whole_number(t, c.samples_per_step); }},
     {"GPUSHIM_TAG", "key=value,… of at most 1023 bytes",

@@ -12,6 +12,7 @@ namespace gpushim::shim {
 enum class LogLevel : uint8_t { off, error, warn, info, debug };
 enum class DeviceTime : uint8_t { automatic, off, events, cupti };
 enum class PythonLines : uint8_t { automatic, off };
+enum class CublasCalls : uint8_t { automatic, off };
 enum class CaptureRange : uint8_t { all, profiler };
 
 struct Range {
@@ -51,6 +52,7 @@ struct Config {
     double duration_s;  // below 0: for ever
     CaptureRange capture;
     PythonLines python;
+    CublasCalls cublas;
     int64_t samples_per_step;  // 0: unknown
     char tag[1024];
     char cuda_homes[2][1024];  // CUDA_HOME, CUDA_PATH; empty: none, or not from the root on

@@ -80,7 +80,14 @@ enum Trait : uint32_t {
 };
 }  // namespace traits
 
-constexpr bool api_is_nccl(ApiId api) { return api >= api_ncclAllReduce; }
+// Whose export a row is: all.def has them library by library, from these rows on.
+enum class ApiLibrary : uint8_t { driver, nccl, cublas, cublas_lt, count };
+constexpr ApiLibrary library_of(ApiId api) {
+    return api >= api_cublasLtMatmul   ? ApiLibrary::cublas_lt
+           : api >= api_cublasSgemm_v2 ? ApiLibrary::cublas
+           : api >= api_ncclAllReduce  ? ApiLibrary::nccl
+                                       : ApiLibrary::driver;
+}
 
 struct ApiTraits {
     const char* name;  // as exported
@@ -88,7 +95,7 @@ struct ApiTraits {
     EventKind kind;
     const char* kind_name;  // as in the table
     uint32_t traits;
-    int version;  // the first CUDA version with this form; 0: NCCL
+    int version;  // the first CUDA version with this form; 0: no row of the driver's
 };
 extern const ApiTraits api_traits[kApis];
 

@@ -22,7 +22,7 @@ void* known(std::atomic<void*>& address, const char* name) {
 }
 
 bool may_be_hooked(const char* name) {
-    return (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z') ||
+    return (name[0] == 'c' && name[1] == 'u' && ((name[2] >= 'A' && name[2] <= 'Z') || name[2] == 'b')) ||
            (name[0] == 'n' && name[1] == 'c' && name[2] == 'c' && name[3] == 'l');
 }
 

@@ -1,14 +1,15 @@
 #include "resolve.h"
 
 #include <dlfcn.h>
-#include <link.h>
 
 #include <cerrno>
+#include <iterator>
 
 #include "../base/protection.h"
 #include "../lifecycle.h"
 #include "elf.h"
 #include "next.h"
+#include "objects.h"
 
 namespace gpushim::shim {
 
@@ -16,73 +17,21 @@ constinit std::atomic<void*> originals[kApis] = {};
 
 namespace {
 
-struct Object {
-    ElfW(Addr) base = 0;
-    const ElfW(Dyn) * dynamic = nullptr;
-    const char* path = nullptr;
-};
-
-Object described(const dl_phdr_info& info) {
-    Object object = {info.dlpi_addr, nullptr, info.dlpi_name};
-    for (int i = 0; i < info.dlpi_phnum; ++i)
-        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
-            object.dynamic = reinterpret_cast<const ElfW(Dyn)*>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-    return object;
-}
-
-bool holds(const dl_phdr_info& info, const void* address) {
-    const auto at = reinterpret_cast<ElfW(Addr)>(address) - info.dlpi_addr;
-    for (int i = 0; i < info.dlpi_phnum; ++i) {
-        const ElfW(Phdr)& segment = info.dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD && at >= segment.p_vaddr && at - segment.p_vaddr < segment.p_memsz)
-            return true;
-    }
-    return false;
-}
-
-// Visits the loaded objects in the linker's order, under its lock, until `visit` returns true.
-template <class Visit>
-bool any_object(Visit visit) {
-    return dl_iterate_phdr([](dl_phdr_info* info, size_t,
-                              void* data) { return (*static_cast<Visit*>(data))(*info) ? 1 : 0; },
-                           &visit) != 0;
-}
-
-const char* file_of(const char* path) {
-    const char* file = path;
-    for (const char* c = path; *c != '\0'; ++c)
-        if (*c == '/') file = c + 1;
-    return file;
-}
-
-bool begins(const char* text, const char* with) {
-    for (; *with != '\0'; ++text, ++with)
-        if (*text != *with) return false;
-    return true;
-}
-
-// Whether the object calls itself so (DT_SONAME), or needs something called so (DT_NEEDED).
-bool says(const Object& object, ElfW(Sxword) tag, const char* soname) {
-    const char* strings = nullptr;
-    for (const ElfW(Dyn)* d = object.dynamic; d != nullptr && d->d_tag != DT_NULL; ++d)
-        if (d->d_tag == DT_STRTAB)
-            strings = reinterpret_cast<const char*>(d->d_un.d_ptr < object.base ? d->d_un.d_ptr + object.base
-                                                                                : d->d_un.d_ptr);
-    for (const ElfW(Dyn)* d = object.dynamic; strings != nullptr && d->d_tag != DT_NULL; ++d)
-        if (d->d_tag == tag && begins(strings + d->d_un.d_val, soname)) return true;
-    return false;
-}
-
-// One of the two libraries whose calls we record, once it is loaded; then kept, so that it stays where it is.
+// One of the libraries whose calls we record, once it is loaded; then kept, so that it stays where it is.
 struct Library {
     const char* soname;
     std::atomic<uintptr_t> base;
     std::atomic<const ElfW(Dyn)*> dynamic;  // null: not seen yet; stored last
 };
-constinit Library driver = {"libcuda.so", 0, nullptr};
-constinit Library nccl = {"libnccl.so", 0, nullptr};
+constinit Library libraries[] = {{"libcuda.so", 0, nullptr},
+                                 {"libnccl.so", 0, nullptr},
+                                 {"libcublas.so", 0, nullptr},
+                                 {"libcublasLt.so", 0, nullptr}};
+static_assert(std::size(libraries) == static_cast<size_t>(ApiLibrary::count));
 
-Library& library_of(ApiId api) { return api_traits[api].version != 0 ? driver : nccl; }
+constexpr Library& the(ApiLibrary library) { return libraries[static_cast<size_t>(library)]; }
+constexpr Library& driver = the(ApiLibrary::driver);
+constexpr Library& nccl = the(ApiLibrary::nccl);
 
 bool is_there(Library& library) {
     // Acquire: with the base that was stored before.
@@ -134,7 +83,7 @@ void* exported(Library& library, const char* name) {
 // NCCL's weak names have strong twins that begin with p.
 void* exported(ApiId api) {
     const char* name = api_traits[api].name;
-    if (api_traits[api].version != 0) return exported(driver, name);
+    if (library_of(api) != ApiLibrary::nccl) return exported(the(library_of(api)), name);
     constexpr size_t kLongest = 64;
     char twin[kLongest] = {'p'};
     for (size_t i = 0; name[i] != '\0' && i + 2 < kLongest; ++i) twin[i + 1] = name[i];
@@ -180,7 +129,7 @@ bool is_linked(const Library& library) {
 
 void* looked_up(ApiId api) {
     const char* name = api_traits[api].name;
-    Library& library = library_of(api);
+    Library& library = the(library_of(api));
     void* own = exported(api);
     const Behind behind = behind_us(name, library);
     // Switched off, we hand out no address: whoever comes here means the name.
@@ -217,11 +166,16 @@ void* find_original(ApiId api) {
     return originals[api].compare_exchange_strong(before, found, std::memory_order_acq_rel) ? found : before;
 }
 
+const char* soname_of(ApiLibrary library) { return the(library).soname; }
+uintptr_t base_of(ApiLibrary library) { return the(library).base.load(std::memory_order_relaxed); }
 void* library_export(ApiId api) { return exported(api); }
 void* driver_function(const char* name) { return exported(driver, name); }
 void* nccl_function(const char* name) { return exported(nccl, name); }
+void* cublas_lt_function(const char* name) { return exported(the(ApiLibrary::cublas_lt), name); }
 bool is_lacking(ApiId api) {
-    return &library_of(api) == &driver && is_there(driver) && original(api) == nullptr;
+    if (library_of(api) == ApiLibrary::nccl || (library_of(api) == ApiLibrary::driver && !is_there(driver)))
+        return false;
+    return original(api) == nullptr;
 }
 bool driver_is_there() { return is_there(driver); }
 bool nccl_is_there() { return is_there(nccl); }
@@ -249,7 +203,9 @@ bool is_behind_loader(const void* address) {
 }  // namespace
 
 bool is_in_library(const void* address) {
-    return is_in(driver, address) || is_in(nccl, address) || is_behind_loader(address);
+    for (const Library& library : libraries)
+        if (is_in(library, address)) return true;
+    return is_behind_loader(address);
 }
 
 bool is_in_driver(const void* address) {

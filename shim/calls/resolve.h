@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "api.h"
 
@@ -21,16 +22,22 @@ inline void* original(ApiId api) {
     return known != nullptr ? known : find_original(api);
 }
 
+// How the names of a library's files begin, and where it is; 0: not seen yet.
+const char* soname_of(ApiLibrary library);
+uintptr_t base_of(ApiLibrary library);
+
 // What the library itself exports for the row, if it is loaded: the identity of an address.
 void* library_export(ApiId api);
 
 // A function of the driver that is not hooked, or that is to be called past every hook. Null: not there.
 void* driver_function(const char* name);
 void* nccl_function(const char* name);
+void* cublas_lt_function(const char* name);
 bool driver_is_there();
 bool nccl_is_there();
 
-// The driver is there and does not have that function, nor has anybody else who stands behind us.
+// Without us there would be nothing of that name: the driver is there and does not have that function, nor
+// has anybody else who stands behind us; or cuBLAS is not there.
 bool is_lacking(ApiId api);
 
 // The address of a row's own entry (exports.cpp).
@@ -40,8 +47,8 @@ void* entry_of(ApiId api);
 using Dlsym = void* (*)(void* handle, const char* name);
 Dlsym dlsym_of_libc();
 
-// Objects by an address in them: whether it is ours, the driver's or NCCL's; whether two addresses are in one
-// object.
+// Objects by an address in them: whether it is ours, or of a library whose calls we record; whether two
+// addresses are in one object.
 bool is_ours(const void* address);
 bool is_in_library(const void* address);
 // The driver, and what stands behind one that is only a loader (WSL2's opens the driver proper under another

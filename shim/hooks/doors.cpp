@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "../calls/copies.h"
 #include "../calls/next.h"
 #include "../calls/resolve.h"
 #include "../lifecycle.h"
@@ -37,7 +38,7 @@ void* untouched(void* found) {
 bool belongs_to_tool(ApiId api, const void* found) {
     void* known = originals[api].load(std::memory_order_acquire);
     if (known != nullptr && !is_in_library(known)) return in_one_object(known, found);
-    if (!is_behind_us(found)) return false;
+    if (!is_behind_us(found) || is_in_other_copy(api, found)) return false;
     originals[api].store(const_cast<void*>(found), std::memory_order_release);
     return true;
 }

@@ -3,6 +3,7 @@
 // address that all doors hand out, because the public name may be bound to a tool that stands before us. (Not
 // GNU ifunc: where a library is relocated before the preload, glibc complains on the program's stderr.)
 #include "../calls/resolve.h"
+#include "cublas_words.h"
 #include "cuda_words.h"
 #include "doors.h"
 #include "nccl_words.h"

@@ -11,7 +11,10 @@ constexpr bool has(uint32_t trait) {
     return (Row::traits & trait) != 0;
 }
 template <class Row>
-constexpr bool is_nccl = api_is_nccl(Row::id);
+constexpr bool is_nccl = library_of(Row::id) == ApiLibrary::nccl;
+// Of cuBLAS or cuBLASLt: a matrix product.
+template <class Row>
+constexpr bool is_product = Row::kind == EventKind::gemm;
 
 template <class Row>
 struct RowFacts {

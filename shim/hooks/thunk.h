@@ -6,8 +6,10 @@
 //   Row::real()                                     where the call goes on; null: nowhere
 #pragma once
 
+#include "../base/config.h"
 #include "../base/protection.h"
 #include "../calls/api.h"
+#include "../calls/copies.h"
 #include "../calls/questions.h"
 #include "../lifecycle.h"
 #include "../program/function_names.h"
@@ -39,27 +41,36 @@ struct Thunk<Row, R(A...)> {
     using Effects = CallEffects<Row, R(A...)>;
 
     static R call(A... a) {
-        const auto real = reinterpret_cast<Real>(Row::real());
+        const auto real = reinterpret_cast<Real>(real_for(__builtin_return_address(0)));
         if (real == nullptr) [[unlikely]]
             return absent<R>();
         InCall here;
         if (const void* before = outer(thread_state); before != nullptr) [[unlikely]]
             if (inside_live(before, &here) || on_signal_stack()) return real(a...);
         count_hit(Row::id);
-        if (is_recorded()) [[likely]]
+        if (is_recorded(real)) [[likely]]
             return recorded(real, here, a...);
         if constexpr (has<Row>(traits::starts | traits::inits)) return starting(real, here, a...);
         return real(a...);
     }
 
   private:
+    // Of cuBLAS a process may have two, of two versions of CUDA: each caller goes on in its own.
+    [[gnu::always_inline]] static inline void* real_for(const void* caller) {
+        return is_product<Row> ? original_for(Row::id, caller) : Row::real();
+    }
+
     // One answer for both reasons, so that what follows is compiled once.
-    [[gnu::always_inline]] static inline bool is_recorded() {
+    [[gnu::always_inline]] static inline bool is_recorded([[maybe_unused]] Real real) {
+        if constexpr (is_product<Row>)
+            return recording() && config.cublas != CublasCalls::off &&
+                   reinterpret_cast<void*>(real) == original(Row::id);
         return recording() || (resting() && (Facts::is_of_life || !still_resting()));
     }
 
     static const void*& outer(ThreadState& thread) {
-        return is_nccl<Row> && kept(Protection::two_guards) ? thread.nccl_frame : thread.cuda_frame;
+        if (!kept(Protection::two_guards)) return thread.cuda_frame;
+        return is_nccl<Row> ? thread.nccl_frame : is_product<Row> ? thread.cublas_frame : thread.cuda_frame;
     }
 
     [[gnu::always_inline]] static inline R recorded(Real real, InCall& here, const A&... a) {
@@ -76,6 +87,8 @@ struct Thunk<Row, R(A...)> {
     [[gnu::always_inline]] static inline R event_and_call(ThreadState& thread, Real real, const A&... a) {
         if constexpr (Row::kind == EventKind::query)
             return polled(thread, real, a...);
+        else if constexpr (is_product<Row>)
+            return product(thread, real, a...);
         else if constexpr (Facts::is_late)
             return told_later(thread, real, a...);
         else if constexpr (Facts::is_operation)
@@ -130,6 +143,22 @@ struct Thunk<Row, R(A...)> {
         const R result = real(a...);
         Effects::after(thread, result, a...);
         record_late(thread, entered, ticks(), result, a...);
+        return result;
+    }
+
+    // Told after the launches that it consists of: while a slot is open, all later ones of its thread have to
+    // wait. What the thread does between these is its own, as it is without the library: no call begins here.
+    [[gnu::always_inline]] static inline R product(ThreadState& thread, Real real, const A&... a) {
+        const uint64_t entered = ticks();
+        const R result = real(a...);
+        if (!is_current(thread)) return result;
+        Slot* slot = open_slot(thread, Row::id, Row::kind, 0);
+        if (slot == nullptr) [[unlikely]]
+            return result;
+        slot->exit = slot->enter;
+        slot->enter = entered;
+        fill(slot, 0, result, a...);
+        complete_slot(slot);
         return result;
     }
 

@@ -99,7 +99,8 @@ struct alignas(64) ThreadState {
     uint64_t cpu_ticks;  // when the thread's CPU clock was last read …
     int64_t cpu_ns;      // … and what it said (host_gap.h)
     PendingGap gap;
-    const void* nccl_frame;  // as cuda_frame, of the outermost NCCL call
+    const void* nccl_frame;    // as cuda_frame, of the outermost NCCL call
+    const void* cublas_frame;  // … and of the outermost call of cuBLAS or cuBLASLt
     // Ticks (measuring.h): the program measures; events with timing that it records are a sign of that.
     uint64_t measures_until;
     uint64_t suspected_until;  // 0: it has recorded none

@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 4;
+constexpr uint32_t kRingVersion = 5;
 
 // What an event is; decides what its four words mean.
 enum class EventKind : uint8_t {
@@ -57,6 +57,35 @@ constexpr uint64_t kSpanHasPayload = 1 << 8;
 constexpr uint64_t span_word(Span what, bool has_payload, uint64_t domain_bytes, uint64_t category) {
     return static_cast<uint64_t>(what) | (has_payload ? kSpanHasPayload : 0) | domain_bytes << 16 |
            category << 32;
+}
+
+// Of the matrices of a batch: all share one. `not_told`: each has an address of its own, and may be any.
+enum class Sharing : uint64_t { none, one, not_told };
+
+// How a matrix product is done: how many there are, the types of A, B and C (cudaDataType), the arithmetic
+// (cublasComputeType_t), and who shares A and B. As a word: batch | types << 32, 38, 44 | compute << 50 |
+// sharing << 58, 60 | 1 << 63; 0: the shape is not told.
+struct ProductHow {
+    uint64_t batch, a_type, b_type, c_type, compute;
+    Sharing a_sharing, b_sharing;
+};
+constexpr uint64_t kSizeNotTold = ~uint64_t{0};  // in the place of m, n or k
+constexpr uint64_t kTypeNotTold = 63, kComputeNotTold = 255;
+constexpr uint64_t product_word(const ProductHow& how) {
+    const auto at_most = [](uint64_t value, uint64_t most) { return value < most ? value : most; };
+    return (how.batch & 0xffffffff) | at_most(how.a_type, kTypeNotTold) << 32 |
+           at_most(how.b_type, kTypeNotTold) << 38 | at_most(how.c_type, kTypeNotTold) << 44 |
+           at_most(how.compute, kComputeNotTold) << 50 | static_cast<uint64_t>(how.a_sharing) << 58 |
+           static_cast<uint64_t>(how.b_sharing) << 60 | 1ull << 63;
+}
+constexpr ProductHow product_how_of(uint64_t word) {
+    return {word & 0xffffffff,
+            word >> 32 & 63,
+            word >> 38 & 63,
+            word >> 44 & 63,
+            word >> 50 & 255,
+            static_cast<Sharing>(word >> 58 & 3),
+            static_cast<Sharing>(word >> 60 & 3)};
 }
 
 enum SlotFlags : uint16_t {

@@ -10,6 +10,7 @@ Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering, 
       objects_(known_, graphs_),
       graph_rows_(known_, graphs_),
       collectives_(known_),
+      gemms_(known_),
       spans_(known_),
       waits_(known_, spans_),
       threads_(known_) {}
@@ -89,6 +90,8 @@ void Translator::row_of(const Call& call) {
         case EventKind::group:
         case EventKind::other:
             return waits_.other(call);
+        case EventKind::gemm:
+            return gemms_.gemm(call);
         case EventKind::marker:
             return spans_.marker(call);
         case EventKind::thread:

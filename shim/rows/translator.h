@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collective_rows.h"
+#include "gemm_rows.h"
 #include "graph_rows.h"
 #include "launch_rows.h"
 #include "memory_rows.h"
@@ -58,6 +59,7 @@ class Translator {
     ObjectRows objects_;
     GraphRows graph_rows_;
     CollectiveRows collectives_;
+    GemmRows gemms_;
     SpanRows spans_;
     WaitRows waits_;
     ThreadRows threads_;

@@ -64,6 +64,7 @@ WITH
       SELECT 1 AS calls, flags FROM launch UNION ALL SELECT 1, flags FROM copy UNION ALL SELECT 1,
         flags FROM memset
       UNION ALL SELECT calls, flags FROM sync UNION ALL SELECT 1, flags FROM collective
+      UNION ALL SELECT 1, flags FROM gemm
       UNION ALL SELECT 1, flags FROM graph_launch UNION ALL SELECT 1, flags FROM memory
       UNION ALL SELECT 1, flags FROM call UNION ALL SELECT 1, flags FROM marker)),
   rings AS (

@@ -16,6 +16,20 @@ VALUES (0, 'int8'), (1, 'uint8'), (2, 'int32'), (3, 'uint32'), (4, 'int64'), (5,
   (7, 'float32'), (8, 'float64'), (9, 'bfloat16'), (10, 'float8e4m3'), (11, 'float8e5m2');
 CREATE VIEW v_reduction (id, name) AS VALUES (0, 'sum'), (1, 'prod'), (2, 'max'), (3, 'min'), (4, 'avg');
 
+-- Types of values (cudaDataType): their bits, and how many real operations one multiplication with its
+-- addition is.
+CREATE VIEW v_value_type (id, name, bits, operations) AS
+VALUES (0, 'float32', 32, 2), (1, 'float64', 64, 2), (2, 'float16', 16, 2), (3, 'int8', 8, 2),
+  (4, 'complex64', 64, 8), (5, 'complex128', 128, 8), (6, 'complex32', 32, 8), (8, 'uint8', 8, 2),
+  (10, 'int32', 32, 2), (12, 'uint32', 32, 2), (14, 'bfloat16', 16, 2), (15, 'complex_bfloat16', 32, 8),
+  (16, 'int4', 4, 2), (18, 'uint4', 4, 2), (28, 'float8e4m3', 8, 2), (29, 'float8e5m2', 8, 2),
+  (30, 'float8e8m0', 8, 2), (31, 'float6e2m3', 6, 2), (32, 'float6e3m2', 6, 2), (33, 'float4e2m1', 4, 2);
+-- Arithmetic of a product (cublasComputeType_t).
+CREATE VIEW v_compute_type (id, name) AS
+VALUES (64, 'float16'), (65, 'float16 pedantic'), (68, 'float32'), (69, 'float32 pedantic'), (70, 'float64'),
+  (71, 'float64 pedantic'), (72, 'int32'), (73, 'int32 pedantic'), (74, 'float32 by float16'),
+  (75, 'float32 by bfloat16'), (77, 'float32 by tfloat32'), (78, 'float32 by bfloat16x9');
+
 -- Every object with its name and the end of its life.
 CREATE VIEW v_handle AS
 SELECT h.id,
@@ -187,6 +201,28 @@ LEFT JOIN communicator m ON m.id = c.communicator_id
 LEFT JOIN api a ON a.id = c.api_id
 LEFT JOIN v_stream st ON st.id = c.stream_id
 LEFT JOIN thread t ON t.id = c.thread_id;
+
+-- Matrix products of cuBLAS and cuBLASLt. `flops` and `bytes` are of the whole call: what the product needs,
+-- not what its kernels did (they may read a matrix several times, and C, too).
+CREATE VIEW v_gemm AS
+SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
+  g.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, g.thread_id, p.name AS api, g.m, g.n, g.k, g.batch,
+  coalesce(a.name, 'type ' || g.a_type) AS a_type, coalesce(b.name, 'type ' || g.b_type) AS b_type,
+  coalesce(c.name, 'type ' || g.c_type) AS c_type,
+  coalesce((SELECT name FROM v_compute_type WHERE id = g.compute), 'type ' || g.compute) AS compute,
+  -- 2 m n k for each product, 8 m n k of complex numbers; NULL: not recorded, or a type that is not known
+  CAST(a.operations AS REAL) * g.m * g.n * g.k * g.batch AS flops,
+  -- A and B read once, C written once; NULL: also where products may share matrices
+  (CAST(a.bits AS REAL) * g.m * g.k * g.a_count + CAST(b.bits AS REAL) * g.k * g.n * g.b_count
+    + CAST(c.bits AS REAL) * g.m * g.n * g.batch) / 8 AS bytes,
+  failed(g.flags) AS failed, recovered(g.flags) AS recovered
+FROM gemm g
+LEFT JOIN v_value_type a ON a.id = g.a_type
+LEFT JOIN v_value_type b ON b.id = g.b_type
+LEFT JOIN v_value_type c ON c.id = g.c_type
+LEFT JOIN api p ON p.id = g.api_id
+LEFT JOIN thread t ON t.id = g.thread_id;
 
 -- What one launch of an executable graph runs: a row for each state it was in. Child graphs' nodes count,
 -- nodes that are switched off do not. NULL: not recorded.
@@ -426,6 +462,7 @@ UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM copy
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM memset
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, calls, flags FROM sync
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM collective
+UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM gemm
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM graph_launch
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM memory
 UNION ALL SELECT enter_ns, dur_ns, thread_id, api_id, 1, flags FROM call

@@ -68,6 +68,8 @@ TEST_CASE("every variable is understood", "[config]") {
     CHECK(with("GPUSHIM_DELAY", "1.5").delay_s == 1.5);
     CHECK(with("GPUSHIM_DURATION", "60").duration_s == 60);
     CHECK(with("GPUSHIM_PYTHON", "off").python == PythonLines::off);
+    CHECK(with("GPUSHIM_CUBLAS", "off").cublas == CublasCalls::off);
+    CHECK(with("GPUSHIM_CUBLAS", "auto").cublas == CublasCalls::automatic);
     CHECK(with("GPUSHIM_CAPTURE", "profiler").capture == CaptureRange::profiler);
     CHECK(with("GPUSHIM_SAMPLES_PER_STEP", "256").samples_per_step == 256);
     CHECK(std::string(with("GPUSHIM_TAG", "lr=0.1,seed=3").tag) == "lr=0.1,seed=3");
