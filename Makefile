@@ -392,18 +392,21 @@ $(BUILD)/test/unit: $(UNIT_OBJECTS) $(UNIT_SHIM) $(SIM_LIBRARIES) \
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
 BENCH          := $(BUILD)/bench
 LTTNG          := $(firstword $(wildcard $(addsuffix /lttng/tracepoint.h,/usr/include /usr/include/*)))
-BENCH_PROGRAMS := call_cost load short start $(if $(LTTNG),lttng_pair)
-BENCH_FILES    := $(addprefix $(BENCH)/,null/libcuda.so.1 idle_preload.so $(BENCH_PROGRAMS))
-OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver idle_preload $(BENCH_PROGRAMS))
+BENCH_PROGRAMS := call_cost product_cost load short start $(if $(LTTNG),lttng_pair)
+NULL_LIBRARIES := $(addprefix null/,libcuda.so.1 libcublas.so.12 libcublasLt.so.12)
+BENCH_FILES    := $(addprefix $(BENCH)/,$(NULL_LIBRARIES) idle_preload.so $(BENCH_PROGRAMS))
+OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver null_cublas idle_preload $(BENCH_PROGRAMS))
 ANALYZER_BENCH := $(addprefix $(BENCH)/,sweep rows_read)
 BENCH_FILES    += $(ANALYZER_BENCH)
 OBJECTS        += $(ANALYZER_BENCH:$(BENCH)/%=$(OBJ)/test/bench/%.o)
 $(ANALYZER_BENCH): $(BENCH)/%: $(OBJ)/test/bench/%.o $(UNIT_ANALYZER) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -s -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
-$(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o $(BUILD)/link.flags
+$(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o
+$(BENCH)/null/libcublas.so.12 $(BENCH)/null/libcublasLt.so.12: $(OBJ)/test/bench/null_cublas.o
+$(addprefix $(BENCH)/,$(NULL_LIBRARIES)): $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $<
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^)
 $(BENCH)/idle_preload.so: $(OBJ)/test/bench/idle_preload.o $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@$(LINK) -shared -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc -o $@ $<
