@@ -81,4 +81,10 @@ std::optional<double> peak_flops_per_s(std::string_view gpu_name, Precision prec
     return tflops > 0 ? std::optional(tflops * 1e12) : std::nullopt;
 }
 
+std::optional<Precision> precision_named(std::string_view word) {
+    for (int i = 0; i <= static_cast<int>(Precision::mixed); ++i)
+        if (name_of(static_cast<Precision>(i)) == word) return static_cast<Precision>(i);
+    return {};
+}
+
 }  // namespace gpushim::analysis

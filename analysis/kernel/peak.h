@@ -13,6 +13,9 @@ namespace gpushim::analysis {
 [[nodiscard]] bool is_peak_known(std::string_view gpu_name);  // in any precision
 [[nodiscard]] std::optional<double> peak_flops_per_s(std::string_view gpu_name, Precision precision);
 
+// By the word that name_of() gives; none: it gives no such word.
+[[nodiscard]] std::optional<Precision> precision_named(std::string_view word);
+
 struct PeakRow {
     std::string_view words;  // all of the name but who made it, and how much memory it has
     double fp64, fp32, tf32, fp16, bf16, fp8, fp4;  // TFLOP/s; 0: none

@@ -83,6 +83,18 @@ Markup left_out_of(const Json& classes) {
         " of launches are of kernels that were rarely timed; the shares leave these kernels out.");
 }
 
+// Of timed products of cuBLAS; what others do is not known.
+void add_product_columns(PageTable& table) {
+    table.alignment += "rr";
+    table.headings.insert(table.headings.end(), {"TFLOP/s", "matrices"});
+}
+
+void add_products(const Json& kernel, std::vector<TableCell>& row) {
+    const auto flops = kernel["flops_per_s"].amount(), bytes = kernel["bytes_per_s"].amount();
+    row.push_back(flops ? TableCell(figure_text("%.3g", *flops / 1e12), *flops) : TableCell(kNotThere));
+    row.push_back(bytes ? TableCell(rate_text(*bytes), *bytes) : TableCell(kNotThere));
+}
+
 Markup table_of(const PageInput& input) {
     const std::vector<Json>& kernels = input.of("kernels").items();
     PageTable rows = {"Kernels",
@@ -90,6 +102,9 @@ Markup table_of(const PageInput& input) {
                       {"kernel", "ran", "total", "share", "family", "precision", "tensor cores"},
                       {},
                       ""};
+    const bool has_products = std::any_of(
+        kernels.begin(), kernels.end(), [](const Json& kernel) { return !kernel["flops_per_s"].is_null(); });
+    if (has_products) add_product_columns(rows);
     if (kernels.size() > kMostRows)
         rows.rest = "Those " + std::to_string(kMostRows) + " of " +
                     count_axis(static_cast<double>(kernels.size())) +
@@ -104,6 +119,7 @@ Markup table_of(const PageInput& input) {
                              share ? TableCell(percent_text(*share), *share) : TableCell(kNotThere),
                              kernel["family"].words(), kernel["precision"].words(),
                              kernel["tensor_core"].words()});
+        if (has_products) add_products(kernel, rows.rows.back());
     }
     return table(rows);
 }

@@ -1,5 +1,6 @@
 // Which kernels ran, how long, and what their names say of precision and tensor cores. The text adds up those
-// that have one short name; JSON has each by its own.
+// that have one short name; JSON has each by its own. Where cuBLAS was asked for products: how fast they
+// were.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +12,7 @@
 #include "../text/width.h"
 #include "../to_int64.h"
 #include "facts.h"
+#include "product_figures.h"
 #include "section.h"
 
 namespace gpushim::analysis::section_kernels {
@@ -57,6 +59,7 @@ struct Row {
     std::string name, short_name, precision, tensor_core, family;
     int64_t count, timed;
     std::optional<int64_t> sum_ns, union_ns, small_grid, small_grid_ns;
+    ProductFigures products;
 };
 
 // Events of ours stay away from some kernels (programmatic launches, what a program measures): next to others
@@ -128,7 +131,7 @@ void write_classes(const Classes& classes, Report& report) {
     report.line("KERNELS    " + text);
 }
 
-std::vector<Row> rows_of(const ReportSource& source) {
+std::vector<Row> rows_of(const ReportSource& source, const ProductRows& products) {
     const Database& run = source.run;
     std::vector<Row> all;
     Query row = run.prepare(
@@ -143,7 +146,7 @@ std::vector<Row> rows_of(const ReportSource& source) {
         all.push_back({row.text(0), source.short_kernel_name(row.text(0)), row.text(1), row.text(2),
                        row.text(3), row.number(4), row.number(5), timed ? row.maybe(6) : std::nullopt,
                        timed ? row.maybe(7) : std::nullopt, row.maybe(8),
-                       row.is_null(8) ? std::nullopt : row.maybe(9)});
+                       row.is_null(8) ? std::nullopt : row.maybe(9), products.of(row.text(0))});
     }
     return all;
 }
@@ -167,6 +170,7 @@ std::vector<Row> added_up(const std::vector<Row>& rows) {
         sum.count += row.count;
         sum.timed += row.timed;
         if (row.sum_ns) sum.sum_ns = sum.sum_ns.value_or(0) + *row.sum_ns;
+        sum.products.add(row.products);
         sum.precision = same_or(sum.precision, row.precision);
         sum.tensor_core = same_or(sum.tensor_core, row.tensor_core);
     }
@@ -181,10 +185,20 @@ std::optional<double> share_of_row(const Row& row, const Classes& classes) {
     return share_of(static_cast<double>(*row.sum_ns), classes.all);
 }
 
+// "-": not known.
+std::string tflops_text(const ProductFigures& products) {
+    if (!products.is_known()) return "-";
+    const double tflops = products.flops_per_s().value_or(0) / 1e12;
+    return figure_text(tflops < 1 ? "%.2g" : "%.3g", tflops);
+}
+
 void write_table(const std::vector<Row>& rows, const Classes& classes, std::optional<double> steps,
                  Report& report) {
+    const bool has_products =
+        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.products.is_known(); });
     std::vector<std::vector<std::string>> table = {
         {"  by name", "ran", steps ? "a step" : "total", "share", "precision", "tensor cores"}};
+    if (has_products) table.front().push_back("TFLOP/s");
     for (const Row& row : added_up(rows)) {
         const auto share = share_of_row(row, classes);
         auto ns = whole_ns(row, classes);
@@ -192,15 +206,16 @@ void write_table(const std::vector<Row>& rows, const Classes& classes, std::opti
         table.push_back({shown(cut_in_the_middle(row.short_name, kWidestKernel)), count_text(row.count),
                          ns ? duration_text(*ns) : "-", share ? percent_text(*share) : "-", row.precision,
                          row.tensor_core});
+        if (has_products) table.back().push_back(tflops_text(row.products));
     }
-    if (table.size() > 1) report.table("lrrrll", std::move(table), kMostRows);
+    if (table.size() > 1) report.table(has_products ? "lrrrllr" : "lrrrll", std::move(table), kMostRows);
 }
 
-Json json_of(const ReportSource& source, const Row& row, const Classes& classes,
-             std::optional<double> steps) {
+Json json_of(const ReportSource& source, const Row& row, const Classes& classes, std::optional<double> steps,
+             const ProductRows& products) {
     const char* const untimed = "none has device times";
-    return Facts()
-        .known("name", source.json_name("kernel", row.name))
+    Facts facts;
+    facts.known("name", source.json_name("kernel", row.name))
         .known("short_name", row.short_name)
         .known("count", row.count)
         .known("timed", row.timed)
@@ -215,16 +230,18 @@ Json json_of(const ReportSource& source, const Row& row, const Classes& classes,
         .maybe("small_grid_ns", row.small_grid_ns, row.sum_ns ? kGridUnknown : untimed)
         .known("family", row.family)
         .known("precision", row.precision)
-        .known("tensor_core", row.tensor_core)
-        .json();
+        .known("tensor_core", row.tensor_core);
+    products.tell(facts, row.name);
+    return facts.json();
 }
 
 void write(const ReportSource& source, Report& report) {
     const Classes classes = classes_of(source.run);
-    const std::vector<Row> rows = rows_of(source);
+    const ProductRows products(source.run);
+    const std::vector<Row> rows = rows_of(source, products);
     Json list = Json::array();
     const std::optional<double> steps = recorded_steps(source.run);
-    for (const Row& row : rows) list.push(json_of(source, row, classes, steps));
+    for (const Row& row : rows) list.push(json_of(source, row, classes, steps, products));
     report.json.set("kernels", std::move(list));
     const std::optional<double> hardly_timed = hardly_timed_share(rows, classes);
     report.json.set("kernel_classes", json_of(classes, hardly_timed));

@@ -33,12 +33,6 @@ std::map<int64_t, GpuWork> work_of(const RunDb& run) {
     return all;
 }
 
-std::optional<Precision> precision_named(const std::string& name) {
-    for (int i = 0; i <= static_cast<int>(Precision::mixed); ++i)
-        if (name_of(static_cast<Precision>(i)) == name) return static_cast<Precision>(i);
-    return {};
-}
-
 struct GpuPeak {
     std::optional<Precision> precision = {};
     std::optional<double> share = {}, flops_per_s = {};

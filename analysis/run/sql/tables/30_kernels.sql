@@ -19,6 +19,16 @@ CREATE TABLE kernel (
   PRIMARY KEY (gpu_id, name)
 );
 
+-- Matrix products of cuBLAS and cuBLASLt by the kernel that ran longest in each: those of which all kernels
+-- have device times, and that were not captured into a graph.
+CREATE TABLE kernel_product (
+  gpu_id INTEGER, name TEXT,
+  products INTEGER, flops REAL,  -- what the products need, 2 m n k each
+  ns INTEGER,                    -- of all kernels of these products
+  bytes REAL,                    -- A and B read once, C written once; NULL: of one product it is not known
+  PRIMARY KEY (gpu_id, name)
+);
+
 -- What a GPU can do at most in what most of its arithmetic is done in (analysis/kernel/peak.def). A row for
 -- each GPU that ran kernels; processes that share a GPU have one, under the first of them.
 CREATE TABLE gpu_peak (

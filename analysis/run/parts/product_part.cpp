@@ -1,0 +1,122 @@
+// What matrix products of cuBLAS and cuBLASLt come to, by the kernels that computed them. A product is of the
+// kernel that ran longest of those that its call launched; one of which not all have device times, and one
+// that was captured into a graph, counts for none.
+//
+//   thread     ═══cublasGemmEx═══    ═cublasGemmEx═
+//                ═launch═ ═launch═     ═launch═
+//   device          ████kernel████ █reduce█  ████kernel████      flops of both: of `kernel`, in the time of
+//   both
+#include <map>
+#include <unordered_map>
+
+#include "../../sqlite/database.h"
+#include "../pass/kernel_index.h"
+#include "../sql/run_db.h"
+#include "own_parts.h"
+#include "places.h"
+
+namespace gpushim::analysis {
+
+namespace {
+
+constexpr const char* kNameNotKnown = "(name not known)";
+
+struct Product {
+    int64_t exit_ns = INT64_MIN;
+    double flops = 0;
+    std::optional<double> bytes;
+    int64_t launched = 0, timed = 0;
+    int64_t ns = 0, longest_ns = 0;
+    int64_t gpu_id = kNotTold;  // where the longest ran, …
+    size_t kernel = 0;          // … and which it is
+};
+
+struct Sums {
+    int64_t products = 0, ns = 0;
+    double flops = 0;
+    std::optional<double> bytes = 0.0;  // none: of one it is not known
+};
+
+class ProductPart : public Part {
+  public:
+    explicit ProductPart(const TraceFacts& facts) : facts_(facts), places_(facts), index_(facts) {
+        const Database& base = facts.trace->base;
+        if (!base.has("gemm") || !base.has("v_gemm")) return;
+        next_.emplace(
+            base.prepare("SELECT enter_ns, exit_ns, thread_id, flops, bytes FROM v_gemm"
+                         " WHERE exit_ns IS NOT NULL AND flops IS NOT NULL AND failed = 0"
+                         " ORDER BY enter_ns"));
+        has_next_ = next_->step();
+    }
+
+    void see(const Call& call) override {
+        if (!next_ || call.kind != CallKind::operation || call.type != OperationClass::compute) return;
+        while (has_next_ && next_->number(0) <= call.enter_ns) begin_product();
+        const auto found = of_thread_.find(call.thread_id);
+        if (found != of_thread_.end() && call.enter_ns < found->second.exit_ns) add(found->second, call);
+    }
+
+    void finish(RunDb& run) override {
+        for (auto& [thread, product] : of_thread_) settle(product);
+        for (const auto& [who, sums] : sums_) {
+            const auto& [gpu_id, kernel] = who;
+            const bool has_name = kernel < facts_.kernels.size();
+            run.add("kernel_product",
+                    {gpu_id, has_name ? facts_.kernels[kernel].name : std::string(kNameNotKnown),
+                     sums.products, sums.flops, sums.ns, sums.bytes ? Value(*sums.bytes) : Value(nullptr)});
+        }
+    }
+
+  private:
+    void begin_product() {
+        Product& product = of_thread_[next_->number(2)];
+        settle(product);
+        product = {};
+        product.exit_ns = next_->number(1);
+        product.flops = next_->real(3);
+        if (!next_->is_null(4)) product.bytes = next_->real(4);
+        has_next_ = next_->step();
+    }
+
+    void add(Product& product, const Call& kernel) {
+        ++product.launched;
+        const int64_t ran_ns = kernel.timed ? kernel.times.end_ns - kernel.times.start_ns : 0;
+        if (ran_ns <= 0) return;
+        ++product.timed;
+        product.ns += ran_ns;
+        if (ran_ns <= product.longest_ns) return;
+        product.longest_ns = ran_ns;
+        product.kernel = index_.of(kernel);
+        product.gpu_id = places_[places_.of(kernel)].gpu_id;
+    }
+
+    void settle(const Product& product) {
+        if (product.launched == 0 || product.timed < product.launched) return;
+        Sums& sums = sums_[{product.gpu_id, product.kernel}];
+        ++sums.products;
+        sums.flops += product.flops;
+        sums.ns += product.ns;
+        if (sums.bytes && product.bytes)
+            *sums.bytes += *product.bytes;
+        else
+            sums.bytes.reset();
+    }
+
+    const TraceFacts& facts_;
+    const Places places_;
+    const KernelIndex index_;
+    std::optional<Query> next_;  // the product that begins next; none: the trace has none
+    bool has_next_ = false;
+    std::unordered_map<int64_t, Product> of_thread_;   // the newest of each
+    std::map<std::pair<int64_t, size_t>, Sums> sums_;  // by GPU and kernel
+};
+
+const PartRegistration kProductPart(make_product_part);
+
+}  // namespace
+
+std::unique_ptr<Part> make_product_part(const TraceFacts& facts) {
+    return std::make_unique<ProductPart>(facts);
+}
+
+}  // namespace gpushim::analysis

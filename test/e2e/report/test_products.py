@@ -1,0 +1,125 @@
+"""How fast matrix products of cuBLAS were, by the kernels that computed them: by hand, on the stepped
+clock."""
+import html
+import json
+import re
+import unittest
+
+import box
+import preload
+import stepped_program
+
+BEFORE = r"""
+void* handle;
+int cublasCreate_v2(void**);
+int cublasSetStream_v2(void*, CUstream);
+int cublasSgemm_v2(void*, int, int, int m, int n, int k, void*, void*, int, void*, int, void*, void*, int);
+int cublasGemmEx(void*, int, int, int m, int n, int k, void*, void*, int, int, void*, int, int, void*, void*,
+                 int, int, int, int);
+int cublasDgemmBatched(void*, int, int, int m, int n, int k, void*, void*, int, void*, int, void*, void*, int,
+                       int batch);
+void gpushim_step(const char*, long) __attribute__((weak));
+static void products(void) {
+    CHECK(cublasSgemm_v2(handle, 0, 0, 1024, 512, 256, 0, 0, 1024, 0, 256, 0, 0, 1024));
+    CHECK(cublasGemmEx(handle, 0, 0, 64, 32, 8192, 0, 0, 2, 64, 0, 2, 8192, 0, 0, 2, 64, 68, -1));
+    CHECK(cublasDgemmBatched(handle, 0, 0, 128, 128, 128, 0, 0, 128, 0, 128, 0, 0, 128, 10));
+}
+"""
+BODY = r"""
+    CHECK(cublasCreate_v2(&handle));
+    CHECK(cublasSetStream_v2(handle, stream));
+    for (int i = 0; i < 60; ++i) {
+        gpushim_step(0, 0);
+        products();
+        launch("own__5us", stream);
+        launch("own__5us", stream);
+        CHECK(cuStreamSynchronize(stream));
+        gpusim_advance_ns(100000);
+    }
+"""
+CAPTURED = r"""
+    CUgraph graph;
+    CUgraphExec exec;
+    CHECK(cublasCreate_v2(&handle));
+    CHECK(cublasSetStream_v2(handle, stream));
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    products();
+    CHECK(cuStreamEndCapture(stream, &graph));
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 60; ++i) {
+        gpushim_step(0, 0);
+        CHECK(cuGraphLaunch(exec, stream));
+        CHECK(cuStreamSynchronize(stream));
+        gpusim_advance_ns(100000);
+    }
+"""
+HALF = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_nn"
+DOUBLE = "cutlass_80_tensorop_d884gemm_128x64_16x3_nn_align1"
+SINGLE = "ampere_sgemm_128x64_nn"
+# The box's kernels take 10 us, what adds the parts of a divided sum up 2 us.
+BY_HAND = {SINGLE: (2 * 1024 * 512 * 256, 10, 4 * (1024 * 256 + 256 * 512 + 1024 * 512)),
+           HALF: (2 * 64 * 32 * 8192, 12, 2 * (64 * 8192 + 8192 * 32 + 64 * 32)),
+           DOUBLE: (2 * 128 ** 3 * 10, 10, None)}
+FIGURES = ("products", "flops", "flops_per_s", "peak_share", "bytes", "bytes_per_s")
+
+
+class Products(preload.PreloadCase):
+    def answer(self, body, **knobs):
+        program = preload.compiled(stepped_program.HEAD + BEFORE + stepped_program.MAIN.replace("BODY", body),
+                                   self.folder / "program", "-l:libgpusim.so", "-l:libcublas.so.12")
+        self.traced([program], GPUSHIM_BUDGET="100%", GPUSHIM_DEVICE_TIME="events", **stepped_program.STEPPED,
+                    **knobs)
+        return {kernel["name"]: kernel for kernel in json.loads(self.report("--json"))["kernels"]}
+
+    def report(self, *words):
+        done = box.run([preload.ANALYZER, "report", self.the_trace(), *words], sim=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_by_hand(self):
+        kernels = self.answer(BODY)
+        for name, (flops, us, size) in BY_HAND.items():
+            with self.subTest(name):
+                found = kernels[name]
+                products = found["products"]
+                self.assertGreater(products, 40)
+                self.assertEqual(found["flops"], products * flops)
+                self.assertAlmostEqual(found["flops_per_s"], flops / us * 1e6, delta=0.02 * flops / us * 1e6)
+                self.assertIsNone(found["peak_share"])
+                self.assertIn("the peak of this GPU in this precision is not known", found["why"])
+                if size is None:
+                    self.assertIsNone(found["bytes"])
+                    self.assertIn("it is not known which matrices they share", found["why"])
+                    continue
+                self.assertEqual(found["bytes"], products * size)
+                self.assertAlmostEqual(found["bytes_per_s"], size / us * 1e6, delta=0.02 * size / us * 1e6)
+        for name in ("own__5us", "splitKreduce_kernel__2us"):
+            self.assertEqual([kernels[name][key] for key in FIGURES], [None] * len(FIGURES))
+            self.assertIn("it computed no product of cuBLAS that is recorded, with device times",
+                          kernels[name]["why"])
+        text = self.report()
+        self.assertRegex(text, r"by name +ran +a step +share +precision +tensor cores +TFLOP/s\n")
+        self.assertRegex(text, rf"\n +{SINGLE} .* 2[67]\.\d\n")
+        self.assertRegex(text, r"\n +own__5us.* -\n")
+
+    def test_the_page_has_them(self):
+        self.answer(BODY)
+        self.report("--html", self.folder / "page.html")
+        page = html.unescape((self.folder / "page.html").read_text(encoding="utf-8"))
+        self.assertIn(">TFLOP/s<", page)
+        self.assertTrue(re.search(r">2[67]\.\d<", page))
+
+    def test_captured_ones_are_of_no_kernel(self):
+        kernels = self.answer(CAPTURED)
+        self.assertEqual({kernel["flops"] for kernel in kernels.values()}, {None})
+        self.assertNotIn("TFLOP/s", self.report())
+
+    def test_without_their_calls(self):
+        kernels = self.answer(BODY, GPUSHIM_CUBLAS="off")
+        self.assertEqual({kernel["flops"] for kernel in kernels.values()}, {None})
+        self.assertIn("no product of cuBLAS with device times is recorded", kernels[SINGLE]["why"])
+        self.assertNotIn("TFLOP/s", self.report())
+
+
+if __name__ == "__main__":
+    unittest.main()
