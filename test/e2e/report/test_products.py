@@ -7,6 +7,7 @@ import unittest
 
 import box
 import preload
+import shim_host
 import stepped_program
 
 BEFORE = r"""
@@ -60,13 +61,15 @@ SINGLE = "ampere_sgemm_128x64_nn"
 BY_HAND = {SINGLE: (2 * 1024 * 512 * 256, 10, 4 * (1024 * 256 + 256 * 512 + 1024 * 512)),
            HALF: (2 * 64 * 32 * 8192, 12, 2 * (64 * 8192 + 8192 * 32 + 64 * 32)),
            DOUBLE: (2 * 128 ** 3 * 10, 10, None)}
+QUESTION = box.ROOT / "examples/sql/launches_one_by_one.sql"
 FIGURES = ("products", "flops", "flops_per_s", "peak_share", "bytes", "bytes_per_s")
 
 
 class Products(preload.PreloadCase):
-    def answer(self, body, **knobs):
-        program = preload.compiled(stepped_program.HEAD + BEFORE + stepped_program.MAIN.replace("BODY", body),
-                                   self.folder / "program", "-l:libgpusim.so", "-l:libcublas.so.12")
+    def answer(self, body, before="", **knobs):
+        source = stepped_program.HEAD + before + BEFORE + stepped_program.MAIN.replace("BODY", body)
+        program = preload.compiled(source, self.folder / "program", "-l:libgpusim.so", "-l:libcublas.so.12",
+                                   before=shim_host.include_flags())
         self.traced([program], GPUSHIM_BUDGET="100%", GPUSHIM_DEVICE_TIME="events", **stepped_program.STEPPED,
                     **knobs)
         return {kernel["name"]: kernel for kernel in json.loads(self.report("--json"))["kernels"]}
@@ -108,6 +111,21 @@ class Products(preload.PreloadCase):
         page = html.unescape((self.folder / "page.html").read_text(encoding="utf-8"))
         self.assertIn(">TFLOP/s<", page)
         self.assertTrue(re.search(r">2[67]\.\d<", page))
+
+    def test_launches_one_by_one(self):
+        """PyProf's table, of the first step: in the order of the launches, with the range around them."""
+        ranged = BODY.replace("products();", 'nvtxRangePushA("forward"); products(); nvtxRangePop();')
+        self.answer(ranged, before="#include <nvtx3/nvToolsExt.h>\n")
+        rows = preload.query(self.the_trace(), QUESTION.read_text(encoding="utf-8"))
+        self.assertEqual([row[0] for row in rows], list(range(1, 361)))
+        late = rows[300:306]  # a step with device times
+        self.assertEqual([(row[1], round(row[2], -3), row[3], *row[4:]) for row in late], [
+            ("forward", 10_000, None, BY_HAND[SINGLE][0], BY_HAND[SINGLE][2], SINGLE),
+            ("forward", 10_000, 1, BY_HAND[HALF][0], BY_HAND[HALF][2], HALF),
+            ("forward", 2_000, None, None, None, "splitKreduce_kernel__2us"),
+            ("forward", 10_000, 1, BY_HAND[DOUBLE][0], None, DOUBLE),
+            (None, 5_000, None, None, None, "own__5us"),
+            (None, 5_000, None, None, None, "own__5us")])
 
     def test_captured_ones_are_of_no_kernel(self):
         kernels = self.answer(CAPTURED)
