@@ -38,13 +38,14 @@ WHEELS = {
     "pathfinder": ("cuda-pathfinder", 1),
     # For CUDA 12, or Debian's drivers would be too old for them to go further.
     "nccl": ("nvidia-nccl-cu12", 306),
+    "cublas": ("nvidia-cublas-cu12", 581),
     "cupy": ("cupy-cuda12x", 137),
     "numpy": ("numpy", 17),
 }
 KNOWN = {"runtime-newest": "13.5.37", "ptxas-newest": "13.5.37", "crt-newest": "13.5.37",
          "cupti-newest": "13.5.25", "nvtx": "13.5.25", "bindings": "13.5.0",
-         "pathfinder": "1.9.0", "nccl": "2.32.3", "cupy": "14.2.0"}
-BIG = ("nccl", "cupy", "numpy", "ptxas-12.4")
+         "pathfinder": "1.9.0", "nccl": "2.32.3", "cublas": "12.9.3.13", "cupy": "14.2.0"}
+BIG = ("nccl", "cublas", "cupy", "numpy", "ptxas-12.4")
 
 
 def run(command, **options):

@@ -10,12 +10,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NO_ROW = pathlib.Path(__file__).resolve().parent / "needs_no_row.list"
 EXPORT = re.compile(r"^EXPORT\((\w+), \w+, (\w+), (\d+), (\w+)\)", re.M)
 TYPEDEF = re.compile(r"\bPFN_(cu\w+?)_v(\d+)(_ptsz|_ptds)?\)")
-HOOK = re.compile(r"^HOOK(_PTDS|_PTSZ)?\((\w+),", re.M)
+HOOK = re.compile(r"^HOOK(_PTDS|_PTSZ|_64)?\((\w+),", re.M)
 
 
-def hooked():
+def hooked(tables=("cuda", "nccl", "cublas")):
     found = set()
-    for table in ("cuda", "nccl"):
+    for table in tables:
         text = (ROOT / "shim" / "calls" / f"{table}.def").read_text(encoding="utf-8")
         for twin, name in HOOK.findall(text):
             found |= {name, name + twin.lower()}
@@ -41,6 +41,14 @@ def exported(library):
     if done.returncode != 0:
         raise Skip(f"nm: {done.stderr.strip()}")
     return sorted({line.split()[-1].split("@")[0] for line in done.stdout.splitlines() if " A " not in line})
+
+
+def versioned(library):
+    """The same as `name@@version`."""
+    done = run(["nm", "-D", "--defined-only", library])
+    if done.returncode != 0:
+        raise Skip(f"nm: {done.stderr.strip()}")
+    return sorted({line.split()[-1] for line in done.stdout.splitlines() if " A " not in line})
 
 
 def reasons(path=NO_ROW):

@@ -73,12 +73,12 @@ for _name in ("12.4", "newest"):
     once(f"PTX by ptxas {_name}")(lambda root, name=_name: ptx(root, name))
 
 
-def declarations(root, header, source, includes):
+def declarations(root, header, source, includes, functions=()):
     """Compiles what we declare beside what the newest header declares; the compiler compares."""
     folder = root / "declared"
     folder.mkdir(parents=True, exist_ok=True)
     text = (HOOKS / header).read_text(encoding="utf-8")
-    functions = DECLARED.findall(text)
+    functions = functions or DECLARED.findall(text)
     demand(functions, "no function is declared in", header)
     bare = re.sub(r'^extern "C" \{$|^\}$|^#pragma once$', "", text, flags=re.M)
     (folder / "ours.h").write_text(bare, encoding="utf-8")
@@ -117,3 +117,47 @@ def nccl_names(root):
     unknown = names.without_row(exported)
     demand(not unknown, "neither row nor reason in needs_no_row.list:", *unknown)
     return f"{wheel_version(folder)} {len(exported)} functions, each known"
+
+
+@once("our declarations of cuBLAS")
+def cublas_declarations(root):
+    text = (HOOKS / "cublas_api.h").read_text(encoding="utf-8")
+    asked = re.findall(r"^cublasStatus_t (\w+)\(", text, re.M)
+    header = one(wheel(root, "cublas"), "cublas_api.h")
+    runtime = one(wheel(root, "runtime-12.9"), "cuda_fp16.h")
+    # Behind its C functions are others of their names for C++, which the library does not export.
+    of_c = header.read_text(encoding="utf-8").partition("static inline cublasStatus_t cublasMigrate")[0]
+    folder = root / "declared" / "of_c"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / header.name).write_text(of_c + "#endif\n#endif\n", encoding="utf-8")
+    functions = sorted(names.hooked(["cublas"]) | set(asked))
+    return declarations(root, "cublas_api.h", "declared_cublas.cpp", [folder, header.parent, runtime.parent],
+                        functions)
+
+
+@once("cuBLAS's names")
+def cublas_names(root):
+    """Each with its library's version: so a linker binds them."""
+    folder, sim = wheel(root, "cublas"), pairs.BUILD / "sim"
+    hooked = names.hooked(["cublas"])
+    for library in ("libcublas.so.12", "libcublasLt.so.12"):
+        real, box = (set(names.versioned(path)) for path in (one(folder, library), sim / library))
+        demand(box <= real, library, "of the box alone has", *sorted(box - real))
+        hooked -= {name.split("@")[0] for name in real & box}
+    demand(not hooked, "hooked, and not exported by both:", *sorted(hooked))
+    return f"{wheel_version(folder)} has all that we hook and all that the box has"
+
+
+@once("cuBLASLt's descriptions")
+def cublaslt_descriptions(root):
+    folder = wheel(root, "cublas")
+    program = root / "programs" / "descriptions"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    source = pathlib.Path(__file__).resolve().parent / "programs" / "descriptions.cpp"
+    types = one(wheel(root, "runtime-12.9"), "library_types.h").parent
+    built = pairs.ended(["g++", "-std=c++20", f"-I{ROOT}", f"-I{types}", "-o", program, source,
+                         HOOKS / "matrix_layout.cpp", "-ldl"], pairs.environment([]))
+    demand(built.status == 0, "does not compile:", built.err[-300:])
+    done = pairs.ended([program, one(folder, "libcublasLt.so.12")], pairs.environment([]))
+    demand((done.status, done.out) == (0, "read\n"), done.out, done.err[-300:])
+    return f"{wheel_version(folder)} keeps them where we find them"
