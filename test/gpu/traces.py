@@ -22,6 +22,8 @@ class Trace:
         self.calls = dict(rows("SELECT api, calls FROM v_api_total"))
         self.memsets = rows("SELECT count(*), sum(bytes) FROM memset WHERE flags & 7 = 0")[0]
         self.collectives = dict(rows("SELECT api, sum(calls) FROM v_collective_total GROUP BY api"))
+        self.products = rows("SELECT api, count(*), min(m), min(n), min(k), total(flops) FROM v_gemm"
+                             " GROUP BY api ORDER BY api")
         self.recorded, self.dropped, self.unknown = rows("SELECT recorded, dropped, unknown FROM v_ledger")[0]
         self.operations, self.timed = rows("SELECT total(operations), total(timed) FROM window")[0]
         (self.timed_launches, self.queued, self.likely_ns), = rows(
