@@ -1,5 +1,6 @@
 """The timeline of a page with several ranks: under each other on one clock, with the step before, and what a
 click tells of a span."""
+import contextlib
 import re
 import sqlite3
 import unittest
@@ -99,6 +100,25 @@ class InABrowser(Ranks):
             for one, other in zip(*ends, strict=True):
                 self.assertAlmostEqual(one, other, delta=10)  # of 630, which are some milliseconds
             self.assertEqual(page.complaints, [])
+
+    def test_a_rank_whose_clock_is_ahead_is_drawn_where_it_was(self):
+        run = self.folder / "run.db"
+        self.gpushim("analyze", *self.trained(), "-o", run)
+        drawn = []
+        for _ in range(2):
+            self.page_of(run)
+            with browser.Page(self.page) as page:
+                drawn.append(page.ask(SPANS))
+            with contextlib.closing(sqlite3.connect(run)) as base, base:
+                for table, column in (("step", "begin_ns"), ("kept_call", "enter_ns"),
+                                      ("kept_call", "start_ns"), ("collective_instance", "start_ns")):
+                    base.execute(f"UPDATE {table} SET {column} = {column} + 7000000000 WHERE rank_id = 1")
+                base.execute("UPDATE gap SET longest_from_ns = longest_from_ns + 7000000000 WHERE gpu_id IN"
+                             " (SELECT gpu_id FROM gpu WHERE rank_id = 1)")
+                base.execute("UPDATE together_step SET offset_ns = -7000000000, clock = 'collectives'"
+                             " WHERE rank_id = 1")
+        self.assertGreater(len(drawn[0][1][1]), 50)
+        self.assertEqual(drawn[0], drawn[1])
 
     def test_what_the_step_before_left_running_is_pale_and_says_so(self):
         self.page_of(*self.trained())
