@@ -51,6 +51,8 @@ constexpr Place kPlaces[] = {
     {"skew", "ranks", "ranks"},
     {"skew_rank", "ranks", "ranks"},
     {"straggler_window", "ranks", "ranks"},
+    {"skew", "timeline", "timeline: ranks under each other"},
+    {"skew_rank", "timeline", "timeline: ranks under each other"},
     {"nvml_stat", "condition", "clocks and power"},
     {"gpu_curve", "memory", "memory"},
     {"throttle", "condition", "clocks and power"},

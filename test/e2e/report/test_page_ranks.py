@@ -65,6 +65,14 @@ class AsText(Ranks):
         self.assertRegex(text, "placed by its host.{1,6}s wall clock")
         self.assertIn("Some ranks have no collective in common", text)
 
+    def test_a_straggler_leads_to_the_ranks_under_each_other(self):
+        trained.train(self.folder / "t", 4, "--slow-rank", 2, steps=25)
+        text = self.page_of(*self.folder.glob("t/*.db"))
+        finding = text[text.index("<h3>straggler"):]
+        links = re.findall(r'<a href="#(\w+)">([^<]+)</a>', finding[:finding.index("</li>")])
+        self.assertEqual(links, [("ranks", "ranks"), ("timeline", "timeline: ranks under each other")])
+        self.assertRegex(text, r'class="heading">rank 2 · the straggler · most work of its own, [\d.]+ ms<')
+
     def test_redacted_it_names_no_range_and_no_line(self):
         traces = self.trained()
         run = self.folder / "run.db"
