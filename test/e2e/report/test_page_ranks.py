@@ -3,8 +3,10 @@ click tells of a span."""
 import contextlib
 import re
 import sqlite3
+import sys
 import unittest
 
+import box
 import browser
 import cli
 import exporting
@@ -72,6 +74,14 @@ class AsText(Ranks):
         links = re.findall(r'<a href="#(\w+)">([^<]+)</a>', finding[:finding.index("</li>")])
         self.assertEqual(links, [("ranks", "ranks"), ("timeline", "timeline: ranks under each other")])
         self.assertRegex(text, r'class="heading">rank 2 · the straggler · most work of its own, [\d.]+ ms<')
+
+    def test_the_line_that_launched_a_kernel_is_told(self):
+        """By samples; calls of 2 ms are seen on any machine."""
+        program = box.ROOT / "test" / "e2e" / "program" / "python_lines" / "launches.py"
+        self.traced(sys.executable, program, "400", GPUSHIM_PYTHON="auto", GPUSIM_LAUNCH_NS="2000000",
+                    GPUSHIM_BUDGET="100%")
+        text = self.page_of(*self.folder.glob("*.db"))
+        self.assertRegex(text, r"first__1us: [^<]*\nPython: launches.py:17 \(launch\), \d+ of \d+ samples<")
 
     def test_redacted_it_names_no_range_and_no_line(self):
         traces = self.trained()
