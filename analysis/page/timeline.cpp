@@ -2,6 +2,7 @@
 // streams ran, the longest idle spans by cause, and what its threads called.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "../chart/page.h"
 #include "../chart/table.h"
@@ -127,10 +128,11 @@ std::string left_out_of(const KeptStep& step) {
 }
 
 std::string hosts_of(const KeptStep& step, const char* clock) {
-    std::string hosts;
+    std::set<std::string> there;
     for (const RankInStep& rank : step.ranks)
-        if (rank.clock == clock && hosts.find(rank.host) == std::string::npos)
-            hosts += (hosts.empty() ? "" : ", ") + rank.host;
+        if (rank.clock == clock) there.insert(rank.host);
+    std::string hosts;
+    for (const std::string& host : there) hosts += (hosts.empty() ? "" : ", ") + host;
     return hosts;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "../../trace/plausible.h"
 #include "../collectives/collective_run.h"
@@ -24,7 +24,7 @@ constexpr size_t kMostRanks = 8;  // that are drawn
 struct OfRank {
     const TraceFacts* facts;
     StepShift shift;
-    std::set<int64_t> timed = {};  // steps that were timed whole
+    std::vector<bool> timed = {};  // by step: as a whole
 };
 
 struct Member {
@@ -46,12 +46,14 @@ std::vector<OfRank> ranks_of(const CollectiveRun& all, const RunDb& run) {
     for (size_t i = 0; i < all.traces.size(); ++i) {
         const TraceFacts& facts = *all.traces[i];
         if (facts.are_slices || facts.steps.empty() || facts.gpus.empty()) continue;
-        ranks.push_back({&facts, all.step_shifts[i]});
+        ranks.push_back({&facts, all.step_shifts[i], std::vector<bool>(facts.steps.size())});
         Query timed(run.raw(), "run",
                     "SELECT DISTINCT step FROM gpu_step WHERE step >= 0 AND gpu_id IN"
                     " (SELECT gpu_id FROM gpu WHERE rank_id = ?1)");
         timed.bind(1, facts.rank_id);
-        while (timed.step()) ranks.back().timed.insert(timed.number(0));
+        while (timed.step())
+            if (static_cast<size_t>(timed.number(0)) < facts.steps.size())
+                ranks.back().timed[static_cast<size_t>(timed.number(0))] = true;
     }
     return ranks;
 }
@@ -83,7 +85,7 @@ std::vector<size_t> by_length(const std::vector<const OfRank*>& ranks) {
             const int64_t own = static_cast<int64_t>(step) + first.shift.steps - rank->shift.steps;
             is_counted = is_counted && counts(*rank, own);
             if (!is_counted) break;
-            is_timed = is_timed && rank->timed.contains(own);
+            is_timed = is_timed && rank->timed[static_cast<size_t>(own)];
             longest_ns = std::max(longest_ns, rank->facts->steps[static_cast<size_t>(own)].length_ns());
         }
         if (!is_counted) continue;

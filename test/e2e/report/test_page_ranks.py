@@ -32,9 +32,9 @@ SPANS = """(() => {
 
 
 class Ranks(cli.Case):
-    def trained(self, *options):
-        trained.train(self.folder / "t", 2, *options, steps=STEPS)
-        return [self.folder / "t" / f"{rank}.db" for rank in (0, 1)]
+    def trained(self, ranks=2):
+        trained.train(self.folder / "t", ranks, steps=STEPS)
+        return [self.folder / "t" / f"{rank}.db" for rank in range(ranks)]
 
     def page_of(self, *words):
         self.page = self.folder / "page.html"
@@ -58,12 +58,12 @@ class AsText(Ranks):
         self.assertEqual(page_reader.faults(text), [])
 
     def test_hosts_that_never_met_are_said_to_be_placed_by_wall_clocks(self):
-        first, second = self.trained()
-        for trace in (first, second):
-            exporting.change(trace, "DELETE FROM collective; DELETE FROM communicator;")
-        exporting.change(second, "UPDATE meta SET value = 'another' WHERE key IN ('boot_id', 'host');")
-        text = self.page_of(first, second)
-        self.assertIn("Of another no collective tells the clock beside the first rank", text)
+        traces = self.trained(3)
+        for trace, host in zip(traces, ("first", "another", "other")):
+            exporting.change(trace, "DELETE FROM collective; DELETE FROM communicator;"
+                                    f"UPDATE meta SET value = '{host}' WHERE key IN ('boot_id', 'host');")
+        text = self.page_of(*traces)
+        self.assertIn("Of another, other no collective tells the clock beside the first rank", text)
         self.assertRegex(text, "placed by its host.{1,6}s wall clock")
         self.assertIn("Some ranks have no collective in common", text)
 
