@@ -57,6 +57,10 @@ void look(const Examined&, std::vector<CheckFinding>& findings) {
         if (const std::string value = value_of(part.variable); !value.empty())
             findings.push_back({CheckVerdict::limited, "asked",
                                 std::string(part.what) + ": " + part.variable + "=" + value});
+    if (value_of("GPUSHIM_CUBLAS") == "off")
+        findings.push_back({CheckVerdict::limited, "asked",
+                            "TFLOP/s of kernels are not known, for products of cuBLAS are not recorded:"
+                            " GPUSHIM_CUBLAS=off"});
 }
 
 constexpr Check kCheck = {5, look};

@@ -54,6 +54,8 @@ class Doctor(cli.Case):
             self.assertEqual(verdict, "LIMITED")
             self.assertIn(f"{variable}={value}", text)
         self.assertNotIn("asked", self.findings())
+        self.assertNotIn("asked", self.findings(knobs={"GPUSHIM_CUBLAS": "auto"}))
+        self.assertIn("GPUSHIM_CUBLAS=off", self.findings(knobs={"GPUSHIM_CUBLAS": "off"})["asked"][1])
         self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": "yes"}, expect=3)["switch"][0], "BLIND")
         self.assertNotIn("switch", self.findings(knobs={"GPUSHIM_DISABLE": "0"}))
         (self.folder / "gpushim.off").touch()

@@ -55,6 +55,10 @@ class Bench(unittest.TestCase):
     def test_a_dark_launch(self):
         self.check_ratio("launch_dark", "dark launch / 2 stamps")
 
+    def test_products_of_matrices(self):
+        for library in ("cuBLAS", "cuBLASLt"):
+            self.check_ratio("product", f"product of {library} / 2 stamps")
+
     def test_against_lttng(self):
         self.check_ratio("lttng", "hot launch / LTTng pair")
 
