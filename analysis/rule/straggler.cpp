@@ -150,8 +150,8 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     found.lead = "the others wait for " + rank_text(run, *straggler) + ": " + words;
     found.title = rank_text(run, *straggler) + " makes the others wait" + straggler->when + ": " + words +
-                  "; if it were as fast as the others, each " + run.per() + " would be " +
-                  straggler->saved.text() + " shorter";
+                  "; were it as fast as they, each " + run.per() + " would be " + straggler->saved.text() +
+                  " shorter";
     found.try_it = run.advice({remedy.advice});
     const double high_ns = std::min(static_cast<double>(straggler->saved.most_ns), run.step_ns());
     double low_ns = straggler->when.empty() ? timed_ns : 0;

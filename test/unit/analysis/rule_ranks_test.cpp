@@ -81,8 +81,9 @@ TEST_CASE("the straggler is named with its cause, and what helps depends on that
     const auto found = late_rank(4 * kMs).look("straggler");
     REQUIRE(found);
     CHECK(found->title ==
-          "rank 1 makes the others wait: its kernels take 1.2 times as long; if it were as fast as the "
-          "others, each step would be up to 4.00 ms shorter");
+          "rank 1 makes the others wait: its kernels take 1.2 times as long; were it as fast as they, each "
+          "step "
+          "would be up to 4.00 ms shorter");
     CHECK(late_rank(kMs / 2).look("straggler")->title.find("its kernels take longer;") != std::string::npos);
     RunRows replayed = late_rank(4 * kMs);
     replayed.change("UPDATE skew SET least_saved_per_step_ns = 3000000, most_saved_per_step_ns = 4500000");
