@@ -103,10 +103,10 @@ Markup gain_of(const Json& finding, const std::string& per) {
 }
 
 Markup finding_of(const PageInput& input, const Json& finding, const std::string& per) {
-    Markup head = finding["id"].words() + ": predicted gain ";
+    Markup head = finding["heading"].words() + ": predicted gain ";
     head += gain_of(finding, per);
     Markup all = element("h3", {}, head);
-    all += paragraph(finding["title"].words());
+    all += paragraph(finding["title"].words() + " [" + finding["id"].words() + "]");
     all += paragraph("Try: " + finding["try"].words());
     all += places_of(input, finding);
     Markup evidence;
@@ -123,7 +123,9 @@ Markup rest_of(const PageInput& input, const char* kind, const char* heading) {
     for (const Json& finding : input.of("findings").items()) {
         if (finding["kind"].words() != kind) continue;
         const std::string advice = finding["try"].words();
-        items += element("li", {}, finding["title"].words() + (advice.empty() ? "" : ": " + advice));
+        items += element("li", {},
+                         finding["title"].words() + " [" + finding["id"].words() + "]" +
+                             (advice.empty() ? "" : ": " + advice));
     }
     if (items.empty()) return {};
     Markup all = element("h3", {}, heading);

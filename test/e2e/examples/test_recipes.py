@@ -2,62 +2,26 @@
 ranks on the box."""
 import json
 import os
-import re
 import shutil
 import subprocess
 import unittest
 
 import box
-import cli
+import launching
 import optional
 import slurm_node
 
 RECIPES = box.ROOT / "examples" / "recipes"
-FENCE = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
-# As a training program does it: ranks by whatever launcher there is. Those of a job meet by a file.
-TRAIN = f"""import os, pathlib, sys
-for name, others in (("RANK", ("OMPI_COMM_WORLD_RANK", "SLURM_PROCID")),
-                     ("LOCAL_RANK", ("OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID")),
-                     ("WORLD_SIZE", ("OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"))):
-    for other in others:
-        if other in os.environ:
-            os.environ.setdefault(name, os.environ[other])
-if "RANK" in os.environ:
-    os.environ.setdefault("TRAIN_ID_FILE", str(pathlib.Path.cwd() / "ranks.id"))
-os.execv(sys.executable, [sys.executable, "-B", "{cli.TRAIN}", "--steps", "20"])
-"""
 # Debian's torchrun 1.13 does not understand its own defaults of these two under Python 3.11.
 TORCHRUN = """#!/bin/sh
 exec "{real}" -r 1 -t 1 "$@"
 """
 
 
-class Recipes(cli.Case):
-    def setUp(self):
-        super().setUp()
-        self.job = self.folder / "job"
-        self.job.mkdir()
-        (self.folder / "bin").mkdir()
-        (self.folder / "bin" / "gpushim").symlink_to(box.BUILD / "gpushim")
-        (self.job / "train.py").write_text(TRAIN, encoding="utf-8")
-
-    def environment(self, **more):
-        """As a machine has it on which gpushim is installed."""
-        return {**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": str(self.folder),
-                "LD_LIBRARY_PATH": f"{box.SIM}:{box.BUILD}", "GPUSIM_DEVICES": "4",
-                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                "OMPI_MCA_rmaps_base_oversubscribe": "1", **more}
-
+class Recipes(launching.Job):
     def commands(self, name):
-        block, = FENCE.findall((RECIPES / name / "README.md").read_text(encoding="utf-8"))
+        block, = launching.FENCE.findall((RECIPES / name / "README.md").read_text(encoding="utf-8"))
         return block
-
-    def run_in_job(self, commands, **more):
-        done = subprocess.run(["sh", "-e", "-c", commands], cwd=self.job, env=self.environment(**more),
-                              timeout=300, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        return done.stdout
 
     def check(self, name, traces="traces", **more):
         said = self.run_in_job(self.commands(name), **more)
