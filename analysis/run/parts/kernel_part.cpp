@@ -57,7 +57,9 @@ class KernelPart : public Part {
     void take(const Call& call, bool before) override {
         if (call.kind != CallKind::operation || !call.timed) return;
         const size_t gpu = gpu_of(call);
-        const bool counts = is_kernel(call) && !before;
+        last_ns_ = std::max(last_ns_, call.enter_ns);
+        // A profile may begin with work that was called before the time in which all is known.
+        const bool counts = is_kernel(call) && (!before || call.enter_ns > counted_until_ns_);
         if (call.times.end_ns <= call.times.start_ns) {
             if (counts) ++sums_[gpu][kernel_of(call)].invalid;
             return;
@@ -70,6 +72,7 @@ class KernelPart : public Part {
 
     void end() override {
         for (Concurrency& beside : beside_) beside.finish();
+        counted_until_ns_ = last_ns_;
     }
 
     void finish(RunDb& run) override {
@@ -243,6 +246,7 @@ class KernelPart : public Part {
     }
 
     const TraceFacts& facts_;
+    int64_t last_ns_ = INT64_MIN, counted_until_ns_ = INT64_MIN;  // calls, in pieces before this one
     const Places places_;
     std::vector<Kernel> names_;  // those of the trace, the one not known, others of its totals
     std::map<std::string, size_t, std::less<>> by_name_;

@@ -146,6 +146,22 @@ TEST_CASE("a kernel that runs on into the next piece counts once", "[kernel_part
     CHECK(row(written, "a", "timed, sum_ns") == "2 4100");
 }
 
+//  call of a
+//      |             first piece  |───███a███───██b██──| second piece |──██c██──|     one graph's launch, 8
+//      ms ago
+TEST_CASE("kernels that were called before all is known count once, when they ran", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t a = made.kernel("a");
+    auto part = make_kernel_part(made.facts);
+    const Call before = timed(0, a, 0, 4500, 5000), next = timed(0, a, 5100, 5200, 5300),
+               last = timed(0, a, 9100, 9200, 9250);
+    give(*part, piece(1, 4000, 9000), {before}, {next});
+    give(*part, piece(1, 9000, 12'000), {before, next}, {last});
+    Written written;
+    part->finish(written.run());
+    CHECK(row(written, "a", "timed, sum_ns") == "3 650");
+}
+
 TEST_CASE("launches of the whole run come from the totals, also of names that no row has", "[kernel_part]") {
     MadeFacts made(2, 1);
     made.kernel("a");
