@@ -6,6 +6,7 @@
 #include "../text/units.h"
 #include "contradictions.h"
 #include "facts.h"
+#include "gpu_figures.h"
 #include "step_figures.h"
 
 namespace gpushim::analysis {
@@ -93,6 +94,13 @@ void doubt_steps(const ReportSource& source, Wrongs& wrongs) {
                                        figure_text("%.2f", *steps.confidence) + " sure"});
 }
 
+void doubt_idle(const ReportSource& source, Wrongs& wrongs) {
+    const double share = unexplained_share(gpu_figures(source));
+    if (share >= kMuchUnexplained)
+        wrongs.push_back({Grade::poor, "for " + percent_text(share) +
+                                           " of the time work was queued and nothing recorded ran"});
+}
+
 std::string basis_text(const TrustFigures& trust) {
     std::string text;
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -120,6 +128,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_figures(source, wrongs);
     doubt_files(source, wrongs);
     doubt_times(trust, wrongs);
+    doubt_idle(source, wrongs);
     doubt_events(source, wrongs);
     doubt_steps(source, wrongs);
     doubt_cost(source, trust, wrongs);

@@ -198,6 +198,17 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
     return all;
 }
 
+double unexplained_share(const std::vector<GpuFigures>& all) {
+    double window = 0, unexplained = 0;
+    for (const GpuFigures& one : all) {
+        if (!one.is_known()) continue;
+        window += static_cast<double>(one.window_ns);
+        const auto found = one.idle_by_cause.find("device_other");
+        if (found != one.idle_by_cause.end()) unexplained += static_cast<double>(found->second);
+    }
+    return window > 0 ? unexplained / window : 0;
+}
+
 std::optional<MeanShares> mean_shares(const std::vector<GpuFigures>& all) {
     double window = 0;
     MeanShares sum;

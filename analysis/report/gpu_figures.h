@@ -80,6 +80,11 @@ struct MeanShares {
 };
 std::optional<MeanShares> mean_shares(const std::vector<GpuFigures>& all);
 
+// Of their time, in which nothing that was recorded ran though work was queued: something else held the GPU,
+// or the work was queued behind what was called before the recording.
+double unexplained_share(const std::vector<GpuFigures>& all);
+constexpr double kMuchUnexplained = 0.2;  // from here on it is not said that the GPU was idle
+
 // Those of which most is lost first.
 std::vector<GpuFigures> gpu_figures(const ReportSource& source);
 

@@ -112,6 +112,10 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
     const auto text_of = [&](double share, const std::string& what) {
         return shares_text(share, share) + of_each + what + nothing;
     };
+    if (const double share = unexplained_share(gpus); share >= kMuchUnexplained)
+        return {"not known", text_of(share,
+                                     "work was queued and nothing that was recorded ran: the trace does "
+                                     "not say what held the GPU (earlier work, another program)")};
     if (shares->productive >= kComputes) return {"compute-bound", text_of(shares->productive, "computes")};
     struct Part {
         const char *word, *what;

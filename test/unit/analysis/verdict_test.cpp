@@ -64,6 +64,19 @@ TrustGrade graded(const std::string& sql) {
 
 }  // namespace
 
+TEST_CASE("idle time that nothing recorded explains is not called idle", "[verdict]") {
+    const StepOf queued = {.ran = {{kCompute, 4 * kMs}}, .idle = {{"device_other", 16 * kMs}}};
+    const Json verdict = verdict_of(queued);
+    CHECK(verdict["word"].words() == "not known");
+    CHECK_THAT(verdict["text"].words(),
+               Contains("80 % of each step work was queued and nothing that was recorded"));
+    CHECK(verdict["trust"].words() == "poor");
+    const StepOf some = {.ran = {{kCompute, 17 * kMs}}, .idle = {{"device_other", 3 * kMs}}};
+    CHECK(verdict_of(some)["word"].words() == "compute-bound");
+    const StepOf idle = {.ran = {{kCompute, 4 * kMs}}, .idle = {{"unresolved", 16 * kMs}}};
+    CHECK(verdict_of(idle)["word"].words() == "idle");
+}
+
 TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]") {
     const MadeRun made;
     const Report report = report_of(made);
@@ -106,8 +119,8 @@ TEST_CASE("of a change that leaves next to nothing no factor is told", "[verdict
 }
 
 TEST_CASE("where no rule knows a change, a verdict is what most of the time is", "[verdict]") {
-    CHECK(verdict_of({.ran = {{kCompute, 5 * kMs}}, .idle = {{"device_other", 15 * kMs}}})["text"].text() ==
-          "\"75 % of each step the GPU is idle, the largest cause is device_other; no change that gpushim "
+    CHECK(verdict_of({.ran = {{kCompute, 5 * kMs}}, .idle = {{"unresolved", 15 * kMs}}})["text"].text() ==
+          "\"75 % of each step the GPU is idle, the largest cause is unresolved; no change that gpushim "
           "knows "
           "of is worth 5 % of it\"");
     CHECK(verdict_of({.ran = {{kCompute, 4 * kMs}, {kWaiting, 16 * kMs}}})["word"].text() == "\"waiting\"");
