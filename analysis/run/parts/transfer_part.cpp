@@ -5,6 +5,7 @@
 //   round_trip        d2h(n) … h2d(n)              to the host and back within a step
 //   d2d_back          p2p(n) on A … p2p(n) on B    within a step. Inferred: which memory it was is not told
 //   repeated_input    h2d(n)  |  h2d(n)  |         comes at least once in nearly every step
+#include <algorithm>
 #include <array>
 #include <map>
 #include <unordered_map>
@@ -27,6 +28,7 @@ constexpr int64_t kStepsEnough = 3;  // fewer repeat nothing
 
 struct TransferSums {
     int64_t count = 0, bytes = 0, ns = 0, steps = 0;
+    int64_t between_ns = 0, until_ns = INT64_MIN;
     int32_t last_step = kNoStep;
 
     void add(const Call& call, int64_t moved_bytes, int64_t took_ns) {
@@ -40,7 +42,7 @@ struct TransferSums {
 };
 
 struct Left {  // copies out that nothing has come back for
-    int64_t count = 0, call_ns = 0;
+    int64_t count = 0, call_ns = 0, exit_ns = 0;
 };
 struct Gpu {
     std::array<TransferSums, patterns> sums;
@@ -68,7 +70,8 @@ class TransferPart : public Part {
                 if (const TransferSums& sums = gpus_[i].sums[p]; sums.count > 0)
                     run.add("transfer_pattern",
                             {i < facts_.gpus.size() ? facts_.gpus[i].gpu_id : kNotTold,
-                             std::string(kPatterns[p]), sums.count, sums.bytes, sums.ns, sums.steps});
+                             std::string(kPatterns[p]), sums.count, sums.bytes, sums.ns, sums.steps,
+                             p == round_trip ? Value(sums.between_ns) : Value(nullptr)});
         }
     }
 
@@ -124,12 +127,16 @@ class TransferPart : public Part {
         Left& left = out[call.bytes];
         ++left.count;
         left.call_ns = took_ns(call);
+        left.exit_ns = call.exit_ns;
     }
 
     static bool come_back(std::unordered_map<int64_t, Left>& out, const Call& call, TransferSums& sums) {
         const auto found = out.find(call.bytes);
         if (call.step == kNoStep || found == out.end()) return false;
         sums.add(call, 2 * call.bytes, found->second.call_ns + took_ns(call));
+        sums.between_ns +=
+            std::max<int64_t>(0, call.enter_ns - std::max(found->second.exit_ns, sums.until_ns));
+        sums.until_ns = std::max(sums.until_ns, call.enter_ns);
         if (--found->second.count == 0) out.erase(found);
         return true;
     }

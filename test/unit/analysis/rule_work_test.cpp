@@ -1,6 +1,7 @@
 // Rules about what one GPU does: copies and kernels.
 #include <catch2/catch.hpp>
 
+#include "analysis/text/units.h"
 #include "run_rows.h"
 
 namespace rule_work_test {
@@ -221,6 +222,14 @@ TEST_CASE("bytes that go to the host and back are worth what they idle", "[rule]
         return run;
     };
     CHECK(is_ramped("round_trips", with_trips));
+    RunRows held = with_trips(0.2);
+    held.change("UPDATE transfer_pattern SET between_ns = " + std::to_string(of_step(0.1) * kSteps));
+    const auto found = held.look("round_trips");
+    REQUIRE(found);
+    CHECK(found->title.find("; the host has them for " +
+                            gpushim::analysis::duration_text(static_cast<double>(of_step(0.1))) +
+                            " of a step (10 %)") != std::string::npos);
+    CHECK(with_trips(0.2).look("round_trips")->title.find("the host has them") == std::string::npos);
     RunRows busy = busy_run();  // the calls take long, and the GPU is never idle
     busy.add("transfer_pattern", {{"gpu_id", int64_t{0}},
                                   {"pattern", "round_trip"},

@@ -56,6 +56,21 @@ TEST_CASE("a round trip is the same bytes to the host and back within a step", "
             copy(OperationClass::d2h, 0, 400, 3 * kMiB), copy(OperationClass::h2d, 0, 1100, 3 * kMiB, 1)},
            written);
     CHECK(row(written, "round_trip") == "1 2097152 20 1");
+    CHECK(written.ask("SELECT between_ns FROM transfer_pattern WHERE pattern = 'round_trip'") == "190");
+}
+
+//  1 MiB   out 0–10 ············ back 200          with the host 10 to 200
+//  2 MiB          out 50–60 ············ back 300  and 200 to 300 more
+TEST_CASE("how long bytes are with the host counts each instant once", "[transfer_part]") {
+    MadeFacts made;
+    made.step(0, 1000);
+    Written written;
+    all_of(make_transfer_part(made.facts), made,
+           {copy(OperationClass::d2h, 0, 0, kMiB), copy(OperationClass::d2h, 0, 50, 2 * kMiB),
+            copy(OperationClass::h2d, 0, 200, kMiB), copy(OperationClass::h2d, 0, 300, 2 * kMiB)},
+           written);
+    CHECK(written.ask("SELECT count, between_ns FROM transfer_pattern WHERE pattern = 'round_trip'") ==
+          "2 290");
 }
 
 TEST_CASE("to another GPU and back", "[transfer_part]") {

@@ -57,8 +57,9 @@ CREATE TABLE sync_stat (
 -- Patterns of copies: small_d2h_sync (a copy of at most 4 KiB to the host and a wait), round_trip (to the
 -- host and back, the same bytes, within a step), d2d_back (to another GPU and back), repeated_input (the
 -- same bytes to the device in nearly every step). Of the rows that are there; ns: the host's, in these calls.
+-- between_ns: of round_trip, how long the bytes were with the host, each instant once; NULL: of the others.
 CREATE TABLE transfer_pattern (
-  gpu_id INTEGER, pattern TEXT, count INTEGER, bytes INTEGER, ns INTEGER, steps INTEGER,
+  gpu_id INTEGER, pattern TEXT, count INTEGER, bytes INTEGER, ns INTEGER, steps INTEGER, between_ns INTEGER,
   PRIMARY KEY (gpu_id, pattern)
 );
 
