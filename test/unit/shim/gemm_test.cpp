@@ -42,24 +42,31 @@ template <class Function>
 Function function(const char* name) {
     return reinterpret_cast<Function>(dlsym(dlopen("libcublasLt.so.12", RTLD_NOW | RTLD_GLOBAL), name));
 }
-cublasLtMatrixLayout_t layout(cudaDataType type, uint64_t rows, uint64_t columns) {
-    cublasLtMatrixLayout_t made = nullptr;
+
+// As the hooks get them: a pointer, until the end of the case.
+struct Layout {
+    cublasLtMatrixLayout_t is = nullptr;
+    Layout(cudaDataType type, uint64_t rows, uint64_t columns);
+    ~Layout() { function<decltype(&cublasLtMatrixLayoutDestroy)>("cublasLtMatrixLayoutDestroy")(is); }
+    Layout(const Layout&) = delete;
+};
+
+Layout::Layout(cudaDataType type, uint64_t rows, uint64_t columns) {
     const auto create = function<decltype(&cublasLtMatrixLayoutCreate)>("cublasLtMatrixLayoutCreate");
     const auto set =
         function<decltype(&cublasLtMatrixLayoutSetAttribute)>("cublasLtMatrixLayoutSetAttribute");
     const int32_t batch = 4;
-    REQUIRE(create(&made, type, rows, columns, 64) == CUBLAS_STATUS_SUCCESS);
-    REQUIRE(set(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch) == CUBLAS_STATUS_SUCCESS);
-    return made;
+    REQUIRE(create(&is, type, rows, columns, 64) == CUBLAS_STATUS_SUCCESS);
+    REQUIRE(set(is, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof batch) == CUBLAS_STATUS_SUCCESS);
 }
 
 // A is given as it is used in a product whose A is transposed.
 void check_descriptions() {
-    const auto a = layout(CUDA_R_16BF, 64, 96), d = layout(CUDA_R_32F, 96, 32);
+    const Layout a(CUDA_R_16BF, 64, 96), d(CUDA_R_32F, 96, 32);
     cublasLtMatmulDesc_t how = nullptr;
     const auto describe = function<decltype(&cublasLtMatmulDescCreate)>("cublasLtMatmulDescCreate");
     REQUIRE(describe(&how, CUBLAS_COMPUTE_16F, CUDA_R_16F) == CUBLAS_STATUS_SUCCESS);
-    const auto arguments = std::tie(how, a, d);
+    const auto arguments = std::tie(how, a.is, d.is);
     CHECK(words::layout_m<2>::take(arguments, true) == 96);
     CHECK(words::layout_n<2>::take(arguments, true) == 32);
     CHECK(words::layout_k<1, 2>::take(arguments, true) == 64);
@@ -67,6 +74,7 @@ void check_descriptions() {
           "4 of 14,14,0 by 64 shared 1,1");
     CHECK(words::layout_m<2>::take(arguments, false) == kSizeNotTold);
     CHECK(words::layout_how<0, 1, 1, 2>::take(arguments, false) == 0);
+    function<decltype(&cublasLtMatmulDescDestroy)>("cublasLtMatmulDescDestroy")(how);
 }
 
 }  // namespace
@@ -125,9 +133,9 @@ TEST_CASE("descriptions are read where another library keeps them", "[gemm]") {
 
 TEST_CASE("descriptions with addresses in the place of sizes say nothing", "[gemm]") {
     cublasLtMatmulDesc_t how = nullptr;
-    const auto d = layout(CUDA_R_32F, 0x7f0000001000, 32);
+    const Layout d(CUDA_R_32F, 0x7f0000001000, 32);
     REQUIRE(can_read_layouts());
-    CHECK(words::layout_how<0, 1, 1, 1>::take(std::tie(how, d), true) == 0);
+    CHECK(words::layout_how<0, 1, 1, 1>::take(std::tie(how, d.is), true) == 0);
 }
 
 }  // namespace gemm_test
