@@ -232,7 +232,7 @@ class MadeRun {
         copy(14, "h2d", "pinned", "device", 0, -1, 4'000'000, 1, timed_steps != 0, 160'000);
         copy(7, "d2h", "device", "pageable", 1, 0, 4, shape_.all_steps, timed_steps, 2000);
         run.add("transfer_pattern", {gpu, text("small_d2h_sync"), shape_.all_steps, 4 * shape_.all_steps,
-                                     number(2000), shape_.all_steps});
+                                     number(2000), shape_.all_steps, nullptr});
         run.add("sync_stat",
                 {gpu, text("cuStreamSynchronize"), text("stream"), shape_.all_steps, number(240'000'000),
                  number(900'000), shape_.all_steps, shape_.all_steps, shape_.all_steps});
