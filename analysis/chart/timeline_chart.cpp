@@ -20,7 +20,7 @@ constexpr size_t kMostSpans = 1200;
 // What is drawn as one is at most so many times as long as what is near: else all that a stream which is
 // never idle ran would be one at once.
 constexpr double kLongestOfMany = 8;
-constexpr size_t kLineLongestLabel = 17;
+constexpr size_t kLineLongestLabel = 15;
 
 struct Merged {
     TimelineSpan span;

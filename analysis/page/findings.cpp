@@ -4,6 +4,7 @@
 
 #include "../chart/frame.h"
 #include "../chart/page.h"
+#include "../kernel/short_name.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
@@ -88,7 +89,7 @@ Markup places_of(const PageInput& input, const Json& finding) {
         const std::string span = span_name(input, table, to_int64(row["rowid"].amount().value_or(0)));
         if (!span.empty() && seen.insert("span " + span).second) {
             links += " ";
-            links += link_to("timeline", "timeline: " + span, span);
+            links += link_to("timeline", "timeline: " + cut_short_name(span), span);
         }
     }
     if (links.empty()) return {};
