@@ -1,4 +1,5 @@
-"""examples/coming_from: every command of each page is run, and every name of ours that it gives is there."""
+"""examples/coming_from: every command of each page is run, and every view and variable that it names is
+there."""
 import re
 import unittest
 
