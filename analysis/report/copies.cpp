@@ -27,6 +27,7 @@ struct Copies {
     double pageable, blocking;          // bytes
     std::optional<double> best_pinned;  // on this GPU, in this direction
     int64_t then_sync = 0;
+    double bytes_in_steps = 0, steps_with_marks = 0;  // steps: 0: all were recorded, or rows are gone
 
     std::optional<double> rate() const {
         if (timed == 0 || sum_ns <= 0) return {};
@@ -36,7 +37,15 @@ struct Copies {
     std::optional<double> host_rate() const {
         return share_of(blocking * 1e9, static_cast<double>(blocking_calls_ns));
     }
-    std::optional<double> per_step() const { return share_of(static_cast<double>(in_steps), steps); }
+    // Where only some steps were recorded, the copies in them tell what a step has: before the first mark a
+    // program fills its pipeline. Else all of them do, for what filled it is missing at the end.
+    bool is_by_steps() const { return steps_with_marks > 0 && in_steps > 0; }
+    double counted_steps() const { return is_by_steps() ? steps_with_marks : steps; }
+    double counted() const { return static_cast<double>(is_by_steps() ? in_steps : count); }
+    double counted_bytes() const { return is_by_steps() ? bytes_in_steps : static_cast<double>(bytes); }
+    std::optional<double> per_step() const {
+        return share_of(static_cast<double>(in_steps), counted_steps());
+    }
 };
 
 constexpr const char* kCopies =
@@ -52,7 +61,12 @@ constexpr const char* kCopies =
     " coalesce((SELECT g.why FROM gpu g WHERE g.gpu_id = c.gpu_id), ''),"
     " CASE WHEN c.kind = 'd2h' THEN coalesce((SELECT p.steps FROM transfer_pattern p"
     "  WHERE p.gpu_id = c.gpu_id AND p.pattern = 'small_d2h_sync'), 0) ELSE 0 END,"
-    " sum(CASE WHEN c.blocking = 1 THEN c.call_sum_ns ELSE 0 END)"
+    " sum(CASE WHEN c.blocking = 1 THEN c.call_sum_ns ELSE 0 END),"
+    " sum(CASE WHEN c.position >= 0 THEN c.bytes ELSE 0 END),"
+    " coalesce((SELECT t.whole_steps - coalesce(r.outside_steps, 0) FROM v_run_steps t"
+    "  JOIN rank r ON r.rank_id = t.rank_id JOIN gpu g ON g.rank_id = t.rank_id"
+    "  WHERE g.gpu_id = c.gpu_id AND coalesce(r.rows_gone, 0) = 0 AND EXISTS (SELECT 1 FROM step s"
+    "   WHERE s.rank_id = r.rank_id AND s.why = 'not recorded, or not all of it')), 0)"
     " FROM copy_stat c LEFT JOIN stream_stat s ON s.gpu_id = c.gpu_id AND s.stream_id = c.stream_id"
     " GROUP BY c.gpu_id, c.stream_id, c.kind ORDER BY sum(c.bytes) DESC, c.gpu_id, c.stream_id, c.kind";
 
@@ -63,10 +77,10 @@ std::vector<Copies> copies_of(const Database& run) {
     while (row.step()) {
         const auto label = labels.find(row.number(0));
         if (label == labels.end()) continue;
-        all.push_back({label->second, row.text(1), row.text(2), row.text(15), row.number(3), row.number(4),
-                       row.number(5), row.real(14), row.number(6), row.number(7), row.number(8),
-                       row.number(9), row.number(10), row.number(17), row.real(11), row.real(12),
-                       maybe_real(row, 13), row.number(16)});
+        all.push_back({label->second, row.text(1),         row.text(2),    row.text(15),   row.number(3),
+                       row.number(4), row.number(5),       row.real(14),   row.number(6),  row.number(7),
+                       row.number(8), row.number(9),       row.number(10), row.number(17), row.real(11),
+                       row.real(12),  maybe_real(row, 13), row.number(16), row.real(18),   row.real(19)});
     }
     return all;
 }
@@ -94,22 +108,23 @@ Json json_of(const Copies& copies) {
 }
 
 std::string line_of(const Copies& copies, bool names_rank) {
-    const auto count = static_cast<double>(copies.count), bytes = static_cast<double>(copies.bytes);
+    const auto bytes = static_cast<double>(copies.bytes);
+    const double count = copies.counted(), steps = copies.counted_steps();
     // What is not of every step is no amount of a step.
-    const bool is_rare = copies.steps >= kRare * count;
-    const bool stepped = copies.steps > 0 && !is_rare;
-    const auto each = [&](double sum) { return sum / copies.steps; };
-    const std::string rarely =
-        bytes_text(bytes / count) + " in one of " + count_text(std::llround(copies.steps / count)) + " steps";
+    const bool is_rare = steps >= kRare * count;
+    const bool stepped = steps > 0 && !is_rare;
+    const double of_step = copies.counted_bytes() / steps;
+    const std::string rarely = bytes_text(copies.counted_bytes() / count) + " in one of " +
+                               count_text(std::llround(steps / count)) + " steps";
     std::string text = (names_rank ? copies.label.text + " " : "") + "stream " + copies.stream + "  " +
                        copies.kind + " " +
-                       (stepped   ? bytes_text(each(bytes)) + "/step"
+                       (stepped   ? bytes_text(of_step) + "/step"
                         : is_rare ? rarely
                                   : bytes_text(bytes) + " in all");
     if (copies.pageable > bytes / 2) text += ", pageable";
     if (copies.blocking > bytes / 2) text += ", blocking";
     if (const auto rate = copies.rate()) {
-        const double ns = stepped ? each(bytes) * 1e9 / *rate
+        const double ns = stepped ? of_step * 1e9 / *rate
                                   : static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed);
         text += ", " + duration_text(ns) + (stepped ? "" : " each") + " at " + rate_text(*rate);
         if (copies.pageable > bytes / 2 && copies.best_pinned > rate)  // else only small ones were pinned
@@ -118,7 +133,7 @@ std::string line_of(const Copies& copies, bool names_rank) {
         text += ", at " + rate_text(*host) + " by host times";
     }
     if (stepped && copies.bytes <= kSmallBytes * copies.count &&
-        static_cast<double>(copies.then_sync) * 2 > copies.steps)
+        static_cast<double>(copies.then_sync) * 2 > steps)
         text += ", then a wait: the host reads it in every step";
     return text;
 }

@@ -185,6 +185,9 @@ class PartOfTheRun(unittest.TestCase):
         text, said, whole = self.recorded(GPUSHIM_STEPS="22:40")
         self.check(said, whole, text, 19)
         self.assertIn("(19; 41 left out", text)
+        # What filled the pipeline before the first mark is of no step that was asked for.
+        self.assertRegex(text, r"h2d 4\.00 MB/step")
+        self.assertTrue(any(copy["per_step"] == 1 for copy in said["copies"] if copy["kind"] == "h2d"), said)
 
     def test_a_schedule(self):
         text, said, whole = self.recorded(GPUSHIM_SCHEDULE="5:2:6:0")
