@@ -70,7 +70,8 @@ class AsText(Ranks):
     def test_a_straggler_leads_to_the_ranks_under_each_other(self):
         trained.train(self.folder / "t", 4, "--slow-rank", 2, steps=25)
         text = self.page_of(*self.folder.glob("t/*.db"))
-        finding = text[text.index("<h3>straggler"):]
+        finding = text[text.index("<h3>A rank that holds the others back: predicted gain"):]
+        self.assertIn(" [straggler]<", finding[:finding.index("</li>")])
         links = re.findall(r'<a href="#(\w+)">([^<]+)</a>', finding[:finding.index("</li>")])
         self.assertEqual(links, [("ranks", "ranks"), ("timeline", "timeline: ranks under each other")])
         self.assertRegex(text, r'class="heading">rank 2 · the straggler · most work of its own, [\d.]+ ms<')
