@@ -103,8 +103,11 @@ class NvmlSampler {
             if ((wanted_ >> i & 1) != 0 && known_[i].handle != nullptr) sample(i, answer_);
     }
 
+    // The program waits: what has ever been slow is not asked.
     void answer_last() {
         last_answer_.mono_ns = now_ns();
+        for (Known& device : known_)
+            for (Question& question : device.questions) question.is_final |= question.not_before_ns != 0;
         for (size_t i = 0; i < known_.size() && answer_.there; ++i)
             if ((wanted_ >> i & 1) != 0 && known_[i].handle != nullptr) sample(i, last_answer_);
         last_.store(kLastMade);

@@ -74,6 +74,16 @@ class NvmlTraced(preload.PreloadCase):
         first, last = self.values_of("energy_mj")
         self.assertGreater(last, first)
 
+    def test_the_end_does_not_wait_for_what_is_slow(self):
+        """A key that takes 60 ms would be asked again by now, and the exit handler gives it all 20."""
+        self.busy(milliseconds=5600, LD_LIBRARY_PATH=self.odd_library())
+        last, keys = self.rows("SELECT mono_ns, group_concat(key) FROM nvml GROUP BY mono_ns"
+                               " ORDER BY mono_ns DESC LIMIT 1")[0]
+        last_call, = self.rows("SELECT max(enter_ns + dur_ns) FROM v_all")[0]
+        self.assertGreaterEqual(last, last_call)
+        self.assertIn("power_mw", keys)
+        self.assertNotIn("sm_mhz", keys)
+
     def test_a_process_that_ends_at_once_is_spared_nvml(self):
         self.busy(milliseconds=100)
         self.assertEqual(self.values_of("energy_mj"), [])
