@@ -24,8 +24,38 @@ Extent extent_of(const dl_phdr_info& info) {
     return {info.dlpi_addr + from, until - from};
 }
 
-// Two threads may add one object twice: it is found all the same. Where all places are taken, its callers are
-// asked about each time.
+constexpr size_t kLibraries = static_cast<size_t>(ApiLibrary::count);
+// Some callers have no place in known_callers: code that was made at run time is in no object, or all are
+// taken.
+constinit std::atomic<bool> has_strangers[kLibraries] = {};
+// How often objects had come and gone when copies were counted, twice; and one more where there was one
+// alone.
+constinit std::atomic<uint64_t> counted_at[kLibraries] = {};
+
+bool is_copy_of(const Object& object, ApiLibrary library) {
+    return begins(file_of(object.path), soname_of(library)) || says(object, DT_SONAME, soname_of(library));
+}
+
+// Looks at all objects only where some have come or gone since.
+bool is_only_copy(ApiLibrary library) {
+    uint64_t changes = 0;
+    any_object([&](const dl_phdr_info& info) {
+        changes = info.dlpi_adds + info.dlpi_subs;
+        return true;
+    });
+    std::atomic<uint64_t>& counted = counted_at[static_cast<size_t>(library)];
+    if (const uint64_t before = counted.load(std::memory_order_relaxed); before >> 1 == changes)
+        return (before & 1) != 0;
+    int copies = 0;
+    any_object([&](const dl_phdr_info& info) {
+        copies += is_copy_of(described(info), library);
+        return false;
+    });
+    counted.store(changes << 1 | (copies == 1), std::memory_order_relaxed);
+    return copies == 1;
+}
+
+// Two threads may add one object twice: it is found all the same.
 void remember(ApiLibrary library, const Extent& object) {
     for (KnownCaller& one : known_callers[static_cast<size_t>(library)]) {
         uintptr_t nobody = 0;
@@ -33,6 +63,7 @@ void remember(ApiLibrary library, const Extent& object) {
         one.size.store(object.size, std::memory_order_release);
         return;
     }
+    has_strangers[static_cast<size_t>(library)].store(true, std::memory_order_relaxed);
 }
 
 struct Caller {
@@ -63,16 +94,17 @@ Object called(const char* soname) {
     return found;
 }
 
-bool is_copy_of(const Object& object, ApiLibrary library) {
-    return begins(file_of(object.path), soname_of(library)) || says(object, DT_SONAME, soname_of(library));
-}
-
 }  // namespace
 
 void* original_of_caller(ApiId api, const void* caller, void* original) {
     const ApiLibrary library = library_of(api);
+    std::atomic<bool>& strangers = has_strangers[static_cast<size_t>(library)];
+    if (strangers.load(std::memory_order_relaxed) && is_only_copy(library)) return original;
     const Caller found = caller_at(caller);
-    if (found.object.dynamic == nullptr) return original;
+    if (found.object.dynamic == nullptr) {
+        strangers.store(true, std::memory_order_relaxed);
+        return original;
+    }
     // A copy calls itself, too.
     const char* needed = said(found.object, DT_NEEDED, soname_of(library));
     const Object copy = is_copy_of(found.object, library) ? found.object

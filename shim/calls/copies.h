@@ -16,7 +16,7 @@ struct KnownCaller {
     std::atomic<uintptr_t> from;
     std::atomic<uintptr_t> size;
 };
-constexpr size_t kKnownCallers = 8;
+constexpr size_t kKnownCallers = 16;
 extern constinit KnownCaller known_callers[static_cast<size_t>(ApiLibrary::count)][kKnownCallers];
 
 // Where the call of an object that is not known yet goes on; `original` is the first copy's.

@@ -55,6 +55,7 @@ class NvmlSampler {
 
     // An exit handler: the thread makes it between two answers.
     void ask_last(int64_t most_ns) {
+        if (leaving_.load()) return;
         last_.store(kLastWanted);
         asked_.fetch_add(1);
         wake_all(asked_);

@@ -1,8 +1,10 @@
 """Matrix products of cuBLAS and cuBLASLt: what the trace says of calls that the program is linked to."""
 import pathlib
+import platform
 import unittest
 
 import box
+import optional
 import preload
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "gemm/products.cpp"
@@ -34,6 +36,57 @@ int main(int count, char** words) {
     const int linked = ((int (*)(void))dlsym(plugin, "multiply"))();
     const int asked = ((int (*)(void))dlsym(older, "cublasSgemm_v2"))();
     printf("%d %d %d %d\n", first, linked, asked, multiply());
+    return 0;
+}
+"""
+
+# Calls from code that it makes itself, before and after another copy comes, and counts which objects anybody
+# looks at meanwhile.
+MADE = r"""
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+int cublasSgemm_v2(void*, int, int, int, int, int, void*, void*, int, void*, int, void*, void*, int);
+typedef int (*Visit)(struct dl_phdr_info*, size_t, void*);
+struct Visitor { Visit visit; void* data; };
+static int looked_at;
+static int counted(struct dl_phdr_info* info, size_t size, void* data) {
+    const struct Visitor* who = data;
+    ++looked_at;
+    return who->visit(info, size, who->data);
+}
+int dl_iterate_phdr(Visit visit, void* data) {
+    int (*next)(Visit, void*) = (int (*)(Visit, void*))dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    struct Visitor who = {visit, data};
+    return next(counted, &who);
+}
+static int many(int (*multiply)(void*)) {
+    int sum = 0;
+    for (int i = 0; i < 1000; ++i) sum += multiply(0);
+    return sum;
+}
+int main(int count, char** words) {
+    CUcontext context;
+    if (cuInit(0) || cuCtxCreate(&context, 0, 0, 0)) return 1;
+    // sub rsp,8; mov rax,ADDRESS; call rax; add rsp,8; ret
+    unsigned char code[] = {0x48, 0x83, 0xec, 8, 0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0,
+                            0xff, 0xd0, 0x48, 0x83, 0xc4, 8, 0xc3};
+    void* product = (void*)cublasSgemm_v2;
+    memcpy(code + 6, &product, sizeof product);
+    void* made = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(made, code, sizeof code);
+    int sum = many((int (*)(void*))made);
+    looked_at = 0;
+    sum += many((int (*)(void*))made);
+    const int seen = looked_at;
+    void* plugin = dlopen(words[1], RTLD_NOW);
+    if (!plugin) return puts(dlerror()), 1;
+    const int linked = ((int (*)(void))dlsym(plugin, "multiply"))();
+    printf("%d %d %d %d\n", sum, linked, many((int (*)(void*))made), seen < 2500);
     return 0;
 }
 """
@@ -99,8 +152,7 @@ class Products(preload.PreloadCase):
         self.assertEqual(done.stdout, "not there\n" * 3)
         self.assertEqual(preload.query(self.the_trace(), "SELECT count(*) FROM gemm"), [(0,)])
 
-    def test_two_versions_in_one_process(self):
-        """Each caller goes on in the one that it is linked to; recorded are calls of the first."""
+    def older_and_its_plugin(self):
         older, plugin = self.folder / "libcublas.so.11", self.folder / "plugin.so"
         versions = self.folder / "versions"
         versions.write_text("libcublas.so.11 { global: cublas*; local: *; };", encoding="utf-8")
@@ -111,6 +163,20 @@ class Products(preload.PreloadCase):
         preload.compiled("int cublasSgemm_v2(void);\n"
                          "int multiply(void) { return cublasSgemm_v2() - 1; }", plugin, *library,
                          "-l:libcublas.so.11", f"-Wl,-rpath,{self.folder}")
+        return plugin
+
+    @unittest.skipUnless(platform.machine() == "x86_64", optional.lacks("x86"))
+    def test_code_that_was_made_at_run_time(self):
+        """It is in no object: its calls go on in the first copy, and cost no search of all objects each time.
+        A copy that comes later is still given the calls of those who need it."""
+        made = preload.compiled(MADE, self.folder / "made", "-l:libcublas.so.12", "-rdynamic")
+        done = self.traced([made, self.older_and_its_plugin()], **STEPPED)
+        self.assertEqual(done.stdout, "2000 4710 1000 1\n")
+        self.assertEqual(preload.query(self.the_trace(), "SELECT count(*) FROM gemm"), [(3000,)])
+
+    def test_two_versions_in_one_process(self):
+        """Each caller goes on in the one that it is linked to; recorded are calls of the first."""
+        plugin = self.older_and_its_plugin()
         linked = preload.compiled(TWO_VERSIONS, self.folder / "two", "-l:libcublas.so.12")
         for knobs in ({}, {"GPUSHIM_CUBLAS": "off"}, {"GPUSHIM_DISABLE": "1"}):
             with self.subTest(**knobs):
