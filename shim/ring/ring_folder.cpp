@@ -16,7 +16,6 @@ namespace gpushim::shim {
 namespace {
 
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr time_t kOldSeconds = 24 * 60 * 60;
 constexpr char kLockName[] = "lock";
 
 bool is_ours_alone(int folder) {
@@ -56,11 +55,6 @@ void for_each_entry(int folder, Function function) {
     while (const dirent* entry = readdir(entries))
         if (!is_dot(entry->d_name)) function(entry->d_name);
     closedir(entries);
-}
-
-bool is_old(int folder) {
-    struct stat facts;
-    return status_of(folder, &facts) == 0 && time(nullptr) - facts.st_mtime > kOldSeconds;
 }
 
 }  // namespace
@@ -125,17 +119,6 @@ void remove_trace_folder(int user_folder, const char* name) {
     for_each_entry(dup(folder), [&](const char* entry) { unlinkat(folder, entry, 0); });
     close(folder);
     unlinkat(user_folder, name, AT_REMOVEDIR);
-}
-
-void remove_old_folders(int user_folder, std::string_view own) {
-    for_each_entry(dup(user_folder), [&](const char* name) {
-        if (name == own) return;
-        const int folder = openat(user_folder, name, kFolder);
-        if (folder < 0) return;
-        const bool forgotten = is_old(folder) && !is_held(folder);
-        close(folder);
-        if (forgotten) remove_trace_folder(user_folder, name);
-    });
 }
 
 }  // namespace gpushim::shim

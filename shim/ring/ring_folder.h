@@ -2,16 +2,15 @@
 //
 //   /dev/shm/gpushim-<uid>/          0700, ours, no link
 //     <trace uuid, 32 hex digits>/   0700, one traced process
-//       lock                         the process's writer holds a POSIX write lock on it for as long as it
-//       lives ring-<id>                    RingHeader and slots; ring-0 has no slots
+//       lock                         the process's writer holds a POSIX write lock on it while it lives
+//       ring-<id>                    RingHeader and slots; ring-0 has no slots
 //
-// A ring is dead when nobody holds the lock. Only openat below a folder that was checked; no link is
-// followed.
+// A ring is dead when nobody holds the lock and its process has it mapped no more (writer/leftovers.h). Only
+// openat below a folder that was checked; no link is followed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 namespace gpushim::shim {
 
@@ -36,9 +35,5 @@ void trace_folder_name(char (&name)[33], const uint8_t trace_uuid[16]);
 
 // Removes a trace's folder and all that is in it.
 void remove_trace_folder(int user_folder, const char* name);
-
-// Removes what processes that are dead for more than a day have left. Never looked into is the folder `own`:
-// who closes a file gives up the lock that it has on that.
-void remove_old_folders(int user_folder, std::string_view own);
 
 }  // namespace gpushim::shim

@@ -107,11 +107,11 @@ bool DeadRing::is_used(uint64_t position) const {
     return mark == open_mark(position) || mark == complete_mark(position);
 }
 
-size_t DeadRing::most_events(const Committed& committed) const {
+size_t DeadRing::most_events(const Committed& committed) {
+    end_ = committed.next;
     if (header_->slot_count == 0) return 0;
-    uint64_t next = committed.next;
-    while (is_used(next)) ++next;
-    return committed.open.size() + (next - committed.next);
+    while (is_used(end_)) ++end_;
+    return committed.open.size() + (end_ - committed.next);
 }
 
 size_t DeadRing::read(const Committed& committed, EventList& events) {
@@ -121,7 +121,7 @@ size_t DeadRing::read(const Committed& committed, EventList& events) {
     for (const uint64_t position : committed.open)
         if (is_used(position)) add(position, events);
     const size_t open = events.all().size() - before;
-    for (; is_used(next_); ++next_)
+    for (; next_ < end_; ++next_)
         if (!is_text(next_)) add(next_, events);
     return open;
 }

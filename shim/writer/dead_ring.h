@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,16 @@ namespace gpushim::shim {
 // Events cannot be moved: room for all is made at once.
 class EventList {
   public:
-    explicit EventList(size_t most) : events_(std::make_unique<Event[]>(most)) {}
-    Event& add() { return events_[count_++]; }
+    explicit EventList(size_t most) : events_(std::make_unique<Event[]>(most)), most_(most) {}
+    Event& add() {
+        if (count_ == most_) throw std::length_error("a ring holds more than it held");
+        return events_[count_++];
+    }
     std::span<Event> all() { return {events_.get(), count_}; }
 
   private:
     std::unique_ptr<Event[]> events_;
-    size_t count_ = 0;
+    size_t most_, count_ = 0;
 };
 
 struct OpenSlot {
@@ -45,10 +49,11 @@ class DeadRing {
     const RingHeader& header() const { return *header_; }
     void add_pairs(std::vector<ClockPair>& pairs) const;
 
-    // Appends what the database does not have. Texts stay valid as long as the ring; times are ticks until
+    // How many events the database does not have at most. What comes into the ring after this is not read.
+    size_t most_events(const Committed& committed);
+    // Appends them. Texts stay valid as long as the ring; times are ticks until
     // mapped. How many of them the database has seen open.
     size_t read(const Committed& committed, EventList& events);
-    size_t most_events(const Committed& committed) const;
     // The call that the ring's thread is inside of, the outermost one; it may have returned meanwhile.
     std::optional<OpenSlot> open_call() const;
     RingProgress progress() const { return {header_->ring_id, next_, {}, dropped_}; }
@@ -64,7 +69,7 @@ class DeadRing {
     const RingHeader* header_;
     const Slot* slots_;
     size_t size_bytes_;
-    uint64_t next_ = 0;
+    uint64_t next_ = 0, end_ = 0;
     std::vector<uint64_t> dropped_;
     std::deque<std::string> texts_;
 };

@@ -9,12 +9,15 @@
 #include "../base/entries.h"
 #include "../base/file_status.h"
 #include "../base/system.h"
+#include "../base/time_units.h"
 #include "../ring/ring_folder.h"
 #include "../ring/ring_format.h"
+#include "mapped_rings.h"
 
 namespace gpushim::shim {
 namespace {
 
+constexpr int64_t kOldNs = 24 * 3600 * kSecond;
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 // Null: there is none. Ring 0 is made first.
@@ -42,12 +45,33 @@ int64_t bytes_in(int folder) {
 
 }  // namespace
 
+bool is_written_to(int trace_folder, const char* name) {
+    const auto header = header_in(trace_folder);
+    return header != nullptr && has_rings_mapped(header->pid, name);
+}
+
+bool is_in_use(int trace_folder, const char* name) {
+    return is_held(trace_folder) || is_written_to(trace_folder, name);
+}
+
+void remove_old_folders(int user_folder, std::string_view own) {
+    for (const std::string& name : names_in(user_folder)) {
+        if (name == own) continue;
+        const File folder(openat(user_folder, name.c_str(), kFolder));
+        struct stat facts;
+        if (folder && status_of(folder, &facts) == 0 &&
+            clock_ns(CLOCK_REALTIME) - nanoseconds(facts.st_mtim) > kOldNs &&
+            !is_in_use(folder, name.c_str()))
+            remove_trace_folder(user_folder, name.c_str());
+    }
+}
+
 std::vector<Leftover> leftovers_in(int user_folder, std::string_view own) {
     std::vector<Leftover> all;
     for (const std::string& name : names_in(user_folder)) {
         if (name == own) continue;
         const File folder(openat(user_folder, name.c_str(), kFolder));
-        if (!folder || is_held(folder)) continue;
+        if (!folder || is_in_use(folder, name.c_str())) continue;
         struct stat facts;
         const auto header = header_in(folder);
         if (header == nullptr || status_of(folder, &facts) != 0) continue;

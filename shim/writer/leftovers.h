@@ -16,6 +16,9 @@ struct Leftover {
     int64_t bytes;
 };
 
+// Removes what processes that are dead for more than a day have left; `own` as below. Throws.
+void remove_old_folders(int user_folder, std::string_view own);
+
 // Of dead processes, the oldest first. Never looked into is the folder `own`: who closes a file gives up the
 // lock that it has on that. Throws.
 std::vector<Leftover> leftovers_in(int user_folder, std::string_view own);
@@ -26,6 +29,12 @@ struct LiveTrace {
     std::string trace;  // where it made it
 };
 std::vector<LiveTrace> live_traces_in(int user_folder);
+
+// Whether its process lives, or somebody recovers it.
+bool is_in_use(int trace_folder, const char* name);
+
+// Whether its process lives, whatever became of its lock.
+bool is_written_to(int trace_folder, const char* name);
 
 // Whether whoever holds the lock is not the process whose rings these are: a recovery.
 bool is_recovered_by_another(int trace_folder);

@@ -28,7 +28,7 @@ bool tell_open_calls(const std::string& path, gpushim_tell_call* tell, void* to)
     const File user(open_user_folder(kRingRoot, false));
     if (!uuid || !user) return false;
     const File folder(open_trace_folder(user, uuid->data(), false));
-    if (!folder || !is_held(folder)) return false;
+    if (!folder || !is_in_use(folder, folder_name_of(*uuid).c_str())) return false;
     const auto rings = open_rings_of(folder, *uuid);
     const TickMap clock = clock_of(path, rings);
     for (const auto& ring : rings)

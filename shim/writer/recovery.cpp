@@ -126,9 +126,11 @@ DeadFolder::DeadFolder(std::span<const uint8_t> uuid, int64_t most_ns) {
         user_ = open_user_folder(kRingRoot, false);
         folder_ = user_ < 0 ? -1 : open_trace_folder(user_, of, false);
         lock_ = folder_ < 0 ? -1 : lock_trace_folder(folder_);
-        const bool is_waited_for = folder_ >= 0 && lock_ < 0 && is_recovered_by_another(folder_);
-        if (!is_waited_for || clock_ns(CLOCK_MONOTONIC) >= until_ns) return;
+        const bool is_alive = lock_ >= 0 && is_written_to(folder_, name_);
+        const bool is_recovered = folder_ >= 0 && lock_ < 0 && is_recovered_by_another(folder_);
+        if (!is_alive && !is_recovered) return;
         close_all();
+        if (clock_ns(CLOCK_MONOTONIC) >= until_ns) return;
         const timespec pause = {0, kLookAgainNs};
         nanosleep(&pause, nullptr);
     }

@@ -31,7 +31,8 @@ std::vector<ClockPair> clock_pairs_of(const std::string& path);
 // The folder of a trace's rings, locked: its process is dead, and nobody else recovers it.
 class DeadFolder {
   public:
-    // Where another process than the one that died is at it, it waits for that, at most so long.
+    // Where another process than the one that died is at it, or that one still has to end, it waits for
+    // that, at most so long.
     DeadFolder(std::span<const uint8_t> uuid, int64_t most_ns);
     ~DeadFolder();
     DeadFolder(const DeadFolder&) = delete;

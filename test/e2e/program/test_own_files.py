@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import threading
 import unittest
 
 import box
@@ -166,6 +167,27 @@ class SharedDescriptors(LifecycleCase):
         self.assertEqual(self.copies() + sum(lost.values()), 100 + 10 + copies)
         self.assertEqual(preload.ledger(self.the_trace())["unknown"], 0)
         return lost
+
+
+class BesideOtherCommands(SharedDescriptors):
+    """Any command takes in what dead processes left. Who has closed the file of our lock is not dead."""
+
+    def setUp(self):
+        super().setUp()
+        self.over, self.failed, self.done = threading.Event(), [], 0
+        others = threading.Thread(target=self.take_in)
+        others.start()
+        self.addCleanup(lambda: self.assertEqual(self.failed, []))
+        self.addCleanup(lambda: self.assertGreater(self.done, 1))
+        self.addCleanup(others.join)
+        self.addCleanup(self.over.set)
+
+    def take_in(self):
+        while not self.over.is_set():
+            done = box.run([preload.ANALYZER, "help", "report"], {"GPUSHIM_RECOVER": "all"})
+            self.done += 1
+            if done.returncode != 0:
+                self.failed.append((done.returncode, done.stderr))
 
 
 class Output(LifecycleCase):

@@ -50,19 +50,25 @@ class RingFile {
         slot.enter = enter;
     }
 
-    std::optional<OpenSlot> open_call() const {
-        std::ofstream file(folder_ / "ring-1", std::ios::binary);
+    void write() const {
+        std::ofstream file(folder_ / "ring-1", std::ios::binary | std::ios::in | std::ios::out);
+        if (!file) file.open(folder_ / "ring-1", std::ios::binary);
         std::vector<char> first(kSlotsOffset);
         std::memcpy(first.data(), static_cast<const void*>(header_.get()), sizeof(RingHeader));
         file.write(first.data(), static_cast<std::streamsize>(first.size()));
         file.write(reinterpret_cast<const char*>(slots_.get()), kSlots * sizeof(Slot));
-        file.close();
+    }
+
+    std::unique_ptr<DeadRing> read() const {
+        write();
         const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
-        const auto ring = DeadRing::open(folder, "ring-1", kUuid);
+        auto ring = DeadRing::open(folder, "ring-1", kUuid);
         close(folder);
         REQUIRE(ring != nullptr);
-        return ring->open_call();
+        return ring;
     }
+
+    std::optional<OpenSlot> open_call() const { return read()->open_call(); }
 
   private:
     std::filesystem::path folder_;
@@ -105,6 +111,20 @@ TEST_CASE("a call that was left by a jump is over with the next one", "[dead_rin
     ring.add(EventKind::sync, api_cuStreamSynchronize, 310, false, kInsideNccl);
     ring.add(EventKind::launch, api_cuLaunchKernel, 320, true, kInsideNccl);
     CHECK(ring.open_call()->enter == 300);
+}
+
+TEST_CASE("what comes into a ring while it is read is left for later", "[dead_ring]") {
+    RingFile file;
+    file.add(EventKind::launch, ApiId{}, 100, true);
+    file.add(EventKind::launch, ApiId{}, 200, true);
+    const auto ring = file.read();
+    EventList events(ring->most_events({}));
+    file.add(EventKind::launch, ApiId{}, 300, true);
+    file.write();
+    CHECK(ring->read({}, events) == 0);
+    CHECK(events.all().size() == 2);
+    CHECK(ring->progress().next == 2);
+    CHECK_THROWS(events.add());
 }
 
 }  // namespace dead_ring_test

@@ -38,14 +38,6 @@ mode_t mode(const fs::path& path) {
     return facts.st_mode & 0777;
 }
 
-void make_older(const fs::path& path, int hours) {
-    struct timespec times[2];
-    clock_gettime(CLOCK_REALTIME, &times[0]);
-    times[0].tv_sec -= hours * 3600;
-    times[1] = times[0];
-    REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
-}
-
 }  // namespace
 
 TEST_CASE("folders are made for the user alone, whatever the umask", "[folder]") {
@@ -115,34 +107,6 @@ TEST_CASE("a child does not hold what its parent holds", "[folder]") {
     }
     CHECK(!is_held(trace));
     kill(grandchild, SIGKILL);
-}
-
-TEST_CASE("only what is dead for more than a day is removed", "[folder]") {
-    const Root root;
-    const int user = open_user_folder(root.path.c_str(), true);
-    const uint8_t young[16] = {1};
-    const uint8_t old[16] = {2};
-    const uint8_t old_but_alive[16] = {3};
-    char name[33];
-    for (const auto* uuid : {&young, &old, &old_but_alive}) {
-        close(open_trace_folder(user, *uuid, true));
-        trace_folder_name(name, *uuid);
-        std::ofstream(root.user / name / "ring-1") << "x";
-    }
-    const int alive = open_trace_folder(user, old_but_alive, false);
-    OtherProcess other([&] { lock_trace_folder(alive); });
-    trace_folder_name(name, young);
-    make_older(root.user / name, 23);
-    const fs::path kept = root.user / name;
-    trace_folder_name(name, old);
-    make_older(root.user / name, 25);
-    const fs::path removed = root.user / name;
-    trace_folder_name(name, old_but_alive);
-    make_older(root.user / name, 25);
-    remove_old_folders(user, {});
-    CHECK(fs::exists(kept));
-    CHECK(!fs::exists(removed));
-    CHECK(fs::exists(root.user / name));
 }
 
 TEST_CASE("names of rings", "[folder]") {
