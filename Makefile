@@ -63,7 +63,7 @@ $(1): FORCE
 	@echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
 endef
 $(eval $(call stamp,$(BUILD)/compile.flags,$(COMPILE) $(HARDENED)))
-$(eval $(call stamp,$(BUILD)/link.flags,$(LINK)))
+$(eval $(call stamp,$(BUILD)/link.flags,$(LINK) $(LIBC_FLOOR)))
 
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
@@ -121,7 +121,7 @@ $(OBJ)/test/sim/engine/%.o: CXXFLAGS += -fvisibility=default
 # --- units: several files compiled as one --------------------------------------------------------------
 # Of a folder's files, in order, so many are one unit where that is quick, but for those that have flags of
 # their own, or that something else is made of, too.
-IN_NO_UNIT        = %/catch_main.cpp $(SHIM_ALONE)
+IN_NO_UNIT        = %/catch_main.cpp $(FLOOR_ALONE) $(SHIM_ALONE)
 DOZENS           := $(shell for i in $$(seq 1 12 240); do echo $$i-$$((i + 11)); done)
 part_of           = $(wordlist $(firstword $(subst -, ,$(2))),$(lastword $(subst -, ,$(2))),\
                       $(filter-out $(IN_NO_UNIT),$(call sources,$(1))))
@@ -146,6 +146,21 @@ $(OBJ)/analysis/%.o: $(OBJ)/analysis/%.cpp $(BUILD)/compile.flags
 	$(compile_unit)
 $(OBJ)/test/unit/%.o: $(OBJ)/test/unit/%.cpp $(BUILD)/compile.flags
 	$(compile_unit)
+
+# --- the C library's floor: what people run needs no newer one ---------------------------------------------
+# Linked with what this machine's had in that version, whatever the compiler; `LIBC_FLOOR=` does without. A
+# sanitizer's runtime has functions of its own in the place of the floor's.
+LIBC_FLOOR    ?= 2.28
+FLOOR         := $(if $(and $(LIBC_FLOOR),$(if $(SAN),,yes)),$(BUILD)/floor/libc.so)
+ON_FLOOR      := $(if $(FLOOR),-L$(BUILD)/floor)
+# With the system's libstdc++, which may be older than the compiler's.
+ON_OLD_CXX    := $(if $(FLOOR),$(call objects,shim/base/cxx_floor.cpp) $(ON_FLOOR))
+FLOOR_ALONE   := $(call files,shim/base/*_floor.cpp shim/base/libc_start.cpp)
+FLOOR_OBJECTS := $(call objects,$(FLOOR_ALONE))
+OBJECTS       += $(if $(FLOOR),$(FLOOR_OBJECTS))
+$(BUILD)/floor/libc.so: scripts/libc-floor scripts/libc-floor.awk $(FLOOR_OBJECTS) $(BUILD)/link.flags
+	@echo "  FLOOR  $(@D)"
+	@CXX='$(CXX)' scripts/libc-floor $(LIBC_FLOOR) $(@D) $(filter %/libc_floor.o %/libc_start.o,$^)
 
 # --- the simulated box: one shared library from each folder of test/sim ---------------------------------
 # Its code is compiled with everything visible, and a list of names says what each library exports: the
@@ -180,13 +195,13 @@ OBJECTS       += $(call sim_objects,$(1))
 all: $(SIM)/$(2)
 $(call stamp,$(OBJ)/test/sim/$(1).list,$(call sources,test/sim/$(1)))
 $(call stamp,$(OBJ)/test/sim/$(1).map,{ global: $(5) local: *; };)
-$(SIM)/$(2): $(call sim_objects,$(1)) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags \
+$(SIM)/$(2): $(call sim_objects,$(1)) $(FLOOR) $(OBJ)/test/sim/$(1).list $(BUILD)/link.flags \
              $(filter $(addprefix $(SIM)/,$(4)),$(SIM_LIBRARIES)) $(call map,$(1))
 	@mkdir -p $$(@D)
 	@echo "  LINK   $$@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(2) -Wl,-rpath,'$$$$ORIGIN' -o $$@ \
 	    -Wl,--version-script=$(call map,$(1)) $(call sim_objects,$(1)) \
-	    -L$(SIM) $(addprefix -l:,$(filter $(4),$(notdir $(SIM_LIBRARIES)))) -ldl
+	    $(ON_OLD_CXX) -L$(SIM) $(addprefix -l:,$(filter $(4),$(notdir $(SIM_LIBRARIES)))) -ldl
 	@$(if $(3),ln -sf $(2) $(SIM)/$(3))
 endif
 endef
@@ -208,11 +223,12 @@ all tests: $(TWO)
 $(SIM)/two/libcuda.so.1: $(SIM_LOADER)
 $(SIM)/two/libcuda_behind.so.1: $(call sim_objects,driver)
 $(SIM)/two/libcuda.so.1 $(SIM)/two/libcuda_behind.so.1: $(SIM)/libgpusim.so $(OBJ)/test/sim/driver.map \
-                                                        $(BUILD)/link.flags
+                                                        $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' -o $@ \
-	    -Wl,--version-script=$(OBJ)/test/sim/driver.map $(filter %.o,$^) -L$(SIM) -l:libgpusim.so -ldl
+	    -Wl,--version-script=$(OBJ)/test/sim/driver.map $(filter %.o,$^) $(ON_OLD_CXX) \
+	    -L$(SIM) -l:libgpusim.so -ldl
 
 # --- the shim ----------------------------------------------------------------------------------------------
 # Runs inside somebody else's process: it needs nothing but libc, exports what the hook tables say and nothing
@@ -220,10 +236,11 @@ $(SIM)/two/libcuda.so.1 $(SIM)/two/libcuda_behind.so.1: $(SIM)/libgpusim.so $(OB
 SHIM         := $(BUILD)/libgpushim.so
 SHIM_ROOMS   := $(shell sed -n 's/^\([a-z]\+\).*/\1/p' shim/rooms.list 2>/dev/null)
 HOT_ROOMS    := $(shell sed -n 's/^\([a-z]\+\) hot$$/\1/p' shim/rooms.list 2>/dev/null)
-SHIM_SOURCES := $(call sources,shim $(addprefix shim/,$(filter-out schema all,$(SHIM_ROOMS))))
+SHIM_SOURCES := $(filter-out $(FLOOR_ALONE),$(call sources,shim \
+                $(addprefix shim/,$(filter-out schema all,$(SHIM_ROOMS)))))
 SHIM_HOT     := $(filter $(HOT_ROOMS:%=shim/%/%) shim/lifecycle.cpp,$(SHIM_SOURCES))
 # Linked into something without the others, or with flags of their own.
-SHIM_ALONE   := $(addprefix shim/,$(addsuffix .cpp,base/log base/libc_floor base/no_libm sqlite/schema \
+SHIM_ALONE   := $(addprefix shim/,$(addsuffix .cpp,base/log base/no_libm sqlite/schema \
                 writer/drain writer/dead_ring))
 COLD_ROOMS   := $(filter-out schema all $(HOT_ROOMS),$(SHIM_ROOMS))
 $(foreach room,$(COLD_ROOMS),$(call units_of,shim/$(room),SHIM_UNITS))
@@ -283,11 +300,11 @@ $(OBJ)/shim/exports.map: $(HOOKED)
 
 $(eval $(call stamp,$(OBJ)/shim.list,$(SHIM_SOURCES)))
 all: $(SHIM)
-$(SHIM): $(SHIM_OBJECTS) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.flags
+$(SHIM): $(SHIM_OBJECTS) $(FLOOR) $(OBJ)/shim/exports.map $(OBJ)/shim.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
 	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,libgpushim.so $(SHIM_LINK) \
-	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc \
-	    -o $@.new $(SHIM_OBJECTS) -l:libsqlite3.a
+	    -Wl,--version-script=$(OBJ)/shim/exports.map -Wl,--exclude-libs,ALL $(ON_FLOOR) \
+	    -static-libstdc++ -static-libgcc -o $@.new $(SHIM_OBJECTS) -l:libsqlite3.a
 	@mv -f $@.new $@ # programs that run with the old one keep it
 
 # --- the analyzer: one program, `gpushim` ------------------------------------------------------------------
@@ -353,12 +370,10 @@ ANALYZER_OBJECTS := $(call objects,$(OF_NO_UNIT)) $(if $(filter yes,$(QUICK)),$(
 OBJECTS          += $(ANALYZER_OBJECTS)
 $(eval $(call stamp,$(OBJ)/analysis.list,$(ANALYZER_SOURCES)))
 $(if $(ANALYZER_SOURCES),$(eval all: $(ANALYZER)))
-# A sanitizer's runtime has functions of its own in the place of the floor's.
-FLOOR := $(if $(SAN),,$(OBJ)/shim/base/libc_floor.o)
 $(ANALYZER): $(ANALYZER_OBJECTS) $(FLOOR) $(OBJ)/analysis.list $(BUILD)/link.flags
 	@echo "  LINK   $@"
-	@$(LINK) -pie -Wl,-z,now,-z,relro -static-libstdc++ -static-libgcc -o $@ $(ANALYZER_OBJECTS) $(FLOOR) \
-	    -l:libsqlite3.a -l:libz.a -lm -ldl
+	@$(LINK) -pie -Wl,-z,now,-z,relro $(ON_FLOOR) -static-libstdc++ -static-libgcc -o $@ \
+	    $(ANALYZER_OBJECTS) -l:libsqlite3.a -l:libz.a -lm -ldl
 
 # --- tests: one Catch2 binary; test/run runs each of its cases in a process of its own ---------------------
 # Catch2 takes about half the time to compile when nothing optimises it.
@@ -377,8 +392,7 @@ OBJECTS      += $(UNIT_OBJECTS)
 $(eval $(call stamp,$(OBJ)/test/unit.list,$(UNIT_SOURCES)))
 all tests: $(BUILD)/test/unit
 # The shim's parts are tested without its doors: the test program is no shim.
-NOT_UNIT  := $(addprefix shim/base/,libc_floor.cpp no_libm.cpp) \
-             $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
+NOT_UNIT  := shim/base/no_libm.cpp $(addprefix shim/hooks/,dlsym.cpp exports.cpp doors.cpp proc_address.cpp)
 UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
 $(BUILD)/test/unit: $(UNIT_OBJECTS) $(UNIT_SHIM) $(SIM_LIBRARIES) \

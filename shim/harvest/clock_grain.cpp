@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../base/rounding.h"
+
 namespace gpushim::shim {
 
 void ClockGrain::saw(double difference_ns, double rounding_ns) {
@@ -10,7 +12,8 @@ void ClockGrain::saw(double difference_ns, double rounding_ns) {
     for (int i = 0; i < kCount; ++i) {
         const auto step = static_cast<double>(kSteps[i]);
         if (is_refuted_[i] || rounding_ns > step / 8) continue;
-        const double off = std::abs(difference_ns - std::round(difference_ns / step) * step);
+        const double off =
+            std::abs(difference_ns - static_cast<double>(rounded(difference_ns / step)) * step);
         if (off > rounding_ns + 1)
             is_refuted_[i] = true;
         else

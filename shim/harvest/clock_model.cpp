@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../base/rounding.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -10,7 +12,6 @@ constexpr size_t kMostSteady = 64;
 constexpr double kRateKnown = 5e-6;
 
 double middle(double low, double high) { return low + (high - low) / 2; }
-int64_t rounded(double value) { return static_cast<int64_t>(std::llround(value)); }
 
 }  // namespace
 
@@ -69,8 +70,7 @@ Moments ClockModel::at(double device_ns) const {
     if (after == anchors_.begin() || after == anchors_.end()) {
         const Interval alone = reach(after == anchors_.end() ? anchors_.back() : *after, device_ns);
         const double ns = middle(alone.low, alone.high);
-        return {rounded(std::floor(alone.low)), rounded(ns), rounded(std::ceil(alone.high)),
-                rounded(std::ceil(ns - alone.low))};
+        return {rounded_down(alone.low), rounded(ns), rounded_up(alone.high), rounded_up(ns - alone.low)};
     }
     const auto before = after - 1;
     const Interval on = reach(*before, device_ns), back = reach(*after, device_ns);
@@ -83,10 +83,10 @@ Moments ClockModel::at(double device_ns) const {
     const double drifted =
         std::min(on.high - on.low - 2 * before->half(), back.high - back.low - 2 * after->half());
     const double likely = own + jumped + drifted / 2;
-    return {rounded(std::floor(low)), rounded(between), rounded(std::ceil(high)), rounded(std::ceil(likely))};
+    return {rounded_down(low), rounded(between), rounded_up(high), rounded_up(likely)};
 }
 
-int64_t ClockModel::error_ns() const { return rounded(std::ceil(anchors_.back().half())); }
+int64_t ClockModel::error_ns() const { return rounded_up(anchors_.back().half()); }
 
 int64_t ClockModel::drift_ppb() const {
     if (!is_settled() || rate_.high - rate_.low > 2 * kRateKnown) return kNull;

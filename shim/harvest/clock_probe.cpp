@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "../base/rounding.h"
 #include "../base/system.h"
 #include "../ring/clock.h"
 
@@ -126,7 +127,7 @@ CUresult ClockProbe::read(CUevent event, double& device_ns) {
 
 int64_t ClockProbe::rounding_ns(double device_ns) const {
     const double float_ns = std::abs(device_ns - newest_device_ns_) * kFloatShare;
-    return grain_.ns() + static_cast<int64_t>(std::ceil(float_ns));
+    return grain_.ns() + rounded_up(float_ns);
 }
 
 // Events back to back: as far apart as one takes on the device, or as recording one takes if that is longer.
@@ -147,7 +148,7 @@ CUresult ClockProbe::calibrate() {
         float elapsed_ms = 0;
         result = calls_->cuEventElapsedTime(&elapsed_ms, events_[i], events_[i + 1]);
         if (result != CUDA_SUCCESS) return failed("cuEventElapsedTime", result);
-        apart_ns[i] = std::llround(static_cast<double>(elapsed_ms) * 1e6);
+        apart_ns[i] = rounded(static_cast<double>(elapsed_ms) * 1e6);
         grain_.saw(static_cast<double>(apart_ns[i]), 0.5);
     }
     std::sort(apart_ns.begin(), apart_ns.end());
@@ -161,7 +162,7 @@ CUresult ClockProbe::calibrate() {
 }
 
 void ClockProbe::saw_distance(double device_ns) {
-    distances_[distance_count_++ % distances_.size()] = std::llround(device_ns);
+    distances_[distance_count_++ % distances_.size()] = rounded(device_ns);
     if (distance_count_ % distances_.size() != 0) return;
     std::array<int64_t, 64> sorted = distances_;
     std::sort(sorted.begin(), sorted.end());

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "../base/rounding.h"
+
 namespace gpushim::shim {
 namespace {
 
@@ -53,7 +55,7 @@ bool overlap(const Spread& a, const Spread& b) { return a.low_ns <= b.high_ns &&
 double square(double value) { return value * value; }
 double square(int64_t value) { return square(static_cast<double>(value)); }
 
-int64_t root(double value) { return static_cast<int64_t>(std::ceil(std::sqrt(std::max(0.0, value)))); }
+int64_t root(double value) { return rounded_up(std::sqrt(std::max(0.0, value))); }
 
 constexpr int64_t kNeverReady = INT64_MAX / 4;
 
@@ -274,7 +276,7 @@ void QueueDelay::settle(Operation operation) {
     const double apart = shapes > 1 ? 4 * (squares - weights * square(mean)) / (shapes - 1) : 0;
     const double noise = std::max(1.0, apart) / weights - square(kBetweenShapesNs) / shapes;
     const auto spread = [&](double sum, double own_sum) {
-        const auto ns = static_cast<int64_t>(std::llround(sum / weights));
+        const int64_t ns = rounded(sum / weights);
         const int64_t half = root(own_sum / weights + std::max(0.0, noise));
         return Spread{true, ns - half, ns, ns + half};
     };

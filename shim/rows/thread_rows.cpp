@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <string>
 
+#include "../base/rounding.h"
 #include "../base/system.h"
 #include "host_samples.h"
 
@@ -32,7 +32,7 @@ int64_t running_ns(const Slot& slot, int64_t gap_ns) {
     const auto words = words_of<event::gap>(slot);
     const auto beside_ticks = static_cast<double>(static_cast<int64_t>(words.ran_beside));
     const auto gap_ticks = static_cast<double>(slot.exit - slot.enter);
-    const int64_t beside_ns = std::llround(beside_ticks * static_cast<double>(gap_ns) / gap_ticks);
+    const int64_t beside_ns = rounded(beside_ticks * static_cast<double>(gap_ns) / gap_ticks);
     return std::clamp(static_cast<int64_t>(words.cpu_ns) - beside_ns, int64_t{0}, gap_ns);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 
+#include "../base/rounding.h"
 #include "../base/system.h"
 #include "../base/time_units.h"
 #include "../ring/recorder.h"
@@ -56,8 +57,6 @@ double measured_event_ns(uint32_t slots) {
     }
     return static_cast<double>(took_ns) / slots;
 }
-
-int64_t rounded(double ns) { return static_cast<int64_t>(ns + 0.5); }
 
 bool has_slots(const Ring& ring) {
     const RingState state = ring.state.load(std::memory_order_acquire);

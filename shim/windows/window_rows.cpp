@@ -1,7 +1,8 @@
 #include "window_rows.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "../base/rounding.h"
 
 namespace gpushim::shim {
 namespace {
@@ -38,7 +39,7 @@ int64_t WindowRows::Moments::count_in(const Window& window) const {
         const auto all = static_cast<double>(some.last_ns + 1 - some.first_ns);
         count += static_cast<double>(some.count) * static_cast<double>(until_ns - from_ns) / all;
     }
-    return std::llround(count);
+    return rounded(count);
 }
 
 void WindowRows::Moments::forget_before(int64_t ns) {
