@@ -53,7 +53,7 @@ $(addprefix $(OBJ)/,test/sim/%.o shim/base/log.o $(COLD_ANALYSIS:%=analysis/%/%.
 
 # What an attacker, or a mistake of ours, runs into (x86 has the last one); sanitizers have their own.
 HARDENED := $(if $(or $(SAN),$(filter -O0,$(OPT))),,-fstack-protector-strong -U_FORTIFY_SOURCE \
-              -D_FORTIFY_SOURCE=2 $(if $(filter x86_64,$(shell uname -m)),-fcf-protection))
+              -D_FORTIFY_SOURCE=2 $(if $(filter x86_64%,$(shell $(CXX) -dumpmachine)),-fcf-protection))
 
 # Holds the text given; its time changes only when the text does, so what depends on it is rebuilt when
 # flags or lists of files change.

@@ -40,10 +40,18 @@ struct Pipe {
 };
 
 // Loaded once and kept: it cannot be unloaded. It does nothing before a first context, and there is none
-// here.
-void* library() {
-    static void* const handle = dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL);
-    return handle;
+// here. The loader says once why it fails.
+struct Library {
+    Library() : handle(dlopen(library_path().c_str(), RTLD_NOW | RTLD_LOCAL)) {
+        if (handle == nullptr) why = dlerror();
+    }
+    void* handle;
+    std::string why;
+};
+
+const Library& library() {
+    static const Library only;
+    return only;
 }
 
 }  // namespace
@@ -96,7 +104,8 @@ std::string why_not_loaded(const fs::path& library) {
 
 void* library_symbol(const char* name, std::string& why) {
     try {
-        void* const symbol = library() != nullptr ? dlsym(library(), name) : nullptr;
+        if (library().handle == nullptr) return why = library().why, nullptr;
+        void* const symbol = dlsym(library().handle, name);
         if (symbol == nullptr) why = dlerror();
         return symbol;
     } catch (const Failure& failure) {

@@ -84,8 +84,15 @@ struct PendingGap {
     uint16_t next_api;
 };
 
+// More than this no library may ask for that is loaded late (dlopen): a thread's block is no better aligned.
+#if defined(__x86_64__)
+constexpr size_t kThreadAlignment = 64;
+#else
+constexpr size_t kThreadAlignment = 16;
+#endif
+
 // What every call reads and writes lies in the first two cache lines.
-struct alignas(64) ThreadState {
+struct alignas(kThreadAlignment) ThreadState {
     RingHeader* ring;        // null: none yet
     Slot* slots;             // of that ring
     uint64_t mask;           // slot_count - 1

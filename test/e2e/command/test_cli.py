@@ -1,11 +1,13 @@
 """gpushim's words: what is understood, running programs, installing."""
 import os
+import pathlib
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import unittest
+import uuid
 
 import box
 import cli
@@ -93,6 +95,18 @@ class Run(cli.Case):
         self.assertIn("cannot be preloaded here", self.said_by(program))
         shutil.copy(cli.LIBRARY, library)
         self.assertEqual(box.run([program, "run", "--", "echo", "ran"], sim=False).stdout, "ran\n")
+
+    def test_a_library_that_does_not_load_is_said_when_traces_are_read(self):
+        """It is asked for more than once, and the loader says only once why."""
+        program = shutil.copy(cli.GPUSHIM, self.folder)
+        (self.folder / "libgpushim.so").write_bytes(b"no library")
+        left = pathlib.Path(f"/dev/shm/gpushim-{os.geteuid()}/{uuid.uuid4().hex}")
+        self.addCleanup(shutil.rmtree, left)
+        left.mkdir(mode=0o700, parents=True)
+        done = box.run([program, "report", self.folder], {"GPUSHIM_RECOVER": "all"}, sim=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("not everything is recovered", done.stderr)
+        self.assertIn("libgpushim.so", done.stderr)
 
     def said_by(self, program):
         done = box.run([program, "run", "--", "echo", "ran"], sim=False)

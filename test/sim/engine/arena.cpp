@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
@@ -13,6 +14,20 @@ namespace {
 constexpr size_t kPage = 4096;
 uint64_t last_id = 0;  // under the engine's lock, like all of this
 
+void* map(int file, size_t bytes) {
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+}
+
+// Below 4 GiB: the first place that is free.
+void* map_low(int file, size_t bytes) {
+    for (uintptr_t at = 1u << 28; at + bytes < uintptr_t{1} << 32; at += 1u << 24) {
+        void* const got = mmap(reinterpret_cast<void*>(at), bytes, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0);
+        if (got != MAP_FAILED) return got;
+    }
+    return MAP_FAILED;
+}
+
 }  // namespace
 
 Arena::Arena(size_t capacity_bytes, Low low) : capacity_(capacity_bytes) {
@@ -21,8 +36,7 @@ Arena::Arena(size_t capacity_bytes, Low low) : capacity_(capacity_bytes) {
         std::perror("gpusim: device memory");
         std::_Exit(2);
     }
-    const int where = low == Low::yes ? MAP_32BIT : 0;
-    void* at = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | where, file_, 0);
+    void* const at = low == Low::yes ? map_low(file_, capacity_) : map(file_, capacity_);
     if (at == MAP_FAILED) {
         std::perror("gpusim: device memory");
         std::_Exit(2);

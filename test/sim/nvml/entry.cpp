@@ -48,21 +48,28 @@ struct Entry<Row, Result(Arguments...)> {
 }  // namespace
 }  // namespace gpusim::nvml
 
+#if defined(__x86_64__)
+#define NVML_JUMP(name) "\tjmp *sim_slot_" #name "(%rip)\n"
+#elif defined(__aarch64__)
+#define NVML_JUMP(name) \
+    "\tadrp x16, sim_slot_" #name "\n\tldr x16, [x16, :lo12:sim_slot_" #name "]\n\tbr x16\n"
+#endif
+
 // sim_X is weak: null where no file defines it.
-#define EXPORT(name)                                                               \
-    extern "C" __attribute__((weak)) decltype(::name) sim_##name;                  \
-    namespace gpusim::nvml {                                                       \
-    struct Row_##name {                                                            \
-        static constexpr bool always = at_any_time(#name);                         \
-        static auto* implementation() { return &sim_##name; }                      \
-    };                                                                             \
-    }                                                                              \
-    extern "C" {                                                                   \
-    extern decltype(::name)* const sim_slot_##name;                                \
-    constinit decltype(::name)* const sim_slot_##name =                            \
-        gpusim::nvml::Entry<gpusim::nvml::Row_##name, decltype(::name)>::call;     \
-    }                                                                              \
-    asm(".pushsection .text\n.globl " #name "\n.type " #name ", @function\n" #name \
-        ":\n\tjmp *sim_slot_" #name "(%rip)\n.size " #name ", . - " #name "\n.popsection");
+#define EXPORT(name)                                                                      \
+    extern "C" __attribute__((weak)) decltype(::name) sim_##name;                         \
+    namespace gpusim::nvml {                                                              \
+    struct Row_##name {                                                                   \
+        static constexpr bool always = at_any_time(#name);                                \
+        static auto* implementation() { return &sim_##name; }                             \
+    };                                                                                    \
+    }                                                                                     \
+    extern "C" {                                                                          \
+    extern decltype(::name)* const sim_slot_##name __attribute__((visibility("hidden"))); \
+    constinit decltype(::name)* const sim_slot_##name =                                   \
+        gpusim::nvml::Entry<gpusim::nvml::Row_##name, decltype(::name)>::call;            \
+    }                                                                                     \
+    asm(".pushsection .text\n.globl " #name "\n.type " #name ", %function\n" #name        \
+        ":\n" NVML_JUMP(name) ".size " #name ", . - " #name "\n.popsection");
 #include "exports.def"
 #undef EXPORT
