@@ -32,7 +32,10 @@ WARNINGS += -Wno-maybe-uninitialized # g++ 12 sees some in the standard library 
 endif
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 INCLUDES := -I. -Itest -Itest/sim -Itest/unit $(addprefix -isystem ,$(EXTRA_INCLUDE) $(CUDA_INCLUDE))
-COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(INCLUDES) $(CXXFLAGS)
+# The same files give the same program in whichever folder they lie.
+ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
+COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(ANYWHERE) $(INCLUDES) \
+            $(CXXFLAGS)
 LINK     := $(CXX) $(OPT) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 # A sanitizer's runtime lives in the executable, so a library of such a build has undefined names left.
 NO_HOLES := $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
@@ -62,7 +65,7 @@ $(1): FORCE
 	@mkdir -p $$(@D)
 	@echo '$(2)' | cmp -s - $$@ || echo '$(2)' > $$@
 endef
-$(eval $(call stamp,$(BUILD)/compile.flags,$(COMPILE) $(HARDENED)))
+$(eval $(call stamp,$(BUILD)/compile.flags,$(subst $(CURDIR),,$(COMPILE) $(HARDENED))))
 $(eval $(call stamp,$(BUILD)/link.flags,$(LINK) $(LIBC_FLOOR)))
 
 $(OBJ)/%.o: %.cpp $(BUILD)/compile.flags

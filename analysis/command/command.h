@@ -44,6 +44,8 @@ struct Command {
     std::span<const Option> options;
     int (*run)(const Arguments&);
     bool takes_a_program = false;  // the first word that is no option begins somebody else's command line
+    std::vector<std::string> (*first_words)() =
+        nullptr;  // that shells offer; null: what `arguments` begins with
 };
 
 struct Registration {

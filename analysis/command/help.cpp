@@ -9,6 +9,7 @@
 #include "../run/sql/run_db.h"
 #include "../text/names.h"
 #include "command.h"
+#include "completions.h"
 #include "manual.h"
 
 namespace gpushim::analysis::command_help {
@@ -80,11 +81,26 @@ void add_variables(Catalogue& all) {
 constexpr Option kOptions[] = {
     {"markdown", nullptr, "print the reference part of the manual"},
     {"man", nullptr, "print the page for man"},
+    {"completions", "bash|zsh|fish", "print what that shell completes command lines by"},
 };
+
+Catalogue all_that_is_known() {
+    Catalogue all;
+    for (const auto add : {add_metrics, add_causes, add_findings, add_variables}) add(all);
+    return all;
+}
+
+std::vector<std::string> first_words() {
+    std::vector<std::string> words = command_names();
+    for (const ManualSection& section : manual_sections()) words.emplace_back(section.word);
+    for (const Known& one : all_that_is_known()) words.push_back(one.name);
+    return words;
+}
 
 int run(const Arguments& arguments) {
     if (arguments.has("markdown")) return print_as_markdown(), kFine;
     if (arguments.has("man")) return print_for_man(), kFine;
+    if (const auto shell = arguments.value("completions")) return print_completions(*shell), kFine;
     if (arguments.words_.empty()) return print_commands(), kFine;
     if (arguments.words_.size() > 1) throw Failure("one word at a time: gpushim help WORD");
     const std::string& word = arguments.words_[0];
@@ -94,8 +110,7 @@ int run(const Arguments& arguments) {
     if (const Command* command = command_named(word)) return print_options(*command), kFine;
     for (const ManualSection& section : manual_sections())
         if (word == section.word) return print_section(section), kFine;
-    Catalogue all;
-    for (const auto add : {add_metrics, add_causes, add_findings, add_variables}) add(all);
+    const Catalogue all = all_that_is_known();
     bool is_known = false;
     for (const Known& one : all) {
         if (one.name != word) continue;
@@ -117,7 +132,9 @@ constexpr Command kHelp = {
     "`gpushim --version` (`-V`) prints the version.",
     -1,
     kOptions,
-    run};
+    run,
+    false,
+    first_words};
 const Registration kRegistration(kHelp);
 
 }  // namespace

@@ -28,9 +28,9 @@ constexpr Option kOptions[] = {
      "%q{VAR} the variable VAR, %% a percent sign",
      'o', "gpushim.%h.%r.%p.db"},
     {"disable", nullptr, "run the program without tracing; as a variable: 1"},
-    {"log", "LEVEL", "what the library says on stderr: off, error, warn, info, debug", 0, "warn"},
-    {"device-time", "HOW",
-     "how operations are timed: auto, off, events, cupti. `auto` uses events, but not in a thread that "
+    {"log", "off|error|warn|info|debug", "what the library says on stderr", 0, "warn"},
+    {"device-time", "auto|off|events|cupti",
+     "how operations are timed. `auto` uses events, but not in a thread that "
      "measures "
      "with its own",
      0, "auto"},
@@ -56,7 +56,7 @@ constexpr Option kOptions[] = {
      0, "all"},
     {"delay", "SECONDS", "record nothing for so long at the start", 0, "0"},
     {"duration", "SECONDS", "stop recording so long after the delay", 0, "no end"},
-    {"capture", "WHAT", "all, or profiler: only between cudaProfilerStart and cudaProfilerStop", 0, "all"},
+    {"capture", "all|profiler", "profiler: only between cudaProfilerStart and cudaProfilerStop", 0, "all"},
     {"python", "auto|off",
      "off: do not look where in its Python a thread is that launches nothing for a while", 0, "auto"},
     {"cublas", "auto|off", "off: do not record the sizes of cuBLAS's matrix products, from which FLOPs come",

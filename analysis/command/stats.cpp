@@ -21,7 +21,7 @@ namespace gpushim::analysis::command_stats {
 namespace {
 
 constexpr Option kOptions[] = {
-    {"format", "NAME", "table, csv or json", 0, "table"},
+    {"format", "table|csv|json", "how the tables are printed", 0, "table"},
 };
 
 Format format_of(const std::string& name) {
@@ -121,6 +121,8 @@ int run(const Arguments& arguments) {
     return print_of_traces(asked, format);
 }
 
+std::vector<std::string> first_words() { return names_of(all_stats_reports()); }
+
 constexpr Command kStats = {"stats",
                             "[REPORT…] [RUN_OR_TRACES…]",
                             "print the tables that nsys users type",
@@ -133,7 +135,9 @@ constexpr Command kStats = {"stats",
                             "is empty.",
                             4,
                             kOptions,
-                            run};
+                            run,
+                            false,
+                            first_words};
 const Registration kRegistration(kStats);
 
 }  // namespace

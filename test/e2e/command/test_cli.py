@@ -185,6 +185,7 @@ class Install(cli.Case):
         self.assertTrue((self.folder / "a.db").exists())
         self.check_debug_files()
         self.check_page((self.place / "share" / "man" / "man1" / "gpushim.1").read_text(encoding="utf-8"))
+        self.check_completions()
         self.make("uninstall")
         self.assertEqual([path for path in (self.folder / "opt").rglob("*") if path.is_file()], [])
         self.assertEqual(list(self.folder.rglob(".debug")), [])
@@ -199,6 +200,12 @@ class Install(cli.Case):
             self.assertEqual([file.stat().st_mode & 0o777, debug.stat().st_mode & 0o777], [0o755, 0o644])
             built = (box.BUILD / file.name).stat().st_size
             self.assertLess(file.stat().st_size + debug.stat().st_size, built)
+
+    def check_completions(self):
+        for shell, file in (("bash", "bash-completion/completions/gpushim"), ("zsh", "zsh/site-functions/_gpushim"),
+                            ("fish", "fish/vendor_completions.d/gpushim.fish")):
+            self.assertEqual((self.place / "share" / file).read_text(encoding="utf-8"),
+                             self.gpushim("help", "--completions", shell).stdout)
 
     def sections(self, file):
         return subprocess.run(["readelf", "-SW", file], stdout=subprocess.PIPE, text=True, check=True).stdout
