@@ -202,7 +202,8 @@ class Install(cli.Case):
             self.assertLess(file.stat().st_size + debug.stat().st_size, built)
 
     def check_completions(self):
-        for shell, file in (("bash", "bash-completion/completions/gpushim"), ("zsh", "zsh/site-functions/_gpushim"),
+        for shell, file in (("bash", "bash-completion/completions/gpushim"),
+                            ("zsh", "zsh/site-functions/_gpushim"),
                             ("fish", "fish/vendor_completions.d/gpushim.fish")):
             self.assertEqual((self.place / "share" / file).read_text(encoding="utf-8"),
                              self.gpushim("help", "--completions", shell).stdout)

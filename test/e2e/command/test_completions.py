@@ -80,8 +80,9 @@ class Completions(cli.Case):
         for name, text in (("bashrc", BASH), (".zshrc", ZSH)):
             (self.folder / name).write_text(f"cd {self.folder}\n{text}", encoding="utf-8")
         folder = str(self.folder)
-        asked = (Fish(folder) if shell == "fish" else Interactive(["zsh", "-i"], folder) if shell == "zsh" else
-                 Interactive(["bash", "--noprofile", "--rcfile", self.folder / "bashrc", "-i"], folder))
+        bash = ["bash", "--noprofile", "--rcfile", f"{folder}/bashrc", "-i"]
+        words = ["zsh", "-i"] if shell == "zsh" else bash
+        asked = Fish(folder) if shell == "fish" else Interactive(words, folder)
         self.addCleanup(asked.end)
         return asked
 
