@@ -653,8 +653,8 @@ install: $(SHIM) $(ANALYZER)
 install uninstall:
 	@GPUSHIM_BUILD=$(BUILD) DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install $@
 
-.PHONY: deb wheel
-deb wheel: $(SHIM) $(ANALYZER)
+.PHONY: deb tarball wheel
+deb tarball wheel: $(SHIM) $(ANALYZER)
 	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
 
 help:
@@ -663,4 +663,4 @@ help:
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
 	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes"
-	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | wheel"
+	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | tarball | wheel"

@@ -186,6 +186,7 @@ class Install(cli.Case):
         self.check_debug_files()
         self.check_page((self.place / "share" / "man" / "man1" / "gpushim.1").read_text(encoding="utf-8"))
         self.check_completions()
+        self.check_marks()
         self.make("uninstall")
         self.assertEqual([path for path in (self.folder / "opt").rglob("*") if path.is_file()], [])
         self.assertEqual(list(self.folder.rglob(".debug")), [])
@@ -207,6 +208,12 @@ class Install(cli.Case):
                             ("fish", "fish/vendor_completions.d/gpushim.fish")):
             self.assertEqual((self.place / "share" / file).read_text(encoding="utf-8"),
                              self.gpushim("help", "--completions", shell).stdout)
+
+    def check_marks(self):
+        header = (self.place / "include" / "gpushim.h").read_text(encoding="utf-8")
+        self.assertIn("gpushim_step_n", header)
+        package = (self.place / "share" / "pkgconfig" / "gpushim.pc").read_text(encoding="utf-8")
+        self.assertTrue(package.startswith("prefix=/opt/x\n"), package)
 
     def sections(self, file):
         return subprocess.run(["readelf", "-SW", file], stdout=subprocess.PIPE, text=True, check=True).stdout

@@ -1,6 +1,7 @@
-"""make deb, make wheel: what is in them runs from where it is put, and says whom it suits."""
+"""make deb, make tarball, make wheel: what is in them runs from where it is put, and says whom it suits."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,25 @@ VERSION = subprocess.run([cli.GPUSHIM, "--version"], stdout=subprocess.PIPE, tex
                          check=True).stdout.split()[1] if cli.GPUSHIM.exists() else ""
 
 
+MARKED = """
+#include <gpushim.h>
+#include <stdio.h>
+#ifdef __cplusplus
+extern "C"
+#endif
+int cuInit(unsigned), cuDevicePrimaryCtxRetain(void**, int);
+int main(void) {
+    void* context;
+    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0)) return 1;
+    gpushim_step();
+    gpushim_step_n(64);
+    gpushim_mark("warm");
+    puts("done");
+    return 0;
+}
+"""
+
+
 def say(*words):
     return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True,
                           env=box.environment(sim=False)).stdout
@@ -29,7 +49,7 @@ class Packages(cli.Case):
         done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "GPUSHIM_BUILD": box.BUILD, "SOURCE_DATE_EPOCH": epoch,
                                    "DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@builders.org"})
-        return pathlib.Path(done.stdout.strip())
+        return pathlib.Path(done.stdout.splitlines()[0])
 
     def traces_with(self, *program):
         """That program records the linked example."""
@@ -50,15 +70,70 @@ class Packages(cli.Case):
         self.traces_with(root / "usr/bin/gpushim")
         for path in ("usr/lib/libgpushim.so", "usr/share/man/man1/gpushim.1.gz",
                      "usr/share/doc/gpushim/copyright", "usr/share/doc/gpushim/notices/libspdlog-dev",
+                     "usr/share/bash-completion/completions/gpushim", "usr/share/pkgconfig/gpushim.pc",
+                     "usr/share/zsh/vendor-completions/_gpushim", "usr/include/gpushim.h",
+                     "usr/share/fish/vendor_completions.d/gpushim.fish",
                      "usr/share/doc/gpushim/README.md.gz", "usr/share/doc/gpushim/analysis/manual.md.gz"):
             self.assertTrue((root / path).is_file(), path)
         owners = {line.split()[1] for line in say("dpkg-deb", "-c", file).splitlines()}
         self.assertEqual(owners, {"root/root"})
 
+    def test_what_debuggers_read_is_a_debian_package_of_its_own(self):
+        if shutil.which("dpkg-deb") is None:
+            self.skipTest(optional.lacks("dpkg"))
+        file, root, debug = self.made("deb"), self.folder / "root", self.folder / "debug"
+        say("dpkg-deb", "-x", file, root)
+        say("dpkg-deb", "-x", file.with_name(file.name.replace("_", "-dbgsym_", 1)), debug)
+        self.assertEqual(list(root.rglob("*.debug")), [])
+        for path in ("usr/bin/gpushim", "usr/lib/libgpushim.so"):
+            build = re.search(r"Build ID: (..)(\S+)", say("readelf", "-n", root / path))
+            read = debug / f"usr/lib/debug/.build-id/{build[1]}/{build[2]}.debug"
+            self.assertIn(" .debug_info ", say("readelf", "-SW", read))
+            self.assertNotIn(" .debug_info ", say("readelf", "-SW", root / path))
+
+    def unpacked(self, file, to):
+        say("tar", "-xzf", file, "-C", to)
+        return to / f"gpushim-{VERSION}"
+
+    def test_a_tarball_runs_where_it_is_unpacked(self):
+        file = self.made("tarball")
+        self.assertEqual(file.name, f"gpushim-{VERSION}-linux-{os.uname().machine}.tar.gz")
+        there = self.unpacked(file, self.folder)
+        self.traces_with(there / "bin/gpushim")
+        self.assertEqual(list(there.rglob("*.debug")), [])
+        for path in ("LICENSE", "README.md", "notices/libspdlog-dev", "share/man/man1/gpushim.1"):
+            self.assertTrue((there / path).is_file(), path)
+        self.unpacked(file.with_name(file.name.replace(".tar", "-debug.tar")), self.folder)
+        self.assertTrue((there / "lib/.debug/libgpushim.so.debug").is_file())
+
+    @unittest.skipIf(shutil.which("pkg-config") is None, optional.lacks("pkg_config"))
+    def test_a_program_marks_its_steps_by_the_header(self):
+        """Compiled by what pkg-config says; without the library the marks do nothing."""
+        there, program = self.unpacked(self.made("tarball"), self.folder), self.folder / "marked"
+        (self.folder / "marked.c").write_text(MARKED, encoding="utf-8")
+        asked = {**os.environ, "PKG_CONFIG_PATH": str(there / "share/pkgconfig")}
+        words = {word: subprocess.run(["pkg-config", word, "gpushim"], env=asked, check=True, text=True,
+                                      stdout=subprocess.PIPE).stdout.split()
+                 for word in ("--cflags", "--libs", "--modversion", "--variable=preload")}
+        self.assertEqual(words["--modversion"], [VERSION])
+        for compiler in (["gcc", "-std=c99", "-pedantic"], ["gcc", "-O2", "-no-pie"],
+                         ["g++", "-x", "c++", "-std=c++11", "-pedantic"]):
+            say(*compiler, "-Wall", "-Wextra", "-Werror", *words["--cflags"], self.folder / "marked.c", "-o",
+                program, "-L", box.SIM, "-l:libcuda.so.1", *words["--libs"])
+            self.assertEqual(box.run([program]).stdout, "done\n")
+            trace = self.folder / "marked.db"
+            trace.unlink(missing_ok=True)
+            done = box.run([program], {"LD_PRELOAD": words["--variable=preload"][0], "GPUSHIM_OUT": trace})
+            self.assertEqual(done.stdout, "done\n", done.stderr)
+            marks = preload.query(trace, "SELECT kind, value, name FROM v_marker ORDER BY enter_ns")
+            self.assertEqual(marks, [("step", None, None), ("step", 64, None), ("mark", None, "warm")])
+
     def test_debians_checker_has_nothing_to_say(self):
         if shutil.which("lintian") is None or shutil.which("dpkg-deb") is None:
             self.skipTest(optional.lacks("lintian"))
-        said = subprocess.run(["lintian", "--no-cfg", self.made("deb")], stdout=subprocess.PIPE, text=True,
+        self.made("deb")
+        packages = sorted((self.folder / "dist").iterdir())
+        said = subprocess.run(["lintian", "--no-cfg", *packages], stdout=subprocess.PIPE, text=True,
                               check=False)
         self.assertEqual((said.returncode, said.stdout), (0, ""))
 

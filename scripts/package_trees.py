@@ -1,0 +1,90 @@
+"""Folders as `make install` lays them out, and Debian packages and tarballs of folders. The same files give
+the same bytes: neither the time, nor the folder, nor who packs shows."""
+import gzip
+import os
+import pathlib
+import re
+import subprocess
+import tarfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def run(*words, **variables):
+    return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "LC_ALL": "C", **variables}).stdout
+
+
+def installed(build, tree, prefix, pc_prefix=""):
+    """What `make install` installs, below tree."""
+    run(ROOT / "scripts/install", "install", GPUSHIM_BUILD=str(build), DESTDIR=str(tree), PREFIX=prefix,
+        PC_PREFIX=pc_prefix or prefix)
+
+
+def move(file, to):
+    to.parent.mkdir(parents=True, exist_ok=True)
+    file.rename(to)
+
+
+def take_debug_files(tree):
+    """[(the program or library, what debuggers read of it)]; both below tree until they are moved."""
+    return [(file.parent.parent / file.stem, file) for file in sorted(tree.rglob(".debug/*.debug"))]
+
+
+def without_empty_folders(tree):
+    for folder in sorted((path for path in tree.rglob("*") if path.is_dir()), reverse=True):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def build_id(file):
+    return re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", file))[1]
+
+
+def is_program(path):
+    with open(path, "rb") as file:
+        start = file.read(4)
+    return start == b"\x7fELF" and path.suffix != ".debug" and ".so" not in path.name or start[:2] == b"#!"
+
+
+def settle(tree, made):
+    """Times and rights that do not depend on who makes it."""
+    for path in [tree, *tree.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or is_program(path) else 0o644)
+        os.utime(path, (made, made), follow_symlinks=False)
+
+
+def control_of(fields):
+    return "".join(f"{key}: {value}\n" for key, value in fields.items())
+
+
+def deb(tree, file, fields, made, triggers=""):
+    """fields: of the control file; Installed-Size is added."""
+    size_kb = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
+    (tree / "DEBIAN").mkdir()
+    (tree / "DEBIAN/control").write_text(control_of({**fields, "Installed-Size": max(size_kb, 1)}),
+                                         encoding="utf-8")
+    if triggers:
+        (tree / "DEBIAN/triggers").write_text(triggers, encoding="utf-8")
+    settle(tree, made)
+    run("dpkg-deb", "--root-owner-group", "-z3", "-b", tree, file, SOURCE_DATE_EPOCH=str(made))
+    return file
+
+
+def tarball(tree, file, made):
+    """Of the folder itself, in which all of it lies."""
+    settle(tree, made)
+    with open(file, "wb") as raw, gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=made) as packed:
+        with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for path in sorted([tree, *tree.rglob("*")]):
+                entry = tar.gettarinfo(path, path.relative_to(tree.parent))
+                entry.uid = entry.gid = 0
+                entry.uname = entry.gname = "root"
+                entry.mtime = made
+                if entry.isreg():
+                    with open(path, "rb") as content:
+                        tar.addfile(entry, content)
+                else:
+                    tar.addfile(entry)
+    return file
