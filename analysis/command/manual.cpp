@@ -10,7 +10,8 @@ namespace {
 const std::vector<ManualRow> kNoSettings = {
     {"GPUSHIM_RUN_NOTES", "no setting: `gpushim run` tells its processes where to note their traces", ""},
     {"GPUSHIM_BUILD, GPUSHIM_TRACES, GPUSHIM_REAL_TRACES, GPUSHIM_HTA_PYTHON, GPUSHIM_PEERS, "
-     "GPUSHIM_PERFETTO, GPUSHIM_TENSORBOARD_PYTHON, GPUSHIM_TRACKERS_PYTHON, GPUSHIM_LIGHTNING_PYTHON",
+     "GPUSHIM_PERFETTO, GPUSHIM_TENSORBOARD_PYTHON, GPUSHIM_TRACKERS_PYTHON, GPUSHIM_LIGHTNING_PYTHON, "
+     "GPUSHIM_PACKAGES_PYTHON",
      "no settings: the scripts, examples and tests of the repository set them", ""},
 };
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 import zipfile
 
@@ -44,11 +45,12 @@ def say(*words):
 
 @unittest.skipIf(any("san-" in part for part in box.BUILD.parts), optional.lacks("plain_build"))
 class Packages(cli.Case):
-    def made(self, kind, folder="dist", epoch="1700000000"):
+    def made(self, kind, folder="dist", epoch="1700000000", umask=0o022, **variables):
         words = [sys.executable, "-B", PACKAGE, kind, self.folder / folder]
-        done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True,
+        done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, umask=umask,
                               env={**os.environ, "GPUSHIM_BUILD": box.BUILD, "SOURCE_DATE_EPOCH": epoch,
-                                   "DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@builders.org"})
+                                   "DEBFULLNAME": "A Builder", "DEBEMAIL": "builder@builders.org",
+                                   **variables})
         return pathlib.Path(done.stdout.splitlines()[0])
 
     def traces_with(self, *program):
@@ -154,19 +156,51 @@ class Packages(cli.Case):
             self.made("wheel"))
         self.traces_with(there / "gpushim")
         self.traces_with(there / "python", "-m", "gpushim")
+        self.assertTrue((self.folder / "python/share/bash-completion/completions/gpushim").is_file())
+        self.assertTrue((self.folder / "python/share/man/man1/gpushim.1").is_file())
         library = say(there / "python", "-c", "import gpushim; print(gpushim.lib_path())").strip()
         self.assertTrue(pathlib.Path(library).is_file())
         done = box.run([there / "gpushim", "report", self.folder / "nothing.db"], sim=False)
         self.assertEqual(done.returncode, 2)  # the program's, through Python
+        say(there / "pip", "uninstall", "--quiet", "--yes", "--disable-pip-version-check", "gpushim")
+        left = [path for path in (self.folder / "python").rglob("*gpushim*") if "pip" not in path.parts]
+        self.assertEqual(left, [])
+
+    @unittest.skipUnless("GPUSHIM_PACKAGES_PYTHON" in os.environ, optional.lacks("wheel_tools"))
+    def test_the_checkers_of_wheels_have_nothing_to_say(self):
+        tools = pathlib.Path(os.environ["GPUSHIM_PACKAGES_PYTHON"]).parent
+        file = self.made("wheel")
+        said = say(tools / "twine", "check", "--strict", file)
+        self.assertIn("PASSED", said)
+        self.assertNotIn("warning", said.lower())
+        tag = re.search(r"manylinux_\d+_\d+_\w+(?=\.whl)", file.name)[0]
+        said = " ".join(say(tools / "auditwheel", "show", file).split())
+        self.assertIn(f'is consistent with the following platform tag: "{tag}"', said)
 
     def test_the_same_files_make_the_same_package(self):
-        wheels = [self.made("wheel", folder, epoch).read_bytes() for folder, epoch in
-                  (("a", "1700000000"), ("b", "1700000000"), ("c", "1700009000"))]
-        self.assertTrue(wheels[0] == wheels[1])
-        self.assertFalse(wheels[0] == wheels[2])
-        if shutil.which("dpkg-deb"):
-            first, again = (self.made("deb", folder).read_bytes() for folder in "de")
-            self.assertTrue(first == again)
+        """Wherever, whenever and as whom they are packed; the time in it is a setting, or the commit's."""
+        kinds = ["wheel", "tarball", *(["deb"] if shutil.which("dpkg-deb") else [])]
+        elsewhere = {"TZ": "Asia/Tokyo", "LC_ALL": "C.UTF-8", "LANG": "de_DE.UTF-8", "TMPDIR": self.folder}
+        for kind in kinds:
+            self.made(kind, "a")
+            self.made(kind, "b/of/another/depth", umask=0o077, **elsewhere)
+            self.made(kind, "later", epoch="1700009000")
+        files = sorted((self.folder / "a").iterdir())
+        self.assertEqual(len(files), 1 + 2 + (2 if "deb" in kinds else 0))
+        for file in files:
+            again = self.folder / "b/of/another/depth" / file.name
+            self.assertTrue(file.read_bytes() == again.read_bytes(), file.name)
+            self.assertFalse(file.read_bytes() == (self.folder / "later" / file.name).read_bytes(), file.name)
+
+    def test_the_time_of_a_package_is_that_of_the_commit(self):
+        with zipfile.ZipFile(self.made("wheel", epoch="")) as wheel:
+            times = {entry.date_time for entry in wheel.infolist()}
+        done = subprocess.run(["git", "-C", box.ROOT, "log", "-1", "--format=%ct"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False)
+        self.assertEqual(len(times), 1)
+        if done.returncode == 0:  # else these are no clone
+            made = time.gmtime(int(done.stdout))
+            self.assertEqual(times.pop(), (*made[:5], made.tm_sec // 2 * 2))
 
 
 if __name__ == "__main__":
