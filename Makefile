@@ -654,7 +654,7 @@ install uninstall:
 	@GPUSHIM_BUILD=$(BUILD) DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install $@
 
 .PHONY: deb tarball wheel
-deb tarball wheel: $(SHIM) $(ANALYZER)
+deb tarball wheel: $(SHIM) $(ANALYZER) $(SIM_LIBRARIES)
 	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
 
 help:

@@ -55,6 +55,38 @@ def settle(tree, made):
         os.utime(path, (made, made), follow_symlinks=False)
 
 
+# Ten seconds are more than somebody waits for a demo.
+NO_DEMO = ("large_communication",)
+BOX_LIBRARIES = ("libcuda.so.1", "libgpusim.so", "libnccl.so.2", "libnvidia-ml.so.1")
+CASE_FILES = ("communicator.py", "demo.py", "gallery.py", "gpu.py", "loop.py", "profiled.py")
+
+
+def strip(file, to):
+    to.parent.mkdir(parents=True, exist_ok=True)
+    run("strip", "--strip-unneeded", "-o", to, file)
+
+
+def simulated_box(build, folder):
+    """What `gpushim demo` looks for: those of the box's libraries that the cases load, and the cases."""
+    for library in BOX_LIBRARIES:
+        strip(build / "sim" / library, folder / "sim" / library)
+    cases = ROOT / "examples/cases"
+    files = [cases / name for name in CASE_FILES]
+    files += [file for case in sorted(cases.glob("*/case.py")) if case.parent.name not in NO_DEMO
+              for file in sorted(case.parent.iterdir()) if file.is_file()]
+    for file in files:
+        to = folder / "cases" / file.relative_to(cases)
+        to.parent.mkdir(parents=True, exist_ok=True)
+        text = file.read_text(encoding="utf-8")  # no program by itself: `gpushim demo` names the interpreter
+        to.write_text(text.partition("\n")[2] if text.startswith("#!") else text, encoding="utf-8")
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def is_elf(file):
+    with open(file, "rb") as content:
+        return content.read(4) == b"\x7fELF"
+
+
 def control_of(fields):
     return "".join(f"{key}: {value}\n" for key, value in fields.items())
 

@@ -14,7 +14,13 @@ import tempfile
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parent.parent
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
+PLACES = {}  # of what is not in the build folder: {"gpushim": …, "libgpushim.so": …, "sim": …}
+STREAMS = {}  # of the programs that are traced, where the caller has other wishes: {"stderr": None}
 TIMEOUT_S = 120
+
+
+def part(name):
+    return PLACES.get(name) or BUILD / name
 
 
 def names():
@@ -29,15 +35,16 @@ def environment(knobs):
     """The caller's, a box that nobody else uses, and everything timed; no knobs of the box but these."""
     around = {name: value for name, value in os.environ.items()
               if not name.startswith("GPUSIM_") or name == "GPUSIM_BOX"}
-    libraries = [str(BUILD / "sim"), *filter(None, [around.get("LD_LIBRARY_PATH")])]
+    libraries = [str(part("sim")), *filter(None, [around.get("LD_LIBRARY_PATH")])]
     return {"GPUSIM_BOX": f"cases.{os.getpid()}", **around, "LD_LIBRARY_PATH": ":".join(libraries),
-            "GPUSIM_CLOCK": "stepped", "LD_PRELOAD": str(BUILD / "libgpushim.so"), "GPUSHIM_BUDGET": "100%",
+            "GPUSIM_CLOCK": "stepped", "LD_PRELOAD": str(part("libgpushim.so")), "GPUSHIM_BUDGET": "100%",
             **{name: str(value) for name, value in knobs.items()}}
 
 
 def run(command, may_warn=False, **options):
     done = subprocess.run([str(word) for word in command], timeout=TIMEOUT_S, text=True, check=False,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+                          **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                             "stderr": subprocess.PIPE, **options})
     if done.returncode or done.stderr and not may_warn:
         raise RuntimeError(f"{command[0]}: exit code {done.returncode}\n{done.stderr}")
     return done.stdout
@@ -46,7 +53,7 @@ def run(command, may_warn=False, **options):
 def trace(program, folder, knobs):
     """A program of the box with its traces in the folder; what it printed."""
     return run([sys.executable, "-B", *program],
-               env=environment({"GPUSHIM_OUT": f"{folder}/%r.%p.db", **knobs}))
+               env=environment({"GPUSHIM_OUT": f"{folder}/%r.%p.db", **knobs}), **STREAMS)
 
 
 def profile_of(name, steps, fixed):
@@ -61,7 +68,7 @@ def record_profile(profile, folder):
     with tempfile.TemporaryDirectory() as made:
         file = pathlib.Path(made, "profile.json")
         file.write_text(profile.text(), encoding="utf-8")
-        run([BUILD / "gpushim", "import", "kineto", file, "-o", f"{made}/run.db", "--keep-traces", folder])
+        run([part("gpushim"), "import", "kineto", file, "-o", f"{made}/run.db", "--keep-traces", folder])
 
 
 def record(name, folder, fixed=False):
@@ -77,12 +84,12 @@ def record(name, folder, fixed=False):
 
 
 def report(name, folder, *options):
-    return run([BUILD / "gpushim", "report", folder, *expected(name).get("options", []), *options])
+    return run([part("gpushim"), "report", folder, *expected(name).get("options", []), *options])
 
 
 def report_of(place, may_warn=False):
     """may_warn: of a run that was not made here, about which there may be something to say."""
-    return json.loads(run([BUILD / "gpushim", "report", place, "--json"], may_warn))
+    return json.loads(run([part("gpushim"), "report", place, "--json"], may_warn))
 
 
 def main():
