@@ -186,6 +186,7 @@ class Install(cli.Case):
         self.check_debug_files()
         self.check_page((self.place / "share" / "man" / "man1" / "gpushim.1").read_text(encoding="utf-8"))
         self.check_completions()
+        self.check_that_a_new_one_takes_its_place()
         self.check_marks()
         self.make("uninstall")
         self.assertEqual([path for path in (self.folder / "opt").rglob("*") if path.is_file()], [])
@@ -208,6 +209,12 @@ class Install(cli.Case):
                             ("fish", "fish/vendor_completions.d/gpushim.fish")):
             self.assertEqual((self.place / "share" / file).read_text(encoding="utf-8"),
                              self.gpushim("help", "--completions", shell).stdout)
+
+    def check_that_a_new_one_takes_its_place(self):
+        """A program that has the old file mapped keeps it."""
+        with open(self.place / "lib" / "libgpushim.so", "rb") as old:
+            self.make("install")
+            self.assertEqual(os.fstat(old.fileno()).st_nlink, 0)
 
     def check_marks(self):
         header = (self.place / "include" / "gpushim.h").read_text(encoding="utf-8")

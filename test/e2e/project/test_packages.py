@@ -38,6 +38,16 @@ int main(void) {
 """
 
 
+SCRIPT = """
+import ctypes
+import sys
+driver = ctypes.CDLL("libcuda.so.1")
+if driver.cuInit(0) or driver.cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), 0):
+    sys.exit("no context")
+print(sys.argv[1:], sys.executable)
+"""
+
+
 def say(*words):
     return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True,
                           env=box.environment(sim=False)).stdout
@@ -156,6 +166,7 @@ class Packages(cli.Case):
             self.made("wheel"))
         self.traces_with(there / "gpushim")
         self.traces_with(there / "python", "-m", "gpushim")
+        self.check_a_script(there / "python")
         self.assertTrue((self.folder / "python/share/bash-completion/completions/gpushim").is_file())
         self.assertTrue((self.folder / "python/share/man/man1/gpushim.1").is_file())
         library = say(there / "python", "-c", "import gpushim; print(gpushim.lib_path())").strip()
@@ -192,6 +203,17 @@ class Packages(cli.Case):
             again = self.folder / "b/of/another/depth" / file.name
             self.assertTrue(file.read_bytes() == again.read_bytes(), file.name)
             self.assertFalse(file.read_bytes() == (self.folder / "later" / file.name).read_bytes(), file.name)
+
+    def check_a_script(self, python):
+        """By `python -m` the same Python runs it, wherever it is on the PATH."""
+        (self.folder / "train.py").write_text(SCRIPT, encoding="utf-8")
+        for words in (["train.py"], [python, "train.py"]):
+            trace = self.folder / "script.db"
+            trace.unlink(missing_ok=True)
+            done = box.run([python, "-m", "gpushim", "run", "-o", trace, "--", *words, "--lr", "1"],
+                           cwd=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (0, f"['--lr', '1'] {python}\n"), done.stderr)
+            self.assertTrue(trace.exists())
 
     def test_the_time_of_a_package_is_that_of_the_commit(self):
         with zipfile.ZipFile(self.made("wheel", epoch="")) as wheel:
