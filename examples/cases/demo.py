@@ -9,6 +9,7 @@ The box lies in sim/, beside this folder or beside the program.
 import argparse
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,7 @@ def main():
     gallery.STREAMS["stderr"] = None  # what the library has to say is for the user
     names = gallery.names()
     if asked.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # who reads a part of it has read enough
         for name in names:
             print(f"{name:<{max(map(len, names))}}  {told(name)}")
         return 0
