@@ -3,6 +3,7 @@
 #   make                        everything, into build/
 #   make CXX=clang++-14         the same by another compiler, into build/clang++-14/
 #   make SAN=address,undefined  the same under sanitizers, into build/san-address-undefined/
+#   make CXX=aarch64-linux-gnu-g++ SYSROOT=/root/of/arm64  for another processor (test/systems/arm64)
 
 MAKEFLAGS += --no-builtin-rules
 ifeq ($(MAKELEVEL),0)
@@ -34,9 +35,13 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-fr
 INCLUDES := -I. -Itest -Itest/sim -Itest/unit $(addprefix -isystem ,$(EXTRA_INCLUDE) $(CUDA_INCLUDE))
 # The same files give the same program in whichever folder they lie.
 ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
-COMPILE  := $(CXX) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(ANYWHERE) $(INCLUDES) \
+# What is compiled for another processor is linked with what stands in a root of its kind, and run by
+# whatever RUN is: an emulator.
+RUN      ?= $(if $(SYSROOT),QEMU_LD_PREFIX=$(SYSROOT))
+IN_ROOT  := $(if $(SYSROOT),--sysroot=$(SYSROOT))
+COMPILE  := $(CXX) $(IN_ROOT) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(ANYWHERE) $(INCLUDES) \
             $(CXXFLAGS)
-LINK     := $(CXX) $(OPT) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
+LINK     := $(CXX) $(IN_ROOT) $(OPT) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 # A sanitizer's runtime lives in the executable, so a library of such a build has undefined names left.
 NO_HOLES := $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
 
@@ -154,16 +159,16 @@ $(OBJ)/test/unit/%.o: $(OBJ)/test/unit/%.cpp $(BUILD)/compile.flags
 # Linked with what this machine's had in that version, whatever the compiler; `LIBC_FLOOR=` does without. A
 # sanitizer's runtime has functions of its own in the place of the floor's.
 LIBC_FLOOR    ?= 2.28
-FLOOR         := $(if $(and $(LIBC_FLOOR),$(if $(SAN),,yes)),$(BUILD)/floor/libc.so)
+FLOOR_ALONE   := $(call files,shim/base/*_floor.cpp shim/base/libc_start.cpp)
+FLOOR         := $(if $(and $(LIBC_FLOOR),$(FLOOR_ALONE),$(if $(SAN),,yes)),$(BUILD)/floor/libc.so)
 ON_FLOOR      := $(if $(FLOOR),-L$(BUILD)/floor)
 # With the system's libstdc++, which may be older than the compiler's.
 ON_OLD_CXX    := $(if $(FLOOR),$(call objects,shim/base/cxx_floor.cpp) $(ON_FLOOR))
-FLOOR_ALONE   := $(call files,shim/base/*_floor.cpp shim/base/libc_start.cpp)
 FLOOR_OBJECTS := $(call objects,$(FLOOR_ALONE))
 OBJECTS       += $(if $(FLOOR),$(FLOOR_OBJECTS))
 $(BUILD)/floor/libc.so: scripts/libc-floor scripts/libc-floor.awk $(FLOOR_OBJECTS) $(BUILD)/link.flags
 	@echo "  FLOOR  $(@D)"
-	@CXX='$(CXX)' scripts/libc-floor $(LIBC_FLOOR) $(@D) $(filter %/libc_floor.o %/libc_start.o,$^)
+	@CXX='$(strip $(CXX) $(IN_ROOT))' scripts/libc-floor $(LIBC_FLOOR) $(@D) $(filter %/libc_floor.o %/libc_start.o,$^)
 
 # --- the simulated box: one shared library from each folder of test/sim ---------------------------------
 # Its code is compiled with everything visible, and a list of names says what each library exports: the
@@ -285,7 +290,7 @@ SHIM_OBJECTS += $(SCHEMA_IMAGE).o
 endif
 $(SCHEMA_IMAGE).cpp: $(OBJ)/shim/schema/make_image.o $(OBJ)/shim/sqlite/schema.o $(BUILD)/link.flags
 	@$(LINK) -o $(SCHEMA_IMAGE).make $(filter %.o,$^) -l:libsqlite3.a -lm -ldl
-	@$(SCHEMA_IMAGE).make > $@.new && mv -f $@.new $@
+	@$(RUN) $(SCHEMA_IMAGE).make > $@.new && mv -f $@.new $@
 $(SCHEMA_IMAGE).o: $(SCHEMA_IMAGE).cpp shim/sqlite/schema_image.h $(BUILD)/compile.flags
 	@$(COMPILE) $(FILE_FLAGS) -fvisibility=hidden -c $< -o $@
 
@@ -385,7 +390,7 @@ $(OBJ)/test/unit/%.o: LEVEL := -O0
 UNITS        ?= $(notdir $(patsubst %/,%,$(wildcard test/unit/*/)))
 # Debian has Catch2's own code compiled; elsewhere catch_main.cpp is as much. With it, optimised, and without
 # relocations (-no-pie) each of 1,500 processes starts in 0.17 s under a sanitizer, not in 0.24 s.
-CATCH        := $(firstword $(wildcard $(addsuffix /libCatch2WithMain.a,/usr/lib /usr/lib/*)))
+CATCH        := $(firstword $(wildcard $(addsuffix /libCatch2WithMain.a,$(addprefix $(SYSROOT),/usr/lib /usr/lib/*))))
 UNIT_FOLDERS := test/unit $(UNITS:%=test/unit/%)
 UNIT_SOURCES := $(filter-out $(if $(CATCH),%/catch_main.cpp),$(call sources,$(UNIT_FOLDERS)))
 $(foreach folder,$(UNIT_FOLDERS),$(call units_of,$(folder),UNIT_UNITS))
