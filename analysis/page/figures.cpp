@@ -1,6 +1,8 @@
 #include "figures.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "../report/facts.h"
 #include "../skew/saved.h"
@@ -9,9 +11,48 @@
 
 namespace gpushim::analysis {
 
-std::string why_of(const Json& object) {
+namespace {
+
+// "one, two" of "one, two: this"; empty: the part goes on with what the one before it says.
+std::string_view keys_in(std::string_view part, const std::vector<std::string>& known) {
+    const std::string_view keys = part.substr(0, part.find(": "));
+    if (keys.size() == part.size()) return {};
+    for (size_t at = 0; at < keys.size();) {
+        const size_t end = std::min(keys.find(", ", at), keys.size());
+        if (std::find(known.begin(), known.end(), keys.substr(at, end - at)) == known.end()) return {};
+        at = end + 2;
+    }
+    return keys;
+}
+
+bool has_word(std::string_view list, std::string_view word) {
+    for (size_t at = 0; (at = list.find(word, at)) != std::string_view::npos; ++at) {
+        const bool begins = at == 0 || list[at - 1] == ' ';
+        const size_t end = at + word.size();
+        if (begins && (end == list.size() || list[end] == ',')) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string why_of(const Json& object, std::string_view key) {
     const std::string why = object["why"].words();
-    return why.empty() ? "the run does not have it" : why;
+    if (why.empty()) return "the run does not have it";
+    const std::vector<std::string> known = object.keys();
+    std::string found;
+    bool is_of_key = false;
+    for (size_t at = 0; at < why.size();) {
+        const size_t end = std::min(why.find("; ", at), why.size());
+        const std::string_view part = std::string_view(why).substr(at, end - at);
+        const std::string_view keys = keys_in(part, known);
+        if (!keys.empty()) is_of_key = has_word(keys, key);
+        if (is_of_key)
+            found += std::string(found.empty() ? "" : "; ") +
+                     std::string(keys.empty() ? part : part.substr(keys.size() + 2));
+        at = end + 2;
+    }
+    return found.empty() ? why : found;
 }
 
 std::string shown_by(std::string (*text)(double), const Json& amount) {

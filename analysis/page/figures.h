@@ -11,7 +11,9 @@ namespace gpushim::analysis {
 
 constexpr const char* kNotThere = "–";
 
-std::string why_of(const Json& object);  // why something in it is null
+// Why `key` is null in it, of a text that has it for several: "one, two: this; three: that". Without such
+// names it is for all.
+std::string why_of(const Json& object, std::string_view key);
 // By one of text/units.h or the like; kNotThere: not recorded.
 std::string shown_by(std::string (*text)(double), const Json& amount);
 TableCell cell_by(std::string (*text)(double), const std::optional<double>& amount);

@@ -61,7 +61,8 @@ Markup shares_of(const std::vector<Gpu>& gpus) {
     chart.words = {"gpu-time", "What each GPU did with its time",
                    "A bar for each GPU: productive, waiting for other ranks inside a collective, exposed "
                    "communication, copies and memsets alone, idle."};
-    chart.x = {"of whole timed steps", share_axis};
+    const bool of_steps = !gpus.empty() && gpus[0].steps > 0;
+    chart.x = {of_steps ? "of whole timed steps" : "of all that was timed", share_axis};
     chart.parts = {{"productive", kComputeColour},
                    {"waiting for peers", kPeerColour},
                    {"exposed communication", kExposedColour},
@@ -180,7 +181,7 @@ Markup write(const PageInput& input) {
     if (gpus.empty()) return missing("no GPU was used");
     const std::vector<Gpu> drawn = drawn_of(gpus);
     Markup all = shares_of(drawn);
-    if (all.empty()) all += missing(why_of(*gpus[0].json));
+    if (all.empty()) all += missing(why_of(*gpus[0].json, "productive_share"));
     all += idle_of(drawn, input.source.run);
     const std::string rest = rest_text(drawn.size(), gpus.size(), "the table has more.");
     if (!rest.empty()) all += paragraph(rest, "rest");

@@ -19,7 +19,7 @@ constexpr double kGood = 0.8, kBad = 0.5;  // of a GPU's time, productive
 
 Card step_card(const PageInput& input) {
     const Json& steps = input.of("steps");
-    if (steps["median_ns"].is_null()) return {"Step", "not recorded", why_of(steps)};
+    if (steps["median_ns"].is_null()) return {"Step", "not recorded", why_of(steps, "median_ns")};
     return {"Step, median", duration_of(steps["median_ns"]),
             "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " + count_of_json(steps["count"]) +
                 " steps"};
@@ -34,7 +34,7 @@ MaybeCard samples_card(const PageInput& input) {
     if (rate) return Card{"Samples per second", count_text(to_int64(*rate)), "all ranks together"};
     const ReportSource& source = input.source;
     if (!source.options.samples_per_step && !source.number("samples_per_step")) return {};
-    return Card{"Samples per second", "not recorded", why_of(steps)};
+    return Card{"Samples per second", "not recorded", why_of(steps, "samples_per_s")};
 }
 
 MaybeCard money_card(const PageInput& input) {
@@ -42,7 +42,7 @@ MaybeCard money_card(const PageInput& input) {
     const auto price = cost["price_per_gpu_hour"].amount(), lost = cost["lost_price_per_day"].amount();
     if (!price) return {};
     const std::string at = "at $" + figure_text("%.2f", *price) + " an hour of a GPU";
-    if (!lost) return Card{"Lost a day", "not recorded", why_of(cost)};
+    if (!lost) return Card{"Lost a day", "not recorded", why_of(cost, "lost_price_per_day")};
     return Card{
         "Lost a day", "$" + figure_text("%.2f", *lost),
         at + "; of it idle $" +
@@ -64,7 +64,7 @@ Card productive_card(const PageInput& input) {
     if (gpus.empty()) return {name, "not recorded", "no GPU was used"};
     const Json& worst = *least_productive(gpus);
     const auto share = worst["productive_share"].amount();
-    if (!share) return {name, "not recorded", why_of(worst)};
+    if (!share) return {name, "not recorded", why_of(worst, "productive_share")};
     return {name, percent_text(*share),
             rank_of(worst) + "; waiting for peers " + share_of_json(worst["waiting_for_peer_share"]) +
                 ", idle " + share_of_json(worst["idle_share"]),
@@ -76,7 +76,7 @@ Card productive_card(const PageInput& input) {
 Card idle_card(const PageInput& input) {
     const Json& cost = input.of("cost");
     const auto idle = cost["idle_gpu_ns"].amount(), all = cost["gpu_ns"].amount();
-    if (!idle || !all || *all <= 0) return {"Idle", "not recorded", why_of(cost)};
+    if (!idle || !all || *all <= 0) return {"Idle", "not recorded", why_of(cost, "idle_gpu_ns")};
     std::map<std::string, double> by_cause;
     for (const Json& gpu : input.of("gpus").items()) {
         const Json& causes = gpu["idle_by_cause_ns"];
@@ -100,7 +100,7 @@ MaybeCard allreduce_card(const PageInput& input) {
     if (is_alone(input)) return {};
     const Json& check = input.of("allreduce_check");
     const auto measured = check["measured_ns"].amount();
-    if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check)};
+    if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check, "measured_ns")};
     const auto times = times_of(check["measured_ns"], check["expected_ns"]);
     const std::string words =
         times ? "measured; expected " + duration_of(check["expected_ns"]) + " (" + times_text(*times) + ")"
@@ -112,7 +112,7 @@ MaybeCard straggler_card(const PageInput& input) {
     if (is_alone(input)) return {};
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
-    if (straggler.is_null()) return Card{"Straggler", "none found", why_of(skew)};
+    if (straggler.is_null()) return Card{"Straggler", "none found", why_of(skew, "straggler")};
     const std::string cause = straggler["cause"].words();
     return Card{"Straggler", rank_of(straggler),
                 saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};
@@ -122,9 +122,9 @@ MaybeCard flops_card(const PageInput& input) {
     const Json& flops = input.of("flops");
     if (flops["flops_per_sample"].is_null()) return {};
     const auto rate = flops["tflops_per_gpu"].amount(), share = flops["mfu"].amount();
-    if (!rate) return Card{"MFU", "not recorded", why_of(flops)};
+    if (!rate) return Card{"MFU", "not recorded", why_of(flops, "tflops_per_gpu")};
     const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU";
-    if (!share) return Card{"MFU", "not known", each + "; " + why_of(flops)};
+    if (!share) return Card{"MFU", "not known", each + "; " + why_of(flops, "mfu")};
     return Card{"MFU", percent_text(*share), each + ", " + flops["precision"].words()};
 }
 

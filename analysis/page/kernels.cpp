@@ -63,7 +63,8 @@ StackedBars chart_of(const PageInput& input) {
 }
 
 Markup classes_of(const Json& classes) {
-    if (classes["eligible_share"].is_null()) return missing("how long kernels ran: " + why_of(classes));
+    if (classes["eligible_share"].is_null())
+        return missing("how long kernels ran: " + why_of(classes, "eligible_share"));
     if (classes["tensor_core_share"].is_null())
         return paragraph("By their names no kernel is a matrix product or a convolution.");
     return paragraph("Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +

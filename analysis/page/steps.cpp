@@ -75,7 +75,7 @@ Markup write(const PageInput& input) {
     const Json& steps = input.of("steps");
     const auto first = steps["first"].amount(), last = steps["last"].amount(),
                median = steps["median_ns"].amount();
-    if (!first || !last || !median) return missing(why_of(steps));
+    if (!first || !last || !median) return missing(why_of(steps, "median_ns"));
     const int64_t from = std::clamp(to_int64(*first), -kFarthestStep, kFarthestStep);
     const int64_t count = std::clamp(to_int64(*last), from, kFarthestStep) - from + 1;
     const int64_t width = (count + kMostPoints - 1) / kMostPoints;
