@@ -3,7 +3,7 @@
 #   make                        everything, into build/
 #   make CXX=clang++-14         the same by another compiler, into build/clang++-14/
 #   make SAN=address,undefined  the same under sanitizers, into build/san-address-undefined/
-#   make CXX=aarch64-linux-gnu-g++ SYSROOT=/root/of/arm64  for another processor (test/systems/arm64)
+#   make CXX=aarch64-linux-gnu-g++ SYSROOT=FOLDER  for another processor (test/systems/arm64)
 
 MAKEFLAGS += --no-builtin-rules
 ifeq ($(MAKELEVEL),0)
@@ -39,8 +39,8 @@ ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
 # whatever RUN is: an emulator.
 RUN      ?= $(if $(SYSROOT),QEMU_LD_PREFIX=$(SYSROOT))
 IN_ROOT  := $(if $(SYSROOT),--sysroot=$(SYSROOT))
-COMPILE  := $(CXX) $(IN_ROOT) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(ANYWHERE) $(INCLUDES) \
-            $(CXXFLAGS)
+COMPILE  := $(CXX) $(IN_ROOT) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(ANYWHERE) \
+            $(INCLUDES) $(CXXFLAGS)
 LINK     := $(CXX) $(IN_ROOT) $(OPT) $(SANFLAGS) -pthread -Wl,--as-needed $(LDFLAGS)
 # A sanitizer's runtime lives in the executable, so a library of such a build has undefined names left.
 NO_HOLES := $(if $(SAN),,-Wl$(comma)-z$(comma)defs)
@@ -168,7 +168,8 @@ FLOOR_OBJECTS := $(call objects,$(FLOOR_ALONE))
 OBJECTS       += $(if $(FLOOR),$(FLOOR_OBJECTS))
 $(BUILD)/floor/libc.so: scripts/libc-floor scripts/libc-floor.awk $(FLOOR_OBJECTS) $(BUILD)/link.flags
 	@echo "  FLOOR  $(@D)"
-	@CXX='$(strip $(CXX) $(IN_ROOT))' scripts/libc-floor $(LIBC_FLOOR) $(@D) $(filter %/libc_floor.o %/libc_start.o,$^)
+	@CXX='$(strip $(CXX) $(IN_ROOT))' scripts/libc-floor $(LIBC_FLOOR) $(@D) \
+	    $(filter %/libc_floor.o %/libc_start.o,$^)
 
 # --- the simulated box: one shared library from each folder of test/sim ---------------------------------
 # Its code is compiled with everything visible, and a list of names says what each library exports: the
@@ -390,7 +391,8 @@ $(OBJ)/test/unit/%.o: LEVEL := -O0
 UNITS        ?= $(notdir $(patsubst %/,%,$(wildcard test/unit/*/)))
 # Debian has Catch2's own code compiled; elsewhere catch_main.cpp is as much. With it, optimised, and without
 # relocations (-no-pie) each of 1,500 processes starts in 0.17 s under a sanitizer, not in 0.24 s.
-CATCH        := $(firstword $(wildcard $(addsuffix /libCatch2WithMain.a,$(addprefix $(SYSROOT),/usr/lib /usr/lib/*))))
+CATCH        := $(firstword $(wildcard $(addsuffix /libCatch2WithMain.a,\
+                $(addprefix $(SYSROOT),/usr/lib /usr/lib/*))))
 UNIT_FOLDERS := test/unit $(UNITS:%=test/unit/%)
 UNIT_SOURCES := $(filter-out $(if $(CATCH),%/catch_main.cpp),$(call sources,$(UNIT_FOLDERS)))
 $(foreach folder,$(UNIT_FOLDERS),$(call units_of,$(folder),UNIT_UNITS))

@@ -108,7 +108,7 @@ TEST_CASE("NVML's samples are the stretches of the timeline", "[nvml]") {
           NVML_ERROR_NOT_SUPPORTED);
 }
 
-TEST_CASE("NVML shows memory and pid of another process until it dies", "[nvml]") {
+TEST_CASE("NVML shows memory and pid of another process until it dies", "[nvml][no_emulator]") {
     ::box::knobs("GPUSIM_DEVICES=2 GPUSIM_MEMORY_GB=1");
     OtherProcess other([] { gpusim::box::take_memory(1, 300 << 20); });
     NVML(nvmlInit());

@@ -49,7 +49,9 @@ Shared& shared() {
 
 int64_t start_ticks(int pid) {
     char text[1024];
-    const int fd = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+    // Of the first thread: an emulator (qemu-user) makes up what a process reads of itself.
+    const std::string id = std::to_string(pid);
+    const int fd = open(("/proc/" + id + "/task/" + id + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
     const ssize_t length = read(fd, text, sizeof text - 1);
     close(fd);
@@ -68,9 +70,7 @@ bool alive(const ProcessUse& process) {
     const int pid = process.pid.load(std::memory_order_acquire);
     if (pid <= 0) return false;
     if (pid == getpid()) return true;
-    // An emulator's own time of its start (qemu-user) is a tick off; in that time no number is used again.
-    return kill(pid, 0) == 0 &&
-           std::abs(start_ticks(pid) - process.start_ticks.load(std::memory_order_relaxed)) <= 1;
+    return kill(pid, 0) == 0 && start_ticks(pid) == process.start_ticks.load(std::memory_order_relaxed);
 }
 
 // Only counters stay. The part is ours alone by now, so the order of the stores does not matter.

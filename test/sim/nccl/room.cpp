@@ -35,7 +35,8 @@ Rooms& rooms() {
 
 // 0: there is none. State Z or X: nobody will hear from it again.
 int64_t living_ticks(int pid) {
-    const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+    // Of the first thread: an emulator (qemu-user) makes up what a process reads of itself.
+    const std::string id = std::to_string(pid), path = "/proc/" + id + "/task/" + id + "/stat";
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
     char text[1024];
@@ -155,7 +156,6 @@ size_t stage_bytes() { return static_cast<size_t>(knobs().memory_gb) << 31; }
 
 int64_t start_ticks_of(int pid) { return living_ticks(pid); }
 
-// An emulator's own time of its start (qemu-user) is a tick off; in that time no number is used again.
-bool is_gone(int pid, int64_t start_ticks) { return std::abs(living_ticks(pid) - start_ticks) > 1; }
+bool is_gone(int pid, int64_t start_ticks) { return living_ticks(pid) != start_ticks; }
 
 }  // namespace gpusim::nccl

@@ -125,7 +125,7 @@ TEST_CASE("a box without devices", "[device]") {
     CHECK(cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED);
 }
 
-TEST_CASE("more devices than the box can hold are refused", "[device]") {
+TEST_CASE("more devices than the box can hold are refused", "[device][no_emulator]") {
     const std::string list = "/proc/" + std::to_string(getpid()) + "/exe --list-reporters >/dev/null 2>&1";
     CHECK(WEXITSTATUS(std::system(("GPUSIM_DEVICES=64 " + list).c_str())) != 2);
     CHECK(WEXITSTATUS(std::system(("GPUSIM_DEVICES=65 " + list).c_str())) == 2);

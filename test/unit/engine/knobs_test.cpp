@@ -31,7 +31,7 @@ TEST_CASE("knobs are read once", "[knobs]") {
     CHECK(knobs().devices == 1);
 }
 
-TEST_CASE("knobs that cannot be understood end the program with one line", "[knobs]") {
+TEST_CASE("knobs that cannot be understood end the program with one line", "[knobs][no_emulator]") {
     const auto knob = GENERATE("GPUSIM_DEVICES=two", "GPUSIM_DEVICES=-1", "GPUSIM_DEVICES=2x",
                                "GPUSIM_KERNEL_US=fast", "GPUSIM_CLOCK=sundial", "GPUSIM_EXIT=never");
     const auto ended = end_of_this_program_with(knob);

@@ -72,7 +72,7 @@ TEST_CASE("every name is there twice, at one address", "[nccl]") {
     CHECK(ncclGetErrorString(ncclNumResults) == std::string("unknown result code"));
 }
 
-TEST_CASE("after a fork the child gets errors and the parent goes on", "[nccl]") {
+TEST_CASE("after a fork the child gets errors and the parent goes on", "[nccl][no_emulator]") {
     box::knobs("GPUSIM_DEVICES=1");
     const Ranks ranks(1);
     int* const b = ranks.put(0, std::vector<int>{3, -1});

@@ -62,7 +62,7 @@ PythonStack stack_of(std::initializer_list<PythonFrame> frames) {
 
 }  // namespace
 
-TEST_CASE("a stack is the number of its innermost frame", "[python_frames]") {
+TEST_CASE("a stack is the number of its innermost frame", "[python_frames][no_emulator]") {
     Made made;
     Frames frames({100, 100, 10'000});
     const PythonFrame outer = made.frame("t.py", "main", 5), inner = made.frame("t.py", "step", 9);
@@ -80,7 +80,8 @@ TEST_CASE("a stack is the number of its innermost frame", "[python_frames]") {
     CHECK(frames.frames().row(0)[1] == kNull);
 }
 
-TEST_CASE("of a stack that was cut the outermost has a caller that was not read", "[python_frames]") {
+TEST_CASE("of a stack that was cut the outermost has a caller that was not read",
+          "[python_frames][no_emulator]") {
     Made made;
     Frames frames({100, 100, 10'000});
     PythonStack stack = stack_of({made.frame("t.py", "deep", 5)});

@@ -80,7 +80,7 @@ TEST_CASE("what may be spent gathers with time, up to a little", "[host_sampler]
     CHECK_FALSE(allowance.has_any());
 }
 
-TEST_CASE("a thread that has made no call for a while is looked at", "[host_sampler]") {
+TEST_CASE("a thread that has made no call for a while is looked at", "[host_sampler][no_emulator]") {
     const Recording recording;
     start_gaps();
     Waiting waiting;
