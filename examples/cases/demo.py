@@ -7,6 +7,7 @@
 The box lies in sim/, beside this folder or beside the program.
 """
 import argparse
+import os
 import pathlib
 import re
 import signal
@@ -53,6 +54,7 @@ def show(name, fixed, folder, kept):
 
 def main():
     asked = arguments()
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # beside the cases: no package would take that away again
     box = gallery.FOLDER.parent / "sim"
     gallery.PLACES.update({"gpushim": asked.program, "libgpushim.so": asked.library,
                            "sim": box if box.is_dir() else asked.program.parent / "sim"})

@@ -47,7 +47,9 @@ class DemoPackage(cli.Case):
 
     def test_two_debian_packages_show_a_report(self):
         program = self.unpacked_debs("gpushim", "gpushim-sim")
+        before = sorted(self.folder.glob("root/**/*"))
         self.check_report(self.demo([program]), "straggler")
+        self.assertEqual(sorted(self.folder.glob("root/**/*")), before, "no package would take it away again")
         self.check_report(self.demo([program], "input_bound"), "input_bound")
         self.assertNotIn("[input_bound]", self.demo([program], "input_bound", "--fixed").stdout)
         file = next((self.folder / "dist").glob("gpushim-sim_*"))
