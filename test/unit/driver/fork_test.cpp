@@ -71,7 +71,7 @@ CUresult seen_at_exit() {
 
 }  // namespace
 
-TEST_CASE("a fork of a user of the driver cannot use it, the user can", "[fork]") {
+TEST_CASE("a fork of a user of the driver cannot use it, the user can", "[fork][no_emulator]") {
     Timeline timeline;
     make_context();
     CUfunction f = kernel("f__1us");

@@ -91,7 +91,7 @@ TEST_CASE("of a stack that was cut the outermost has a caller that was not read"
     CHECK(frames.frames().row(0)[1] == 0);
 }
 
-TEST_CASE("what has no place is not kept, nor what is no text", "[python_frames]") {
+TEST_CASE("what has no place is not kept, nor what is no text", "[python_frames][no_emulator]") {
     Made made;
     int64_t id = 0;
     Frames few({1, 100, 10'000});
@@ -107,7 +107,7 @@ TEST_CASE("what has no place is not kept, nor what is no text", "[python_frames]
     CHECK(short_ones.id_of(made.python, stack_of({gone}), 1, id) == Frames::Kept::moved);
 }
 
-TEST_CASE("texts of every width become UTF-8, and long ones end", "[python_frames]") {
+TEST_CASE("texts of every width become UTF-8, and long ones end", "[python_frames][no_emulator]") {
     Made made;
     const unsigned char latin[] = {'f', 0xfc, 'r'};
     const uint16_t two[] = {0x20ac, 'a', 0xd800};
