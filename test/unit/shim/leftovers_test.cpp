@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "other_process.h"
+#include "ring_root.h"
 #include "shim/ring/ring_folder.h"
 #include "shim/ring/ring_format.h"
 #include "shim/writer/mapped_rings.h"
@@ -26,23 +27,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint8_t kUuid[16] = {0x0a, 0x1b, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
-constexpr char kName[] = "0a1b02030405060708090a0b0c0d0eff";
-
-struct Root {
-    Root() {
-        char name[] = "/tmp/gpushim-left-XXXXXX";
-        path = mkdtemp(name);
-        user = open_user_folder(path.c_str(), true);
-        trace = open_trace_folder(user, kUuid, true);
-    }
-    ~Root() {
+struct Rings : RingRoot {
+    Rings()
+        : user_folder(open_user_folder(path.c_str(), true)),
+          trace(open_trace_folder(user_folder, kRingsUuid, true)) {}
+    ~Rings() {
         close(trace);
-        close(user);
-        fs::remove_all(path);
+        close(user_folder);
     }
-    fs::path path;
-    int user, trace;
+    int user_folder, trace;
 };
 
 void make_older(const fs::path& path, int hours) {
@@ -72,9 +65,8 @@ RingHeader* map_ring(int folder, uint64_t id) {
 }  // namespace
 
 TEST_CASE("only what is dead for more than a day is removed", "[folder]") {
-    const Root root;
-    const int user = root.user;
-    const fs::path of_user = root.path / ("gpushim-" + std::to_string(geteuid()));
+    const Rings root;
+    const int user = root.user_folder;
     const uint8_t young[16] = {1};
     const uint8_t old[16] = {2};
     const uint8_t old_but_alive[16] = {3};
@@ -82,48 +74,48 @@ TEST_CASE("only what is dead for more than a day is removed", "[folder]") {
     for (const auto* uuid : {&young, &old, &old_but_alive}) {
         close(open_trace_folder(user, *uuid, true));
         trace_folder_name(name, *uuid);
-        std::ofstream(of_user / name / "ring-1") << "x";
+        std::ofstream(root.user / name / "ring-1") << "x";
     }
     const int alive = open_trace_folder(user, old_but_alive, false);
     OtherProcess other([&] { lock_trace_folder(alive); });
     trace_folder_name(name, young);
-    make_older(of_user / name, 23);
-    const fs::path kept = of_user / name;
+    make_older(root.user / name, 23);
+    const fs::path kept = root.user / name;
     trace_folder_name(name, old);
-    make_older(of_user / name, 25);
-    const fs::path removed = of_user / name;
+    make_older(root.user / name, 25);
+    const fs::path removed = root.user / name;
     trace_folder_name(name, old_but_alive);
-    make_older(of_user / name, 25);
+    make_older(root.user / name, 25);
     remove_old_folders(user, {});
     CHECK(fs::exists(kept));
     CHECK(!fs::exists(removed));
-    CHECK(fs::exists(of_user / name));
+    CHECK(fs::exists(root.user / name));
 }
 
 TEST_CASE("who has its rings mapped is alive, whatever became of its lock", "[leftovers]") {
-    const Root root;
+    const Rings root;
     pid_t pid = 0;
-    const auto is_left = [&] { return !leftovers_in(root.user, {}).empty(); };
+    const auto is_left = [&] { return !leftovers_in(root.user_folder, {}).empty(); };
     {
         const OtherProcess other([&] { map_ring(root.trace, 0); });
         pid = other.pid();
         CHECK(!is_held(root.trace));
-        CHECK(is_in_use(root.trace, kName));
-        CHECK(has_rings_mapped(pid, kName));
+        CHECK(is_in_use(root.trace, kRingsName));
+        CHECK(has_rings_mapped(pid, kRingsName));
         CHECK(!has_rings_mapped(pid, "another trace's"));
-        CHECK(!has_rings_mapped(getpid(), kName));
+        CHECK(!has_rings_mapped(getpid(), kRingsName));
         CHECK(!is_left());
-        make_older(root.path / ("gpushim-" + std::to_string(geteuid())) / kName, 25);
-        remove_old_folders(root.user, {});
-        CHECK(faccessat(root.user, kName, F_OK, 0) == 0);
+        make_older(root.user / kRingsName, 25);
+        remove_old_folders(root.user_folder, {});
+        CHECK(faccessat(root.user_folder, kRingsName, F_OK, 0) == 0);
     }
-    CHECK(!has_rings_mapped(pid, kName));
-    CHECK(!is_in_use(root.trace, kName));
+    CHECK(!has_rings_mapped(pid, kRingsName));
+    CHECK(!is_in_use(root.trace, kRingsName));
     CHECK(is_left());
 }
 
 TEST_CASE("a process whose first thread has ended is alive", "[leftovers]") {
-    const Root root;
+    const Rings root;
     const auto work = [&] {
         map_ring(root.trace, 0);
         std::thread([] {
@@ -135,11 +127,11 @@ TEST_CASE("a process whose first thread has ended is alive", "[leftovers]") {
     const fs::path own_maps = "/proc/" + std::to_string(other.pid()) + "/maps";
     const auto is_over = [&] { return std::ifstream(own_maps).peek() == std::ifstream::traits_type::eof(); };
     while (!is_over()) usleep(1000);
-    CHECK(has_rings_mapped(other.pid(), kName));
+    CHECK(has_rings_mapped(other.pid(), kRingsName));
 }
 
 TEST_CASE("a name is found wherever the kernel's parts of the list end", "[leftovers]") {
-    const Root root;
+    const Rings root;
     const OtherProcess other([&] {
         for (int i = 0; i < 500; ++i)  // each a line of its own
             if (mmap(nullptr, 4096, i % 2 == 0 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
@@ -147,7 +139,7 @@ TEST_CASE("a name is found wherever the kernel's parts of the list end", "[lefto
                 _exit(4);
         for (uint64_t id = 0; id < 50; ++id) map_ring(root.trace, id);
     });
-    CHECK(has_rings_mapped(other.pid(), kName));
+    CHECK(has_rings_mapped(other.pid(), kRingsName));
     CHECK(!has_rings_mapped(other.pid(), "0a1b02030405060708090a0b0c0d0efe"));
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "other_process.h"
+#include "ring_root.h"
 
 namespace ring_folder_test {
 
@@ -17,20 +18,6 @@ using namespace gpushim::shim;
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr uint8_t kUuid[16] = {0x0a, 0x1b, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
-constexpr char kName[] = "0a1b02030405060708090a0b0c0d0eff";
-
-struct Root {
-    Root() {
-        char name[] = "/tmp/gpushim-folder-XXXXXX";
-        path = mkdtemp(name);
-        user = path / ("gpushim-" + std::to_string(geteuid()));
-    }
-    ~Root() { fs::remove_all(path); }
-    fs::path path;
-    fs::path user;
-};
 
 mode_t mode(const fs::path& path) {
     struct stat facts;
@@ -41,20 +28,20 @@ mode_t mode(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("folders are made for the user alone, whatever the umask", "[folder]") {
-    const Root root;
+    const RingRoot root;
     const mode_t before = umask(0);
     const int user = open_user_folder(root.path.c_str(), true);
     REQUIRE(user >= 0);
-    const int trace = open_trace_folder(user, kUuid, true);
+    const int trace = open_trace_folder(user, kRingsUuid, true);
     umask(before);
     REQUIRE(trace >= 0);
     CHECK(mode(root.user) == 0700);
-    CHECK(mode(root.user / kName) == 0700);
-    CHECK(open_trace_folder(user, kUuid, false) >= 0);
+    CHECK(mode(root.user / kRingsName) == 0700);
+    CHECK(open_trace_folder(user, kRingsUuid, false) >= 0);
 }
 
 TEST_CASE("a folder that others may write to, or that is a link, is not ours", "[folder]") {
-    const Root root;
+    const RingRoot root;
     SECTION("open to others") {
         fs::create_directory(root.user);
         fs::permissions(root.user, fs::perms::all);
@@ -74,9 +61,9 @@ TEST_CASE("a folder that others may write to, or that is a link, is not ours", "
 }
 
 TEST_CASE("a folder is held for as long as its process lives", "[folder]") {
-    const Root root;
+    const RingRoot root;
     const int user = open_user_folder(root.path.c_str(), true);
-    const int trace = open_trace_folder(user, kUuid, true);
+    const int trace = open_trace_folder(user, kRingsUuid, true);
     CHECK(!is_held(trace));
     {
         OtherProcess other([&] { lock_trace_folder(trace); });
@@ -88,9 +75,9 @@ TEST_CASE("a folder is held for as long as its process lives", "[folder]") {
 }
 
 TEST_CASE("a child does not hold what its parent holds", "[folder]") {
-    const Root root;
+    const RingRoot root;
     const int user = open_user_folder(root.path.c_str(), true);
-    const int trace = open_trace_folder(user, kUuid, true);
+    const int trace = open_trace_folder(user, kRingsUuid, true);
     pid_t grandchild = 0;
     int to_us[2];
     REQUIRE(pipe(to_us) == 0);
