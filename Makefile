@@ -14,6 +14,8 @@ endif
 comma := ,
 
 SAN     ?=
+# The C library that what people run needs; empty: that of this machine.
+LIBC_FLOOR ?= 2.28
 VARIANT := $(filter-out g++,$(notdir $(CXX))) $(if $(SAN),san-$(subst $(comma),-,$(SAN)))
 BUILD   := $(subst $() ,/,$(strip build $(VARIANT)))
 OBJ     := $(BUILD)/obj
@@ -158,7 +160,6 @@ $(OBJ)/test/unit/%.o: $(OBJ)/test/unit/%.cpp $(BUILD)/compile.flags
 # --- the C library's floor: what people run needs no newer one ---------------------------------------------
 # Linked with what this machine's had in that version, whatever the compiler; `LIBC_FLOOR=` does without. A
 # sanitizer's runtime has functions of its own in the place of the floor's.
-LIBC_FLOOR    ?= 2.28
 FLOOR_ALONE   := $(call files,shim/base/*_floor.cpp shim/base/libc_start.cpp)
 FLOOR         := $(if $(and $(LIBC_FLOOR),$(FLOOR_ALONE),$(if $(SAN),,yes)),$(BUILD)/floor/libc.so)
 ON_FLOOR      := $(if $(FLOOR),-L$(BUILD)/floor)
