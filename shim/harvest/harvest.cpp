@@ -211,6 +211,7 @@ void Harvest::find_contexts() {
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
         const CUresult result = calls->cuThreadExchangeStreamCaptureMode(&mode);
         has_mode_ = result == CUDA_SUCCESS;
+        if (result == CUDA_ERROR_DEINITIALIZED) return;  // the driver has gone with the process: no failure
         if (!has_mode_)
             return refused({kNull, "cuThreadExchangeStreamCaptureMode", result,
                             "our call failed: host times only, until it succeeds"});

@@ -156,6 +156,12 @@ class NeverDisturb(preload.PreloadCase):
                 self.assertIn(row[0], done.stderr)
                 self.the_trace().unlink()
 
+    def test_a_driver_that_went_with_the_process_is_no_refusal(self):
+        """An exit handler of the driver's may run while the writer first looks for contexts."""
+        self.traced([self.program, "devices"], GPUSIM_FAIL="cuThreadExchangeStreamCaptureMode:1:4",
+                    GPUSIM_DEVICES=2, GPUSHIM_BUDGET="100%")
+        self.assertEqual(self.refusals(), [])
+
     def test_what_newer_drivers_can_do(self):
         self.scenario("newer", GPUSIM_VERSION=KNOWN)
         trace = self.the_trace()
