@@ -35,6 +35,12 @@ _FUNCTIONS = {
     "cuStreamSynchronize": [_HANDLE],
     "cuStreamWaitEvent": [_HANDLE, _HANDLE, c_uint],
     "cuStreamDestroy_v2": [_HANDLE],
+    "cuStreamBeginCapture_v2": [_HANDLE, c_int],
+    "cuStreamEndCapture": [_HANDLE, _OUT_HANDLE],
+    "cuGraphInstantiateWithFlags": [_OUT_HANDLE, _HANDLE, c_uint64],
+    "cuGraphLaunch": [_HANDLE, _HANDLE],
+    "cuGraphExecDestroy": [_HANDLE],
+    "cuGraphDestroy": [_HANDLE],
     "cuEventCreate": [_OUT_HANDLE, c_uint],
     "cuEventRecord": [_HANDLE, _HANDLE],
     "cuEventSynchronize": [_HANDLE],
@@ -44,6 +50,7 @@ _FUNCTIONS = {
 
 _STREAM_NON_BLOCKING = 1
 _EVENT_DISABLE_TIMING = 2
+_CAPTURE_THREAD_LOCAL = 1
 FLOAT_BYTES = 4
 
 
@@ -114,6 +121,19 @@ class Device:
 
     def module(self, ptx):
         return self._make(self.driver.cuModuleLoadData, self.driver.cuModuleUnload, ptx.encode())
+
+    def graph(self, stream, launch):
+        """What `launch` submits to the stream, as one executable graph; nothing of it runs."""
+        driver, captured = self.driver, c_void_p()
+        driver.cuStreamBeginCapture_v2(stream, _CAPTURE_THREAD_LOCAL)
+        launch()
+        driver.cuStreamEndCapture(stream, byref(captured))
+        executable = self._make(driver.cuGraphInstantiateWithFlags, driver.cuGraphExecDestroy, captured, 0)
+        driver.cuGraphDestroy(captured)
+        return executable
+
+    def launch_graph(self, executable, stream):
+        self.driver.cuGraphLaunch(executable, stream)
 
     def floats(self, count):
         pointer = c_uint64()
