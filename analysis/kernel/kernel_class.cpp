@@ -73,6 +73,7 @@ void for_each_fact(KernelClass& known, const KernelClass& row, F f) {
     f(known.tensor_core, row.tensor_core);
     f(known.alignment, row.alignment);
     f(known.library, row.library);
+    f(known.purpose, row.purpose);
     f(known.is_triton, row.is_triton);
     if (known.precision == Precision::unknown) known.mixed = row.mixed;
     f(known.precision, row.precision);

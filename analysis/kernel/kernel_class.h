@@ -78,6 +78,9 @@ enum class KernelLibrary : uint8_t {
     flash_attention,
 };
 
+// What it says of its program: it trains (this one computes gradients), or it serves a language model.
+enum class KernelPurpose : uint8_t { unknown, gradient, prefill, decode, either };
+
 struct KernelClass {
     KernelFamily family = KernelFamily::other;
     CommOperation comm_operation = CommOperation::none;
@@ -87,6 +90,7 @@ struct KernelClass {
     TensorCore tensor_core = TensorCore::unknown;
     Alignment alignment = Alignment::unknown;  // unaligned: tensor cores fed 8 bytes or fewer at a time
     KernelLibrary library = KernelLibrary::unknown;
+    KernelPurpose purpose = KernelPurpose::unknown;
     bool is_triton = false;
 
     // Whether tensor cores can do this work.

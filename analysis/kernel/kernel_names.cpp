@@ -13,6 +13,7 @@ namespace {
 #define TENSOR_CORE(value, ...) NAME_ROW(.tensor_core = TensorCore::value, __VA_ARGS__)
 #define ALIGNMENT(value, ...) NAME_ROW(.alignment = Alignment::value, __VA_ARGS__)
 #define LIBRARY(value, ...) NAME_ROW(.library = KernelLibrary::value, __VA_ARGS__)
+#define PURPOSE(value, ...) NAME_ROW(.purpose = KernelPurpose::value, __VA_ARGS__)
 #define TRITON(...) NAME_ROW(.is_triton = true, __VA_ARGS__)
 // Rows with two facts: a communicating family and whose it is; a precision and which.
 #define COMM(value, match, ...)                     \
@@ -34,6 +35,8 @@ constexpr NameRow kRows[] = {
 #include "tensor_core.def"
 //
 #include "library.def"
+//
+#include "purpose.def"
 };
 
 }  // namespace

@@ -31,7 +31,6 @@ constexpr Word kWords[] = {
 };
 // Clearing gradients is the optimizer's by name only.
 constexpr std::string_view kNoPhase[] = {"zero", "profile", "init"};
-constexpr std::string_view kBackward[] = {"backward", "bwd", "dgrad", "wgrad", "bprop"};
 
 std::string lower_of(std::string_view text) {
     std::string lower(text);
@@ -63,12 +62,6 @@ std::optional<PhaseKind> phase_named(std::string_view range) {
         }
     }
     return kind;
-}
-
-bool is_backward_kernel(std::string_view name) {
-    const std::string lower = lower_of(name);
-    return std::any_of(std::begin(kBackward), std::end(kBackward),
-                       [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 }  // namespace gpushim::analysis

@@ -10,7 +10,5 @@
 namespace gpushim::analysis {
 
 std::optional<PhaseKind> phase_named(std::string_view range);
-// Of a kernel: it computes gradients.
-bool is_backward_kernel(std::string_view name);
 
 }  // namespace gpushim::analysis

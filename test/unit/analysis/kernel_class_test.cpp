@@ -41,6 +41,21 @@ TEST_CASE("words, prefixes and beginnings", "[kernel]") {
     CHECK(classify("void loops::loop_attention_fusion<float>(int)").family == KernelFamily::attention);
 }
 
+TEST_CASE("some kernels tell what their program does", "[kernel]") {
+    const auto purpose = [](const char* name) { return classify(name).purpose; };
+    CHECK(purpose("cudnn::bn_bw_1C11_kernel_new") == KernelPurpose::unknown);
+    CHECK(purpose("sm80_xmma_dgrad_implicit_gemm") == KernelPurpose::gradient);
+    CHECK(purpose("LayerNormBackward") == KernelPurpose::gradient);
+    CHECK(purpose("void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64>>(int)") ==
+          KernelPurpose::unknown);
+    CHECK(purpose("void flash::flash_fwd_splitkv_kernel<Traits<64>>(int)") == KernelPurpose::decode);
+    CHECK(purpose("paged_attention_ll4mi_QKV_mfma16_kernel") == KernelPurpose::decode);
+    CHECK(purpose("_fwd_grouped_kernel_stage1") == KernelPurpose::decode);
+    CHECK(purpose("BatchPrefillWithPagedKVCacheKernel") == KernelPurpose::prefill);
+    CHECK(purpose("vllm::reshape_and_cache_flash_kernel") == KernelPurpose::either);
+    CHECK(purpose("kernel_unified_attention_2d") == KernelPurpose::either);
+}
+
 TEST_CASE("eligible are products, convolutions and attention", "[kernel]") {
     CHECK(classify("ampere_sgemm_32x128_tn").eligible());
     CHECK(classify("volta_scudnn_128x64_relu_interior_nn_v1").eligible());
