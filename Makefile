@@ -620,7 +620,7 @@ clean:
 	rm -rf build
 
 # What people run, without the tests.
-.PHONY: product demo-product demo install uninstall
+.PHONY: product demo-product demo demo-serve install uninstall
 product: $(SIM_LIBRARIES) $(TWO) $(SHIM) $(ANALYZER)
 
 # The demo's program asks the driver itself, and nothing of it asks CUPTI.
@@ -630,6 +630,10 @@ demo:
 	@scripts/deps demo
 	@$(MAKE) --no-print-directory demo-product
 	@GPUSHIM_BUILD=$(BUILD) scripts/demo
+demo-serve:
+	@scripts/deps demo
+	@$(MAKE) --no-print-directory demo-product
+	@GPUSHIM_BUILD=$(BUILD) scripts/demo --serve
 
 # Spark, which it fetches into build/fleet; where that cannot be had, a line says why and nothing is done.
 .PHONY: fleet-demo fleet-test
@@ -666,8 +670,8 @@ deb tarball wheel: $(SHIM) $(ANALYZER) $(SIM_LIBRARIES)
 	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
 
 help:
-	@echo "make | demo | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak | deps | clean"
-	@echo "     | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
+	@echo "make | demo | demo-serve | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak"
+	@echo "     | deps | clean | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
 	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes"

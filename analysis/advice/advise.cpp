@@ -20,6 +20,11 @@ bool is_worth_saying(const Finding& finding, double step_ns) {
     return finding.kind != Kind::kGain || finding.gain.high_ns >= kWorthIt * step_ns;
 }
 
+bool asks_of(const Rule& rule, const Situation& situation) {
+    return rule.programs == Programs::any ||
+           (rule.programs == Programs::serving) == situation.serving().is_so();
+}
+
 // No change saves more than a step, though sums of what overlaps, or a median beside a mean, may say so.
 void keep_within(Finding& finding, double step_ns) {
     if (finding.kind != Kind::kGain || step_ns <= 0) return;
@@ -62,6 +67,7 @@ std::vector<const Rule*> all_rules() {
 std::vector<Advice> advise(const Situation& situation) {
     std::vector<Advice> advice;
     for (const Rule* rule : all_rules()) {
+        if (!asks_of(*rule, situation)) continue;
         std::optional<Finding> found = rule->look(situation);
         if (!found || !is_worth_saying(*found, situation.step_ns())) continue;
         keep_within(*found, situation.step_ns());

@@ -23,11 +23,15 @@ struct Heading {
     const char* change;   // "loading ahead, in more workers": what would take it away
 };
 
+// Of which programs it asks. Advice on a training loop's batches and gradients is none to a server.
+enum class Programs { any, training, serving };
+
 struct Rule {
     const char* id;  // a promise
     Scope scope;
     std::optional<Finding> (*look)(const Situation&);
     Heading heading;
+    Programs programs = Programs::any;  // training: also those of which nothing tells what they are
 };
 
 struct RuleRegistration {

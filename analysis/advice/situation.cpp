@@ -5,7 +5,12 @@
 namespace gpushim::analysis {
 
 Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
-    : run_(run), given_(given), basis_(std::move(basis)), what_if_(basis_), ecosystem_(ecosystem_of(run)) {
+    : run_(run),
+      given_(given),
+      basis_(std::move(basis)),
+      what_if_(basis_),
+      ecosystem_(ecosystem_of(run)),
+      serving_(run) {
     gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
     run_ns_ = real("SELECT max(run_ns) FROM gpu").value_or(0);

@@ -12,6 +12,7 @@
 #include "../trace/work_bound.h"
 #include "advice_words.h"
 #include "finding.h"
+#include "serving.h"
 #include "what_if.h"
 
 struct sqlite3;
@@ -45,6 +46,7 @@ class Situation {
     int64_t gpus() const { return gpus_; }
     int64_t ranks() const { return ranks_; }
     const Given& given() const { return given_; }
+    const Serving& serving() const { return serving_; }
 
     // What to try, in words that fit the program: rows of advice.def.
     std::string advice(std::initializer_list<std::string_view> keys) const {
@@ -76,6 +78,7 @@ class Situation {
     CountedSteps basis_;
     WhatIf what_if_;
     Ecosystem ecosystem_;
+    Serving serving_;
     int64_t gpus_ = 0, ranks_ = 0;
     double run_ns_ = 0;
     double all_steps_ = 0;  // also parts of one

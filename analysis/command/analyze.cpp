@@ -26,6 +26,8 @@ constexpr Option kOptions[] = {
     {"tokens-per-sample", "N", "instead: tokens in a sample, each for 6 x parameters (--params) operations"},
     {"price", "2.50", "price of one GPU for an hour"},
     {"step-marker", "NAME", "ranges with this name are the steps"},
+    {"serving", nullptr, "the program serves a language model, whatever its kernels' names tell"},
+    {"training", nullptr, "the program does not"},
 };
 
 // What is there already goes only where it is a run database: it is made anew.

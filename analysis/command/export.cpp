@@ -13,6 +13,7 @@
 #include "../trace/dropped_spans.h"
 #include "../trace/recovery.h"
 #include "command.h"
+#include "report_options.h"
 #include "run_source.h"
 
 namespace gpushim::analysis::command_export {
@@ -32,6 +33,8 @@ constexpr Option kOptions[] = {
      "gpushim.rank-%r.pt.trace.json.gz"},
     {"merge", nullptr, "one file of all ranks, on one clock (default: gpushim.ranks.json.gz)"},
     {"step-marker", "NAME", "ranges with this name are the steps"},
+    {"serving", nullptr, "the program serves a language model, whatever its kernels' names tell"},
+    {"training", nullptr, "the program does not"},
 };
 
 // Where each process goes: one file, one for each rank (%r), or files in a folder.
@@ -154,7 +157,7 @@ void export_trace(const Trace& trace, const RunOptions& options, const fs::path&
 
 int export_traces(const Arguments& arguments, std::span<const std::string> words, const std::string& output) {
     RunOptions options;
-    options.step_marker = arguments.value("step-marker").value_or("");
+    read_program(arguments, options);
     const Recovery recovery(words);
     const Inputs inputs = open_traces(words, recovery);
     for (const std::string& note : inputs.notes) stderr_line(note);
@@ -237,7 +240,7 @@ void merge(const fs::path& place, std::span<const ExportHead> heads, const Datab
 int merge_traces(const Arguments& arguments, std::span<const std::string> words) {
     const fs::path place = merged_place(arguments);
     RunOptions options;
-    options.step_marker = arguments.value("step-marker").value_or("");
+    read_program(arguments, options);
     // The run knows how the clocks of its hosts stand to each other.
     const RunSource source = open_run({words.begin(), words.end()}, options, std::nullopt);
     if (!source.traces) throw Failure("--merge takes traces, or a run database alone");

@@ -52,6 +52,8 @@ constexpr Option kOptions[] = {
     {"to", "STEP", "last step to report on"},
     {"iterations", "A:B", "--from A --to B in one word, both inclusive; either may be left out, as in 20:"},
     {"step-marker", "NAME", "ranges with this name are the steps"},
+    {"serving", nullptr, "the program serves a language model, whatever its kernels' names tell"},
+    {"training", nullptr, "the program does not"},
     {"redact", nullptr,
      "print hashes instead of the names of kernels, hosts, programs and files. Somebody who guesses a name "
      "can check "

@@ -126,6 +126,13 @@ ReportOptions report_options(const Arguments& arguments) {
     return options;
 }
 
+void read_program(const Arguments& arguments, RunOptions& options) {
+    options.step_marker = arguments.value("step-marker").value_or("");
+    const bool serves = arguments.has("serving"), trains = arguments.has("training");
+    if (serves && trains) throw Failure("--serving or --training, not both");
+    if (serves || trains) options.program = serves ? Program::serving : Program::training;
+}
+
 RunOptions run_options(const Arguments& arguments) {
     const ReportOptions asked = report_options(arguments);
     RunOptions options;
@@ -136,7 +143,7 @@ RunOptions run_options(const Arguments& arguments) {
     options.bandwidth_bytes_per_s = asked.bandwidth_bytes_per_s;
     options.between_bytes_per_s = asked.between_bytes_per_s;
     options.price_per_gpu_hour = asked.price_per_gpu_hour;
-    options.step_marker = arguments.value("step-marker").value_or("");
+    read_program(arguments, options);
     return options;
 }
 

@@ -17,7 +17,9 @@ double bandwidth_from(std::string_view option, std::string_view text);  // 300GB
 double price_from(std::string_view option, std::string_view text);      // 2.50
 
 ReportOptions report_options(const Arguments& arguments);
-void require_steps(const ReportSource& source);      // --from and --to leave any that count
+void require_steps(const ReportSource& source);  // --from and --to leave any that count
+// What a trace's steps are looked for with: --step-marker, --serving, --training.
+void read_program(const Arguments& arguments, RunOptions& options);
 RunOptions run_options(const Arguments& arguments);  // of these, what traces are analysed with
 
 }  // namespace gpushim::analysis

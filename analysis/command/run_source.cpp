@@ -86,6 +86,9 @@ RunSource open_run(const std::vector<std::string>& words, const RunOptions& opti
     if (const auto run = run_among(words)) {
         if (!options.step_marker.empty())
             throw Failure("--step-marker applies to traces; " + run->string() + " already has its steps");
+        if (options.program)
+            throw Failure("--serving and --training apply to traces; " + run->string() +
+                          " already has its steps");
         return {nullptr, {}, nullptr, *run, opened(*run)};
     }
     auto recovery = std::make_unique<Recovery>(words);

@@ -101,6 +101,14 @@ void doubt_idle(const ReportSource& source, Wrongs& wrongs) {
                                            " of the time work was queued and nothing recorded ran"});
 }
 
+void doubt_graphs(const ReportSource& source, Wrongs& wrongs) {
+    Query hidden = source.run.prepare("SELECT sum(kernels) FROM v_hidden_collectives");
+    if (hidden.step() && hidden.maybe(0).value_or(0) > 0)
+        wrongs.push_back(
+            {Grade::fair, count_text(hidden.number(0)) +
+                              " collectives ran inside graphs, and their time counts as compute"});
+}
+
 std::string basis_text(const TrustFigures& trust) {
     std::string text;
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -129,6 +137,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_files(source, wrongs);
     doubt_times(trust, wrongs);
     doubt_idle(source, wrongs);
+    doubt_graphs(source, wrongs);
     doubt_events(source, wrongs);
     doubt_steps(source, wrongs);
     doubt_cost(source, trust, wrongs);

@@ -13,6 +13,7 @@
 #include "hang_text.h"
 #include "run_advice.h"
 #include "section.h"
+#include "serving_figures.h"
 #include "step_figures.h"
 
 namespace gpushim::analysis::section_verdict {
@@ -94,7 +95,9 @@ Verdict of_finding(const RunAdvice& run, const Advice& first, const ShownSteps& 
 }
 
 // ", most of it sync"
-std::string largest_cause(const std::vector<GpuFigures>& gpus) {
+std::string largest_cause(const std::vector<GpuFigures>& gpus, const ServingFigures& serving) {
+    if (!serving.idle.empty())
+        return ", the largest cause is " + serving_idle_words(serving.idle.front().first);
     std::map<std::string, int64_t> sums;
     for (const GpuFigures& gpu : gpus)
         for (const auto& [cause, ns] : gpu.idle_by_cause) sums[cause] += ns;
@@ -105,7 +108,7 @@ std::string largest_cause(const std::vector<GpuFigures>& gpus) {
 
 // Nothing that rules know is worth much: what most of the time is.
 Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
-                  const std::vector<GpuFigures>& gpus) {
+                  const std::vector<GpuFigures>& gpus, const ServingFigures& serving) {
     const std::string nothing = "; no change that gpushim knows of is worth 5 % of it";
     const std::string of_each = run.has_steps ? " of each step " : " of the time ";
     if (!shares) return {"not known", "what the GPU did is not recorded"};
@@ -128,12 +131,13 @@ Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
     const Part* most = &parts[0];
     for (const Part& part : parts)
         if (part.share > most->share) most = &part;
-    const std::string cause = most == &parts[0] ? largest_cause(gpus) : "";
+    const std::string cause = most == &parts[0] ? largest_cause(gpus, serving) : "";
     return {most->word, text_of(most->share, most->what + cause)};
 }
 
 Verdict verdict_of(const ReportSource& source, bool contradictory, const std::vector<GpuFigures>& gpus,
-                   const std::optional<MeanShares>& shares, const ShownSteps& steps) {
+                   const std::optional<MeanShares>& shares, const ShownSteps& steps,
+                   const ServingFigures& serving) {
     if (contradictory) return {"none", "figures of this run contradict each other (WRONG, below)"};
     if (const auto hang = hang_of(source))
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
@@ -142,7 +146,7 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
     const Advice* const first = run.first();
     if (first != nullptr && mean_share(run, first->finding.gain) >= kModerately)
         return of_finding(run, *first, steps);
-    return of_shares(run, shares, gpus);
+    return of_shares(run, shares, gpus, serving);
 }
 
 std::string share_text(double share) {
@@ -150,9 +154,21 @@ std::string share_text(double share) {
     return share < 0.0005 ? "below 0.1 %" : figure_text("%.1f %%", 100 * share);
 }
 
-void write_step(const ShownSteps& steps, const std::optional<MeanShares>& shares, bool hung, Report& report) {
+// Of what serves, how its tokens come.
+std::string pace_text(const ServingFigures& serving, const ShownSteps& steps) {
+    const std::string rate = rate_text_of(serving.per_second()) + " iterations/s";
+    if (serving.tokens.p50_ns)
+        return duration_text(static_cast<double>(*serving.tokens.p50_ns)) + " from token to token (p99 " +
+               duration_text(static_cast<double>(*serving.tokens.p99_ns)) + ") · " + rate;
+    return (steps.median_ns ? duration_text(static_cast<double>(*steps.median_ns)) + " · " : "") + rate;
+}
+
+void write_step(const ShownSteps& steps, const ServingFigures& serving,
+                const std::optional<MeanShares>& shares, bool hung, Report& report) {
     std::string text = "STEP     ";
-    if (steps.median_ns) {
+    if (serving.has_iterations() && !hung) {
+        text += pace_text(serving, steps);
+    } else if (steps.median_ns) {
         const auto median_ns = static_cast<double>(*steps.median_ns);
         text += duration_text(median_ns);
         if (!hung) text += " · " + rate_text_of(1e9 / median_ns) + "/s";
@@ -206,9 +222,10 @@ void write(const ReportSource& source, Report& report) {
     const bool contradictory = std::any_of(contradictions.begin(), contradictions.end(),
                                            [](const Contradiction& one) { return !one.sections.empty(); });
     const ShownSteps steps = step_figures(source);
+    const ServingFigures serving = serving_figures(source);
     const std::vector<GpuFigures> gpus = gpu_figures(source);
     const auto shares = mean_shares(gpus);
-    const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps);
+    const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps, serving);
     const TrustGrade trust = evidence_of(source);
     const std::string level = verdict.level ? " (" + *verdict.level + ")" : "";
     const char* const whole = source.is_part_of_run() ? " (whole run)" : "";
@@ -216,7 +233,7 @@ void write(const ReportSource& source, Report& report) {
     if (contradictory)
         report.line("STEP     contradictory: not shown");
     else
-        write_step(steps, shares, verdict.word == "hung", report);
+        write_step(steps, serving, shares, verdict.word == "hung", report);
     write_trust(trust, report);
     report.json.set("verdict", json_of(verdict, trust));
 }

@@ -32,7 +32,7 @@ std::optional<Finding> look(const Situation& run) {
 constexpr Heading kHeading = {"copy-bound", "Large copies of the batch",
                               "the GPU waits for copies of the batch",
                               "smaller types, or copies ahead of the step"};
-const RuleRegistration kRegistration({"copy_volume", Scope::kInput, look, kHeading});
+const RuleRegistration kRegistration({"copy_volume", Scope::kInput, look, kHeading, Programs::training});
 
 }  // namespace
 

@@ -24,7 +24,8 @@ std::optional<Finding> look(const Situation& run) {
 constexpr Heading kHeading = {"sync-bound", "A dynamic loss scale that stalls",
                               "the queue runs empty because the host asks whether gradients were finite",
                               "a static loss scale, or bfloat16"};
-const RuleRegistration kRegistration({"dynamic_loss_scale", Scope::kOneGpu, look, kHeading});
+const RuleRegistration kRegistration({"dynamic_loss_scale", Scope::kOneGpu, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

@@ -64,7 +64,8 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"communication-bound", "Communication that nothing hides",
                               "transfers run and nothing computes", "transfers behind compute"};
-const RuleRegistration kRegistration({"exposed_communication", Scope::kManyGpus, look, kHeading});
+const RuleRegistration kRegistration({"exposed_communication", Scope::kManyGpus, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

@@ -56,7 +56,7 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"uneven", "Work that the first GPU does alone",
                               "the others wait for the first GPU", "its own work spread over all"};
-const RuleRegistration kRegistration({"first_gpu", Scope::kManyGpus, look, kHeading});
+const RuleRegistration kRegistration({"first_gpu", Scope::kManyGpus, look, kHeading, Programs::training});
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 namespace gpushim::analysis {
 
 std::optional<Finding> host_overhead(const Situation& run, const HostOverhead& is) {
+    if (run.serving().lacks_graphs()) return {};  // another rule's
     const double idle_ns = run.what_if().idle_ns(is.causes);
     if (idle_ns <= 0) return {};
     const double launches = run.counted(

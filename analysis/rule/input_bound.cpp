@@ -37,7 +37,7 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"input-bound", "Waiting for data", "the GPU waits for data",
                               "loading ahead, in more workers"};
-const RuleRegistration kRegistration({"input_bound", Scope::kInput, look, kHeading});
+const RuleRegistration kRegistration({"input_bound", Scope::kInput, look, kHeading, Programs::training});
 
 }  // namespace
 

@@ -57,7 +57,8 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"communication-bound", "Too much communication for the work",
                               "transfers run and nothing computes", "fewer or smaller transfers"};
-const RuleRegistration kRegistration({"large_communication", Scope::kManyGpus, look, kHeading});
+const RuleRegistration kRegistration({"large_communication", Scope::kManyGpus, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

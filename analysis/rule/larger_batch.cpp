@@ -53,7 +53,7 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"small batch", "Room for a larger batch", "costs do not grow with the batch",
                               "a larger batch"};
-const RuleRegistration kRegistration({"larger_batch", Scope::kOneGpu, look, kHeading});
+const RuleRegistration kRegistration({"larger_batch", Scope::kOneGpu, look, kHeading, Programs::training});
 
 }  // namespace
 

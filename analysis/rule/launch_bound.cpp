@@ -8,6 +8,7 @@ namespace gpushim::analysis::rule_launch_bound {
 namespace {
 
 std::optional<Finding> look(const Situation& run) {
+    if (run.serving().lacks_graphs()) return {};  // another rule's
     const WhatIf& what_if = run.what_if();
     const double idle_ns = what_if.idle_ns({"launch_call", "launch_bound", "launch_latency", "kernel_gap"});
     if (idle_ns <= 0) return {};

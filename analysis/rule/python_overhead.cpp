@@ -22,6 +22,7 @@ constexpr Other kOthers[] = {
 };
 
 std::optional<Finding> look(const Situation& run) {
+    if (run.serving().lacks_graphs()) return {};  // another rule's
     std::optional<Finding> found = host_overhead(run, kBetween);
     for (const Other& other : kOthers) {
         const double idle_ns = run.what_if().idle_ns(other.cause);

@@ -72,7 +72,8 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"communication-bound", "Parameters reduced more than once",
                               "transfers run that one reduction would spare", "one reduction in a step"};
-const RuleRegistration kRegistration({"redundant_collectives", Scope::kManyGpus, look, kHeading});
+const RuleRegistration kRegistration({"redundant_collectives", Scope::kManyGpus, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

@@ -64,7 +64,7 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"copy-bound", "The same copies in each step",
                               "the GPU waits for copies besides the batch", "constants kept on the GPU"};
-const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look, kHeading});
+const RuleRegistration kRegistration({"repeated_copies", Scope::kInput, look, kHeading, Programs::training});
 
 }  // namespace
 

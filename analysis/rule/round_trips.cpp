@@ -51,7 +51,7 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"placement-bound", "Round trips between GPU and host",
                               "the GPU waits while the host works on its data", "that work on the GPU"};
-const RuleRegistration kRegistration({"round_trips", Scope::kInput, look, kHeading});
+const RuleRegistration kRegistration({"round_trips", Scope::kInput, look, kHeading, Programs::training});
 
 }  // namespace
 

@@ -88,7 +88,8 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"communication-bound", "Many small collectives",
                               "small transfers run one by one", "buckets"};
-const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, look, kHeading});
+const RuleRegistration kRegistration({"small_collectives", Scope::kManyGpus, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

@@ -74,7 +74,7 @@ std::optional<Finding> look(const Situation& run) {
 constexpr Heading kHeading = {"host-bound", "Other work of the host",
                               "the GPU waits while the host does something else",
                               "doing that less often, or in another thread"};
-const RuleRegistration kRegistration({"step_gap", Scope::kOneGpu, look, kHeading});
+const RuleRegistration kRegistration({"step_gap", Scope::kOneGpu, look, kHeading, Programs::training});
 
 }  // namespace
 

@@ -29,7 +29,7 @@ std::optional<Finding> look(const Situation& run) {
 constexpr Heading kHeading = {"sync-bound", "Waiting for the GPU in every step",
                               "the queue runs empty because the host waits for the GPU",
                               "reading results every 100 steps"};
-const RuleRegistration kRegistration({"sync_every_step", Scope::kOneGpu, look, kHeading});
+const RuleRegistration kRegistration({"sync_every_step", Scope::kOneGpu, look, kHeading, Programs::training});
 
 }  // namespace
 

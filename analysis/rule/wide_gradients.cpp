@@ -58,7 +58,8 @@ std::optional<Finding> look(const Situation& run) {
 
 constexpr Heading kHeading = {"communication-bound", "Gradients wider than the computation",
                               "transfers run and nothing computes", "gradients in 16 bits"};
-const RuleRegistration kRegistration({"wide_gradients", Scope::kManyGpus, look, kHeading});
+const RuleRegistration kRegistration({"wide_gradients", Scope::kManyGpus, look, kHeading,
+                                      Programs::training});
 
 }  // namespace
 

@@ -10,7 +10,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr std::string_view kNoEnd = "nothing says where the last step ends";
 constexpr std::string_view kOutside = "outside the profiler's range";
 constexpr double kMoment = 0.01;  // of a step
 constexpr std::string_view kResting = "not recorded, or not all of it";
@@ -147,10 +146,15 @@ Steps find_steps(const TokenSource& source, const TokenSource& beginning, const 
         !marks.explicit_steps.empty() || !marks.ranges.empty() || marks.profiler.size() > 1;
     Steps result = has_marks ? from_marks(source, marks) : detected;
     if (has_marks) compare(result, detected);
-    if (!has_marks && marks.profiler.size() == 1) leave_out_beyond(result, marks.profiler.front());
-    leave_out_resting(result, marks.rests);
-    mark_warm_up(result.steps);
+    leave_out(result, marks);
     return result;
+}
+
+void leave_out(Steps& found, const Marks& marks) {
+    if (found.source == "detected" && marks.profiler.size() == 1)
+        leave_out_beyond(found, marks.profiler.front());
+    leave_out_resting(found, marks.rests);
+    mark_warm_up(found.steps);
 }
 
 }  // namespace gpushim::analysis

@@ -49,6 +49,7 @@ struct Step {
     int64_t length_ns() const { return end_ns - begin_ns; }
 };
 
+inline constexpr std::string_view kNoEnd = "nothing says where the last step ends";  // why it is left out
 bool has_no_end(const Step& step);  // it is left out, for nothing says where it ends
 
 struct Steps {
@@ -62,6 +63,9 @@ struct Steps {
     std::optional<int64_t> detected_count;  // beside marks, where detection found steps, between their ends
     bool disagrees_with_marks = false;
 };
+
+// Those that do not count: outside of the one range that a profiler was on, not recorded, warm-up.
+void leave_out(Steps& found, const Marks& marks);
 
 // Without tokens marks alone make the steps, and their signatures are 0. What repeats is looked for in
 // `beginning`, which is the whole source or its first part.

@@ -10,6 +10,13 @@ namespace gpushim::analysis {
 
 enum class TokenKind : uint8_t { kernel, graph, copy_h2d, sync, collective };
 
+// What its name, or those of a graph's kernels, say of the program.
+struct Purpose {
+    bool trains = false;  // computes gradients
+    bool serves = false;  // reads or fills a language model's cache, or samples
+    bool prefills = false, decodes = false;
+};
+
 struct Token {
     int64_t hash;   // kernel: name, grid, block; graph: its exec id; copy: its bytes
     int64_t at_ns;  // when it was submitted
@@ -18,6 +25,7 @@ struct Token {
     bool is_optimizer = false;  // its name is that of an optimizer's kernel
     bool is_load = false;       // a module was loaded or code compiled for it
     int64_t name = 0;           // the hash without grid, block and bytes; 0: the same as `hash`
+    Purpose purpose = {};
 };
 
 // Gives every token of the run to what it is handed, in order of time, and the same again when called again:

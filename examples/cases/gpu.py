@@ -119,6 +119,18 @@ class Gpu:
     def wait(self, stream=None):
         call("cuStreamSynchronize", stream or self.stream)
 
+    def capture(self, submit):
+        """What it submits to the stream as an executable graph; nothing of it runs."""
+        graph, executable = c_void_p(), c_void_p()
+        call("cuStreamBeginCapture_v2", self.stream, 1)
+        submit()
+        call("cuStreamEndCapture", self.stream, byref(graph))
+        call("cuGraphInstantiateWithFlags", byref(executable), graph, c_uint64(0))
+        return executable
+
+    def launch_graph(self, executable):
+        call("cuGraphLaunch", executable, self.stream)
+
     def layers(self, count=10, length_us=100):
         for layer in range(count):
             self.launch(f"{HALF_GEMM}_{layer}__{length_us}us")

@@ -1,8 +1,8 @@
 """Runs the training loop of a case: loop.py FOLDER STEPS [fixed]
 
 `case.py` in the folder has `step(job)`, and may have `setup(job)`. Where it says `RANKS = n`, the loop runs
-in so many processes, each with its GPU and a communicator of all. `fixed` is the same loop without what is
-wrong.
+in so many processes, each with its GPU and a communicator of all; where `SERVES = True`, nobody marks its
+steps, as no server does. `fixed` is the same loop without what is wrong.
 """
 import importlib.util
 import os
@@ -53,10 +53,13 @@ def main():
     if hasattr(case, "setup"):
         case.setup(job)
     job.take_memory()
+    is_marked = not getattr(case, "SERVES", False)
     for job.number in range(steps):
-        mark(job.samples)
+        if is_marked:
+            mark(job.samples)
         case.step(job)
-    mark()
+    if is_marked:
+        mark()
     if hasattr(case, "finish"):
         case.finish(job)
     for gpu in job.gpus:

@@ -82,10 +82,11 @@ def _print_result(server, gpu_name, world_size, took_ns):
     tokens = sum(request.made for request in server.done)
     latencies = sorted(request.ended_ns - request.arrives_ns for request in server.done)
     print(f"{len(server.done)} requests in {took_ns / 1e9:.6f} s on {world_size} x {gpu_name}: "
-          f"{tokens / took_ns * 1e9:.0f} tokens/s", file=sys.stderr)
-    print(f"{tokens} tokens, {server.iterations['prefill']} prefills, {server.iterations['decode']} decodes")
+          f"{tokens / took_ns * 1e9:.0f} tokens/s, {server.iterations['prefill']} prefills, "
+          f"{server.iterations['decode']} decodes", file=sys.stderr)
     print(f"latency p50 {latencies[len(latencies) // 2] / 1e6:.1f} ms, "
           f"longest {latencies[-1] / 1e6:.1f} ms", file=sys.stderr)
+    print(f"{len(server.done)} requests, {tokens} tokens")
 
 
 if __name__ == "__main__":

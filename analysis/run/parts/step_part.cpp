@@ -21,16 +21,16 @@ class StepPart : public Part {
   public:
     explicit StepPart(const TraceFacts& facts) : facts_(facts), index_(facts) {
         for (const Kernel& kernel : facts.kernels) {
-            is_backward_.push_back(is_backward_kernel(kernel.name));
+            is_backward_.push_back(kernel.facts.purpose == KernelPurpose::gradient);
             is_optimizer_.push_back(kernel.facts.family == KernelFamily::optimizer);
         }
         is_backward_.push_back(false);  // the one that is not known
         is_optimizer_.push_back(false);
-        if (!facts.are_slices) read_ranges();
+        if (has_phases()) read_ranges();
     }
 
     void see(const Call& call) override {
-        if (facts_.are_slices) return;
+        if (!has_phases()) return;
         if (call.kind == CallKind::gone && call.lane == kNoLane)
             gone_.push_back({call.enter_ns, call.exit_ns});
         if (call.kind != CallKind::operation || call.step == kNoStep) return;
@@ -50,6 +50,9 @@ class StepPart : public Part {
     }
 
   private:
+    // What serves has iterations, and no forward and backward.
+    bool has_phases() const { return !facts_.are_slices && facts_.iterations.empty(); }
+
     struct Row {
         int32_t step;
         Phase phase;

@@ -1,5 +1,8 @@
 #include "facts.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "../../text/names.h"
 #include "../../trace/event_tables.h"
 #include "../../trace/plausible.h"
@@ -171,6 +174,30 @@ std::vector<Step> slices_of(Interval span) {
     }
 }
 
+bool has_served(const TraceFacts& facts) {
+    return std::any_of(facts.kernels.begin(), facts.kernels.end(),
+                       [](const Kernel& kernel) { return kernel.facts.purpose > KernelPurpose::gradient; });
+}
+
+// What the program marked stays as it is; what only repeats is not a server's step.
+void see_whether_it_serves(TraceFacts& facts, const Marks& marks) {
+    facts.served = find_iterations(tokens_of(facts), facts.options.program, has_served(facts));
+    const bool is_marked = facts.found.source != "none" && facts.found.source != "detected";
+    if (facts.served.program != Program::serving || is_marked) return;
+    facts.found = std::exchange(facts.served.found, {});
+    leave_out(facts.found, marks);
+    if (facts.found.source == "none" && facts.served.iterations == 1) take_as_one_iteration(facts);
+}
+
+// A single iteration is where it ran, and all that was launched is of it.
+std::vector<Step> launched_in(const TraceFacts& facts) {
+    std::vector<Step> steps = facts.steps;
+    if (facts.served.iterations != 1 || steps.size() != 1) return steps;
+    steps[0].begin_ns = INT64_MIN;
+    steps[0].end_ns = INT64_MAX;
+    return steps;
+}
+
 }  // namespace
 
 TraceFacts make_facts(const Trace& trace, int64_t rank_id, int64_t& next_gpu_id, const RunOptions& options) {
@@ -187,11 +214,14 @@ TraceFacts make_facts(const Trace& trace, int64_t rank_id, int64_t& next_gpu_id,
 
 void find_steps(TraceFacts& facts) {
     survey_latencies(facts);
-    facts.found = find_steps(tokens_of(facts), tokens_of(facts, kBeginning),
-                             marks_of(*facts.trace, facts.options.step_marker));
+    const Marks marks = marks_of(*facts.trace, facts.options.step_marker);
+    facts.found = find_steps(tokens_of(facts), tokens_of(facts, kBeginning), marks);
     correct_steps_of_profile(facts);
+    see_whether_it_serves(facts, marks);
     facts.steps = facts.found.steps;
     facts.are_slices = facts.steps.empty();
+    if (facts.served.program == Program::serving && !facts.are_slices)
+        facts.iterations = look_into(tokens_of(facts), launched_in(facts));
     if (facts.are_slices) facts.steps = slices_of(span_of(*facts.trace));
 }
 

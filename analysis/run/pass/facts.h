@@ -8,7 +8,7 @@
 
 #include "../../idle/attribute.h"
 #include "../../kernel/kernel_class.h"
-#include "../../step/steps.h"
+#include "../../step/iterations.h"
 #include "../../trace/call.h"
 #include "../../trace/inputs.h"
 #include "../../trace/python_lines.h"
@@ -48,6 +48,7 @@ struct RunOptions {
     std::optional<int64_t> params, samples_per_step, tokens_per_sample, flops_per_sample;
     std::optional<double> bandwidth_bytes_per_s, between_bytes_per_s, price_per_gpu_hour;
     std::string step_marker;
+    std::optional<Program> program;
 };
 
 struct TraceFacts {
@@ -64,7 +65,9 @@ struct TraceFacts {
     std::unordered_map<int64_t, Api> apis;              // by api.id
     std::vector<std::string> host_classes;              // what samples said a thread was blocked on
     PythonLines python;
+    Served served;  // what kind of program it is; its own steps are in `found` where it serves
     Steps found;
+    std::vector<Iteration> iterations;  // by step; none: the program does not serve, or has no steps
     // The steps, or, where none were found, slices of the run so long that there are at most 100 of them.
     std::vector<Step> steps;
     bool are_slices = false;

@@ -12,6 +12,9 @@ constexpr const char* kAhead =
     "the host was ahead of the GPU: a step is from where its first work ran to the next one's";
 constexpr const char* kOneRange = "one step was recorded: one range holds all that was launched and ran";
 
+constexpr const char* kOneIteration = "one iteration of a server was recorded";
+constexpr double kToldByOne = 0.8;
+
 struct Ran {  // what was launched in a step, on all devices
     Interval span = {INT64_MAX, INT64_MIN};
     int64_t sum_ns = 0, behind_ns = 0;  // of that, so much after the step
@@ -74,6 +77,20 @@ bool trains(const TraceFacts& facts) {
                        [](const Kernel& kernel) { return kernel.facts.family == KernelFamily::optimizer; });
 }
 
+void take_as_one_step(TraceFacts& facts, Interval span, const char* anchor, const char* source,
+                      double confidence, const char* why) {
+    Step step = {};
+    step.begin_ns = span.start_ns;
+    step.end_ns = span.end_ns;
+    step.number = 1;
+    facts.found = {};
+    facts.found.steps = {step};
+    facts.found.anchor = anchor;
+    facts.found.confidence = confidence;
+    facts.found.source = source;
+    facts.found.why = why;
+}
+
 void take_the_range_around(TraceFacts& facts) {
     const Trace& trace = *facts.trace;
     if (trains(facts) || !trace.base.has("v_range")) return;
@@ -89,16 +106,8 @@ void take_the_range_around(TraceFacts& facts) {
     range.bind(1, std::min(first_ns, all.span.start_ns));
     range.bind(2, all.span.end_ns);
     if (all.sum_ns == 0 || !range.step()) return;
-    Step step = {};
-    step.begin_ns = range.number(0);
-    step.end_ns = range.number(1);
-    step.number = 1;
-    facts.found = {};
-    facts.found.steps = {step};
-    facts.found.anchor = "the range around all of it";
-    facts.found.confidence = 1;
-    facts.found.source = "ranges";
-    facts.found.why = kOneRange;
+    take_as_one_step(facts, {range.number(0), range.number(1)}, "the range around all of it", "ranges", 1,
+                     kOneRange);
 }
 
 }  // namespace
@@ -109,6 +118,14 @@ bool is_profile(const Trace& trace) {
         "SELECT 1 FROM meta WHERE key = 'source' AND NOT EXISTS"
         " (SELECT 1 FROM meta WHERE key = 'exported_by')");
     return source.step();
+}
+
+void take_as_one_iteration(TraceFacts& facts) {
+    if (!is_profile(*facts.trace)) return;
+    Ran all;
+    each_operation(*facts.trace, [&](const Call& call) { add(all, call.times, INT64_MAX); });
+    if (all.sum_ns == 0) return;
+    take_as_one_step(facts, all.span, "all that ran", "detected", kToldByOne, kOneIteration);
 }
 
 void correct_steps_of_profile(TraceFacts& facts) {

@@ -18,5 +18,8 @@ bool is_profile(const Trace& trace);
 
 // Changes what was found, if it should be changed: of a profile alone.
 void correct_steps_of_profile(TraceFacts& facts);
+// Of another tool's trace of a program that serves, in which one iteration was recorded: a step from where
+// its first operation ran to where its last one ended.
+void take_as_one_iteration(TraceFacts& facts);
 
 }  // namespace gpushim::analysis

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <functional>
+#include <utility>
 
 #include "../../terminal/progress.h"
 #include "../../trace/by_number.h"
@@ -28,7 +29,10 @@ class Tokens {
     // None: it says nothing of steps.
     std::optional<Token> of(const Call& call) {
         if (call.kind == CallKind::load) is_loading_ = true;
-        if (facts_.is_later_node(call)) return {};
+        if (facts_.is_later_node(call)) {
+            if (is_kernel(call)) add(node_purpose_, of_kernel(call.detail).purpose);
+            return {};
+        }
         Token token = {0, call.enter_ns, call.lane, TokenKind::kernel};
         if (call.kind == CallKind::sync) {
             token.kind = TokenKind::sync;
@@ -38,18 +42,21 @@ class Tokens {
         } else if (facts_.is_node(call)) {  // its graph is known by the first one
             token.kind = TokenKind::graph;
             token.hash = token.name = mixed(5, call.api_id >= 0 ? call.api_id : hash_of(call));
+            if (is_kernel(call)) token.purpose = of_kernel(call.detail).purpose;
         } else if (call.type == OperationClass::graph) {
             token.kind = TokenKind::graph;
             token.hash = token.name = mixed(1, call.detail);
+            token.purpose = of_graph(call.detail);
         } else if (call.type == OperationClass::h2d) {
             token.kind = TokenKind::copy_h2d;
             token.hash = mixed(2, call.bytes);
             token.name = 2;
-        } else if (call.type == OperationClass::compute || call.type == OperationClass::comm) {
+        } else if (is_kernel(call)) {
             kernel(call, token);
         } else {
             return {};
         }
+        add(token.purpose, std::exchange(node_purpose_, {}));
         token.is_load = is_loading_;
         is_loading_ = false;
         return token;
@@ -60,7 +67,12 @@ class Tokens {
         bool is_known = false;
         int64_t hash = 0, name = 0;
         bool is_optimizer = false, is_collective = false;
+        Purpose purpose = {};
     };
+
+    static bool is_kernel(const Call& call) {
+        return call.type == OperationClass::compute || call.type == OperationClass::comm;
+    }
 
     int64_t hash_of(const Call& call) {
         Token token = {};
@@ -69,12 +81,42 @@ class Tokens {
     }
 
     void kernel(const Call& call, Token& token) {
-        OfShape& shape = of_shape_[call.detail];
-        if (!shape.is_known) shape = of_shape(call.detail);
+        const OfShape& shape = of_kernel(call.detail);
         token.hash = shape.hash;
         token.name = shape.name;
         token.is_optimizer = shape.is_optimizer;
+        token.purpose = shape.purpose;
         if (call.type == OperationClass::comm || shape.is_collective) token.kind = TokenKind::collective;
+    }
+
+    const OfShape& of_kernel(int64_t id) {
+        OfShape& shape = of_shape_[id];
+        if (!shape.is_known) shape = of_shape(id);
+        return shape;
+    }
+
+    static void add(Purpose& sum, const Purpose& more) {
+        sum.trains |= more.trains;
+        sum.serves |= more.serves;
+        sum.prefills |= more.prefills;
+        sum.decodes |= more.decodes;
+    }
+
+    Purpose purpose_of(int32_t kernel) const {
+        if (kernel < 0) return {};
+        const KernelPurpose of = facts_.kernels[static_cast<size_t>(kernel)].facts.purpose;
+        const bool trains = of == KernelPurpose::gradient;
+        return {trains, of != KernelPurpose::unknown && !trains, of == KernelPurpose::prefill,
+                of == KernelPurpose::decode};
+    }
+
+    // By what a launch of it runs, where that is recorded.
+    Purpose of_graph(int64_t id) const {
+        Purpose purpose;
+        const auto contents = facts_.graphs.find(id);
+        if (contents == facts_.graphs.end()) return purpose;
+        for (const auto& [kernel, times] : contents->second.by_kernel) add(purpose, purpose_of(kernel));
+        return purpose;
     }
 
     OfShape of_shape(int64_t id) const {
@@ -83,13 +125,18 @@ class Tokens {
         const auto index = static_cast<size_t>(shape->second.kernel);
         const KernelFamily family = facts_.kernels[index].facts.family;
         const int64_t name = names_[index];
-        return {true, mixed(mixed(name, shape->second.blocks), shape->second.threads_per_block), name,
-                family == KernelFamily::optimizer, family == KernelFamily::comm};
+        return {true,
+                mixed(mixed(name, shape->second.blocks), shape->second.threads_per_block),
+                name,
+                family == KernelFamily::optimizer,
+                family == KernelFamily::comm,
+                purpose_of(shape->second.kernel)};
     }
 
     const TraceFacts& facts_;
     std::vector<int64_t> names_;  // by kernel
     ByNumber<OfShape> of_shape_;  // those met so far
+    Purpose node_purpose_;  // of nodes behind the last token: their graph's first one is known by its API
     bool is_loading_ = false;
 };
 

@@ -87,6 +87,8 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
     const FirstRow budget(trace, "SELECT value / 1e6 FROM meta WHERE key = 'budget_ppm'");
     const FirstRow marked(trace, has_cost ? kMarkedSteps : "SELECT NULL");
     const Steps& found = facts.found;
+    run.add("program", {facts.rank_id, std::string(name_of(facts.served.program)), facts.served.confidence,
+                        facts.served.why});
     run.add("rank", {facts.rank_id,
                      maybe(trace.rank),
                      maybe(trace.world_size),
@@ -181,6 +183,11 @@ void write_steps(const TraceFacts& facts, RunDb& run) {
                 {facts.rank_id, static_cast<int64_t>(i), step.number, step.begin_ns, step.length_ns(),
                  static_cast<int64_t>(step.signature), maybe(step.samples), int64_t{step.is_warm_up},
                  int64_t{step.is_left_out}, text_of(std::string(step.why_left_out)), int64_t{step.has_load}});
+    }
+    for (size_t i = 0; i < facts.iterations.size(); ++i) {
+        const Iteration& one = facts.iterations[i];
+        run.add("iteration", {facts.rank_id, static_cast<int64_t>(i), std::string(name_of(one.kind)),
+                              int64_t{one.of_class}, one.graphs, one.launches});
     }
 }
 

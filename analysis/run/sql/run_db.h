@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 6;
+constexpr int kRunSchema = 7;
 
 class RunDb {
   public:

@@ -27,5 +27,15 @@ class Demo(unittest.TestCase):
         self.assertRegex(done.stdout, r"\nran .* 2 of 2 ranks ")
 
 
+    def test_a_server_in_three_lines(self):
+        done = box.run([box.ROOT / "scripts" / "demo", "--serve"], sim=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[3], r"^ +40 requests, \d+ tokens \(bit-identical without gpushim\)$")
+        self.assertRegex(lines[7], r"^VERDICT  \S")
+        self.assertRegex(done.stdout, r"\nSTEP     \S+ ms from token to token ")
+        self.assertRegex(done.stdout, r"\nTRUST    ")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,5 +1,6 @@
 // Runs written as letters, one for each token, 10 ns apart: h a copy to the device, s a sync, o an
-// optimizer's kernel, c a collective, g a graph, L a kernel whose code is loaded for it, any other letter a
+// optimizer's kernel, c a collective, g a graph, L a kernel whose code is loaded for it; B a kernel that
+// computes gradients, D one of decodes, P one of prefills, C one that fills a cache; any other letter a
 // kernel of that name. A space is 10 ns in which nothing is launched.
 #pragma once
 
@@ -46,6 +47,8 @@ struct MadeRun {
         if (letter == 'g') made.kind = TokenKind::graph;
         made.is_optimizer = letter == 'o';
         made.is_load = letter == 'L';
+        made.purpose = {letter == 'B', letter == 'D' || letter == 'P' || letter == 'C', letter == 'P',
+                        letter == 'D'};
         return made;
     }
 };

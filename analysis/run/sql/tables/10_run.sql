@@ -65,6 +65,22 @@ CREATE TABLE step (
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
 
+-- Whether each trace's program trains or serves a language model.
+CREATE TABLE program (
+  rank_id INTEGER PRIMARY KEY,
+  kind TEXT,                           -- training, serving, not known
+  confidence REAL, why TEXT
+);
+
+-- What a server's step is; a row for each step of a trace whose program serves.
+CREATE TABLE iteration (
+  rank_id INTEGER, step INTEGER,
+  kind TEXT,                           -- prefill, decode, mixed, eager (one of both, without a graph), other
+  class INTEGER,                       -- alike: one number; as a rule a batch size; -1: too many
+  graphs INTEGER, launches INTEGER,    -- of these, kernels that were launched without a graph
+  PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
+
 -- Phases of steps, by when their operations were submitted.
 CREATE TABLE phase (
   rank_id INTEGER, step INTEGER, name TEXT,  -- input, forward, backward, communication, optimizer

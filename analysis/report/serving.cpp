@@ -1,0 +1,99 @@
+// What a program that serves does: its iterations by kind, how evenly tokens come, why its GPUs are idle.
+#include "../text/units.h"
+#include "facts.h"
+#include "section.h"
+#include "serving_figures.h"
+#include "step_figures.h"
+
+namespace gpushim::analysis::section_serving {
+
+namespace {
+
+std::string time_text(std::optional<int64_t> ns) {
+    return ns ? duration_text(static_cast<double>(*ns)) : "-";
+}
+
+std::string maybe_percent(std::optional<double> share) { return share ? percent_text(*share) : "-"; }
+
+Json percentiles_json(const Percentiles& of, const char* why) {
+    return Facts()
+        .maybe("p50_ns", of.p50_ns, why)
+        .maybe("p95_ns", of.p95_ns, why)
+        .maybe("p99_ns", of.p99_ns, why)
+        .json();
+}
+
+constexpr const char* kHidden =
+    "its graphs hold collectives, which are not told apart from kernels beside them";
+
+Json json_of(const KindOfIteration& kind, const ServingFigures& all) {
+    const char* const untimed = "no iteration of this kind was timed as a whole";
+    return Facts()
+        .known("kind", kind.kind)
+        .known("iterations", kind.iterations)
+        .known("classes", kind.classes)
+        .known("without_graph", kind.without_graph)
+        .maybe("time_share", share_of(kind.time_ns, all.time_ns), "no time")
+        .known("length", percentiles_json(kind.length, "no iteration counts"))
+        .maybe("compute_share", kind.compute, untimed)
+        .maybe("exposed_communication_share", kind.exposed, kind.hides_collectives ? kHidden : untimed)
+        .maybe("memory_share", kind.memory, untimed)
+        .maybe("idle_share", kind.idle, untimed)
+        .json();
+}
+
+void write_json(const ServingFigures& figures, Report& report) {
+    Json kinds = Json::array(), idle = Json::array();
+    for (const KindOfIteration& kind : figures.kinds) kinds.push(json_of(kind, figures));
+    for (const auto& [why, share] : figures.idle) idle.push(Json::object({{"why", why}, {"share", share}}));
+    const std::string none =
+        figures.serves() ? "no iterations were found" : "the program is not known to serve";
+    report.json.set(
+        "serving",
+        Facts()
+            .known("program", figures.program.empty() ? "not known" : figures.program)
+            .known("confidence", figures.confidence)
+            .known("basis", figures.why)
+            .maybe("iterations_per_s",
+                   figures.has_iterations() ? std::optional(figures.per_second()) : std::nullopt, none)
+            .known("between_tokens", percentiles_json(figures.tokens, none.c_str()))
+            .known("kinds", std::move(kinds))
+            .known("idle", std::move(idle))
+            .json());
+}
+
+void write_text(const ServingFigures& figures, Report& report) {
+    std::string text = "SERVING    " + rate_text_of(figures.per_second()) + " iterations/s";
+    if (figures.tokens.p50_ns)
+        text += "; from token to token " + time_text(figures.tokens.p50_ns) + " median, " +
+                time_text(figures.tokens.p95_ns) + " p95, " + time_text(figures.tokens.p99_ns) + " p99";
+    report.line(text);
+    report.line("           it serves: " + figures.why + figure_text(" (%.2f)", figures.confidence));
+    std::vector<std::vector<std::string>> rows = {
+        {"", "iterations", "of time", "median", "p95", "p99", "compute", "exposed comm", "memory", "idle"}};
+    for (const KindOfIteration& kind : figures.kinds)
+        rows.push_back({kind.kind, count_text(kind.iterations),
+                        maybe_percent(share_of(kind.time_ns, figures.time_ns)), time_text(kind.length.p50_ns),
+                        time_text(kind.length.p95_ns), time_text(kind.length.p99_ns),
+                        maybe_percent(kind.compute), maybe_percent(kind.exposed), maybe_percent(kind.memory),
+                        maybe_percent(kind.idle)});
+    report.table("lrrrrrrrrr", std::move(rows), 8);
+    std::string idle;
+    for (const auto& [why, share] : figures.idle)
+        if (share >= 0.001)
+            idle += (idle.empty() ? "" : ", ") + serving_idle_words(why) + " " + percent_text(share);
+    if (!idle.empty()) report.paragraph("           idle: " + idle, 11);
+}
+
+void write(const ReportSource& source, Report& report) {
+    const ServingFigures figures = serving_figures(source);
+    write_json(figures, report);
+    if (figures.has_iterations()) write_text(figures, report);
+}
+
+constexpr Section kSection = {"serving", write};
+const SectionRegistration kRegistration(kSection);
+
+}  // namespace
+
+}  // namespace gpushim::analysis::section_serving

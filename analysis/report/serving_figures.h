@@ -1,0 +1,47 @@
+// What a program that serves does: its iterations by kind, how evenly tokens come, and why its GPUs are idle.
+// What the verdict and the section of serving both say. One thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "source.h"
+
+namespace gpushim::analysis {
+
+struct Percentiles {
+    std::optional<int64_t> p50_ns, p95_ns, p99_ns;
+};
+
+struct KindOfIteration {
+    std::string kind;
+    int64_t iterations = 0, classes = 0, without_graph = 0;
+    double time_ns = 0;  // of all of them, of all ranks
+    Percentiles length;
+    // Of their time, on all GPUs that were timed; none: none was.
+    std::optional<double> compute, exposed, memory, idle;
+    bool hides_collectives =
+        false;  // its graphs hold some: these count as compute, and `exposed` is not known
+};
+
+struct ServingFigures {
+    std::string program, why;  // training, serving, not known
+    double confidence = 0;
+    double time_ns = 0;
+    std::vector<KindOfIteration> kinds;                // most time first; none: no iterations were found
+    Percentiles tokens;                                // from one token of a sequence to its next
+    std::vector<std::pair<std::string, double>> idle;  // why, share of the time; largest first
+
+    bool serves() const { return program == "serving"; }
+    bool has_iterations() const { return serves() && !kinds.empty(); }
+    int64_t iterations() const;
+    double per_second() const;  // iterations of one rank
+    const KindOfIteration* of(const char* kind) const;
+    double idle_share(std::string_view cause) const;
+};
+
+std::string serving_idle_words(std::string_view why);  // "the host between iterations"
+ServingFigures serving_figures(const ReportSource& source);
+
+}  // namespace gpushim::analysis

@@ -1,0 +1,44 @@
+// A server's copies over the bus fill the time: weights that are not kept on the device, or a cache that is
+// moved out and in.
+#include <algorithm>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis::rule_offload_copies {
+
+namespace {
+
+constexpr double kMuch = 0.10;  // of an iteration, in copies that nothing hides
+constexpr double kLowShare = 0.3;
+
+std::optional<Finding> look(const Situation& run) {
+    double exposed_ns = 0;
+    for (const auto& [gpu, ns] : run.only_copies_ns()) exposed_ns = std::max(exposed_ns, ns);
+    if (run.step_ns() <= 0 || exposed_ns < kMuch * run.step_ns()) return {};
+    const double in = run.counted(run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat "
+                                           "WHERE kind = 'h2d' GROUP BY gpu_id)")
+                                      .value_or(0));
+    const double out = run.counted(run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat "
+                                            "WHERE kind = 'd2h' GROUP BY gpu_id)")
+                                       .value_or(0));
+    const bool is_cache = out > 0.2 * in;
+    Finding found;
+    found.gain = {kLowShare * exposed_ns, exposed_ns};
+    found.title = bytes_text(in) + " to the GPU" + (is_cache ? " and " + bytes_text(out) + " from it" : "") +
+                  " in an iteration: nothing else runs for " + duration_text(exposed_ns) + " of it; " +
+                  (is_cache ? "a cache that is moved out and in" : "weights that are not kept on the device");
+    found.try_it = run.advice({is_cache ? "offload_copies.cache" : "offload_copies.weights"});
+    found.confidence = 0.7;
+    found.evidence = run.rows("copy_stat", "SELECT rowid FROM copy_stat ORDER BY bytes DESC LIMIT 1");
+    return found;
+}
+
+constexpr Heading kHeading = {"copy-bound", "Copies over the bus",
+                              "copies over the bus run and nothing else does",
+                              "keeping on the device what is copied"};
+const RuleRegistration kRegistration({"offload_copies", Scope::kInput, look, kHeading, Programs::serving});
+
+}  // namespace
+
+}  // namespace gpushim::analysis::rule_offload_copies

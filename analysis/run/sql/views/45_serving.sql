@@ -1,0 +1,71 @@
+-- Collectives that ran inside graphs which have the times of all they hold only: these count as compute.
+CREATE VIEW v_hidden_collectives AS
+SELECT k.gpu_id, sum(k.graph_launches) AS kernels
+FROM kernel k
+WHERE k.graph_launches > 0 AND coalesce(k.comm_source, 'none') <> 'none'
+  AND EXISTS (SELECT 1 FROM activity a WHERE a.gpu_id = k.gpu_id AND a.classes & 256 > 0)
+GROUP BY k.gpu_id;
+
+-- What a server's iterations are and why its GPUs were idle in them. Empty where no program serves.
+
+-- Iterations that count.
+CREATE VIEW v_iteration AS
+SELECT i.rank_id, i.step, i.kind, i.class, i.graphs, i.launches, c.begin_ns, c.dur_ns
+FROM iteration i JOIN v_counted_step c ON c.rank_id = i.rank_id AND c.step = i.step;
+
+-- Idle time of each of them by cause, with what the host does between two iterations usually (the median over
+-- all of them, of all GPUs).
+CREATE VIEW v_iteration_gap AS
+WITH host AS (
+  SELECT u.gpu_id, u.rank_id, v.step,
+    coalesce((SELECT sum(p.ns) FROM gap p JOIN idle_cause c ON c.cause = p.cause
+              WHERE p.gpu_id = u.gpu_id AND p.step = v.step AND c.cause_group IN ('host', 'input')), 0) AS ns
+  FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id),
+placed AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS iterations FROM host),
+usual AS (SELECT min(CASE WHEN place * 2 >= iterations THEN ns END) AS ns FROM placed)
+SELECT u.gpu_id, v.rank_id, v.step, v.kind, v.graphs, p.cause, c.cause_group, p.ns, p.longest_ns,
+  (SELECT ns FROM usual) AS usual_host_ns
+FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
+  JOIN gap p ON p.gpu_id = u.gpu_id AND p.step = v.step
+  LEFT JOIN idle_cause c ON c.cause = p.cause;
+
+-- The same by what a server does. no_request: the launching thread was off its CPU for 8 times as long
+-- as it usually needs between two iterations, and a millisecond (inferred: a server that has something to
+-- do does not sleep). graph_miss: launches of a decode that has no graph while others have one.
+CREATE VIEW v_serving_idle AS
+WITH graphs AS (
+  SELECT rank_id,
+    CASE WHEN sum(CASE WHEN graphs > 0 THEN 1 ELSE 0 END) * 2 > count(*) THEN 1 ELSE 0 END AS usual
+  FROM v_iteration WHERE kind IN ('decode', 'eager') GROUP BY rank_id)
+SELECT g.gpu_id, g.rank_id, g.step, g.kind,
+  CASE
+    WHEN g.cause IN ('host_blocked', 'input_wait') AND g.longest_ns >= 8 * g.usual_host_ns
+      AND g.longest_ns >= 1000000 THEN 'no_request'
+    WHEN g.cause_group = 'sync' THEN 'read_back'
+    WHEN g.cause = 'alloc_or_load' THEN 'allocation'
+    WHEN (g.cause_group = 'launch' OR g.cause IN ('framework', 'python')) AND g.graphs = 0
+      AND g.kind IN ('decode', 'eager') AND m.usual = 1 THEN 'graph_miss'
+    WHEN g.cause_group = 'launch' OR g.cause IN ('framework', 'python') THEN 'launching'
+    WHEN g.cause_group IN ('host', 'input') THEN 'between_iterations'
+    WHEN g.cause_group = 'copy' THEN 'copies'
+    WHEN g.cause_group = 'wait' THEN 'waiting'
+    ELSE 'other'
+  END AS why, g.ns
+FROM v_iteration_gap g LEFT JOIN graphs m ON m.rank_id = g.rank_id;
+
+-- From one token of a sequence to its next: from a decode to the next one, with prefills between them,
+-- without the time in which there was nothing to serve.
+CREATE VIEW v_token_gap AS
+WITH quiet AS (
+  SELECT v.rank_id, v.step, v.kind, v.begin_ns,
+    sum(coalesce(n.ns, 0)) OVER (PARTITION BY v.rank_id ORDER BY v.step) - coalesce(n.ns, 0) AS quiet_ns,
+    sum(CASE WHEN v.kind = 'prefill' THEN 1 ELSE 0 END) OVER (PARTITION BY v.rank_id ORDER BY v.step)
+      AS prefills
+  FROM v_iteration v LEFT JOIN (
+    SELECT rank_id, step, max(ns) AS ns
+    FROM (SELECT rank_id, step, gpu_id, sum(ns) AS ns FROM v_serving_idle WHERE why = 'no_request'
+          GROUP BY rank_id, step, gpu_id)
+    GROUP BY rank_id, step) n ON n.rank_id = v.rank_id AND n.step = v.step)
+SELECT rank_id, step, lead(begin_ns) OVER w - begin_ns - (lead(quiet_ns) OVER w - quiet_ns) AS gap_ns,
+  lead(prefills) OVER w - prefills AS prefills  -- between them
+FROM quiet WHERE kind IN ('decode', 'mixed') WINDOW w AS (PARTITION BY rank_id ORDER BY step);

@@ -1,0 +1,19 @@
+"""Each iteration reads forty numbers one by one, and waits for each: lengths, tokens, who is done."""
+from served import Model
+
+SERVES = True
+LOOKS = 40
+
+
+def setup(job):
+    job.made["model"] = Model(job)
+
+
+def step(job):
+    model = job.made["model"]
+    if job.number % 15 == 0:
+        model.prefill()
+    else:
+        model.decode(4)
+    for _ in range(1 if job.fixed else LOOKS):
+        model.read_back(4)

@@ -1,0 +1,81 @@
+"""examples/serve: what its report says of it is what it did, and it does the same without the shim."""
+import json
+import re
+import unittest
+
+import box
+import preload
+
+SERVE = box.ROOT / "examples" / "serve" / "serve.py"
+STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
+COUNTS = re.compile(r"(\d+) prefills, (\d+) decodes")
+
+
+class Serve(preload.PreloadCase):
+    def served(self, *options, ranks=1, **knobs):
+        """(what it printed, prefills, decodes, the report)."""
+        command = ["python3", "-B", SERVE, "--ranks", ranks, "--requests", 20, "--answer", 30, *options]
+        knobs = {"GPUSIM_DEVICES": ranks, **STEPPED, **knobs}
+        alone = box.run(command, knobs)
+        done = self.traced(command, stderr=None, **knobs)
+        self.assertEqual(done.stdout, alone.stdout)
+        said = COUNTS.search(done.stderr)
+        report = box.run([preload.ANALYZER, "report", self.folder, "--json"], sim=False)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        return int(said[1]), int(said[2]), json.loads(report.stdout)
+
+    def test_its_iterations_are_the_reports(self):
+        prefills, decodes, report = self.served()
+        serving = report["serving"]
+        self.assertEqual((serving["program"], report["steps"]["source"]), ("serving", "detected"))
+        found = {kind["kind"]: kind for kind in serving["kinds"]}
+        self.assertEqual(set(found), {"prefill", "decode"})
+        self.assertEqual(sum(kind["iterations"] for kind in serving["kinds"]) + report["steps"]["left_out"],
+                         prefills + decodes)
+        self.assertLessEqual(found["prefill"]["iterations"], prefills)
+        self.assertLessEqual(found["decode"]["iterations"], decodes)
+        self.assertEqual(found["decode"]["without_graph"], 0)
+        self.assertGreater(found["decode"]["classes"], 2)  # batches of 1, 2, 4, 8
+        # A decode takes what its kernels take, 16 layers of 58 us and 52 us behind them, and the host's part.
+        kernels_ns = (16 * 58 + 52) * 1000
+        self.assertGreater(found["decode"]["length"]["p50_ns"], kernels_ns)
+        self.assertLess(found["decode"]["length"]["p50_ns"], 1.2 * kernels_ns)
+        self.assertEqual(report["phases"], [])
+        self.assertLessEqual({finding["id"] for finding in report["findings"]},
+                             {"between_iterations", "no_requests", "prefill_stalls", "token_read_back"})
+
+    def test_without_graphs_all_decodes_are_launched_one_by_one(self):
+        _, _, report = self.served("--eager", GPUSIM_LAUNCH_NS=12000, GPUSIM_LATENCY_NS=14000)
+        decode, = (kind for kind in report["serving"]["kinds"] if kind["kind"] == "decode")
+        self.assertEqual(decode["without_graph"], decode["iterations"])
+        self.assertIn("decode_without_graphs", {finding["id"] for finding in report["findings"]})
+
+    def test_ranks_of_one_model_say_the_same(self):
+        prefills, decodes, report = self.served(ranks=2)
+        counted = sum(kind["iterations"] for kind in report["serving"]["kinds"])
+        self.assertEqual(counted + 2 * report["steps"]["left_out"], 2 * (prefills + decodes))
+        decode, prefill = (next(kind for kind in report["serving"]["kinds"] if kind["kind"] == name)
+                           for name in ("decode", "prefill"))
+        self.assertGreater(prefill["exposed_communication_share"], 0.01)
+        # What lies in a graph has no times of its own, and that is said.
+        self.assertIsNone(decode["exposed_communication_share"])
+        self.assertTrue(any("inside graphs" in wrong for wrong in report["verdict"]["evidence"]))
+
+    def test_reductions_of_decodes_without_graphs_are_seen(self):
+        _, _, report = self.served("--eager", ranks=2, GPUSIM_NCCL_LATENCY_US=30)
+        decode, = (kind for kind in report["serving"]["kinds"] if kind["kind"] == "decode")
+        self.assertGreater(decode["exposed_communication_share"], 0.3)
+        self.assertIn("small_reductions", {finding["id"] for finding in report["findings"]})
+
+    def test_a_person_has_the_last_word(self):
+        self.served()
+        command = [preload.ANALYZER, "report", *self.traces(), "--json"]
+        as_training = json.loads(box.run([*command, "--training"], sim=False).stdout)
+        self.assertEqual(as_training["serving"]["program"], "training")
+        self.assertEqual(as_training["serving"]["kinds"], [])
+        both = box.run([*command, "--training", "--serving"], sim=False)
+        self.assertEqual((both.returncode, both.stderr), (2, "gpushim: --serving or --training, not both\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

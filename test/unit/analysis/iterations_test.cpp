@@ -1,0 +1,233 @@
+// Whether a program trains or serves, and a server's iterations, by hand and at random: one letter is one
+// token, 10 ns apart (step_tokens.h). `graph(n)` launches the n-th graph.
+#include "analysis/step/iterations.h"
+
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "step_tokens.h"
+
+namespace iterations_test {
+
+using namespace gpushim::analysis;
+
+namespace {
+
+struct Server : MadeRun {
+    std::vector<int64_t> begins;
+    std::vector<IterationKind> kinds;
+
+    void decode(int64_t size, std::string_view before = "h", std::string_view after = "s") {
+        begins.push_back(now_ns);
+        kinds.push_back(IterationKind::decode);
+        play(before);
+        play("g", 0, size);
+        play(after);
+    }
+    void eager(std::string_view letters, IterationKind kind) {
+        begins.push_back(play(letters));
+        kinds.push_back(kind);
+    }
+};
+
+std::vector<int64_t> begins_of(const Steps& found) {
+    std::vector<int64_t> begins;
+    for (const Step& step : found.steps) begins.push_back(step.begin_ns);
+    return begins;
+}
+
+std::vector<IterationKind> kinds_of(const MadeRun& run, const Steps& found) {
+    std::vector<IterationKind> kinds;
+    for (const Iteration& one : look_into(run.source(), found.steps)) kinds.push_back(one.kind);
+    return kinds;
+}
+
+Served judged(const MadeRun& run, std::optional<Program> asked = {}) {
+    return find_iterations(run.source(), asked, false);
+}
+
+void hold(const Server& run) {
+    const Served served = judged(run);
+    INFO(served.why);
+    REQUIRE(served.program == Program::serving);
+    CHECK(begins_of(served.found) == run.begins);
+    CHECK(kinds_of(run, served.found) == run.kinds);
+}
+
+}  // namespace
+
+TEST_CASE("a server's iterations are what lies between two read-backs", "[iterations]") {
+    Server run;
+    for (int i = 0; i < 5; ++i) {
+        run.eager("hCPkkkPkks", IterationKind::prefill);
+        for (int token = 0; token < 4; ++token) run.decode(i % 2);
+    }
+    hold(run);
+    const Steps found = judged(run).found;
+    CHECK(found.steps[0].end_ns == found.steps[1].begin_ns);
+    CHECK(found.steps.back().is_left_out);
+    CHECK_FALSE(found.steps[0].is_left_out);
+}
+
+TEST_CASE("without a name for prefills, what has no decode's attention is one", "[iterations]") {
+    Server run;
+    for (int i = 0; i < 4; ++i) {
+        run.eager("hCakkks", IterationKind::prefill);
+        for (int token = 0; token < 5; ++token) run.eager("hCDkks", IterationKind::decode);
+    }
+    hold(run);
+}
+
+TEST_CASE("a prompt's chunk beside decodes is of both", "[iterations]") {
+    Server run;
+    for (int i = 0; i < 9; ++i) run.eager("hDkDks", IterationKind::decode);
+    for (int i = 0; i < 3; ++i) run.eager("hDkPks", IterationKind::mixed);
+    hold(run);
+}
+
+TEST_CASE("a second look at something in an iteration begins none", "[iterations]") {
+    Server run;
+    for (int i = 0; i < 10; ++i) run.eager("hDkks us s", IterationKind::decode);
+    hold(run);
+}
+
+TEST_CASE("a decode without its graph is still a decode", "[iterations]") {
+    Server run;
+    for (int i = 0; i < 6; ++i) {
+        for (int token = 0; token < 4; ++token) run.decode(1);
+        run.eager("hCDkks", IterationKind::decode);
+    }
+    hold(run);
+    const auto iterations = look_into(run.source(), judged(run).found.steps);
+    CHECK(iterations[0].graphs == 1);
+    CHECK(iterations[4].graphs == 0);
+    CHECK(iterations[4].launches == 4);
+}
+
+TEST_CASE("graphs of several sizes in no fixed order serve; no name tells what the rest is", "[iterations]") {
+    Server run;
+    for (int64_t size = 0; size < 6; ++size) {
+        run.eager("hkkkkkks", IterationKind::eager);
+        for (int token = 0; token < 9; ++token) run.decode(size % 3);
+    }
+    hold(run);
+    CHECK(judged(run).confidence == 0.85);
+    const auto iterations = look_into(run.source(), judged(run).found.steps);
+    CHECK(iterations[1].of_class == iterations[9].of_class);
+    CHECK(iterations[1].of_class != iterations[11].of_class);
+    CHECK(iterations[1].of_class == iterations[31].of_class);
+}
+
+TEST_CASE("what trains does not serve, whatever else it does", "[iterations]") {
+    for (const char* step : {"hCDkkos", "hDkBks"}) {
+        MadeRun run;
+        run.repeat(step, 30);
+        const Served served = judged(run);
+        CHECK(served.program == Program::training);
+        CHECK(served.found.steps.empty());
+    }
+}
+
+TEST_CASE("graphs that come in turn, or two of them, are no server's", "[iterations]") {
+    Server in_turn, two;
+    for (int i = 0; i < 90; ++i) in_turn.decode(i % 3);
+    for (int i = 0; i < 90; ++i) two.decode(i / 10 % 2);
+    for (const Server* run : {&in_turn, &two}) CHECK(judged(*run).program == Program::not_known);
+}
+
+TEST_CASE("who says what a program is has the last word", "[iterations]") {
+    MadeRun trains, plain;
+    trains.repeat("hkkos", 9);
+    plain.repeat("hkkkks", 9);
+    CHECK(judged(trains, Program::serving).program == Program::serving);
+    CHECK(judged(plain, Program::serving).found.steps.size() == 9);
+    Server serves;
+    for (int i = 0; i < 9; ++i) serves.decode(1, "hD");
+    CHECK(judged(serves).program == Program::serving);
+    CHECK(judged(serves, Program::training).found.steps.empty());
+}
+
+TEST_CASE("a server that never waits has no iterations, and says why", "[iterations]") {
+    MadeRun run;
+    run.repeat("hDkk", 50);
+    const Served served = judged(run);
+    CHECK(served.program == Program::serving);
+    CHECK(served.found.source == "none");
+    CHECK_FALSE(served.found.why.empty());
+}
+
+TEST_CASE("of thousands of batch sizes the first are told apart", "[iterations]") {
+    Server run;
+    for (int64_t size = 0; size < 5000; ++size) run.decode(size, "hC");
+    hold(run);
+    const auto iterations = look_into(run.source(), judged(run).found.steps);
+    CHECK(iterations[kMostClasses - 1].of_class == int32_t{kMostClasses} - 1);
+    CHECK(iterations[kMostClasses].of_class == -1);
+}
+
+namespace {
+
+int64_t up_to(std::mt19937_64& chance, int64_t most) {
+    return static_cast<int64_t>(chance() % static_cast<uint64_t>(most)) + 1;
+}
+
+// Requests come as they like; a batch has as many sequences as are under way.
+Server random_server(uint64_t seed) {
+    std::mt19937_64 chance(seed);
+    Server run;
+    const bool has_graphs = up_to(chance, 3) > 1, looks_twice = up_to(chance, 3) == 1;
+    const int64_t layers = up_to(chance, 12);
+    const std::string end = looks_twice ? "suhs" : "s";
+    std::string prompt = "hC", token = "hC";
+    for (int64_t layer = 0; layer < layers; ++layer) prompt += "kPk", token += "kDk";
+    int64_t batch = 0;
+    for (int i = 0; i < 300; ++i) {
+        if (batch == 0 || (batch < 8 && up_to(chance, 10) == 1)) {
+            run.eager(prompt + end, IterationKind::prefill);
+            ++batch;
+        } else {
+            const bool is_missed = up_to(chance, 20) == 1;
+            if (has_graphs && !is_missed)
+                run.decode(batch, "h", end);
+            else
+                run.eager(token + end, IterationKind::decode);
+            batch -= up_to(chance, 12) == 1;
+        }
+        run.play(up_to(chance, 5) == 1 ? "    " : "");
+    }
+    return run;
+}
+
+// Whole steps as graphs, so that no name tells: one for training, one for evaluations; or parts of a step.
+MadeRun random_training(uint64_t seed) {
+    std::mt19937_64 chance(seed);
+    Server run;
+    const int64_t parts = up_to(chance, 4), every = 2 + up_to(chance, 20), evaluations = up_to(chance, 8);
+    const bool waits_often = up_to(chance, 2) == 1;
+    for (int64_t step = 0; step < 100; ++step) {
+        for (int64_t part = 0; part < parts; ++part) {
+            run.decode(part, part == 0 ? "h" : "", waits_often || part + 1 == parts ? "s" : "");
+        }
+        if (step % every != 0) continue;
+        for (int64_t i = 0; i < evaluations; ++i) run.decode(9, "h", "s");
+    }
+    return run;
+}
+
+}  // namespace
+
+TEST_CASE("random servers are cut as they ran", "[iterations]") {
+    for (uint64_t seed = 1; seed <= 300; ++seed) {
+        INFO(seed);
+        hold(random_server(seed));
+    }
+}
+
+TEST_CASE("nothing that trains is taken for a server", "[iterations]") {
+    int taken = 0;
+    for (uint64_t seed = 1; seed <= 1000; ++seed)
+        taken += judged(random_training(seed)).program == Program::serving;
+    CHECK(taken == 0);
+}
+
+}  // namespace iterations_test

@@ -1,0 +1,86 @@
+// Rules about programs that serve a language model: why the GPU is idle in an iteration.
+#include <catch2/catch.hpp>
+
+#include "run_rows.h"
+
+namespace rule_serving_test {
+
+using namespace made;
+
+namespace {
+
+constexpr int64_t kStepNs = 20 * kMs;
+
+int64_t of_step(double share) { return static_cast<int64_t>(share * static_cast<double>(kStepNs)); }
+
+struct Kinds {
+    int64_t with_graph = 10;    // of each ten decodes
+    int64_t prefill_every = 0;  // 0: none
+};
+
+// One rank that serves, iterations of 20 ms, idle for so much by that cause.
+RunRows server(const char* cause, int64_t ns, Kinds kinds = {.with_graph = 10}) {
+    RunRows run;
+    run.rank(0).steps(0, {.ran = {{kCompute, kStepNs - ns}}, .idle = {{cause, ns}}});
+    run.change("UPDATE gpu SET memory_peak_bytes = 13 << 30");
+    run.add("program", {{"rank_id", int64_t{0}}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
+    for (int64_t step = 0; step < RunRows::kSteps; ++step) {
+        const bool is_prefill = kinds.prefill_every > 0 && step % kinds.prefill_every == 0;
+        run.add("iteration", {{"rank_id", int64_t{0}},
+                              {"step", step},
+                              {"kind", is_prefill ? "prefill" : "decode"},
+                              {"class", int64_t{0}},
+                              {"graphs", int64_t{!is_prefill && step % 10 < kinds.with_graph}},
+                              {"launches", int64_t{50}}});
+    }
+    return run;
+}
+
+RunRows idle_share(const char* cause, double share) { return server(cause, of_step(share)); }
+
+}  // namespace
+
+TEST_CASE("a server's idle time has causes of its own", "[rule][rule_serving]") {
+    CHECK(is_ramped("between_iterations", [](double share) { return idle_share("host_cpu", share); }));
+    CHECK(is_ramped("between_iterations", [](double share) { return idle_share("input_wait", share); }));
+    CHECK(is_ramped("token_read_back", [](double share) { return idle_share("sync", share); }));
+    CHECK(is_ramped("decode_without_graphs",
+                    [](double share) { return server("launch_bound", of_step(share), {.with_graph = 0}); }));
+}
+
+TEST_CASE("rules of training loops ask nothing of a server", "[rule][rule_serving]") {
+    CHECK(idle_share("input_wait", 0.3).said() == "between_iterations");
+    CHECK(idle_share("host_cpu", 0.3).said() == "between_iterations");
+    RunRows trains = idle_share("input_wait", 0.3);
+    trains.change("UPDATE program SET kind = 'training'");
+    CHECK(trains.said() == "input_bound");
+}
+
+TEST_CASE("waiting for launches is a matter of graphs where decodes have none", "[rule][rule_serving]") {
+    CHECK(server("launch_bound", of_step(0.3), {.with_graph = 10}).said() == "launch_bound");
+    CHECK(server("launch_bound", of_step(0.3), {.with_graph = 0}).said() == "decode_without_graphs");
+    // Three decodes in ten have none: theirs is what is waited for.
+    CHECK(server("launch_bound", of_step(0.3), {.with_graph = 7}).said() == "graph_misses");
+}
+
+TEST_CASE("a host that sleeps much longer than usual has nothing to serve", "[rule][rule_serving]") {
+    // One iteration in ten waits 100 ms for a request; between others the host takes 0.1 ms.
+    RunRows run = server("host_blocked", 100 * kUs);
+    CHECK(run.said() == "");
+    run.change("UPDATE gap SET ns = 100000000, longest_ns = 100000000 WHERE step % 10 = 0");
+    run.change("UPDATE activity SET ns = 100000000 WHERE classes = 0 AND step % 10 = 0");
+    CHECK(run.said() == "no_requests");
+    // It ran: then it scheduled.
+    run.change("UPDATE gap SET cause = 'host_cpu'");
+    CHECK(run.said() == "between_iterations");
+}
+
+TEST_CASE("tokens that wait for a prompt are told, not promised to get faster", "[rule][rule_serving]") {
+    RunRows run = server("kernel_gap", 0, {.with_graph = 10, .prefill_every = 5});
+    CHECK(run.said() == "prefill_stalls");
+    CHECK(run.look("prefill_stalls")->kind == Kind::kNote);
+    RunRows rare = server("kernel_gap", 0, {.with_graph = 10});
+    CHECK(rare.said() == "");
+}
+
+}  // namespace rule_serving_test
