@@ -30,6 +30,10 @@ namespace fs = std::filesystem;
 constexpr Option kOptions[] = {
     {"csv", nullptr, "print comma-separated values"},
     {"json", nullptr, "print an array of objects"},
+    {"json-lines", nullptr,
+     "print an array of the columns' names, then one for each row of one query. Types are kept: 1.0 is not "
+     "1, and a blob is {\"blob\": \"HEX\"}"},
+    {"parameters", "SELECT", "values for ?, ?1 and :name in the query: the columns of this query's only row"},
 };
 
 // What is asked: one file as it is, or all traces of a run as one.
@@ -96,14 +100,58 @@ Source open_source(const std::string& word, std::string_view question) {
     return {std::move(recovery), {}, std::move(base)};
 }
 
-void run_all(const Source& source, std::string_view text, Format format) {
+// What a query's parameters stand for: the columns of one row, by name, or by place for those without one.
+struct Parameters {
+    std::vector<std::string> names = {};
+    std::vector<Value> values = {};
+
+    std::optional<size_t> place_of(const char* name, size_t number) const {
+        if (name == nullptr || *name == '?')
+            return number <= values.size() ? std::optional(number - 1) : none();
+        const auto found = std::find(names.begin(), names.end(), name + 1);
+        return found == names.end() ? none() : std::optional(static_cast<size_t>(found - names.begin()));
+    }
+    static std::optional<size_t> none() { return {}; }
+};
+
+Parameters parameters_of(const Source& source, const std::string& text) {
+    Parameters all;
+    if (text.empty()) return all;
+    Query row = source.base.prepare(text);
+    if (!row || !row.step()) throw Failure("--parameters: the query has no row");
+    for (int i = 0; i < row.columns(); ++i) {
+        all.names.push_back(row.column_name(i));
+        all.values.push_back(row.value(i));
+    }
+    return all;
+}
+
+void bind_all(Query& query, const Parameters& given) {
+    for (int number = 1; number <= sqlite3_bind_parameter_count(query.raw()); ++number) {
+        const char* name = sqlite3_bind_parameter_name(query.raw(), number);
+        const auto place = given.place_of(name, static_cast<size_t>(number));
+        if (!place)
+            throw Failure("the query's parameter " +
+                          (name == nullptr ? "?" + std::to_string(number) : for_terminal(name)) +
+                          " has no value; --parameters gives it one");
+        query.bind(number, given.values[*place]);
+    }
+}
+
+void run_all(const Source& source, std::string_view text, Format format, const Parameters& given = {}) {
     try {
         const Progress asking("running the query");
+        bool is_first = true;
         while (!text.empty() && is_answer_read()) {
             size_t used = 0;
             Query query = source.base.prepare(text, &used);
             text.remove_prefix(used);
-            if (query) print_rows(query, format, stdout);
+            if (query) {
+                if (format == Format::lines && !std::exchange(is_first, false))
+                    throw Failure("--json-lines answers one query: who reads it could not tell a second one");
+                bind_all(query, given);
+                print_rows(query, format, stdout);
+            }
             if (used == 0) break;
         }
     } catch (const Failure& failure) {
@@ -168,13 +216,22 @@ int converse(const Source& source, Format format) {
     return code;
 }
 
+Format format_of(const Arguments& arguments) {
+    constexpr std::pair<const char*, Format> kForms[] = {
+        {"csv", Format::csv}, {"json", Format::json}, {"json-lines", Format::lines}};
+    Format format = Format::table;
+    for (const auto& [option, form] : kForms) {
+        if (!arguments.has(option)) continue;
+        if (format != Format::table) throw Failure("--csv, --json or --json-lines, only one of them");
+        format = form;
+    }
+    return format;
+}
+
 int run(const Arguments& arguments) {
     if (arguments.words_.empty() || arguments.words_.size() > 2)
         throw Failure("which file? gpushim sql FILE [\"SELECT …\" or query.sql]");
-    if (arguments.has("csv") && arguments.has("json")) throw Failure("--csv or --json, not both");
-    const Format format = arguments.has("csv")    ? Format::csv
-                          : arguments.has("json") ? Format::json
-                                                  : Format::table;
+    const Format format = format_of(arguments);
     const std::string question = arguments.words_.size() == 2 ? text_of(arguments.words_[1]) : "";
     const Source source = open_source(arguments.words_[0], question);
     for (const std::string& note : source.inputs.notes) stderr_line(note);
@@ -183,7 +240,7 @@ int run(const Arguments& arguments) {
     if (question.starts_with('.'))
         obey(source, question, format);
     else if (arguments.words_.size() == 2)
-        run_all(source, question, format);
+        run_all(source, question, format, parameters_of(source, arguments.value("parameters").value_or("")));
     else
         code = converse(source, format);
     return code == kFine && !source.inputs.refused.empty() ? kIncomplete : code;

@@ -1,7 +1,10 @@
 #include "rows.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdint>
+#include <string_view>
 
 #include "../terminal/answer.h"
 #include "../text/escape.h"
@@ -28,6 +31,22 @@ Json json_of(const Value& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* blob = std::get_if<Blob>(&value)) return hex(blob->bytes);
     return nullptr;
+}
+
+// A number that is not whole by its type stays so, to the last bit; JSON has no word for infinity, and reads
+// this as one.
+std::string exact(double real) {
+    if (std::isinf(real)) return real < 0 ? "-1e999" : "1e999";
+    char text[32];
+    const auto [end, error] = std::to_chars(text, text + sizeof text, real);
+    const std::string_view number(text, static_cast<size_t>(end - text));
+    return std::string(number) + (number.find_first_of(".e") == std::string_view::npos ? ".0" : "");
+}
+
+std::string typed(const Value& value) {
+    if (const auto* real = std::get_if<double>(&value)) return exact(*real);
+    if (const auto* blob = std::get_if<Blob>(&value)) return R"({"blob": ")" + hex(blob->bytes) + "\"}";
+    return json_of(value).text();
 }
 
 struct Cell {
@@ -113,6 +132,20 @@ void print_json(Query& query, FILE* to) {
     std::fputs(*before == '[' ? "[]\n" : "\n]\n", to);
 }
 
+template <class Text>
+void print_line(int columns, Text text, FILE* to) {
+    for (int i = 0; i < columns; ++i) std::fprintf(to, "%s%s", i == 0 ? "[" : ", ", text(i).c_str());
+    std::fputs(columns == 0 ? "[]\n" : "]\n", to);
+}
+
+void print_lines(Query& query, FILE* to) {
+    print_line(
+        query.columns(), [&](int i) { return Json(query.column_name(i)).text(); }, to);
+    while (is_answer_read() && query.step())
+        print_line(
+            query.columns(), [&](int i) { return typed(query.value(i)); }, to);
+}
+
 }  // namespace
 
 void print_rows(Query& query, Format format, FILE* to) {
@@ -123,6 +156,8 @@ void print_rows(Query& query, Format format, FILE* to) {
             return print_csv(query, to);
         case Format::json:
             return print_json(query, to);
+        case Format::lines:
+            return print_lines(query, to);
     }
 }
 

@@ -1,4 +1,5 @@
-// Results of a query as text: aligned columns for people, CSV or JSON for programs.
+// Results of a query as text: aligned columns for people; CSV or JSON for programs; typed JSON lines, which
+// lose nothing: an array of the columns' names, then one for each row.
 #pragma once
 
 #include <cstdio>
@@ -7,9 +8,9 @@
 
 namespace gpushim::analysis {
 
-enum class Format { table, csv, json };
+enum class Format { table, csv, json, lines };
 
-// Steps the query to its end and prints every row. Rows of CSV and JSON go out as they come.
+// Steps the query to its end and prints every row. Rows but those of a table go out as they come.
 void print_rows(Query& query, Format format, FILE* to);
 
 }  // namespace gpushim::analysis

@@ -34,6 +34,23 @@ class Sql(cli.Case):
                            "bytes": "00ff"}])
         self.assertEqual(self.gpushim("sql", self.trace, "SELECT 1 WHERE 0", "--json").stdout, "[]\n")
 
+    def test_lines_of_json_keep_types_and_parameters_have_values(self):
+        query = "SELECT ? AS n, :half AS half, 1e999 AS most, x'00ff' AS bytes, NULL AS n"
+        given = "SELECT 9007199254740993 AS a, 1.0 AS half"
+        lines = self.gpushim("sql", self.trace, query, "--json-lines", "--parameters", given).stdout
+        self.assertEqual(lines, '["n", "half", "most", "bytes", "n"]\n'
+                                '[9007199254740993, 1.0, 1e999, {"blob": "00ff"}, null]\n')
+        self.assertEqual(self.gpushim("sql", self.trace, "SELECT 1 AS a WHERE 0", "--json-lines").stdout,
+                         '["a"]\n')
+        many = [f"a_column_with_a_long_name_{number}" for number in range(40)]
+        lines = self.gpushim("sql", self.trace, f"SELECT 1 AS {', 1 AS '.join(many)}", "--json-lines").stdout
+        self.assertEqual([json.loads(line) for line in lines.splitlines()], [many, [1] * 40])
+        lost = self.gpushim("sql", self.trace, "SELECT :absent", expect=2).stderr
+        self.assertIn(":absent has no value", lost)
+        self.gpushim("sql", self.trace, query, "--json-lines", "--csv", expect=2)
+        several = self.gpushim("sql", self.trace, "SELECT 1; SELECT 2", "--json-lines", expect=2).stderr
+        self.assertIn("answers one query", several)
+
     def test_a_file_of_statements_and_stdin(self):
         text = "-- two questions\nSELECT 1 AS one;\nSELECT 2 AS two;\n"
         (self.folder / "q.sql").write_text(text, encoding="utf-8")
