@@ -4,6 +4,8 @@
 //     gpushim_step();            a step begins, and the one before ends
 //     gpushim_step_n(64);        the same, and it has so many samples
 //     gpushim_mark("warm-up");   a text at this time; at most 1024 bytes of it are kept
+//     uint64_t range = gpushim_range_start("load");   a range; as much of its text is kept
+//     gpushim_range_end(range);                       in this thread or another
 //
 // -DGPUSHIM_NO_MARKS leaves them out.
 #pragma once
@@ -15,6 +17,8 @@
 static inline void gpushim_step(void) {}
 static inline void gpushim_step_n(uint64_t samples) { (void)samples; }
 static inline void gpushim_mark(const char* text) { (void)text; }
+static inline uint64_t gpushim_range_start(const char* text) { return (void)text, 0; }
+static inline void gpushim_range_end(uint64_t range) { (void)range; }
 
 #else
 
@@ -49,6 +53,18 @@ static inline void gpushim_mark(const char* text) {
     static void* kept = &kept;
     void (*mark)(const char*);
     if (gpushim_found_(&kept, "gpushim_mark", &mark)) mark(text);
+}
+
+static inline uint64_t gpushim_range_start(const char* text) {
+    static void* kept = &kept;
+    uint64_t (*start)(const char*);
+    return gpushim_found_(&kept, "gpushim_range_start", &start) ? start(text) : 0;
+}
+
+static inline void gpushim_range_end(uint64_t range) {
+    static void* kept = &kept;
+    void (*end)(uint64_t);
+    if (gpushim_found_(&kept, "gpushim_range_end", &end)) end(range);
 }
 
 #endif

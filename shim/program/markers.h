@@ -17,4 +17,7 @@ extern "C" {
 [[gnu::visibility("default")]] void gpushim_step();
 [[gnu::visibility("default")]] void gpushim_step_n(uint64_t samples);
 [[gnu::visibility("default")]] void gpushim_mark(const char* text);
+// A range as nvtxRangeStartA begins one: any thread may end it, by its number.
+[[gnu::visibility("default")]] uint64_t gpushim_range_start(const char* text);
+[[gnu::visibility("default")]] void gpushim_range_end(uint64_t number);
 }

@@ -7,6 +7,7 @@
 #include "../lifecycle.h"
 #include "../ring/recorder.h"
 #include "capture_range.h"
+#include "markers.h"
 #include "nvtx_given.h"
 
 namespace gpushim::shim {
@@ -248,6 +249,16 @@ bool attach_to_nvtx(GetNvtxTable get_table) {
 }
 
 }  // namespace gpushim::shim
+
+uint64_t gpushim_range_start(const char* text) {
+    using namespace gpushim::shim;
+    return start(kDefaultDomain, plain(text_of(text)));
+}
+
+void gpushim_range_end(uint64_t number) {
+    using namespace gpushim::shim;
+    end(kDefaultDomain, number);
+}
 
 int InitializeInjectionNvtx2(gpushim::shim::GetNvtxTable get_table) {
     using namespace gpushim::shim;
