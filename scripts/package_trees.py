@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import tarfile
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -19,6 +20,19 @@ def installed(build, tree, prefix, pc_prefix=""):
     """What `make install` installs, below tree."""
     run(ROOT / "scripts/install", "install", GPUSHIM_BUILD=str(build), DESTDIR=str(tree), PREFIX=prefix,
         PC_PREFIX=pc_prefix or prefix)
+
+
+def write_python_module(folder):
+    """Into that folder, for `import gpushim`."""
+    run(ROOT / "scripts/python/make-module", folder)
+
+
+def python_module():
+    """{path: content} of the same."""
+    with tempfile.TemporaryDirectory(prefix="gpushim-module-") as name:
+        write_python_module(name)
+        files = sorted(path for path in pathlib.Path(name).rglob("*") if path.is_file())
+        return {str(path.relative_to(name)): path.read_bytes() for path in files}
 
 
 def move(file, to):
@@ -91,14 +105,14 @@ def control_of(fields):
     return "".join(f"{key}: {value}\n" for key, value in fields.items())
 
 
-def deb(tree, file, fields, made, triggers=""):
-    """fields: of the control file; Installed-Size is added."""
+def deb(tree, file, fields, made, more=None):
+    """fields: of the control file; Installed-Size is added. more: {name: text} of what lies beside it."""
     size_kb = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024
     (tree / "DEBIAN").mkdir()
     (tree / "DEBIAN/control").write_text(control_of({**fields, "Installed-Size": max(size_kb, 1)}),
                                          encoding="utf-8")
-    if triggers:
-        (tree / "DEBIAN/triggers").write_text(triggers, encoding="utf-8")
+    for name, text in (more or {}).items():
+        (tree / "DEBIAN" / name).write_text(text, encoding="utf-8")
     settle(tree, made)
     run("dpkg-deb", "--root-owner-group", "-z3", "-b", tree, file, SOURCE_DATE_EPOCH=str(made))
     return file

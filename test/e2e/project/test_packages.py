@@ -140,8 +140,8 @@ class Packages(cli.Case):
             trace.unlink(missing_ok=True)
             done = box.run([program], {"LD_PRELOAD": words["--variable=preload"][0], "GPUSHIM_OUT": trace})
             self.assertEqual(done.stdout, "done\n", done.stderr)
-            marks = preload.query(trace, "SELECT kind, value, name FROM v_marker WHERE kind IN ('step', 'mark') "
-                                         "ORDER BY enter_ns")
+            marks = preload.query(trace, "SELECT kind, value, name FROM v_marker "
+                                         "WHERE kind IN ('step', 'mark') ORDER BY enter_ns")
             self.assertEqual(marks, [("step", None, None), ("step", 64, None), ("mark", None, "warm")])
             ranges = preload.query(trace, "SELECT name, kind, dur_ns IS NULL FROM v_range ORDER BY start_ns")
             self.assertEqual(ranges, [("outer", "process", 0), ("inner", "process", 0)])
