@@ -108,7 +108,7 @@ Json json_of(const GpuEnergy& gpu) {
 void write(const ReportSource& source, Report& report) {
     const std::vector<GpuEnergy> all = energy_of(source.run);
     const Sums sums = sums_of(all);
-    const ShownSteps steps = step_figures(source);
+    const ShownSteps& steps = step_figures(source);
     const std::string why = why_not_of_sample(source, steps, sums);
     const auto of_sample = why.empty() ? std::optional(sums.joules / *steps.samples) : std::nullopt;
     write_text(sums, of_sample, source.options.all, report);

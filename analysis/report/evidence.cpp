@@ -88,7 +88,7 @@ void doubt_files(const ReportSource& source, Wrongs& wrongs) {
 }
 
 void doubt_steps(const ReportSource& source, Wrongs& wrongs) {
-    const ShownSteps steps = step_figures(source);
+    const ShownSteps& steps = step_figures(source);
     if (!steps.median_ns || steps.confidence.value_or(1) >= kSureOfSteps) return;
     wrongs.push_back({Grade::fair, "where steps begin was found by their pattern, " +
                                        figure_text("%.2f", *steps.confidence) + " sure"});

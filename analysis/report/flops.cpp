@@ -82,7 +82,7 @@ std::string why_not_known(const ReportSource& source, const ShownSteps& steps, c
 Figures figures_of(const ReportSource& source, const Peaks& peaks) {
     Figures figures;
     read_flops_per_sample(source, figures);
-    const ShownSteps steps = step_figures(source);
+    const ShownSteps& steps = step_figures(source);
     if (figures.why_no_flops.empty()) figures.why_no_flops = why_not_known(source, steps, peaks);
     const auto gpus = static_cast<double>(peaks.gpus);
     if (peaks.gpus > 0 && peaks.known == peaks.gpus)

@@ -164,7 +164,9 @@ void read_whether_bounds_hold(const ReportSource& source, std::map<int64_t, GpuF
 
 }  // namespace
 
-std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
+namespace {
+
+std::vector<GpuFigures> read_gpu_figures(const ReportSource& source) {
     std::map<int64_t, GpuFigures> by_id;
     for (const auto& [id, label] : gpu_labels(source.run)) {
         by_id[id].gpu_id = id;
@@ -196,6 +198,14 @@ std::vector<GpuFigures> gpu_figures(const ReportSource& source) {
     };
     std::stable_sort(all.begin(), all.end(), [&](auto& a, auto& b) { return lost(a) > lost(b); });
     return all;
+}
+
+}  // namespace
+
+const std::vector<GpuFigures>& gpu_figures(const ReportSource& source) {
+    if (!source.asked_gpus)
+        source.asked_gpus = std::make_shared<const std::vector<GpuFigures>>(read_gpu_figures(source));
+    return *source.asked_gpus;
 }
 
 double unexplained_share(const std::vector<GpuFigures>& all) {

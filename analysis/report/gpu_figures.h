@@ -86,6 +86,6 @@ double unexplained_share(const std::vector<GpuFigures>& all);
 constexpr double kMuchUnexplained = 0.2;  // from here on it is not said that the GPU was idle
 
 // Those of which most is lost first.
-std::vector<GpuFigures> gpu_figures(const ReportSource& source);
+const std::vector<GpuFigures>& gpu_figures(const ReportSource& source);  // kept with it
 
 }  // namespace gpushim::analysis

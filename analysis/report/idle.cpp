@@ -216,7 +216,7 @@ Json json_of(const Cost& cost, size_t known) {
 }
 
 void write(const ReportSource& source, Report& report) {
-    const std::vector<GpuFigures> all = gpu_figures(source);
+    const std::vector<GpuFigures>& all = gpu_figures(source);
     const Idle idle = idle_of(all);
     const Cost cost = cost_of(source, all);
     report.json.set("cost", json_of(cost, idle.gpus));

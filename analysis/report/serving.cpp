@@ -1,6 +1,8 @@
 // What a program that serves does: its iterations by kind, how evenly tokens come, why its GPUs are idle.
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "facts.h"
+#include "requests.h"
 #include "section.h"
 #include "serving_figures.h"
 #include "step_figures.h"
@@ -42,7 +44,54 @@ Json json_of(const KindOfIteration& kind, const ServingFigures& all) {
         .json();
 }
 
-void write_json(const ServingFigures& figures, Report& report) {
+Json json_of(const Request& request, const Requests& all, const ReportSource& source) {
+    return Facts()
+        .known("name", source.json_name("request", request.name))
+        .known("latency_ns", request.latency_ns)
+        .maybe("queued_ns", request.queued_ns, all.why_not_queued)
+        .known("decodes_ns", to_int64(request.decodes_ns))
+        .known("prefills_ns", to_int64(request.prefills_ns))
+        .known("idle_ns", to_int64(request.idle_ns))
+        .json();
+}
+
+Json json_of(const Requests& requests, const ReportSource& source) {
+    Json slowest = Json::array();
+    for (const Request& request : requests.slowest) slowest.push(json_of(request, requests, source));
+    return Facts()
+        .known("ended", requests.ended)
+        .known("open", requests.open)
+        .maybe("per_s", requests.per_second > 0 ? std::optional(requests.per_second) : std::nullopt,
+               "fewer than two moments are known")
+        .known("latency", percentiles_json(requests.latency, "none has ended"))
+        .known("queued", percentiles_json(requests.queued, requests.why_not_queued.empty()
+                                                               ? "none has ended"
+                                                               : requests.why_not_queued.c_str()))
+        .known("slowest", std::move(slowest))
+        .json();
+}
+
+void write_requests(const Requests& requests, const ReportSource& source, Report& report) {
+    std::string text = "REQUESTS   " + count_text(requests.ended) + " ended";
+    if (requests.open > 0) text += ", " + count_text(requests.open) + " did not";
+    if (requests.latency.p50_ns)
+        text += "; " + rate_text_of(requests.per_second) + "/s, " + time_text(requests.latency.p50_ns) +
+                " median, " + time_text(requests.latency.p95_ns) + " p95, " +
+                time_text(requests.latency.p99_ns) + " p99";
+    if (requests.queued.p50_ns)
+        text += "; queued " + time_text(requests.queued.p50_ns) + " median (inferred)";
+    report.line(text);
+    std::vector<std::vector<std::string>> rows = {
+        {"slowest", "latency", "queued", "decodes", "prefills", "GPU idle"}};
+    for (const Request& request : requests.slowest)
+        rows.push_back({source.name("request", request.name), time_text(request.latency_ns),
+                        time_text(request.queued_ns), duration_text(request.decodes_ns),
+                        duration_text(request.prefills_ns), duration_text(request.idle_ns)});
+    if (rows.size() > 1) report.table("lrrrrr", std::move(rows), Requests::kMostShown);
+}
+
+void write_json(const ServingFigures& figures, const std::optional<Requests>& requests,
+                const ReportSource& source, Report& report) {
     Json kinds = Json::array(), idle = Json::array();
     for (const KindOfIteration& kind : figures.kinds) kinds.push(json_of(kind, figures));
     for (const auto& [why, share] : figures.idle) idle.push(Json::object({{"why", why}, {"share", share}}));
@@ -59,6 +108,8 @@ void write_json(const ServingFigures& figures, Report& report) {
             .known("between_tokens", percentiles_json(figures.tokens, none.c_str()))
             .known("kinds", std::move(kinds))
             .known("idle", std::move(idle))
+            .maybe("requests", requests ? std::optional(json_of(*requests, source)) : std::nullopt,
+                   figures.serves() ? "no range is called a request" : none)
             .json());
 }
 
@@ -86,9 +137,11 @@ void write_text(const ServingFigures& figures, Report& report) {
 }
 
 void write(const ReportSource& source, Report& report) {
-    const ServingFigures figures = serving_figures(source);
-    write_json(figures, report);
+    const ServingFigures& figures = serving_figures(source);
+    const std::optional<Requests> requests = figures.serves() ? requests_of(source) : std::nullopt;
+    write_json(figures, requests, source, report);
     if (figures.has_iterations()) write_text(figures, report);
+    if (requests) write_requests(*requests, source, report);
 }
 
 constexpr Section kSection = {"serving", write};

@@ -75,36 +75,7 @@ void read_gpu(const ReportSource& source, ServingFigures& figures) {
     }
 }
 
-}  // namespace
-
-std::string serving_idle_words(std::string_view why) {
-    for (const Word& row : kIdleWords)
-        if (row.why == why) return std::string(row.words);
-    return std::string(why);
-}
-
-int64_t ServingFigures::iterations() const {
-    return std::accumulate(kinds.begin(), kinds.end(), int64_t{0},
-                           [](int64_t sum, const KindOfIteration& kind) { return sum + kind.iterations; });
-}
-
-double ServingFigures::per_second() const {
-    return time_ns > 0 ? 1e9 * static_cast<double>(iterations()) / time_ns : 0;
-}
-
-const KindOfIteration* ServingFigures::of(const char* kind) const {
-    const auto found = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const KindOfIteration& one) { return one.kind == kind; });
-    return found == kinds.end() ? nullptr : &*found;
-}
-
-double ServingFigures::idle_share(std::string_view cause) const {
-    const auto found =
-        std::find_if(idle.begin(), idle.end(), [&](const auto& one) { return one.first == cause; });
-    return found == idle.end() ? 0 : found->second;
-}
-
-ServingFigures serving_figures(const ReportSource& source) {
+ServingFigures read_figures(const ReportSource& source) {
     ServingFigures figures;
     Query program = source.run.prepare(kProgram);
     if (program.step()) {
@@ -138,6 +109,41 @@ ServingFigures serving_figures(const ReportSource& source) {
     while (idle.step())
         if (!idle.is_null(1)) figures.idle.emplace_back(idle.text(0), idle.real(1));
     return figures;
+}
+
+}  // namespace
+
+std::string serving_idle_words(std::string_view why) {
+    for (const Word& row : kIdleWords)
+        if (row.why == why) return std::string(row.words);
+    return std::string(why);
+}
+
+int64_t ServingFigures::iterations() const {
+    return std::accumulate(kinds.begin(), kinds.end(), int64_t{0},
+                           [](int64_t sum, const KindOfIteration& kind) { return sum + kind.iterations; });
+}
+
+double ServingFigures::per_second() const {
+    return time_ns > 0 ? 1e9 * static_cast<double>(iterations()) / time_ns : 0;
+}
+
+const KindOfIteration* ServingFigures::of(const char* kind) const {
+    const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const KindOfIteration& one) { return one.kind == kind; });
+    return found == kinds.end() ? nullptr : &*found;
+}
+
+double ServingFigures::idle_share(std::string_view cause) const {
+    const auto found =
+        std::find_if(idle.begin(), idle.end(), [&](const auto& one) { return one.first == cause; });
+    return found == idle.end() ? 0 : found->second;
+}
+
+const ServingFigures& serving_figures(const ReportSource& source) {
+    if (!source.asked_serving)
+        source.asked_serving = std::make_shared<const ServingFigures>(read_figures(source));
+    return *source.asked_serving;
 }
 
 }  // namespace gpushim::analysis

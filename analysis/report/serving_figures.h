@@ -41,7 +41,7 @@ struct ServingFigures {
     double idle_share(std::string_view cause) const;
 };
 
-std::string serving_idle_words(std::string_view why);  // "the host between iterations"
-ServingFigures serving_figures(const ReportSource& source);
+std::string serving_idle_words(std::string_view why);               // "the host between iterations"
+const ServingFigures& serving_figures(const ReportSource& source);  // asked once, kept with the source
 
 }  // namespace gpushim::analysis

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../trace/inputs.h"
 
@@ -22,13 +23,21 @@ struct ReportOptions {
 // A damaged file may number its steps as it likes: none beyond is looked at, so differences are numbers.
 constexpr int64_t kFarthestStep = int64_t{1} << 53;
 
+struct GpuFigures;
 struct RunAdvice;
+struct ServingFigures;
+struct ShownSteps;
 
 struct ReportSource {
     const Database& run;
     const Inputs* traces = nullptr;  // null: only the run database is there
     ReportOptions options = {};
-    mutable std::shared_ptr<const RunAdvice> asked_rules = {};  // of run_advice.h
+    // What several sections ask for, read when the first does: of run_advice.h, gpu_figures.h, step_figures.h
+    // and serving_figures.h.
+    mutable std::shared_ptr<const RunAdvice> asked_rules = {};
+    mutable std::shared_ptr<const std::vector<GpuFigures>> asked_gpus = {};
+    mutable std::shared_ptr<const ShownSteps> asked_steps = {};
+    mutable std::shared_ptr<const ServingFigures> asked_serving = {};
 
     // A name that came out of a trace, safe to print and not too long. Asked to redact: a hash in its place,
     // the same for the same name in every report. kind: kernel, host, program, path, range.

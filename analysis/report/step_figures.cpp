@@ -85,7 +85,9 @@ std::optional<double> ShownSteps::samples_per_s() const {
     return *samples * 1e9 / static_cast<double>(*median_ns);
 }
 
-ShownSteps step_figures(const ReportSource& source) {
+namespace {
+
+ShownSteps read_step_figures(const ReportSource& source) {
     ShownSteps steps;
     read_source(source, steps);
     read_lengths(source, steps);
@@ -93,6 +95,14 @@ ShownSteps step_figures(const ReportSource& source) {
     read_left_out(source, steps);
     read_samples(source, steps);
     return steps;
+}
+
+}  // namespace
+
+const ShownSteps& step_figures(const ReportSource& source) {
+    if (!source.asked_steps)
+        source.asked_steps = std::make_shared<const ShownSteps>(read_step_figures(source));
+    return *source.asked_steps;
 }
 
 std::string rate_text_of(double per_s) {

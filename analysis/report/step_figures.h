@@ -19,7 +19,7 @@ struct ShownSteps {
     std::optional<double> samples_per_s() const;
 };
 
-ShownSteps step_figures(const ReportSource& source);
+const ShownSteps& step_figures(const ReportSource& source);  // kept with it
 
 std::string rate_text_of(double per_s);  // "243", "1,105"
 

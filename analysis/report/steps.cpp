@@ -54,7 +54,7 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
 }
 
 void write(const ReportSource& source, Report& report) {
-    const ShownSteps steps = step_figures(source);
+    const ShownSteps& steps = step_figures(source);
     write_text(steps, source, report);
     const std::string none = !steps.why.empty() && !source.options.redact ? steps.why : "no steps were found";
     const auto anchor =

@@ -221,9 +221,9 @@ void write(const ReportSource& source, Report& report) {
     const std::vector<Contradiction> contradictions = contradictions_of(source);
     const bool contradictory = std::any_of(contradictions.begin(), contradictions.end(),
                                            [](const Contradiction& one) { return !one.sections.empty(); });
-    const ShownSteps steps = step_figures(source);
-    const ServingFigures serving = serving_figures(source);
-    const std::vector<GpuFigures> gpus = gpu_figures(source);
+    const ShownSteps& steps = step_figures(source);
+    const ServingFigures& serving = serving_figures(source);
+    const std::vector<GpuFigures>& gpus = gpu_figures(source);
     const auto shares = mean_shares(gpus);
     const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps, serving);
     const TrustGrade trust = evidence_of(source);

@@ -33,7 +33,9 @@ class Server:
 
     def _admit(self):
         while self._coming and self._coming[-1].arrives_ns <= self._elapsed_ns():
-            self._queue.append(self._coming.pop())
+            request = self._coming.pop()
+            request.end_range = self._host.begin_range(f"request {request.number}")
+            self._queue.append(request)
 
     def _prefill(self, request):
         request.started_ns = self._elapsed_ns()
@@ -57,5 +59,6 @@ class Server:
             request.made += 1
             if request.made >= request.answer:
                 request.ended_ns = self._elapsed_ns()
+                request.end_range()
                 self._batch.remove(request)
                 self.done.append(request)

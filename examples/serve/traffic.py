@@ -19,6 +19,7 @@ class Request:
     started_ns: int = 0
     first_token_ns: int = 0
     ended_ns: int = 0
+    end_range: object = None  # tells a tracer
 
 
 def arrivals(count, per_second, answer, seed):

@@ -15,7 +15,10 @@ class Host:
             self._advance = _optional(driver.handle, "gpusim_advance_ns", [ctypes.c_uint64])
             clocks = [ctypes.POINTER(ctypes.c_uint64)] * 2
             self._test_clock = _optional(driver.handle, "gpushim_test_clock", clocks)
-        self._step = _optional(ctypes.CDLL(None), "gpushim_step", [])
+        program = ctypes.CDLL(None)
+        self._step = _optional(program, "gpushim_step", [])
+        self._begin = _optional(program, "gpushim_range_start", [ctypes.c_char_p], ctypes.c_uint64)
+        self._end = _optional(program, "gpushim_range_end", [ctypes.c_uint64])
 
     def worked(self, duration_us):
         """The caller has just done real work that is worth so much where the clock is stepped."""
@@ -34,6 +37,11 @@ class Host:
         if self._step:
             self._step()
 
+    def begin_range(self, name):
+        """Tells a tracer, where there is one, that something of that name begins; returns what ends it."""
+        number = self._begin(name.encode()) if self._begin else 0
+        return lambda: self._end(number) if self._end else None
+
     def now_ns(self):
         if not self._test_clock:
             return time.monotonic_ns()
@@ -42,10 +50,10 @@ class Host:
         return monotonic_ns.value
 
 
-def _optional(library, name, argtypes):
+def _optional(library, name, argtypes, restype=None):
     try:
         function = getattr(library, name)
     except AttributeError:
         return None
-    function.argtypes, function.restype = argtypes, None
+    function.argtypes, function.restype = argtypes, restype
     return function

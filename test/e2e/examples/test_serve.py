@@ -1,6 +1,8 @@
 """examples/serve: what its report says of it is what it did, and it does the same without the shim."""
+import contextlib
 import json
 import re
+import sqlite3
 import unittest
 
 import box
@@ -66,6 +68,32 @@ class Serve(preload.PreloadCase):
         decode, = (kind for kind in report["serving"]["kinds"] if kind["kind"] == "decode")
         self.assertGreater(decode["exposed_communication_share"], 0.3)
         self.assertIn("small_reductions", {finding["id"] for finding in report["findings"]})
+
+    def test_requests_are_ranges_of_the_program(self):
+        prefills, _, report = self.served()
+        requests = report["serving"]["requests"]
+        self.assertEqual((requests["ended"], requests["open"], prefills), (20, 0, 20))
+        latency, queued = requests["latency"], requests["queued"]
+        self.assertLessEqual(latency["p50_ns"], latency["p99_ns"])
+        self.assertLess(queued["p50_ns"], latency["p50_ns"])
+        slowest = requests["slowest"]
+        self.assertEqual(len(slowest), 5)
+        self.assertEqual(slowest[0]["latency_ns"], latency["p99_ns"])
+        for request in slowest:
+            self.assertRegex(request["name"], r"^request \d+$")
+            parts = request["decodes_ns"] + request["prefills_ns"] + request["idle_ns"]
+            self.assertAlmostEqual(parts / request["latency_ns"], 1, delta=0.05)
+
+    def test_a_request_that_never_ends_is_counted_apart(self):
+        self.served()
+        run, = self.folder.glob("*.run.db")
+        with contextlib.closing(sqlite3.connect(run)) as base, base:
+            base.execute("UPDATE request SET end_ns = NULL WHERE request = 3")
+        done = box.run([preload.ANALYZER, "report", run, "--json"], sim=False)
+        requests = json.loads(done.stdout)["serving"]["requests"]
+        self.assertEqual((requests["ended"], requests["open"]), (19, 1))
+        self.assertIsNone(requests["queued"]["p50_ns"])
+        self.assertIn("not known", requests["queued"]["why"])
 
     def test_a_person_has_the_last_word(self):
         self.served()

@@ -81,6 +81,14 @@ CREATE TABLE iteration (
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
 
+-- What a server was asked for: its own ranges with such names, as they began.
+CREATE TABLE request (
+  rank_id INTEGER, request INTEGER,
+  name TEXT, begin_ns INTEGER,
+  end_ns INTEGER,                      -- NULL: it did not end
+  PRIMARY KEY (rank_id, request)
+) WITHOUT ROWID;
+
 -- Phases of steps, by when their operations were submitted.
 CREATE TABLE phase (
   rank_id INTEGER, step INTEGER, name TEXT,  -- input, forward, backward, communication, optimizer
