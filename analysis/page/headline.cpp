@@ -20,6 +20,11 @@ constexpr double kGood = 0.8, kBad = 0.5;  // of a GPU's time, productive
 Card step_card(const PageInput& input) {
     const Json& steps = input.of("steps");
     if (steps["median_ns"].is_null()) return {"Step", "not recorded", why_of(steps, "median_ns")};
+    const Json& tokens = input.of("serving")["between_tokens"];
+    if (!tokens["p50_ns"].is_null())
+        return {"From token to token", duration_of(tokens["p50_ns"]),
+                "95 of 100 come within " + duration_of(tokens["p95_ns"]) + "; " +
+                    count_of_json(steps["count"]) + " iterations"};
     return {"Step, median", duration_of(steps["median_ns"]),
             "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " + count_of_json(steps["count"]) +
                 " steps"};

@@ -19,8 +19,8 @@ struct PageInput {
 
 // The page from its top to its bottom: parts by their ids.
 constexpr std::string_view kParts[] = {
-    "findings", "steps",   "step-parts", "gpus",   "timeline",  "ranks", "collectives",
-    "launches", "kernels", "copies",     "memory", "condition", "trust", "text",
+    "findings", "serving", "steps",  "step-parts", "gpus",      "timeline", "ranks", "collectives",
+    "launches", "kernels", "copies", "memory",     "condition", "trust",    "text",
 };
 
 struct ReportPart {
@@ -31,7 +31,7 @@ struct ReportPart {
     size_t place;  // on the page
     const char* id;
     const char* heading;
-    Write* write;
+    Write* write;  // nothing: the page has no such part
 };
 
 struct ReportPartRegistration {

@@ -30,7 +30,8 @@ std::string report_page(const ReportSource& source, const Report& report) {
     const PageInput input = {source, report};
     Page page = {title_of(input), headline(input), {}};
     for (const ReportPart* part : parts())
-        page.sections.push_back({part->id, part->heading, part->write(input)});
+        if (Markup body = part->write(input); !body.empty())
+            page.sections.push_back({part->id, part->heading, std::move(body)});
     return page_text(page);
 }
 

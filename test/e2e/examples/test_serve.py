@@ -84,6 +84,19 @@ class Serve(preload.PreloadCase):
             parts = request["decodes_ns"] + request["prefills_ns"] + request["idle_ns"]
             self.assertAlmostEqual(parts / request["latency_ns"], 1, delta=0.05)
 
+    def test_its_page_has_a_part_of_its_own(self):
+        self.served()
+        page = self.folder / "run.html"
+        done = box.run([preload.ANALYZER, "report", self.folder, "--html", page], sim=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = page.read_text(encoding="utf-8")
+        for words in (">Serving<", "From token to token", "Why the GPU was idle", "The slowest requests",
+                      "the host between iterations"):
+            self.assertIn(words, text)
+        as_training = self.folder / "training.html"
+        box.run([preload.ANALYZER, "report", *self.traces(), "--training", "--html", as_training], sim=False)
+        self.assertNotIn(">Serving<", as_training.read_text(encoding="utf-8"))
+
     def test_a_request_that_never_ends_is_counted_apart(self):
         self.served()
         run, = self.folder.glob("*.run.db")
