@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../failure.h"
-#include "median_shift.h"
+#include "../step/median_shift.h"
 #include "side.h"
 
 namespace gpushim::analysis {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "../chart/line_chart.h"
+#include "../chart/page.h"
 #include "../chart/table.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -71,6 +72,19 @@ LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& o
     return chart;
 }
 
+// Each as a sentence.
+Markup changes_of(const PageInput& input) {
+    Markup all;
+    for (const Json& change : input.of("changes").items()) {
+        const bool is_slower =
+            change["after_ns"].amount().value_or(0) > change["before_ns"].amount().value_or(0);
+        all += paragraph((is_slower ? "Slower since step " : "Quicker since step ") +
+                         count_of_json(change["step"]) + ": " + duration_of(change["after_ns"]) + ", " +
+                         duration_of(change["before_ns"]) + " before.");
+    }
+    return all;
+}
+
 Markup write(const PageInput& input) {
     const Json& steps = input.of("steps");
     const auto first = steps["first"].amount(), last = steps["last"].amount(),
@@ -94,7 +108,9 @@ Markup write(const PageInput& input) {
                     std::to_string(kMostMarks) + "." +
                     (width > 1 ? " Each point is " + std::to_string(width) + " steps." : ""));
     if (!longest.rows.empty()) below += folded("The longest steps as a table", table(longest));
-    return figure(chart.words, line_chart(chart), below);
+    Markup all = changes_of(input);
+    all += figure(chart.words, line_chart(chart), below);
+    return all;
 }
 
 constexpr ReportPart kPart = {"steps", "Steps", write};

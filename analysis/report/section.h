@@ -42,12 +42,14 @@ struct Report {
 // The report from its first line to its last: sections by the names of their files. The answer, then what to
 // do, then how the time went; what is known of the run itself comes last.
 constexpr std::string_view kSections[] = {
-    "verdict",     "hang_verdict", "contradictions", "findings", "run",           "steps",
-    "serving",     "flops",        "energy",         "phases",   "gpus",          "shared_gpus",
-    "idle",        "windows",      "launch",         "streams",  "copies",        "allreduce",
-    "collectives", "skew",         "kernels",        "graphs",   "peak_memory",   "failed_allocations",
-    "certain",     "syncs",        "calls",          "ranges",   "range_kernels", "operators",
-    "memory",      "devices",      "spans",          "trust",    "ledger",
+    "verdict",   "hang_verdict", "contradictions", "findings",    "run",
+    "steps",     "changes",      "serving",        "flops",       "energy",
+    "phases",    "gpus",         "shared_gpus",    "idle",        "windows",
+    "launch",    "streams",      "copies",         "allreduce",   "collectives",
+    "skew",      "kernels",      "graphs",         "peak_memory", "failed_allocations",
+    "certain",   "syncs",        "calls",          "ranges",      "range_kernels",
+    "operators", "memory",       "devices",        "spans",       "trust",
+    "ledger",
 };
 
 // Of the steps that were asked for (--from, --to). All others are of the whole run, and say so then, but for
