@@ -650,6 +650,14 @@ recipes:
 	@$(MAKE) --no-print-directory product
 	@GPUSHIM_BUILD=$(BUILD) test/run test_recipes
 
+# Other preloads, and what stands between a caller and a program. `make neighbours GOLDEN=write` rewrites the
+# table in the manual.
+.PHONY: neighbours
+neighbours:
+	@scripts/deps neighbours || scripts/deps # those that are missing are skipped
+	@$(MAKE) --no-print-directory product
+	@GOLDEN=$(GOLDEN) GPUSHIM_BUILD=$(BUILD) test/run test_neighbours
+
 .PHONY: golden
 golden: product
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
@@ -674,5 +682,5 @@ help:
 	@echo "     | deps | clean | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
-	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes"
+	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes | neighbours"
 	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | tarball | wheel"
