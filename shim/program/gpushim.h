@@ -4,8 +4,10 @@
 //     gpushim_step();            a step begins, and the one before ends
 //     gpushim_step_n(64);        the same, and it has so many samples
 //     gpushim_mark("warm-up");   a text at this time; at most 1024 bytes of it are kept
-//     uint64_t range = gpushim_range_start("load");   a range; as much of its text is kept
-//     gpushim_range_end(range);                       in this thread or another
+//     gpushim_range_push("forward");   a range of this thread, in those that are open on it: what the thread
+//     gpushim_range_pop();             launches until it ends belongs to it
+//     uint64_t range = gpushim_range_start("load");   a range by itself, which
+//     gpushim_range_end(range);                       this thread or another may end
 //
 // -DGPUSHIM_NO_MARKS leaves them out.
 #pragma once
@@ -17,6 +19,8 @@
 static inline void gpushim_step(void) {}
 static inline void gpushim_step_n(uint64_t samples) { (void)samples; }
 static inline void gpushim_mark(const char* text) { (void)text; }
+static inline void gpushim_range_push(const char* text) { (void)text; }
+static inline void gpushim_range_pop(void) {}
 static inline uint64_t gpushim_range_start(const char* text) { return (void)text, 0; }
 static inline void gpushim_range_end(uint64_t range) { (void)range; }
 
@@ -53,6 +57,18 @@ static inline void gpushim_mark(const char* text) {
     static void* kept = &kept;
     void (*mark)(const char*);
     if (gpushim_found_(&kept, "gpushim_mark", &mark)) mark(text);
+}
+
+static inline void gpushim_range_push(const char* text) {
+    static void* kept = &kept;
+    void (*push)(const char*);
+    if (gpushim_found_(&kept, "gpushim_range_push", &push)) push(text);
+}
+
+static inline void gpushim_range_pop(void) {
+    static void* kept = &kept;
+    void (*pop)(void);
+    if (gpushim_found_(&kept, "gpushim_range_pop", &pop)) pop();
 }
 
 static inline uint64_t gpushim_range_start(const char* text) {

@@ -17,7 +17,10 @@ extern "C" {
 [[gnu::visibility("default")]] void gpushim_step();
 [[gnu::visibility("default")]] void gpushim_step_n(uint64_t samples);
 [[gnu::visibility("default")]] void gpushim_mark(const char* text);
-// A range as nvtxRangeStartA begins one: any thread may end it, by its number.
+// Ranges as NVTX has them. Pushed ones lie in each other, on a thread: an operation belongs to those that are
+// open on the thread that calls it. Started ones any thread may end, by their number.
+[[gnu::visibility("default")]] void gpushim_range_push(const char* text);
+[[gnu::visibility("default")]] void gpushim_range_pop();
 [[gnu::visibility("default")]] uint64_t gpushim_range_start(const char* text);
 [[gnu::visibility("default")]] void gpushim_range_end(uint64_t number);
 }

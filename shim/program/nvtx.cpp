@@ -250,6 +250,16 @@ bool attach_to_nvtx(GetNvtxTable get_table) {
 
 }  // namespace gpushim::shim
 
+void gpushim_range_push(const char* text) {
+    using namespace gpushim::shim;
+    push(kDefaultDomain, plain(text_of(text)));
+}
+
+void gpushim_range_pop() {
+    using namespace gpushim::shim;
+    pop(kDefaultDomain);
+}
+
 uint64_t gpushim_range_start(const char* text) {
     using namespace gpushim::shim;
     return start(kDefaultDomain, plain(text_of(text)));

@@ -2,6 +2,7 @@
 import ctypes
 import functools
 import inspect
+import sys
 from typing import Any, Callable, Optional, Type, TypeVar, cast
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -20,6 +21,8 @@ def _of_library(name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
 _step = _of_library("gpushim_step", None)
 _step_n = _of_library("gpushim_step_n", None, ctypes.c_uint64)
 _mark = _of_library("gpushim_mark", None, ctypes.c_char_p)
+_range_push = _of_library("gpushim_range_push", None, ctypes.c_char_p)
+_range_pop = _of_library("gpushim_range_pop", None)
 _range_start = _of_library("gpushim_range_start", ctypes.c_uint64, ctypes.c_char_p)
 _range_end = _of_library("gpushim_range_end", None, ctypes.c_uint64)
 
@@ -51,25 +54,36 @@ def mark(text: str) -> None:
     _mark(_bytes(text))
 
 
+# A block in one of these may be left while others run, and be entered again in another thread.
+_RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
 class Range:
-    """What `range` gives: for `with`, and for a function."""
+    """What `range` gives: for `with`, and for a function. What a thread launches belongs to the ranges that
+    are open on it; a block of a coroutine or a generator is a range of time alone, because others run in
+    between."""
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
             raise TypeError("a range needs a text: @gpushim.range('load')")
         self._text = _bytes(text)
-        self._open: Optional[int] = None
+        self._end: Optional[Callable[[], Any]] = None
 
     def __enter__(self) -> "Range":
-        if self._open is not None:
+        if self._end is not None:
             raise RuntimeError("this range is open: each `with` needs one of its own")
-        self._open = _range_start(self._text)
+        if sys._getframe(1).f_code.co_flags & _RESUMED:
+            self._end = functools.partial(_range_end, _range_start(self._text))
+        else:
+            _range_push(self._text)
+            self._end = _range_pop
         return self
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  where: Any) -> None:
-        number, self._open = self._open, None
-        _range_end(number)
+        end, self._end = self._end, None
+        if end is not None:
+            end()
 
     def __call__(self, function: _Function) -> _Function:
         around = _WRAPPERS[_kind_of(function)]
@@ -88,7 +102,8 @@ def range(text: str) -> Range:  # pylint: disable=redefined-builtin
     >>> forward(batch)
     6
 
-    Of a coroutine or a generator it is the time from its first line to its last, waits included.
+    A report says what a range launched. Of a coroutine or a generator it is the time from its first line to
+    its last, waits included, and what is launched meanwhile is not told apart.
     """
     return Range(text)
 

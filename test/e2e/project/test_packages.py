@@ -35,6 +35,10 @@ int main(void) {
     uint64_t outer = gpushim_range_start("outer"), inner = gpushim_range_start("inner");
     gpushim_range_end(outer);
     gpushim_range_end(inner);
+    gpushim_range_push("pushed");
+    gpushim_range_push("deeper");
+    gpushim_range_pop();
+    gpushim_range_pop();
     puts("done");
     return 0;
 }
@@ -143,8 +147,10 @@ class Packages(cli.Case):
             marks = preload.query(trace, "SELECT kind, value, name FROM v_marker "
                                          "WHERE kind IN ('step', 'mark') ORDER BY enter_ns")
             self.assertEqual(marks, [("step", None, None), ("step", 64, None), ("mark", None, "warm")])
-            ranges = preload.query(trace, "SELECT name, kind, dur_ns IS NULL FROM v_range ORDER BY start_ns")
-            self.assertEqual(ranges, [("outer", "process", 0), ("inner", "process", 0)])
+            ranges = preload.query(trace, "SELECT name, kind, depth, dur_ns IS NULL FROM v_range "
+                                          "ORDER BY start_ns")
+            self.assertEqual(ranges, [("outer", "process", None, 0), ("inner", "process", None, 0),
+                                      ("pushed", "thread", 0, 0), ("deeper", "thread", 1, 0)])
 
     def test_debians_checker_has_nothing_to_say(self):
         if shutil.which("lintian") is None or shutil.which("dpkg-deb") is None:

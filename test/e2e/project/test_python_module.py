@@ -24,6 +24,7 @@ import cli
 import optional
 import preload
 import report_schema
+import shim_host
 import trained
 
 MAKE = box.ROOT / "scripts" / "python" / "make-module"
@@ -107,13 +108,30 @@ class Marks(Module):
                                      "WHERE kind IN ('step', 'mark') ORDER BY enter_ns")
         self.assertEqual(marks, [("step", None, None), ("step", 64, None),
                                  ("mark", None, "gr\u00fc\u00df?  end"), ("mark", None, "in the generator")])
-        ranges = preload.query(trace, "SELECT name, dur_ns IS NULL FROM v_range ORDER BY start_ns")
-        self.assertEqual(ranges, [("called", 0), ("called", 0), ("generated", 0), ("here", 0), ("there", 0),
-                                  ("left by an error", 0)])
+        ranges = preload.query(trace, "SELECT name, kind, depth, dur_ns IS NULL FROM v_range "
+                                      "ORDER BY start_ns")
+        self.assertEqual(ranges, [("called", "thread", 0, 0), ("called", "thread", 1, 0),
+                                  ("generated", "process", None, 0), ("here", "thread", 0, 0),
+                                  ("there", "thread", 0, 0), ("left by an error", "thread", 0, 0)])
         inside = preload.query(trace, "SELECT count(*) FROM v_range r JOIN v_marker m ON m.enter_ns BETWEEN "
                                       "r.start_ns AND r.end_ns WHERE r.name = 'generated' AND "
                                       "m.kind = 'mark'")
         self.assertEqual(inside, [(1,)])
+
+    def test_a_report_says_what_a_range_launched(self):
+        work = shim_host.ShimTest()
+        work.folder = self.folder
+        library = work.build("host.c", "work.so", "-DWAY=DLOPEN", "-DIN_LIBRARY")
+        script, trace = self.folder / "launches.py", self.folder / "launches.db"
+        script.write_text(f"import ctypes, gpushim\nwork = ctypes.CDLL('{library}').work\nwork()\n"
+                          "with gpushim.range('whole'):\n    with gpushim.range('work'): work()\n"
+                          "    work()\n", encoding="utf-8")
+        done = box.run([sys.executable, "-B", script],
+                       {**self.path(), "LD_PRELOAD": preload.SHIM, "GPUSHIM_OUT": trace})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ranges = {one.name: one.operations for one in self.gpushim.report(trace).range_kernels}
+        operations = shim_host.LAUNCHES + 2  # and two copies
+        self.assertEqual(ranges, {"work": operations, "whole": 2 * operations})
 
     def test_what_is_decorated_stays_what_it_was(self):
         @self.gpushim.range("awaited")
