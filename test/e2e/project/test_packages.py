@@ -55,6 +55,13 @@ print(sys.argv[1:], sys.executable)
 """
 
 
+READS = """
+import sys, gpushim
+(row,) = gpushim.open(sys.argv[1]).rows("SELECT count(*) AS processes FROM process")
+print(row["processes"], gpushim.__version__)
+"""
+
+
 def say(*words):
     return subprocess.run([str(word) for word in words], check=True, stdout=subprocess.PIPE, text=True,
                           env=box.environment(sim=False)).stdout
@@ -79,6 +86,13 @@ class Packages(cli.Case):
         version = preload.query(trace, "SELECT value FROM meta WHERE key = 'gpushim_version'")
         self.assertEqual(version, [(VERSION,)])
 
+    def reads_with(self, python, **variables):
+        """The module reads the trace of traces_with, by the program that lies in the same package."""
+        done = subprocess.run([python, "-B", "-c", READS, self.folder / "a.db"], check=False, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=self.folder,
+                              env={**os.environ, "PATH": "/usr/bin:/bin", **variables})
+        self.assertEqual(done.stdout, f"1 {VERSION}\n")
+
     def test_a_debian_package_runs_where_it_is_unpacked(self):
         if shutil.which("dpkg-deb") is None:
             self.skipTest(optional.lacks("dpkg"))
@@ -87,6 +101,8 @@ class Packages(cli.Case):
         self.assertEqual(say("dpkg-deb", "-f", file, "Depends"), "libc6 (>= 2.28)\n")
         say("dpkg-deb", "-x", file, root)
         self.traces_with(root / "usr/bin/gpushim")
+        self.reads_with(sys.executable, PYTHONPATH=str(root / "usr/lib/python3/dist-packages"),
+                        PATH=f"{root}/usr/bin:/bin")
         for path in ("usr/lib/libgpushim.so", "usr/share/man/man1/gpushim.1.gz",
                      "usr/share/doc/gpushim/copyright", "usr/share/doc/gpushim/notices/libspdlog-dev",
                      "usr/share/bash-completion/completions/gpushim", "usr/share/pkgconfig/gpushim.pc",
@@ -119,6 +135,7 @@ class Packages(cli.Case):
         self.assertEqual(file.name, f"gpushim-{VERSION}-linux-{os.uname().machine}.tar.gz")
         there = self.unpacked(file, self.folder)
         self.traces_with(there / "bin/gpushim")
+        self.reads_with(sys.executable, PYTHONPATH=str(there / "python"))
         self.assertEqual(list(there.rglob("*.debug")), [])
         for path in ("LICENSE", "README.md", "notices/libspdlog-dev", "share/man/man1/gpushim.1"):
             self.assertTrue((there / path).is_file(), path)
@@ -178,7 +195,10 @@ class Packages(cli.Case):
             self.made("wheel"))
         self.traces_with(there / "gpushim")
         self.traces_with(there / "python", "-m", "gpushim")
+        self.reads_with(there / "python")
         self.check_a_script(there / "python")
+        for path in ("include/gpushim.h", "share/pkgconfig/gpushim.pc"):
+            self.assertTrue((self.folder / "python" / path).is_file(), path)
         self.assertTrue((self.folder / "python/share/bash-completion/completions/gpushim").is_file())
         self.assertTrue((self.folder / "python/share/man/man1/gpushim.1").is_file())
         library = say(there / "python", "-c", "import gpushim; print(gpushim.lib_path())").strip()
