@@ -20,7 +20,7 @@ from shim_host import LAUNCHES, SHIM, ShimTest
 MANUAL = box.ROOT / "analysis" / "manual.md"
 HEADING = "## Beside other tools\n"
 HEAD = "| beside | seen, gpushim in front | seen, gpushim behind | the other |\n|---|---|---|---|\n"
-WAYS = ("LINKED", "DLOPEN", "PROC2")  # how a program gets at the driver
+WAYS = ("LINKED", "DLOPEN", "PROC2", "RUNTIME")  # how a program gets at the driver
 LTTNG = ("libc-wrapper", "pthread-wrapper", "dl", "fork")
 
 SSHD = """
@@ -53,7 +53,7 @@ class Table(ShimTest):
         """{the name of a row: its libraries and variables}"""
         tools = {name: self.build(source, f"{source}.so", "-O2", *flags) for name, source, flags in (
             ("a profiler that injects itself, as Nsight Systems does", "injected.c", []),
-            ("functions wrapped by their names, as Score-P does", "tool.c", ["-DEXPORTS"]),
+            ("functions wrapped by their names, as Score-P does", "wrapped.c", []),
             ("a limit for containers that stands in for `dlsym` and `cuGetProcAddress`, as HAMi-core does",
              "limits.c", []))}
         faketime = {"FAKETIME": "-15d"}
@@ -64,16 +64,24 @@ class Table(ShimTest):
                 "LTTng's wrappers of the C library, threads, `dlopen` and `fork`": (lttng, {}),
                 **{name: ([tool], {}) for name, tool in tools.items()}}
 
-    def launches(self):
-        """Of all traces that lie here, which are taken away."""
+    def host(self, way):
+        """A program that does seven things."""
+        if way == "RUNTIME":
+            return self.build("runtime.c", "host_RUNTIME", *self.linked(":libcudart.so.13"))
+        return self.build("host.c", f"host_{way}", f"-DWAY={way}", "-DLIMITED",
+                          *(self.linked() if way == "LINKED" else []))
+
+    def seen(self, way):
+        """How many of those are in the traces that lie here, which are taken away."""
         found = 0
         for trace in self.folder.glob("*.db"):
-            found += preload.query(trace, "SELECT count(*) FROM launch")[0][0]
+            table = "copy" if way == "RUNTIME" else "launch"
+            found += preload.query(trace, f"SELECT count(*) FROM {table}")[0][0]
             trace.unlink()
         return found
 
     def cell(self, found, most):
-        return "all" if found == most else "nothing" if found == 0 else f"{found} of {most} launches"
+        return "all" if found == most else "nothing" if found == 0 else f"{found} of {most}"
 
     def beside(self, libraries, variables):
         """The cells of a preload: in all ways to the driver, in both orders."""
@@ -81,14 +89,12 @@ class Table(ShimTest):
             return None
         seen, same, did = [0, 0], True, 0
         for way in WAYS:
-            host = self.build("host.c", f"host_{way}", f"-DWAY={way}", "-DLIMITED",
-                              *(self.linked() if way == "LINKED" else []))
-            command = ["sh", "-c", f"date +%Y-%m; exec {host}"]
+            command = ["sh", "-c", f"date +%Y-%m; exec {self.host(way)}"]
             alone = self.run_host(command, preload=libraries, **variables)
             did += alone.tool or 0
             for place, order in enumerate(([SHIM, *libraries], [*libraries, SHIM])):
                 run = self.run_host(command, preload=order, **variables)
-                seen[place] += self.launches()
+                seen[place] += self.seen(way)
                 same = same and (run.seen, run.tool) == (alone.seen, alone.tool)
         self.assertTrue(did or alone.tool is None, "the other does nothing")
         cells = [self.cell(found, LAUNCHES * len(WAYS)) for found in seen]
@@ -112,7 +118,7 @@ class Table(ShimTest):
         for command, given in ((program, variables), (behind, {"SHELL": "/bin/sh"})):
             done = self.shell(form.format(f"cd {self.folder} && {command}"), given)
             self.assertIn("7 launches, the bytes came back\n", done.stdout, done.stderr)
-            cells.append(self.cell(self.launches(), LAUNCHES))
+            cells.append(self.cell(self.seen("LINKED"), LAUNCHES))
         arrived = self.shell(form.format("printenv LD_PRELOAD"), variables).stdout.split("\n")[0]
         return [*cells, "hands `LD_PRELOAD` on" if arrived == str(SHIM) else
                 "takes `LD_PRELOAD` away" if not arrived else "puts another `LD_PRELOAD` in its place"]
