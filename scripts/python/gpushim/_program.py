@@ -54,11 +54,11 @@ def answer(words: Sequence[str]) -> str:
 
     done = subprocess.run([program_path(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)
-    said = _plain(done.stderr.decode("utf-8", "replace"))
+    said = "; ".join(_plain(done.stderr.decode("utf-8", "replace")))
     if done.returncode == _MISUSED or done.returncode < 0 or not done.stdout:
-        raise Failure("; ".join(said) or f"gpushim ended with {done.returncode}")
+        raise Failure(said or f"gpushim gave no answer, and ended with {done.returncode}")
     if done.returncode != 0:
-        warnings.warn("; ".join(said) or f"gpushim ended with {done.returncode}", stacklevel=3)
+        warnings.warn(said or f"gpushim ended with {done.returncode}", stacklevel=3)
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -25,6 +25,7 @@ import optional
 import preload
 import report_schema
 import shim_host
+import test_python_lines
 import trained
 
 MAKE = box.ROOT / "scripts" / "python" / "make-module"
@@ -232,6 +233,18 @@ class Reports(Module):
         known = {"batches": [[1, 2], [3]]}
         exec(re.sub(r"^run\.frame.*\n", "", block, flags=re.M), known)  # pylint: disable=exec-used
         self.assertEqual(repr(known["run"]), "gpushim.open('traces/')")
+
+    def test_it_runs_on_every_python_that_it_promises(self):
+        """3.7 is the oldest that pip installs it for."""
+        asks = ("import gpushim; run = gpushim.open('traces')\n"
+                "print(run.report.run.program, len(run._repr_html_()))")
+        expected = f"train.py {len(self.run_of_two._repr_html_())}\n"
+        found = list(filter(None, (test_python_lines.interpreter(f"3.{minor}") for minor in range(7, 20))))
+        if not found:
+            self.skipTest(optional.lacks("pythons"))
+        for python in found:
+            done = box.run([python, "-B", "-c", asks], self.path(), sim=False, cwd=self.folder)
+            self.assertEqual(done.stdout, expected, done.stderr)
 
     @unittest.skipIf(shutil.which("mypy") is None, optional.lacks("mypy"))
     def test_it_is_typed(self):
