@@ -42,7 +42,8 @@ def _verdict(report: Report) -> str:
     if verdict is None or verdict.text is None:
         why = (verdict and verdict.why) or "not recorded"
         return paragraph(f"No verdict: {why}", "font-weight: 600")
-    word = f"{verdict.word} ({verdict.level}): " if verdict.word else ""
+    level = f" ({verdict.level})" if verdict.level else ""
+    word = f"{verdict.word}{level}: " if verdict.word else ""
     lines = [paragraph(f"{word}{verdict.text}", "font-size: 1.15em; font-weight: 600")]
     step = report.steps
     if step is not None and step.median_ns:
