@@ -152,7 +152,7 @@ class Recipes(launching.Job):
             text = (RECIPES / name / "README.md").read_text(encoding="utf-8")
             self.assertLessEqual(text.count("\n"), 40, name)
             self.assertIn(f"[{name}/]({name}/README.md)", listed)
-            for says in ("**Traces**", "**The report**"):
+            for says in ("**Traces**", "**Ranks and nodes**", "**/dev/shm**", "**The report**"):
                 self.assertIn(says, text, name)
 
 
