@@ -183,6 +183,16 @@ case $* in *" pip download "*) for wheel; do :; done; echo "$wheel" >>{0}/asked;
         self.assertRegex(said, rf"^deps: downloading {first} \(\d+\.\d MB\) for its headers\n")
         return asked.split("==")[0]
 
+    def test_every_group_of_the_table_can_be_asked_for(self):
+        text = (box.ROOT / "scripts" / "deps").read_text(encoding="utf-8")
+        groups = set(re.findall(r"^(\w+) +(?:command|header|library|module)=", text, re.M)) - {"build"}
+        self.assertLess({"launchers", "neighbours", "containers"}, groups)
+        for group in sorted(groups):
+            done = subprocess.run(["sh", self.root / "scripts" / "deps", group], cwd=self.root, check=False,
+                                  env={"PATH": str(self.bin), "DEPS_ROOT": str(self.root / "system")},
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.assertNotIn("what is", done.stderr)
+
     def test_old_headers_are_not_taken(self):
         self.header_texts(13000, 12, 28)
         self.assertEqual(self.wheel_asked(), "nvidia-nvml-dev")
