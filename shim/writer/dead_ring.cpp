@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "../base/file_status.h"
+#include "../ring/open_slot.h"
 #include "../ring/rings.h"
-#include "open_slot.h"
 
 namespace gpushim::shim {
 namespace {
@@ -126,23 +126,11 @@ size_t DeadRing::read(const Committed& committed, EventList& events) {
     return open;
 }
 
-// Backwards, so that what a thread has published since is known; acquire, for the process may live.
 std::optional<OpenSlot> DeadRing::open_call() const {
-    std::optional<OpenSlot> outermost;
-    bool has_left = false, has_left_inner = false;
-    const uint64_t head = header_->head.load(std::memory_order_acquire);
-    const uint64_t first = head > header_->slot_count ? head - header_->slot_count : 0;
-    for (uint64_t position = head; position-- > first && !has_left;) {
-        const Slot& slot = slot_at(position);
-        const uint32_t mark = slot.mark.load(std::memory_order_acquire);
-        if (mark == complete_mark(position)) {
-            has_left = shows_end_of(0, slot);
-            has_left_inner = has_left_inner || shows_end_of(kInsideNccl, slot);
-        } else if (mark == open_mark(position) && !((slot.flags & kInsideNccl) != 0 && has_left_inner)) {
-            outermost = {slot.enter, owner_of(*header_, position).tid, slot.api};
-        }
-    }
-    return outermost;
+    const auto position = outermost_open(*header_, slots_);
+    if (!position) return std::nullopt;
+    const Slot& slot = slot_at(*position);
+    return OpenSlot{slot.enter, owner_of(*header_, *position).tid, slot.api};
 }
 
 TickMap tick_map(std::vector<ClockPair> pairs) {

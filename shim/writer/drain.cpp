@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "../hooks/counters.h"
+#include "../ring/open_slot.h"
 #include "../timing/measuring.h"
 #include "../timing/programmatic.h"
-#include "open_slot.h"
 
 namespace gpushim::shim {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "shim/calls/api.h"
-#include "shim/writer/open_slot.h"
+#include "shim/ring/open_slot.h"
 
 namespace dead_ring_test {
 

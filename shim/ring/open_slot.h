@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "../ring/ring_format.h"
+#include "ring_format.h"
 
 namespace gpushim::shim {
 
@@ -23,6 +24,27 @@ inline bool shows_end_of(uint8_t open_flags, const Slot& later) {
                      kind_of(later) == EventKind::graph_nodes;
     if (own && later.api == kNoApi) return false;
     return (later.flags & kInsideNccl) == 0 || (open_flags & kInsideNccl) != 0;
+}
+
+// Where the outermost call stands that the ring's thread is inside of; it may have returned meanwhile.
+// Backwards, so that what a thread has published since is known; acquire, for the process may live. `slots`:
+// a power of two.
+inline std::optional<uint64_t> outermost_open(const RingHeader& header, const Slot* slots) {
+    std::optional<uint64_t> outermost;
+    bool has_left = false, has_left_inner = false;
+    const uint64_t head = header.head.load(std::memory_order_acquire);
+    const uint64_t first = head > header.slot_count ? head - header.slot_count : 0;
+    for (uint64_t position = head; position-- > first && !has_left;) {
+        const Slot& slot = slots[position & (header.slot_count - 1)];
+        const uint32_t mark = slot.mark.load(std::memory_order_acquire);
+        if (mark == complete_mark(position)) {
+            has_left = shows_end_of(0, slot);
+            has_left_inner = has_left_inner || shows_end_of(kInsideNccl, slot);
+        } else if (mark == open_mark(position) && !((slot.flags & kInsideNccl) != 0 && has_left_inner)) {
+            outermost = position;
+        }
+    }
+    return outermost;
 }
 
 }  // namespace gpushim::shim
