@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "alarm/hang_command.h"
 #include "base/log.h"
 #include "base/protection.h"
 #include "base/run_notes.h"
@@ -174,6 +175,7 @@ bool start() {
     read_config();
     identify(identity, config);
     if (is_left_out()) return false;
+    keep_environment();
     if (!is_noted()) warn_of_unknown_settings();  // else `run` has
     if (!make_output()) return false;
     const ClockPair first = note_clock();

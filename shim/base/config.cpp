@@ -159,6 +159,12 @@ constexpr SettingRow kRows[] = {
      [](const char* t, Config& c) {
          return strchr(t, '=') != nullptr && text_value(t, c.tag, sizeof c.tag);
      }},
+    {"GPUSHIM_HANG_AFTER", "seconds; 0 for no alarm",
+     [](const char* t, Config& c) { return real_number(t, "", c.hang_after_s); }},
+    {"GPUSHIM_ON_HANG", "a command of at most 1023 bytes",
+     [](const char* t, Config& c) { return text_value(t, c.on_hang, sizeof c.on_hang); }},
+    // what that command finds in its environment
+    {"GPUSHIM_HANG_PID", "", nullptr},
     // lifecycle, because it counts before anything else; run_notes
     {"GPUSHIM_DISABLE", "1", nullptr},
     {"GPUSHIM_RUN_NOTES", "", nullptr},
@@ -196,6 +202,7 @@ Config default_config() {
     defaults.legacy_events = true;
     defaults.recovers_all = true;
     defaults.duration_s = -1;
+    defaults.hang_after_s = 300;
     return defaults;
 }
 

@@ -55,6 +55,8 @@ struct Config {
     CublasCalls cublas;
     int64_t samples_per_step;  // 0: unknown
     char tag[1024];
+    double hang_after_s;       // 0: no alarm
+    char on_hang[1024];        // empty: nothing is run
     char cuda_homes[2][1024];  // CUDA_HOME, CUDA_PATH; empty: none, or not from the root on
 };
 

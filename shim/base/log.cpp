@@ -24,23 +24,6 @@ constexpr int kStderr = 2;
 constexpr size_t kLongestLine = 1024;
 constexpr int kLongestPlain = 1000;
 
-// The writer closed the program's stderr for itself, so that whoever waits for its end does not wait for us;
-// it borrows it for one line. From the main thread's table: shared with it (the same file position), else
-// anew.
-int borrow_stderr() {
-    const pid_t pid = getpid();
-    const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-    int borrowed = -1;
-    if (process >= 0) {
-        borrowed = static_cast<int>(syscall(SYS_pidfd_getfd, process, kStderr, 0));
-        close(process);
-    }
-    if (borrowed >= 0) return borrowed;
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/task/%d/fd/2", pid);
-    return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-}
-
 // A reader that is gone would end the program by SIGPIPE, which is not ours to raise: it is held back during
 // the write, and taken out of the pending ones if the write has made it so.
 class HoldBackPipeSignal {
@@ -112,6 +95,23 @@ void log_text(LogLevel level, const char* text) {
 }
 
 }  // namespace
+
+// The writer closed the program's stderr for itself, so that whoever waits for its end does not wait for us;
+// it borrows it for one line. From the main thread's table: shared with it (the same file position), else
+// anew.
+int borrow_stderr() {
+    const pid_t pid = getpid();
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+    int borrowed = -1;
+    if (process >= 0) {
+        borrowed = static_cast<int>(syscall(SYS_pidfd_getfd, process, kStderr, 0));
+        close(process);
+    }
+    if (borrowed >= 0) return borrowed;
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/fd/2", pid);
+    return open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+}
 
 void log_line(LogLevel level, const char* format, ...) {
     if (level == LogLevel::off || level > config.log) return;

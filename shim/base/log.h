@@ -9,4 +9,7 @@ namespace gpushim::shim {
 
 [[gnu::format(printf, 2, 3)]] void log_line(LogLevel level, const char* format, ...);
 
+// The program's stderr for a thread that has descriptors of its own, to be closed; -1: there is none.
+int borrow_stderr();
+
 }  // namespace gpushim::shim

@@ -62,17 +62,6 @@ constexpr Known kKnown[] = {
     {SYS_sched_yield, HostClass::running},
 };
 
-// Empty: not there, or not to be read.
-std::string_view read_file(int32_t tid, const char* name, char (&to)[1024]) {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, name);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return {};
-    const ssize_t size = read(file, to, sizeof to);
-    close(file);
-    return {to, size > 0 ? static_cast<size_t>(size) : 0};
-}
-
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
     Number number = 0;
@@ -81,6 +70,16 @@ std::optional<Number> number_in(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view read_of_thread(int32_t tid, const char* name, char (&to)[1024]) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, name);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    const ssize_t size = read(file, to, sizeof to);
+    close(file);
+    return {to, size > 0 ? static_cast<size_t>(size) : 0};
+}
 
 std::optional<InSyscall> parse_syscall(std::string_view text) {
     if (text.starts_with("running")) return InSyscall{true, -1};
@@ -114,7 +113,7 @@ std::optional<uint64_t> parse_futex(std::string_view syscall) {
 
 std::optional<uint64_t> futex_of_thread(int32_t tid) {
     char text[1024];
-    return parse_futex(read_file(tid, "syscall", text));
+    return parse_futex(read_of_thread(tid, "syscall", text));
 }
 
 HostClass class_of(long syscall, char state) {
@@ -127,11 +126,11 @@ HostClass class_of(long syscall, char state) {
 
 std::optional<HostSample> look_at_thread(int32_t tid) {
     char text[1024];
-    const auto in = parse_syscall(read_file(tid, "syscall", text));
-    const char state = in && in->running ? 'R' : parse_state(read_file(tid, "stat", text));
+    const auto in = parse_syscall(read_of_thread(tid, "syscall", text));
+    const char state = in && in->running ? 'R' : parse_state(read_of_thread(tid, "stat", text));
     if (state == '?') return std::nullopt;
     const HostClass what = class_of(in ? in->number : -1, state);
-    return HostSample{0, what, parse_runqueue_ns(read_file(tid, "schedstat", text))};
+    return HostSample{0, what, parse_runqueue_ns(read_of_thread(tid, "schedstat", text))};
 }
 
 }  // namespace gpushim::shim

@@ -28,6 +28,9 @@ std::optional<uint64_t> futex_of_thread(int32_t tid);
 // What a thread in that state is blocked on.
 HostClass class_of(long syscall, char state);
 
+// A file of /proc/self/task/TID, as much as fits; empty: it is gone, or not to be read.
+std::string_view read_of_thread(int32_t tid, const char* name, char (&to)[1024]);
+
 // nullopt: it is gone, or /proc does not say. `mono_ns` of the sample is the caller's.
 std::optional<HostSample> look_at_thread(int32_t tid);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../alarm/hang_alarm.h"
 #include "../harvest/time_source.h"
 #include "../machine/host_sampler.h"
 #include "../machine/nvml.h"
@@ -20,7 +21,8 @@ constexpr const char* kRepeated[] = {"nvml", "device_clock", "window", "python_s
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
     make_time_source,  // before the first window opens there are events
-    make_windows,     make_host_sampler, make_python_sampler, make_nvml_observer, make_unanswered,
+    make_windows,       make_host_sampler, make_python_sampler,
+    make_nvml_observer, make_unanswered,   make_hang_alarm,
 };
 
 }  // namespace

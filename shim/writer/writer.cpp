@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "../alarm/hang_alarm.h"
 #include "../base/descriptors.h"
 #include "../base/log.h"
 #include "../base/own_thread.h"
@@ -168,6 +169,7 @@ bool wait_for_writer(Condition waits, int64_t most_ns, int64_t standstill_ns) {
 
 bool start_writer(const char* trace_path, TraceIdentity& identity, std::span<const Device> devices) {
     writer_start = {trace_path, &identity, devices};
+    alarm_speaks_for(identity, trace_path);
     find_hardware_queues(identity.variables);
     stage.store(Stage::starting);
     const int error = start_own_thread({"gpushim", main_of_writer});

@@ -67,6 +67,10 @@ TEST_CASE("every variable is understood", "[config]") {
     CHECK(!with("GPUSHIM_LEGACY_EVENTS", "0").legacy_events);
     CHECK(with("GPUSHIM_DELAY", "1.5").delay_s == 1.5);
     CHECK(with("GPUSHIM_DURATION", "60").duration_s == 60);
+    CHECK(default_config().hang_after_s == 300);
+    CHECK(with("GPUSHIM_HANG_AFTER", "0").hang_after_s == 0);
+    CHECK(with("GPUSHIM_HANG_AFTER", "2.5").hang_after_s == 2.5);
+    CHECK(std::string(with("GPUSHIM_ON_HANG", "page me").on_hang) == "page me");
     CHECK(with("GPUSHIM_PYTHON", "off").python == PythonLines::off);
     CHECK(with("GPUSHIM_CUBLAS", "off").cublas == CublasCalls::off);
     CHECK(with("GPUSHIM_CUBLAS", "auto").cublas == CublasCalls::automatic);
@@ -108,6 +112,8 @@ TEST_CASE("what is not understood changes nothing", "[config]") {
     for (const char* schedule : {"1:2:3", "1:2:3:4:5", "1:2:0:4", "a:b:c:d"})
         refuses("GPUSHIM_SCHEDULE", schedule);
     for (const char* seconds : {"-1", "soon", "1s", "inf", "nan"}) refuses("GPUSHIM_DELAY", seconds);
+    refuses("GPUSHIM_HANG_AFTER", "-1");
+    refuses("GPUSHIM_ON_HANG", std::string(1024, 'x'));
     refuses("GPUSHIM_TAG", "no equals");
     refuses("GPUSHIM_NO_SUCH", "1");
 }

@@ -1,0 +1,156 @@
+"""The hang alarm of one process: what it says, what it runs, and when it keeps quiet. Which rank of a job is
+missing: test_watch.py."""
+import ctypes
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import box
+from preload import PreloadCase, query, variables
+
+WAITS = pathlib.Path(__file__).parent / "hang" / "waits.py"
+PATIENCE_S = 60
+LINE = r"gpushim: process \d+ hangs: no operation for \d+\.\d s; (\w+) has not returned for \d+\.\d s, at " \
+       rf"{re.escape(str(WAITS))}:\d+ (\w+); which rank is missing: gpushim watch /\S+/\n"
+WENT_ON = r"gpushim: no hang any more: it went on after \d+ s\n"
+# A machine that is busy is slow: what takes so long hangs for certain, what takes half does not.
+AFTER_S, LONG_S = 3, 12
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+
+
+class Waits(PreloadCase):
+    def waits(self, what, seconds, **knobs):
+        return self.traced([sys.executable, WAITS, what, seconds], stderr=None,
+                           **{"GPUSHIM_HANG_AFTER": AFTER_S, **knobs})
+
+    def rows(self):
+        return query(self.the_trace(), "SELECT over, for_ns, limit_ns, usual_ns FROM hang ORDER BY mono_ns")
+
+    def threads(self):
+        return query(self.the_trace(), "SELECT name, call, call_ns, state, blocked_on, cpu_ns, native, python"
+                                       " FROM hang_thread")
+
+
+class Alarm(Waits):
+    def test_a_wait_for_the_device_is_said_and_recorded(self):
+        done = self.waits("device", LONG_S)
+        self.assertRegex(done.stderr, rf"\A{LINE}{WENT_ON}\Z")
+        self.assertEqual(re.match(LINE, done.stderr).groups(), ("cuCtxSynchronize", "device"))
+        (over, for_ns, limit_ns, usual_ns), (went_on, all_ns, _, _) = self.rows()
+        self.assertEqual((over, went_on, limit_ns, usual_ns), (0, 1, AFTER_S * 10**9, None))
+        self.assertTrue(limit_ns <= for_ns <= all_ns, (for_ns, all_ns))
+        (_, call, call_ns, state, _, cpu_ns, native, python), = self.threads()
+        self.assertEqual(call, "cuCtxSynchronize")
+        self.assertGreater(call_ns, AFTER_S * 10**9)
+        self.assertIn(state, "SRD")
+        self.assertTrue(state == "R" or native, native)
+        self.assertLess(cpu_ns, 2 * call_ns)
+        innermost, *_, outermost = python.splitlines()
+        self.assertRegex(innermost, rf"^{re.escape(str(WAITS))}:\d+ device$")
+        self.assertRegex(outermost, r"<module>$")
+
+    def test_polls_that_go_on_are_a_wait(self):
+        done = self.waits("polls", LONG_S)
+        self.assertRegex(done.stderr, rf"\A{LINE}{WENT_ON}\Z")
+        self.assertEqual(re.match(LINE, done.stderr)[1], "cuStreamQuery")
+
+    def test_pauses_and_other_threads_work_are_no_hang(self):
+        for what, knobs in (("computes", {}), ("beside", {}), ("device", {"GPUSHIM_HANG_AFTER": 0}),
+                            ("device", {"GPUSHIM_HANG_AFTER": 10 * LONG_S})):
+            with self.subTest(what, **knobs):
+                self.assertEqual(self.waits(what, LONG_S / 2, **knobs).stderr, "")
+                trace = self.the_trace()
+                self.assertEqual(query(trace, "SELECT * FROM hang"), [])
+                trace.unlink()
+
+    def test_an_hour_of_stepped_time_is_no_hang(self):
+        train = box.ROOT / "examples" / "train" / "train.py"
+        words = ["--ranks", 1, "--steps", 120, "--slow-input", 30000]
+        done = self.traced([sys.executable, "-B", train, *words],
+                           stderr=None, GPUSIM_CLOCK="stepped", GPUSHIM_HANG_AFTER=5)
+        self.assertNotIn("hang", done.stderr)
+        self.assertIn("step 119", done.stdout)
+        trace, = self.traces()
+        (first, last), = query(trace, "SELECT min(enter_ns), max(enter_ns) FROM launch")
+        self.assertGreater(last - first, 3500 * 10**9)
+        self.assertEqual(query(trace, "SELECT * FROM hang"), [])
+
+
+class Command(Waits):
+    def ran(self, command, **knobs):
+        done = self.waits("device", LONG_S, GPUSHIM_ON_HANG=command, **knobs)
+        self.assertEqual(done.stdout, "begins\nover\n", "a child was seen")
+        return done
+
+    def test_the_verdict_is_on_its_input_and_it_is_no_child_of_the_program(self):
+        verdict, seen = self.folder / "verdict", self.folder / "seen"
+        self.ran(f"cat > {verdict}; cat /proc/$$/stat /proc/$$/status /proc/$$/environ > {seen};"
+                 f" ls /proc/self/fd > {seen}.files; sleep 1; mv {seen} {seen}.whole")
+        said = json.loads(verdict.read_bytes())
+        self.assertEqual((said["gpushim_hang"], said["rank"]), (1, None))
+        self.assertEqual(said["trace"], str(self.the_trace()))
+        self.assertGreaterEqual(said["for_ns"], said["limit_ns"])
+        thread, = said["threads"]
+        self.assertEqual((thread["call"], thread["python"][0]["function"]), ("cuCtxSynchronize", "device"))
+        text = (self.folder / "seen.whole").read_text(encoding="utf-8")
+        parent, group, session = map(int, text.split(") ")[1].split()[1:4])
+        self.assertNotEqual(parent, said["pid"])
+        self.assertEqual(group, session)
+        self.assertIn(f"GPUSHIM_HANG_PID={said['pid']}\0", text)
+        self.assertNotIn("LD_PRELOAD", text)
+        self.assertRegex(text, r"SigBlk:\t0+\n")
+        self.assertNotIn("libgpushim", text)
+        self.assertEqual((self.folder / "seen.files").read_text().split(), ["0", "1", "2", "3"])
+
+    def test_what_it_prints_goes_to_stderr_and_its_failure_is_seen(self):
+        done = self.ran("echo called; no-such-program")
+        self.assertRegex(done.stderr, rf"\A{LINE}called\n\S*sh: .*no-such-program.*\n{WENT_ON}\Z")
+
+    def test_it_runs_once(self):
+        done = self.ran("echo called")
+        self.assertEqual(done.stderr.count("called"), 1)
+
+
+class Debugger(PreloadCase):
+    def test_a_thread_that_a_debugger_holds_is_no_hang_until_it_lets_go(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        said = self.folder / "stderr"
+        knobs = {**variables(self.folder), "GPUSHIM_HANG_AFTER": AFTER_S}
+        with open(said, "wb") as stderr, subprocess.Popen(
+                [sys.executable, WAITS, "device", "600"], env=box.environment(knobs), stdout=subprocess.PIPE,
+                stderr=stderr) as job:
+            self.addCleanup(job.kill)
+            self.assertEqual(job.stdout.readline(), b"begins\n")
+            if libc.ptrace(PTRACE_SEIZE, job.pid, 0, 0) or libc.ptrace(PTRACE_INTERRUPT, job.pid, 0, 0):
+                job.kill()
+                self.skipTest(f"ptrace is not allowed here ({os.strerror(ctypes.get_errno())})")
+            os.waitpid(job.pid, 0x40000000)  # __WALL
+            time.sleep(3 * AFTER_S)
+            self.assertEqual(said.read_bytes(), b"")
+            libc.ptrace(PTRACE_DETACH, job.pid, 0, 0)
+            until = time.monotonic() + PATIENCE_S
+            while not said.read_bytes().endswith(b"\n") and time.monotonic() < until:
+                time.sleep(0.1)
+            job.kill()
+        self.assertRegex(said.read_text(encoding="utf-8"), rf"\A{LINE}\Z")
+
+    def test_a_process_that_was_stopped_is_no_hang(self):
+        knobs = {**variables(self.folder), "GPUSHIM_HANG_AFTER": 2 * AFTER_S}
+        with subprocess.Popen([sys.executable, WAITS, "device", str(AFTER_S)], env=box.environment(knobs),
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+            self.assertEqual(job.stdout.readline(), "begins\n")
+            time.sleep(1)
+            os.kill(job.pid, signal.SIGSTOP)
+            threading.Timer(3 * AFTER_S, os.kill, (job.pid, signal.SIGCONT)).start()
+            self.assertEqual(job.communicate(timeout=PATIENCE_S), ("over\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
