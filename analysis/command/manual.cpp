@@ -18,7 +18,8 @@ const std::vector<ManualRow> kNoSettings = {
 
 const std::vector<ManualRow> kExitCodes = {
     {std::to_string(kFine), "fine; `compare`: the same or better", ""},
-    {std::to_string(kSlower), "slower: `compare`, `history`; `report`, `doctor --pid`: the job hangs", ""},
+    {std::to_string(kSlower),
+     "slower: `compare`, `history`; `report`, `watch`, `doctor --pid`: the job hangs", ""},
     {std::to_string(kUsage), "wrong usage, or no usable input", ""},
     {std::to_string(kIncomplete),
      "the answer is incomplete or inconclusive, or could not be written; `doctor`: something would not be "
@@ -57,6 +58,7 @@ const std::vector<ManualRow> kExamples = {
     {"gpushim stats cuda_gpu_kern_sum traces/ --format csv", "a table of nsys, in its columns", ""},
     {"gpushim export chrome traces/ -o timeline/", "write timelines that the Perfetto UI opens", ""},
     {"gpushim compare before/ after/", "compare two runs", ""},
+    {"gpushim watch traces/", "wait until the job hangs, and say which rank is missing", ""},
     {"gpushim doctor -- python train.py", "find out what would be seen of a program, and what not", ""},
 };
 

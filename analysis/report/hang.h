@@ -5,9 +5,11 @@
 //   rank 1   ─step─step─                                  |   missing: in no call, or behind in a collective
 //                           |────────── for ──────────────|   |: the last that its host's traces tell of
 //
+// Or all wait, and in one place of a communicator they have called different collectives, which cannot meet.
 // Nothing is said of ranks whose traces are not there. One thread.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +18,15 @@
 #include "source.h"
 
 namespace gpushim::analysis {
+
+enum class ProcessNow : uint8_t { not_known, runs, stopped, gone };
+
+// A collective as all ranks have to call it.
+struct CalledWhat {
+    std::string name;
+    std::optional<int64_t> bytes, root;
+    bool operator==(const CalledWhat&) const = default;
+};
 
 struct LastSeen {  // the end of one trace
     std::string label;
@@ -33,6 +44,18 @@ struct LastSeen {  // the end of one trace
         std::string name;
     };
     std::map<std::string, Collective> collectives;  // by communicator: the last one called
+    std::map<std::string, int64_t> communicator_ranks;
+    std::map<std::string, std::map<int64_t, CalledWhat>> recent;  // the last ones called, by their number
+    struct Newest {
+        std::string communicator;
+        int64_t sequence;
+        std::string name;
+    };
+    std::optional<Newest> newest;  // of its collectives, of all communicators
+    ProcessNow process = ProcessNow::not_known;
+    std::string python;  // "train.py:41 step", where a thread was seen since its last call; empty: nowhere
+    int64_t pid = 0;
+    std::filesystem::path trace;
 };
 
 struct HungRank {
@@ -40,21 +63,45 @@ struct HungRank {
     std::string label, call;  // the call it is inside; of those missing the last one
     int64_t for_ns;           // inside of it, or since then
     bool has_ended;
-    bool is_inside;          // of the call
-    std::string collective;  // called last, of the communicator where ranks are furthest apart
-    int64_t sequence = -1;   // its number; -1: none was called
-    bool is_behind = false;  // others have called later ones
-    bool is_silent = false;  // the library in it went silent, too: its process was stopped, or killed
+    bool has_written = true;  // anything; else nothing is known of its calls
+    bool is_inside;           // of the call
+    std::string collective;   // called last, of the communicator where ranks are furthest apart
+    int64_t sequence = -1;    // its number; -1: none was called
+    bool is_behind = false;   // others have called later ones
+    bool is_silent = false;   // the library in it went silent, too: its process was stopped, or killed
+    std::optional<LastSeen::Newest>
+        elsewhere;         // its newest collective, where that is of another communicator
+    bool differs = false;  // it has called something else than others in its place
+    ProcessNow process = ProcessNow::not_known;
+    std::string python;  // as LastSeen has it
 };
+
+struct CalledBy {
+    CalledWhat what;
+    std::vector<std::string> labels;
+    std::vector<std::optional<int64_t>> ranks;
+};
+struct Mismatch {
+    std::string communicator;
+    int64_t sequence;
+    std::vector<CalledBy> calls;  // what most ranks have called comes first
+    bool differs(const std::string& label) const;
+};
+
 struct Hang {
-    int64_t for_ns;               // nothing moved
+    int64_t for_ns = 0;           // nothing moved
     std::optional<double> steps;  // as many of the usual ones
     int64_t last_sequence = -1;   // of collectives, that some rank has called
     std::string last_collective;
+    std::string communicator;                   // of that; empty: none was called
+    std::optional<int64_t> communicator_ranks;  // how many it has
+    std::optional<Mismatch> mismatch;
     std::vector<HungRank> waiting, missing;
 };
 
-std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int64_t> step_ns);
+// `after_ns`: from there on it is a hang; none: 20 usual steps, and at least 2 s.
+std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int64_t> step_ns,
+                          std::optional<int64_t> after_ns = {});
 std::optional<Hang> hang_of(const ReportSource& source);  // none where only the run is there
 
 }  // namespace gpushim::analysis

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "analysis/report/hang_text.h"
+
 namespace hang_test {
 
 using namespace gpushim::analysis;
@@ -111,6 +113,104 @@ TEST_CASE("clocks of different hosts are not compared", "[hang]") {
     const auto found = judge(ranks, kMs);
     REQUIRE(found);
     CHECK(found->for_ns == 5 * kSecond);
+}
+
+namespace {
+
+//  number        40            41
+//  rank 0    AllReduce 8 MB | AllReduce 8 MB ····· all wait
+//  rank 1    AllReduce 8 MB | Broadcast 4 MB ·····
+//  rank 2    AllReduce 8 MB | AllReduce 8 MB ·····
+std::vector<LastSeen> in_wrong_collective() {
+    std::vector<LastSeen> ranks;
+    for (int64_t rank = 0; rank < 3; ++rank) {
+        ranks.push_back(seen(rank, 10 * kSecond, 41, "cuStreamSynchronize"));
+        ranks.back().alive_ns = 52 * kSecond;
+        ranks.back().communicator_ranks["c"] = 3;
+        for (int64_t number : {40, 41}) ranks.back().recent["c"][number] = {"ncclAllReduce", 8'000'000, {}};
+    }
+    ranks[1].recent["c"][41] = {"ncclBroadcast", 4'000'000, 0};
+    return ranks;
+}
+
+std::string without_spaces(std::string text) {
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    return text;
+}
+
+std::vector<std::string> lines_of(const std::vector<LastSeen>& ranks) {
+    return hang_lines(*judge(ranks, {}));
+}
+
+}  // namespace
+
+TEST_CASE("a rank in a wrong collective is missing, though all wait", "[hang]") {
+    const auto ranks = in_wrong_collective();
+    const auto found = judge(ranks, {});
+    REQUIRE(found);
+    REQUIRE(found->mismatch);
+    CHECK(found->mismatch->sequence == 41);
+    REQUIRE(found->missing.size() == 1);
+    CHECK(found->missing[0].rank == 1);
+    CHECK(found->waiting.size() == 2);
+    CHECK(lines_of(ranks)[1] ==
+          "rank 1 called ncclBroadcast of 4.00 MB with root 0 as number 41 of communicator c (3 ranks), "
+          "ranks 0, 2 "
+          "called ncclAllReduce of 8.00 MB: these cannot meet");
+    const std::string json = without_spaces(hang_json(found, true).text());
+    CHECK(json.find("\"call\":\"ncclBroadcast\",\"bytes\":4000000,\"root\":0") != std::string::npos);
+}
+
+TEST_CASE("sizes that do not match are told where they first differ", "[hang]") {
+    auto ranks = in_wrong_collective();
+    ranks[1].recent["c"][40] = {"ncclAllReduce", 16, {}};
+    ranks[1].recent["c"][41] = {"ncclAllReduce", 8'000'000, {}};
+    const auto found = judge(ranks, {});
+    REQUIRE(found->mismatch);
+    CHECK(found->mismatch->sequence == 40);
+    CHECK(found->missing[0].rank == 1);
+    // Of what a rank has no rows any more nothing is said; nor where all agree.
+    ranks[1].recent["c"].erase(40);
+    CHECK(!judge(ranks, {})->mismatch);
+    CHECK(judge(ranks, {})->missing.empty());
+}
+
+TEST_CASE("who is missing in which communicator, and where it is instead", "[hang]") {
+    std::vector<LastSeen> ranks;
+    for (int64_t rank = 0; rank < 8; ++rank) {
+        ranks.push_back(seen(rank, 10 * kSecond, rank == 3 ? 411 : 412, "cuStreamSynchronize"));
+        ranks.back().alive_ns = 52 * kSecond;
+        ranks.back().communicator_ranks["c"] = 8;
+    }
+    CHECK(lines_of(ranks)[1] ==
+          "rank 3 has not called ncclAllReduce 412 of communicator c (8 ranks), in which ranks 0-2, 4-7 "
+          "wait; its last "
+          "is 411; has been in cuStreamSynchronize for 42.0 s");
+    ranks[3].newest = {"0123456789abcdef", 7, "ncclBroadcast"};
+    ranks[3].process = ProcessNow::stopped;
+    ranks[3].python = "train.py:41 step";
+    CHECK(lines_of(ranks)[1] ==
+          "rank 3 has not called ncclAllReduce 412 of communicator c (8 ranks), in which ranks 0-2, 4-7 "
+          "wait; its last "
+          "is 411; has called ncclBroadcast 7 of communicator 01234567 instead; has been in "
+          "cuStreamSynchronize for "
+          "42.0 s, at train.py:41 step; its process is stopped, and what it did last may not be written");
+}
+
+TEST_CASE("of a rank that has written nothing no time is told", "[hang]") {
+    auto ranks = hung();
+    ranks[1] = LastSeen();
+    ranks[1].label = "rank 1";
+    ranks[1].clock = "boot";
+    ranks[1].process = ProcessNow::gone;
+    CHECK(lines_of(ranks)[1] == "rank 1 has written nothing yet; its process is gone");
+    const std::string json = without_spaces(hang_json(judge(ranks, {}), true).text());
+    CHECK(json.find("\"for_ns\":null") != std::string::npos);
+}
+
+TEST_CASE("how long is asked for", "[hang]") {
+    CHECK(!judge(hung(), {}, 11 * kSecond + 1));
+    CHECK(judge(hung(), 600 * kMs, 11 * kSecond));
 }
 
 }  // namespace hang_test

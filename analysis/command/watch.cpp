@@ -1,0 +1,171 @@
+// Follows the traces of a job that runs, until it hangs or has ended.
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../failure.h"
+#include "../process/threads.h"
+#include "../report/hang_ends.h"
+#include "../report/hang_text.h"
+#include "../text/escape.h"
+#include "../text/units.h"
+#include "../trace/inputs.h"
+#include "../trace/open_calls.h"
+#include "../trace/recovery.h"
+#include "command.h"
+
+namespace gpushim::analysis::command_watch {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kMostS = 1e9;
+constexpr int kMostFailures = 10;
+constexpr timespec kBetween = {1, 0};
+
+constexpr Option kOptions[] = {
+    {"after", "SECONDS", "a job hangs that has not moved for so long, while a rank is inside a call", 0,
+     "300"},
+    {"once", nullptr, "look once instead of until something happens"},
+    {"json", nullptr, "print one JSON object"},
+};
+
+int64_t after_ns(const Arguments& arguments) {
+    const std::string text = arguments.value("after").value_or("300");
+    char* end = nullptr;
+    const double seconds = std::strtod(text.c_str(), &end);
+    if (end == text.c_str() || *end != '\0' || !(seconds > 0 && seconds < kMostS))
+        throw Failure("--after " + text + ": a number of seconds was expected");
+    return static_cast<int64_t>(seconds * 1e9);
+}
+
+int64_t now_ns() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// As meta.boot_id has it.
+std::string own_clock() {
+    std::string id;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+    std::erase(id, '-');
+    return id;
+}
+
+// What this machine tells of a process beyond its trace: one that runs and has nothing to write is not
+// silent.
+void look_at_process(LastSeen& rank, const std::vector<LiveTrace>& live) {
+    std::error_code none;
+    const auto place = std::find_if(live.begin(), live.end(), [&](const LiveTrace& one) {
+        return one.pid == rank.pid && fs::equivalent(one.trace, rank.trace, none);
+    });
+    const std::vector<ThreadNow> threads = threads_of(rank.pid);
+    if (place == live.end()) {
+        if (threads.empty()) rank.process = ProcessNow::gone;
+        return;
+    }
+    const bool is_stopped = std::all_of(threads.begin(), threads.end(),
+                                        [](const ThreadNow& thread) { return thread.state == "stopped"; });
+    rank.process = is_stopped ? ProcessNow::stopped : ProcessNow::runs;
+    if (!is_stopped) rank.alive_ns = std::max(rank.alive_ns, now_ns());
+}
+
+struct Look {
+    size_t traces = 0, running = 0;
+    std::optional<Hang> hang;
+};
+
+Look look(const std::string& folder, int64_t least_ns) {
+    const std::vector<std::string> words = {folder};
+    const Recovery recovery(words);
+    const Inputs inputs = open_traces(words, recovery);
+    auto ranks = ends_of(inputs.traces);
+    if (!ranks)
+        throw Failure(folder + ": its traces do not say how they ended: imported, or of an older version");
+    const std::vector<LiveTrace> live = live_traces();
+    const std::string clock = own_clock();
+    Look seen;
+    seen.traces = ranks->size();
+    for (LastSeen& rank : *ranks) {
+        if (rank.clock == clock && !rank.has_ended) look_at_process(rank, live);
+        seen.running += !rank.has_ended && rank.process != ProcessNow::gone;
+    }
+    seen.hang = judge(*ranks, {}, least_ns);
+    return seen;
+}
+
+void print(const Look& seen, bool as_json) {
+    if (as_json) {
+        Json answer = Json::object();
+        answer.set("hang", hang_json(seen.hang, true));
+        answer.set("traces", static_cast<int64_t>(seen.traces));
+        answer.set("running", static_cast<int64_t>(seen.running));
+        std::printf("%s\n", answer.text().c_str());
+    } else if (seen.hang) {
+        std::string label = "HUNG     ";
+        for (const std::string& line : hang_lines(*seen.hang)) {
+            std::printf("%s%s\n", label.c_str(), line.c_str());
+            label = "         ";
+        }
+    } else {
+        std::printf("%s    %s of %s processes at work\n", seen.running > 0 ? "MOVES" : "ENDED",
+                    count_text(static_cast<int64_t>(seen.running)).c_str(),
+                    count_text(static_cast<int64_t>(seen.traces)).c_str());
+    }
+    std::fflush(stdout);
+}
+
+// None: there are no traces yet, or one is being begun or goes at this moment. What lasts is a failure.
+std::optional<Look> try_to_look(const std::string& folder, int64_t least_ns, int& failed) {
+    try {
+        if (databases_in(folder).empty()) return {};
+        const Look seen = look(folder, least_ns);
+        failed = 0;
+        return seen;
+    } catch (const Failure&) {
+        if (++failed == kMostFailures) throw;
+        return {};
+    }
+}
+
+Look follow(const std::string& folder, int64_t least_ns) {
+    for (int failed = 0;; nanosleep(&kBetween, nullptr))
+        if (const auto seen = try_to_look(folder, least_ns, failed);
+            seen && (seen->hang || seen->running == 0))
+            return *seen;
+}
+
+int run(const Arguments& arguments) {
+    if (arguments.words_.size() != 1 || !fs::is_directory(arguments.words_[0]))
+        throw Failure("which folder? gpushim watch FOLDER");
+    const std::string folder = arguments.words_[0];
+    const int64_t least_ns = after_ns(arguments);
+    const Look seen = arguments.has("once") ? look(folder, least_ns) : follow(folder, least_ns);
+    print(seen, arguments.has("json"));
+    return seen.hang ? kHung : kFine;
+}
+
+constexpr Command kWatch = {
+    "watch",
+    "FOLDER",
+    "follow the traces of a job that runs, and say which rank is missing when it hangs",
+    "It waits until there are traces, and ends when all their processes have ended, or with exit code 1 when "
+    "the job "
+    "hangs. It reads only: the job is not touched.",
+    -1,
+    kOptions,
+    run};
+const Registration kRegistration(kWatch);
+
+}  // namespace
+
+}  // namespace gpushim::analysis::command_watch

@@ -1,0 +1,145 @@
+"""gpushim watch: which of three ranks is missing, and why; and what it says of jobs that do not hang."""
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import box
+import cli
+
+RANK = box.TOOLS.parent / "program" / "hang" / "rank.py"
+PATIENCE_S = 120
+AFTER_S = 3
+UID = "[0-9a-f]{8}"
+BEHIND = (rf"rank 1 has not called ncclAllReduce 41 of communicator {UID} \(3 ranks\), in which ranks 0, 2"
+          r" wait; its last is 40;")
+
+
+class Hanging(cli.Case):
+    def start(self, what, **knobs):
+        (self.folder / "ids").mkdir()
+        knobs = {"GPUSIM_DEVICES": 3, "GPUSIM_NCCL_TIMEOUT_S": 600, "GPUSHIM_OUT": f"{self.folder}/%r.db",
+                 "LD_PRELOAD": cli.LIBRARY, "PYTHONPATH": box.TOOLS, "WORLD_SIZE": 3, "SLURM_JOB_ID": 7,
+                 **knobs}
+        self.ranks = []
+        for rank in range(3):
+            job = subprocess.Popen([sys.executable, "-B", RANK, what, self.folder / "ids"],
+                                   env=box.environment({**knobs, "RANK": rank}), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+            self.ranks.append(job)
+            self.addCleanup(job.wait)
+            self.addCleanup(job.kill)
+
+    def watched(self, *words, expect=1):
+        done = box.run([cli.GPUSHIM, "watch", self.folder, "--after", AFTER_S, *words], sim=False,
+                       timeout=PATIENCE_S)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done.stdout
+
+    def missing(self, what, text, **facts):
+        self.start(what)
+        self.is_missing(text, **facts)
+
+    def is_missing(self, text, **facts):
+        """The one who is missing, as lines and as JSON say it."""
+        said = self.watched()
+        nothing, missing, *waiting = said.splitlines()
+        self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s$")
+        self.assertRegex(missing, rf"^ +{text}$")
+        for line, rank in zip(waiting, (0, 2), strict=True):
+            self.assertRegex(line, rf"^ +rank {rank} waits in cuStreamSynchronize for ")
+        hang = json.loads(self.watched("--json"))["hang"]
+        one, = hang["missing"]
+        self.assertEqual({key: one[key] for key in facts}, facts)
+        self.assertEqual([rank["rank"] for rank in hang["waiting"]], [0, 2])
+        self.assertEqual((one["rank"], hang["collective"], hang["mismatch"]), (1, 41, None))
+
+    def when_written(self):
+        """Rank 1's calls are in its trace."""
+        sql, until = "SELECT count(*) FROM collective", time.monotonic() + PATIENCE_S
+        while True:
+            done = self.gpushim("sql", self.folder / "1.db", sql, "--csv", expect=None)
+            if done.stdout.split()[-1:] == ["40"]:
+                return
+            self.assertLess(time.monotonic(), until, done.stdout + done.stderr)
+            time.sleep(0.1)
+
+    def stop(self, **knobs):
+        self.start("sleeps", **knobs)
+        self.when_written()
+        self.ranks[1].send_signal(signal.SIGSTOP)
+
+    def test_a_rank_that_is_stopped(self):
+        self.stop()
+        self.is_missing(rf"{BEHIND} has made no call for .*; its process is stopped, and what it did last may"
+                        " not be written", process="stopped", is_silent=True)
+
+    def test_a_rank_that_is_stopped_before_it_has_written(self):
+        self.missing("stops", r"rank 1 has written nothing yet; its process is stopped, .*",
+                     process="stopped", for_ns=None, is_behind=False)
+
+    def test_a_rank_that_loops_on_its_processor(self):
+        self.missing("loops", rf"{BEHIND} has made no call for .* s, the last was \w+, at \S+/rank\.py:\d+"
+                     " loops", process="runs", is_silent=False)
+
+    def test_a_rank_that_was_killed(self):
+        self.missing("dies", rf"{BEHIND} has made no call for .*; its process is gone", process="gone")
+
+    def test_a_rank_that_has_ended(self):
+        self.missing("leaves", rf"{BEHIND} has ended", has_ended=True)
+
+    def test_a_rank_in_another_communicator(self):
+        self.missing("elsewhere", rf"{BEHIND} has called ncclAllReduce 1 of communicator {UID} instead;"
+                                  r" has been in cuStreamSynchronize for .*", process="runs", is_behind=True)
+
+    def test_each_process_says_it_and_the_report_does(self):
+        command = f"cat > {self.folder}/$GPUSHIM_HANG_PID"
+        self.stop(GPUSHIM_HANG_AFTER=AFTER_S, GPUSHIM_ON_HANG=command)
+        said = [self.folder / str(self.ranks[rank].pid) for rank in (0, 2)]
+        until = time.monotonic() + PATIENCE_S
+        while not all(file.exists() and file.read_bytes().endswith(b"}\n") for file in said):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.1)
+        for file, rank in zip(said, (0, 2)):
+            verdict = json.loads(file.read_bytes())
+            self.assertEqual((verdict["rank"], verdict["job"]), (rank, "7"))
+        self.assertFalse((self.folder / str(self.ranks[1].pid)).exists())
+        for job in self.ranks:
+            job.kill()
+        for job in self.ranks:
+            job.wait()
+        report = box.run([cli.GPUSHIM, "report", self.folder], sim=False)
+        self.assertEqual(report.returncode, 1, report.stderr)
+        self.assertRegex(report.stdout, rf"\n +{BEHIND} has made no call for ")
+
+    def test_once_of_a_job_that_moves_and_of_one_that_has_ended(self):
+        self.start("sleeps")
+        until = time.monotonic() + PATIENCE_S
+        while (said := self.moving()) != "MOVES    3 of 3 processes at work\n":
+            self.assertLess(time.monotonic(), until, said)
+            time.sleep(0.1)
+        for job in self.ranks:
+            job.kill()
+        for job in self.ranks:
+            job.wait()
+        self.assertRegex(self.watched(expect=0), r"^ENDED    0 of 3 processes at work\n$")
+
+    def moving(self):
+        done = box.run([cli.GPUSHIM, "watch", "--once", "--after", 3600, self.folder], sim=False)
+        return done.stdout
+
+
+class Refused(cli.Case):
+    def test_words(self):
+        self.assertIn("which folder?", self.gpushim("watch", expect=2).stderr)
+        self.assertIn("which folder?", self.gpushim("watch", self.folder / "none", expect=2).stderr)
+        self.assertIn("--after x: a number of seconds was expected",
+                      self.gpushim("watch", self.folder, "--after", "x", expect=2).stderr)
+        self.assertIn("no trace to read", self.gpushim("watch", self.folder, "--once", expect=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
