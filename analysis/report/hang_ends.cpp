@@ -1,6 +1,8 @@
 #include "hang_ends.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "../../shim/schema/flags.h"
@@ -13,8 +15,10 @@ namespace {
 
 constexpr const char* kLastRows = "1000";
 
-bool waits_for_others(const std::string& kind) {
-    return kind == "sync" || kind == "collective" || kind == "copy" || kind == "launch";
+bool waits_for_others(std::string_view kind) {
+    constexpr std::string_view kKinds[] = {"sync", "collective", "communicator", "group",
+                                           "copy", "memset",     "launch",       "graph_launch"};
+    return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 
 // What a program goes on asking while it waits.

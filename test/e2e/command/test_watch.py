@@ -95,6 +95,14 @@ class Hanging(cli.Case):
         self.missing("elsewhere", rf"{BEHIND} has called ncclAllReduce 1 of communicator {UID} instead;"
                                   r" has been in cuStreamSynchronize for .*", process="runs", is_behind=True)
 
+    def test_a_rank_that_does_not_come_to_the_communicator(self):
+        self.start("absent")
+        _, missing, *waiting = self.watched().splitlines()
+        self.assertRegex(missing, r"^ +rank 1 has made no call for .* s, the last was \w+, at \S+/rank\.py:\d+"
+                         " sleeps$")
+        for line in waiting:
+            self.assertRegex(line, r"^ +rank [02] waits in ncclCommInitRank for ")
+
     def test_each_process_says_it_and_the_report_does(self):
         command = f"cat > {self.folder}/$GPUSHIM_HANG_PID"
         self.stop(GPUSHIM_HANG_AFTER=AFTER_S, GPUSHIM_ON_HANG=command)

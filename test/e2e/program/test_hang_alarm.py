@@ -13,7 +13,7 @@ import time
 import unittest
 
 import box
-from preload import PreloadCase, query, variables
+from preload import SHIM, PreloadCase, compiled, query, variables
 
 WAITS = pathlib.Path(__file__).parent / "hang" / "waits.py"
 PATIENCE_S = 60
@@ -22,13 +22,31 @@ LINE = r"gpushim: process \d+ hangs: no operation for \d+\.\d s; (\w+) has not r
 WENT_ON = r"gpushim: no hang any more: it went on after \d+ s\n"
 # A machine that is busy is slow: what takes so long hangs for certain, what takes half does not.
 AFTER_S, LONG_S = 3, 12
+# A disk that takes twice as long as a hang, twice.
+SLEEPY = f"""
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+ssize_t pwrite64(int file, const void* from, size_t size, off_t at) {{
+    static int times = 0, calls = 0;
+    if (++calls > 20 && times < 2) {{
+        ++times;
+        close(open("slept", O_CREAT | O_WRONLY, 0600));
+        sleep({2 * AFTER_S});
+    }}
+    typedef ssize_t (*Write)(int, const void*, size_t, off_t);
+    return ((Write)dlsym(RTLD_NEXT, "pwrite64"))(file, from, size, at);
+}}
+"""
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
 
 
 class Waits(PreloadCase):
-    def waits(self, what, seconds, **knobs):
-        return self.traced([sys.executable, WAITS, what, seconds], stderr=None,
-                           **{"GPUSHIM_HANG_AFTER": AFTER_S, **knobs})
+    def waits(self, what, seconds, timeout=120, **knobs):
+        knobs = {**variables(self.folder), "GPUSHIM_HANG_AFTER": AFTER_S, **knobs}
+        done = box.run([sys.executable, WAITS, what, seconds], knobs, timeout=timeout, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
 
     def rows(self):
         return query(self.the_trace(), "SELECT over, for_ns, limit_ns, usual_ns FROM hang ORDER BY mono_ns")
@@ -69,6 +87,21 @@ class Alarm(Waits):
                 trace = self.the_trace()
                 self.assertEqual(query(trace, "SELECT * FROM hang"), [])
                 trace.unlink()
+
+    def test_training_with_its_pauses_is_no_hang(self):
+        """`make test` takes seconds, FAULTS_FULL five minutes."""
+        seconds = 300 if os.environ.get("FAULTS_FULL") else 15
+        self.assertEqual(self.waits("trains", seconds, timeout=2 * seconds + 60).stderr, "")
+        self.assertEqual(query(self.the_trace(), "SELECT * FROM hang"), [])
+
+    def test_a_disk_that_is_slow_is_no_hang(self):
+        """The writer is held up for longer than a hang takes, while the program works."""
+        sleepy = self.folder / "sleepy.so"
+        compiled(SLEEPY, sleepy, "-shared", "-fPIC")
+        done = self.waits("trains", 15, LD_PRELOAD=f"{SHIM}:{sleepy}")
+        self.assertEqual(done.stderr, "")
+        self.assertTrue((self.folder / "slept").exists())
+        self.assertEqual(query(self.the_trace(), "SELECT * FROM hang"), [])
 
     def test_an_hour_of_stepped_time_is_no_hang(self):
         train = box.ROOT / "examples" / "train" / "train.py"

@@ -39,7 +39,10 @@ def elsewhere(rank):
 
 
 def main():
-    rank = Rank(pathlib.Path(sys.argv[2])).join()
+    rank = Rank(pathlib.Path(sys.argv[2]))
+    if sys.argv[1] == "absent" and rank.rank == 1:
+        sleeps(rank)
+    rank.join()
     rank.other = c_void_p()
     rank.nccl.ncclCommSplit(rank.comm, 0, rank.rank, byref(rank.other), None)
     for _ in range(TOGETHER):

@@ -59,9 +59,7 @@ def computes(seconds):
     _, module = begin()
     launch(kernel(module, 10))
     must(CUDA.cuCtxSynchronize())
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        pass
+    spin(seconds)
 
 
 def beside(seconds):
@@ -84,10 +82,34 @@ def beside(seconds):
     worker.join()
 
 
+def trains(seconds):
+    """Steps with the pauses of a real job: compilation first, then a checkpoint, an evaluation, slow input."""
+    _, module = begin()
+    until = time.monotonic() + seconds
+    pauses = [lambda: time.sleep(seconds / 6), lambda: spin(seconds / 6), lambda: time.sleep(0.1)]
+    step = kernel(module, 2000)
+    spin(seconds / 6)
+    for number in range(10**9):
+        for _ in range(20):
+            launch(step)
+        must(CUDA.cuCtxSynchronize())
+        if number % 20 == 19:
+            pauses[number // 20 % len(pauses)]()
+        if time.monotonic() > until:
+            break
+
+
+def spin(seconds):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
 def main():
     signal.signal(signal.SIGCHLD, lambda *_: CHILDREN.append("told"))
     print("begins", flush=True)
-    {what.__name__: what for what in (device, polls, computes, beside)}[sys.argv[1]](float(sys.argv[2]))
+    known = {what.__name__: what for what in (device, polls, computes, beside, trains)}
+    known[sys.argv[1]](float(sys.argv[2]))
     try:
         os.waitpid(-1, os.WNOHANG)
         CHILDREN.append("found")
