@@ -83,7 +83,7 @@ class Pass {
             if (lane.device_id >= 0) devices_.insert(lane.device_id);
         pieces_ = pieces_of(timeline_.windows(), devices_, watch != nullptr ? watch->cuts() : kAnywhere);
         Query start = trace.base.prepare("SELECT value FROM meta WHERE key = 'started_mono_ns'");
-        run_.start_ns = start.step() ? start.number(0) : 0;
+        run_.start_ns = std::max(start.step() ? start.number(0) : 0, trace.from_ns);
         run_.end_ns = run_.start_ns;
         Query end = trace.base.prepare("SELECT max(mono_ns) FROM clock");
         if (end.step() && !end.is_null(0)) run_.end_ns = std::max(run_.end_ns, end.number(0));

@@ -18,9 +18,10 @@ Intervals rest_spans(const Trace& trace) {
     std::vector<Interval> spans;
     // What the process did after it had come to rest for good ends with the last sign of it.
     Query query = trace.base.prepare(
-        "SELECT enter_ns, kind FROM marker WHERE kind IN ('rest', 'resume') UNION ALL"
+        "SELECT enter_ns, kind FROM marker WHERE kind IN ('rest', 'resume') AND enter_ns >= ?1 UNION ALL"
         " SELECT max(at_ns), 'resume' FROM (SELECT max(enter_ns) AS at_ns FROM marker"
         "  UNION ALL SELECT max(mono_ns) FROM clock) ORDER BY 1");
+    query.bind(1, trace.from_ns);
     int64_t from_ns = INT64_MIN;  // it does not rest
     while (query.step()) {
         if (query.text(1) == "rest") {

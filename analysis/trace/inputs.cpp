@@ -30,41 +30,6 @@ int64_t until_of(const fs::path& file, const Database& base) {
     return mark.step() ? mark.maybe(0).value_or(0) : 0;
 }
 
-Trace open_trace(const fs::path& path, const fs::path& file) {
-    Trace trace{path, Database(file), 0, {}, {}, "", "", "", 0, ""};
-    const int version = trace.base.schema_version();
-    Query application = trace.base.prepare("PRAGMA application_id");
-    if (application.step() && application.number(0) == kSummaryApplication)
-        throw Failure(path.string() + ": a rank summary, not a trace; `gpushim sql` reads it");
-    if (version == 0) throw Failure(path.string() + ": not a trace of gpushim");
-    if (version > kSchemaVersion)
-        throw Failure(path.string() + ": written by a newer gpushim (schema " + std::to_string(version) +
-                      "; this version reads schemas up to " + std::to_string(kSchemaVersion) + ")");
-    require_plain_tables(trace.base);
-    bound_work(trace.base);
-    Query query = trace.base.prepare(
-        "SELECT pid, rank, world_size, run_key, executable,"
-        " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = "
-        "'started_real_ns'),"
-        " (SELECT value FROM meta WHERE key = 'uuid') FROM process");
-    if (!query.step()) throw Failure(path.string() + ": it is still empty");
-    trace.pid = query.number(0);
-    trace.rank = query.maybe(1);
-    trace.world_size = query.maybe(2);
-    trace.run_key = query.text(3);
-    trace.executable = query.text(4);
-    trace.host = query.text(5);
-    trace.started_real_ns = query.number(6);
-    trace.uuid = query.text(7);
-    trace.until_ns = until_of(file, trace.base);
-    return trace;
-}
-
-// Processes without a key of their own are each a run.
-std::string run_of(const Trace& trace) {
-    return trace.run_key.empty() ? "pid " + std::to_string(trace.pid) + " " + trace.uuid : trace.run_key;
-}
-
 void keep_newest_run(Inputs& inputs, const fs::path& folder) {
     std::map<std::string, int64_t> newest;
     for (const Trace& trace : inputs.traces)
@@ -126,6 +91,40 @@ bool is_no_trace(const fs::path& file) {
 }
 
 }  // namespace
+
+Trace open_trace(const fs::path& path, const fs::path& file) {
+    Trace trace{path, Database(file), 0, {}, {}, "", "", "", 0, ""};
+    const int version = trace.base.schema_version();
+    Query application = trace.base.prepare("PRAGMA application_id");
+    if (application.step() && application.number(0) == kSummaryApplication)
+        throw Failure(path.string() + ": a rank summary, not a trace; `gpushim sql` reads it");
+    if (version == 0) throw Failure(path.string() + ": not a trace of gpushim");
+    if (version > kSchemaVersion)
+        throw Failure(path.string() + ": written by a newer gpushim (schema " + std::to_string(version) +
+                      "; this version reads schemas up to " + std::to_string(kSchemaVersion) + ")");
+    require_plain_tables(trace.base);
+    bound_work(trace.base);
+    Query query = trace.base.prepare(
+        "SELECT pid, rank, world_size, run_key, executable,"
+        " (SELECT value FROM meta WHERE key = 'host'), (SELECT value FROM meta WHERE key = "
+        "'started_real_ns'),"
+        " (SELECT value FROM meta WHERE key = 'uuid') FROM process");
+    if (!query.step()) throw Failure(path.string() + ": it is still empty");
+    trace.pid = query.number(0);
+    trace.rank = query.maybe(1);
+    trace.world_size = query.maybe(2);
+    trace.run_key = query.text(3);
+    trace.executable = query.text(4);
+    trace.host = query.text(5);
+    trace.started_real_ns = query.number(6);
+    trace.uuid = query.text(7);
+    trace.until_ns = until_of(file, trace.base);
+    return trace;
+}
+
+std::string run_of(const Trace& trace) {
+    return trace.run_key.empty() ? "pid " + std::to_string(trace.pid) + " " + trace.uuid : trace.run_key;
+}
 
 std::string Trace::label() const {
     return rank ? "rank " + std::to_string(*rank) : "process " + std::to_string(pid);

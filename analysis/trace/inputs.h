@@ -26,9 +26,17 @@ struct Trace {
     std::string uuid;
     // Rows from here on may not be all there yet: the process still writes.
     int64_t until_ns = std::numeric_limits<int64_t>::max();
+    // Nobody asks for what was before: calls, marks and windows from here on are read, and no others.
+    int64_t from_ns = std::numeric_limits<int64_t>::min();
 
     std::string label() const;  // "rank 3", else "process 4711"
 };
+
+// Throws Failure. `file`: what is read, the trace itself or a copy of it.
+Trace open_trace(const std::filesystem::path& path, const std::filesystem::path& file);
+
+// Processes without a key of their own are each a run.
+std::string run_of(const Trace& trace);
 
 // The .db files of a folder, by name; databases of runs, which were made of traces, are none.
 std::vector<std::filesystem::path> databases_in(const std::filesystem::path& folder);

@@ -13,10 +13,11 @@ bool has_device_times(const Trace& trace) { return !trace.base.is_of_first_schem
 
 Timeline::Timeline(const Trace& trace, CallsOf which, int64_t from_ns)
     : gone_(dropped_spans(trace)), words_(words_of(trace.base)) {
+    from_ns = std::max(from_ns, trace.from_ns);
     read_lanes(trace.base);
     if (has_device_times(trace)) {
-        read_windows(trace.base);
-        read_clocks(trace.base);
+        read_windows(trace);
+        read_clocks(trace);
     }
     if (!gone_.empty()) read_gone(trace.base);
     add_rests(rest_spans(trace));
@@ -96,10 +97,15 @@ std::optional<Window> with_rows(const Window& window, const Intervals& gone) {
 
 }  // namespace
 
-void Timeline::read_windows(const Database& base) {
+// Of those that the slice begins in, what lies in it.
+void Timeline::read_windows(const Trace& trace) {
+    const Database& base = trace.base;
     Query query = base.prepare(
         "SELECT enter_ns, dur_ns, planned_ns, device_id, slot, operations, timed, legacy_events, own_host_ns"
-        " FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns, device_id");
+        " FROM \"window\" WHERE dur_ns > 0 AND enter_ns >="
+        " coalesce((SELECT max(enter_ns) FROM \"window\" WHERE enter_ns <= ?1), ?1)"
+        " ORDER BY enter_ns, device_id");
+    query.bind(1, trace.from_ns);
     while (query.step())
         windows_.push_back({plausible_time(query.number(0)), plausible_span(query.number(1)),
                             plausible_span(query.number(2)), query.number(3), query.maybe(4), query.number(5),
@@ -107,8 +113,11 @@ void Timeline::read_windows(const Database& base) {
     add_open_windows(base, windows_);
     std::vector<Window> all;
     all.swap(windows_);
+    Intervals not_here = gone_;
+    not_here.push_back({std::numeric_limits<int64_t>::min(), trace.from_ns});
+    not_here = unite(std::move(not_here));
     for (const Window& window : all) {
-        const auto left = with_rows(window, gone_);
+        const auto left = with_rows(window, not_here);
         windows_left_out_ |= !left;
         if (left) windows_.push_back(*left);
     }
@@ -151,11 +160,13 @@ void Timeline::add_rests(const Intervals& rests) {
                      [](const Gone& a, const Gone& b) { return a.span.start_ns < b.span.start_ns; });
 }
 
-void Timeline::read_clocks(const Database& base) {
-    Query query = base.prepare(
+void Timeline::read_clocks(const Trace& trace) {
+    constexpr int64_t kStillTrueNs = 60'000'000'000;  // a clock is read every 8 s
+    Query query = trace.base.prepare(
         "SELECT d.mono_ns, coalesce(d.device_id, c.device_id), d.error_ns, d.event_ns, d.record_ns,"
         " d.latency_ns, d.latency_spread_ns FROM device_clock d"
-        " LEFT JOIN context c ON c.id = d.context_id ORDER BY d.mono_ns");
+        " LEFT JOIN context c ON c.id = d.context_id WHERE d.mono_ns >= ?1 ORDER BY d.mono_ns");
+    query.bind(1, std::max(trace.from_ns, std::numeric_limits<int64_t>::min() + kStillTrueNs) - kStillTrueNs);
     const auto span = [&query](int column) {
         return query.is_null(column) ? std::nullopt : std::optional(plausible_span(query.number(column)));
     };

@@ -40,8 +40,8 @@ class Timeline {
         int32_t lane;
     };
     void read_lanes(const Database& base);
-    void read_windows(const Database& base);
-    void read_clocks(const Database& base);
+    void read_windows(const Trace& trace);
+    void read_clocks(const Trace& trace);
     void read_gone(const Database& base);
     void add_rests(const Intervals& rests);
     bool next_gone(Call& call);

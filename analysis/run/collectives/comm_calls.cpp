@@ -36,10 +36,12 @@ bool is_dtype(int dtype) { return dtype >= 0 && static_cast<size_t>(dtype) < kDt
 struct Aborts {
     std::map<int64_t, int64_t> by_communicator;  // row: when it was
 
-    explicit Aborts(const Database& base) {
-        Query query = base.prepare(
+    explicit Aborts(const Trace& trace) {
+        Query query = trace.base.prepare(
             "SELECT c.id, min(k.enter_ns) FROM communicator c JOIN call k ON k.target_id = c.handle_id"
-            " WHERE k.api_id IN (SELECT id FROM api WHERE base = 'ncclCommAbort') GROUP BY c.id");
+            " WHERE k.api_id IN (SELECT id FROM api WHERE base = 'ncclCommAbort') AND k.enter_ns >= ?1"
+            " GROUP BY c.id");
+        query.bind(1, trace.from_ns);
         while (query.step()) by_communicator[query.number(0)] = query.number(1);
     }
     bool ended(int64_t communicator, const std::optional<Interval>& device) const {
@@ -102,8 +104,9 @@ void read_calls(const TraceFacts& facts, const std::map<int64_t, size_t>& seat_o
     Query query = facts.trace->base.prepare(
         "SELECT c.enter_ns, a.base, c.communicator_id, c.seq, c.bytes, c.group_id, c.peer, c.dtype,"
         " c.stream_id, c.flags FROM collective c JOIN api a ON a.id = c.api_id"
-        " WHERE NOT " +
+        " WHERE c.enter_ns >= ?1 AND NOT " +
         sql_bit(kRowFailed, "c") + " ORDER BY c.enter_ns");
+    query.bind(1, facts.trace->from_ns);
     while (query.step()) {
         int64_t row = query.is_null(3) ? kNowhere : query.maybe(2).value_or(kNowhere);
         if (!seat_of_row.contains(row)) row = kNowhere;
@@ -155,7 +158,7 @@ std::vector<CommSeat> read_comm_seats(const TraceFacts& facts) {
         if (seat.device_id < 0) seat.device_id = device_of_streams(seat);
     const std::map<int64_t, int64_t> captured = link_kernels(facts, seats);
     count_replays(facts, captured, seats);
-    const Aborts aborts(facts.trace->base);
+    const Aborts aborts(*facts.trace);
     for (CommSeat& seat : seats)
         for (size_t i = 0; i < seat.calls.size(); ++i) {
             CollectiveCall& call = seat.calls[i].call;

@@ -35,13 +35,14 @@ std::string launches_sql(const std::string& from) {
            " FROM " +
            from +
            " LEFT JOIN launch_device d ON d.enter_ns = l.enter_ns"
-           " WHERE l.group_id IS NOT NULL AND " +
+           " WHERE l.enter_ns >= ?1 AND l.group_id IS NOT NULL AND " +
            kSucceeded.sql("l");
 }
 
 std::vector<Launch> read_launches(const TraceFacts& facts, const std::string& from) {
     std::vector<Launch> launches;
     Query query = facts.trace->base.prepare(launches_sql(from));
+    query.bind(1, facts.trace->from_ns);
     while (query.step()) {
         const int64_t stream = query.maybe(2).value_or(-1);
         const Lane* lane = lane_of(facts, stream);

@@ -50,8 +50,9 @@ void count_launches(const TraceFacts& facts, std::vector<Exec>& execs) {
     const Database& base = facts.trace->base;
     Query rows = base.prepare(
         "SELECT g.handle_id, l.enter_ns FROM graph_launch l JOIN graph g ON g.id = l.graph_id"
-        " WHERE " +
+        " WHERE l.enter_ns >= ?1 AND " +
         kRan.sql("l"));
+    rows.bind(1, facts.trace->from_ns);
     while (rows.step())
         if (Exec* exec = by_handle(execs, rows.number(0))) {
             ++exec->launches;

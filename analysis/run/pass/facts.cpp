@@ -20,9 +20,6 @@ constexpr int64_t kMostSlices = 100;
 constexpr int64_t kBeginning = 4'000'000;  // tokens in which the period of a long run is looked for
 constexpr int64_t kSlotNs = 10'000'000'000;
 
-// A device's name is all that tells that it is none.
-bool is_simulated(const std::string& name) { return name.starts_with("Simulated"); }
-
 void read_gpus(TraceFacts& facts, int64_t& next_gpu_id) {
     const Database& base = facts.trace->base;
     // Traces of before do not have it.
@@ -199,6 +196,8 @@ std::vector<Step> launched_in(const TraceFacts& facts) {
 }
 
 }  // namespace
+
+bool is_simulated(const std::string& name) { return name.starts_with("Simulated"); }
 
 TraceFacts make_facts(const Trace& trace, int64_t rank_id, int64_t& next_gpu_id, const RunOptions& options) {
     TraceFacts facts = {};

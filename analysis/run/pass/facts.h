@@ -24,6 +24,9 @@ struct Gpu {
     std::optional<int64_t> multiprocessors = {};
 };
 
+// A device's name is all that tells that it is none.
+bool is_simulated(const std::string& device_name);
+
 struct Kernel {  // each name once
     std::string name;
     KernelClass facts;

@@ -150,10 +150,11 @@ int64_t number_in(const std::string& name) {
 
 void read_ranges(const Trace& trace, const std::string& marker, Marks& marks) {
     Query ranges = trace.base.prepare(
-        "SELECT start_ns, end_ns, name FROM v_range WHERE end_ns IS NOT NULL AND"
+        "SELECT start_ns, end_ns, name FROM v_range WHERE end_ns IS NOT NULL AND end_ns >= ?2 AND"
         " CASE WHEN ?1 = '' THEN name GLOB 'ProfilerStep#*' ELSE name = ?1 OR name GLOB ?1 || '#*'"
         " OR name GLOB ?1 || ' [0-9]*' END ORDER BY start_ns");
     ranges.bind(1, marker);
+    ranges.bind(2, trace.from_ns);
     int64_t next = 0;
     while (ranges.step()) {
         const int64_t number = number_in(ranges.text(2));
@@ -184,7 +185,8 @@ Marks marks_of(const Trace& trace, const std::string& marker) {
     if (!trace.base.has("v_range")) return marks;
     Query steps = trace.base.prepare(
         "SELECT enter_ns, kind, value FROM marker"
-        " WHERE kind IN ('step', 'profiler_start', 'profiler_stop') ORDER BY enter_ns");
+        " WHERE kind IN ('step', 'profiler_start', 'profiler_stop') AND enter_ns >= ?1 ORDER BY enter_ns");
+    steps.bind(1, trace.from_ns);
     int64_t profiler_from_ns = -1;  // below 0: it is not running
     while (steps.step()) {
         const int64_t at_ns = steps.number(0);

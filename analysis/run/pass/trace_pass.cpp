@@ -12,8 +12,8 @@ namespace {
 
 class TracePass : public CallWatch {
   public:
-    TracePass(const TraceFacts& facts, const WaitOf& wait_of)
-        : facts_(facts), wait_of_(wait_of), index_(facts), parts_(make_parts(facts)) {
+    TracePass(const TraceFacts& facts, const WaitOf& wait_of, std::vector<std::unique_ptr<Part>> parts)
+        : facts_(facts), wait_of_(wait_of), index_(facts), parts_(std::move(parts)) {
         for (const Kernel& kernel : facts.kernels)
             is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
         is_comm_.push_back(false);  // the one that is not known
@@ -157,12 +157,17 @@ class TracePass : public CallWatch {
 
 }  // namespace
 
-std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run) {
-    TracePass pass(facts, wait_of);
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run,
+                                  std::vector<std::unique_ptr<Part>> parts) {
+    TracePass pass(facts, wait_of, std::move(parts));
     std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
     run.wait_for_turn(facts.rank_id);
     pass.finish(run);
     return busy;
+}
+
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run) {
+    return pass_over(facts, wait_of, run, make_parts(facts));
 }
 
 }  // namespace gpushim::analysis

@@ -15,5 +15,8 @@ using WaitOf = std::function<int64_t(int64_t launch_enter_ns)>;
 
 // How busy each device was comes with it. The parts' rows are in `run` afterwards.
 std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run);
+// The same by these parts alone.
+std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run,
+                                  std::vector<std::unique_ptr<Part>> parts);
 
 }  // namespace gpushim::analysis
