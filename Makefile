@@ -659,8 +659,8 @@ neighbours:
 	@GOLDEN=$(GOLDEN) GPUSHIM_BUILD=$(BUILD) test/run test_neighbours
 
 .PHONY: golden
-golden: product
-	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden
+golden: product $(BUILD)/test/unit
+	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_golden "to the letter"
 	@GOLDEN=write GPUSHIM_BUILD=$(BUILD) test/run test_the_readme_has_every_question
 
 # The reference in analysis/manual.md is what the program prints.

@@ -56,18 +56,6 @@ std::vector<Seen> traced_among(const std::vector<int64_t>& family) {
     return all;
 }
 
-std::string why_not_seen(int64_t pid) {
-    const std::string process = "process " + std::to_string(pid);
-    if (threads_of(pid).empty()) return process + ": there is none";
-    if (command_of(pid).empty()) return process + " is another user's, or of the kernel";
-    if (!has_mapped(pid, library_path().filename().string()))
-        return process + " runs without the library: start it with `gpushim run`, or with LD_PRELOAD";
-    return process +
-           " writes no trace: it has made no CUDA context and no NCCL communicator yet, or its rings are "
-           "private"
-           " (GPUSHIM_LOG=info says so at its end)";
-}
-
 // Of a run that is still at work an analysis is of what was written until now.
 struct RunNow {
     std::optional<Hang> hang;
@@ -165,13 +153,25 @@ void print_json(const std::vector<Seen>& all, const RunNow& verdict) {
 
 }  // namespace
 
+std::string why_not_traced(int64_t pid) {
+    const std::string process = "process " + std::to_string(pid);
+    if (threads_of(pid).empty()) return process + ": there is none";
+    if (command_of(pid).empty()) return process + " is another user's, or of the kernel";
+    if (!has_mapped(pid, library_path().filename().string()))
+        return process + " runs without the library: start it with `gpushim run`, or with LD_PRELOAD";
+    return process +
+           " writes no trace: it has made no CUDA context and no NCCL communicator yet, or its rings are "
+           "private"
+           " (GPUSHIM_LOG=info says so at its end)";
+}
+
 int look_at_process(const std::string& word, bool as_json) {
     int64_t pid = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (error != std::errc() || end != word.data() + word.size() || pid <= 0)
         throw Failure("--pid " + word + ": the number of a process was expected");
     const std::vector<Seen> all = traced_among(family_of(pid));
-    if (all.empty()) throw Failure(why_not_seen(pid));
+    if (all.empty()) throw Failure(why_not_traced(pid));
     const RunNow verdict = judge_run(all);
     as_json ? print_json(all, verdict) : print_text(all, verdict);
     return verdict.hang ? kHung : verdict.why_unknown.empty() ? kFine : kIncomplete;
