@@ -668,6 +668,12 @@ golden: product $(BUILD)/test/unit
 manual: $(ANALYZER)
 	@scripts/manual $(BUILD)/gpushim >$(BUILD)/manual.md && cat $(BUILD)/manual.md >analysis/manual.md
 
+# What `gpushim top` looks like, of a job on the simulated box: for the manual.
+.PHONY: screenshot
+screenshot: product
+	@scripts/deps
+	@scripts/screenshot-top $(BUILD)/gpushim >$(BUILD)/top.svg && cat $(BUILD)/top.svg >examples/top.svg
+
 PREFIX    ?= /usr/local
 install: $(SHIM) $(ANALYZER)
 install uninstall:
@@ -682,5 +688,5 @@ help:
 	@echo "     | deps | clean | gpu-check [ONLY=part of a row's name] | gpu-bundle | faults [ONLY=row] [FULL=1]"
 	@echo "     | mutants [ONLY=name] | fuzz [ONLY=target] | real-driver [ONLY=row or driver] [FULL=1]"
 	@echo "     | real-traces [ONLY=file] | realistic [SEEDS=n] [FIRST_SEED=n]"
-	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes | neighbours"
+	@echo "     | fleet-demo | fleet-test [ONLY=test] | recipes | neighbours | screenshot"
 	@echo "     | golden | includes | manual | install PREFIX=… DESTDIR=… | uninstall | deb | tarball | wheel"

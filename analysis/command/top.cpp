@@ -1,4 +1,5 @@
 // `gpushim top`: a run while it runs, on a terminal, or one look at it as text or JSON.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>

@@ -10,7 +10,7 @@ import unittest
 import box
 
 TOOLS = "sh dirname awk grep cat mkdir rm cp ln sort tr mktemp".split()
-PRESENT = "g++ make nm python3 sqlite3 jq".split()
+PRESENT = "g++ make nm python3 sqlite3 jq tmux".split()
 HAS_A_MODULE = '[ "$*" = "-c import jsonschema" ] && exit\n'
 HEADERS = ("cuda.h cuda_runtime_api.h cupti_activity.h cudaTypedefs.h crt/host_config.h cudaProfiler.h "
            "nv/target nvtx3/nvToolsExt.h nvml.h nccl.h")
@@ -141,12 +141,12 @@ class Deps(unittest.TestCase):
         for name in THERE:
             if "catch2" in name or "faketime" in name or "jemalloc" in name:
                 (self.root / "system" / "usr" / name).unlink()
-        for command in ("sqlite3", "jq"):
+        for command in ("sqlite3", "jq", "tmux"):
             (self.bin / command).unlink()
         self.command("python3", "exit 1")
         self.assertEqual(self.deps("demo"), (0, "", ""))
         self.assertEqual(self.told(self.deps()[1]),
-                         "catch2 libjemalloc2 libfaketime sqlite3 jq python3-jsonschema")
+                         "catch2 libjemalloc2 libfaketime sqlite3 jq tmux python3-jsonschema")
 
     def test_groups(self):
         self.assertEqual(self.told(self.deps("check")[1]), "clang-format shellcheck")

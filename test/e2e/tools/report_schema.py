@@ -1,27 +1,32 @@
-"""The JSON Schema of `gpushim report --json`: every such answer that a test asks for is held to it."""
+"""The JSON Schemas of `gpushim report --json` and `gpushim top --once --json`: every such answer that a test
+asks for is held to its own."""
 import functools
 import json
 import pathlib
 
-FILE = pathlib.Path(__file__).resolve().parents[3] / "analysis" / "report" / "report.schema.json"
+ANALYSIS = pathlib.Path(__file__).resolve().parents[3] / "analysis"
+FILES = {"report": ANALYSIS / "report" / "report.schema.json", "top": ANALYSIS / "screen" / "top.schema.json"}
 
 
 @functools.cache
-def validator():
-    import jsonschema  # only where a report is asked for
-    schema = json.loads(FILE.read_text(encoding="utf-8"))
+def validator(command):
+    import jsonschema  # only where an answer is asked for
+    schema = json.loads(FILES[command].read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
 
-def complaints(report):
+def complaints(answer, command="report"):
     return [f"/{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
-            for error in validator().iter_errors(report)]
+            for error in validator(command).iter_errors(answer)]
 
 
 def hold(command, answer):
-    """Raises where the answer of a report in JSON, of one run, is not as the schema says."""
+    """Raises where the answer in JSON, of one run, is not as the schema says."""
     words = [str(word) for word in command]
-    if {"report", "--json"} <= set(words) and "--fleet" not in words and answer.startswith("{"):
-        wrong = complaints(json.loads(answer))
-        assert not wrong, "\n".join(wrong)
+    if "--json" not in words or "--fleet" in words or not answer.startswith("{"):
+        return
+    for name in FILES:
+        if name in words:
+            wrong = complaints(json.loads(answer), name)
+            assert not wrong, "\n".join(wrong)

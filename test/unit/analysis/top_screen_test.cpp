@@ -142,8 +142,8 @@ TEST_CASE("what goes wrong is said and what is not known is no figure, to the le
 }
 
 TEST_CASE("any size is drawn, however small", "[top]") {
-    for (const size_t rows : {0, 1, 3, 5, 6, 24})
-        for (const size_t columns : {0, 1, 10, 40, 300})
+    for (const size_t rows : {0U, 1U, 3U, 5U, 6U, 24U})
+        for (const size_t columns : {0U, 1U, 10U, 40U, 300U})
             for (const int64_t ranks : {0, 1, 70}) drawn(run_of(ranks), {}, rows, columns, true);
 }
 
