@@ -71,12 +71,28 @@ std::optional<std::string> why_not_followed(const fs::path& path) {
 
 Moment this_moment() { return {clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), boot_id_here()}; }
 
-bool FollowedTrace::read(const Moment&) {
+FollowedTrace::Written FollowedTrace::written_now() const {
+    const auto ns = [](const struct stat& status) {
+        return int64_t{status.st_mtim.tv_sec} * kSecondNs + status.st_mtim.tv_nsec;
+    };
+    struct stat file = {}, log = {};
+    stat(path_.c_str(), &file);  // fails: all is 0
+    stat((path_.string() + "-wal").c_str(), &log);
+    return {ns(file), int64_t{file.st_size}, ns(log), int64_t{log.st_size}};
+}
+
+bool FollowedTrace::read(const Moment& now) {
     struct stat status;
     if (stat(path_.c_str(), &status) != 0) return false;
     if (inode_ != 0 && (status.st_ino != inode_ || status.st_dev != device_)) return false;
     inode_ = status.st_ino;
     device_ = status.st_dev;
+    const Written written = written_now();
+    // Times of files are some milliseconds coarse: what was written just now may be written again within
+    // them.
+    const bool is_settled = now.real_ns - std::max(written.file_ns, written.log_ns) > kSecondNs;
+    if (written == written_ && is_settled && why_.empty()) return true;
+    written_ = is_settled ? written : Written();
     try {
         if (const auto why = why_not_followed(path_)) throw Failure(*why);
         const Database base(path_);

@@ -28,6 +28,7 @@ class FollowedTrace {
     explicit FollowedTrace(std::filesystem::path path) : path_(std::move(path)) {}
 
     // Reads what is new. False: the file is gone, or another one is in its place.
+    // What has not been written to since is not opened.
     bool read(const Moment& now);
     // `is_traced`: somebody holds its rings. Without parts of the GPUs, and without open calls.
     RankNow figures(const Moment& now, bool is_traced);
@@ -45,6 +46,12 @@ class FollowedTrace {
     struct CostRow {
         int64_t mono_ns, span_ns, busiest_ns, writer_ns;
     };
+    // When and how long the file and its log were written last.
+    struct Written {
+        int64_t file_ns = 0, file_bytes = 0, log_ns = 0, log_bytes = 0;
+        friend bool operator==(const Written&, const Written&) = default;
+    };
+    Written written_now() const;
     void read_identity(const Database& base);
     void read_news(const Database& base);
     void read_calls(const Database& base);
@@ -57,6 +64,7 @@ class FollowedTrace {
 
     std::filesystem::path path_;
     uint64_t device_ = 0, inode_ = 0;  // of the file that was read first
+    Written written_;                  // when it was read
     std::string why_;                  // it cannot be read
     bool is_known_ = false;            // who it is
     std::string host_, boot_id_, run_key_, program_;

@@ -80,25 +80,29 @@ std::list<Slice> open_slices(std::map<fs::path, WindowOfTrace>& windows) {
     return slices;
 }
 
-// How many traces have a seat on each communicator.
-std::map<std::string, int64_t> seats_of(const std::list<Slice>& slices) {
-    std::map<std::string, int64_t> seats;
+// Who has a seat on each communicator, a rank for each trace that says so.
+using Seats = std::map<std::string, std::multiset<int64_t>>;
+
+Seats seats_of(const std::list<Slice>& slices) {
+    Seats seats;
     for (const Slice& slice : slices) {
         Query query = slice.trace.base.prepare("SELECT DISTINCT uid, rank FROM communicator");
-        while (query.step()) ++seats[query.text(0)];
+        while (query.step()) seats[query.text(0)].insert(query.maybe(1).value_or(-1));
     }
     return seats;
 }
 
-// Whether all ranks of the communicators that it used are here.
-bool is_wait_known(const Trace& trace, const std::map<std::string, int64_t>& seats) {
+// Whether all ranks of the communicators that it used are here, once each: copies of a trace tell nothing.
+bool is_wait_known(const Trace& trace, const Seats& seats) {
     Query query = trace.base.prepare(
         "SELECT uid, ranks FROM communicator WHERE id IN"
         " (SELECT communicator_id FROM collective WHERE enter_ns >= ?1)");
     query.bind(1, trace.from_ns);
     while (query.step()) {
         const auto seen = seats.find(query.text(0));
-        if (query.is_null(1) || seen == seats.end() || seen->second < query.number(1)) return false;
+        if (seen == seats.end() || query.maybe(1) != static_cast<int64_t>(seen->second.size())) return false;
+        if (std::set<int64_t>(seen->second.begin(), seen->second.end()).size() != seen->second.size())
+            return false;
     }
     return true;
 }
@@ -169,7 +173,7 @@ std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path
         collectives.read(all.back());
     }
     collectives.match();
-    const std::map<std::string, int64_t> seats = seats_of(slices);
+    const Seats seats = seats_of(slices);
     auto slice = slices.begin();
     for (const TraceFacts& facts : all) {
         if (stop) return windows;

@@ -170,6 +170,43 @@ class Ended(OfEndedJob):
         empty.mkdir()
         self.assertIn("no trace", self.gpushim("top", "--once", empty, expect=2).stderr)
 
+    def look(self):
+        return json.loads(self.gpushim("top", "--once", "--json", self.folder).stdout)
+
+    def test_waits_are_told_only_where_each_rank_is_there_once(self):
+        def waits():
+            return [gpu["waiting_for_peer_share"] for rank in self.look()["ranks"] for gpu in rank["gpus"]]
+        self.assertNotIn(None, waits())
+        one, = self.folder.glob("1.*.db")
+        shutil.copy(one, self.folder / "copy.db")
+        self.assertEqual(waits(), [None] * 3)
+        (self.folder / "copy.db").unlink()
+        one.unlink()
+        said = self.look()
+        gpu, = said["ranks"][0]["gpus"]
+        self.assertIsNone(gpu["waiting_for_peer_share"])
+        self.assertIn("not all ranks", gpu["why"])
+        self.assertGreater(gpu["exposed_comm_share"], 0)
+        self.assertEqual(said["notes"], ["1 of 2 ranks have no trace in this folder"])
+        self.assertIsNone(said["slowest_trace"])
+
+    def test_without_device_times_there_are_no_shares_and_that_is_said(self):
+        for trace in self.folder.iterdir():
+            trace.unlink()
+        self.traced(sys.executable, "-B", cli.TRAIN, "--ranks", "2", *SHORT, GPUSIM_DEVICES=2,
+                    GPUSHIM_DEVICE_TIME="off")
+        for rank in self.look()["ranks"]:
+            gpu, = rank["gpus"]
+            self.assertIsNone(gpu["idle_share"])
+            self.assertTrue(gpu["why"], gpu)
+            self.assertGreater(rank["step_median_ns"], 0)
+
+    def test_what_cannot_be_read_is_shown_and_the_answer_is_incomplete(self):
+        (self.folder / "2.db").write_bytes(b"SQLite format 3\0" + bytes(200))
+        done = self.gpushim("top", "--once", "--json", self.folder, expect=3)
+        states = [rank["state"] for rank in json.loads(done.stdout)["ranks"]]
+        self.assertEqual(states, ["ended", "ended", "unreadable"])
+
     def test_nothing_is_left_beside_the_traces(self):
         before = sorted(self.folder.iterdir())
         self.gpushim("top", "--once", self.folder)
