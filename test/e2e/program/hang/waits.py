@@ -83,7 +83,7 @@ def beside(seconds):
 
 
 def trains(seconds):
-    """Steps with the pauses of a real job: compilation first, then a checkpoint, an evaluation, slow input."""
+    """Steps with the pauses of a real job: compilation, then a checkpoint, an evaluation, slow input."""
     _, module = begin()
     until = time.monotonic() + seconds
     pauses = [lambda: time.sleep(seconds / 6), lambda: spin(seconds / 6), lambda: time.sleep(0.1)]
