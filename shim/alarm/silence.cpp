@@ -11,7 +11,7 @@ constexpr int64_t kWeight = 8;  // of what is usual, against one more wait
 }  // namespace
 
 int64_t Silence::limit_ns() const {
-    return std::max({least_ns_, kTimesUsual * usual_ns_, kTimesLongest * longest_ns_});
+    return std::max({least_ns_, kTimesUsual * usual_ns(), kTimesLongest * longest_ns_});
 }
 
 Silence::Said Silence::look(const Seen& seen) {
@@ -36,6 +36,7 @@ void Silence::end() {
     before_ns_ = for_ns_;
     const int64_t counts_ns = std::min(for_ns_, limit_ns());
     longest_ns_ = std::max(longest_ns_, counts_ns);
+    waits_ = std::min(waits_ + 1, kFewWaits);
     usual_ns_ = usual_ns_ == 0 ? counts_ns : usual_ns_ + (counts_ns - usual_ns_) / kWeight;
     for_ns_ = 0;
 }

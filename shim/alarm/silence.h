@@ -20,6 +20,7 @@ namespace gpushim::shim {
 class Silence {
   public:
     static constexpr int64_t kTimesUsual = 10, kTimesLongest = 2;
+    static constexpr int kFewWaits = 16;  // one that was long is not usual
     // From one look to the next: an eighth of the shortest hang, within bounds, so that no one jump makes
     // one.
     static constexpr int64_t kLeastPassedNs = 1'500 * kMillisecond, kMostPassedNs = 5'000 * kMillisecond;
@@ -42,7 +43,8 @@ class Silence {
     bool has_said() const { return has_said_; }  // that it hangs, and not yet that it goes on
     int64_t for_ns() const { return for_ns_; }
     int64_t before_ns() const { return before_ns_; }  // of the wait that ended last
-    int64_t usual_ns() const { return usual_ns_; }    // 0: no wait was long enough to be seen twice
+    // 0: too few waits were long enough to be seen twice.
+    int64_t usual_ns() const { return waits_ < kFewWaits ? 0 : usual_ns_; }
     int64_t limit_ns() const;
 
   private:
@@ -52,6 +54,7 @@ class Silence {
     const int64_t most_passed_ns_ = std::clamp(least_ns_ / 8, kLeastPassedNs, kMostPassedNs);
     int64_t looked_ns_ = INT64_MIN;
     int64_t for_ns_ = 0, before_ns_ = 0, usual_ns_ = 0, longest_ns_ = 0;
+    int waits_ = 0;  // up to kFewWaits
     bool has_said_ = false;
 };
 

@@ -98,8 +98,8 @@ class Hanging(cli.Case):
     def test_a_rank_that_does_not_come_to_the_communicator(self):
         self.start("absent")
         _, missing, *waiting = self.watched().splitlines()
-        self.assertRegex(missing, r"^ +rank 1 has made no call for .* s, the last was \w+, at "
-                                  r"\S+/rank\.py:\d+ sleeps$")
+        self.assertRegex(missing, r"^ +rank 1 has made no call for .* s, the last was \w+, at"
+                         r" \S+/rank\.py:\d+ sleeps$")
         for line in waiting:
             self.assertRegex(line, r"^ +rank [02] waits in ncclCommInitRank for ")
 

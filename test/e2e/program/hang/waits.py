@@ -41,6 +41,7 @@ def device(seconds):
     """One kernel that takes so long; the host waits for it."""
     _, module = begin()
     launch(kernel(module, int(seconds * 1e6)))
+    print("waits", flush=True)
     must(CUDA.cuCtxSynchronize())
 
 
@@ -86,9 +87,10 @@ def trains(seconds):
     """Steps with the pauses of a real job: compilation, then a checkpoint, an evaluation, slow input."""
     _, module = begin()
     until = time.monotonic() + seconds
-    pauses = [lambda: time.sleep(seconds / 6), lambda: spin(seconds / 6), lambda: time.sleep(0.1)]
+    long = seconds / 6
+    pauses = [lambda: time.sleep(long), lambda: spin(long), lambda: time.sleep(0.1)]
     step = kernel(module, 2000)
-    spin(seconds / 6)
+    spin(long)
     for number in range(10**9):
         for _ in range(20):
             launch(step)
@@ -107,7 +109,6 @@ def spin(seconds):
 
 def main():
     signal.signal(signal.SIGCHLD, lambda *_: CHILDREN.append("told"))
-    print("begins", flush=True)
     known = {what.__name__: what for what in (device, polls, computes, beside, trains)}
     known[sys.argv[1]](float(sys.argv[2]))
     try:
