@@ -140,7 +140,7 @@ TEST_CASE("an hour of training with its pauses is no hang", "[hang]") {
     looks.wait(120);
     for (int minute = 0; minute < 60; ++minute) {
         looks.work(40);
-        if (minute % 5 == 4) looks.pause(400);
+        if (minute % 5 == 4) looks.pause(700);
         if (minute % 10 == 9) looks.wait(100);
         if (minute == 30) looks.jump(3600);
         looks.wait(3);
