@@ -30,8 +30,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Option kOptions[] = {
-    {"once", nullptr, "print one look and end; where stdout is no terminal that is always so"},
-    {"json", nullptr, "with --once: print one JSON object, whose keys do not change"},
+    {"once", nullptr, "print one look and end; without a terminal it is always so"},
+    {"json", nullptr, "the same as one JSON object, whose keys do not change"},
     {"sort", "COLUMN", "rank, step, compute, waiting, idle, own, memory, power or news", 's', "rank"},
     {"view", "VIEW", "parts, idle, device or grid", 'v', "parts; grid, if the ranks have no room"},
     {"interval", "SECONDS", "time between two looks, from 0.1 to 60", 'i', "1"},
@@ -146,8 +146,7 @@ int follow(LiveRun& live, TopState state, double seconds, FullScreen& screen) {
 int run(const Arguments& arguments) {
     const double seconds = interval_asked(arguments);
     const TopState state = state_asked(arguments);
-    const bool as_json = arguments.has("json"), is_once = arguments.has("once");
-    if (as_json && !is_once) throw Failure("--json is of one look: gpushim top --once --json");
+    const bool as_json = arguments.has("json"), is_once = as_json || arguments.has("once");
     const fs::path folder = folder_asked(arguments);
     int ended_by = 0;
     {

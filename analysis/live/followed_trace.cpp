@@ -12,7 +12,8 @@
 #include "../run/pass/facts.h"
 #include "../sqlite/plain_tables.h"
 #include "../trace/event_tables.h"
-#include "../trace/inputs.h"
+#include "../trace/plausible.h"
+#include "../trace/work_bound.h"
 #include "newest_window.h"
 
 namespace gpushim::analysis {
@@ -41,7 +42,8 @@ int64_t clock_ns(clockid_t clock) {
     return int64_t{now.tv_sec} * kSecondNs + now.tv_nsec;
 }
 
-// Field 22 of /proc/PID/stat; the second may hold any characters, and ends with the last bracket.
+// Field 22 of /proc/PID/stat; the second may hold any characters, and ends with the last bracket. -1: there is
+// no such process, or it has ended and only its parent has not asked yet how.
 int64_t start_ticks_of(int64_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -49,7 +51,10 @@ int64_t start_ticks_of(int64_t pid) {
     if (bracket == std::string::npos) return -1;
     std::istringstream fields(text.substr(bracket + 1));
     std::string field;
-    for (int i = 3; i <= 22; ++i) fields >> field;
+    for (int i = 3; i <= 22; ++i) {
+        fields >> field;
+        if (i == 3 && (field == "Z" || field == "X")) return -1;
+    }
     return std::atoll(field.c_str());
 }
 
@@ -96,6 +101,8 @@ bool FollowedTrace::read(const Moment& now) {
     try {
         if (const auto why = why_not_followed(path_)) throw Failure(*why);
         const Database base(path_);
+        require_plain_tables(base);
+        bound_work(base);
         if (!is_known_) read_identity(base);
         read_news(base);
         read_calls(base);
@@ -112,7 +119,6 @@ bool FollowedTrace::read(const Moment& now) {
 void FollowedTrace::read_identity(const Database& base) {
     if (base.schema_version() == 0) throw Failure("not a trace of gpushim");
     if (base.is_of_first_schema()) throw Failure("of a version whose traces cannot be followed");
-    require_plain_tables(base);
     Query process =
         base.prepare("SELECT pid, start_ticks, rank, world_size, run_key, executable FROM process");
     if (!process.step()) throw Failure("it is still empty");
@@ -129,7 +135,7 @@ void FollowedTrace::read_identity(const Database& base) {
         if (key == "boot_id") boot_id_ = meta.text(1);
         if (key == "script") program_ = meta.text(1);
         if (key == "clock") has_own_clock_ = meta.text(1) == "test";
-        if (key == "started_real_ns") started_real_ns_ = meta.number(1);
+        if (key == "started_real_ns") started_real_ns_ = plausible_time(meta.number(1));
         if (key == "uuid" && run_key_.empty()) run_key_ = "pid " + std::to_string(pid_) + " " + meta.text(1);
     }
     is_known_ = true;
@@ -138,11 +144,12 @@ void FollowedTrace::read_identity(const Database& base) {
 void FollowedTrace::read_news(const Database& base) {
     Query clock = base.prepare("SELECT mono_ns, real_ns FROM clock ORDER BY mono_ns DESC LIMIT 1");
     if (clock.step()) {
-        news_ns_ = std::max(news_ns_, clock.number(0));
-        real_minus_mono_ns_ = clock.number(1) - clock.number(0);
+        const int64_t mono_ns = plausible_time(clock.number(0));
+        news_ns_ = std::max(news_ns_, mono_ns);
+        real_minus_mono_ns_ = plausible_time(clock.number(1)) - mono_ns;
     }
     Query mark = base.prepare("SELECT max(watermark_ns) FROM ring_commit");
-    if (mark.step()) news_ns_ = std::max(news_ns_, mark.number(0));
+    if (mark.step()) news_ns_ = std::max(news_ns_, plausible_time(mark.number(0)));
     Query ended = base.prepare("SELECT value FROM meta WHERE key = 'ended'");
     ended_ = ended.step() ? ended.text(0) : "";
     Query drops = base.prepare(
@@ -163,9 +170,10 @@ void FollowedTrace::read_news(const Database& base) {
 void FollowedTrace::read_calls(const Database& base) {
     for (const EventTable& table : event_tables_of(base)) {
         if (std::string_view(table.name) == "marker") continue;  // has no duration, and is made by no call
-        Query last = base.prepare("SELECT enter_ns + coalesce(dur_ns, 0) FROM \"" + std::string(table.name) +
+        Query last = base.prepare("SELECT enter_ns, coalesce(dur_ns, 0) FROM \"" + std::string(table.name) +
                                   "\" ORDER BY enter_ns DESC LIMIT 1");
-        if (last.step()) call_ns_ = std::max(call_ns_, last.number(0));
+        if (last.step())
+            call_ns_ = std::max(call_ns_, plausible_time(last.number(0)) + plausible_span(last.number(1)));
     }
 }
 
@@ -176,14 +184,15 @@ void FollowedTrace::read_steps(const Database& base) {
         " ORDER BY enter_ns");
     rows.bind(1, std::max(step_ns_ - kLateNs, news_ns_ - 6 * kCostOfNs));
     while (rows.step()) {
+        const int64_t at_ns = plausible_time(rows.number(0));
         const std::pair key(rows.number(1), rows.text(2));
         if (!paces_.contains(key) && paces_.size() >= kMostPaces) continue;
         StepPace& pace = paces_[key];
         if (key.second == "mark")
-            pace.mark(rows.number(0));
+            pace.mark(at_ns);
         else if (!rows.is_null(3))
-            pace.add(rows.number(0), rows.number(3));
-        step_ns_ = std::max(step_ns_, rows.number(0));
+            pace.add(at_ns, plausible_span(rows.number(3)));
+        step_ns_ = std::max(step_ns_, at_ns);
     }
 }
 
@@ -192,8 +201,9 @@ void FollowedTrace::read_cost(const Database& base) {
         "SELECT mono_ns, span_ns, busiest_ns, writer_cpu_ns FROM cost WHERE mono_ns > ?1 ORDER BY mono_ns");
     rows.bind(1, std::max(cost_ns_, news_ns_ - kCostOfNs));
     while (rows.step()) {
-        cost_ns_ = rows.number(0);
-        costs_.push_back({rows.number(0), rows.number(1), rows.number(2), rows.number(3)});
+        cost_ns_ = plausible_time(rows.number(0));
+        costs_.push_back({cost_ns_, plausible_span(rows.number(1)), plausible_span(rows.number(2)),
+                          plausible_span(rows.number(3))});
     }
     std::erase_if(costs_, [&](const CostRow& row) { return row.mono_ns <= cost_ns_ - kCostOfNs; });
 }
@@ -203,7 +213,7 @@ void FollowedTrace::read_nvml(const Database& base) {
         base.prepare("SELECT mono_ns, device_id, key, value FROM nvml WHERE mono_ns > ?1 ORDER BY mono_ns");
     rows.bind(1, std::max(nvml_ns_, news_ns_ - kCostOfNs));
     while (rows.step()) {
-        nvml_ns_ = std::max(nvml_ns_, rows.number(0));
+        nvml_ns_ = std::max(nvml_ns_, plausible_time(rows.number(0)));
         const auto gpu = gpus_.find(rows.number(1));
         if (gpu == gpus_.end()) continue;
         const std::string key = rows.text(2);

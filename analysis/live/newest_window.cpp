@@ -12,6 +12,7 @@
 #include "../run/pass/trace_pass.h"
 #include "../run/sql/run_db.h"
 #include "../trace/inputs.h"
+#include "../trace/plausible.h"
 
 namespace gpushim::analysis {
 
@@ -32,8 +33,10 @@ struct Slice {
 // The newest window that is over, of all its devices.
 std::optional<Interval> newest_span(const Database& base) {
     Query query = base.prepare(
-        "SELECT enter_ns, enter_ns + dur_ns FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns DESC LIMIT 1");
-    return query.step() ? std::optional(Interval{query.number(0), query.number(1)}) : std::nullopt;
+        "SELECT enter_ns, dur_ns FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns DESC LIMIT 1");
+    if (!query.step()) return {};
+    const int64_t begin_ns = plausible_time(query.number(0));
+    return Interval{begin_ns, begin_ns + plausible_span(query.number(1))};
 }
 
 // From which moment on there are so many launches before the end.

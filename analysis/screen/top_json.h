@@ -1,4 +1,4 @@
-// A run at one moment as JSON, for scripts: `gpushim top --once --json`. top.schema.json has every key.
+// A run at one moment as JSON, for scripts: `gpushim top --json`. top.schema.json has every key.
 #pragma once
 
 #include "../live/figures.h"

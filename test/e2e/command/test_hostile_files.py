@@ -78,6 +78,7 @@ class HostileFiles(cli.Case):
                 said = self.bounded("report", trace)
                 self.assertIn(trace.name, said)
                 self.assertEqual(len(said.splitlines()), 1, said)
+                self.bounded("top", "--json", self.folder, expect=(0, 3))
                 trace.unlink()
 
     def test_steps_that_are_numbered_from_end_to_end(self):
@@ -97,6 +98,7 @@ class HostileFiles(cli.Case):
             with self.subTest(what):
                 trace = self.trace(sql)
                 self.bounded("report", trace, expect=0)
+                self.bounded("top", "--json", self.folder, expect=(0, 3))
                 trace.unlink()
 
     def test_a_run_of_a_stranger(self):

@@ -153,6 +153,7 @@ class Ended(OfEndedJob):
 
     def test_a_terminal_that_takes_nothing_does_not_hold_it_up(self):
         shown = terminal.Terminal([cli.GPUSHIM, "top", "--interval", "0.1", self.folder], controls=True)
+        self.addCleanup(shown.kill)
         shown.wait_for("RANK")
         os.write(shown.master, b"\x13")  # Ctrl-S
         shown.process.send_signal(signal.SIGTERM)
@@ -161,8 +162,7 @@ class Ended(OfEndedJob):
         self.assertEqual(shown.end(), -signal.SIGTERM)
 
     def test_what_is_asked_wrongly_is_refused(self):
-        for words, what in ((["--json"], "--once"), (["--once", "--sort", "stepp"], "did you mean step"),
-                            (["--view", "all"], "parts"), (["--interval", "0"], "0.1"),
+        for words, what in ((["--once", "--sort", "stepp"], "did you mean step"), (["--view", "all"], "parts"), (["--interval", "0"], "0.1"),
                             ([self.folder / "none"], "neither a folder nor a process")):
             done = self.gpushim("top", *words, expect=2)
             self.assertIn(what, done.stderr)
@@ -288,7 +288,10 @@ class InTmux(OfEndedJob):
         self.is_as_before(0)
 
     def test_it_is_drawn_for_the_size_that_the_terminal_has_now(self):
+        """Also while nothing else changes: it waits for a key then."""
         self.assertNotIn("POWER", self.screen())
+        self.type("p")
+        self.when("PAUSED")
         self.tmux("resize-window", "-x", "130", "-y", "40")
         text = self.when("MEMORY +POWER")
         self.assertIn("q quit", text.splitlines()[39])

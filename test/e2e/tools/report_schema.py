@@ -1,4 +1,4 @@
-"""The JSON Schemas of `gpushim report --json` and `gpushim top --once --json`: every such answer that a test
+"""The JSON Schemas of `gpushim report --json` and `gpushim top --json`: every such answer that a test
 asks for is held to its own."""
 import functools
 import json

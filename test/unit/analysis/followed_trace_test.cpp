@@ -5,7 +5,9 @@
 #include "analysis/process/temporary.h"
 #include "shim/sqlite/schema.h"
 
+#include <signal.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -144,6 +146,28 @@ TEST_CASE("a rank without news is silent, without calls quiet, and gone it has d
     Moment elsewhere = moment_of(writer, 22);
     elsewhere.boot_id = "another machine";
     CHECK(trace.figures(elsewhere, false).state != RankState::died);
+}
+
+TEST_CASE("a process that has ended has died, though its parent has not asked how", "[top]") {
+    const TemporaryFolder folder;
+    const fs::path path = folder.path() / "0.db";
+    Writer writer(path, 0);
+    writer.steps(0, 10);
+    const pid_t child = fork();
+    if (child == 0) pause();
+    REQUIRE(child > 0);
+    std::ifstream file("/proc/" + std::to_string(child) + "/stat");
+    std::string began;
+    for (int i = 0; i < 22; ++i) file >> began;  // of a name without spaces
+    writer.run("UPDATE process SET pid = " + std::to_string(child) + ", start_ticks = " + began);
+    FollowedTrace trace(path);
+    REQUIRE(trace.read(moment_of(writer, 10)));
+    CHECK(trace.figures(moment_of(writer, 10), false).state != RankState::died);
+    kill(child, SIGKILL);
+    siginfo_t ended;
+    REQUIRE(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+    CHECK(trace.figures(moment_of(writer, 10), false).state == RankState::died);
+    REQUIRE(waitpid(child, nullptr, 0) == child);
 }
 
 TEST_CASE("a file that goes, or another one in its place, is no longer followed", "[top]") {
