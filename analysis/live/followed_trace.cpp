@@ -42,8 +42,8 @@ int64_t clock_ns(clockid_t clock) {
     return int64_t{now.tv_sec} * kSecondNs + now.tv_nsec;
 }
 
-// Field 22 of /proc/PID/stat; the second may hold any characters, and ends with the last bracket. -1: there is
-// no such process, or it has ended and only its parent has not asked yet how.
+// Field 22 of /proc/PID/stat; the second may hold any characters, and ends with the last bracket. -1: there
+// is no such process, or it has ended and only its parent has not asked yet how.
 int64_t start_ticks_of(int64_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string text((std::istreambuf_iterator<char>(file)), {});

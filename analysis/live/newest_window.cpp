@@ -22,30 +22,50 @@ namespace {
 
 constexpr int64_t kLongestNs = 2'000'000'000;
 constexpr int64_t kBehindNs = 100'000'000;  // what ended the gaps at its end
+// A collective that one rank has entered before its window has no times there, and nobody knows who waited.
+constexpr int64_t kEdgeNs = 200'000'000;
 // Launches, of all traces together: half a second of work for one core. No trace has less than kLeastCalls.
 constexpr int64_t kMostCalls = 200'000, kLeastCalls = 2'000;
+
+// Of the time of collectives: some have no length that is known, on one rank at least.
+constexpr double kMostUnknown = 0.25;
+constexpr int64_t kSlotsBack = 4;  // ranks write the row of a window up to some slots after each other
+
+struct WindowRow {
+    Interval span;
+    int64_t slot;  // kNoSlot: a range was asked for
+};
+constexpr int64_t kNoSlot = INT64_MIN;
 
 struct Slice {
     Trace trace;
     WindowOfTrace* window;
+    std::vector<WindowRow> rows;  // the newest first
+    int64_t real_minus_mono_ns = 0;
+    bool is_common = false;  // it is of the slot that the others have, too
 };
 
-// The newest window that is over, of all its devices.
-std::optional<Interval> newest_span(const Database& base) {
+std::vector<WindowRow> newest_rows(const Database& base) {
+    std::vector<WindowRow> rows;
     Query query = base.prepare(
-        "SELECT enter_ns, dur_ns FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns DESC LIMIT 1");
-    if (!query.step()) return {};
-    const int64_t begin_ns = plausible_time(query.number(0));
-    return Interval{begin_ns, begin_ns + plausible_span(query.number(1))};
+        "SELECT DISTINCT enter_ns, dur_ns, slot FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns DESC "
+        "LIMIT ?1");
+    query.bind(1, kSlotsBack);
+    while (query.step()) {
+        const int64_t begin_ns = plausible_time(query.number(0));
+        rows.push_back(
+            {{begin_ns, begin_ns + plausible_span(query.number(1))}, query.maybe(2).value_or(kNoSlot)});
+    }
+    return rows;
 }
 
-// From which moment on there are so many launches before the end.
-int64_t begin_of_calls(const Database& base, int64_t end_ns, int64_t calls) {
-    Query query = base.prepare(
-        "SELECT enter_ns FROM launch WHERE enter_ns < ?1 ORDER BY enter_ns DESC LIMIT 1 OFFSET ?2");
-    query.bind(1, end_ns);
+// When so many launches have been made since the begin.
+int64_t end_of_calls(const Database& base, int64_t begin_ns, int64_t calls) {
+    Query query =
+        base.prepare("SELECT enter_ns FROM launch WHERE enter_ns >= ?1 ORDER BY enter_ns LIMIT 1 OFFSET ?2");
+    query.bind(1, begin_ns);
     query.bind(2, calls);
-    return query.step() ? query.number(0) : INT64_MIN;
+    return query.step() ? query.number(0) : INT64_MAX;
 }
 
 std::string why_none(const Database& base) {
@@ -57,30 +77,77 @@ std::string why_none(const Database& base) {
 
 std::list<Slice> open_slices(std::map<fs::path, WindowOfTrace>& windows) {
     std::list<Slice> slices;
-    int64_t length_ns = kLongestNs;
-    const auto calls = std::max(kLeastCalls, kMostCalls / static_cast<int64_t>(windows.size() + 1));
     for (auto& [path, window] : windows) try {
-            Trace trace = open_trace(path, path);
-            const auto span = newest_span(trace.base);
-            if (!span) {
-                window.why = why_none(trace.base);
+            Slice slice = {open_trace(path, path), &window, {}};
+            slice.rows = newest_rows(slice.trace.base);
+            if (slice.rows.empty()) {
+                window.why = why_none(slice.trace.base);
                 continue;
             }
-            window.span = *span;
-            length_ns = std::min(
-                length_ns,
-                span->end_ns - std::max(span->start_ns, begin_of_calls(trace.base, span->end_ns, calls)));
-            slices.push_back({std::move(trace), &window});
+            Query clock =
+                slice.trace.base.prepare("SELECT real_ns, mono_ns FROM clock ORDER BY mono_ns DESC LIMIT 1");
+            if (clock.step())
+                slice.real_minus_mono_ns = plausible_time(clock.number(0)) - plausible_time(clock.number(1));
+            slices.push_back(std::move(slice));
         } catch (const Failure& failure) {
             window.why = failure.what();
         }
+    return slices;
+}
+
+// The slot whose window most of them have; of several the newest.
+int64_t common_slot(const std::list<Slice>& slices) {
+    std::map<int64_t, size_t> having;
+    for (const Slice& slice : slices) {
+        std::set<int64_t> slots;
+        for (const WindowRow& row : slice.rows) slots.insert(row.slot);
+        for (const int64_t slot : slots) ++having[slot];
+    }
+    int64_t best = kNoSlot;
+    size_t most = 0;
+    for (const auto& [slot, count] : having)
+        if (count >= most) {
+            best = slot;
+            most = count;
+        }
+    return best;
+}
+
+// What all of its windows have of that slot, by the wall clock. A rank that has no such window has its
+// newest.
+//
+//   rank 0   |──────|            windows of a slot begin together; the budget decides how long each is
+//   rank 1   |────────────|
+//   slices   |▒▒▒▒▒▒|
+void choose_spans(std::list<Slice>& slices) {
+    const int64_t slot = common_slot(slices);
+    const auto calls = std::max(kLeastCalls, kMostCalls / static_cast<int64_t>(slices.size() + 1));
+    Interval common = {INT64_MIN, INT64_MAX};
+    for (Slice& slice : slices) {
+        const auto found = std::find_if(slice.rows.begin(), slice.rows.end(),
+                                        [&](const WindowRow& row) { return row.slot == slot; });
+        const Interval& whole = found != slice.rows.end() ? found->span : slice.rows.front().span;
+        const int64_t offset_ns = slice.real_minus_mono_ns;
+        slice.window->span = {whole.start_ns,
+                              std::min({whole.end_ns, whole.start_ns + kLongestNs,
+                                        end_of_calls(slice.trace.base, whole.start_ns, calls)})};
+        slice.is_common = found != slice.rows.end();
+        if (!slice.is_common) continue;
+        common.start_ns = std::max(common.start_ns, whole.start_ns + offset_ns);
+        common.end_ns = std::min(common.end_ns, slice.window->span.end_ns + offset_ns);
+    }
     for (Slice& slice : slices) {
         Interval& span = slice.window->span;
-        span.start_ns = std::max(span.start_ns, span.end_ns - length_ns);
+        const Interval here = {common.start_ns - slice.real_minus_mono_ns,
+                               common.end_ns - slice.real_minus_mono_ns};
+        const Interval both = {std::max(span.start_ns, here.start_ns), std::min(span.end_ns, here.end_ns)};
+        if (both.length_ns() > 0) span = both;
         slice.trace.from_ns = span.start_ns;
+        span.start_ns += std::min(kEdgeNs, span.length_ns() / 3);
+        slice.trace.windows_from_ns = span.start_ns;
+        slice.trace.windows_until_ns = span.end_ns;
         slice.trace.until_ns = std::min(slice.trace.until_ns, span.end_ns + kBehindNs);
     }
-    return slices;
 }
 
 // Who has a seat on each communicator, a rank for each trace that says so.
@@ -89,6 +156,7 @@ using Seats = std::map<std::string, std::multiset<int64_t>>;
 Seats seats_of(const std::list<Slice>& slices) {
     Seats seats;
     for (const Slice& slice : slices) {
+        if (!slice.is_common) continue;
         Query query = slice.trace.base.prepare("SELECT DISTINCT uid, rank FROM communicator");
         while (query.step()) seats[query.text(0)].insert(query.maybe(1).value_or(-1));
     }
@@ -109,6 +177,25 @@ bool is_wait_known(const Trace& trace, const Seats& seats) {
     }
     return true;
 }
+
+// How much of the time of collectives it is not known of how long they waited for other ranks.
+class CollectiveTime : public Part {
+  public:
+    CollectiveTime(Interval within, int64_t& all_ns, int64_t& unknown_ns)
+        : within_(within), all_ns_(all_ns), unknown_ns_(unknown_ns) {}
+    void see(const Call& call) override {
+        if (call.kind != CallKind::operation || call.type != OperationClass::comm || !call.timed) return;
+        if (call.times.start_ns < within_.start_ns || call.times.end_ns > within_.end_ns) return;
+        const int64_t length_ns = call.times.end_ns - call.times.start_ns;
+        all_ns_ += length_ns;
+        if (call.wait_ns == kNotRecorded) unknown_ns_ += length_ns;
+    }
+    void finish(RunDb&) override {}
+
+  private:
+    Interval within_;
+    int64_t &all_ns_, &unknown_ns_;
+};
 
 void take_steps(const TraceFacts& facts, WindowOfTrace& window) {
     if (facts.found.source != "detected") return;
@@ -154,8 +241,8 @@ void make_views(RunDb& run) {
 }  // namespace
 
 std::optional<int64_t> newest_window_of(const Database& trace) {
-    const auto span = newest_span(trace);
-    return span ? std::optional(span->start_ns) : std::nullopt;
+    const std::vector<WindowRow> rows = newest_rows(trace);
+    return rows.empty() ? std::nullopt : std::optional(rows.front().span.start_ns);
 }
 
 std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path>& traces,
@@ -163,6 +250,7 @@ std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path
     std::map<fs::path, WindowOfTrace> windows;
     for (const fs::path& trace : traces) windows[trace];
     std::list<Slice> slices = open_slices(windows);
+    choose_spans(slices);
     const TemporaryFolder folder;
     RunDb run(folder.path() / "window.db");
     make_views(run);
@@ -181,12 +269,16 @@ std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path
     for (const TraceFacts& facts : all) {
         if (stop) return windows;
         std::vector<std::unique_ptr<Part>> parts;
+        int64_t comm_ns = 0, unknown_ns = 0;
         parts.push_back(make_busy_part(facts));
+        parts.push_back(std::make_unique<CollectiveTime>(slice->window->span, comm_ns, unknown_ns));
         const auto wait_of = [&](int64_t enter_ns) { return collectives.wait_of(facts.rank_id, enter_ns); };
         pass_over(facts, wait_of, run, std::move(parts));
         run.end_turn(facts.rank_id);
         take_steps(facts, *slice->window);
-        take_parts(run, facts, is_wait_known(slice->trace, seats), *slice->window);
+        const bool is_known = slice->is_common && is_wait_known(slice->trace, seats) &&
+                              static_cast<double>(unknown_ns) <= kMostUnknown * static_cast<double>(comm_ns);
+        take_parts(run, facts, is_known, *slice->window);
         ++slice;
     }
     return windows;

@@ -1,11 +1,11 @@
 // How the GPUs of a run spent the newest time in which operations got device times: the newest window of each
-// trace, by the passes that a report is made by, so the words and the rules are the report's. Of each window
-// the end is read, as long for all ranks as calls allow: so a look costs the same after a second and after a
-// week.
+// trace, by the passes that a report is made by, so the words and the rules are the report's. Of the newest
+// slot the time is read that the windows of all ranks share, as much of it as calls allow: so a look costs the
+// same after a second and after a week.
 //
 //   slots of 10 s   |───────────────|───────────────|──────  now
 //   windows         |████|          |████|          |██      the open one has no row yet
-//   read                                ██                   at most 2 s, and kMostCalls in all
+//   read                             ███                     at most 2 s, and kMostCalls in all
 //
 // Traces are opened for one look and closed: a writer that ends while a reader is there leaves its log beside
 // the trace. One thread.

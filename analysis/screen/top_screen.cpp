@@ -32,7 +32,7 @@ constexpr const char* kHelp[] = {
     "  MOSTLY  the cause of most idle time: `gpushim help CAUSE` explains it",
     "  OWN     what gpushim takes of the thread that pays most, in %;",
     "  WRITER  what its writer takes of a core",
-    "These are samples: GPU shares are of the last 2 s, or less, of the newest",
+    "These are samples: GPU shares are of at most 2 s of the newest",
     "window in which operations were timed; there is about one in 10 s, and so",
     "many seconds old they are. `gpushim report` has the whole run.",
     "  quiet   no call returned for 5 s    silent  nothing was written for 5 s",

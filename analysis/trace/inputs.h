@@ -28,6 +28,9 @@ struct Trace {
     int64_t until_ns = std::numeric_limits<int64_t>::max();
     // Nobody asks for what was before: calls, marks and windows from here on are read, and no others.
     int64_t from_ns = std::numeric_limits<int64_t>::min();
+    // Of windows nothing before and nothing behind these.
+    int64_t windows_from_ns = std::numeric_limits<int64_t>::min();
+    int64_t windows_until_ns = std::numeric_limits<int64_t>::max();
 
     std::string label() const;  // "rank 3", else "process 4711"
 };

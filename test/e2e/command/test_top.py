@@ -162,7 +162,8 @@ class Ended(OfEndedJob):
         self.assertEqual(shown.end(), -signal.SIGTERM)
 
     def test_what_is_asked_wrongly_is_refused(self):
-        for words, what in ((["--once", "--sort", "stepp"], "did you mean step"), (["--view", "all"], "parts"), (["--interval", "0"], "0.1"),
+        for words, what in ((["--once", "--sort", "stepp"], "did you mean step"),
+                            (["--view", "all"], "parts"), (["--interval", "0"], "0.1"),
                             ([self.folder / "none"], "neither a folder nor a process")):
             done = self.gpushim("top", *words, expect=2)
             self.assertIn(what, done.stderr)

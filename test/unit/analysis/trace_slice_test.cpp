@@ -85,6 +85,17 @@ TEST_CASE("a slice says what its GPUs did in it, by the parts that are asked alo
     CHECK(others.number(0) == 0);
 }
 
+TEST_CASE("a slice may end before its window does", "[slice]") {
+    Made made = two_windows();
+    Trace trace = slice_of(made, 1100 * kUs);
+    trace.windows_until_ns = 1500 * kUs;
+    Timeline timeline(trace);
+    REQUIRE(timeline.windows().size() == 1);
+    CHECK(timeline.windows()[0].enter_ns == 1100 * kUs);
+    CHECK(timeline.windows()[0].end_ns() == 1500 * kUs);
+    CHECK(timeline.windows()[0].operations == 4);
+}
+
 TEST_CASE("without a begin all of a trace is read", "[slice]") {
     Made made = two_windows();
     const Trace trace = slice_of(made, INT64_MIN);
