@@ -114,8 +114,7 @@ void Timeline::read_windows(const Trace& trace) {
     std::vector<Window> all;
     all.swap(windows_);
     Intervals not_here = gone_;
-    not_here.push_back(
-        {std::numeric_limits<int64_t>::min(), std::max(trace.from_ns, trace.windows_from_ns)});
+    not_here.push_back({std::numeric_limits<int64_t>::min(), std::max(trace.from_ns, trace.windows_from_ns)});
     not_here.push_back({trace.windows_until_ns, std::numeric_limits<int64_t>::max()});
     not_here = unite(std::move(not_here));
     for (const Window& window : all) {

@@ -1,10 +1,12 @@
 """gpushim top: of a job that runs, of one that ended, on terminals of several kinds."""
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,7 +18,7 @@ import optional
 import terminal
 
 PATIENCE_S = 120
-SHORT = ["--steps", "40", "--params", "60000", "--bucket-mb", "0.1", "--input-mb", "0.1"]
+SHORT = ["--steps", "150"]
 
 
 def until(is_so, ask):
@@ -123,7 +125,8 @@ class OfEndedJob(cli.Case):
 
     def setUp(self):
         super().setUp()
-        done = self.traced(sys.executable, "-B", cli.TRAIN, "--ranks", "2", *SHORT, GPUSIM_DEVICES=2)
+        done = self.traced(sys.executable, "-B", cli.TRAIN, "--ranks", "2", *SHORT, GPUSIM_DEVICES=2,
+                           GPUSIM_CLOCK="stepped")
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
@@ -190,6 +193,15 @@ class Ended(OfEndedJob):
         self.assertGreater(gpu["exposed_comm_share"], 0)
         self.assertEqual(said["notes"], ["1 of 2 ranks have no trace in this folder"])
         self.assertIsNone(said["slowest_trace"])
+
+    def test_ranks_are_compared_in_one_time_where_their_windows_differ(self):
+        one, = self.folder.glob("1.*.db")
+        with contextlib.closing(sqlite3.connect(one)) as base, base:
+            base.execute("UPDATE window SET dur_ns = dur_ns / 2")
+        gpus = [gpu for rank in self.look()["ranks"] for gpu in rank["gpus"]]
+        self.assertNotIn(None, [gpu["waiting_for_peer_share"] for gpu in gpus])
+        longer, shorter = (gpu["window_ns"] for gpu in gpus)
+        self.assertLess(longer, 1.5 * shorter)
 
     def test_without_device_times_there_are_no_shares_and_that_is_said(self):
         for trace in self.folder.iterdir():
