@@ -17,7 +17,7 @@ import cli
 import optional
 import terminal
 
-PATIENCE_S = 120
+PATIENCE_S = 300
 SHORT = ["--steps", "150"]
 
 

@@ -11,7 +11,7 @@ import box
 import cli
 
 RANK = box.TOOLS.parent / "program" / "hang" / "rank.py"
-PATIENCE_S = 120
+PATIENCE_S = 300
 AFTER_S = 3
 UID = "[0-9a-f]{8}"
 BEHIND = (rf"rank 1 has not called ncclAllReduce 41 of communicator {UID} \(3 ranks\), in which ranks 0, 2"

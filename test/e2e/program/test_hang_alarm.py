@@ -16,7 +16,7 @@ import box
 from preload import SHIM, PreloadCase, compiled, query, variables
 
 WAITS = pathlib.Path(__file__).parent / "hang" / "waits.py"
-PATIENCE_S = 60
+PATIENCE_S = 300
 LINE = r"gpushim: process \d+ hangs: no operation for \d+\.\d s; (\w+) has not returned for \d+\.\d s, at " \
        rf"{re.escape(str(WAITS))}:\d+ (\w+); which rank is missing: gpushim watch /\S+/\n"
 WENT_ON = r"gpushim: no hang any more: it went on after \d+ s\n"
