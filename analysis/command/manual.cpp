@@ -12,7 +12,7 @@ const std::vector<ManualRow> kNoSettings = {
     {"GPUSHIM_HANG_PID", "no setting: the command of GPUSHIM_ON_HANG finds the process that hangs in it", ""},
     {"GPUSHIM_BUILD, GPUSHIM_TRACES, GPUSHIM_REAL_TRACES, GPUSHIM_HTA_PYTHON, GPUSHIM_PEERS, "
      "GPUSHIM_PERFETTO, GPUSHIM_TENSORBOARD_PYTHON, GPUSHIM_TRACKERS_PYTHON, GPUSHIM_LIGHTNING_PYTHON, "
-     "GPUSHIM_PACKAGES_PYTHON",
+     "GPUSHIM_NOTEBOOK_PYTHON, GPUSHIM_PACKAGES_PYTHON",
      "no settings: the scripts, examples and tests of the repository set them", ""},
 };
 

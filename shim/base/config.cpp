@@ -172,6 +172,7 @@ constexpr SettingRow kRows[] = {
     {"GPUSHIM_BUILD", "", nullptr},
     {"GPUSHIM_HTA_PYTHON", "", nullptr},
     {"GPUSHIM_LIGHTNING_PYTHON", "", nullptr},
+    {"GPUSHIM_NOTEBOOK_PYTHON", "", nullptr},
     {"GPUSHIM_PACKAGES_PYTHON", "", nullptr},
     {"GPUSHIM_PEERS", "", nullptr},
     {"GPUSHIM_PERFETTO", "", nullptr},
