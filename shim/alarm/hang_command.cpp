@@ -74,9 +74,15 @@ int become_command(void* given) {
     Start& start = *static_cast<Start*>(given);
     setsid();
     give_descriptors(start);
-    struct sigaction plain = {};
-    plain.sa_handler = SIG_DFL;
-    for (int number = 1; number < NSIG; ++number) sigaction(number, &plain, nullptr);
+    // Of the kernel's own form: the C library refuses those that it keeps for itself.
+    const struct {
+        void (*handler)(int) = SIG_DFL;
+        unsigned long flags = 0;
+        void (*restorer)() = nullptr;
+        unsigned long mask = 0;
+    } plain;
+    for (int number = 1; number < NSIG; ++number)
+        syscall(SYS_rt_sigaction, number, &plain, nullptr, sizeof plain.mask);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -256,8 +256,9 @@ class Hung(unittest.TestCase):
         self.assertRegex(text, r"^VERDICT  hung: nothing moved for 11\.\d s, \d+ times the usual step;")
         lines = text[text.index("HUNG "):].splitlines()
         self.assertRegex(lines[0], r"^HUNG +nothing moved for 11\.\d s, \d+ times the usual step$")
-        self.assertRegex(lines[1], r"^ +rank 1 has not called ncclAllReduce \d+, its last is \d+;"
-                                   r" has made no call for 11\.\d s")
+        self.assertRegex(lines[1], r"^ +rank 1 has not called ncclAllReduce \d+ of communicator \w+ "
+                                   r"\(2 ranks\), in which rank 0 waits; its last is \d+; has made no call "
+                                   r"for 11\.\d s")
         self.assertRegex(lines[2], r"^ +rank 0 waits in cu\w+ for 11\.0 s, last called ncclAllReduce \d+$")
         self.assertNotIn("steps/s", text)
         self.assertNotIn(" try ", text)
