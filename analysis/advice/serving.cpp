@@ -9,9 +9,9 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr std::string_view kIdleNames[] = {"no_request", "between_iterations", "read_back", "graph_miss",
-                                           "launching",  "allocation",         "copies",    "waiting",
-                                           "other"};
+constexpr std::string_view kIdleNames[] = {
+    "no_request", "between_iterations", "read_back", "graph_miss", "eager_decode",
+    "launching",  "allocation",         "copies",    "waiting",    "other"};
 static_assert(std::size(kIdleNames) == static_cast<size_t>(ServingIdle::count));
 
 size_t place_of(const std::string& why) {
@@ -37,6 +37,17 @@ Serving::Serving(sqlite3* run) {
     }
     Query idle(run, file_of(run), "SELECT gpu_id, step, why, ns FROM v_serving_idle");
     while (idle.step()) idle_[{idle.number(0), idle.number(1)}][place_of(idle.text(2))] += idle.real(3);
+}
+
+double Serving::sum_ns(ServingIdle why) const {
+    double sum = 0;
+    for (const auto& [step, sums] : idle_) sum += sums[static_cast<size_t>(why)];
+    return sum;
+}
+
+bool Serving::lacks_graphs() const {
+    return sum_ns(ServingIdle::graph_miss) + sum_ns(ServingIdle::eager_decode) >
+           sum_ns(ServingIdle::launching);
 }
 
 double Serving::ns(const GpuInStep& gpu, ServingIdle why) const {

@@ -8,17 +8,23 @@
 #include <string_view>
 #include <utility>
 
+#include "../idle/cause.h"
 #include "what_if.h"
 
 struct sqlite3;
 
 namespace gpushim::analysis {
 
+// What graph_miss, eager_decode and launching are made of.
+inline constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency",
+                                      "kernel_gap",  "framework",    "python"};
+
 enum class ServingIdle : uint8_t {
     no_request,
     between_iterations,
     read_back,
     graph_miss,
+    eager_decode,
     launching,
     allocation,
     copies,
@@ -37,8 +43,9 @@ class Serving {
     int64_t prefills() const { return prefills_; }
     int64_t decodes() const { return decodes_; }  // eager ones of which no name tells, too
     int64_t decodes_without_graph() const { return without_graph_; }
-    // Of its decodes at least so many have no graph that what they wait for launches is a matter of graphs.
-    bool lacks_graphs() const { return without_graph_ * 20 > decodes_; }
+    // Most of what the GPU waits for launches is in decodes without a graph: what other rules say of
+    // launching would be the same time.
+    bool lacks_graphs() const;
     bool has_usual_graphs() const { return without_graph_ * 2 < decodes_; }
 
     // Low: each gap keeps a launch's latency, and only what was idle for sure counts.
@@ -46,6 +53,7 @@ class Serving {
     double ns(const GpuInStep& gpu, ServingIdle why) const;
 
   private:
+    double sum_ns(ServingIdle why) const;
     using Sums = std::array<double, static_cast<size_t>(ServingIdle::count)>;
     std::map<std::pair<int64_t, int64_t>, Sums> idle_;  // by gpu_id, step
     bool is_so_ = false;

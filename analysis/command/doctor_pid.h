@@ -11,7 +11,7 @@ namespace gpushim::analysis {
 // none, or is not traced.
 int look_at_process(const std::string& pid, bool as_json);
 
-// What to tell whoever asks about a process that writes no trace.
+// What to tell a person who asks about a process that writes no trace.
 std::string why_not_traced(int64_t pid);
 
 }  // namespace gpushim::analysis

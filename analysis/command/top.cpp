@@ -155,7 +155,7 @@ int run(const Arguments& arguments) {
         FullScreen screen;
         ended_by = follow(live, state, seconds, screen);
     }
-    if (ended_by != 0) raise(ended_by);  // the terminal is as it was, and nothing of ours is left
+    if (ended_by != 0) raise(ended_by);  // the terminal is as it was, and nothing is left behind
     return kFine;
 }
 

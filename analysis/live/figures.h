@@ -1,4 +1,4 @@
-// What is known of a run at one moment, for whoever shows it. Plain values; what is not recorded is none, and
+// What is known of a run at one moment, for what shows it. Plain values; what is not recorded is none, and
 // a text beside it says why.
 #pragma once
 
@@ -34,7 +34,7 @@ struct GpuNow {
     bool is_simulated = false;
     std::optional<GpuParts> parts;
     std::string why_no_parts;  // empty: there are some
-    // The newest sample of NVML: of the whole device, whoever uses it.
+    // The newest sample of NVML: of the whole device and all who use it.
     std::optional<double> memory_used_bytes, memory_total_bytes, power_mw, power_limit_mw, temperature_c,
         sm_mhz;
 };

@@ -17,26 +17,34 @@ constexpr int64_t kFewestTimed = 5;    // steps on either side, for what changed
 constexpr double kWorthNaming = 0.10;  // of the change
 constexpr const char* kNotTimed = "too few steps were timed on one side of it";
 
-// A job's step is as long as that of its slowest rank.
-constexpr const char* kSeries =
+// The steps of each rank that are alike most often.
+const std::string kAlike =
     "WITH often AS (SELECT rank_id, signature, row_number() OVER (PARTITION BY rank_id ORDER BY count(*) "
     "DESC,"
     "  signature) AS place FROM v_counted_step WHERE is_slice = 0 GROUP BY rank_id, signature),"
-    " timed AS (SELECT u.rank_id, g.step, max(g.window_ns) AS ns FROM gpu_step g JOIN gpu u ON"
-    "  u.gpu_id = g.gpu_id WHERE g.step >= 0 GROUP BY u.rank_id, g.step)"
-    " SELECT c.number, max(coalesce(t.ns, c.dur_ns)) FROM v_counted_step c JOIN often o ON"
-    "  o.rank_id = c.rank_id AND o.signature IS c.signature AND o.place = 1"
-    " LEFT JOIN timed t ON t.rank_id = c.rank_id AND t.step = c.step WHERE c.is_slice = 0"
-    " GROUP BY c.number ORDER BY c.number";
+    " alike AS (SELECT c.rank_id, c.step, c.number, c.dur_ns FROM v_counted_step c JOIN often o ON"
+    "  o.rank_id = c.rank_id AND o.signature IS c.signature AND o.place = 1 WHERE c.is_slice = 0)";
 
-// Means of timed steps from one number to another, over all GPUs.
-constexpr const char* kRan =
-    "SELECT count(*), avg(productive_ns), avg(waiting_for_peer_ns), avg(exposed_transfer_ns), avg(memory_ns)"
-    " FROM v_gpu_counted WHERE number BETWEEN ?1 AND ?2";
-constexpr const char* kIdle =
-    "SELECT i.cause_group, sum(p.ns) * 1.0 FROM v_gpu_counted v JOIN gap p ON p.gpu_id = v.gpu_id AND"
-    " p.step = v.step JOIN idle_cause i ON i.cause = p.cause WHERE v.number BETWEEN ?1 AND ?2"
-    " GROUP BY i.cause_group";
+// A job's step is as long as that of its slowest rank.
+const std::string kSeries =
+    kAlike +
+    ", timed AS (SELECT u.rank_id, g.step, max(g.window_ns) AS ns FROM gpu_step g JOIN gpu u ON"
+    "  u.gpu_id = g.gpu_id WHERE g.step >= 0 GROUP BY u.rank_id, g.step)"
+    " SELECT a.number, max(coalesce(t.ns, a.dur_ns)) FROM alike a"
+    " LEFT JOIN timed t ON t.rank_id = a.rank_id AND t.step = a.step GROUP BY a.number ORDER BY a.number";
+
+// Of those from one number to another that were timed, on all GPUs.
+const std::string kTimed =
+    kAlike +
+    ", timed AS (SELECT v.* FROM v_gpu_counted v JOIN gpu u ON u.gpu_id = v.gpu_id JOIN alike a ON"
+    "  a.rank_id = u.rank_id AND a.step = v.step WHERE v.number BETWEEN ?1 AND ?2)";
+const std::string kRan = kTimed +
+                         " SELECT count(*), avg(productive_ns), avg(waiting_for_peer_ns),"
+                         " avg(exposed_transfer_ns), avg(memory_ns) FROM timed";
+const std::string kIdle = kTimed +
+                          " SELECT i.cause_group, sum(p.ns) * 1.0 FROM timed v JOIN gap p ON"
+                          " p.gpu_id = v.gpu_id AND p.step = v.step JOIN idle_cause i ON i.cause = p.cause"
+                          " GROUP BY i.cause_group";
 
 struct Series {
     std::vector<int64_t> numbers, lengths_ns;

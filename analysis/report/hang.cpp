@@ -38,7 +38,7 @@ std::string widest_communicator(const std::vector<LastSeen>& ranks) {
     return widest;
 }
 
-// Calls by what they are: whoever called the same belongs together.
+// Calls by what they are: ranks that called the same belong together.
 std::vector<CalledBy> called_at(const std::vector<LastSeen>& ranks, const std::string& communicator,
                                 int64_t sequence) {
     std::vector<CalledBy> calls;

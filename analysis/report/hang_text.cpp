@@ -92,7 +92,7 @@ std::string called_text(const CalledBy& call) {
     return text;
 }
 
-// Whoever is alone first.
+// A rank that is alone first.
 std::string mismatch_text(const Mismatch& mismatch, const Hang& hang) {
     std::string text = called_text(mismatch.calls.back()) + " as number " + count_text(mismatch.sequence) +
                        " of " + communicator_text(mismatch.communicator, hang.communicator_ranks);

@@ -50,6 +50,7 @@ constexpr Word kIdleWords[] = {
     {"between_iterations", "the host between iterations"},
     {"read_back", "reading tokens back"},
     {"graph_miss", "decodes without their graph"},
+    {"eager_decode", "launching decodes without a graph"},
     {"launching", "launching"},
     {"allocation", "allocation"},
     {"copies", "staging copies"},

@@ -7,18 +7,15 @@ namespace gpushim::analysis::rule_decode_without_graphs {
 
 namespace {
 
-constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency",
-                               "kernel_gap",  "framework",    "python"};
-
 std::optional<Finding> look(const Situation& run) {
     const Serving& serving = run.serving();
-    if (!serving.lacks_graphs() || serving.has_usual_graphs()) return {};
+    if (serving.has_usual_graphs()) return {};
     Finding found;
-    found.gain = serving.without(run.what_if(), ServingIdle::launching);
+    found.gain = serving.without(run.what_if(), ServingIdle::eager_decode);
     if (found.gain.high_ns <= 0) return {};
-    found.title = "the GPU waits " + duration_text(found.gain.high_ns) + " of an iteration for launches; " +
-                  count_text(serving.decodes_without_graph()) + " of " + count_text(serving.decodes()) +
-                  " decodes are launched kernel by kernel";
+    found.title = "the GPU waits " + duration_text(found.gain.high_ns) +
+                  " of an iteration for launches of decodes; " + count_text(serving.decodes_without_graph()) +
+                  " of " + count_text(serving.decodes()) + " are launched kernel by kernel";
     found.try_it = run.advice({"decode_without_graphs"});
     found.confidence = 0.85;
     found.evidence = run.gaps_of(kLaunching);

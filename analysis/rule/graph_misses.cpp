@@ -7,9 +7,6 @@ namespace gpushim::analysis::rule_graph_misses {
 
 namespace {
 
-constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency",
-                               "kernel_gap",  "framework",    "python"};
-
 std::optional<Finding> look(const Situation& run) {
     const Serving& serving = run.serving();
     if (!serving.has_usual_graphs() || serving.decodes_without_graph() == 0) return {};

@@ -27,7 +27,7 @@ std::optional<Finding> look(const Situation& run) {
 }
 
 constexpr Heading kHeading = {"idle", "Nothing to serve", "", ""};
-const RuleRegistration kRegistration({"no_requests", Scope::kOurselves, look, kHeading, Programs::serving});
+const RuleRegistration kRegistration({"no_requests", Scope::kInput, look, kHeading, Programs::serving});
 
 }  // namespace
 

@@ -11,18 +11,22 @@ namespace {
 
 constexpr double kMuch = 0.10;  // of an iteration, in copies that nothing hides
 constexpr double kLowShare = 0.3;
+constexpr double kComesBack = 0.2;  // of what goes in: weights are only read
+
+// Of a mean iteration, on the GPU that has most.
+double copied_bytes(const Situation& run, const std::string& kind) {
+    return run.counted(
+        run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat WHERE kind = '" + kind +
+                 "' GROUP BY gpu_id)")
+            .value_or(0));
+}
 
 std::optional<Finding> look(const Situation& run) {
     double exposed_ns = 0;
     for (const auto& [gpu, ns] : run.only_copies_ns()) exposed_ns = std::max(exposed_ns, ns);
     if (run.step_ns() <= 0 || exposed_ns < kMuch * run.step_ns()) return {};
-    const double in = run.counted(run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat "
-                                           "WHERE kind = 'h2d' GROUP BY gpu_id)")
-                                      .value_or(0));
-    const double out = run.counted(run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat "
-                                            "WHERE kind = 'd2h' GROUP BY gpu_id)")
-                                       .value_or(0));
-    const bool is_cache = out > 0.2 * in;
+    const double in = copied_bytes(run, "h2d"), out = copied_bytes(run, "d2h");
+    const bool is_cache = out > kComesBack * in;
     Finding found;
     found.gain = {kLowShare * exposed_ns, exposed_ns};
     found.title = bytes_text(in) + " to the GPU" + (is_cache ? " and " + bytes_text(out) + " from it" : "") +

@@ -1,5 +1,7 @@
 // The ranks of a tensor-parallel model add up small results in each layer, and each of these takes the
 // latency of the links, not the time of its bytes.
+#include <algorithm>
+
 #include "../text/units.h"
 #include "traffic.h"
 
@@ -14,11 +16,13 @@ constexpr double kLowShare = 0.3, kHighShare = 0.6;  // of it, by kernels that a
 std::optional<Finding> look(const Situation& run) {
     const Traffic traffic(run);
     double calls = 0, small_ns = 0;
+    int64_t largest_bytes = 0;
     std::vector<const CollectiveKind*> small;
     for (const CollectiveKind& kind : traffic.kinds) {
         if (!kind.is_reduction() || kind.bytes > kSmallBytes) continue;
         calls += kind.calls;
         small_ns += kind.ns();
+        largest_bytes = std::max(largest_bytes, kind.bytes);
         small.push_back(&kind);
     }
     if (calls < kFewest || traffic.ns() <= 0) return {};
@@ -27,7 +31,7 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = less_exposed(run, kLowShare * share, kHighShare * share);
     if (found.gain.high_ns <= 0) return {};
     found.title = count_text(static_cast<int64_t>(calls + 0.5)) + " reductions of at most " +
-                  bytes_text(static_cast<double>(small.front()->bytes)) + " take " + duration_text(small_ns) +
+                  bytes_text(static_cast<double>(largest_bytes)) + " take " + duration_text(small_ns) +
                   " of an iteration: their latency, not their bytes";
     found.try_it = run.advice({"small_reductions"});
     found.confidence = 0.6;

@@ -1,6 +1,6 @@
 // The terminal as a program has it that draws on all of it: the other page, no cursor, keys as they are
 // pressed. The destructor puts it back as it was. INT, TERM, HUP and QUIT are only noted (ended_by), so
-// whoever draws comes to its end in order; then it is to raise the signal. Ctrl-Z puts the terminal back, and
+// what draws comes to its end in order; then it is to raise the signal. Ctrl-Z puts the terminal back, and
 // fg takes it again. One at a time; one thread.
 //
 // Escape sequences are those of VT100 and xterm, and no list of terminals is asked: containers have none, and

@@ -46,6 +46,13 @@ class Model:
                 self._kernel(f"{HALF_GEMM}_{name}_long", length_us * factor)
         self._kernel("topk_sampling_kernel", 15)
 
+    def work(self, number, batch=4, prompt_every=15):
+        """The iteration of that number: now and then a prompt, else a token for each sequence."""
+        if number % prompt_every == 0:
+            self.prefill()
+        else:
+            self.decode(batch)
+
     def read_back(self, size=64):
         self.gpu.copy_out(size)
         self.gpu.wait()

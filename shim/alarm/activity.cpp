@@ -90,7 +90,7 @@ Activity::Seen Activity::look(std::span<Ring> rings, int64_t now_ns) {
 }
 
 bool Activity::is_polled(Watched& watched, const Slot& slot, int64_t now_ns) {
-    // Acquire: whoever sees that there is an exit sees the words.
+    // Acquire: a reader that sees the exit sees the words.
     const uint64_t polled = __atomic_load_n(&slot.exit, __ATOMIC_ACQUIRE);
     if (std::exchange(watched.polled, polled) != polled) watched.polled_ns = now_ns;
     return now_ns - watched.polled_ns <= kPollsApartNs;

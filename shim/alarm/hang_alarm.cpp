@@ -63,7 +63,7 @@ class HangAlarm : public Observer {
         for (StuckThread& thread : verdict.threads) count_from_half_time(thread);
         const auto waits = [](const StuckThread& thread) { return thread.call != nullptr; };
         const auto stopped = [](const StuckThread& thread) { return thread.is_stopped(); };
-        // Somebody looks at it in a debugger, or whoever was inside is gone.
+        // Somebody looks at it in a debugger, or the thread that was inside is gone.
         if (std::ranges::any_of(verdict.threads, stopped) || std::ranges::none_of(verdict.threads, waits))
             return silence_.forget_alarm();
         log_line(LogLevel::warn, "%s", line_of(verdict).c_str());

@@ -96,9 +96,9 @@ void log_text(LogLevel level, const char* text) {
 
 }  // namespace
 
-// The writer closed the program's stderr for itself, so that whoever waits for its end does not wait for us;
+// The writer closed the program's stderr for itself, so that nobody who waits for its end waits for us;
 // it borrows it for one line. From the main thread's table: shared with it (the same file position), else
-// anew.
+// opened again.
 int borrow_stderr() {
     const pid_t pid = getpid();
     const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));

@@ -15,8 +15,5 @@ def step(job):
     if not job.fixed:
         job.gpu.copy_out(CACHE)
         job.gpu.copy_in(CACHE)
-    if job.number % 15 == 0:
-        model.prefill()
-    else:
-        model.decode(4)
+    model.work(job.number)
     model.read_back()

@@ -12,10 +12,7 @@ def setup(job):
 
 def step(job):
     model = job.made["model"]
-    if job.number % 15 == 0:
-        model.prefill()
-    else:
-        model.decode(SEQUENCES)
+    model.work(job.number, batch=SEQUENCES)
     model.read_back()
     if not job.fixed:  # else another thread does
         for _ in range(SEQUENCES):

@@ -14,10 +14,7 @@ def step(job):
     model = job.made["model"]
     if not job.fixed:
         advance(SCHEDULE_NS)
-    if job.number % 15 == 0:
-        model.prefill()
-    else:
-        model.decode(4)
+    model.work(job.number)
     if job.fixed:  # the next iteration is scheduled while this one runs
         advance(SCHEDULE_NS)
     model.read_back()

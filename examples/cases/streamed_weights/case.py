@@ -15,8 +15,5 @@ def step(job):
     if not job.fixed:
         for _ in range(3):
             job.gpu.copy_in(WEIGHTS)
-    if job.number % 15 == 0:
-        model.prefill()
-    else:
-        model.decode(4)
+    model.work(job.number)
     model.read_back()

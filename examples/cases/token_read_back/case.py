@@ -11,9 +11,6 @@ def setup(job):
 
 def step(job):
     model = job.made["model"]
-    if job.number % 15 == 0:
-        model.prefill()
-    else:
-        model.decode(4)
+    model.work(job.number)
     for _ in range(1 if job.fixed else LOOKS):
         model.read_back(4)

@@ -107,7 +107,8 @@ TEST_CASE("several changes are found, and what is too small or too late is none"
     CHECK(find_changes(made(60, 3, {.spread = 0.01}, 30, 0.5)).empty());
 }
 
-// Not part of `make test`; what the README of step/ states comes from here: build/test/unit "[changes_full]".
+// Not part of `make test`; what the README of step/ states comes from here: build/test/unit "[changes_full]";
+// half a minute of a processor.
 TEST_CASE("of a thousand steady series about one has a change", "[.][changes_full]") {
     const Series kinds[] = {{.spread = 0.02},
                             {.spread = 0.05, .memory = 0.9},

@@ -83,7 +83,7 @@ TEST_CASE("time that nobody looked on is no wait", "[hang]") {
         looks.wait(1);
     }
     CHECK(looks.hangs() == 0);
-    looks.jump(-1000);  // no clock of ours does that
+    looks.jump(-1000);  // none of our clocks does that
     looks.wait(1);
     CHECK(looks.silence().for_ns() == 20 * kSecond);
 }

@@ -31,12 +31,13 @@ FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
 
 -- The same by what a server does. no_request: the launching thread was off its CPU for 8 times as long
 -- as it usually needs between two iterations, and a millisecond (inferred: a server that has something to
--- do does not sleep). graph_miss: launches of a decode that has no graph while others have one.
+-- do does not sleep). graph_miss, eager_decode: launches of a decode that has no graph, where most have one,
+-- and where most have none.
 CREATE VIEW v_serving_idle AS
 WITH graphs AS (
   SELECT rank_id,
     CASE WHEN sum(CASE WHEN graphs > 0 THEN 1 ELSE 0 END) * 2 > count(*) THEN 1 ELSE 0 END AS usual
-  FROM v_iteration WHERE kind IN ('decode', 'eager') GROUP BY rank_id)
+  FROM v_iteration WHERE kind IN ('decode', 'mixed', 'eager') GROUP BY rank_id)
 SELECT g.gpu_id, g.rank_id, g.step, g.kind,
   CASE
     WHEN g.cause IN ('host_blocked', 'input_wait') AND g.longest_ns >= 8 * g.usual_host_ns
@@ -44,7 +45,8 @@ SELECT g.gpu_id, g.rank_id, g.step, g.kind,
     WHEN g.cause_group = 'sync' THEN 'read_back'
     WHEN g.cause = 'alloc_or_load' THEN 'allocation'
     WHEN (g.cause_group = 'launch' OR g.cause IN ('framework', 'python')) AND g.graphs = 0
-      AND g.kind IN ('decode', 'eager') AND m.usual = 1 THEN 'graph_miss'
+      AND g.kind IN ('decode', 'mixed', 'eager')
+      THEN CASE WHEN m.usual = 1 THEN 'graph_miss' ELSE 'eager_decode' END
     WHEN g.cause_group = 'launch' OR g.cause IN ('framework', 'python') THEN 'launching'
     WHEN g.cause_group IN ('host', 'input') THEN 'between_iterations'
     WHEN g.cause_group = 'copy' THEN 'copies'
