@@ -17,7 +17,9 @@ from preload import SHIM, PreloadCase, compiled, query, variables
 
 WAITS = pathlib.Path(__file__).parent / "hang" / "waits.py"
 PATIENCE_S = 300
-LINE = r"gpushim: process \d+ hangs: no operation for \d+\.\d s; (\w+) has not returned for \d+\.\d s, at " \
+# From ten seconds on a length has no decimals.
+LINE = r"gpushim: process \d+ hangs: no operation for \d+(?:\.\d)? s; " \
+       r"(\w+) has not returned for \d+(?:\.\d)? s, at " \
        rf"{re.escape(str(WAITS))}:\d+ (\w+); which rank is missing: gpushim watch /\S+/\n"
 WENT_ON = r"gpushim: no hang any more: it went on after \d+ s\n"
 # A machine that is busy is slow: what takes so long hangs for certain, what takes half does not.
@@ -66,7 +68,8 @@ class Alarm(Waits):
         self.assertTrue(limit_ns <= for_ns <= all_ns, (for_ns, all_ns))
         (_, call, call_ns, state, _, cpu_ns, native, python), = self.threads()
         self.assertEqual(call, "cuCtxSynchronize")
-        self.assertGreater(call_ns, AFTER_S * 10**9)
+        # Its ticks are turned into time by a rate that was measured at the start, to less than 1 %.
+        self.assertGreater(call_ns, 0.99 * AFTER_S * 10**9)
         self.assertIn(state, "SRD")
         self.assertTrue(state == "R" or native, native)
         self.assertLess(cpu_ns, 2 * call_ns)
