@@ -86,14 +86,29 @@ std::string why_none(const std::vector<Trial>& trials) {
            " % of the launches; 90 % are needed";
 }
 
+int64_t launches_read(bool is_lead, const Counted& counted) {
+    return std::max<int64_t>(1, is_lead ? counted.lanes.at(*counted.lead_lane()) : counted.launches);
+}
+
+// What repeats in a part of the run alone, as a model's weights do that go to the device layer by layer,
+// hides nothing that repeats in most of it.
+std::vector<Trial> of_run(std::vector<Trial> trials, const Counted& counted) {
+    const auto is_of_part = [&](const Trial& trial) {
+        return static_cast<double>(trial.covered_launches()) <
+               kMostOfRun * static_cast<double>(launches_read(trial.is_lead_lane(), counted));
+    };
+    if (!std::all_of(trials.begin(), trials.end(), is_of_part)) std::erase_if(trials, is_of_part);
+    return trials;
+}
+
 Period found(const Reading& reading, const std::vector<Trial>& trials, const Counted& counted) {
     Period period;
     period.anchor = reading.trial->anchor();
     period.confidence = reading.confidence();
-    const auto inside = static_cast<double>(reading.trial->explained_launches(reading.lag));
     const bool is_lead = reading.trial->is_lead_lane();
     if (is_lead) period.lead_lane = counted.lead_lane();
-    const auto all = static_cast<double>(is_lead ? counted.lanes.at(*period.lead_lane) : counted.launches);
+    const auto inside = static_cast<double>(reading.trial->explained_launches(reading.lag));
+    const auto all = static_cast<double>(launches_read(is_lead, counted));
     if (inside < kMostOfRun * all)
         return refused("the repeating part is only " + figure(100 * inside / all, "%.0f") +
                        " % of the run's launches");
@@ -153,13 +168,15 @@ std::string in_words(const Candidate& anchor) {
         default:
             break;
     }
-    if (anchor.is_copy) return "a copy to the device of the same size";
+    if (anchor.is_copy)
+        return anchor.kind == KeyKind::name ? "a copy to the device"
+                                            : "a copy to the device of the same size";
     return anchor.preference() > 0 ? "the kernel that follows the sync" : "a kernel";
 }
 
 Period find_period(const TokenSource& source) {
     const Counted counted = count(source);
-    const std::vector<Trial> trials = try_all(source, counted);
+    const std::vector<Trial> trials = of_run(try_all(source, counted), counted);
     std::vector<Reading> fitting;
     for (const Trial& trial : trials)
         if (const Reading reading = read(trial); fits(reading)) fitting.push_back(reading);

@@ -20,10 +20,27 @@ int CueDistance::usual() const {
 }
 
 void Trial::begin_piece(const Tally& running) {
-    if (has_begun_) end_piece(running - begun_, begun_.launches, running.launches);
-    if (!has_begun_) before_ = running.launches;
+    if (has_begun_) {
+        const Tally piece = running - begun_;
+        if (ends_start_up(piece)) *this = without_pieces(begun_);
+        end_piece(piece, begun_.launches, running.launches);
+    } else {
+        before_ = running.launches;
+    }
     has_begun_ = true;
     begun_ = running;
+}
+
+// A piece that outweighs all before it: a model's weights, for one, go to the device in as many copies, and
+// cut nothing but the start-up.
+bool Trial::ends_start_up(const Tally& piece) const {
+    return pieces_ > 0 && piece.launches > 2 * covered_launches();
+}
+
+Trial Trial::without_pieces(const Tally& from) const {
+    Trial same(anchor_, is_lead_lane_);
+    same.before_ = from.launches;
+    return same;
 }
 
 void Trial::end_piece(const Tally& piece, int64_t from, int64_t to) {
@@ -61,10 +78,16 @@ void Trial::compare_lengths(const Tally& piece) {
     if (piece.launches == last_.launches) as_long_ += launches;
 }
 
-// The majority, if there is one, is what remains.
+// The majority of the launches, if there is one, is what remains.
 void Trial::vote(const Tally& piece) {
-    if (votes_ == 0) typical_ = piece;
-    votes_ += piece.signature == typical_.signature ? 1 : -1;
+    if (piece.signature == typical_.signature) {
+        votes_ += piece.launches;
+    } else if (votes_ >= piece.launches) {
+        votes_ -= piece.launches;
+    } else {
+        votes_ = piece.launches - votes_;
+        typical_ = piece;
+    }
 }
 
 void Trial::explain(Recent& piece, size_t lag) {
@@ -77,7 +100,7 @@ void Trial::explain(Recent& piece, size_t lag) {
     of.to = std::max(of.to, piece.to);
 }
 
-double Trial::launches_per_piece() const { return share(static_cast<double>(begun_.launches - before_)); }
+double Trial::launches_per_piece() const { return share(static_cast<double>(covered_launches())); }
 
 double Trial::same_share(size_t lag) const {
     const Lag& of = lags_[lag - 1];

@@ -42,6 +42,9 @@ class Trial {
     bool is_lead_lane() const { return is_lead_lane_; }
     int64_t pieces() const { return pieces_; }
     double launches_per_piece() const;
+    int64_t covered_launches() const {
+        return begun_.launches - before_;
+    }  // from its first piece to its last
     // Of the launches between the first and the last explained piece, or half the run if that is more: what
     // comes before is start-up.
     double explained_share(size_t lag) const;
@@ -69,6 +72,8 @@ class Trial {
         int64_t from = 0, to = 0;
         uint32_t explained = 0;  // bit by lag
     };
+    bool ends_start_up(const Tally& piece) const;
+    Trial without_pieces(const Tally& from) const;
     void end_piece(const Tally& piece, int64_t from, int64_t to);
     void compare_lengths(const Tally& piece);
     void vote(const Tally& piece);

@@ -333,6 +333,26 @@ TEST_CASE("names of each generation say family, precision and tensor cores", "[k
           110);
 }
 
+// Of PyTorch's AdamW as it comes, which is neither called fused nor Adam, and of one tensor at a time.
+TEST_CASE("optimizers whose names do not say so", "[kernel]") {
+    constexpr Said kNames[] = {
+        {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+         "namespace)::TensorListScalarListMetadata<float, 3>, at::native::(anonymous "
+         "namespace)::PointwiseOpScalarListFunctor<float, 3, 3, 0>, std::divides<float> >(float)",
+         "optimizer fp32 unknown"},
+        {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+         "namespace)::TensorListMetadata<2>, at::native::(anonymous "
+         "namespace)::TernaryOpScalarFunctor<float, "
+         "2, 2, 0>, at::native::LerpFunctor<float>, float>(float)",
+         "optimizer fp32 unknown"},
+        {"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+         "namespace)::TensorListMetadata<1>, at::native::LpNormFunctor<float, (at::native::NormType)1, "
+         "float, 1, 1, 0>, float*, int>(float*)",
+         "reduction fp32 unknown"},
+    };
+    check(kNames);
+}
+
 // Of one iteration of a recommender on two A100s: everything it ran had a family.
 TEST_CASE("a recommender's names", "[kernel]") {
     constexpr Said kNames[] = {

@@ -312,6 +312,22 @@ TEST_CASE("copies of weights before the first step are not a step", "[step]") {
     CHECK(begins(detected(run)) == truth);
 }
 
+TEST_CASE("weights that go to the device layer by layer hide no step, however many they are", "[step]") {
+    for (const int steps : {20, 60, 130}) {
+        MadeRun run;
+        for (int layer = 0; layer < 12; ++layer)
+            for (const int64_t bytes : {1, 1, 2, 3, 4, 1, 1, 1, 5, 6, 5, 1}) run.play("h", 0, bytes);
+        std::vector<int64_t> truth;
+        for (int i = 0; i < steps; ++i) {
+            truth.push_back(run.play("h", 0, 7));
+            run.play("kabkabkabkdefijlmnpqrtuvs");
+        }
+        const Steps found = detected(run);
+        INFO(steps << ": " << found.why);
+        CHECK(begins(found) == truth);
+    }
+}
+
 TEST_CASE("explicit marks win, carry samples, and say where detection disagrees", "[step]") {
     //  marks   |0            |1            |2 ...   each two of what repeats
     MadeRun run;
