@@ -28,6 +28,19 @@ struct Copies {
     std::optional<double> best_pinned;  // on this GPU, in this direction
     int64_t then_sync = 0;
     double bytes_in_steps = 0, steps_with_marks = 0;  // steps: 0: all were recorded, or rows are gone
+    // Of those that (nearly) every step has, by their places in it. A model's weights on their way to the
+    // GPU, or a checkpoint's to the host, are more than all batches together, and tell nothing of a step.
+    int64_t regular_bytes = 0;
+    double of_step = 0, regular_pageable = 0, regular_blocking = 0;  // bytes
+    std::optional<double> regular_rate;
+
+    bool is_stepped() const { return regular_bytes > 0; }
+    bool is_mostly(double some, double some_of_regular) const {
+        const auto all = static_cast<double>(is_stepped() ? regular_bytes : bytes);
+        return (is_stepped() ? some_of_regular : some) > all / 2;
+    }
+    bool is_pageable() const { return is_mostly(pageable, regular_pageable); }
+    bool is_blocking() const { return is_mostly(blocking, regular_blocking); }
 
     std::optional<double> rate() const {
         if (timed == 0 || sum_ns <= 0) return {};
@@ -49,7 +62,11 @@ struct Copies {
 };
 
 constexpr const char* kCopies =
-    "SELECT c.gpu_id, coalesce(s.stream, CAST(c.stream_id AS TEXT)), c.kind, sum(c.count), sum(c.bytes),"
+    "WITH placed AS (SELECT c.*, coalesce((SELECT t.whole_steps FROM v_run_steps t JOIN gpu g"
+    "   ON g.rank_id = t.rank_id WHERE g.gpu_id = c.gpu_id), 0) AS whole,"
+    "  sum(c.steps) OVER (PARTITION BY c.gpu_id, c.stream_id, c.kind, c.position) AS there FROM copy_stat c),"
+    " told AS (SELECT *, position >= 0 AND there > 0 AND there * 3 >= whole * 2 AS is_regular FROM placed)"
+    " SELECT c.gpu_id, coalesce(s.stream, CAST(c.stream_id AS TEXT)), c.kind, sum(c.count), sum(c.bytes),"
     " sum(CASE WHEN c.position >= 0 THEN c.count ELSE 0 END), sum(c.call_sum_ns), sum(c.timed),"
     " sum(c.sum_ns), sum(c.timed_bytes), sum(c.blocks_kernels_ns),"
     " sum(CASE WHEN c.source = 'pageable' OR c.target = 'pageable' THEN c.bytes ELSE 0 END),"
@@ -66,8 +83,14 @@ constexpr const char* kCopies =
     " coalesce((SELECT t.whole_steps - coalesce(r.outside_steps, 0) FROM v_run_steps t"
     "  JOIN rank r ON r.rank_id = t.rank_id JOIN gpu g ON g.rank_id = t.rank_id"
     "  WHERE g.gpu_id = c.gpu_id AND coalesce(r.rows_gone, 0) = 0 AND EXISTS (SELECT 1 FROM step s"
-    "   WHERE s.rank_id = r.rank_id AND s.why = 'not recorded, or not all of it')), 0)"
-    " FROM copy_stat c LEFT JOIN stream_stat s ON s.gpu_id = c.gpu_id AND s.stream_id = c.stream_id"
+    "   WHERE s.rank_id = r.rank_id AND s.why = 'not recorded, or not all of it')), 0),"
+    " sum(CASE WHEN is_regular THEN c.bytes ELSE 0 END),"
+    " sum(CASE WHEN is_regular THEN c.bytes * 1.0 / there ELSE 0 END),"
+    " sum(CASE WHEN is_regular THEN c.timed_bytes END) * 1e9"
+    "  / nullif(sum(CASE WHEN is_regular THEN c.sum_ns END), 0),"
+    " sum(CASE WHEN is_regular AND (c.source = 'pageable' OR c.target = 'pageable') THEN c.bytes ELSE 0 END),"
+    " sum(CASE WHEN is_regular AND c.blocking = 1 THEN c.bytes ELSE 0 END)"
+    " FROM told c LEFT JOIN stream_stat s ON s.gpu_id = c.gpu_id AND s.stream_id = c.stream_id"
     " GROUP BY c.gpu_id, c.stream_id, c.kind ORDER BY sum(c.bytes) DESC, c.gpu_id, c.stream_id, c.kind";
 
 std::vector<Copies> copies_of(const Database& run) {
@@ -77,10 +100,12 @@ std::vector<Copies> copies_of(const Database& run) {
     while (row.step()) {
         const auto label = labels.find(row.number(0));
         if (label == labels.end()) continue;
-        all.push_back({label->second, row.text(1),         row.text(2),    row.text(15),   row.number(3),
-                       row.number(4), row.number(5),       row.real(14),   row.number(6),  row.number(7),
-                       row.number(8), row.number(9),       row.number(10), row.number(17), row.real(11),
-                       row.real(12),  maybe_real(row, 13), row.number(16), row.real(18),   row.real(19)});
+        all.push_back(
+            {label->second,  row.text(1),         row.text(2),    row.text(15),   row.number(3),
+             row.number(4),  row.number(5),       row.real(14),   row.number(6),  row.number(7),
+             row.number(8),  row.number(9),       row.number(10), row.number(17), row.real(11),
+             row.real(12),   maybe_real(row, 13), row.number(16), row.real(18),   row.real(19),
+             row.number(20), row.real(21),        row.real(23),   row.real(24),   maybe_real(row, 22)});
     }
     return all;
 }
@@ -107,34 +132,45 @@ Json json_of(const Copies& copies) {
         .json();
 }
 
-std::string line_of(const Copies& copies, bool names_rank) {
-    const auto bytes = static_cast<double>(copies.bytes);
+// How much, and how often.
+std::string amount_of(const Copies& copies) {
     const double count = copies.counted(), steps = copies.counted_steps();
+    if (copies.is_stepped()) return bytes_text(copies.of_step) + "/step";
     // What is not of every step is no amount of a step.
-    const bool is_rare = steps >= kRare * count;
-    const bool stepped = steps > 0 && !is_rare;
-    const double of_step = copies.counted_bytes() / steps;
-    const std::string rarely = bytes_text(copies.counted_bytes() / count) + " in one of " +
-                               count_text(std::llround(steps / count)) + " steps";
-    std::string text = (names_rank ? copies.label.text + " " : "") + "stream " + copies.stream + "  " +
-                       copies.kind + " " +
-                       (stepped   ? bytes_text(of_step) + "/step"
-                        : is_rare ? rarely
-                                  : bytes_text(bytes) + " in all");
-    if (copies.pageable > bytes / 2) text += ", pageable";
-    if (copies.blocking > bytes / 2) text += ", blocking";
-    if (const auto rate = copies.rate()) {
-        const double ns = stepped ? of_step * 1e9 / *rate
-                                  : static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed);
-        text += ", " + duration_text(ns) + (stepped ? "" : " each") + " at " + rate_text(*rate);
-        if (copies.pageable > bytes / 2 && copies.best_pinned > rate)  // else only small ones were pinned
-            text += " (pinned here: " + rate_text(*copies.best_pinned) + ")";
-    } else if (const auto host = copies.host_rate()) {
-        text += ", at " + rate_text(*host) + " by host times";
+    if (steps >= kRare * count)
+        return bytes_text(copies.counted_bytes() / count) + " in one of " +
+               count_text(std::llround(steps / count)) + " steps";
+    if (steps > 0 && copies.in_steps > 0) return bytes_text(copies.counted_bytes() / steps) + "/step";
+    return bytes_text(static_cast<double>(copies.bytes)) + " in all";
+}
+
+std::string times_of(const Copies& copies) {
+    const bool stepped = copies.is_stepped();
+    const std::optional<double> rate = stepped ? copies.regular_rate : copies.rate();
+    if (!rate) {
+        const auto host = copies.host_rate();
+        return host ? ", at " + rate_text(*host) + " by host times" : "";
     }
-    if (stepped && copies.bytes <= kSmallBytes * copies.count &&
-        static_cast<double>(copies.then_sync) * 2 > steps)
+    const double ns = stepped ? copies.of_step * 1e9 / *rate
+                              : static_cast<double>(copies.sum_ns) / static_cast<double>(copies.timed);
+    std::string text = ", " + duration_text(ns) + (stepped ? "" : " each") + " at " + rate_text(*rate);
+    if (copies.is_pageable() && copies.best_pinned > rate)  // else only small ones were pinned
+        text += " (pinned here: " + rate_text(*copies.best_pinned) + ")";
+    return text;
+}
+
+std::string line_of(const Copies& copies, bool names_rank) {
+    const bool stepped = copies.is_stepped();
+    std::string text = (names_rank ? copies.label.text + " " : "") + "stream " + copies.stream + "  " +
+                       copies.kind + " " + amount_of(copies);
+    if (copies.is_pageable()) text += ", pageable";
+    if (copies.is_blocking()) text += ", blocking";
+    text += times_of(copies);
+    if (stepped && copies.of_step <= static_cast<double>(kSmallBytes) &&
+        static_cast<double>(copies.then_sync) * 2 > copies.steps)
         text += ", then a wait: the host reads it in every step";
+    if (const int64_t rest = copies.bytes - copies.regular_bytes; stepped && rest > copies.regular_bytes / 10)
+        text += "; " + bytes_text(static_cast<double>(rest)) + " in all in few steps or outside of them";
     return text;
 }
 

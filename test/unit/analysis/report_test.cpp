@@ -43,7 +43,7 @@ TEST_CASE("two GPUs: the words and figures that belong together", "[report]") {
             "$65.18 a day",
             "LAUNCH     412/step, call 4.10 us, latency on an empty queue 8.00 us (p95 8.90 us), 184 kernels "
             "under 16.0 us",
-            "stream 14  h2d 19.3 MB/step, pageable, blocking, 3.20 ms at 6.03 GB/s (pinned here: 25.0 GB/s)",
+            "stream 14  h2d 19.3 MB/step, pageable, blocking, 3.21 ms at 6.01 GB/s (pinned here: 25.0 GB/s)",
             "stream 7  d2h 4 B/step, pageable, blocking, 2.00 us at 2.00 MB/s, then a wait: the host reads",
             "ALLREDUCE  46.8 MB/step = 1.00 x 11,689,512 parameters x 4 bytes, 2 calls",
             "expected 234 us at 200 GB/s (given), measured 254 us (1.09x)",
