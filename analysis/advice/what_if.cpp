@@ -25,6 +25,11 @@ Gain idle_of(const GpuInStep& gpu, Causes causes, int64_t left_ns, double left_s
     return gone;
 }
 
+Gain idle_left(const GpuInStep& gpu, Causes causes, WhatIf::Left left) {
+    if (left == WhatIf::Left::kLatency) return idle_of(gpu, causes, gpu.latency_ns);
+    return idle_of(gpu, causes, gpu.kernel_gap_ns, kLeftInGraphs);
+}
+
 double worked_ns(const GpuInStep& gpu) { return static_cast<double>(gpu.busy_ns - gpu.waiting_ns); }
 
 // By step, each rank's busiest GPU; of those that are as busy the first.
@@ -107,28 +112,44 @@ Gain WhatIf::shorter(const std::map<int64_t, Gain>& by_gpu) const {
 }
 
 Gain WhatIf::without(Causes causes, Left left) const {
+    return shorter([&](const GpuInStep& gpu) { return idle_left(gpu, causes, left); });
+}
+
+Gain WhatIf::without_usual(Causes causes, Left left) const {
+    const double most_ns = kUnusual * usual_ns(causes);
     return shorter([&](const GpuInStep& gpu) {
-        if (left == Left::kLatency) return idle_of(gpu, causes, gpu.latency_ns);
-        return idle_of(gpu, causes, gpu.kernel_gap_ns, kLeftInGraphs);
+        const Gain gone = idle_left(gpu, causes, left);
+        const double usual = std::min(1.0, most_ns / std::max(1.0, gpu.idle_ns(causes)));
+        return Gain{gone.low_ns * usual, gone.high_ns * usual};
     });
 }
 
 Gain WhatIf::without_drained(Causes causes) const {
+    const double most_ns = kUnusual * usual_drained_ns(causes);
     return shorter([&](const GpuInStep& gpu) {
         Gain gone;
+        const double usual = std::min(1.0, most_ns / std::max(1.0, gpu.drained_ns(causes)));
         for (const IdlePart& part : gpu.idle) {
             if (!causes.has(part.cause)) continue;
             const int64_t left_ns = std::min(part.drained_ns, part.pieces * gpu.latency_ns);
-            gone.high_ns += static_cast<double>(part.drained_ns);
-            gone.low_ns += static_cast<double>(part.drained_ns - left_ns) * gpu.sure_share();
+            gone.high_ns += static_cast<double>(part.drained_ns) * usual;
+            gone.low_ns += static_cast<double>(part.drained_ns - left_ns) * gpu.sure_share() * usual;
         }
         return gone;
     });
 }
 
 double WhatIf::usual_ns(Causes causes) const {
+    return usual([&](const GpuInStep& gpu) { return gpu.idle_ns(causes); });
+}
+
+double WhatIf::usual_drained_ns(Causes causes) const {
+    return usual([&](const GpuInStep& gpu) { return gpu.drained_ns(causes); });
+}
+
+double WhatIf::usual(const std::function<double(const GpuInStep&)>& of) const {
     std::vector<double> all;
-    for (const GpuInStep* gpu : gpus_) all.push_back(gpu->idle_ns(causes));
+    for (const GpuInStep* gpu : gpus_) all.push_back(of(*gpu));
     if (all.empty()) return 0;
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
     std::nth_element(all.begin(), middle, all.end());

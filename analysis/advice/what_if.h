@@ -22,8 +22,9 @@
 
 namespace gpushim::analysis {
 
-// So many times the usual loading of a batch is something else.
-constexpr double kUnusualInput = 4;
+// So many times what is usual in a step is something else: not the loading of a batch, not a loss that is
+// read.
+constexpr double kUnusual = 4;
 
 class WhatIf {
   public:
@@ -36,7 +37,9 @@ class WhatIf {
     // Without idle time of these causes. Low: each of its gaps keeps so much of itself.
     enum class Left { kLatency, kKernelGap };
     Gain without(Causes causes, Left left = Left::kLatency) const;
-    // Without the idle time of these causes that is in gaps which a wait of the host made.
+    Gain without_usual(Causes causes, Left left) const;  // of each step as much as is usual
+    // Without the idle time of these causes that is in gaps which a wait of the host made, as far as it is
+    // usual: a step in which a checkpoint is written waits for each of its copies.
     Gain without_drained(Causes causes) const;
     // Without so much of each rank's step: `less` gives it for its GPU and step.
     Gain shorter(const std::function<Gain(const GpuInStep&)>& less) const;
@@ -45,10 +48,13 @@ class WhatIf {
 
     // Idle time of these causes in the step in the middle, over all ranks: what is usual.
     double usual_ns(Causes causes) const;
+    double usual_drained_ns(Causes causes) const;  // of it, in gaps which a wait of the host made
     // The same on the GPU that has most of it, in the mean step.
     double idle_ns(Causes causes) const;
 
   private:
+    double usual(const std::function<double(const GpuInStep&)>& of) const;
+
     std::vector<const GpuInStep*> gpus_;  // of each step and rank the busiest, step by step
     std::vector<size_t> step_ends_;       // in gpus_
     bool has_steps_ = false;

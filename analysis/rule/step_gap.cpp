@@ -13,16 +13,21 @@ namespace gpushim::analysis::rule_step_gap {
 namespace {
 
 constexpr Causes kHost = {"callback", "host_cpu", "host_blocked", "host_unknown"};
+constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
 constexpr double kRare = 0.5;  // of the steps; where fewer have such a gap, they are named
 
 // Of steps in which no code is loaded: what the host did, unless that is a wait's (see reads_every_step); and
 // what looks like loading a batch, where it is much more than is usual.
-double gap_ns(const GpuInStep& gpu, bool reads, double usual_input_ns) {
+struct Usual {
+    double input_ns, drained_ns;
+};
+
+double gap_ns(const GpuInStep& gpu, bool reads, const Usual& usual) {
     if (gpu.loads_code) return 0;
-    static constexpr Causes kInput = {"input_loading", "input_cpu", "input_wait"};
     const double input_ns = gpu.idle_ns(kInput);
-    return gpu.idle_ns(kHost) - (reads ? gpu.drained_ns(kHost) : 0) +
-           std::max(0.0, input_ns - kUnusualInput * usual_input_ns);
+    const double of_waits_ns = std::min(gpu.drained_ns(kHost), kUnusual * usual.drained_ns);
+    return gpu.idle_ns(kHost) - (reads ? of_waits_ns : 0) +
+           std::max(0.0, input_ns - kUnusual * usual.input_ns);
 }
 
 // How many steps have most of it, and which has the longest.
@@ -45,11 +50,11 @@ Where where_of(const std::vector<std::pair<double, int64_t>>& gaps) {
 
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
-    const double usual_ns = run.what_if().usual_ns({"input_loading", "input_cpu", "input_wait"});
+    const Usual usual = {run.what_if().usual_ns(kInput), run.what_if().usual_drained_ns(kHost)};
     std::vector<std::pair<double, int64_t>> gaps;  // ns, number of the step
     Finding found;
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
-        const double ns = gap_ns(gpu, reads, usual_ns);
+        const double ns = gap_ns(gpu, reads, usual);
         gaps.emplace_back(ns, gpu.number);
         return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
     });

@@ -213,21 +213,23 @@ TEST_CASE("room in memory is worth what comes once in a step", "[rule][rule_one_
 }
 
 TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][rule_one_gpu]") {
-    const auto with_grids = [](double share, bool is_small) {
+    const auto with_grids = [](double share, bool is_small, int64_t launches = 10'000) {
         RunRows run = idle_run("launch_latency", 10 * kUs);
         run.change("UPDATE gpu SET memory_peak_bytes = 1 << 30");
         run.add("kernel", {{"gpu_id", int64_t{0}},
                            {"name", "gemm"},
                            {"family", "gemm"},
-                           {"launches", 10 * RunRows::kSteps},
+                           {"launches", launches * RunRows::kSteps},
                            {"graph_launches", int64_t{0}},
-                           {"timed", 10 * RunRows::kSteps},
+                           {"timed", launches * RunRows::kSteps},
                            {"sum_ns", of_step(share) * RunRows::kSteps},
-                           {"small_grid", is_small ? 10 * RunRows::kSteps : 0}});
+                           {"small_grid", is_small ? launches * RunRows::kSteps : 0}});
         return run;
     };
     CHECK(is_ramped("larger_batch", [&](double share) { return with_grids(share * 8 / 7, true); }));
     CHECK_FALSE(with_grids(0.9, false).says("larger_batch"));
+    // A kernel that runs for long in few blocks goes over all rows of the batch in each of them.
+    CHECK_FALSE(with_grids(0.9, true, 10).says("larger_batch"));
     // More of it than there is of the step: an eighth of the step stays.
     CHECK(with_grids(1.3, true).look("larger_batch")->gain.high_ns == Approx(kStepNs * 7 / 8.0));
 }

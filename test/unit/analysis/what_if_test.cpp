@@ -74,6 +74,24 @@ TEST_CASE("only steps that all GPUs have say how long a step is", "[what_if]") {
     CHECK(what_if.without({"sync"}).high_ns == 0);
 }
 
+//  step     1   2   3  …  20       a checkpoint is written in the last: 200 ms of waits and of other work
+TEST_CASE("what one step has and others have not is not usual", "[what_if]") {
+    RunRows run;
+    run.rank(0);
+    for (int64_t step = 0; step < 20; ++step)
+        run.step(0, step,
+                 {.ran = {{kCompute, 18 * kMs}}, .idle = {{"host_cpu", step == 19 ? 200 * kMs : kMs}}});
+    run.change("UPDATE gap SET drained_by_sync_ns = ns");
+    const CountedSteps basis(run.raw());
+    const WhatIf what_if(basis);
+    CHECK(what_if.usual_ns({"host_cpu"}) == Approx(1e6));
+    CHECK(what_if.usual_drained_ns({"host_cpu"}) == Approx(1e6));
+    CHECK(what_if.without({"host_cpu"}).high_ns == Approx((19 + 200) * 1e6 / 20));
+    // Four times the usual are the most that may be.
+    CHECK(what_if.without_drained({"host_cpu"}).high_ns == Approx((19 + 4) * 1e6 / 20));
+    CHECK(what_if.without_usual({"host_cpu"}, WhatIf::Left::kLatency).high_ns == Approx((19 + 4) * 1e6 / 20));
+}
+
 TEST_CASE("where there are no steps a gain is of a second", "[what_if]") {
     RunRows run;
     run.rank(0, "none");
