@@ -10,6 +10,7 @@ namespace {
 
 ASKED(driver_function, cuDriverGetVersion);
 ASKED(driver_function, cuCtxGetCurrent);
+ASKED(driver_function, cuCtxGetDevice);
 ASKED(driver_function, cuDevicePrimaryCtxGetState);
 ASKED(driver_function, cuStreamIsCapturing);
 ASKED(driver_function, cuStreamIsCapturing_ptsz);
@@ -28,6 +29,12 @@ CUcontext current_context() {
     auto* ask = asked_cuCtxGetCurrent.get();
     CUcontext context = nullptr;
     return answers(Question::cuCtxGetCurrent, ask, &context) ? context : nullptr;
+}
+
+int device_of_current_context() {
+    auto* ask = asked_cuCtxGetDevice.get();
+    CUdevice device = 0;
+    return answers(Question::cuCtxGetDevice, ask, &device) ? device : -1;
 }
 
 bool primary_context_is_active(CUdevice device) {

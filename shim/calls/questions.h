@@ -10,8 +10,9 @@ struct ncclComm;
 
 namespace gpushim::shim {
 
-int driver_version();         // the newest CUDA that the driver knows; 0: not to be had
-CUcontext current_context();  // null: none, or not to be had
+int driver_version();             // the newest CUDA that the driver knows; 0: not to be had
+CUcontext current_context();      // null: none, or not to be had
+int device_of_current_context();  // its ordinal; -1: none, or not to be had
 bool primary_context_is_active(CUdevice device);
 bool is_capturing(CUstream stream, bool per_thread);  // an error means no
 uint64_t rank_and_ranks(ncclComm* communicator);      // rank | ranks << 32; 0: not known yet

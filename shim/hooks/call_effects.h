@@ -70,9 +70,10 @@ struct CallEffects<Row, R(A...)> {
         if constexpr (has<Row>(traits::profiler_starts | traits::profiler_stops)) {
             if (succeeded(result)) profiler_turned(has<Row>(traits::profiler_starts));
         }
-        if constexpr (has<Row>(traits::current)) {
+        if constexpr (Facts::tells_context)
             thread.context = context_number(words::number(current_context()));
-        }
+        else if constexpr (may_change_context)
+            thread.context = 0;  // the next call asks
     }
 
   private:
@@ -88,6 +89,10 @@ struct CallEffects<Row, R(A...)> {
 
     static constexpr bool is_end_of_stream =
         Row::kind == EventKind::died && Facts::object == traits::of_stream;
+
+    // The runtime retains a primary context before it makes that current, in a way that no hook sees.
+    static constexpr bool may_change_context =
+        has<Row>(traits::current) || (Row::kind == EventKind::born && has<Row>(traits::primary));
 
     static uint64_t captured_stream(const A&... a) { return words::number(first_argument(a...)); }
 

@@ -44,6 +44,10 @@ struct RowFacts {
     static constexpr bool ends_context =
         (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
 
+    // Its slot says what the number of its context means.
+    static constexpr bool tells_context =
+        Row::kind == EventKind::context || (Row::kind == EventKind::born && has<Row>(traits::current));
+
     static constexpr bool tells_elapsed =
         Row::id == api_cuEventElapsedTime || Row::id == api_cuEventElapsedTime_v2;
 

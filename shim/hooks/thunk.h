@@ -17,6 +17,7 @@
 #include "../ring/recorder.h"
 #include "../ring/test_clock.h"
 #include "../timing/contexts.h"
+#include "../timing/current_context.h"
 #include "../timing/operation_events.h"
 #include "call_effects.h"
 #include "counters.h"
@@ -134,6 +135,8 @@ struct Thunk<Row, R(A...)> {
         Effects::after(thread, result, a...);
         if (slot != nullptr && is_current(thread)) [[likely]]
             finish(thread, slot, result, a...);
+        else
+            context_is_untold(thread);
         return result;
     }
 
@@ -181,6 +184,7 @@ struct Thunk<Row, R(A...)> {
             driver_initialized();
         } else {
             if (!start_after_success()) return;
+            thread.context = 0;  // in a child it is what its parent was in
             begin(thread, &entered);
             Effects::after(thread, result, a...);
             record_late(thread, entered.ticks(), left.ticks(), result, a...);
@@ -242,9 +246,7 @@ struct Thunk<Row, R(A...)> {
         fill(slot, 0, result, a...);
         mark_captured(slot);
         // What ties a context's number to its handle is said with the number it has from now on.
-        if constexpr (Row::kind == EventKind::context ||
-                      (Row::kind == EventKind::born && has<Row>(traits::current)))
-            slot->context = thread.context;
+        if constexpr (Facts::tells_context) slot->context = thread.context;
         if constexpr (Row::Words::has_second) {
             if (succeeded(result)) add_second(thread, *slot, a...);
         }
@@ -262,6 +264,11 @@ struct Thunk<Row, R(A...)> {
             slot->flags |= kFailed;
             slot->word[kErrorWord] = static_cast<uint64_t>(result);
         }
+    }
+
+    // The slot that would say which context the thread is in was dropped: the next call asks, and says it.
+    static void context_is_untold([[maybe_unused]] ThreadState& thread) {
+        if constexpr (Facts::tells_context) thread.context = 0;
     }
 
     static void mark_captured(Slot* slot) {
@@ -292,9 +299,12 @@ struct Thunk<Row, R(A...)> {
             const size_t length = words::text_length(text);
             if constexpr (Facts::is_device_work) skip(thread, i, succeeded(result), a...);
             close_poll(thread);
-            if (!has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes)) continue;
-            Slot* slot = open_slot(thread, Row::id, Row::kind, flags(thread));
-            if (slot == nullptr) continue;
+            const bool fits = has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes);
+            Slot* slot = fits ? open_slot(thread, Row::id, Row::kind, flags(thread)) : nullptr;
+            if (slot == nullptr) {
+                context_is_untold(thread);
+                continue;
+            }
             slot->enter = entered;
             slot->exit = left;
             fill(slot, i, result, a...);
@@ -369,7 +379,7 @@ struct Thunk<Row, R(A...)> {
                 thread.group = 0;
         }
         if (thread.context == 0) [[unlikely]]
-            thread.context = context_number(words::number(current_context()));
+            ask_for_context(thread);
     }
 
     static void end(ThreadState& thread, R result) {

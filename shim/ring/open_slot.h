@@ -19,9 +19,9 @@ inline bool shows_end_of(uint8_t open_flags, const Slot& later) {
     if (kind_of(later) == EventKind::text || kind_of(later) == EventKind::odd_launch) return false;
     // A tool that stands behind us may make ranges of its own around what it calls.
     if (kind_of(later) == EventKind::span) return false;
-    const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::gap ||
-                     kind_of(later) == EventKind::timed || kind_of(later) == EventKind::graph_content ||
-                     kind_of(later) == EventKind::graph_nodes;
+    const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::context ||
+                     kind_of(later) == EventKind::gap || kind_of(later) == EventKind::timed ||
+                     kind_of(later) == EventKind::graph_content || kind_of(later) == EventKind::graph_nodes;
     if (own && later.api == kNoApi) return false;
     return (later.flags & kInsideNccl) == 0 || (open_flags & kInsideNccl) != 0;
 }

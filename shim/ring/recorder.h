@@ -14,8 +14,11 @@
 namespace gpushim::shim {
 
 // Gives the calling thread a ring: a spare one, one of a thread that has ended, or a new one. False: none to
-// be had; counted. (rings.cpp; may open, fallocate and mmap, never malloc.)
+// be had. (rings.cpp; may open, fallocate and mmap, never malloc.)
 bool take_ring(ThreadState& thread);
+
+// An event is dropped because its thread has no ring.
+void count_without_ring();
 
 // The same when the thread's own is full: it goes on in another. Wakes the writer.
 bool chain_ring(ThreadState& thread);
@@ -55,17 +58,21 @@ inline void close_poll(ThreadState& thread) {
     return is_still_full(thread, last);
 }
 
-// Whether the thread has a ring with that many free slots, or can get one by leaving its own. For what may go
-// without: nothing is counted.
+// Whether the thread has a ring with that many free slots, or can get one. For what may go without: nothing
+// is counted.
 inline bool find_room(ThreadState& thread, uint64_t wanted) {
-    if (thread.ring == nullptr || thread.generation != process_state->generation) return false;
+    if (thread.ring == nullptr || thread.generation != process_state->generation)
+        if (!take_ring(thread)) return false;
     return !is_full(thread, wanted) || (chain_ring(thread) && !is_full(thread, wanted));
 }
 
 // Where the thread's own ring will not do. False: dropped, and counted as one event.
 [[gnu::noinline, gnu::cold]] inline bool make_room(ThreadState& thread, uint64_t wanted) {
     if (thread.ring == nullptr || thread.generation != process_state->generation)
-        if (!take_ring(thread)) return false;
+        if (!take_ring(thread)) {
+            count_without_ring();
+            return false;
+        }
     if (!is_full(thread, wanted)) return true;
     if (chain_ring(thread) && !is_full(thread, wanted)) return true;
     // Relaxed: which reason it is counted for may change a little late.

@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 5;
+constexpr uint32_t kRingVersion = 6;
 
 // What an event is; decides what its four words mean.
 enum class EventKind : uint8_t {
@@ -37,8 +37,8 @@ enum class GraphNode : uint8_t { kernel, copy, memset, other, child, end };  // 
 constexpr int kNodeShift = 56;
 constexpr uint64_t kNotTold = ~uint64_t{0};
 
-// `api` of slots that no hooked call made: thread, markers of gpushim_*, names that the shim asked for, their
-// texts, what is in graphs, when operations ran, what the host did meanwhile.
+// `api` of slots that no hooked call made: thread, markers of gpushim_*, names and contexts that the shim
+// asked for, texts, what is in graphs, when operations ran, what the host did meanwhile.
 constexpr uint16_t kNoApi = 0xffff;
 
 // Of a `timed` slot: since the operation before it with events, its stream was told to wait for something, or

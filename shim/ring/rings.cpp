@@ -310,11 +310,14 @@ bool take_ring(ThreadState& thread) {
     }
     if (ring != nullptr)
         return install(thread, *ring, registry.numbers.fetch_add(1, std::memory_order_relaxed) + 1);
+    call_writer();
+    return none_to_be_had();
+}
+
+void count_without_ring() {
     if (registry.process_ring != nullptr)
         registry.process_ring->dropped[static_cast<size_t>(Drop::no_ring)].fetch_add(
             1, std::memory_order_relaxed);
-    call_writer();
-    return none_to_be_had();
 }
 
 bool chain_ring(ThreadState& thread) {

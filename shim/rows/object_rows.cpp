@@ -109,10 +109,14 @@ void ObjectRows::named(const Call& call) {
     add_call(call, life.id, kNull);
 }
 
+// Also the answer to our own question which one is current, which is no call of the program's.
 void ObjectRows::context(const Call& call) {
-    Life* life = call.succeeded && call.handle() != 0
-                     ? &handles_.at(Object::context, call.handle(), call.event.exit_ns)
+    const auto words = call.words<event::context>();
+    Life* life = call.succeeded && words.handle != 0
+                     ? &handles_.at(Object::context, words.handle, call.event.exit_ns)
                      : nullptr;
+    if (life != nullptr && life->extra == kNull && words.device_plus_1 != 0)
+        life->extra = static_cast<int64_t>(words.device_plus_1) - 1;  // nobody saw it being made
     if (life != nullptr) streams_.context(call.event.slot.context, *life);
     if (call.event.slot.api != kNoApi) add_call(call, life != nullptr ? life->id : kNull, kNull);
 }

@@ -7,6 +7,7 @@
 #include "../lifecycle.h"
 #include "contexts.h"
 #include "cupti_callbacks.h"
+#include "current_context.h"
 #include "event_pool.h"
 #include "hardware_queues.h"
 #include "measuring.h"
@@ -50,8 +51,7 @@ class SelfTimed {
 
 // A context that has ended has left its number behind in threads that did not end it.
 void refresh_context(ThreadState& thread) {
-    if (is_ended(thread.context))
-        thread.context = context_number(reinterpret_cast<uint64_t>(current_context()));
+    if (is_ended(thread.context)) ask_for_context(thread);
 }
 
 // A newer driver may begin captures in ways that we do not know: then each stream is asked.

@@ -270,6 +270,28 @@ TEST_CASE("a primary context ends when nobody retains it", "[translator]") {
     CHECK(trace.ask("SELECT device_id FROM v_launch") == "1");
 }
 
+// NVIDIA's runtime makes it current in a way of its own; the thread asks and says so, which is no call.
+TEST_CASE("a context that nobody made current has its device", "[translator]") {
+    Trace trace(2);
+    Events events;
+    events.call("cuDevicePrimaryCtxRetain", 1, 2, {0xc000, 0, 1}, {.context = 0});
+    events.event(kNoApi, EventKind::context, 3, 3, {0xc000, 2});
+    events.call("cuLaunchKernel", 4, 5, {0xf00, 0, kGrid, kBlock});
+    // One that was there before the library: only the answer says where.
+    events.event(kNoApi, EventKind::context, 6, 6, {0xc100, 1}, {.thread = 2, .context = 2});
+    events.call("cuLaunchKernel", 7, 8, {0xf00, 0, kGrid, kBlock}, {.thread = 2, .context = 2});
+    // And one whose device was not to be had.
+    events.event(kNoApi, EventKind::context, 9, 9, {0xc200, 0}, {.thread = 3, .context = 3});
+    events.call("cuLaunchKernel", 10, 11, {0xf00, 0, kGrid, kBlock}, {.thread = 3, .context = 3});
+    trace.write(events);
+    CHECK(trace.ask("SELECT device_id FROM v_launch") == "1 ; 0 ; -");
+    CHECK(trace.ask("SELECT id, handle, device_id FROM v_context") == "1|0xc000|1 ; 2|0xc100|0 ; 3|0xc200|-");
+    CHECK(trace.ask("SELECT extra FROM handle WHERE kind = 'context'") == "1 ; 0 ; -");
+    CHECK(trace.ask("SELECT api, calls FROM v_api_total ORDER BY api") ==
+          "cuDevicePrimaryCtxRetain|1 ; cuLaunchKernel|3");
+    CHECK(trace.ask("SELECT recorded FROM v_ledger") == "4");
+}
+
 // What failed for another reason, what is of the host, and a free are none of it.
 TEST_CASE("the newest hundred allocations without memory are kept, with what was held", "[translator]") {
     constexpr uint64_t kOutOfMemory = 2, kInvalid = 1;
