@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "cudart/driver.h"
+#include "cudart/own_table.h"
 
 namespace cudart {
 namespace {
@@ -25,11 +26,33 @@ std::atomic<unsigned> resets{1};  // a reset takes the context from under every 
 thread_local int device_of_thread = 0;
 thread_local unsigned bound_at_reset = 0;  // value of resets when this thread was given its context
 
+cudaError_t retain(int device, CUcontext& context, bool& is_new) {
+    const std::lock_guard lock(primaries().mutex);
+    const auto [entry, added] = primaries().retained.try_emplace(device, nullptr);
+    is_new = added;
+    cudaError_t error = cudaSuccess;
+    if (is_new) error = DRIVER(cuDevicePrimaryCtxRetain)(&entry->second, device);
+    context = entry->second;
+    if (error != cudaSuccess) primaries().retained.erase(entry);
+    return error;
+}
+
+// In a way that nobody sees who stands between runtime and driver.
+cudaError_t use_unseen(CUcontext context) {
+    const void* table = nullptr;
+    if (const cudaError_t error = DRIVER(cuGetExportTable)(&table, &kOwnTable); error != cudaSuccess)
+        return error;
+    return to_runtime(static_cast<const OwnTable*>(table)->use_context(context));
+}
+
+// As NVIDIA's runtime (13.0, driver 580) does: the thread that retains a device's context gets it in a way of
+// the driver's own, all others by cuCtxSetCurrent.
 cudaError_t bind_primary(int device) {
     const unsigned now = resets.load();
     CUcontext context = nullptr;
-    cudaError_t error = primary_context(device, context);
-    if (error == cudaSuccess) error = DRIVER(cuCtxSetCurrent)(context);
+    bool is_new = false;
+    cudaError_t error = retain(device, context, is_new);
+    if (error == cudaSuccess) error = is_new ? use_unseen(context) : DRIVER(cuCtxSetCurrent)(context);
     if (error == cudaSuccess) bound_at_reset = now;
     return error;
 }
@@ -37,13 +60,8 @@ cudaError_t bind_primary(int device) {
 }  // namespace
 
 cudaError_t primary_context(int device, CUcontext& context) {
-    const std::lock_guard lock(primaries().mutex);
-    const auto [entry, is_new] = primaries().retained.try_emplace(device, nullptr);
-    cudaError_t error = cudaSuccess;
-    if (is_new) error = DRIVER(cuDevicePrimaryCtxRetain)(&entry->second, device);
-    context = entry->second;
-    if (error != cudaSuccess) primaries().retained.erase(entry);
-    return error;
+    bool is_new = false;
+    return retain(device, context, is_new);
 }
 
 cudaError_t use_context() {

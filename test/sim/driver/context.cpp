@@ -1,7 +1,9 @@
 // Contexts: created ones, the devices' primary ones, and each thread's stack of current ones.
+#include <cstring>
 #include <utility>
 
 #include "capture.h"
+#include "cudart/own_table.h"
 #include "engine/clock.h"
 #include "entry.h"
 #include "memory.h"
@@ -47,6 +49,16 @@ using namespace gpusim;
 using namespace gpusim::driver;
 
 namespace {
+
+CUresult set_current(CUcontext handle) {
+    const auto held = engine::lock();
+    auto& stack = context_stack();
+    Context* context = contexts().find(handle);
+    if (handle != nullptr && context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (!stack.empty()) stack.pop_back();
+    if (context != nullptr) stack.push_back(*context);
+    return CUDA_SUCCESS;
+}
 
 CUresult create(CUcontext* context, unsigned flags, CUdevice ordinal, unsigned api_version) {
     if (context == nullptr || (flags & ~static_cast<unsigned>(CU_CTX_FLAGS_MASK)) != 0)
@@ -156,14 +168,14 @@ API(cuCtxPopCurrent_v2)(CUcontext* handle) {
 }
 API(cuCtxPopCurrent)(CUcontext* handle) { return sim_cuCtxPopCurrent_v2(handle); }
 
-API(cuCtxSetCurrent)(CUcontext handle) {
-    const auto held = engine::lock();
-    auto& stack = context_stack();
-    Context* context = contexts().find(handle);
-    if (handle != nullptr && context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-    if (!stack.empty()) stack.pop_back();
-    if (context != nullptr) stack.push_back(*context);
-    return CUDA_SUCCESS;
+API(cuCtxSetCurrent)(CUcontext handle) { return set_current(handle); }
+
+// The tables behind it are no public interface; a runtime that needs them is told so, but for the box's own.
+API(cuGetExportTable)(const void** table, const CUuuid* id) {
+    static constexpr cudart::OwnTable kTable = {set_current};
+    const bool is_own = id != nullptr && std::memcmp(id, &cudart::kOwnTable, sizeof cudart::kOwnTable) == 0;
+    if (table != nullptr) *table = is_own ? &kTable : nullptr;
+    return is_own && table != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 API(cuCtxGetCurrent)(CUcontext* handle) {

@@ -198,12 +198,6 @@ API(cuDeviceGetTexture1DLinearMaxWidth)(size_t* width, CUarray_format, unsigned,
     });
 }
 
-// The tables behind it are no public interface; a runtime that needs them is told so.
-API(cuGetExportTable)(const void** table, const CUuuid*) {
-    if (table != nullptr) *table = nullptr;
-    return CUDA_ERROR_NOT_SUPPORTED;
-}
-
 API(cuProfilerInitialize)(const char*, const char*, CUoutput_mode) { return CUDA_ERROR_PROFILER_DISABLED; }
 API(cuProfilerStart)() {
     const auto held = engine::lock();
