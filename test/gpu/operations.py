@@ -7,6 +7,7 @@ from typing import NamedTuple, Optional
 
 from judging import OutOfTime, demand
 from machine import BUILD
+from traces import demand_places
 
 COPIES = ("h2d", "d2h", "d2d", "p2p", "h2h")
 IN_ORDER = "SELECT kind, name, device_id, stream_id, enter_ns, exit_ns, device_start_ns, device_end_ns," \
@@ -40,6 +41,7 @@ class Operation(NamedTuple):
 def of_trace(path):
     base = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
+        demand_places(base)
         rows = base.execute(IN_ORDER).fetchall()
     finally:
         base.close()

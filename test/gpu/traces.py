@@ -8,6 +8,17 @@ from judging import demand, same
 NOTES = ("bounds of device times are estimates", "the program measures", "programmatic launches",
          "streams share")
 
+OPERATIONS = ("launch", "copy", "memset", "graph_launch")
+RAN = " UNION ALL ".join(f"SELECT stream_id FROM {table} WHERE flags & 7 = 0" for table in OPERATIONS)
+PLACELESS = f"SELECT count(*) FROM ({RAN}) o LEFT JOIN v_stream s ON s.id = o.stream_id" \
+    " WHERE s.device IS NULL"
+
+
+def demand_places(base):
+    """Of every operation that ran it is known on which GPU: else its counts are right, and no report knows
+    what to do with them."""
+    same(base.execute(PLACELESS).fetchone()[0], 0, "operations on no GPU that is known")
+
 
 class Trace:
     """Read before its folder goes."""
@@ -15,6 +26,7 @@ class Trace:
     def __init__(self, path):
         base = sqlite3.connect(path)
         rows = lambda sql: base.execute(sql).fetchall()  # noqa: E731
+        demand_places(base)
         self.kernels = dict(rows("SELECT kernel, sum(launches) FROM v_kernel_total GROUP BY kernel"))
         self.executed, = rows("SELECT total(executed) FROM v_kernel_executed")[0]  # with those in graphs
         self.copies = {kind: (count, size) for kind, count, size in rows(

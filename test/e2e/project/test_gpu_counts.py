@@ -1,6 +1,8 @@
 """How the GPU check compares our counts with PyTorch's profiler's: on traces of the box, and files as Kineto
 writes them, made of the box's truth, with one thing changed in each."""
+import contextlib
 import json
+import sqlite3
 import sys
 
 import box
@@ -9,11 +11,14 @@ import kineto_made
 import preload
 
 GPU = box.ROOT / "test" / "gpu"
-sys.path.insert(0, str(GPU))
+sys.path[:0] = [str(GPU), str(GPU / "rows")]
 
 import counted  # noqa: E402
 import frameworks  # noqa: E402
 import machine as m  # noqa: E402
+import memory as rows_memory  # noqa: E402
+import operations  # noqa: E402
+import traces  # noqa: E402
 
 ALL = (0, 1 << 62)
 
@@ -70,6 +75,15 @@ class GpuCounts(preload.PreloadCase):
             frameworks.judged({**said, "known": {"short__2us": 501}}, counted.of_kineto(file), [rows])
         with self.assertRaisesRegex(m.Skip, "no profiler of PyTorch's here"):
             frameworks.judged({**said, "known": {}}, None, [rows])
+
+    def test_a_trace_that_does_not_say_on_which_gpu_is_wrong(self):
+        self.run_traced([sys.executable, "-B", GPU / "programs" / "driver.py"])
+        with contextlib.closing(sqlite3.connect(self.the_trace())) as base, base:
+            base.execute("DELETE FROM context")
+        for read in (traces.Trace, counted.Rows, operations.of_trace, rows_memory.peak):
+            with self.subTest(read), self.assertRaisesRegex(
+                    AssertionError, r"operations on no GPU that is known: \d+, expected 0"):
+                read(self.the_trace())
 
     def test_only_what_is_in_the_span_counts(self):
         rows, _ = self.driver_program()

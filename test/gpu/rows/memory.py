@@ -4,6 +4,7 @@ import sqlite3
 import tempfile
 
 from machine import PROGRAMS, Row, Skip, demand, printed_json
+from traces import demand_places
 
 ORDER, LIMIT_S = 62, 15
 DEVICE = 4  # kind of memory, as in the table `memory`
@@ -27,6 +28,7 @@ def check(machine):
 def peak(trace):
     base = sqlite3.connect(f"file:{trace}?mode=ro", uri=True)
     try:
+        demand_places(base)
         return int(base.execute(PEAK).fetchone()[0])
     finally:
         base.close()
