@@ -22,6 +22,13 @@ import traces  # noqa: E402
 
 ALL = (0, 1 << 62)
 
+
+def replaced(events, kernel):
+    """One copy by a kernel."""
+    copy = next(event for event in events if event["cat"] == "gpu_memcpy")
+    copy.update(cat="kernel", name=kernel, args={})
+
+
 class GpuCounts(preload.PreloadCase):
     def run_traced(self, command):
         """(our rows, the profiler's file of the same run)"""
@@ -102,6 +109,13 @@ class GpuCounts(preload.PreloadCase):
             theirs = self.changed(file, lambda events, category=category: events.remove(
                 next(event for event in events if event["cat"] == category)))
             self.assertEqual(len(counted.differences(ours, theirs)), 1, category)
+        # A copy that the driver does by a kernel of its own is one, whose bytes nobody tells; no other kernel is.
+        by_kernel = self.changed(file, lambda events: replaced(events, "memcpy32_post"))
+        self.assertEqual(counted.differences(ours, by_kernel), [])
+        by_kernel.copies_by_kernels += 1
+        self.assertEqual(len(counted.differences(ours, by_kernel)), 1)
+        theirs = self.changed(file, lambda events: replaced(events, "memcpy32"))
+        self.assertEqual(len(counted.differences(ours, theirs)), 2)
         ours.unknown = 2
         self.assertIn("2 launches of graphs whose contents were not recorded",
                       counted.told(counted.differences(ours, counted.of_kineto(file))))

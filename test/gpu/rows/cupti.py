@@ -134,7 +134,7 @@ def without_bytes(theirs):
     counts = Counts()
     counts.kernels = theirs.kernels
     if theirs.all_copies()[0]:
-        counts.copy("any", 0, theirs.all_copies()[0])
+        counts.copy("any", 0, theirs.all_copies()[0])  # those by kernels of the driver's, too
     counts.memset(0, theirs.memsets[0])
     return counts
 
