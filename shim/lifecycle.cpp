@@ -21,6 +21,7 @@
 #include "machine/frameworks.h"
 #include "machine/nvml_sampler.h"
 #include "machine/script_name.h"
+#include "metrics/process_metrics.h"
 #include "program/capture_range.h"
 #include "program/nvtx.h"
 #include "ring/clock.h"
@@ -45,6 +46,7 @@ constinit std::atomic<bool> exit_is_watched = false;
 constinit std::atomic<bool> forked = false;
 constinit std::atomic<uint32_t> starts = 0;  // of this process and those it was forked from
 constinit char trace_path[1024] = {};
+constinit char metrics_path[1024] = {};
 constinit TraceIdentity identity = {};
 constinit Device devices[kMostDevices] = {};
 
@@ -178,6 +180,10 @@ bool start() {
     keep_environment();
     if (!is_noted()) warn_of_unknown_settings();  // else `run` has
     if (!make_output()) return false;
+    metrics_path[0] = '\0';
+    if (config.metrics[0] != '\0')
+        make_metrics_path(config.metrics, identity, metrics_path, sizeof metrics_path);
+    metrics_speak_for(identity, metrics_path);
     const ClockPair first = note_clock();
     const size_t count = describe_devices(devices);
     describe_versions(identity);

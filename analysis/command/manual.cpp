@@ -1,5 +1,6 @@
 #include "manual.h"
 
+#include "../../shim/schema/exposition.h"
 #include "../failure.h"
 #include "command.h"
 
@@ -79,6 +80,15 @@ std::vector<ManualRow> variables() {
     return rows;
 }
 
+std::vector<ManualRow> metrics() {
+    std::vector<ManualRow> rows;
+    for (const MetricRow& row : kMetrics) {
+        const std::string labels = row.labels.empty() ? "" : "{" + std::string(row.labels) + "}";
+        rows.push_back({std::string(row.name) + labels, std::string(row.help), ""});
+    }
+    return rows;
+}
+
 }  // namespace
 
 std::string variable_of(std::string_view option) {
@@ -114,6 +124,11 @@ std::vector<ManualSection> manual_sections() {
          "ends "
          "`gpushim run`.",
          kExitCodes},
+        {"metrics", "Metrics", "METRICS", "metric",
+         "What `GPUSHIM_METRICS` writes for Prometheus. All have the labels `host`, `rank`, `pid` and "
+         "`job_id`, "
+         "as far as they are known (Prometheus itself uses `job`). What is not known has no line.",
+         metrics()},
         {"files", "Files", "FILES", "file", "", kFiles},
         {"examples", "Examples", "EXAMPLES", "command", "", kExamples},
     };

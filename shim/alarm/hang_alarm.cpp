@@ -25,6 +25,7 @@ constexpr int kMostRows = 64;  // of a process that hangs and goes on, again and
 
 constinit const TraceIdentity* whose = nullptr;
 constinit const char* whose_trace = "";
+constinit bool hangs_now = false;
 
 class HangAlarm : public Observer {
   public:
@@ -39,6 +40,7 @@ class HangAlarm : public Observer {
         note_half_time(seen);
         if (said == Silence::Said::hangs) sound(now, seen);
         if (said == Silence::Said::goes_on) go_on(now.mono_ns);
+        hangs_now = silence_.has_said();
         return kLookEveryNs;
     }
     std::span<Rows* const> rows() override { return all_rows_; }
@@ -140,7 +142,10 @@ void alarm_speaks_for(const TraceIdentity& identity, const char* trace_path) {
     whose_trace = trace_path;
 }
 
+bool process_hangs() { return hangs_now; }
+
 std::unique_ptr<Observer> make_hang_alarm(std::span<const Device>) {
+    hangs_now = false;  // of a process that this one was forked from
     if (config.hang_after_s <= 0 || whose == nullptr) return nullptr;
     return std::make_unique<HangAlarm>();
 }

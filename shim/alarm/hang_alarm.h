@@ -18,4 +18,7 @@ void alarm_speaks_for(const TraceIdentity& identity, const char* trace_path);
 // Null: GPUSHIM_HANG_AFTER=0.
 std::unique_ptr<Observer> make_hang_alarm(std::span<const Device> devices);
 
+// It was said, and not yet that it goes on. The writer's thread only.
+bool process_hangs();
+
 }  // namespace gpushim::shim

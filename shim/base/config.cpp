@@ -57,6 +57,16 @@ bool is_switch(const char* text, bool& to) {
     return true;
 }
 
+// 600 or 0644: what a file is allowed, in octal digits; its owner may always read and write it.
+bool file_mode(const char* text, unsigned& to) {
+    char* end;
+    const unsigned long mode = strtoul(text, &end, 8);
+    if (*text < '0' || *text > '7' || *end != '\0' || (mode & ~0666ul) != 0 || (mode & 0600) != 0600)
+        return false;
+    to = static_cast<unsigned>(mode);
+    return true;
+}
+
 // One of `words`, in the order of the enum's values.
 template <class E, size_t N>
 bool word_value(const char* text, const char* const (&words)[N], E& to) {
@@ -163,7 +173,11 @@ constexpr SettingRow kRows[] = {
      [](const char* t, Config& c) { return real_number(t, "", c.hang_after_s); }},
     {"GPUSHIM_ON_HANG", "a command of at most 1023 bytes",
      [](const char* t, Config& c) { return text_value(t, c.on_hang, sizeof c.on_hang); }},
-    // what that command finds in its environment
+    {"GPUSHIM_METRICS", "a path of at most 1023 bytes",
+     [](const char* t, Config& c) { return text_value(t, c.metrics, sizeof c.metrics); }},
+    {"GPUSHIM_METRICS_MODE", "octal digits such as 640",
+     [](const char* t, Config& c) { return file_mode(t, c.metrics_mode); }},
+    // what the command of GPUSHIM_ON_HANG finds in its environment
     {"GPUSHIM_HANG_PID", "", nullptr},
     // lifecycle, because it counts before anything else; run_notes
     {"GPUSHIM_DISABLE", "1", nullptr},
@@ -204,6 +218,7 @@ Config default_config() {
     defaults.recovers_all = true;
     defaults.duration_s = -1;
     defaults.hang_after_s = 300;
+    defaults.metrics_mode = 0600;
     return defaults;
 }
 

@@ -55,12 +55,15 @@ struct Config {
     CublasCalls cublas;
     int64_t samples_per_step;  // 0: unknown
     char tag[1024];
-    double hang_after_s;       // 0: no alarm
-    char on_hang[1024];        // empty: nothing is run
+    double hang_after_s;  // 0: no alarm
+    char on_hang[1024];   // empty: nothing is run
+    char metrics[1024];   // empty: no file
+    unsigned metrics_mode;
     char cuda_homes[2][1024];  // CUDA_HOME, CUDA_PATH; empty: none, or not from the root on
 };
 
 constexpr char kDefaultOut[] = "gpushim.%h.%r.%p.db";
+constexpr char kDefaultMetrics[] = "gpushim.%h.%r.%p.prom";  // in a folder
 
 extern constinit Config config;
 

@@ -3,11 +3,11 @@
 #include <time.h>
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "../base/protection.h"
 #include "../base/system.h"
+#include "../rows/drop_reasons.h"
 
 namespace gpushim::shim {
 namespace {
@@ -15,9 +15,6 @@ namespace {
 constexpr int64_t kSyncEvery_ns = 1'000'000'000;
 constexpr size_t kMostPendingSeconds = 4096;
 constexpr int kPartsOfMany = 4;  // samples take at most so much of a transaction, or one apart
-
-constexpr const char* kDropReasons[] = {"full", "no_ring", "writer_down", "reader", "disk", "size"};
-static_assert(std::size(kDropReasons) == kDrops);
 
 // In `drop`: what no ring has lost, but we.
 constexpr int64_t kNoRing = -1;

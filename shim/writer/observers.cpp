@@ -8,6 +8,7 @@
 #include "../machine/host_sampler.h"
 #include "../machine/nvml.h"
 #include "../machine/unanswered_rows.h"
+#include "../metrics/process_metrics.h"
 #include "../python/python_sampler.h"
 #include "../windows/windows.h"
 
@@ -21,8 +22,8 @@ constexpr const char* kRepeated[] = {"nvml", "device_clock", "window", "python_s
 using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
     make_time_source,  // before the first window opens there are events
-    make_windows,       make_host_sampler, make_python_sampler,
-    make_nvml_observer, make_unanswered,   make_hang_alarm,
+    make_windows,     make_host_sampler, make_python_sampler,  make_nvml_observer,
+    make_unanswered,  make_hang_alarm,   make_process_metrics,
 };
 
 }  // namespace

@@ -12,23 +12,23 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr char kOut[] = "GPUSHIM_OUT";
+constexpr const char* kPatterns[] = {"GPUSHIM_OUT", "GPUSHIM_METRICS"};
 
 struct Listener {
     void (*say)(void* with, int is_name, const char* name, const char* said);
     void* with;
 };
 
-void check_output(const Listener& listener) {
-    const char* pattern = getenv(kOut);
+void check_pattern(const char* setting, const Listener& listener) {
+    const char* pattern = getenv(setting);
     Config config = default_config();
-    if (pattern == nullptr || !understand(config, kOut, pattern)) return;
+    if (pattern == nullptr || !understand(config, setting, pattern)) return;
     char said[1200];
     if (const char* why = why_no_output(pattern); why != nullptr) {
         snprintf(said, sizeof said,
                  "=%s %s (wanted: a file, a folder, or a pattern of %%h %%p %%r %%l %%j %%q{VAR} %%%%)",
                  pattern, why);
-        listener.say(listener.with, 0, kOut, said);
+        listener.say(listener.with, 0, setting, said);
     }
 }
 
@@ -45,7 +45,7 @@ EXPORTED void gpushim_check_settings(void (*say)(void* with, int is_name, const 
         char said[256];
         if (text != nullptr && is_misunderstood(row, text, said, sizeof said)) say(with, 0, row.name, said);
     }
-    check_output(listener);
+    for (const char* setting : kPatterns) check_pattern(setting, listener);
     each_unknown_setting(
         [](void* to, const char* name, const char* said) {
             const auto& listening = *static_cast<Listener*>(to);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../base/log.h"
 #include "../base/protection.h"
 #include "output_folder.h"
 
@@ -119,12 +120,12 @@ bool numbered(const char* name, int n, char* to, size_t size) {
 }
 
 // With the default name where `name` is a folder.
-bool complete(OutputName& name, const TraceIdentity& identity) {
+bool complete(OutputName& name, const TraceIdentity& identity, const char* default_name) {
     const size_t length = strlen(name.path);
     const bool wanted = name.path[length - 1] == '/';
     if (!wanted && !is_folder(name.path)) return true;
     char file[256];
-    if (!fill_pattern(kDefaultOut, identity, file, sizeof file)) return false;
+    if (!fill_pattern(default_name, identity, file, sizeof file)) return false;
     return snprintf(name.path + length, sizeof name.path - length, "%s%s", wanted ? "" : "/", file) <
            static_cast<int>(sizeof name.path - length);
 }
@@ -148,7 +149,7 @@ bool fill_pattern(const char* pattern, const TraceIdentity& identity, char* to, 
     return text.fits();
 }
 
-OutputName name_output(const char* pattern, const TraceIdentity& identity) {
+OutputName name_output(const char* pattern, const TraceIdentity& identity, const char* default_name) {
     OutputName name = {};
     char filled[sizeof name.path];
     if (!fill_pattern(pattern, identity, filled, sizeof filled) || filled[0] == '\0')
@@ -157,9 +158,22 @@ OutputName name_output(const char* pattern, const TraceIdentity& identity) {
         name.why = "is too long, or in no folder";
     else if (const char* special = special_file(name.path); special != nullptr)
         name.why = special;
-    else if (!complete(name, identity))
+    else if (!complete(name, identity, default_name))
         name.why = "is too long";
     return name;
+}
+
+bool make_metrics_path(const char* pattern, const TraceIdentity& identity, char* path, size_t size) {
+    const OutputName name = name_output(pattern, identity, kDefaultMetrics);
+    if (name.why != nullptr) {
+        log_line(LogLevel::warn, "GPUSHIM_METRICS=%s %s; no metrics", pattern, name.why);
+        return false;
+    }
+    if (const int error = make_folders(name.path, name.base); error != 0) {
+        log_line(LogLevel::warn, "cannot make the folder of %s (%s); no metrics", name.path, strerror(error));
+        return false;
+    }
+    return snprintf(path, size, "%s", name.path) < static_cast<int>(size);
 }
 
 int create_output(const OutputName& name, char* path, size_t size) {

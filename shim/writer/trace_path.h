@@ -18,7 +18,12 @@ struct OutputName {
     size_t base;      // so much of it is where the process started: no folder is made there
     const char* why;  // there is none: what follows the pattern in a complaint; null: there is one
 };
-OutputName name_output(const char* pattern, const TraceIdentity& identity);
+OutputName name_output(const char* pattern, const TraceIdentity& identity,
+                       const char* default_name = kDefaultOut);
+
+// The same for the metrics of this process, with the folders made that it is to be in. It takes the place of
+// a file of that name: one of a process before it. False: there can be none, which has been said.
+bool make_metrics_path(const char* pattern, const TraceIdentity& identity, char* path, size_t size);
 
 // Creates the file, empty, and the folders that it is to be in, and writes its path. A taken name gets .2, .3
 // … .99 before .db. 0, or an errno.

@@ -1,0 +1,78 @@
+#include "call_counts.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "../rows/communicators.h"
+
+namespace gpushim::shim {
+namespace {
+
+constexpr uint64_t kSmallestClass = 4096, kLargestClass = uint64_t{1} << 32;
+constexpr EventKind kOperations[] = {EventKind::launch, EventKind::graph_launch, EventKind::copy,
+                                     EventKind::memset, EventKind::collective};
+static_assert(std::size(kOperations) == std::size(std::array<CallCounts::Operations, 5>{}));
+
+constexpr uint64_t kCopyBytes = (uint64_t{1} << 56) - 1;  // of a `shaped` row (events.def)
+
+const ApiTraits& api_of(const Event& event) { return api_traits[event.slot.api % kApis]; }
+bool has_failed(const Event& event) { return (event.slot.flags & kFailed) != 0; }
+
+}  // namespace
+
+uint64_t CallCounts::size_class(uint64_t bytes) {
+    for (uint64_t size = kSmallestClass; size <= kLargestClass; size *= 16)
+        if (bytes <= size) return size;
+    return 0;
+}
+
+void CallCounts::add(std::span<const Event> events) {
+    for (const Event& event : events)
+        if (event.exit_ns != kUnfinished && (event.slot.flags & kCaptured) == 0) add(event);
+}
+
+void CallCounts::add(const Event& event) {
+    const auto kind = static_cast<EventKind>(event.slot.kind);
+    if (kind == EventKind::sync) wait_ns_ += event.exit_ns - event.enter_ns;
+    if (kind == EventKind::marker) add_step(event);
+    const auto* place = std::find(std::begin(kOperations), std::end(kOperations), kind);
+    if (place == std::end(kOperations)) return;
+    // What a collective launches is the collective's.
+    if (kind != EventKind::collective && (event.slot.flags & kInsideNccl) != 0) return;
+    Operations& operations = operations_[static_cast<size_t>(place - std::begin(kOperations))];
+    ++operations.submitted;
+    operations.failed += has_failed(event);
+    last_operation_ns_ = std::max(last_operation_ns_, event.enter_ns);
+    if (has_failed(event)) return;
+    if (kind == EventKind::collective) add_collective(event);
+    if (kind != EventKind::copy) return;
+    const bool is_shaped = (api_of(event).traits & traits::shaped) != 0;
+    copy_bytes_ += words_of<event::copy>(event.slot).bytes & (is_shaped ? kCopyBytes : UINT64_MAX);
+}
+
+void CallCounts::add_collective(const Event& event) {
+    const auto words = words_of<event::collective>(event.slot);
+    const int64_t datum = dtype_bytes(static_cast<int64_t>(words.how & 0xff));
+    const uint64_t bytes = datum == kNull ? 0 : words.count * static_cast<uint64_t>(datum);
+    Collectives& sum = collectives_[{api_of(event).base, size_class(bytes)}];
+    ++sum.calls;
+    sum.bytes += bytes;
+    sum.has_bytes &= datum != kNull;
+}
+
+// A step lasts until the next one of its thread.
+void CallCounts::add_step(const Event& event) {
+    const auto what = static_cast<Marker>(words_of<event::marker>(event.slot).what);
+    if (what != Marker::step && what != Marker::step_n) return;
+    last_step_ns_ = std::max(last_step_ns_, event.enter_ns);
+    const auto began = step_began_ns_.find(event.thread_id);
+    if (began != step_began_ns_.end()) {
+        ++steps_;
+        step_ns_ += event.enter_ns - began->second;
+        began->second = event.enter_ns;
+    } else if (step_began_ns_.size() < kMostThreads) {
+        step_began_ns_[event.thread_id] = event.enter_ns;
+    }
+}
+
+}  // namespace gpushim::shim

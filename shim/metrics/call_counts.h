@@ -1,0 +1,61 @@
+// Counts of what a process has asked of its GPUs, from the events that were stored, for its metrics. Bounded:
+// collectives are counted by name and by size in powers of 16, steps of at most kMostThreads threads. What
+// was captured into a graph ran nothing and is not counted. The writer's thread only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "../calls/api.h"
+#include "../rows/batch.h"
+
+namespace gpushim::shim {
+
+class CallCounts {
+  public:
+    static constexpr size_t kMostThreads = 256;
+
+    struct Operations {
+        const char* name;
+        uint64_t submitted = 0, failed = 0;
+    };
+    struct Collectives {
+        uint64_t calls = 0, bytes = 0;
+        bool has_bytes = true;  // false: of one the datum's size is not known
+    };
+    // Name of the call, and the largest size that counts here (size_class).
+    using CollectiveKey = std::pair<std::string_view, uint64_t>;
+
+    void add(std::span<const Event> events);
+
+    const std::array<Operations, 5>& operations() const { return operations_; }
+    const std::map<CollectiveKey, Collectives>& collectives() const { return collectives_; }
+    uint64_t copy_bytes() const { return copy_bytes_; }
+    int64_t wait_ns() const { return wait_ns_; }
+    uint64_t steps() const { return steps_; }
+    int64_t step_ns() const { return step_ns_; }
+    int64_t last_operation_ns() const { return last_operation_ns_; }  // kNull: there was none
+    int64_t last_step_ns() const { return last_step_ns_; }            // kNull: none was marked
+
+    // 4096, 65536, … 2^32; 0: it is larger.
+    static uint64_t size_class(uint64_t bytes);
+
+  private:
+    void add(const Event& event);
+    void add_collective(const Event& event);
+    void add_step(const Event& event);
+
+    std::array<Operations, 5> operations_ = {
+        {{"launch"}, {"graph_launch"}, {"copy"}, {"memset"}, {"collective"}}};
+    std::map<CollectiveKey, Collectives> collectives_;
+    std::map<int32_t, int64_t> step_began_ns_;  // by thread
+    uint64_t copy_bytes_ = 0, steps_ = 0;
+    int64_t wait_ns_ = 0, step_ns_ = 0;
+    int64_t last_operation_ns_ = kNull, last_step_ns_ = kNull;
+};
+
+}  // namespace gpushim::shim
