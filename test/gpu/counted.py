@@ -9,8 +9,8 @@ import re
 
 from traces import Trace
 
-# The driver does some copies of graphs by kernels of its own, and CUPTI tells of those as what they are (seen on
-# an H200, driver 580: 64 KiB from device to device). Of their bytes nobody tells.
+# The driver does some copies of graphs by kernels of its own, and CUPTI tells of those as what they are (seen
+# on an H200, driver 580: 64 KiB from device to device). Of their bytes nobody tells.
 COPIES_BY_KERNELS = ("memcpy32_post",)
 MOST_TOLD = 4  # differences: which they are matters, not all of them
 

@@ -109,7 +109,7 @@ class GpuCounts(preload.PreloadCase):
             theirs = self.changed(file, lambda events, category=category: events.remove(
                 next(event for event in events if event["cat"] == category)))
             self.assertEqual(len(counted.differences(ours, theirs)), 1, category)
-        # A copy that the driver does by a kernel of its own is one, whose bytes nobody tells; no other kernel is.
+        # A copy that the driver does by a kernel of its own is one, of unknown bytes; no other kernel is.
         by_kernel = self.changed(file, lambda events: replaced(events, "memcpy32_post"))
         self.assertEqual(counted.differences(ours, by_kernel), [])
         by_kernel.copies_by_kernels += 1
