@@ -76,6 +76,10 @@ void doubt_events(const ReportSource& source, Wrongs& wrongs) {
     if (expected && sums.number(3) > 0 && sums.number(3) < *expected)
         wrongs.push_back(
             {Grade::fair, count_text(sums.number(3)) + " of " + count_text(*expected) + " ranks"});
+    if (const auto placeless = source.number("placeless_operations"); placeless.value_or(0) > 0)
+        wrongs.push_back(
+            {static_cast<double>(*placeless) > kManyLost * produced ? Grade::poor : Grade::fair,
+             counted_text(*placeless, "operation", "operations") + " on a GPU that is not known"});
     if (const auto left = source.number("not_ended"); left.value_or(0) > 0)
         wrongs.push_back({Grade::fair, counted_text(*left, "trace has", "traces have") + " no end"});
 }

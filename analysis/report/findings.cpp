@@ -79,9 +79,9 @@ void write(const ReportSource& source, Report& report) {
     for (const Advice& one : run.advice) list.push(json_of(one));
     report.json.set("findings", std::move(list));
     if (!run.is_known) {
-        report.json.set("findings_why", "nothing was timed");
+        report.json.set("findings_why", run.why_unknown);
         report.line("");
-        return report.line("WHAT TO DO  not known: nothing was timed");
+        return report.line("WHAT TO DO  not known: " + run.why_unknown);
     }
     if (hang_of(source)) {
         report.line("");

@@ -1,6 +1,7 @@
 // Where every event went, before anything is said about any of them.
 #include "../text/units.h"
 #include "../trace/ended.h"
+#include "../trace/placeless.h"
 #include "../trace/unknown_abi.h"
 #include "facts.h"
 #include "section.h"
@@ -44,21 +45,27 @@ void write(const ReportSource& source, Report& report) {
     const auto not_ended = source.number("not_ended");
     if (not_ended.value_or(0) > 0) report.line("        " + not_ended_text(*not_ended));
 
+    const auto placeless = source.number("placeless_operations");
+    if (placeless.value_or(0) > 0)
+        report.line("        " + placeless_text(*placeless) + ": they are in no figure of a GPU");
+
     const char* const none = "the traces do not say";
     const auto expected = sums.is_null(8) ? source.number("ranks_expected") : sums.maybe(8);
-    report.json.set("ledger", Facts()
-                                  .maybe("produced", sums.maybe(0), none)
-                                  .maybe("recorded", sums.maybe(1), none)
-                                  .known("dropped", std::move(dropped))
-                                  .maybe("recovered", sums.maybe(2), none)
-                                  .maybe("unfinished", sums.maybe(4), none)
-                                  .maybe("unknown", sums.maybe(5), none)
-                                  .maybe("unknown_abi", unknown_abi, "not all traces say")
-                                  .maybe("not_ended", not_ended, "not all traces say")
-                                  .known("traces", source.number("traces").value_or(sums.number(6)))
-                                  .known("ranks_seen", sums.number(7))
-                                  .maybe("ranks_expected", expected, "no trace knows how many there are")
-                                  .json());
+    report.json.set("ledger",
+                    Facts()
+                        .maybe("produced", sums.maybe(0), none)
+                        .maybe("recorded", sums.maybe(1), none)
+                        .known("dropped", std::move(dropped))
+                        .maybe("recovered", sums.maybe(2), none)
+                        .maybe("unfinished", sums.maybe(4), none)
+                        .maybe("unknown", sums.maybe(5), none)
+                        .maybe("unknown_abi", unknown_abi, "not all traces say")
+                        .maybe("not_ended", not_ended, "not all traces say")
+                        .maybe("placeless_operations", placeless, "the run was made by an older version")
+                        .known("traces", source.number("traces").value_or(sums.number(6)))
+                        .known("ranks_seen", sums.number(7))
+                        .maybe("ranks_expected", expected, "no trace knows how many there are")
+                        .json());
 }
 
 constexpr Section kSection = {"ledger", write};

@@ -49,7 +49,8 @@ std::string gpus_text(const ReportSource& source) {
         simulated |= query.number(2) != 0;
     }
     if (simulated) text += "   SIMULATED: these are not GPU times";
-    return text.empty() ? "no GPU used" : text;
+    if (!text.empty()) return text;
+    return source.number("placeless_operations").value_or(0) > 0 ? "GPU not known" : "no GPU used";
 }
 
 struct When {

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "../kernel/short_name.h"
+#include "../trace/placeless.h"
 
 namespace gpushim::analysis {
 
@@ -32,6 +33,11 @@ void redact(const ReportSource& source, std::vector<Advice>& advice) {
     }
 }
 
+std::string why_unknown(const ReportSource& source) {
+    const int64_t placeless = source.number("placeless_operations").value_or(0);
+    return placeless > 0 ? placeless_text(placeless) : "nothing was timed";
+}
+
 }  // namespace
 
 const Advice* RunAdvice::first() const {
@@ -45,7 +51,8 @@ const RunAdvice& advice_of(const ReportSource& source) {
         const ReportOptions& asked = source.options;
         const Situation run(source.run.raw(),
                             {asked.params, asked.samples_per_step, asked.bandwidth_bytes_per_s});
-        RunAdvice said = {run.is_known(), run.has_steps(), run.step_ns(), run.per(), advise(run)};
+        RunAdvice said = {run.is_known(), why_unknown(source), run.has_steps(),
+                          run.step_ns(),  run.per(),           advise(run)};
         if (asked.redact) redact(source, said.advice);
         source.asked_rules = std::make_shared<const RunAdvice>(std::move(said));
     }

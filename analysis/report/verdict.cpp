@@ -142,7 +142,7 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
     if (const auto hang = hang_of(source))
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
     const RunAdvice& run = advice_of(source);
-    if (!run.is_known) return {"not known", "nothing was timed"};
+    if (!run.is_known) return {"not known", run.why_unknown};
     const Advice* const first = run.first();
     if (first != nullptr && mean_share(run, first->finding.gain) >= kModerately)
         return of_finding(run, *first, steps);

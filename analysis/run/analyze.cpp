@@ -14,6 +14,7 @@
 #include "../text/units.h"
 #include "../trace/call_rows.h"
 #include "../trace/ended.h"
+#include "../trace/placeless.h"
 #include "../trace/unknown_abi.h"
 #include "collectives/collectives.h"
 #include "pass/make_facts.h"
@@ -124,6 +125,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     };
     std::optional<int64_t> expected, started_ns, samples = options.samples_per_step;
     std::optional<int64_t> unknown_abi = 0, not_ended = 0;
+    int64_t placeless = 0;
     std::set<std::string> sources;
     for (const Trace& trace : inputs.traces) {
         expected = std::max(expected, trace.world_size);
@@ -138,6 +140,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
         sources.insert(source);
         const std::optional<int64_t> unseen = unknown_abi_of(trace.base);
         unknown_abi = unknown_abi && unseen ? std::optional(*unknown_abi + *unseen) : std::nullopt;
+        placeless += placeless_operations(trace.base);
         const std::optional<bool> ended = has_ended(trace.base);
         not_ended = not_ended && ended ? std::optional(*not_ended + (*ended ? 0 : 1)) : std::nullopt;
     }
@@ -149,6 +152,7 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     fact("ranks_expected", maybe(expected));
     fact("unknown_abi", maybe(unknown_abi));
     fact("not_ended", maybe(not_ended));
+    fact("placeless_operations", placeless);
     fact("started_real_ns", maybe(started_ns));
     fact("sources", source);
     if (const auto frameworks = frameworks_of(inputs)) fact("frameworks", *frameworks);

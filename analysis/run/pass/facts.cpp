@@ -135,6 +135,8 @@ std::optional<Interval> span_of_profile(const Trace& trace) {
     return is_sane && span.length_ns() > 0 ? std::optional(span) : std::nullopt;
 }
 
+}  // namespace
+
 Interval span_of(const Trace& trace) {
     if (const auto span = span_of_profile(trace)) return *span;
     Timeline timeline(trace);
@@ -152,6 +154,8 @@ Interval span_of(const Trace& trace) {
     span.end_ns = std::min(span.end_ns, std::min(span.start_ns, kCenturyNs) + kCenturyNs);
     return span;
 }
+
+namespace {
 
 // Whole slots of 10 s, as windows are; shorter ones where the run is short.
 std::vector<Step> slices_of(Interval span) {

@@ -10,4 +10,8 @@ namespace gpushim::analysis {
 TraceFacts make_facts(const Trace& trace, int64_t rank_id, int64_t& next_gpu_id, const RunOptions& options);
 void find_steps(TraceFacts& facts);
 
+// From its first call to the end of the last operation or wait; of another tool's trace also to the end of
+// what ran. Not above 0 long: it has no calls.
+Interval span_of(const Trace& trace);
+
 }  // namespace gpushim::analysis

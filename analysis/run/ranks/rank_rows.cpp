@@ -4,6 +4,7 @@
 
 #include "../../trace/dropped_spans.h"
 #include "../../trace/ledger.h"
+#include "../pass/make_facts.h"
 #include "../sql/run_db.h"
 
 namespace gpushim::analysis {
@@ -77,7 +78,7 @@ Value outside_steps(const TraceFacts& facts) {
     return int64_t{is_step({INT64_MIN, facts.steps.front().begin_ns})} + is_step({end_ns, INT64_MAX});
 }
 
-void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
+void write_trace(const TraceFacts& facts, std::optional<Interval> span, RunDb& run) {
     const Trace& trace = *facts.trace;
     const Ledger ledger = ledger_of(trace.base);
     const bool has_cost = !trace.base.is_of_first_schema();
@@ -98,8 +99,8 @@ void write_trace(const TraceFacts& facts, Interval span, RunDb& run) {
                      text_of(trace.uuid),
                      trace.path.string(),
                      trace.started_real_ns,
-                     span.start_ns,
-                     span.end_ns,
+                     span ? Value(span->start_ns) : Value(nullptr),
+                     span ? Value(span->end_ns) : Value(nullptr),
                      ledger.produced,
                      ledger.recorded,
                      ledger.recovered,
@@ -194,9 +195,8 @@ void write_steps(const TraceFacts& facts, RunDb& run) {
 }  // namespace
 
 void write_rank(const TraceFacts& facts, std::span<const DeviceBusy> busy, RunDb& run) {
-    Interval span = {0, 0};
-    for (const DeviceBusy& device : busy) span = device.run;
-    write_trace(facts, span, run);
+    const Interval span = busy.empty() ? span_of(*facts.trace) : busy.back().run;
+    write_trace(facts, span.end_ns > span.start_ns ? std::optional(span) : std::nullopt, run);
     for (const Gpu& gpu : facts.gpus) {
         const DeviceBusy* found = nullptr;
         for (const DeviceBusy& device : busy)

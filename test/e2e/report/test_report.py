@@ -17,8 +17,8 @@ class Report(cli.Case):
         untold = ("unknown_abi", "not_ended", "why")
         ledger = {key: value for key, value in answer["ledger"].items() if key not in untold}
         self.assertEqual(ledger, {"produced": 234, "recorded": 234, "dropped": {}, "recovered": 0,
-                                  "unfinished": 0, "unknown": 0, "traces": 2, "ranks_seen": 2,
-                                  "ranks_expected": 2})
+                                  "unfinished": 0, "unknown": 0, "placeless_operations": 0, "traces": 2,
+                                  "ranks_seen": 2, "ranks_expected": 2})
         gpu = {"rank": 1, "gpu": "GPU-1", "name": "Simulated GPU", "simulated": True,
                "memory_total_bytes": 16 << 30}
         self.assertEqual(answer["gpus"][1], answer["gpus"][1] | gpu)

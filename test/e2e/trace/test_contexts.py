@@ -1,4 +1,6 @@
 """Of which context and device calls are, where the runtime makes contexts current unseen."""
+import contextlib
+import json
 import sqlite3
 
 import box
@@ -20,8 +22,8 @@ class Contexts(ShimTest):
         with sqlite3.connect(path) as base:
             return base.execute(sql).fetchall()
 
-    def report(self, path):
-        done = box.run([GPUSHIM, "report", path], sim=False)
+    def report(self, path, *words):
+        done = box.run([GPUSHIM, "report", *words, path], sim=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -63,3 +65,25 @@ class Contexts(ShimTest):
     def test_the_report_knows_the_gpu(self):
         text = self.report(self.trace(1, 0))
         self.assertIn("1 x Simulated GPU", text)
+
+    def test_operations_on_a_gpu_that_is_not_known_are_no_lack_of_a_gpu(self):
+        path = self.trace(1, 0)
+        with contextlib.closing(sqlite3.connect(path)) as base, base:
+            base.execute("DELETE FROM context")
+        unknown = f"the trace does not say on which GPU {2 * SETS} operations ran"
+        text = self.report(path)
+        for said in (f"VERDICT  not known: {unknown}", f"WHAT TO DO  not known: {unknown}", "GPU not known",
+                     f"{2 * SETS} operations on a GPU that is not known", "TRUST    poor",
+                     f"{unknown}: they are in no figure of a GPU"):
+            self.assertIn(said, text)
+        for said in ("no GPU used", "nothing was timed", "0 ns of calls"):
+            self.assertNotIn(said, text)
+        told = json.loads(self.report(path, "--json"))
+        self.assertEqual(told["ledger"]["placeless_operations"], 2 * SETS)
+        self.assertEqual(told["findings_why"], unknown)
+        self.assertGreater(told["run"]["calls_span_ns"], 0)
+
+    def test_a_gpu_that_is_known_is_told_with_no_word_of_that(self):
+        path = self.trace(1, 0)
+        self.assertNotIn("does not say on which GPU", self.report(path, "--all"))
+        self.assertEqual(json.loads(self.report(path, "--json"))["ledger"]["placeless_operations"], 0)
