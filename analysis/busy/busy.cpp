@@ -214,8 +214,6 @@ double share_of(int64_t part_ns, int64_t whole_ns) {
 
 }  // namespace
 
-bool is_refused(const SpanBusy& busy) { return busy.coverage().value_or(1) < kRefusedCoverage; }
-
 Range certain_range(const SpanBusy& busy) {
     const int64_t whole_ns = busy.span.length_ns();
     return {std::min(share_of(busy.low_ns, whole_ns), ratio_of({&busy.lowest, 1}).value_or(1)),
@@ -229,6 +227,16 @@ std::optional<double> DeviceBusy::coverage() const {
         timed += busy.queued + busy.unqueued;
     }
     return operations > 0 ? std::optional(share_of(timed, operations)) : std::nullopt;
+}
+
+double DeviceBusy::open_share() const {
+    int64_t open_ns = 0, whole_ns = 0;
+    for (const SpanBusy& busy : windows) {
+        if (!counts(busy)) continue;
+        open_ns += busy.open_ns;
+        whole_ns += busy.span.length_ns();
+    }
+    return share_of(open_ns, whole_ns);
 }
 
 double DeviceBusy::timed_share() const {

@@ -12,8 +12,7 @@
 
 namespace gpushim::analysis {
 
-constexpr double kMarkedCoverage = 0.99;   // below it a figure is marked …
-constexpr double kRefusedCoverage = 0.90;  // … and below this it is refused
+constexpr double kMarkedCoverage = 0.99;  // of the operations: below it a figure is marked
 
 struct Figure {  // a share; low and high hold always, the figure may be missing
     std::optional<double> share;
@@ -31,6 +30,8 @@ struct DeviceBusy {
 
     std::string level() const;               // of the figure: told_by, or host
     std::optional<double> coverage() const;  // operations with device times, of those in windows
+    // Of the time in windows that count: at most so much was only of operations without device times.
+    double open_share() const;
     double timed_share() const;
     bool sampled() const;
     int64_t windows_that_count() const;  // however many pieces they are in; not those of too little coverage
@@ -43,7 +44,6 @@ struct DeviceBusy {
     std::string why() const;   // there is no share; empty: there is one
 };
 
-bool is_refused(const SpanBusy& busy);
 Range certain_range(const SpanBusy& busy);  // as it ran, and without our events
 
 // Who is told of all calls on the way, also of those of the host alone, and of each piece of the time in

@@ -30,6 +30,16 @@ int64_t sum_of(int64_t operations, int64_t others) {
 
 }  // namespace
 
+bool is_refused(double coverage, double open_share) {
+    return coverage < kRefusedCoverage && open_share > kNarrow;
+}
+
+double SpanBusy::open_share() const {
+    return span.length_ns() > 0 ? static_cast<double>(open_ns) / static_cast<double>(span.length_ns()) : 0;
+}
+
+bool is_refused(const SpanBusy& busy) { return is_refused(busy.coverage().value_or(1), busy.open_share()); }
+
 TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes,
                      const Bounds& bounds, std::span<const Call> before, std::span<const MayBeBusy> said)
     : host_(host),
@@ -206,7 +216,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     const Intervals early = clip(unite(device.early.take(), open.early), span);
     const Intervals late = clip(unite(device.late.take(), open.late), span);
     device.untimed = {unite(early, late), late};
-    const int64_t late_ns = length_ns(subtract(late, ran));
+    const int64_t late_ns = result.open_ns = length_ns(subtract(late, ran));
     const int64_t untimed_ns = length_ns(subtract(device.untimed.all, ran));
     result.low_ns = length_ns(clip(certain.take(), span));
     result.high_ns = std::max(result.low_ns, length_ns(may));
@@ -252,12 +262,14 @@ std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) 
         all.push_back(
             busy_of(window, known_span(window.device_id), found != cost.end() ? &found->second : nullptr));
         coverage_.push_back(all.back().coverage().value_or(1));
+        refused_.push_back(is_refused(all.back()));
     }
     return all;
 }
 
 TimedSpan::Contents TimedSpan::contents(const std::map<int64_t, OwnCost>& cost) && {
-    Contents result = {host_, {}, before_, behind_.size(), {}, {}, std::move(coverage_), {}};
+    Contents result = {host_, {}, before_, behind_.size(), {}, {}, std::move(coverage_), std::move(refused_),
+                       {}};
     for (const Window& window : windows_) {
         result.known.push_back({window.device_id, known_span(window.device_id)});
         result.untimed.push_back(std::move(devices_[window.device_id].untimed));

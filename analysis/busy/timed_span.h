@@ -26,6 +26,12 @@ namespace gpushim::analysis {
 
 using MayBeBusy = Bounds::MayBeBusy;
 
+// Operations without device times lie between those that have them, so what counts is the time they leave
+// open: kernels that are launched programmatically are many, and take next to none.
+constexpr double kRefusedCoverage = 0.90;  // of the operations: with fewer, a figure is refused …
+constexpr double kNarrow = 0.15;           // … unless the others can have made no more of the time busy
+bool is_refused(double coverage, double open_share);
+
 struct SpanBusy {
     Window window;
     Interval span;                       // on the device; empty: nothing is known of all its streams at once
@@ -35,12 +41,15 @@ struct SpanBusy {
     bool undisturbed;                    // false: what our events take is not known, so they are still in it
     int64_t operations;                  // launched in it
     int64_t queued, unqueued;            // of them, with device times
+    int64_t open_ns;                     // at most so long only those that have none were running; as it ran
 
     std::optional<double> coverage() const {  // none: nothing was launched
         if (operations == 0) return {};
         return static_cast<double>(queued + unqueued) / static_cast<double>(operations);
     }
+    double open_share() const;
 };
+bool is_refused(const SpanBusy& busy);
 
 class TimedSpan {
   public:
@@ -81,6 +90,7 @@ class TimedSpan {
         std::vector<DeviceSpan> known;
         std::vector<Untimed> untimed;  // by device, as `known`
         std::vector<double> coverage;  // by device, as `known`; 1: nothing was launched
+        std::vector<bool> refused;     // by device, as `known`
         std::optional<OwnCost> cost;   // of our events in it; none: there are none, or it is not known
     };
     Contents contents(const std::map<int64_t, OwnCost>& cost) &&;
@@ -124,6 +134,7 @@ class TimedSpan {
     size_t most_behind_ = 0;
     bool has_events_ = false;       // one of the calls has events of ours
     std::vector<double> coverage_;  // by window; see Contents
+    std::vector<bool> refused_;
     int64_t wanted_until_ns_;
     bool closed_ = false;
 };

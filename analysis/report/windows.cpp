@@ -30,6 +30,7 @@ Json json_of(const SpanBusy& busy) {
                          {"until_ns", busy.span.end_ns},
                          {"slot", busy.window.slot},
                          {"coverage", busy.coverage()},
+                         {"open_share", busy.open_share()},
                          {"operations", busy.operations},
                          {"refused", is_refused(busy)},
                          {"queued", busy.queued},

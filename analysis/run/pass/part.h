@@ -35,7 +35,7 @@ struct TimedPiece {
     Interval host;                // asked for
     std::vector<Interval> known;  // by index of GPU: what ran in it is all there; empty: nothing is known
     // That lie wholly within all of `known`, and of whose operations enough have device times
-    // (kRefusedCoverage), by begin; they do not overlap.
+    // (is_refused), by begin; they do not overlap.
     std::vector<WholeStep> steps;
     std::vector<double>
         coverage;  // by GPU: operations with device times, of those launched in it; 1: none were

@@ -1,6 +1,7 @@
 #include "trace_pass.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "../../terminal/progress.h"
 #include "../sql/run_db.h"
@@ -9,6 +10,21 @@
 namespace gpushim::analysis {
 
 namespace {
+
+// Spans in order, asked of steps in order.
+struct OpenTime {
+    Intervals spans;
+    size_t next = 0;
+
+    double share_of(Interval step) {
+        while (next < spans.size() && spans[next].end_ns <= step.start_ns) ++next;
+        int64_t open_ns = 0;
+        for (size_t i = next; i < spans.size() && spans[i].start_ns < step.end_ns; ++i)
+            open_ns += std::min(spans[i].end_ns, step.end_ns) - std::max(spans[i].start_ns, step.start_ns);
+        return step.length_ns() > 0 ? static_cast<double>(open_ns) / static_cast<double>(step.length_ns())
+                                    : 0;
+    }
+};
 
 class TracePass : public CallWatch {
   public:
@@ -56,7 +72,7 @@ class TracePass : public CallWatch {
                     piece.coverage[gpu] = contents.coverage[i];
                     piece.untimed[gpu] = {moved(contents.untimed[i].all, would),
                                           moved(contents.untimed[i].late, would)};
-                    if (contents.coverage[i] < kRefusedCoverage) piece.known[gpu] = {0, 0};
+                    if (contents.refused[i]) piece.known[gpu] = {0, 0};
                 }
         piece.steps = whole_steps(contents.host, would, piece.known, hardly_timed);
         piece.would = &would;
@@ -90,14 +106,20 @@ class TracePass : public CallWatch {
             int64_t operations = 0, timed = 0;
         };
         std::vector<Count> of_gpu(facts_.gpus.size());
+        std::vector<OpenTime> open = open_times(contents);
         std::vector<int32_t> steps;
         int32_t step = kNoStep;
         const auto close = [&] {
-            const bool is_hardly = std::any_of(of_gpu.begin(), of_gpu.end(), [](const Count& one) {
-                return static_cast<double>(one.timed) <
-                       kRefusedCoverage * static_cast<double>(one.operations);
-            });
-            if (is_hardly && step != kNoStep) steps.push_back(step);
+            bool is_hardly = false;
+            for (size_t gpu = 0; gpu < of_gpu.size() && step != kNoStep; ++gpu) {
+                const Count& one = std::exchange(of_gpu[gpu], {});
+                if (one.operations == 0) continue;
+                const Step& within = facts_.steps[static_cast<size_t>(step)];
+                const double open_share = open[gpu].share_of({within.begin_ns, within.end_ns});
+                is_hardly |= is_refused(static_cast<double>(one.timed) / static_cast<double>(one.operations),
+                                        open_share);
+            }
+            if (is_hardly) steps.push_back(step);
             of_gpu.assign(of_gpu.size(), {});
         };
         for (size_t i = contents.before; i < contents.calls.size() - contents.behind; ++i) {
@@ -112,6 +134,25 @@ class TracePass : public CallWatch {
         }
         close();
         return steps;
+    }
+
+    // When only operations without device times can have run; by GPU.
+    std::vector<OpenTime> open_times(const TimedSpan::Contents& contents) const {
+        std::vector<OpenTime> open(facts_.gpus.size());
+        if (std::all_of(contents.untimed.begin(), contents.untimed.end(),
+                        [](const TimedSpan::Untimed& untimed) { return untimed.late.empty(); }))
+            return open;
+        std::vector<Intervals> ran(facts_.gpus.size());
+        for (const Call& call : contents.calls) {
+            if (call.kind != CallKind::operation || call.lane == kNoLane || !call.timed) continue;
+            const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
+            if (gpu >= 0) ran[static_cast<size_t>(gpu)].push_back({call.times.start_ns, call.times.end_ns});
+        }
+        for (size_t i = 0; i < contents.known.size(); ++i)
+            for (size_t gpu = 0; gpu < open.size(); ++gpu)
+                if (facts_.gpus[gpu].device_id == contents.known[i].device_id)
+                    open[gpu].spans = subtract(contents.untimed[i].late, unite(std::move(ran[gpu])));
+        return open;
     }
 
     static Intervals moved(Intervals spans, const Undisturbed& would) {

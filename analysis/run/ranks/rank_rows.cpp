@@ -174,7 +174,8 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     gpu.idle.latency_ns,
                     gpu.idle.latency_p95_ns,
                     gpu.idle.kernel_gap_ns,
-                    gaps_calibrated(*facts.trace, gpu.device_id)});
+                    gaps_calibrated(*facts.trace, gpu.device_id),
+                    known ? Value(busy->open_share()) : Value(nullptr)});
 }
 
 void write_steps(const TraceFacts& facts, RunDb& run) {

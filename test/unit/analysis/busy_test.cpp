@@ -207,6 +207,30 @@ TEST_CASE("too little coverage is refused, a little too little is not", "[busy]"
     }
 }
 
+// As many have no times as above, but each lies between two that do.
+TEST_CASE("few operations with times are enough where the others leave little open", "[busy]") {
+    for (const bool is_apart : {true, false}) {
+        Made made;
+        for (int64_t i = 0; i < 100; ++i) {
+            const int64_t enter_ns = i * 500;
+            if (is_apart ? i % 8 != 5 : i < 88)
+                made.timed(enter_ns, enter_ns + 100, enter_ns + 100, enter_ns + 500, 3);
+            else
+                made.launch(enter_ns, enter_ns + 100);
+        }
+        made.sync(80'000, 90'000);
+        made.window(0, 100'000, 100, 88);
+        made.ends(100'000);
+        const DeviceBusy busy = made.busy();
+        REQUIRE(busy.windows.size() == 1);
+        CHECK(*busy.coverage() == Approx(0.88));
+        CHECK(busy.without_us().share.has_value() == is_apart);
+        // Each of twelve, at most from its launch to where the next one starts.
+        if (is_apart) CHECK(busy.windows[0].open_ns == 12 * 600);
+        if (is_apart) CHECK(busy.without_us().high >= *busy.without_us().share + 0.07);
+    }
+}
+
 //  launches  L    L    [sync──]          L   [sync─]
 //  may be    ├────────────────┤          ├─────────┤      100 + 60 of 400
 TEST_CASE("without device times there are bounds and no figure", "[busy]") {

@@ -129,7 +129,8 @@ class MadeRun {
                         timed(int64_t{8000}),
                         timed(int64_t{8900}),
                         timed(int64_t{1500}),
-                        timed(int64_t{1})});
+                        timed(int64_t{1}),
+                        timed(0.0)});
     }
 
     // A step of this GPU in the rows of what ran; `scale` steps in one row where they are in no whole step.

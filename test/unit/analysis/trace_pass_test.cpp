@@ -180,6 +180,28 @@ TEST_CASE("where too few operations have device times, nothing is known of that 
     CHECK(found.pieces[0].coverage[0] == Approx(2 / 3.0));
 }
 
+TEST_CASE("a step of which little is left open is timed, one of which much is, is not", "[trace_pass]") {
+    Made made = marked_steps();
+    for (const int64_t step : {1, 2, 3}) {
+        const int64_t at_ns = (100 * step + 60) * kUs, next_ns = at_ns + (step == 2 ? 20 : 1) * kUs;
+        made.launch(at_ns, at_ns + 500);
+        made.timed(next_ns, next_ns + 500, next_ns + 2 * kUs, next_ns + 3 * kUs, 3);
+    }
+    const TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    Given found;
+    given = &found;
+    pass_over(facts, nobody_waits, run);
+    given = nullptr;
+    REQUIRE(found.pieces.size() == 1);
+    CHECK(found.pieces[0].coverage[0] == Approx(2 / 3.0));
+    CHECK(found.pieces[0].known[0].length_ns() > 0);
+    REQUIRE(found.pieces[0].steps.size() == 2);
+    CHECK(found.pieces[0].steps[0].step == 1);
+    CHECK(found.pieces[0].steps[1].step == 3);
+}
+
 TEST_CASE("a run's rows about its traces, the same when it is analysed again", "[analyze]") {
     const Made made = marked_steps();
     const TemporaryFolder folder;
