@@ -10,21 +10,55 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kFewestIterations = 20;  // iterations, where their shape alone says what they are
-constexpr size_t kFewestSizes = 3;         // of batches, of which each has a graph
+constexpr int64_t kFewestIterations = 20;    // iterations, where their shape alone says what they are
+constexpr size_t kFewestSizes = 3;           // of batches, of which each has a graph
+constexpr int64_t kMostTokenBytes = 65'536;  // of what was sampled in one iteration
 constexpr double kToldByName = 0.95, kToldByShape = 0.85;
+
+// What is copied to the device and back, in bytes, from one read-back to the next.
+//
+//   decode     h 64  h 64  k k k  d 64  s      what was sampled before is the input, or part of it
+//   prefill    h 1904      k k k  d 8   s      a prompt of many tokens, and one that was sampled
+class Fed {
+  public:
+    // Whether this copy brings back what was read back last.
+    bool next(const Token& token) {
+        if (token.kind == TokenKind::sync && token.bytes != 0) read_bytes_ = token.bytes;
+        return token.kind == TokenKind::copy_h2d && token.bytes == read_bytes_ && read_bytes_ > 0 &&
+               read_bytes_ <= kMostTokenBytes;
+    }
+
+  private:
+    int64_t read_bytes_ = 0;
+};
+
+// A copy to the device that the host waits for reads nothing back: it is the input of what follows.
+class CopyWaits {
+  public:
+    bool next(const Token& token) {
+        const bool is_of_copy = token.kind == TokenKind::sync && token.bytes == 0 &&
+                                before_ == TokenKind::copy_h2d && token.lane == lane_;
+        before_ = token.kind;
+        lane_ = token.lane;
+        return is_of_copy;
+    }
+
+  private:
+    TokenKind before_ = TokenKind::sync;
+    int32_t lane_ = -1;
+};
 
 // What was submitted between two waits of the host.
 struct Stretch {
     int64_t begin_ns = 0;
     uint64_t signature = 0;  // of names and of graphs
     int32_t graphs = 0, launches = 0;
-    bool serves = false, has_load = false;
+    bool serves = false, has_load = false, is_fed = false;
 };
 
 struct Survey {
     std::vector<Stretch> stretches;
-    bool trains = false, serves = false;
+    bool trains = false, serves = false, attends = false;
     int64_t end_ns = 0;
 };
 
@@ -35,10 +69,14 @@ class Surveyor {
         all.end_ns = token.at_ns;
         all.trains |= token.is_optimizer || token.purpose.trains;
         all.serves |= token.purpose.serves;
+        all.attends |= token.purpose.attends;
         open_.serves |= token.purpose.serves;
+        const bool is_fed = fed_.next(token);
+        if (copy_waits_.next(token)) return;
         if (token.kind == TokenKind::sync) return end_stretch();
         if (!is_open_) open_.begin_ns = token.at_ns;
         is_open_ = true;
+        open_.is_fed |= is_fed;
         open_.has_load |= token.is_load;
         if (token.kind == TokenKind::copy_h2d) return;
         const bool is_graph = token.kind == TokenKind::graph;
@@ -62,6 +100,8 @@ class Surveyor {
     }
 
     Survey survey_;
+    Fed fed_;
+    CopyWaits copy_waits_;
     Stretch open_;
     bool is_open_ = false;
 };
@@ -115,6 +155,14 @@ bool is_shaped_like_serving(const std::vector<Stretch>& iterations) {
            2 * with_one >= static_cast<int64_t>(iterations.size()) && 2 * again >= with_one;
 }
 
+// Token by token: what was sampled comes back as the input of the next, nearly every time.
+bool is_shaped_like_generation(const std::vector<Stretch>& iterations) {
+    const auto count = static_cast<int64_t>(iterations.size());
+    const auto fed = std::count_if(iterations.begin(), iterations.end(),
+                                   [](const Stretch& stretch) { return stretch.is_fed; });
+    return fed >= kFewestIterations && 2 * fed >= count;
+}
+
 void judge(const Survey& survey, const std::vector<Stretch>& iterations, std::optional<Program> asked,
            bool has_served, Served& served) {
     const auto is = [&](Program program, double confidence, std::string why) {
@@ -130,6 +178,9 @@ void judge(const Survey& survey, const std::vector<Stretch>& iterations, std::op
     if (is_shaped_like_serving(iterations))
         return is(Program::serving, kToldByShape,
                   "graphs of several sizes come in no fixed order, and the host reads back after each");
+    if (survey.attends && is_shaped_like_generation(iterations))
+        return is(Program::serving, kToldByShape,
+                  "kernels attend and compute no gradients, and what the host reads back comes in again");
     served.why = "no kernel's name and no graphs tell whether the program trains or serves";
 }
 
@@ -161,10 +212,13 @@ Steps steps_of(const std::vector<Stretch>& iterations, int64_t end_ns) {
 struct Contents {
     uint64_t graph_sum = 0, kernel_sum = 0;
     int64_t graphs = 0, launches = 0;
-    bool prefills = false, decodes = false;
+    bool prefills = false, decodes = false, is_fed = false;
+    int64_t in_bytes = 0, out_bytes = 0;
 };
 
 void add(Contents& contents, const Token& token) {
+    if (token.kind == TokenKind::copy_h2d) contents.in_bytes += std::max(int64_t{0}, token.bytes);
+    if (token.kind == TokenKind::sync) contents.out_bytes += std::max(int64_t{0}, token.bytes);
     contents.prefills |= token.purpose.prefills;
     contents.decodes |= token.purpose.decodes;
     if (token.kind == TokenKind::sync || token.kind == TokenKind::copy_h2d) return;
@@ -177,20 +231,46 @@ void add(Contents& contents, const Token& token) {
 struct Usual {
     bool are_graphs = false;  // most have one
     bool name_decodes = false;
+    bool are_fed = false;           // most are given what was sampled before
+    std::optional<double> in_each;  // bytes that come in for each that is read back: in most decodes
 };
+
+double in_for_each(const Contents& one) {
+    return static_cast<double>(one.in_bytes) / static_cast<double>(one.out_bytes);
+}
+
+std::optional<double> usual_in(const std::vector<Contents>& all, bool are_graphs) {
+    std::vector<double> ratios;
+    for (const Contents& one : all)
+        if (one.out_bytes > 0 && (!are_graphs || one.graphs == 1)) ratios.push_back(in_for_each(one));
+    if (ratios.empty()) return {};
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::nth_element(ratios.begin(), middle, ratios.end());
+    return *middle;
+}
 
 Usual usual_of(const std::vector<Contents>& all) {
     Usual usual;
-    size_t with_graph = 0;
+    size_t with_graph = 0, fed = 0;
     for (const Contents& one : all) {
         with_graph += one.graphs == 1;
+        fed += one.is_fed;
         usual.name_decodes |= one.decodes;
     }
     usual.are_graphs = 2 * with_graph > all.size();
+    usual.are_fed = 2 * fed > all.size();
+    usual.in_each = usual_in(all, usual.are_graphs);
     return usual;
 }
 
-IterationKind kind_of(const Contents& contents, Usual usual) {
+// Many tokens come in for each that is sampled.
+bool brings_a_prompt(const Contents& contents, const Usual& usual) {
+    constexpr double kMore = 4;  // than a decode does
+    if (contents.out_bytes == 0 || !usual.in_each) return false;
+    return in_for_each(contents) > std::max(1.0, kMore * *usual.in_each);
+}
+
+IterationKind kind_of(const Contents& contents, const Usual& usual) {
     if (contents.prefills && contents.decodes) return IterationKind::mixed;
     if (contents.prefills) return IterationKind::prefill;
     if (contents.decodes) return IterationKind::decode;
@@ -199,7 +279,9 @@ IterationKind kind_of(const Contents& contents, Usual usual) {
     if (contents.graphs > 0 || contents.launches == 0) return IterationKind::other;
     // Decodes are known by what they attend with, and this one does not.
     if (usual.name_decodes) return IterationKind::prefill;
-    return usual.are_graphs ? IterationKind::eager : IterationKind::other;
+    if (usual.are_fed && brings_a_prompt(contents, usual)) return IterationKind::prefill;
+    if (usual.are_graphs) return IterationKind::eager;
+    return usual.are_fed ? IterationKind::decode : IterationKind::other;
 }
 
 }  // namespace
@@ -220,10 +302,14 @@ Served find_iterations(const TokenSource& source, std::optional<Program> asked, 
 
 std::vector<Iteration> look_into(const TokenSource& source, const std::vector<Step>& steps) {
     std::vector<Contents> contents(steps.size());
+    Fed fed;
     size_t at = 0;
     source([&](const Token& token) {
+        const bool is_fed = fed.next(token);
         while (at < steps.size() && token.at_ns >= steps[at].end_ns) ++at;
-        if (at < steps.size() && token.at_ns >= steps[at].begin_ns) add(contents[at], token);
+        if (at == steps.size() || token.at_ns < steps[at].begin_ns) return;
+        add(contents[at], token);
+        contents[at].is_fed |= is_fed;
     });
     const Usual usual = usual_of(contents);
     std::unordered_map<uint64_t, int32_t> classes;

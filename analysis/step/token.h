@@ -15,6 +15,7 @@ struct Purpose {
     bool trains = false;  // computes gradients
     bool serves = false;  // reads or fills a language model's cache, or samples
     bool prefills = false, decodes = false;
+    bool attends = false;  // which both training and serving do
 };
 
 struct Token {
@@ -26,6 +27,9 @@ struct Token {
     bool is_load = false;       // a module was loaded or code compiled for it
     int64_t name = 0;           // the hash without grid, block and bytes; 0: the same as `hash`
     Purpose purpose = {};
+    // Of a copy to the device; of a sync: what was copied to the host since the one before. Below 0: not
+    // known.
+    int64_t bytes = -1;
 };
 
 // Gives every token of the run to what it is handed, in order of time, and the same again when called again:

@@ -34,9 +34,11 @@ class Tokens {
             return {};
         }
         Token token = {0, call.enter_ns, call.lane, TokenKind::kernel};
+        if (call.kind == CallKind::operation) add_read(call);
         if (call.kind == CallKind::sync) {
             token.kind = TokenKind::sync;
             token.hash = mixed(4, call.api_id);
+            token.bytes = std::exchange(read_bytes_, 0);
         } else if (call.kind != CallKind::operation) {
             return {};
         } else if (facts_.is_node(call)) {  // its graph is known by the first one
@@ -51,6 +53,7 @@ class Tokens {
             token.kind = TokenKind::copy_h2d;
             token.hash = mixed(2, call.bytes);
             token.name = 2;
+            token.bytes = call.bytes;
         } else if (is_kernel(call)) {
             kernel(call, token);
         } else {
@@ -72,6 +75,17 @@ class Tokens {
 
     static bool is_kernel(const Call& call) {
         return call.type == OperationClass::compute || call.type == OperationClass::comm;
+    }
+
+    // What a graph copies, and copies of which the direction is not told, may be anything.
+    void add_read(const Call& call) {
+        const auto graph =
+            call.type == OperationClass::graph ? facts_.graphs.find(call.detail) : facts_.graphs.end();
+        const bool copies = graph != facts_.graphs.end() && graph->second.copies != 0;
+        const bool is_untold = copies || call.type == OperationClass::copy;
+        if (call.type != OperationClass::d2h && !is_untold) return;
+        const bool is_known = !is_untold && call.bytes >= 0 && read_bytes_ >= 0;
+        read_bytes_ = is_known ? read_bytes_ + call.bytes : -1;
     }
 
     int64_t hash_of(const Call& call) {
@@ -100,14 +114,16 @@ class Tokens {
         sum.serves |= more.serves;
         sum.prefills |= more.prefills;
         sum.decodes |= more.decodes;
+        sum.attends |= more.attends;
     }
 
     Purpose purpose_of(int32_t kernel) const {
         if (kernel < 0) return {};
-        const KernelPurpose of = facts_.kernels[static_cast<size_t>(kernel)].facts.purpose;
+        const KernelClass& facts = facts_.kernels[static_cast<size_t>(kernel)].facts;
+        const KernelPurpose of = facts.purpose;
         const bool trains = of == KernelPurpose::gradient;
         return {trains, of != KernelPurpose::unknown && !trains, of == KernelPurpose::prefill,
-                of == KernelPurpose::decode};
+                of == KernelPurpose::decode, facts.family == KernelFamily::attention};
     }
 
     // By what a launch of it runs, where that is recorded.
@@ -138,6 +154,7 @@ class Tokens {
     ByNumber<OfShape> of_shape_;  // those met so far
     Purpose node_purpose_;  // of nodes behind the last token: their graph's first one is known by its API
     bool is_loading_ = false;
+    int64_t read_bytes_ = 0;  // to the host since the last sync; below 0: not known
 };
 
 // The number at the end of ProfilerStep#12; -1: none.

@@ -24,6 +24,27 @@ struct Server : MadeRun {
         play("g", 0, size);
         play(after);
     }
+    void graph(int64_t size, int64_t batch) {
+        begins.push_back(now_ns);
+        kinds.push_back(IterationKind::decode);
+        copy('h', 8 * batch);
+        copy('s', 0);
+        play("g", 0, size);
+        copy('s', 8 * batch);
+    }
+    // Tokens that come in, the model's work, tokens that are read back; of 8 bytes each. With `waits` the
+    // program waits for each copy to the device.
+    void tokens(int64_t in, std::string_view work, int64_t out, IterationKind kind, bool waits = true) {
+        begins.push_back(now_ns);
+        kinds.push_back(kind);
+        copy('h', 8 * in);
+        if (waits) copy('s', 0);
+        play("p");
+        copy('h', 4);
+        if (waits) copy('s', 0);
+        play(work);
+        copy('s', 8 * out);
+    }
     void eager(std::string_view letters, IterationKind kind) {
         begins.push_back(play(letters));
         kinds.push_back(kind);
@@ -116,6 +137,40 @@ TEST_CASE("graphs of several sizes in no fixed order serve; no name tells what t
     CHECK(iterations[1].of_class == iterations[9].of_class);
     CHECK(iterations[1].of_class != iterations[11].of_class);
     CHECK(iterations[1].of_class == iterations[31].of_class);
+}
+
+TEST_CASE("what is read back and comes in again is generated, without graphs and names", "[iterations]") {
+    for (const bool waits : {true, false}) {
+        Server run;
+        for (int request = 0; request < 9; ++request) {
+            run.tokens(40 + 7 * request, "kAkkAkk", 1, IterationKind::prefill, waits);
+            for (int token = 0; token < 8; ++token) run.tokens(1, "kAkAk", 1, IterationKind::decode, waits);
+        }
+        hold(run);
+        CHECK(judged(run).confidence == 0.85);
+    }
+}
+
+TEST_CASE("what comes in from elsewhere, attends to nothing, or trains, is not generated", "[iterations]") {
+    const auto with = [](int64_t in, std::string_view work) {
+        Server run;
+        for (int i = 0; i < 60; ++i) run.tokens(in, work, 1, IterationKind::decode);
+        return judged(run).program;
+    };
+    CHECK(with(1, "kAkAk") == Program::serving);
+    CHECK(with(200, "kAkAk") == Program::not_known);
+    CHECK(with(1, "kkkkk") == Program::not_known);
+    CHECK(with(1, "kAkAo") == Program::training);
+}
+
+TEST_CASE("beside graphs, many tokens in for one that is sampled are a prompt", "[iterations]") {
+    Server run;
+    for (int64_t size = 0; size < 8; ++size) {
+        run.tokens(60 + 3 * size, "kAkkAkk", 1, IterationKind::prefill);
+        for (int token = 0; token < 9; ++token) run.graph(size % 4, 1 << size % 4);
+        run.tokens(3, "kAkAk", 3, IterationKind::eager);  // no size that has a graph
+    }
+    hold(run);
 }
 
 TEST_CASE("what trains does not serve, whatever else it does", "[iterations]") {

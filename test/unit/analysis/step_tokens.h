@@ -25,6 +25,12 @@ struct MadeRun {
         return begin_ns;
     }
 
+    // A copy to the device of so many bytes, or a sync behind which so many have been read back.
+    void copy(char letter, int64_t bytes) {
+        play({&letter, 1}, 0, letter == 'h' ? bytes : 0);
+        tokens.back().bytes = bytes;
+    }
+
     std::vector<int64_t> repeat(std::string_view letters, int times) {
         std::vector<int64_t> begins;
         for (int i = 0; i < times; ++i) begins.push_back(play(letters));
@@ -48,7 +54,7 @@ struct MadeRun {
         made.is_optimizer = letter == 'o';
         made.is_load = letter == 'L';
         made.purpose = {letter == 'B', letter == 'D' || letter == 'P' || letter == 'C', letter == 'P',
-                        letter == 'D'};
+                        letter == 'D', letter == 'A'};
         return made;
     }
 };
