@@ -30,11 +30,39 @@ void add_levels(const Trace& trace, TrustRows& rows) {
     }
 }
 
+// Streams that wait for the legacy stream, and whether one was given something in a span.
+class JoiningStreams {
+  public:
+    explicit JoiningStreams(const Trace& trace) : base_(trace.base) {
+        const Timeline timeline(trace);
+        for (const Lane& lane : timeline.lanes())
+            if (lane.joins_legacy) ids_ += (ids_.empty() ? "" : ", ") + std::to_string(lane.stream_id);
+    }
+    bool used_in(Interval span) const {
+        if (ids_.empty()) return false;
+        for (const std::string table : kOperationTables) {
+            Query used = base_.prepare("SELECT 1 FROM " + table + " WHERE enter_ns BETWEEN ?1 AND ?2 AND" +
+                                       " stream_id IN (" + ids_ + ") LIMIT 1");
+            used.bind(1, span.start_ns);
+            used.bind(2, span.end_ns);
+            if (used.step()) return true;
+        }
+        return false;
+    }
+    bool any() const { return !ids_.empty(); }
+
+  private:
+    const Database& base_;
+    std::string ids_;
+};
+
 // A window has a row for each device. Where rows are gone, one of a device may be the sum of several: there
 // they are added up by device, and the device with the most tells.
 void add_legacy_events(const Trace& trace, TrustRows& rows) {
     std::map<int64_t, std::map<int64_t, int64_t>>
         places;  // by start of the window or of what is gone, by device
+    std::map<int64_t, bool> is_barrier;
+    const JoiningStreams joining(trace);
     const Intervals gone = dropped_spans(trace);
     rows.rows_gone |= !gone.empty();
     Query query = trace.base.prepare("SELECT enter_ns, dur_ns, legacy_events, device_id FROM \"window\"");
@@ -43,12 +71,17 @@ void add_legacy_events(const Trace& trace, TrustRows& rows) {
         const auto in = std::find_if(gone.begin(), gone.end(), [&](const Interval& span) {
             return enter_ns < span.end_ns && enter_ns + query.number(1) > span.start_ns;
         });
-        places[in != gone.end() ? in->start_ns : enter_ns][query.number(3)] += query.number(2);
+        const int64_t place = in != gone.end() ? in->start_ns : enter_ns;
+        places[place][query.number(3)] += query.number(2);
+        if (query.number(2) == 0 || is_barrier[place]) continue;
+        is_barrier[place] =
+            in != gone.end() ? joining.any() : joining.used_in({enter_ns, enter_ns + query.number(1)});
     }
     for (const auto& [start_ns, devices] : places) {
         int64_t most = 0;
         for (const auto& [device, events] : devices) most = std::max(most, events);
         rows.legacy_events += most;
+        if (is_barrier[start_ns]) rows.barriers += most;
     }
 }
 
@@ -129,10 +162,10 @@ void write_trust_rows(const TrustRows& rows, bool all, Report& report, Facts& fa
         report.line("        time stamps are multiples of " +
                     duration_text(static_cast<double>(*rows.grain_ns)) + "; the bounds include this");
     const int64_t operations_seen = rows.queued + rows.unqueued + rows.host;
-    if (rows.legacy_events != 0 && (all || rows.legacy_events * 100 >= operations_seen))
-        report.line("note    " + count_text(rows.legacy_events) +
-                    " events of gpushim on the legacy stream, where each is a barrier "
-                    "(GPUSHIM_LEGACY_EVENTS=0 avoids them)");
+    if (rows.barriers != 0 && (all || rows.barriers * 100 >= operations_seen))
+        report.line("note    " + count_text(rows.barriers) +
+                    " events of gpushim on the legacy stream, where each is a barrier for the streams that "
+                    "wait for it (GPUSHIM_LEGACY_EVENTS=0 avoids them)");
     for (size_t i = 0; i < rows.refusals.size() && i < kMostRefusals; ++i) {
         const TrustRows::Refusal& refusal = rows.refusals[i];
         report.line("note    " + refusal.rank + ": device times: " +

@@ -11,6 +11,7 @@ struct TrustRows {
     bool rows_gone = false;  // some: what counts rows is of those left, and windows are at least so many
     int64_t queued = 0, unqueued = 0, host = 0;  // rows
     int64_t legacy_events = 0;
+    int64_t barriers = 0;             // of them, where streams that wait for the legacy stream were used
     bool has_latency = false;         // of a launch, calibrated
     std::optional<int64_t> grain_ns;  // of stamps, as it is in the bounds; of several the coarsest
     struct Refusal {

@@ -6,8 +6,8 @@
 //   iterations   |1──────|2──────|3────────────|4────────…
 //   kinds         decode  decode  prefill       decode
 //
-// A wait for a copy to the device is no read-back. Without names, a prefill is told by how many tokens come in
-// for each that is sampled, and a server without graphs by what it samples coming in again.
+// A wait for a copy to the device is no read-back. Without names, a prefill is told by how many tokens come
+// in for each that is sampled, and a server without graphs by what it samples coming in again.
 //
 // Lengths vary as requests do, so a period of the whole run is not looked for (period.h): what an iteration
 // holds says what it is. Pure; the source is called up to three times; a small value is kept for each

@@ -102,6 +102,14 @@ class BusyReport(cli.Case):
                      "device times: cuEventRecord: the driver said no"):
             self.assertIn(said, text)
 
+    def test_events_on_the_legacy_stream_are_noted_where_another_stream_waits_for_them(self):
+        made_traces.make(self.folder / "a.db")
+        made_traces.add_device_times(self.folder / "a.db")
+        self.assertIn("2 events of gpushim on the legacy stream", self.report())
+        self.change("UPDATE stream SET flags = 1")  # it does not wait for the legacy stream
+        self.assertNotIn("on the legacy stream", self.report())
+        self.assertEqual(self.answer()["trust"]["legacy_events"], 2)
+
     def test_the_grain_of_stamps_is_said_and_older_traces_have_none(self):
         made_traces.make(self.folder / "a.db")
         made_traces.add_device_times(self.folder / "a.db")

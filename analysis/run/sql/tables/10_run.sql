@@ -53,7 +53,7 @@ CREATE TABLE gpu (
   why TEXT,                      -- there is no busy_share
   latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER, -- what idle causes were told apart by
   gaps_calibrated INTEGER,       -- 0: never calibrated (see v_gpu_bounds); NULL: not recorded
-  open_share REAL                -- of timed spans, at most so much was only of operations without device times
+  open_share REAL                -- of windows, at most so much was only of operations without times
 );
 
 -- Steps of each rank, or slices of the run where there are none (rank.steps_source). Numbers are the
