@@ -15,14 +15,14 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "code was loaded " + count_text(row.number(1)) + " times after warm-up, " +
                   duration_text(row.real(2)) + " in all";
     found.try_it = run.advice({"recompilation"});
-    // Compiling itself is the host's work around the loads.
-    found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
+    // Compiling itself is the host's work around the loads: of a step, not of whatever stretch was timed.
+    found.gain = run.what_if().shorter([is_step = run.has_steps()](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
         static constexpr Causes kLoads = {"alloc_or_load"};
         static constexpr Causes kCompiles = {"alloc_or_load", "framework",        "python",
                                              "callback",      "interpreter_lock", "garbage_collection",
                                              "host_cpu",      "host_blocked",     "host_unknown"};
-        return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(kCompiles)};
+        return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(is_step ? kCompiles : kLoads)};
     });
     found.confidence = 0.7;
     found.evidence = {{"load_stat", row.number(0)}};
