@@ -13,17 +13,28 @@ constexpr double kMuch = 0.10;  // of an iteration, in copies that nothing hides
 constexpr double kLowShare = 0.3;
 constexpr double kComesBack = 0.2;  // of what goes in: weights are only read
 
+// What one iteration alone copied is the model on its way to the GPU.
+constexpr const char* kComesAgain = "steps <> 1";
+
 // Of a mean iteration, on the GPU that has most.
 double copied_bytes(const Situation& run, const std::string& kind) {
-    return run.counted(
-        run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat WHERE kind = '" + kind +
-                 "' GROUP BY gpu_id)")
-            .value_or(0));
+    return run.counted(run.real("SELECT max(b) FROM (SELECT sum(bytes) * 1.0 AS b FROM copy_stat WHERE " +
+                                std::string(kComesAgain) + " AND kind = '" + kind + "' GROUP BY gpu_id)")
+                           .value_or(0));
+}
+
+double share_that_comes_again(const Situation& run) {
+    return run
+        .real("SELECT sum(CASE WHEN " + std::string(kComesAgain) +
+              " THEN bytes ELSE 0 END) * 1.0 / nullif(sum(bytes), 0) FROM copy_stat"
+              " WHERE kind IN ('h2d', 'd2h')")
+        .value_or(0);
 }
 
 std::optional<Finding> look(const Situation& run) {
     double exposed_ns = 0;
     for (const auto& [gpu, ns] : run.only_copies_ns()) exposed_ns = std::max(exposed_ns, ns);
+    exposed_ns *= share_that_comes_again(run);
     if (run.step_ns() <= 0 || exposed_ns < kMuch * run.step_ns()) return {};
     const double in = copied_bytes(run, "h2d"), out = copied_bytes(run, "d2h");
     const bool is_cache = out > kComesBack * in;

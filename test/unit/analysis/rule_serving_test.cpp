@@ -89,4 +89,27 @@ TEST_CASE("tokens that wait for a prompt are told, not promised to get faster", 
     CHECK(rare.said() == "");
 }
 
+TEST_CASE("a model on its way to the GPU is not streamed from the host", "[rule][rule_serving]") {
+    const auto copying = [](int64_t steps) {
+        RunRows run;
+        run.rank(0).steps(0, {.ran = {{kCompute, 12 * kMs}, {kTransfer, 8 * kMs}, {kH2d, 8 * kMs}}});
+        run.add("program",
+                {{"rank_id", int64_t{0}}, {"kind", "serving"}, {"confidence", 0.95}, {"why", "told"}});
+        run.add("copy_stat", {{"gpu_id", int64_t{0}},
+                              {"stream_id", int64_t{7}},
+                              {"kind", "h2d"},
+                              {"source", "pinned"},
+                              {"target", "device"},
+                              {"blocking", int64_t{0}},
+                              {"position", int64_t{0}},
+                              {"bytes_each", int64_t{30}},
+                              {"count", int64_t{40}},
+                              {"bytes", int64_t{1} << 34},
+                              {"steps", steps}});
+        return run;
+    };
+    CHECK(copying(20).says("offload_copies"));
+    CHECK_FALSE(copying(1).says("offload_copies"));
+}
+
 }  // namespace rule_serving_test
