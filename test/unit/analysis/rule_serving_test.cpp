@@ -48,6 +48,17 @@ TEST_CASE("a server's idle time has causes of its own", "[rule][rule_serving]") 
                     [](double share) { return server("launch_bound", of_step(share), {.with_graph = 0}); }));
 }
 
+TEST_CASE("what the host does where code is loaded is compiling", "[rule][rule_serving]") {
+    RunRows run = idle_share("host_cpu", 0.3);
+    run.change("UPDATE step SET has_load = 1");
+    run.add("load_stat", {{"rank_id", int64_t{0}},
+                          {"loads", int64_t{20}},
+                          {"load_ns", kMs},
+                          {"after_warm_up", int64_t{20}},
+                          {"after_warm_up_ns", kMs}});
+    CHECK(run.said() == "recompilation");
+}
+
 TEST_CASE("rules of training loops ask nothing of a server", "[rule][rule_serving]") {
     CHECK(idle_share("input_wait", 0.3).said() == "between_iterations");
     CHECK(idle_share("host_cpu", 0.3).said() == "between_iterations");
