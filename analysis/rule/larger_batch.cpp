@@ -15,11 +15,11 @@ namespace {
 
 constexpr double kFull = 0.8;      // of memory; the rest is for what varies
 constexpr double kMostTimes = 16;  // as much as anybody would change at once
-// A kernel that takes longer in few blocks has its work inside of them: gradients of weights go over all rows
-// of the batch there, in as many blocks as the weights ask for, and take longer with each row.
-constexpr const char* kGrowsByBlocks =
-    "k.small_grid * 2 > k.timed AND k.sum_ns < 20000 * k.timed"
-    " AND coalesce(k.comm_source, 'none') = 'none'";
+// With more blocks such a kernel takes no longer, until the GPU is full; low: half of them are full before. A
+// sum that runs for long in few blocks goes over all rows of the batch in each of them, and takes longer.
+constexpr const char* kFewBlocks =
+    "k.small_grid * 2 > k.timed AND coalesce(k.comm_source, 'none') = 'none' AND"
+    " (k.sum_ns < 20000 * k.timed OR coalesce(k.family, '') NOT IN ('normalisation', 'reduction'))";
 
 std::optional<Finding> look(const Situation& run) {
     const auto used = run.real(
@@ -34,9 +34,7 @@ std::optional<Finding> look(const Situation& run) {
                                            "kernel_gap",  "framework",    "optimizer",
                                            "python",      "host_cpu",     "host_unknown"};
     const Gain idle = run.what_if().without_usual(kOfEachStep, WhatIf::Left::kKernelGap);
-    // With more blocks such a kernel takes no longer, until the GPU is full; low: half of them are full
-    // before.
-    const Work small = kernels_where(run, kGrowsByBlocks);
+    const Work small = kernels_where(run, kFewBlocks);
     const Gain filled = small.shorter_by({once / 2, once}, run);
     Finding found;
     // Were all of a step such costs, it would still come once in m.

@@ -72,8 +72,9 @@ class Monitoring(PreloadCase):
             return []
 
     def until(self, query):
+        """What it answers when it has an answer: a rate of nothing is none yet."""
         end = time.monotonic() + PATIENCE_S
-        while not (found := self.asked(query)):
+        while not (found := self.asked(query)) or found[0]["value"][1] == "NaN":
             self.assertLess(time.monotonic(), end, query)
             time.sleep(0.5)
         return found

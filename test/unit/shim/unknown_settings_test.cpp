@@ -46,7 +46,7 @@ TEST_CASE("the name that was meant", "[settings]") {
 }
 
 TEST_CASE("what is near to none", "[settings]") {
-    for (const char* name : {"GPUSHIM_METRICS", "GPUSHIM_X", "GPUSHIM_", "GPUSHIM_TOP_SPEED"})
+    for (const char* name : {"GPUSHIM_TRICKS", "GPUSHIM_X", "GPUSHIM_", "GPUSHIM_TOP_SPEED"})
         CHECK(to_int64(name) == "");
     CHECK(to_int64("GPUSHIM_" + std::string(100000, 'T')) == "");
 }
