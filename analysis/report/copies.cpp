@@ -65,7 +65,7 @@ constexpr const char* kCopies =
     "WITH placed AS (SELECT c.*, coalesce((SELECT t.whole_steps FROM v_run_steps t JOIN gpu g"
     "   ON g.rank_id = t.rank_id WHERE g.gpu_id = c.gpu_id), 0) AS whole,"
     "  sum(c.steps) OVER (PARTITION BY c.gpu_id, c.stream_id, c.kind, c.position) AS there FROM copy_stat c),"
-    " told AS (SELECT *, position >= 0 AND there > 0 AND there * 3 >= whole * 2 AS is_regular FROM placed)"
+    " told AS (SELECT *, position >= 0 AND whole > 0 AND there * 3 >= whole * 2 AS is_regular FROM placed)"
     " SELECT c.gpu_id, coalesce(s.stream, CAST(c.stream_id AS TEXT)), c.kind, sum(c.count), sum(c.bytes),"
     " sum(CASE WHEN c.position >= 0 THEN c.count ELSE 0 END), sum(c.call_sum_ns), sum(c.timed),"
     " sum(c.sum_ns), sum(c.timed_bytes), sum(c.blocks_kernels_ns),"
