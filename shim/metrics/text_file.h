@@ -1,4 +1,4 @@
-// A small text file that is written again and again: whoever reads it finds one whole text or another. It is
+// A small text file that is written again and again: a reader finds one whole text or another. It is
 // written under a name beside it, which then takes its place. Nothing is synced: after a power loss the next
 // text comes soon. The writer's thread only; nothing throws.
 #pragma once

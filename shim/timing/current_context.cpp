@@ -25,10 +25,10 @@ bool say_context(ThreadState& thread, uint64_t handle) {
 }  // namespace
 
 void ask_for_context(ThreadState& thread) {
+    const KeepErrno keep;
     const auto handle = reinterpret_cast<uint64_t>(current_context());
     thread.context = context_number(handle);
     if (thread.context == 0) return;
-    const KeepErrno keep;
     if (!say_context(thread, handle)) thread.context = 0;
 }
 

@@ -90,6 +90,17 @@ int64_t number_in(const std::filesystem::path& file, const std::string& sql) {
     return ask(file, sql, [](const Query& query) { return query.number(0); });
 }
 
+Given given_of(const Made& made) {
+    const TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    RunDb run(folder.path() / "run.db");
+    Given found;
+    given = &found;
+    pass_over(facts, nobody_waits, run);
+    given = nullptr;
+    return found;
+}
+
 }  // namespace
 
 TEST_CASE("names, shapes and steps of a trace", "[facts]") {
@@ -168,13 +179,7 @@ TEST_CASE("parts see all calls and take those of pieces, with their whole steps"
 TEST_CASE("where too few operations have device times, nothing is known of that GPU", "[trace_pass]") {
     Made made = marked_steps();
     made.run("DELETE FROM launch_device WHERE enter_ns = 210000");
-    const TraceFacts facts = facts_of(made);
-    const TemporaryFolder folder;
-    RunDb run(folder.path() / "run.db");
-    Given found;
-    given = &found;
-    pass_over(facts, nobody_waits, run);
-    given = nullptr;
+    const Given found = given_of(made);
     REQUIRE(found.pieces.size() == 1);
     CHECK(found.pieces[0].known[0].length_ns() == 0);
     CHECK(found.pieces[0].coverage[0] == Approx(2 / 3.0));
@@ -187,13 +192,7 @@ TEST_CASE("a step of which little is left open is timed, one of which much is, i
         made.launch(at_ns, at_ns + 500);
         made.timed(next_ns, next_ns + 500, next_ns + 2 * kUs, next_ns + 3 * kUs, 3);
     }
-    const TraceFacts facts = facts_of(made);
-    const TemporaryFolder folder;
-    RunDb run(folder.path() / "run.db");
-    Given found;
-    given = &found;
-    pass_over(facts, nobody_waits, run);
-    given = nullptr;
+    const Given found = given_of(made);
     REQUIRE(found.pieces.size() == 1);
     CHECK(found.pieces[0].coverage[0] == Approx(2 / 3.0));
     CHECK(found.pieces[0].known[0].length_ns() > 0);

@@ -2,9 +2,9 @@
 #include "shim/timing/current_context.h"
 
 #include <catch2/catch.hpp>
-#include <memory>
 
 #include "driver/core.h"
+#include "plain_ring.h"
 #include "shim/calls/api.h"
 #include "shim/ring/open_slot.h"
 #include "shim/ring/recorder.h"
@@ -17,37 +17,14 @@ using namespace gpushim::shim;
 
 namespace {
 
-// A ring in plain memory, of a thread that has told nothing.
-class Recording {
+class Recording : public PlainRing {
   public:
-    explicit Recording(uint32_t slots)
-        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(process_state) {
-        page_.doing = kRecording;
-        page_.generation = 1;
-        process_state = &page_;
-        thread_state = {};
-        thread_state.ring = header_.get();
-        thread_state.slots = slots_.get();
-        thread_state.mask = slots - 1;
-        thread_state.generation = 1;
-    }
-    ~Recording() {
-        process_state = before_;
-        thread_state = {};
-    }
-    uint64_t count() const { return header_->head; }
-    uint64_t dropped() const { return header_->dropped[static_cast<size_t>(Drop::full)]; }
-    const Slot& slot(size_t i) const { return slots_[i]; }
+    using PlainRing::PlainRing;
+    uint64_t dropped() const { return header().dropped[static_cast<size_t>(Drop::full)]; }
     void fill() {
         while (!is_full(thread_state, 1)) complete_slot(open_slot(thread_state, 0, EventKind::copy, 0));
     }
-    void empty() { header_->tail = header_->head.load(); }
-
-  private:
-    std::unique_ptr<RingHeader> header_;
-    std::unique_ptr<Slot[]> slots_;
-    ProcessState* before_;
-    ProcessState page_ = {};
+    void empty() { header().tail = header().head.load(); }
 };
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <csetjmp>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
 
 #include "optional.h"
+#include "plain_ring.h"
 #include "shim/base/sanitized.h"
 #include "shim/hooks/thunk.h"
 
@@ -27,36 +27,11 @@ using namespace gpushim::shim;
 
 namespace {
 
-// A ring in plain memory, and recording switched on around it.
-class Recording {
+class Recording : public PlainRing {
   public:
-    explicit Recording(uint32_t slots = 64)
-        : header_(new RingHeader()), slots_(new Slot[slots]()), before_(process_state) {
-        page_.doing = kRecording;
-        page_.generation = 1;
-        process_state = &page_;
-        thread_state = {};
-        thread_state.ring = header_.get();
-        thread_state.slots = slots_.get();
-        thread_state.mask = slots - 1;
-        thread_state.generation = 1;
-        thread_state.context = 9;
-    }
-    ~Recording() {
-        process_state = before_;
-        thread_state = {};
-        group_state = {};
-    }
-    uint64_t count() const { return header_->head; }
-    const Slot& slot(size_t i) const { return slots_[i]; }
-    ProcessState& page() { return page_; }
+    explicit Recording(uint32_t slots = 64) : PlainRing(slots) { thread_state.context = 9; }
+    ~Recording() { group_state = {}; }
     bool complete(size_t i) const { return slot(i).mark == complete_mark(i); }
-
-  private:
-    std::unique_ptr<RingHeader> header_;
-    std::unique_ptr<Slot[]> slots_;
-    ProcessState* before_;
-    ProcessState page_ = {};
 };
 
 using Body = CUresult (*)(CUstream, int);
