@@ -16,6 +16,8 @@ constexpr int kTries = 3;
 constexpr int64_t kNarrowNs = 1'000;  // good enough
 constexpr int64_t kSpinNs = 30'000;
 constexpr int64_t kLongNs = 1'000'000'000;
+constexpr int64_t kLateNs = 1'500;
+constexpr int64_t kLongWithoutNs = 200'000'000;
 constexpr int64_t kPatienceNs = 300'000;         // a device that takes longer has other things to do
 constexpr double kFloatShare = 1.0 / (1 << 24);  // elapsed times come as floats
 constexpr int64_t kProbeSureNs = 500;
@@ -57,7 +59,7 @@ CUresult ClockProbe::see(CUevent event, Seen& seen) {
     CUresult result = calls_->cuEventRecord(event, stream_);
     if (result != CUDA_SUCCESS) return failed("cuEventRecord", result);
     const int64_t returned_ns = trace_now_ns();
-    seen = {event, begun_ns, 0, 0, false};
+    seen = {event, begun_ns, begun_ns, 0, 0, false, 0};
     for (;;) {
         const int64_t asked_ns = trace_now_ns();
         result = calls_->cuEventQuery(event);
@@ -83,6 +85,13 @@ void ClockProbe::learn_idle(const Seen& seen) {
     if (is_narrow || facts_.idle_ns == 0) facts_.idle_ns = std::max(facts_.idle_ns, ns);
 }
 
+void ClockProbe::allow_for_delay(Seen& seen) {
+    const int64_t took_ns = seen.high_ns - seen.begun_ns;
+    seen.late_ns = std::min(delay_.late_ns(took_ns), seen.low_ns - seen.begun_ns);
+    seen.low_ns -= seen.late_ns;
+    delay_.saw(took_ns);
+}
+
 CUresult ClockProbe::take() {
     Seen best = {};
     size_t place = newest_ == kEvents ? 0 : newest_;
@@ -95,10 +104,14 @@ CUresult ClockProbe::take() {
         // Better none than one that makes its neighbours as wide, unless there is none for long.
         if (seen.is_wide && trace_now_ns() - newest_ns_ < kLongNs) break;
         learn_idle(seen);
+        allow_for_delay(seen);
         if (best.event == nullptr || seen.high_ns - seen.low_ns < best.high_ns - best.low_ns) best = seen;
         if (best.high_ns - best.low_ns <= kNarrowNs) break;
     }
-    return best.event != nullptr ? add(best) : CUDA_ERROR_NOT_READY;
+    if (best.event == nullptr) return CUDA_ERROR_NOT_READY;
+    // The next may come when the link is free.
+    const bool is_late = best.late_ns > kLateNs && best.high_ns - newest_ns_ < kLongWithoutNs;
+    return is_late ? CUDA_ERROR_NOT_READY : add(best);
 }
 
 CUresult ClockProbe::add(const Seen& seen) {

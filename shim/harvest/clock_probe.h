@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "anchor_delay.h"
 #include "clock_grain.h"
 #include "clock_model.h"
 #include "driver_calls.h"
@@ -44,10 +45,12 @@ class ClockProbe {
   private:
     struct Seen {
         CUevent event;
+        int64_t begun_ns;  // recording it
         int64_t low_ns;
         int64_t high_ns;
         int64_t since_record_ns;
         bool is_wide;
+        int64_t late_ns;  // before `low_ns` as it was looked for
     };
     static constexpr size_t kEvents = 8;
     CUresult failed(const char* call, CUresult result);
@@ -56,6 +59,7 @@ class ClockProbe {
     CUresult see(CUevent event, Seen& seen);
     CUresult add(const Seen& seen);
     void learn_idle(const Seen& seen);
+    void allow_for_delay(Seen& seen);
 
     const DriverCalls* calls_ = nullptr;
     CUstream stream_ = nullptr;
@@ -67,6 +71,7 @@ class ClockProbe {
     int64_t newest_ns_ = INT64_MIN / 2;
     ClockModel clock_;
     ClockGrain grain_;
+    AnchorDelay delay_;
     EventFacts facts_ = {};
     int64_t record_ns_ = 0;
     std::array<int64_t, 64> distances_ = {};

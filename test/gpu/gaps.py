@@ -5,7 +5,9 @@ for shim/harvest/calibrated.def that says it. Pure but for `assumed`.
                                                          to stamp - event - what is taken for `after`
 
 A clock of the other's that lies off by some ns makes one gap longer and the other as much shorter, so the
-most is longer by as much as the clocks may be apart. Their sum does not depend on the clocks.
+most is longer by as much as the clocks may be apart. Their sum does not depend on the clocks, and durations
+only on it. A gap is not below 0: where the clocks make one so, they are taken to be off by at least that, and
+the other gap has what is left of the sum (`late_ns`, told: starts and ends are late by it, durations right).
 """
 import contextlib
 import sqlite3
@@ -24,6 +26,7 @@ class Gaps(NamedTuple):
     after_ns: int
     after_high_ns: int
     count: int
+    late_ns: int = 0  # our clock against the other's, at least; below 0: early
 
     def setting(self):
         """For the next run."""
@@ -54,14 +57,16 @@ def measured(pairs, clock, taken_for):
     queued = [(one, other) for one, other in beside.timed(pairs) if one.kind == "launch" and one.queued]
     if taken_for is None or len(queued) < ENOUGH:
         return None
-    before = _told([taken_for.before_ns - (one.start_ns - other.start_ns - clock.offset_ns)
-                    for one, other in queued], clock)
-    after = _told([taken_for.after_ns + (one.end_ns - other.end_ns - clock.offset_ns)
-                   for one, other in queued], clock)
-    return Gaps(*before, *after, len(queued))
+    before = [taken_for.before_ns - (one.start_ns - other.start_ns - clock.offset_ns)
+              for one, other in queued]
+    after = [taken_for.after_ns + (one.end_ns - other.end_ns - clock.offset_ns) for one, other in queued]
+    both_ns = max(0, statistics.median(map(sum, zip(before, after))))
+    seen_ns = statistics.median(before)
+    before_ns = min(max(seen_ns, 0), both_ns)
+    late_ns = round(before_ns - seen_ns)
+    return Gaps(round(before_ns), _most(before, late_ns, clock), round(both_ns - before_ns),
+                _most(after, -late_ns, clock), len(queued), late_ns)
 
 
-def _told(values, clock):
-    values = sorted(values)
-    most = values[int(MOST * (len(values) - 1))] + clock.error_ns
-    return max(0, round(statistics.median(values))), max(0, round(most))
+def _most(values, moved_ns, clock):
+    return max(0, round(sorted(values)[int(MOST * (len(values) - 1))] + moved_ns + clock.error_ns))

@@ -177,9 +177,19 @@ class GapsAroundKernels(preload.PreloadCase):
         # Ours begin 300 ns too early and end 50 ns later than they did: 700 were taken for each gap.
         pairs = beside.match(*both_sides(off_ns=-300, longer_ns=350)).pairs
         found = gaps.measured(pairs, beside.Clocks(-APART, 20, 1), GUESSED)
-        self.assertEqual(found, (1000, 1020, 750, 770, 200))
+        self.assertEqual(found, (1000, 1020, 750, 770, 200, 0))
         self.assertEqual(found.line("NVIDIA X"), 'CALIBRATED("NVIDIA X", 1000, 1020, 750, 770)')
         self.assertEqual(found.setting(), {"GPUSHIM_STAMP_GAPS": "1000,1020,750,770"})
+
+    def test_a_gap_below_0_is_the_clocks_and_durations_stay_right(self):
+        # Ours begin 900 ns too late and last 350 too long: of 1,750 in all the one behind has everything.
+        pairs = beside.match(*both_sides(off_ns=900, longer_ns=350)).pairs
+        found = gaps.measured(pairs, beside.Clocks(-APART, 20, 1), GUESSED)
+        self.assertEqual(found, (0, 20, 1750, 1770, 200, 200))
+        # Too early, by more than both are: that one has.
+        pairs = beside.match(*both_sides(off_ns=-1500, longer_ns=350)).pairs
+        found = gaps.measured(pairs, beside.Clocks(-APART, 20, 1), GUESSED)
+        self.assertEqual(found, (1750, 1770, 0, 20, 200, -450))
 
     def test_too_little_says_nothing(self):
         clock = beside.Clocks(-APART, 0, 1)
@@ -200,7 +210,7 @@ class GapsAroundKernels(preload.PreloadCase):
                 self.assertEqual(taken_for, GUESSED)
                 measured = gaps.measured(pairs.pairs, clock, taken_for)
                 row = truth.gaps_row("queued", "Simulated Unkind", measured, taken_for, clock)
-                before, before_high, after, after_high, count = measured
+                before, before_high, after, after_high, count, _ = measured
                 self.assertGreater(count, 500)
                 for found, most in (before, before_high), (after, after_high):
                     self.assertAlmostEqual(found, gap_ns, delta=60)

@@ -69,6 +69,14 @@ class Accuracy(unittest.TestCase):
                     self.assertLess(result.errors.worst_queued_ns, 1_500)
                     self.assertTrue(all(window.contains for window in result.windows))
 
+    def test_stamps_that_show_late(self):
+        """Beside copies a GPU's stamps reach the host some us late: no time is as late as that."""
+        for name in ("training", "copies_overlap", "starved_by_work"):
+            result = judge.everything_timed(WORKLOADS[name], steps=FEWER.get(name), GPUSIM_SEEN_LATE_NS=4_000)
+            with self.subTest(result.label):
+                self.assertEqual(result.errors.outside, [])
+                self.assertLess(result.errors.worst_queued_ns, 1_500)
+
     def test_gaps_that_were_measured_are_in_no_start(self):
         """Of operations that were queued and of those that were not."""
         for workload in ("starved_by_work", "back_to_back"):

@@ -170,7 +170,8 @@ def gaps_row(loop, device, found, taken_for, clock):
     setting, = (f"{name}={text}" for name, text in found.setting().items())
     return Row(f"{loop}: line for shim/harvest/calibrated.def",
                f"{found.line(device)}, or {setting} (of {found.count} launches; taken for"
-               f" {taken_for.before_ns} and {taken_for.after_ns} ns; clocks within {clock.error_ns} ns)",
+               f" {taken_for.before_ns} and {taken_for.after_ns} ns; clocks within {clock.error_ns} ns;"
+               f" ours late by {found.late_ns} ns at least)",
                {**found._asdict(), "line": found.line(device), **found.setting(),
                 "clock_error_ns": clock.error_ns})
 
