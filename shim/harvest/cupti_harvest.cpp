@@ -250,7 +250,7 @@ void CuptiHarvest::add_nodes(const JoinedOperation& joined, int64_t shift_ns) {
                           .dur_ns = record.end_ns - record.start_ns});
         if (named_.size() >= kMostNodes || !named_.insert(record.node).second) continue;
         node_.add({.node = static_cast<int64_t>(record.node),
-                   .kind = static_cast<int64_t>(record.kind),
+                   .kind = static_cast<int64_t>(kind_of_node(record)),
                    .name = record.name != nullptr ? node_.text(record.name) : kNull});
     }
 }

@@ -1,6 +1,7 @@
 #include "cupti_record.h"
 
 #include <cstddef>
+#include <string_view>
 
 namespace gpushim::shim {
 namespace {
@@ -49,6 +50,12 @@ bool take(const CUpti_Activity& record, GraphNode kind, DeviceRecord& read) {
     return whole.start != 0 && whole.end >= whole.start;
 }
 
+constexpr std::string_view kCopyKernels[] = {
+#define COPY_KERNEL(name, bytes) name,
+#include "copy_kernels.def"
+#undef COPY_KERNEL
+};
+
 }  // namespace
 
 bool read_record(const CUpti_Activity& record, DeviceRecord& read) {
@@ -68,6 +75,13 @@ bool read_record(const CUpti_Activity& record, DeviceRecord& read) {
         default:
             return false;
     }
+}
+
+GraphNode kind_of_node(const DeviceRecord& record) {
+    if (record.kind != GraphNode::kernel || record.name == nullptr) return record.kind;
+    for (const std::string_view name : kCopyKernels)
+        if (name == record.name) return GraphNode::copy;
+    return record.kind;
 }
 
 }  // namespace gpushim::shim

@@ -18,7 +18,7 @@ struct DeviceRecord {
     int64_t read_ns;           // when that was; 0: not yet
     uint64_t node;             // CUPTI's number of the graph's node; 0: none
     const char* name;          // of a kernel, for as long as its module is loaded; else null
-    GraphNode kind;            // kernel, copy or memset
+    GraphNode kind;            // kernel, copy or memset, as CUPTI has it
 };
 
 // From CUDA 11.8 on; not the next major version's, which may lay them out anew.
@@ -34,5 +34,9 @@ constexpr CUpti_ActivityKind kRecordKinds[] = {
 
 // False: no operation, or one that was not over when the record was given out.
 bool read_record(const CUpti_Activity& record, DeviceRecord& read);
+
+// Of a record of a graph's node: what the graph has there. Kernels of the driver's may carry out copies
+// (copy_kernels.def).
+GraphNode kind_of_node(const DeviceRecord& record);
 
 }  // namespace gpushim::shim

@@ -1,17 +1,22 @@
 """How often each kernel ran and what was copied and set: as a trace has it, and as somebody else counted it
 (PyTorch's profiler, which asks CUPTI; on the box the truth). Pure but for reading files.
+
+Of a graph that was made ready while the profiler looked, CUPTI tells copies as kernels of the driver's
+(shim/harvest/copy_kernels.def). They count as the copies that they are; their bytes are what their threads
+can carry, of which the last block may need only a part.
 """
 import collections
 import ctypes
 import ctypes.util
 import json
+import math
 import re
 
+from machine import ROOT
 from traces import Trace
 
-# The driver does some copies of graphs by kernels of its own, and CUPTI tells of those as what they are (seen
-# on an H200, driver 580: 64 KiB from device to device). Of their bytes nobody tells.
-COPIES_BY_KERNELS = ("memcpy32_post",)
+COPY_KERNELS = {name: int(size) for name, size in re.findall(
+    r'^COPY_KERNEL\("(\w+)", (\d+)\)', (ROOT / "shim/harvest/copy_kernels.def").read_text("utf-8"), re.M)}
 MOST_TOLD = 4  # differences: which they are matters, not all of them
 
 
@@ -19,10 +24,11 @@ class Counts:
     def __init__(self):
         self.kernels = collections.Counter()  # by demangled name
         self.copies = {}                      # by kind, as [how many, bytes]
+        self.copies_by_kernels = [0, 0]       # their bytes: at most
+        self.bytes_not_copied = 0             # of these: at most
         self.memsets = [0, 0]
         self.copies_in_graphs = [0, 0]        # a trace knows no kinds of these
         self.memsets_in_graphs = 0            # nor bytes of these
-        self.copies_by_kernels = 0            # of the driver's; their bytes are not known
         self.unknown = 0                      # launches of graphs whose contents were not recorded
 
     def kernel(self, name, times=1):
@@ -31,12 +37,16 @@ class Counts:
     def copy(self, kind, size, times=1):
         _add(self.copies.setdefault(kind, [0, 0]), times, size)
 
+    def copy_kernel(self, thread_bytes, blocks, threads):
+        _add(self.copies_by_kernels, 1, blocks * threads * thread_bytes)
+        self.bytes_not_copied += threads * thread_bytes - 1
+
     def memset(self, size, times=1):
         _add(self.memsets, times, size)
 
     def all_copies(self):
-        every = [*self.copies.values(), self.copies_in_graphs]
-        return [sum(count for count, _ in every) + self.copies_by_kernels, sum(size for _, size in every)]
+        every = [*self.copies.values(), self.copies_in_graphs, self.copies_by_kernels]
+        return [sum(count for count, _ in every), sum(size for _, size in every)]
 
 
 def _add(pair, count, size):
@@ -106,9 +116,11 @@ def of_kineto(path):
         events = json.load(file)["traceEvents"]
     counts = Counts()
     for event in events:
-        size = int(event.get("args", {}).get("bytes", 0))
-        if event.get("cat") == "kernel" and event["name"] in COPIES_BY_KERNELS:
-            counts.copies_by_kernels += 1
+        arguments = event.get("args", {})
+        size = int(arguments.get("bytes", 0))
+        if event.get("cat") == "kernel" and event["name"] in COPY_KERNELS:
+            counts.copy_kernel(COPY_KERNELS[event["name"]], math.prod(arguments["grid"]),
+                               math.prod(arguments["block"]))
         elif event.get("cat") == "kernel":
             counts.kernel(event["name"])
         elif event.get("cat") == "gpu_memcpy":
@@ -143,11 +155,8 @@ def differences(ours, theirs):
     for name in sorted({*ours.kernels, *theirs.kernels}, key=lambda name: (-theirs.kernels[name], name)):
         if ours.kernels[name] != theirs.kernels[name]:
             said.append(f"kernel {_short(name)}: {ours.kernels[name]} by us, {theirs.kernels[name]} by them")
-    if ours.copies_in_graphs[0]:
-        us, them = ours.all_copies(), theirs.all_copies()
-        if theirs.copies_by_kernels and us[1] > them[1]:
-            us, them = us[:1], them[:1]
-        copies = {"all copies": (us, them)}
+    if ours.copies_in_graphs[0] or theirs.copies_by_kernels[0]:
+        copies = {"all copies": (ours.all_copies(), _without_unused(theirs, ours.all_copies()[1]))}
     else:
         none = [0, 0]
         copies = {kind: (ours.copies.get(kind, none), theirs.copies.get(kind, none))
@@ -162,6 +171,12 @@ def differences(ours, theirs):
     return said
 
 
+def _without_unused(theirs, size):
+    """All copies; `size` for their bytes, where what their kernels may have left out explains the rest."""
+    count, most = theirs.all_copies()
+    return [count, min(max(size, most - theirs.bytes_not_copied), most)]
+
+
 def told(said):
     more = f"; and {len(said) - MOST_TOLD} more" if len(said) > MOST_TOLD else ""
     return "; ".join(said[:MOST_TOLD]) + more
@@ -174,4 +189,5 @@ def _short(name):
 def figures(counts):
     return {"launches": sum(counts.kernels.values()), "kernels": len(counts.kernels), "copies": counts.copies,
             "memsets": counts.memsets, "copies_in_graphs": counts.copies_in_graphs,
+            "copies_by_kernels": counts.copies_by_kernels,
             "memsets_in_graphs": counts.memsets_in_graphs}

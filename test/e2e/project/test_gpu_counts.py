@@ -23,12 +23,6 @@ import traces  # noqa: E402
 ALL = (0, 1 << 62)
 
 
-def replaced(events, kernel):
-    """One copy by a kernel."""
-    copy = next(event for event in events if event["cat"] == "gpu_memcpy")
-    copy.update(cat="kernel", name=kernel, args={})
-
-
 class GpuCounts(preload.PreloadCase):
     def run_traced(self, command):
         """(our rows, the profiler's file of the same run)"""
@@ -109,16 +103,39 @@ class GpuCounts(preload.PreloadCase):
             theirs = self.changed(file, lambda events, category=category: events.remove(
                 next(event for event in events if event["cat"] == category)))
             self.assertEqual(len(counted.differences(ours, theirs)), 1, category)
-        # A copy that the driver does by a kernel of its own is one, of unknown bytes; no other kernel is.
-        by_kernel = self.changed(file, lambda events: replaced(events, "memcpy32_post"))
-        self.assertEqual(counted.differences(ours, by_kernel), [])
-        by_kernel.copies_by_kernels += 1
-        self.assertEqual(len(counted.differences(ours, by_kernel)), 1)
-        theirs = self.changed(file, lambda events: replaced(events, "memcpy32"))
-        self.assertEqual(len(counted.differences(ours, theirs)), 2)
         ours.unknown = 2
         self.assertIn("2 launches of graphs whose contents were not recorded",
                       counted.told(counted.differences(ours, counted.of_kineto(file))))
+
+    def test_copies_of_graphs_that_the_profiler_tells_as_kernels_are_copies(self):
+        source = graph_programs.PROGRAM.replace("BEFORE", "").replace("BODY", GRAPHS)
+        rows, file = self.run_traced([preload.compiled(source, self.folder / "program")])
+        ours = rows.counts(ALL)
+        self.assertEqual(ours.copies_in_graphs[0], 3)
+
+        def as_kernels(events, name="memcpy32_post", blocks=0, lost=0):
+            copies = [event for event in events if event["cat"] == "gpu_memcpy"]
+            for event in copies[:len(copies) - lost]:
+                size = event["args"].pop("bytes")
+                event.update(cat="kernel", name=name)
+                event["args"].update(grid=[-(-size // 1024) + blocks, 1, 1], block=[256, 1, 1])
+            for event in copies[len(copies) - lost:]:
+                events.remove(event)
+
+        theirs = self.changed(file, as_kernels)
+        self.assertEqual((theirs.copies, theirs.copies_by_kernels[0]), ({}, 3))
+        size = ours.copies_in_graphs[1]
+        for less, said in ((0, 0), (3 * 1023, 0), (3 * 1023 + 1, 1), (-1, 1)):
+            ours.copies_in_graphs[1] = size - less
+            self.assertEqual(len(counted.differences(ours, theirs)), said, less)
+        ours.copies_in_graphs[1] = size
+        for change in ({"lost": 1}, {"blocks": 1}, {"blocks": -1}):
+            theirs = self.changed(file, lambda events, change=change: as_kernels(events, **change))
+            with self.subTest(**change):
+                one, = counted.differences(ours, theirs)
+                self.assertRegex(one, r"^all copies: \[3, \d+\] by us, \[[23], \d+\] by them")
+        theirs = self.changed(file, lambda events: as_kernels(events, name="memcpy_of_no_table"))
+        self.assertEqual(len(counted.differences(ours, theirs)), 2)
 
     def test_names_are_compared_in_one_form(self):
         ours, theirs = counted.Counts(), counted.Counts()

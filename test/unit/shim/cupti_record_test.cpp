@@ -68,6 +68,18 @@ TEST_CASE("only kernels have names", "[cupti]") {
     CHECK(read(made<CUpti_ActivityMemcpy6>(CUPTI_ACTIVITY_KIND_MEMCPY)).name == nullptr);
 }
 
+TEST_CASE("a node that CUPTI tells as a kernel of the driver's is the copy that it carries out", "[cupti]") {
+    DeviceRecord record = {};
+    record.kind = GraphNode::kernel;
+    CHECK(kind_of_node(record) == GraphNode::kernel);
+    record.name = "memcpy32_post";
+    CHECK(kind_of_node(record) == GraphNode::copy);
+    record.name = "memcpy32_postponed";
+    CHECK(kind_of_node(record) == GraphNode::kernel);
+    record.kind = GraphNode::memset;
+    CHECK(kind_of_node(record) == GraphNode::memset);
+}
+
 TEST_CASE("what was not over, and what is no operation, is not read", "[cupti]") {
     DeviceRecord told = {};
     auto kernel = made<CUpti_ActivityKernel10>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
