@@ -239,6 +239,13 @@ double DeviceBusy::open_share() const {
     return share_of(open_ns, whole_ns);
 }
 
+std::optional<int64_t> DeviceBusy::timed_until_ns() const {
+    std::optional<int64_t> until_ns;
+    for (const SpanBusy& busy : windows)
+        if (counts(busy)) until_ns = std::max(until_ns.value_or(INT64_MIN), busy.span.end_ns);
+    return until_ns;
+}
+
 double DeviceBusy::timed_share() const {
     int64_t timed_ns = 0;
     for (const SpanBusy& busy : windows)

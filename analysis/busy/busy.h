@@ -33,6 +33,7 @@ struct DeviceBusy {
     // Of the time in windows that count: at most so much was only of operations without device times.
     double open_share() const;
     double timed_share() const;
+    std::optional<int64_t> timed_until_ns() const;  // the end of the last window that counts
     bool sampled() const;
     int64_t windows_that_count() const;  // however many pieces they are in; not those of too little coverage
     // The program's own, in 95 of 100 cases; what it is estimated from: windows that are not refused. Where

@@ -49,6 +49,8 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
 
 std::string why_of(const Gpu& gpu, const ReportSource& source) {
     if (!gpu.why.empty()) return gpu.why;
+    if (gpu.busy && !source.is_part_of_run())
+        return "all windows were over before the steps that count began";
     return source.is_part_of_run() ? "none of these steps was timed as a whole"
                                    : "no operation has device times";
 }

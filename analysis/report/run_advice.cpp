@@ -35,7 +35,12 @@ void redact(const ReportSource& source, std::vector<Advice>& advice) {
 
 std::string why_unknown(const ReportSource& source) {
     const int64_t placeless = source.number("placeless_operations").value_or(0);
-    return placeless > 0 ? placeless_text(placeless) : "nothing was timed";
+    if (placeless > 0) {
+        return placeless_text(placeless);
+    }
+    Query windows = source.run.prepare("SELECT EXISTS (SELECT 1 FROM gpu WHERE timed_until_ns IS NOT NULL)");
+    return windows.step() && windows.number(0) != 0 ? "none of the steps that count was timed"
+                                                    : "nothing was timed";
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace gpushim::analysis {
 
 struct RunAdvice {
     bool is_known = false;
-    std::string why_unknown = {};
+    std::string why_unknown = {};  // "nothing was timed"
     bool has_steps = false;
     double step_ns = 0;  // what gains are of: the mean of the timed steps, or a second
     std::string per;     // "step", "second"

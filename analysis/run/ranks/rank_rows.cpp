@@ -175,6 +175,7 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     gpu.idle.latency_p95_ns,
                     gpu.idle.kernel_gap_ns,
                     gaps_calibrated(*facts.trace, gpu.device_id),
+                    known ? maybe(busy->timed_until_ns()) : Value(nullptr),
                     known ? Value(busy->open_share()) : Value(nullptr)});
 }
 

@@ -38,6 +38,25 @@ TEST_CASE("nsys' kernel summary: shares, averages, spread of a sample", "[run_vi
           "9 - 0.0 -");
 }
 
+//  steps     warm-up |0────|1────|2──
+//  windows   |██|  or  |██|
+TEST_CASE("start-up and warm-up tell nothing of the steps that count", "[run_views]") {
+    const auto basis = [](const std::string& timed_until_ns) {
+        Run run;
+        run.also(
+            "step (rank_id, step, number, begin_ns, dur_ns, warm_up, left_out) VALUES"
+            " (7, 0, 1, 0, 1000, 1, 0), (7, 1, 2, 1000, 1000, 0, 0), (7, 2, 3, 2000, 1000, 0, 0)");
+        run.also("gpu_step (gpu_id, step, window_ns) VALUES (20, -1, 400), (20, 0, 1000)");
+        run.insert("UPDATE rank SET steps_source = 'detected'");
+        run.insert("UPDATE gpu SET timed_until_ns = " + timed_until_ns);
+        run.finish();
+        return run.ask("SELECT count(*) FROM v_gpu_basis WHERE basis = 'spans'");
+    };
+    CHECK(basis("900") == "0");
+    CHECK(basis("1500") == "2");  // part of a step that counts
+    CHECK(basis("NULL") == "2");
+}
+
 // 334351, 336623 and 491302 ns: a published report of nsys says that they spread by 89967.0.
 TEST_CASE("nsys' summary of calls", "[run_views]") {
     Run run;
