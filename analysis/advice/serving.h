@@ -26,6 +26,7 @@ enum class ServingIdle : uint8_t {
     graph_miss,
     eager_decode,
     launching,
+    compiling,
     allocation,
     copies,
     waiting,

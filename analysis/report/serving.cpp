@@ -35,6 +35,9 @@ Json json_of(const KindOfIteration& kind, const ServingFigures& all) {
         .known("iterations", kind.iterations)
         .known("classes", kind.classes)
         .known("without_graph", kind.without_graph)
+        .known("loading", kind.loading)
+        .maybe("loading_p50_ns", kind.loading_ns, "no code was loaded in one of this kind")
+        .maybe("others_p50_ns", kind.others_ns, "code was loaded in each of this kind")
         .maybe("time_share", share_of(kind.time_ns, all.time_ns), "no time")
         .known("length", percentiles_json(kind.length, "no iteration counts"))
         .maybe("compute_share", kind.compute, untimed)
@@ -113,6 +116,16 @@ void write_json(const ServingFigures& figures, const std::optional<Requests>& re
             .json());
 }
 
+// By times of the host, so that it is known of iterations in no window, too.
+void write_loads(const KindOfIteration& kind, Report& report) {
+    constexpr double kOften = 0.01;
+    if (static_cast<double>(kind.loading) < kOften * static_cast<double>(kind.iterations)) return;
+    if (kind.loading == 0) return;
+    report.line("           " + kind.kind + ": code is compiled or loaded in " + count_text(kind.loading) +
+                " of " + count_text(kind.iterations) + ", " + time_text(kind.loading_ns) + " median" +
+                (kind.others_ns ? "; without that " + time_text(kind.others_ns) : ""));
+}
+
 void write_text(const ServingFigures& figures, Report& report) {
     std::string text = "SERVING    " + rate_text_of(figures.per_second()) + " iterations/s";
     if (figures.tokens.p50_ns)
@@ -129,6 +142,7 @@ void write_text(const ServingFigures& figures, Report& report) {
                         maybe_percent(kind.compute), maybe_percent(kind.exposed), maybe_percent(kind.memory),
                         maybe_percent(kind.idle)});
     report.table("lrrrrrrrrr", std::move(rows), 8);
+    for (const KindOfIteration& kind : figures.kinds) write_loads(kind, report);
     std::string idle;
     for (const auto& [why, share] : figures.idle)
         if (share >= 0.001)

@@ -52,11 +52,19 @@ constexpr Word kIdleWords[] = {
     {"graph_miss", "decodes without their graph"},
     {"eager_decode", "launching decodes without a graph"},
     {"launching", "launching"},
+    {"compiling", "compiling or loading code"},
     {"allocation", "allocation"},
     {"copies", "staging copies"},
     {"waiting", "other GPUs"},
     {"other", "other"},
 };
+
+// Of each kind: iterations in which code was loaded, their median, and that of the others.
+constexpr const char* kLoads =
+    "WITH placed AS (SELECT kind, loads, dur_ns, row_number() OVER (PARTITION BY kind, loads ORDER BY dur_ns)"
+    "  AS place, count(*) OVER (PARTITION BY kind, loads) AS n FROM v_iteration)"
+    " SELECT kind, sum(loads), min(CASE WHEN loads = 1 AND place * 2 >= n THEN dur_ns END),"
+    "  min(CASE WHEN loads = 0 AND place * 2 >= n THEN dur_ns END) FROM placed GROUP BY kind";
 
 Percentiles percentiles(const Query& row, int first) {
     return {row.maybe(first), row.maybe(first + 1), row.maybe(first + 2)};
@@ -76,6 +84,17 @@ void read_gpu(const ReportSource& source, ServingFigures& figures) {
     }
 }
 
+void read_loads(const ReportSource& source, ServingFigures& figures) {
+    Query loads = source.run.prepare(kLoads);
+    while (loads.step())
+        for (KindOfIteration& kind : figures.kinds)
+            if (kind.kind == loads.text(0)) {
+                kind.loading = loads.number(1);
+                kind.loading_ns = loads.maybe(2);
+                kind.others_ns = loads.maybe(3);
+            }
+}
+
 ServingFigures read_figures(const ReportSource& source) {
     ServingFigures figures;
     Query program = source.run.prepare(kProgram);
@@ -87,16 +106,13 @@ ServingFigures read_figures(const ReportSource& source) {
     if (!figures.serves()) return figures;
     Query kinds = source.run.prepare(kKinds);
     while (kinds.step()) {
-        figures.kinds.push_back({kinds.text(0),
-                                 kinds.number(1),
-                                 kinds.number(2),
-                                 kinds.number(3),
-                                 kinds.real(4),
-                                 percentiles(kinds, 5),
-                                 {},
-                                 {},
-                                 {},
-                                 {}});
+        KindOfIteration& kind = figures.kinds.emplace_back();
+        kind.kind = kinds.text(0);
+        kind.iterations = kinds.number(1);
+        kind.classes = kinds.number(2);
+        kind.without_graph = kinds.number(3);
+        kind.time_ns = kinds.real(4);
+        kind.length = percentiles(kinds, 5);
         figures.time_ns += kinds.real(4);
     }
     Query hidden = source.run.prepare("SELECT count(*) FROM v_hidden_collectives");
@@ -104,6 +120,7 @@ ServingFigures read_figures(const ReportSource& source) {
     for (KindOfIteration& kind : figures.kinds)
         kind.hides_collectives = hides && kind.without_graph < kind.iterations;
     read_gpu(source, figures);
+    read_loads(source, figures);
     Query tokens = source.run.prepare(kTokens);
     if (tokens.step()) figures.tokens = percentiles(tokens, 0);
     Query idle = source.run.prepare(kIdle);

@@ -17,7 +17,9 @@ struct Percentiles {
 struct KindOfIteration {
     std::string kind;
     int64_t iterations = 0, classes = 0, without_graph = 0;
-    double time_ns = 0;  // of all of them, of all ranks
+    int64_t loading = 0;                           // of them, in which code was loaded
+    std::optional<int64_t> loading_ns, others_ns;  // medians of these, and of those in which none was
+    double time_ns = 0;                            // of all of them, of all ranks
     Percentiles length;
     // Of their time, on all GPUs that were timed; none: none was.
     std::optional<double> compute, exposed, memory, idle;

@@ -67,6 +67,38 @@ TEST_CASE("rules of training loops ask nothing of a server", "[rule][rule_servin
     CHECK(trains.said() == "input_bound");
 }
 
+TEST_CASE("a slow host is no scheduler where the iteration loads code", "[rule][rule_serving]") {
+    // One iteration in ten is a prompt of a new length, for which the host works 40 ms.
+    RunRows run = server("host_cpu", 100 * kUs, {.prefill_every = 10});
+    run.change("UPDATE gap SET ns = 40000000, longest_ns = 40000000 WHERE step % 10 = 0");
+    run.change("UPDATE activity SET ns = 40000000 WHERE classes = 0 AND step % 10 = 0");
+    CHECK(run.says("between_iterations"));
+    run.change("UPDATE step SET has_load = 1 WHERE step % 10 = 0");
+    run.change("INSERT INTO load_stat (rank_id, after_warm_up, after_warm_up_ns) VALUES (0, 2, 1000)");
+    CHECK_FALSE(run.says("between_iterations"));
+    CHECK(run.look("recompilation")->gain.high_ns >= 3.9 * kMs);
+}
+
+TEST_CASE("many short times of the host between launches are the launches'", "[rule][rule_serving]") {
+    RunRows run = server("host_unknown", of_step(0.3), {.with_graph = 0});
+    CHECK(run.said() == "between_iterations");
+    run.change("UPDATE gap SET pieces = 100, longest_ns = ns / 50");
+    CHECK(run.said() == "decode_without_graphs");
+    RunRows graphs = server("host_unknown", of_step(0.3), {.with_graph = 10});
+    graphs.change("UPDATE gap SET pieces = 100, longest_ns = ns / 50");
+    CHECK(graphs.said() == "between_iterations");
+}
+
+TEST_CASE("what is usual is told by iterations that were timed", "[rule][rule_serving]") {
+    RunRows run = server("host_blocked", 100 * kUs);
+    run.change("UPDATE gap SET ns = 2000000, longest_ns = 2000000");
+    // Of one iteration in four the GPU's times are known.
+    for (const char* table : {"gap", "activity", "gpu_step"})
+        run.change(std::string("DELETE FROM ") + table + " WHERE step % 4 <> 0");
+    run.change("UPDATE activity SET ns = 2000000 WHERE classes = 0");
+    CHECK(run.said() == "between_iterations");
+}
+
 TEST_CASE("waiting for launches is a matter of graphs where decodes have none", "[rule][rule_serving]") {
     CHECK(server("launch_bound", of_step(0.3), {.with_graph = 10}).said() == "launch_bound");
     CHECK(server("launch_bound", of_step(0.3), {.with_graph = 0}).said() == "decode_without_graphs");

@@ -10,50 +10,63 @@ GROUP BY k.gpu_id;
 
 -- Iterations that count.
 CREATE VIEW v_iteration AS
-SELECT i.rank_id, i.step, i.kind, i.class, i.graphs, i.launches, c.begin_ns, c.dur_ns
-FROM iteration i JOIN v_counted_step c ON c.rank_id = i.rank_id AND c.step = i.step;
+SELECT i.rank_id, i.step, i.kind, i.class, i.graphs, i.launches, c.begin_ns, c.dur_ns,
+  coalesce(s.has_load, 0) AS loads       -- code was loaded in it
+FROM iteration i JOIN v_counted_step c ON c.rank_id = i.rank_id AND c.step = i.step
+  JOIN step s ON s.rank_id = i.rank_id AND s.step = i.step;
 
 -- Idle time of each of them by cause, with what the host does between two iterations usually (the median over
--- all of them, of all GPUs).
+-- those that were timed, of all GPUs).
 CREATE VIEW v_iteration_gap AS
 WITH host AS (
   SELECT u.gpu_id, u.rank_id, v.step,
     coalesce((SELECT sum(p.ns) FROM gap p JOIN idle_cause c ON c.cause = p.cause
               WHERE p.gpu_id = u.gpu_id AND p.step = v.step AND c.cause_group IN ('host', 'input')), 0) AS ns
-  FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id),
+  FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
+    JOIN gpu_step t ON t.gpu_id = u.gpu_id AND t.step = v.step),
 placed AS (SELECT ns, row_number() OVER (ORDER BY ns) AS place, count(*) OVER () AS iterations FROM host),
 usual AS (SELECT min(CASE WHEN place * 2 >= iterations THEN ns END) AS ns FROM placed)
-SELECT u.gpu_id, v.rank_id, v.step, v.kind, v.graphs, p.cause, c.cause_group, p.ns, p.longest_ns,
+SELECT u.gpu_id, v.rank_id, v.step, v.kind, v.graphs, v.loads, p.cause, c.cause_group, p.ns,
+  p.longest_ns, p.pieces,
   (SELECT ns FROM usual) AS usual_host_ns
 FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
   JOIN gap p ON p.gpu_id = u.gpu_id AND p.step = v.step
   LEFT JOIN idle_cause c ON c.cause = p.cause;
 
--- The same by what a server does. no_request: the launching thread was off its CPU for 8 times as long
--- as it usually needs between two iterations, and a millisecond (inferred: a server that has something to
--- do does not sleep). graph_miss, eager_decode: launches of a decode that has no graph, where most have one,
--- and where most have none.
+-- The same by what a server does.
+-- no_request: the launching thread was off its CPU for 8 times as long as it usually needs between two
+-- iterations, and a millisecond (inferred: a server that has something to do does not sleep).
+-- compiling: the host is as slow, in an iteration that loads code: it makes that code, or looks for the best
+-- way to compute something of a new shape.
+-- graph_miss, eager_decode: launches of a decode that has no graph, where most have one, and where most have
+-- none; with the host's many short times between them, which are in the iteration.
 CREATE VIEW v_serving_idle AS
 WITH graphs AS (
   SELECT rank_id,
     CASE WHEN sum(CASE WHEN graphs > 0 THEN 1 ELSE 0 END) * 2 > count(*) THEN 1 ELSE 0 END AS usual
-  FROM v_iteration WHERE kind IN ('decode', 'mixed', 'eager') GROUP BY rank_id)
+  FROM v_iteration WHERE kind IN ('decode', 'mixed', 'eager') GROUP BY rank_id),
+told AS (
+  SELECT g.*, CASE WHEN g.cause_group = 'launch' OR g.cause IN ('framework', 'python')
+      OR (g.cause_group IN ('host', 'input') AND g.graphs = 0 AND g.pieces >= 10 AND g.ns >= 4 * g.longest_ns)
+    THEN 1 ELSE 0 END AS launches
+  FROM v_iteration_gap g)
 SELECT g.gpu_id, g.rank_id, g.step, g.kind,
   CASE
     WHEN g.cause IN ('host_blocked', 'input_wait') AND g.longest_ns >= 8 * g.usual_host_ns
       AND g.longest_ns >= 1000000 THEN 'no_request'
+    WHEN g.loads = 1 AND g.cause_group IN ('host', 'input') AND g.longest_ns >= 8 * g.usual_host_ns
+      AND g.longest_ns >= 1000000 THEN 'compiling'
     WHEN g.cause_group = 'sync' THEN 'read_back'
     WHEN g.cause = 'alloc_or_load' THEN 'allocation'
-    WHEN (g.cause_group = 'launch' OR g.cause IN ('framework', 'python')) AND g.graphs = 0
-      AND g.kind IN ('decode', 'mixed', 'eager')
+    WHEN g.launches = 1 AND g.graphs = 0 AND g.kind IN ('decode', 'mixed', 'eager')
       THEN CASE WHEN m.usual = 1 THEN 'graph_miss' ELSE 'eager_decode' END
-    WHEN g.cause_group = 'launch' OR g.cause IN ('framework', 'python') THEN 'launching'
+    WHEN g.launches = 1 THEN 'launching'
     WHEN g.cause_group IN ('host', 'input') THEN 'between_iterations'
     WHEN g.cause_group = 'copy' THEN 'copies'
     WHEN g.cause_group = 'wait' THEN 'waiting'
     ELSE 'other'
   END AS why, g.ns
-FROM v_iteration_gap g LEFT JOIN graphs m ON m.rank_id = g.rank_id;
+FROM told g LEFT JOIN graphs m ON m.rank_id = g.rank_id;
 
 -- From one token of a sequence to its next: from a decode to the next one, with prefills between them,
 -- without the time in which there was nothing to serve.
