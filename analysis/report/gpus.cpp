@@ -49,7 +49,7 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
 
 std::string why_of(const Gpu& gpu, const ReportSource& source) {
     if (!gpu.why.empty()) return gpu.why;
-    if (gpu.busy && !source.is_part_of_run())
+    if (gpu.busy && gpu.coverage.value_or(0) > 0 && !source.is_part_of_run())
         return "all windows were over before the steps that count began";
     return source.is_part_of_run() ? "none of these steps was timed as a whole"
                                    : "no operation has device times";

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 7;
+constexpr int kRunSchema = 8;
 
 class RunDb {
   public:
