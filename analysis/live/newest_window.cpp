@@ -29,32 +29,25 @@ constexpr int64_t kMostCalls = 200'000, kLeastCalls = 2'000;
 
 // Of the time of collectives: some have no length that is known, on one rank at least.
 constexpr double kMostUnknown = 0.25;
-constexpr int64_t kSlotsBack = 4;  // ranks write the row of a window up to some slots after each other
-
-struct WindowRow {
-    Interval span;
-    int64_t slot;  // kNoSlot: a range was asked for
-};
-constexpr int64_t kNoSlot = INT64_MIN;
+constexpr int64_t kRowsBack = 16;  // ranks write the row of a window up to some slots after each other
 
 struct Slice {
     Trace trace;
     WindowOfTrace* window;
-    std::vector<WindowRow> rows;  // the newest first
+    std::vector<Interval> rows;  // the newest first
     int64_t real_minus_mono_ns = 0;
-    bool is_common = false;  // it is of the slot that the others have, too
+    bool is_common = false;  // it has a window when most others have one
 };
 
-std::vector<WindowRow> newest_rows(const Database& base) {
-    std::vector<WindowRow> rows;
+std::vector<Interval> newest_rows(const Database& base) {
+    std::vector<Interval> rows;
     Query query = base.prepare(
-        "SELECT DISTINCT enter_ns, dur_ns, slot FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns DESC "
+        "SELECT DISTINCT enter_ns, dur_ns FROM \"window\" WHERE dur_ns > 0 ORDER BY enter_ns DESC "
         "LIMIT ?1");
-    query.bind(1, kSlotsBack);
+    query.bind(1, kRowsBack);
     while (query.step()) {
         const int64_t begin_ns = plausible_time(query.number(0));
-        rows.push_back(
-            {{begin_ns, begin_ns + plausible_span(query.number(1))}, query.maybe(2).value_or(kNoSlot)});
+        rows.push_back({begin_ns, begin_ns + plausible_span(query.number(1))});
     }
     return rows;
 }
@@ -95,53 +88,57 @@ std::list<Slice> open_slices(std::map<fs::path, WindowOfTrace>& windows) {
     return slices;
 }
 
-// The slot whose window most of them have; of several the newest.
-int64_t common_slot(const std::list<Slice>& slices) {
-    std::map<int64_t, size_t> having;
-    for (const Slice& slice : slices) {
-        std::set<int64_t> slots;
-        for (const WindowRow& row : slice.rows) slots.insert(row.slot);
-        for (const int64_t slot : slots) ++having[slot];
-    }
-    int64_t best = kNoSlot;
-    size_t most = 0;
-    for (const auto& [slot, count] : having)
-        if (count >= most) {
-            best = slot;
-            most = count;
-        }
-    return best;
+const Interval* row_at(const Slice& slice, int64_t real_ns) {
+    const int64_t mono_ns = real_ns - slice.real_minus_mono_ns;
+    for (const Interval& row : slice.rows)
+        if (row.start_ns <= mono_ns && mono_ns < row.end_ns) return &row;
+    return nullptr;
 }
 
-// What all of its windows have of that slot, by the wall clock. A rank that has no such window has its
-// newest.
+// By the wall clock: when most of them have a window, from the begin of one on; of several such the newest.
+int64_t common_moment(const std::list<Slice>& slices) {
+    std::vector<std::pair<int64_t, int>> edges;  // an end before a begin
+    for (const Slice& slice : slices)
+        for (const Interval& row : slice.rows) {
+            edges.push_back({row.start_ns + slice.real_minus_mono_ns, 1});
+            edges.push_back({row.end_ns + slice.real_minus_mono_ns, -1});
+        }
+    std::sort(edges.begin(), edges.end());
+    int64_t best_ns = INT64_MIN;
+    int open = 0, most = 0;
+    for (const auto& [real_ns, change] : edges) {
+        open += change;
+        if (change < 0 || open < most) continue;
+        best_ns = real_ns;
+        most = open;
+    }
+    return best_ns;
+}
+
+// What all of its windows have from that moment on. A rank that has no window there has its newest.
 //
-//   rank 0   |──────|            windows of a slot begin together; the budget decides how long each is
+//   rank 0   |──────|            windows begin together; the budget decides how long each is
 //   rank 1   |────────────|
 //   slices   |▒▒▒▒▒▒|
 void choose_spans(std::list<Slice>& slices) {
-    const int64_t slot = common_slot(slices);
+    const int64_t moment_ns = common_moment(slices);
     const auto calls = std::max(kLeastCalls, kMostCalls / static_cast<int64_t>(slices.size() + 1));
-    Interval common = {INT64_MIN, INT64_MAX};
+    int64_t common_end_ns = INT64_MAX;
     for (Slice& slice : slices) {
-        const auto found = std::find_if(slice.rows.begin(), slice.rows.end(),
-                                        [&](const WindowRow& row) { return row.slot == slot; });
-        const Interval& whole = found != slice.rows.end() ? found->span : slice.rows.front().span;
+        const Interval* found = row_at(slice, moment_ns);
+        slice.is_common = found != nullptr;
+        const Interval& whole = found != nullptr ? *found : slice.rows.front();
         const int64_t offset_ns = slice.real_minus_mono_ns;
-        slice.window->span = {whole.start_ns,
-                              std::min({whole.end_ns, whole.start_ns + kLongestNs,
-                                        end_of_calls(slice.trace.base, whole.start_ns, calls)})};
-        slice.is_common = found != slice.rows.end();
-        if (!slice.is_common) continue;
-        common.start_ns = std::max(common.start_ns, whole.start_ns + offset_ns);
-        common.end_ns = std::min(common.end_ns, slice.window->span.end_ns + offset_ns);
+        const int64_t begin_ns =
+            found != nullptr ? std::max(whole.start_ns, moment_ns - offset_ns) : whole.start_ns;
+        slice.window->span = {begin_ns, std::min({whole.end_ns, begin_ns + kLongestNs,
+                                                  end_of_calls(slice.trace.base, begin_ns, calls)})};
+        if (slice.is_common) common_end_ns = std::min(common_end_ns, slice.window->span.end_ns + offset_ns);
     }
     for (Slice& slice : slices) {
         Interval& span = slice.window->span;
-        const Interval here = {common.start_ns - slice.real_minus_mono_ns,
-                               common.end_ns - slice.real_minus_mono_ns};
-        const Interval both = {std::max(span.start_ns, here.start_ns), std::min(span.end_ns, here.end_ns)};
-        if (both.length_ns() > 0) span = both;
+        const int64_t end_ns = common_end_ns - slice.real_minus_mono_ns;
+        if (slice.is_common && end_ns > span.start_ns) span.end_ns = std::min(span.end_ns, end_ns);
         slice.trace.from_ns = span.start_ns;
         span.start_ns += std::min(kEdgeNs, span.length_ns() / 3);
         slice.trace.windows_from_ns = span.start_ns;
@@ -241,8 +238,8 @@ void make_views(RunDb& run) {
 }  // namespace
 
 std::optional<int64_t> newest_window_of(const Database& trace) {
-    const std::vector<WindowRow> rows = newest_rows(trace);
-    return rows.empty() ? std::nullopt : std::optional(rows.front().span.start_ns);
+    const std::vector<Interval> rows = newest_rows(trace);
+    return rows.empty() ? std::nullopt : std::optional(rows.front().start_ns);
 }
 
 std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path>& traces,

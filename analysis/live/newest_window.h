@@ -1,7 +1,7 @@
 // How the GPUs of a run spent the newest time in which operations got device times: the newest window of
-// each trace, by the passes that a report is made by, so the words and the rules are the report's. Of the
-// newest slot the time is read that the windows of all ranks share, as much of it as calls allow: so a look
-// costs the same after a second and after a week.
+// each trace, by the passes that a report is made by, so the words and the rules are the report's. Of these
+// the newest time is read that most ranks share, as much of it as calls allow: so a look costs the same after
+// a second and after a week.
 //
 //   slots of 10 s   |───────────────|───────────────|──────  now
 //   windows         |████|          |████|          |██      the open one has no row yet
