@@ -25,7 +25,8 @@ bool KeptSlots::has_rows_in(int64_t from_ns, int64_t until_ns) const {
     for (auto at = slots_.lower_bound(number_of(from_ns)); at != slots_.end() && at->first <= last; ++at) {
         const KeptSlot& slot = at->second;
         if (slot.from_ns < end_of(at->first) && slot.from_ns <= until_ns) return true;
-        if (slot.holds() && slot.held_from_ns <= until_ns && slot.held_until_ns > from_ns) return true;
+        for (const HeldWindow& window : slot.windows)
+            if (window.holds() && window.from_ns <= until_ns && window.until_ns > from_ns) return true;
     }
     return false;
 }
@@ -38,57 +39,82 @@ KeptSlot& KeptSlots::at(int64_t mono_ns) {
     return slot;
 }
 
-// Of two windows in a slot everything from the one to the other is held, too.
+HeldWindow* KeptSlot::window_at(int64_t ns) {
+    const auto found =
+        std::ranges::find_if(windows, [&](const HeldWindow& window) { return window.has(ns); });
+    return found == windows.end() ? nullptr : &*found;
+}
+
+void KeptSlots::add_window(KeptSlot& slot, int64_t begin_ns, int64_t until_ns) {
+    if (slot.windows.size() < kMostWindows)
+        slot.windows.push_back({begin_ns, begin_ns, until_ns});
+    else
+        slot.windows.back().until_ns = std::max(slot.windows.back().until_ns, until_ns);
+}
+
 void KeptSlots::widen(int64_t number, KeptSlot& slot) {
-    const int64_t from_ns = std::max(newest_window_.from_ns, begin_of(number));
+    const int64_t begin_ns = std::max(newest_window_.from_ns, begin_of(number));
     const int64_t until_ns = std::min(newest_window_.until_ns, end_of(number));
-    if (until_ns <= from_ns) return;
-    if (slot.held_until_ns == 0) slot.window_ns = slot.held_from_ns = from_ns;
-    slot.held_until_ns = from_ns == slot.window_ns ? until_ns : std::max(slot.held_until_ns, until_ns);
+    if (until_ns <= begin_ns) return;
+    if (slot.windows.empty() || slot.windows.back().begin_ns < begin_ns)
+        add_window(slot, begin_ns, until_ns);
+    else if (slot.windows.back().begin_ns == begin_ns)
+        slot.windows.back().until_ns = until_ns;
 }
 
 // How many rows it had is not known any more: as many as its share of what is left of the slot's time.
 void KeptSlots::load_window(int64_t from_ns, int64_t until_ns) {
+    if (until_ns <= from_ns) return;
     for (auto at = slots_.lower_bound(number_of(from_ns));
          at != slots_.end() && begin_of(at->first) < until_ns; ++at) {
         KeptSlot& slot = at->second;
-        if (slot.held_until_ns == 0)
-            slot.window_ns = slot.held_from_ns = std::max(from_ns, begin_of(at->first));
-        slot.held_until_ns = std::max(slot.held_until_ns, std::min(until_ns, end_of(at->first)));
-        const Span rest = span_of({at->first, false});
-        const int64_t held_ns = std::max<int64_t>(slot.held_until_ns - slot.held_from_ns, 0);
-        const int64_t rest_ns = std::max<int64_t>(rest.until_ns - rest.from_ns, 0);
-        if (held_ns == 0) continue;
-        slot.held_rows = static_cast<int64_t>(static_cast<double>(slot.rows) * static_cast<double>(held_ns) /
-                                              static_cast<double>(held_ns + rest_ns));
+        const int64_t left_ns = std::max<int64_t>(end_of(at->first) - std::max(slot.from_ns, from_ns), 0);
+        add_window(slot, std::max(from_ns, begin_of(at->first)), std::min(until_ns, end_of(at->first)));
+        HeldWindow& window = slot.windows.back();
+        const auto held_ns = static_cast<double>(window.until_ns - window.begin_ns);
+        window.rows = static_cast<int64_t>(static_cast<double>(slot.rows) * held_ns /
+                                           (held_ns + static_cast<double>(left_ns)));
     }
 }
 
 void KeptSlots::add_row(KeptSlot& slot, int64_t ns) {
-    const bool is_held = slot.is_held(ns);
-    int64_t& from_ns = is_held ? slot.held_from_ns : slot.from_ns;
+    HeldWindow* window = slot.window_at(ns);
+    int64_t& from_ns = window != nullptr ? window->from_ns : slot.from_ns;
     from_ns = std::min(from_ns, ns);
     ++slot.rows;
-    if (is_held) ++slot.held_rows;
+    if (window != nullptr) ++window->rows;
 }
 
+// The rest: from what is left of it to the next window, or from the end of the one it is in.
 KeptSlots::Span KeptSlots::span_of(Part part) const {
     const KeptSlot& slot = slots_.at(part.slot);
-    if (part.is_held) return {slot.held_from_ns, slot.held_until_ns};
-    if (slot.is_held(slot.from_ns)) return {slot.held_until_ns, end_of(part.slot)};
-    const bool is_before = slot.held_until_ns != 0 && slot.from_ns < slot.window_ns;
-    return {slot.from_ns, is_before ? slot.window_ns : end_of(part.slot)};
+    if (part.window != kRest) {
+        const HeldWindow& window = slot.windows[static_cast<size_t>(part.window)];
+        return {window.from_ns, window.until_ns};
+    }
+    Span rest = {slot.from_ns, end_of(part.slot)};
+    for (const HeldWindow& window : slot.windows) {
+        if (window.has(rest.from_ns)) rest.from_ns = window.until_ns;
+        if (window.begin_ns > rest.from_ns && window.begin_ns < window.until_ns)
+            rest.until_ns = std::min(rest.until_ns, window.begin_ns);
+    }
+    return rest;
 }
 
 void KeptSlots::gone(Part part, int64_t until_ns, int64_t rows) {
     KeptSlot& slot = slots_.at(part.slot);
     slot.rows = std::max<int64_t>(slot.rows - rows, 0);
-    (part.is_held ? slot.held_from_ns : slot.from_ns) = until_ns;
-    if (part.is_held) slot.held_rows = slot.holds() ? std::max<int64_t>(slot.held_rows - rows, 0) : 0;
+    if (part.window == kRest) {
+        slot.from_ns = until_ns;
+        return;
+    }
+    HeldWindow& window = slot.windows[static_cast<size_t>(part.window)];
+    window.from_ns = until_ns;
+    window.rows = window.holds() ? std::max<int64_t>(window.rows - rows, 0) : 0;
 }
 
 bool KeptSlots::is_over(int64_t number) const {
-    const Span rest = span_of({number, false});
+    const Span rest = span_of({number, kRest});
     return rest.from_ns >= rest.until_ns && !slots_.at(number).holds();
 }
 
@@ -148,7 +174,7 @@ KeptSlots::Rows KeptSlots::count() const {
     Rows rows;
     for (const auto& [number, slot] : slots_) {
         rows.all += slot.rows;
-        rows.held += slot.held_rows;
+        for (const HeldWindow& window : slot.windows) rows.held += window.rows;
         if (slot.asked) rows.asked += slot.rows;
         if (number >= first_newest()) rows.newest += slot.rows;
     }
@@ -168,12 +194,12 @@ KeptSlots::Worth KeptSlots::worth_of(int64_t number, const KeptSlot& slot, const
 }
 
 KeptSlots::Part KeptSlots::least_worth(Part not_this) const {
-    if (slots_.empty()) return {kNone, false};
+    if (slots_.empty()) return {kNone, kRest};
     const Slow slow = slowest();
     const Rows rows = count();
     int64_t first_rows = 0;
     Worth least;
-    Part found = {kNone, false};
+    Part found = {kNone, kRest};
     const auto consider = [&](Part part, const Worth& worth) {
         if (part == not_this || (found.slot != kNone && worth >= least)) return;
         least = worth;
@@ -182,12 +208,16 @@ KeptSlots::Part KeptSlots::least_worth(Part not_this) const {
     for (const auto& [number, slot] : slots_) {
         if (number < number_of(started_ns_) + kFirst) first_rows += slot.rows;
         const Worth worth = worth_of(number, slot, rows, slow, first_rows);
-        const Span rest = span_of({number, false});
-        if (rest.from_ns < rest.until_ns || !slot.holds()) consider({number, false}, worth);
-        if (!slot.holds()) continue;
-        const bool is_whole = slot.held_from_ns == slot.window_ns;
+        const Span rest = span_of({number, kRest});
+        if (rest.from_ns < rest.until_ns || !slot.holds()) consider({number, kRest}, worth);
         const Worth held = {Class::held, std::countr_zero(static_cast<uint64_t>(number)), number};
-        consider({number, true}, is_whole && rows.held <= rows.all / 2 ? held : worth);
+        for (size_t i = 0; i < slot.windows.size(); ++i) {
+            const HeldWindow& window = slot.windows[i];
+            const bool is_whole = window.from_ns == window.begin_ns;
+            if (window.holds())
+                consider({number, static_cast<int64_t>(i)},
+                         is_whole && rows.held <= rows.all / 2 ? held : worth);
+        }
     }
     return found;
 }

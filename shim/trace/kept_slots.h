@@ -16,6 +16,7 @@
 //                  windows nothing is known of the GPU. Beyond half it goes as its slot does, after the rest
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -25,6 +26,16 @@
 
 namespace gpushim::shim {
 
+// A window in a slot. Its rows are held apart: before from_ns they are gone.
+struct HeldWindow {
+    int64_t begin_ns;
+    int64_t from_ns, until_ns;
+    int64_t rows = 0;
+
+    bool holds() const { return from_ns < until_ns; }
+    bool has(int64_t ns) const { return ns >= begin_ns && ns < until_ns; }
+};
+
 struct KeptSlot {
     int64_t from_ns;  // CLOCK_MONOTONIC: its rows from here on, but for what is held
     int64_t rows = 0;
@@ -33,23 +44,21 @@ struct KeptSlot {
     int64_t step_ns = 0;       // … and took so long
     int64_t first_handle = 0;  // of those that were made in it or later; 0: not known
     bool asked = false;
-    // The window in it. Its rows are held apart: before held_from_ns they are gone.
-    int64_t window_ns = 0;
-    int64_t held_from_ns = 0, held_until_ns = 0;
-    int64_t held_rows = 0;
+    std::vector<HeldWindow> windows = {};  // by begin
 
-    bool holds() const { return held_from_ns < held_until_ns; }
-    bool is_held(int64_t ns) const { return ns >= window_ns && ns < held_until_ns; }
+    bool holds() const { return std::ranges::any_of(windows, &HeldWindow::holds); }
+    HeldWindow* window_at(int64_t ns);
 };
 
 class KeptSlots {
   public:
     static constexpr int64_t kNone = INT64_MIN;
 
-    // A slot's rows go in two parts: those in its window, and the rest before.
+    // A slot's rows go in parts: those of each window, and the rest before.
+    static constexpr int64_t kRest = -1;
     struct Part {
         int64_t slot;
-        bool is_held;
+        int64_t window;  // by its place, or kRest
         bool operator==(const Part&) const = default;
     };
     struct Span {
@@ -85,7 +94,7 @@ class KeptSlots {
 
     // kNone: there is nothing at all, but `not_this`.
     Part least_worth(Part not_this) const;
-    Part least_worth() const { return least_worth({kNone, false}); }
+    Part least_worth() const { return least_worth({kNone, kRest}); }
 
     bool has_rows_in(int64_t from_ns, int64_t until_ns) const;
 
@@ -96,6 +105,7 @@ class KeptSlots {
     static constexpr int64_t kFirst = 12;
     static constexpr size_t kSlowest = 10;
     static constexpr int64_t kNewest = 2;
+    static constexpr size_t kMostWindows = 16;  // of a slot; of more all from the last on is held
 
   private:
     struct Rows {
@@ -110,6 +120,7 @@ class KeptSlots {
     Worth worth_of(int64_t number, const KeptSlot& slot, const Rows& rows, const Slow& slow,
                    int64_t first_rows) const;
     void widen(int64_t number, KeptSlot& slot);
+    static void add_window(KeptSlot& slot, int64_t begin_ns, int64_t until_ns);
     double slowness(int64_t number, const KeptSlot& slot, bool by_steps) const;
     Slow slowest() const;
     bool is_stepping(int64_t thread, bool marks);

@@ -313,9 +313,16 @@ bool Retention::forget_handles(int64_t number, KeptSlot& slot, int64_t until_ns,
     const int64_t last = std::min(first_handle_after(number), newest_handle_.number(0));
     newest_handle_.step();
     const int64_t from = slot.first_handle, until = std::min(last, from + most_rows);
+    // From the first window that holds to the last.
+    int64_t held_from_ns = INT64_MAX, held_until_ns = 0;
+    for (const HeldWindow& window : slot.windows) {
+        if (!window.holds()) continue;
+        held_from_ns = std::min(held_from_ns, window.from_ns);
+        held_until_ns = std::max(held_until_ns, window.until_ns);
+    }
     const bool holds = slot.holds();
     handle_end_.bind(1, from).bind(2, until).bind(3, until_ns);
-    handle_end_.bind(4, holds ? slot.held_from_ns : INT64_MAX).bind(5, slot.held_until_ns).step();
+    handle_end_.bind(4, held_from_ns).bind(5, held_until_ns).step();
     handle_end_end_.bind(1, from).bind(2, until).step();
     // Of a span that goes on the next part looks again.
     if (!holds && until_ns >= slots_.end_of(number)) slot.first_handle = std::max(until, from);
@@ -352,7 +359,8 @@ bool Retention::free_of(KeptSlots::Part least, int64_t most_rows) {
         slots_.gone(least, part.until_ns, rows);
     }
     slots_.changed().insert(number);
-    const bool over = forget_handles(number, slot, slots_.span_of({number, false}).from_ns, most_rows);
+    const bool over =
+        forget_handles(number, slot, slots_.span_of({number, KeptSlots::kRest}).from_ns, most_rows);
     if (over && slots_.is_over(number)) end_slot(number, most_rows);
     write();
     base_.commit();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "../base/rounding.h"
 #include "../base/system.h"
@@ -162,7 +163,7 @@ void OwnCost::add_row() {
 }
 
 void OwnCost::mark() {
-    busiest_ns_ = 0;
+    marked_busiest_ns_ += std::exchange(busiest_ns_, 0);
     for (auto& [number, thread] : threads_) {
         thread.marked_ns = 0;
         if (thread.open.device_ns > 0 && thread.open.events != 0)

@@ -29,9 +29,11 @@ class OwnCost {
     // The rest of the last second, at the end.
     void finish_second() { add_row(); }
 
-    // Of events of ours: ever, in all threads; since mark(), in the thread that paid most.
+    // Of events of ours: ever, in all threads; since mark(), in the thread that paid most; and what that was
+    // between all marks.
     int64_t device_time_ns() const { return device_time_ns_; }
     int64_t busiest_ns() const { return busiest_ns_; }
+    int64_t busiest_ever_ns() const { return marked_busiest_ns_ + busiest_ns_; }
     void mark();
 
     // By thread, since the last call; what our own threads take stands among them as if it were the
@@ -84,6 +86,7 @@ class OwnCost {
     double ns_per_tick_ = 1;
     int64_t device_time_ns_ = 0;
     int64_t busiest_ns_ = 0;
+    int64_t marked_busiest_ns_ = 0;
     int64_t harvest_before_ns_ = 0;
     int64_t writer_before_ns_ = 0;
     std::map<uint32_t, Thread> threads_;

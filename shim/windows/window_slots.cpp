@@ -1,14 +1,24 @@
 #include "window_slots.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpushim::shim {
 namespace {
 
 constexpr int64_t kShortestNs = 50'000'000;
 constexpr int64_t kShortestSleepNs = 1'000'000;
+// Beats that a window of a run of that age pays for.
+struct Age {
+    int64_t until_ns, beats;
+};
+constexpr Age kAges[] = {{kSlotNs, 1}, {2 * kSlotNs, 2}, {WindowSlots::kYoungNs, 4}};
+static_assert(kAges[2].beats * WindowSlots::kBeatNs == kSlotNs);
 
 int64_t slot_at(int64_t real_ns) { return real_ns / kSlotNs - (real_ns % kSlotNs < 0 ? 1 : 0); }
+int64_t beat_at(int64_t real_ns) {
+    return real_ns / WindowSlots::kBeatNs - (real_ns % WindowSlots::kBeatNs < 0 ? 1 : 0);
+}
 
 }  // namespace
 
@@ -16,15 +26,18 @@ int64_t WindowSlots::look(const Moment& now, bool is_on, const Spent& spent, con
     if (is_open_) move_on(now, spent);
     if (!is_on || now.ending) {
         if (is_open_) close(now.mono_ns, spent);
-        decided_ = kNoSlot;
+        decided_ = beat_ = kNoSlot;
         return kSlotNs;
     }
+    if (began_ns_ == kNever) began_ns_ = now.mono_ns;
     // The first is not to wait for its slot.
     const int64_t slot = slot_at(now.real_ns + (decided_ == kNoSlot ? 0 : kLeadNs));
     if (slot != decided_) {
+        is_young_ = budget_share_ < 1 && begin_of(slot, now) - began_ns_ < kYoungNs;
         decide(slot, take_loads());
-        plan_slot(now, slot, spent);
+        if (!is_young_) plan_slot(now, slot, spent);
     }
+    if (is_young_) plan_beat(now, spent);
     return time_left(now, spent);
 }
 
@@ -37,16 +50,19 @@ void WindowSlots::move_on(const Moment& now, const Spent& spent) {
         end_piece(slot_end_ns, spent);
         begin_piece(piece_.slot + 1, slot_end_ns, begin_of(piece_.slot + 2, now), spent);
     }
-    const bool is_spent = budget_share_ < 1 && spent.busiest_ns >= allowance_ns_;
-    if (is_spent && now.mono_ns > from_ns_) close(now.mono_ns, spent);
+    if (now.mono_ns > from_ns_ && is_spent(now, spent)) return close(now.mono_ns, spent);
+    // Should nobody look for long, no more is spent than this.
+    if (is_young_) until_ns_ = lasts_ns(now, spent) == kForEver ? kForEver : now.mono_ns + kBeatNs;
 }
 
 void WindowSlots::decide(int64_t slot, const std::vector<ThreadLoad>& loads) {
     const bool is_first = decided_ == kNoSlot;
     decided_ = slot;
     if (!is_first && budget_share_ < 1) plan_ = governor_.decide(loads);
-    const double left_share = std::max(0.0, budget_share_ - share_taken({0, 1}, loads));
-    allowance_ns_ = static_cast<int64_t>(left_share * static_cast<double>(kSlotNs * plan_.every));
+    left_share_ = std::max(0.0, budget_share_ - share_taken({0, 1}, loads));
+    window_share_ = 0;
+    for (const ThreadLoad& load : loads) window_share_ = std::max(window_share_, load.window_share);
+    if (!is_young_) allowance_ns_ = share_of(kSlotNs * plan_.every);
 }
 
 void WindowSlots::plan_slot(const Moment& now, int64_t slot, const Spent& spent) {
@@ -64,10 +80,32 @@ void WindowSlots::plan_slot(const Moment& now, int64_t slot, const Spent& spent)
     }
     const int64_t from_ns = std::max(begin_ns, now.mono_ns + kNoticeNs);
     if (is_open_ || until_ns < from_ns + kShortestNs) return;
+    open(from_ns, until_ns, slot, begin_ns + kSlotNs, spent);
+}
+
+// Its number is the clock's: runs of one age have windows that begin together.
+void WindowSlots::plan_beat(const Moment& now, const Spent& spent) {
+    const bool is_first = beat_ == kNoSlot;
+    const int64_t beat = beat_at(now.real_ns + (is_first ? 0 : kLeadNs));
+    if (beat == std::exchange(beat_, beat) || is_open_) return;
+    const int64_t ahead_ns = now.real_ns - now.mono_ns;
+    const int64_t from_ns = std::max(beat * kBeatNs - ahead_ns, now.mono_ns + kNoticeNs);
+    const Age* age = kAges;
+    while (age->until_ns <= from_ns - began_ns_ && age->until_ns < kYoungNs) ++age;
+    const int64_t saved = saved_ns(from_ns);
+    if ((beat % age->beats != 0 && !is_first) || saved <= 0) return;
+    allowance_ns_ = saved;
+    ever_before_ns_ = spent.ever_ns;
+    const int64_t slot = slot_at(from_ns + ahead_ns);
+    open(from_ns, kForEver, slot, begin_of(slot + 1, now), spent);
+}
+
+void WindowSlots::open(int64_t from_ns, int64_t until_ns, int64_t slot, int64_t slot_end_ns,
+                       const Spent& spent) {
     is_open_ = true;
     from_ns_ = from_ns;
     until_ns_ = until_ns;
-    begin_piece(slot, from_ns, begin_ns + kSlotNs, spent);
+    begin_piece(slot, from_ns, slot_end_ns, spent);
 }
 
 void WindowSlots::begin_piece(int64_t slot, int64_t from_ns, int64_t end_ns, const Spent& spent) {
@@ -82,22 +120,48 @@ void WindowSlots::end_piece(int64_t until_ns, const Spent& spent) {
 
 void WindowSlots::close(int64_t until_ns, const Spent& spent) {
     end_piece(until_ns, spent);
+    if (until_ns > from_ns_) paid_ns_ += paid_since_open_ns(until_ns, spent);
     until_ns_ = until_ns;
     is_open_ = false;
 }
 
+// Of a run that has a beat to spend in advance. What it has not used for long is not spent at once.
+int64_t WindowSlots::saved_ns(int64_t now_ns) const {
+    return std::min(share_of(kSlotNs), share_of(now_ns - began_ns_ + kBeatNs) - paid_ns_);
+}
+
+// What one of our own threads takes is not in what was spent.
+int64_t WindowSlots::paid_since_open_ns(int64_t now_ns, const Spent& spent) const {
+    const auto expected_ns = static_cast<int64_t>(window_share_ * static_cast<double>(now_ns - from_ns_));
+    return std::max(spent.ever_ns - ever_before_ns_, expected_ns);
+}
+
+bool WindowSlots::is_spent(const Moment& now, const Spent& spent) const {
+    if (budget_share_ >= 1) return false;
+    if (!is_young_) return spent.busiest_ns >= allowance_ns_;
+    return paid_since_open_ns(now.mono_ns, spent) >= allowance_ns_ + share_of(now.mono_ns - from_ns_);
+}
+
+// How long what is allowed lasts at the pace so far; what a young run is allowed grows meanwhile.
+int64_t WindowSlots::lasts_ns(const Moment& now, const Spent& spent) const {
+    const int64_t open_for_ns = now.mono_ns - from_ns_;
+    const int64_t paid_ns = is_young_ ? paid_since_open_ns(now.mono_ns, spent) : spent.busiest_ns;
+    if (!is_open_ || budget_share_ >= 1 || paid_ns <= 0 || open_for_ns <= 0) return kForEver;
+    const int64_t earned_ns = is_young_ ? share_of(open_for_ns) : 0;
+    if (paid_ns <= earned_ns) return kForEver;
+    return static_cast<int64_t>(static_cast<double>(open_for_ns) *
+                                static_cast<double>(allowance_ns_ + earned_ns - paid_ns) /
+                                static_cast<double>(paid_ns - earned_ns));
+}
+
+// Halfway to what is expected, it is looked at again.
 int64_t WindowSlots::time_left(const Moment& now, const Spent& spent) const {
     int64_t next_ns = begin_of(decided_ + 1, now) - kLeadNs;
     if (is_open_) next_ns = std::min({next_ns, until_ns_, begin_of(piece_.slot + 1, now)});
-    int64_t left_ns = next_ns - now.mono_ns;
-    // At the pace so far the allowance lasts this long; halfway there, it is looked at again.
-    const int64_t open_for_ns = now.mono_ns - from_ns_;
-    if (is_open_ && budget_share_ < 1 && spent.busiest_ns > 0 && open_for_ns > 0) {
-        const double lasts = static_cast<double>(open_for_ns) *
-                             static_cast<double>(allowance_ns_ - spent.busiest_ns) /
-                             static_cast<double>(spent.busiest_ns);
-        left_ns = std::min(left_ns, static_cast<int64_t>(lasts / 2));
-    }
+    if (is_young_ && is_open_ && until_ns_ != kForEver) next_ns = std::min(next_ns, until_ns_ - kBeatNs / 2);
+    if (is_young_ && !is_open_)
+        next_ns = std::min(next_ns, (beat_ + 1) * kBeatNs - (now.real_ns - now.mono_ns) - kLeadNs);
+    const int64_t left_ns = std::min(next_ns - now.mono_ns, lasts_ns(now, spent) / 2);
     return std::max(left_ns, kShortestSleepNs);
 }
 

@@ -3,8 +3,16 @@
 //
 //   slot      k               k+1             k+2
 //   real   ---|---------------|---------------|------
-//   1st run      [=======)     [===)           [===)       begins in the middle of a slot: at once, until the
-//   2nd run           [==)     [=====)         [=====)     slot's allowance is spent or the slot is over
+//   1st run    [===)           [===)           [===)
+//   2nd run    [=====)         [=====)         [=====)
+//
+// A run may be over before its first slot is. In the first 50 s it pays as it goes: a window begins at once,
+// and then every 2.5 s of the clock, soon every 5 and every 10, and is over when what has been saved is
+// spent. So a run has paid its budget's share and 25 ms at most, whenever it ends, and not only how it starts
+// is timed; windows become longer with the run, until one a slot is what they are.
+//
+//   real   ---|---.---.---.---|-------.-------|---------------|------
+//   run        [=)[=) [=) [=) [=)     [==)    [====)          [====)
 //
 // Pure: told the time and what was spent, it says what is to be open. One thread.
 #pragma once
@@ -23,13 +31,15 @@ namespace gpushim::shim {
 // What events of ours have cost the program's threads.
 struct Spent {
     int64_t busiest_ns;     // in the thread that paid most, since the newest decision
+    int64_t ever_ns;        // what that is of all decisions so far
     int64_t total_ns;       // ever, in all
     int64_t legacy_events;  // ever
 };
 
 class WindowSlots {
   public:
-    explicit WindowSlots(double budget_share) : budget_share_(budget_share), governor_(budget_share) {}
+    explicit WindowSlots(double budget_share)
+        : budget_share_(budget_share), governor_(budget_share), left_share_(budget_share) {}
 
     // How long it may be until the next look. `is_on`: operations are recorded, and events are there for
     // them.
@@ -47,6 +57,8 @@ class WindowSlots {
     static constexpr int64_t kLeadNs = 200'000'000;
     // Threads see late that a window is open: what is to be in it begins a little later.
     static constexpr int64_t kNoticeNs = 100'000;
+    static constexpr int64_t kBeatNs = 2'500'000'000;
+    static constexpr int64_t kYoungNs = 50'000'000'000;
 
   private:
     struct Piece {  // the part of what is open that is in one slot
@@ -60,15 +72,22 @@ class WindowSlots {
     void move_on(const Moment& now, const Spent& spent);
     void decide(int64_t slot, const std::vector<ThreadLoad>& loads);
     void plan_slot(const Moment& now, int64_t slot, const Spent& spent);
+    void plan_beat(const Moment& now, const Spent& spent);
+    void open(int64_t from_ns, int64_t until_ns, int64_t slot, int64_t slot_end_ns, const Spent& spent);
     void begin_piece(int64_t slot, int64_t from_ns, int64_t end_ns, const Spent& spent);
     void end_piece(int64_t until_ns, const Spent& spent);
     void close(int64_t until_ns, const Spent& spent);
+    int64_t share_of(int64_t ns) const { return static_cast<int64_t>(left_share_ * static_cast<double>(ns)); }
+    int64_t saved_ns(int64_t now_ns) const;
+    int64_t paid_since_open_ns(int64_t now_ns, const Spent& spent) const;
+    bool is_spent(const Moment& now, const Spent& spent) const;
+    int64_t lasts_ns(const Moment& now, const Spent& spent) const;
     int64_t time_left(const Moment& now, const Spent& spent) const;
     int64_t begin_of(int64_t slot, const Moment& now) const {
         return slot * kSlotNs - (now.real_ns - now.mono_ns);
     }
 
-    static constexpr int64_t kNoSlot = INT64_MIN;
+    static constexpr int64_t kNoSlot = INT64_MIN, kNever = INT64_MIN;
 
     double budget_share_;
     Governor governor_;
@@ -77,7 +96,16 @@ class WindowSlots {
     bool is_open_ = false;
     int64_t from_ns_ = 0;
     int64_t until_ns_ = 0;
-    int64_t allowance_ns_ = 0;
+    double left_share_;         // of the budget: what is always taken is not in it
+    int64_t allowance_ns_ = 0;  // for the slot, or for the window of a young run
+    int64_t began_ns_ = kNever;
+    bool is_young_ = true;
+    int64_t beat_ = kNoSlot;  // the newest that was looked at
+    // Of a young run: what it has paid for windows that are over; what it had when this one began; what the
+    // slowest thread, or one of ours, is known to take while one is open.
+    int64_t paid_ns_ = 0;
+    int64_t ever_before_ns_ = 0;
+    double window_share_ = 0;
     Piece piece_ = {};
     std::deque<Window> closed_;
 };

@@ -200,7 +200,7 @@ class SmallTrace(unittest.TestCase):
     def test_the_busy_share_is_known(self):
         with tempfile.TemporaryDirectory() as folder:
             run, usual = pathlib.Path(folder, "run"), pathlib.Path(folder, "usual")
-            trained.train(run, 1, steps=700, knobs={"GPUSHIM_MAX_MB": "2", "GPUSHIM_BUDGET": "0.3%"})
+            trained.train(run, 1, steps=700, knobs={"GPUSHIM_MAX_MB": "2", "GPUSHIM_BUDGET": "1%"})
             trained.train(usual, 1, steps=60)
             text, said = trained.report(run)
             whole = trained.report(usual)[1]["gpus"][0]

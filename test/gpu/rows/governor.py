@@ -8,7 +8,7 @@ BUDGETS = (1, 5, 0.2)  # per cent
 LAUNCH_NS = 4000       # what a launch takes, about: so much less is the work after it
 SPAN_S = 21            # two whole slots and a part of one
 RATES = (20_000, 1_000, 200_000)
-HELD = 1.5             # what a slot of 10 s allows is spent at its beginning, and the last one is not whole
+HELD = 1.2             # a run of 21 s has what 2.5 s more would allow
 
 
 def figures(done):

@@ -149,7 +149,7 @@ TEST_CASE("what is in a window goes after all that is not, while it is at most h
     }
     for (int64_t i = 0; i < 20; ++i) {
         const KeptSlots::Part part = all.least_worth();
-        REQUIRE_FALSE(part.is_held);
+        REQUIRE(part.window == KeptSlots::kRest);
         const KeptSlots::Span span = all.span_of(part);
         CHECK(span.from_ns == all.begin_of(part.slot) + kSecond / 10);
         CHECK(span.until_ns == all.end_of(part.slot));
@@ -158,7 +158,7 @@ TEST_CASE("what is in a window goes after all that is not, while it is at most h
     }
     // Then windows as slots: every second one.
     const KeptSlots::Part part = all.least_worth();
-    CHECK(part.is_held);
+    CHECK(part.window == 0);
     CHECK(all.has_rows_in(all.begin_of(part.slot), all.begin_of(part.slot) + 1));
     CHECK_FALSE(all.has_rows_in(all.begin_of(part.slot) + 2 * kSecond, all.end_of(part.slot) - 1));
     all.gone(part, all.span_of(part).until_ns, 1);
@@ -169,21 +169,64 @@ TEST_CASE("a window that ended before its plan holds no more than it had", "[kep
     KeptSlots all(0, 10'000 * kSecond);
     all.hold(kSecond, INT64_MAX);
     all.add_row(all.at(2 * kSecond), 2 * kSecond);
-    CHECK(all.span_of({1000, true}).until_ns == 10 * kSecond);
+    CHECK(all.span_of({1000, 0}).until_ns == 10 * kSecond);
     all.hold(kSecond, 3 * kSecond);
     all.add_row(all.at(4 * kSecond), 4 * kSecond);
-    CHECK(all.span_of({1000, true}).until_ns == 3 * kSecond);
-    CHECK(all.span_of({1000, false}).until_ns == kSecond);  // what is before the window goes first
-    all.gone({1000, false}, kSecond, 0);
-    CHECK(all.span_of({1000, false}).from_ns == 3 * kSecond);
-    CHECK(all.least_worth() == KeptSlots::Part{1000, false});
+    CHECK(all.span_of({1000, 0}).until_ns == 3 * kSecond);
+    CHECK(all.span_of({1000, KeptSlots::kRest}).until_ns == kSecond);  // what is before the window goes first
+    all.gone({1000, KeptSlots::kRest}, kSecond, 0);
+    CHECK(all.span_of({1000, KeptSlots::kRest}).from_ns == 3 * kSecond);
+    CHECK(all.least_worth() == KeptSlots::Part{1000, KeptSlots::kRest});
+}
+
+// A young run has several in a slot.
+TEST_CASE("between two windows of a slot nothing is held", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    all.hold(kSecond, 2 * kSecond);
+    all.add_row(all.at(kSecond), kSecond);
+    all.hold(5 * kSecond, INT64_MAX);
+    all.add_row(all.at(6 * kSecond), 6 * kSecond);
+    all.hold(5 * kSecond, 7 * kSecond);
+    for (int64_t n = 2; n < 10; ++n) all.add_row(all.at(n * kSecond), n * kSecond);
+    const KeptSlots::Part rest = {1000, KeptSlots::kRest};
+    const int64_t gaps[][2] = {{0, 1}, {2, 5}, {7, 10}};
+    for (const auto& [from, until] : gaps) {
+        REQUIRE(all.least_worth() == rest);
+        const KeptSlots::Span span = all.span_of(rest);
+        CHECK(span.from_ns == from * kSecond);
+        CHECK(span.until_ns == until * kSecond);
+        all.gone(rest, span.until_ns, until - from);
+    }
+    CHECK(all.least_worth() == KeptSlots::Part{1000, 0});
+    CHECK(all.span_of({1000, 1}).until_ns == 7 * kSecond);
+    CHECK_FALSE(all.has_rows_in(3 * kSecond, 4 * kSecond));
+    CHECK(all.has_rows_in(5 * kSecond, 6 * kSecond));
+
+    KeptSlots again(0, 10'000 * kSecond);
+    again.put(1000, {.from_ns = 0, .rows = 10});
+    again.load_window(kSecond, 2 * kSecond);
+    again.load_window(5 * kSecond, 7 * kSecond);
+    CHECK(again.span_of(rest).until_ns == kSecond);
+    again.gone(rest, 2 * kSecond, 1);
+    CHECK(again.span_of(rest).until_ns == 5 * kSecond);
+    CHECK(again.all().at(1000).windows[0].rows + again.all().at(1000).windows[1].rows < 10);
+}
+
+TEST_CASE("windows of a slot are a few, however often they begin", "[kept_slots]") {
+    KeptSlots all(0, 10'000 * kSecond);
+    for (int64_t n = 1; n < 900; ++n) {
+        all.hold(n * kSecond / 100, n * kSecond / 100 + kSecond / 200);
+        all.add_row(all.at(n * kSecond / 100), n * kSecond / 100);
+    }
+    const auto& windows = all.all().at(1000).windows;
+    CHECK(windows.size() == KeptSlots::kMostWindows);
+    CHECK(windows.back().until_ns == 899 * kSecond / 100 + kSecond / 200);
 }
 
 TEST_CASE("a window of no length, as a damaged trace may have one, holds nothing", "[kept_slots]") {
     KeptSlots all(0, 10'000 * kSecond);
     all.put(1000, {.from_ns = 10 * kSecond, .rows = 5});
     all.load_window(3 * kSecond, 3 * kSecond);
-    CHECK(all.all().at(1000).held_rows == 0);
     CHECK_FALSE(all.all().at(1000).holds());
 }
 

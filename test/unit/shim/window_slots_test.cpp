@@ -43,6 +43,7 @@ class Process {
   private:
     void add(int64_t ns) {
         spent_.busiest_ns += ns;
+        spent_.ever_ns += ns;
         spent_.total_ns += ns;
     }
 
@@ -74,33 +75,66 @@ TEST_CASE("with everything timed, windows lie side by side, one for each slot", 
     CHECK(windows[2].until_ns == 24 * kSecond);
 }
 
-// A load of 6 %: the first window is over when the slot's 100 ms are spent, then 1.25 s of each slot are
-// timed.
-TEST_CASE("a budget is held from the first slot on", "[window_slots]") {
-    Process process(0.01, 0.06, 2 * kSecond);
-    process.run_until(62 * kSecond);
-    process.end();
+// A load of 6 %: 25 ms pay for 500 ms, with what is earned meanwhile.
+TEST_CASE("a run pays as it goes, whenever it ends", "[window_slots]") {
+    Process process(0.01, 0.06, 1'300 * kMs);
+    for (int64_t until_ns = 1'300 * kMs; until_ns <= 59 * kSecond; until_ns += 100 * kMs) {
+        process.run_until(until_ns);
+        INFO(until_ns);
+        REQUIRE(process.total_ns() <= (until_ns - 1'300 * kMs + WindowSlots::kBeatNs) / 100 + kMs);
+    }
     const auto windows = process.closed();
+    std::vector<int64_t> begins;
+    for (const Window& window : windows) {
+        CHECK(window.slot == kFirstSlot + window.from_ns / kSlotNs);
+        begins.push_back(window.from_ns / kMs);
+    }
+    CHECK(begins ==
+          std::vector<int64_t>{1'300, 2'500, 5'000, 7'500, 10'000, 15'000, 20'000, 30'000, 40'000, 50'000});
+    const auto length = [&](size_t i) { return windows[i].until_ns - windows[i].from_ns; };
+    CHECK(length(2) > 300 * kMs);
+    CHECK(length(5) > 3 * length(2) / 2);
+    CHECK(length(8) > 3 * length(5) / 2);
+    CHECK(process.total_ns() > 500 * kMs);
+}
+
+TEST_CASE("a run that is no longer young has one window a slot", "[window_slots]") {
+    Process process(0.01, 0.06, 2 * kSecond);
+    process.run_until(122 * kSecond);
+    process.end();
+    auto windows = process.closed();
+    std::erase_if(windows, [](const Window& window) { return window.from_ns < 60 * kSecond; });
     REQUIRE(windows.size() == 7);
-    CHECK(windows[0].from_ns == 2 * kSecond + WindowSlots::kNoticeNs);
-    CHECK(windows[0].own_host_ns >= 100 * kMs);
-    CHECK(windows[0].own_host_ns < 102 * kMs);
-    for (size_t i = 1; i < windows.size(); ++i) {
+    for (size_t i = 0; i < windows.size(); ++i) {
         INFO(i);
-        CHECK(windows[i].slot == kFirstSlot + static_cast<int64_t>(i));
-        CHECK(windows[i].from_ns == static_cast<int64_t>(i) * 10 * kSecond);
+        CHECK(windows[i].slot == kFirstSlot + 6 + static_cast<int64_t>(i));
+        CHECK(windows[i].from_ns == 60 * kSecond + static_cast<int64_t>(i) * 10 * kSecond);
         CHECK(windows[i].until_ns - windows[i].from_ns == 1250 * kMs);
         CHECK(windows[i].planned_ns == 1250 * kMs);
     }
-    CHECK(process.total_ns() <= 600 * kMs);
+    CHECK(process.total_ns() <= 1'220 * kMs);
+}
+
+// A moment of it takes 1 ms of the program's time.
+TEST_CASE("what a run has not used for long is not spent at once", "[window_slots]") {
+    Process process(0.01, 0.5, 0);
+    process.run_until(kSecond);
+    process.is_on = false;
+    process.run_until(40 * kSecond);
+    process.is_on = true;
+    const int64_t before_ns = process.total_ns();
+    process.run_until(41 * kSecond);
+    CHECK(process.total_ns() - before_ns > 100 * kMs);
+    CHECK(process.total_ns() - before_ns < 120 * kMs);
 }
 
 TEST_CASE("a heavy load has a window in every 2^j-th slot, those whose number it divides", "[window_slots]") {
     Process process(0.01, 0.5, 1 * kSecond);
-    process.run_until(170 * kSecond);
-    const auto windows = process.closed();
-    REQUIRE(windows.size() == 5);
-    for (size_t i = 1; i < windows.size(); ++i) {
+    process.run_until(210 * kSecond);
+    auto windows = process.closed();
+    std::erase_if(windows, [](const Window& window) { return window.from_ns < 60 * kSecond; });
+    REQUIRE(windows.size() == 4);
+    for (size_t i = 0; i < windows.size(); ++i) {
         CHECK(windows[i].slot % 4 == 0);
         // The slot's allowance is that of four: no window is cut short.
         CHECK(windows[i].until_ns - windows[i].from_ns == 600 * kMs);
@@ -111,39 +145,58 @@ TEST_CASE("the windows of two processes lie within each other", "[window_slots]"
     Process light(0.01, 0.02, 3 * kSecond), heavy(0.01, 0.2, 14 * kSecond);
     light.run_until(120 * kSecond, 7 * kMs);
     heavy.run_until(120 * kSecond, 13 * kMs);
-    size_t inside = 0;
+    size_t inside = 0, all = 0;
     for (const Window& small : heavy.closed()) {
-        if (small.slot == kFirstSlot + 1) continue;  // its first begins when it does
+        if (small.from_ns % kSlotNs != 0) continue;  // the first, or of beats that only the younger has
+        ++all;
         for (const Window& large : light.closed())
             inside += large.slot == small.slot && large.from_ns == small.from_ns &&
                       large.until_ns >= small.until_ns;
     }
-    CHECK(inside == heavy.closed().size() - 1);
-    CHECK(inside > 3);
+    CHECK(inside == all);
+    CHECK(inside > 6);
 }
 
 TEST_CASE("who looks late opens late, and says so", "[window_slots]") {
     Process process(0.01, 0.04, 1 * kSecond);
-    process.run_until(18 * kSecond);
+    process.run_until(78 * kSecond);
     process.skip(3 * kSecond);
-    process.run_until(24 * kSecond);
-    const auto windows = process.closed();
-    REQUIRE(windows.size() == 3);
-    CHECK(windows[2].from_ns == 21'010 * kMs + WindowSlots::kNoticeNs);
-    CHECK(windows[2].until_ns == 22'500 * kMs);
-    CHECK(windows[2].planned_ns == 1'490 * kMs - WindowSlots::kNoticeNs);
+    process.run_until(84 * kSecond);
+    const Window window = process.closed().back();
+    CHECK(window.from_ns == 81'010 * kMs + WindowSlots::kNoticeNs);
+    CHECK(window.until_ns == 82'500 * kMs);
+    CHECK(window.planned_ns == 1'490 * kMs - WindowSlots::kNoticeNs);
 }
 
 TEST_CASE("a jump over whole slots ends a window where it was to end", "[window_slots]") {
     Process process(0.01, 0.06, 1 * kSecond);
-    process.run_until(11 * kSecond - 10 * kMs);
+    process.run_until(61 * kSecond - 10 * kMs);
     REQUIRE(process.slots().is_open());
     process.skip(30 * kSecond);
-    process.run_until(41 * kSecond);
+    process.run_until(91 * kSecond);
+    const Window window = process.closed().back();
+    CHECK(window.from_ns == 60 * kSecond);
+    CHECK(window.until_ns == 61'250 * kMs);
+}
+
+TEST_CASE("a young run that is not looked at for long times no longer than 2.5 s more", "[window_slots]") {
+    Process process(0.01, 0.06, 1 * kSecond);
+    process.run_until(5'100 * kMs);
+    REQUIRE(process.slots().is_open());
+    process.skip(30 * kSecond);
+    process.look(0, false);
+    const Window window = process.closed().back();
+    CHECK(window.from_ns == 5 * kSecond);
+    CHECK(window.until_ns == 7'600 * kMs);
+}
+
+TEST_CASE("a young run that pays less than it may is timed all the time", "[window_slots]") {
+    Process process(0.01, 0.009, 1 * kSecond);
+    process.run_until(54 * kSecond);
+    process.end();
     const auto windows = process.closed();
-    REQUIRE(windows.size() == 2);
-    CHECK(windows[1].from_ns == 10 * kSecond);
-    CHECK(windows[1].until_ns == 11'250 * kMs);
+    REQUIRE(windows.size() == 6);
+    for (size_t i = 1; i < windows.size(); ++i) CHECK(windows[i].from_ns == windows[i - 1].until_ns);
 }
 
 TEST_CASE("while nothing is recorded nothing is open; afterwards it begins at once", "[window_slots]") {
