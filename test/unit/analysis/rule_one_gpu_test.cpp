@@ -233,10 +233,14 @@ TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][r
     };
     CHECK(is_ramped("larger_batch", [&](double share) { return with_grids(share * 8 / 7, true); }));
     CHECK_FALSE(with_grids(0.9, false).says("larger_batch"));
-    // A sum that runs for long in few blocks goes over all rows of the batch in each of them.
-    RunRows lasting = with_grids(0.8, true, 10);
+    // What runs for long in few blocks goes over all rows of the batch in each of them: a gradient of weights
+    // on tensor cores, a sum.
+    RunRows lasting = with_grids(0.8, true, 200);
+    lasting.change("UPDATE kernel SET eligible = 1, tensor_core = 'no'");
     CHECK(lasting.says("larger_batch"));
-    lasting.change("UPDATE kernel SET family = 'normalisation'");
+    lasting.change("UPDATE kernel SET tensor_core = 'yes'");
+    CHECK_FALSE(lasting.says("larger_batch"));
+    lasting.change("UPDATE kernel SET eligible = 0, tensor_core = NULL, family = 'normalisation'");
     CHECK_FALSE(lasting.says("larger_batch"));
     // More of it than there is of the step: an eighth of the step stays.
     CHECK(with_grids(1.3, true).look("larger_batch")->gain.high_ns == Approx(kStepNs * 7 / 8.0));
