@@ -55,7 +55,12 @@ class ClockProbe {
     static constexpr size_t kEvents = 8;
     CUresult failed(const char* call, CUresult result);
     CUresult make();
+    struct Round {
+        std::array<int64_t, kEvents> took_ns;       // recording each
+        std::array<int64_t, kEvents - 1> apart_ns;  // their stamps; sorted
+    };
     CUresult calibrate();
+    CUresult record_round(Round& round);
     CUresult see(CUevent event, Seen& seen);
     CUresult add(const Seen& seen);
     void learn_idle(const Seen& seen);

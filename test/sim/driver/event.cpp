@@ -1,5 +1,6 @@
 // Events: recorded in streams, waited for by the host, compared in time.
 #include <cmath>
+#include <utility>
 
 #include "capture.h"
 #include "engine/clock.h"
@@ -24,7 +25,10 @@ CUresult record(CUevent event_handle, CUstream stream_handle, unsigned flags) {
     if (event == nullptr || event->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream->capture != nullptr && (flags & CU_EVENT_RECORD_EXTERNAL) == 0)
         return capture::record_event(*stream, *event);
-    return submit(*stream, RecordWork{event});
+    const CUresult result = submit(*stream, RecordWork{event});
+    if (!std::exchange(stream->had_event, true) && knobs().first_event_ns > 0)
+        clock::work_until(clock::now() + static_cast<Ns>(knobs().first_event_ns));
+    return result;
 }
 
 bool is_seen(const Point& point) {

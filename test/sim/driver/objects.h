@@ -58,6 +58,7 @@ struct Stream {
     int priority = 0;
     Point tail;                        // everything issued so far
     bool ends_in_event = false;        // the last was one
+    bool had_event = false;
     std::optional<Point> before_last;  // where the last was a kernel: what that came after
     std::shared_ptr<Capture> capture;  // set while this stream records into a graph instead of executing
     std::array<std::byte, 64> attribute_values[CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING + 1]{};
