@@ -212,6 +212,17 @@ double share_of(int64_t part_ns, int64_t whole_ns) {
     return whole_ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
 }
 
+// Of the time in windows that count.
+double share_of_windows(const DeviceBusy& device, int64_t SpanBusy::*part) {
+    int64_t part_ns = 0, whole_ns = 0;
+    for (const SpanBusy& busy : device.windows) {
+        if (!counts(busy)) continue;
+        part_ns += busy.*part;
+        whole_ns += busy.span.length_ns();
+    }
+    return share_of(part_ns, whole_ns);
+}
+
 }  // namespace
 
 Range certain_range(const SpanBusy& busy) {
@@ -229,15 +240,8 @@ std::optional<double> DeviceBusy::coverage() const {
     return operations > 0 ? std::optional(share_of(timed, operations)) : std::nullopt;
 }
 
-double DeviceBusy::open_share() const {
-    int64_t open_ns = 0, whole_ns = 0;
-    for (const SpanBusy& busy : windows) {
-        if (!counts(busy)) continue;
-        open_ns += busy.open_ns;
-        whole_ns += busy.span.length_ns();
-    }
-    return share_of(open_ns, whole_ns);
-}
+double DeviceBusy::open_share() const { return share_of_windows(*this, &SpanBusy::open_ns); }
+double DeviceBusy::inferred_share() const { return share_of_windows(*this, &SpanBusy::inferred_ns); }
 
 std::optional<int64_t> DeviceBusy::timed_until_ns() const {
     std::optional<int64_t> until_ns;

@@ -32,6 +32,7 @@ struct DeviceBusy {
     std::optional<double> coverage() const;  // operations with device times, of those in windows
     // Of the time in windows that count: at most so much was only of operations without device times.
     double open_share() const;
+    double inferred_share() const;  // … in so much of it they are inferred to have run
     double timed_share() const;
     std::optional<int64_t> timed_until_ns() const;  // the end of the last window that counts
     bool sampled() const;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../to_int64.h"
+#include "chains.h"
 
 namespace gpushim::analysis {
 
@@ -174,7 +175,7 @@ OwnCost TimedSpan::scaled(const OwnCost& cost, const Window& window) const {
 int64_t TimedSpan::likely_early_ns(const Window& window, MayHaveRun may, int64_t operations) const {
     double count = 0, sum_ns = 0, squares = 0;
     for (const Call& call : calls_) {
-        if (call.kind != CallKind::operation || !call.timed || call.lane == kNoLane ||
+        if (call.kind != CallKind::operation || !call.timed || call.chain != 0 || call.lane == kNoLane ||
             lanes_[static_cast<size_t>(call.lane)].device_id != window.device_id)
             continue;
         const auto took_ns = static_cast<double>(call.times.end_ns - call.times.start_ns);
@@ -194,7 +195,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
     SpanBusy result = {};
     result.window = window;
     result.span = span;
-    GrowingUnion likely, certain;
+    GrowingUnion likely, certain, chains;
     for (size_t i = 0; i < calls_.size(); ++i) {
         const Call& call = calls_[i];
         if (call.kind != CallKind::operation || call.lane == kNoLane ||
@@ -202,16 +203,18 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
             continue;
         if (i >= before_) ++result.operations;
         if (!call.timed) continue;
-        if (i >= before_) ++(call.times.queued ? result.queued : result.unqueued);
+        if (i >= before_ && call.chain == 0) ++(call.times.queued ? result.queued : result.unqueued);
         likely.add({call.times.start_ns, call.times.end_ns});
         certain.add({call.times.start_high_ns, call.times.end_low_ns});
+        if (call.chain != 0) chains.add({call.times.start_ns, call.times.end_ns});
     }
     DeviceState& device = devices_[window.device_id];
     const Bounds::Open open = bounds_.open(window.device_id, span.end_ns, host_.start_ns);
     const Intervals may = clip(unite(device.may_be_busy.take(), unite(open.early, open.late)), span);
     const Intervals ran = clip(likely.take(), span);
-    // Nothing is assumed of what has no device times, but it may have run. Of what was launched in the span
-    // there is a reason why it has none (kernels of a kind, a stream), so others do not tell how long it
+    result.inferred_ns = length_ns(clip(chains.take(), span));
+    // Nothing is assumed of what else has no device times, but it may have run. Of what was launched in the
+    // span there is a reason why it has none (kernels of a kind, a stream), so others do not tell how long it
     // took.
     const Intervals early = clip(unite(device.early.take(), open.early), span);
     const Intervals late = clip(unite(device.late.take(), open.late), span);
@@ -256,6 +259,7 @@ SpanBusy TimedSpan::busy_of(const Window& window, Interval span, const OwnCost* 
 }
 
 std::vector<SpanBusy> TimedSpan::finish(const std::map<int64_t, OwnCost>& cost) {
+    time_chains(calls_, lanes_, cost);
     std::vector<SpanBusy> all;
     for (const Window& window : windows_) {
         const auto found = cost.find(window.device_id);

@@ -41,6 +41,7 @@ struct SpanBusy {
     bool undisturbed;                    // false: what our events take is not known, so they are still in it
     int64_t operations;                  // launched in it
     int64_t queued, unqueued;            // of them, with device times
+    int64_t inferred_ns;                 // of busy_ns: when chains ran (chains.h)
     int64_t open_ns;                     // at most so long only those that have none were running; as it ran
 
     std::optional<double> coverage() const {  // none: nothing was launched

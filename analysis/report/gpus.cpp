@@ -23,7 +23,7 @@ struct Gpu {
     bool simulated;
     std::optional<int64_t> run_ns, windows, memory_peak, memory_total;
     std::optional<double> busy, low, high, likely_low, likely_high, as_ran, as_ran_low, as_ran_high, coverage,
-        timed_share, open_share;
+        timed_share, open_share, inferred_share;
     bool called_nccl;
 };
 
@@ -33,17 +33,17 @@ std::map<int64_t, Gpu> rows_of(const Database& run) {
         "SELECT gpu_id, uuid, name, simulated, level, coalesce(why, ''), run_ns, windows, memory_peak_bytes,"
         " memory_total_bytes, busy_share, busy_share_low, busy_share_high,"
         " busy_share_likely_low, busy_share_likely_high, as_it_ran_share,"
-        " as_it_ran_share_low, as_it_ran_share_high, coverage, timed_share, open_share,"
+        " as_it_ran_share_low, as_it_ran_share_high, coverage, timed_share, open_share, inferred_share,"
         " EXISTS (SELECT 1 FROM stream_stat s WHERE s.gpu_id = gpu.gpu_id AND s.collectives > 0)"
         " OR EXISTS (SELECT 1 FROM collective_instance c WHERE c.rank_id = gpu.rank_id) FROM gpu");
     while (row.step())
-        all[row.number(0)] = {row.text(1),         row.text(2),         row.text(4),
-                              row.text(5),         row.number(3) != 0,  row.maybe(6),
-                              row.maybe(7),        row.maybe(8),        row.maybe(9),
-                              maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
-                              maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15),
-                              maybe_real(row, 16), maybe_real(row, 17), maybe_real(row, 18),
-                              maybe_real(row, 19), maybe_real(row, 20), row.number(21) != 0};
+        all[row.number(0)] = {
+            row.text(1),         row.text(2),         row.text(4),         row.text(5),
+            row.number(3) != 0,  row.maybe(6),        row.maybe(7),        row.maybe(8),
+            row.maybe(9),        maybe_real(row, 10), maybe_real(row, 11), maybe_real(row, 12),
+            maybe_real(row, 13), maybe_real(row, 14), maybe_real(row, 15), maybe_real(row, 16),
+            maybe_real(row, 17), maybe_real(row, 18), maybe_real(row, 19), maybe_real(row, 20),
+            maybe_real(row, 21), row.number(22) != 0};
     return all;
 }
 
@@ -163,6 +163,7 @@ Json json_of(const GpuFigures& figures, const Gpu& gpu, const ReportSource& sour
         .known("sampled", figures.is_known() && figures.sampled)
         .maybe("coverage", gpu.coverage, why)
         .maybe("open_share", gpu.open_share, why)
+        .maybe("inferred_share", gpu.inferred_share, why)
         .maybe("timed_share", gpu.timed_share, why);
     return facts.json();
 }
@@ -244,11 +245,16 @@ void show_straggler(const ReportSource& source, std::vector<GpuFigures>& all) {
     if (found != all.end()) std::rotate(hidden - 1, found, found + 1);
 }
 
-// How many operations have times, and how much of the time the others can have been all that ran.
+// How many operations have times, and how much of the time the others ran, or can have been all that did.
 std::string mark_of(const GpuFigures& figures, const Gpu& gpu) {
     std::string text = "  of the operations of " + figures.label.text + " in windows " +
                        percent_text(*gpu.coverage) + " have device times";
-    if (figures.is_known() && gpu.open_share)
+    if (!figures.is_known() || !gpu.open_share) return text;
+    const double inferred = gpu.inferred_share.value_or(0);
+    if (inferred > 0)
+        text += "; the others are inferred to have run for " + percent_text(inferred) +
+                " of that time, and ran alone for at most " + percent_text(*gpu.open_share) + " of the rest";
+    else
         text += "; the others ran alone for at most " + percent_text(*gpu.open_share) + " of that time";
     return text;
 }

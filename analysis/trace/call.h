@@ -68,6 +68,8 @@ struct Call {
     // Of a host_gap: index into what samples said (HostClasses); of a sample: python_sample.doing; -1: not
     // told
     int32_t blocked_on = -1;
+    // `times` are of so many operations of its stream, of which it is the first (busy/chains.h); 0: its own.
+    int32_t chain = 0;
     // Of a collective's kernel: so much of its time, from its start on, it waited for other ranks.
     int64_t wait_ns = kNotRecorded;
 };

@@ -25,6 +25,7 @@ class BusyPart : public Part {
         }
     }
 
+    bool wants_chains() const override { return true; }
     void see(const Call& call) override { inputs_.see(call); }
     void begin(const TimedPiece& piece) override;
     void take(const Call& call, bool before) override;

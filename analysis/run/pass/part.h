@@ -46,6 +46,9 @@ struct TimedPiece {
 class Part {
   public:
     virtual ~Part() = default;
+    // Chains (busy/chains.h) have times together: of one who wants to know what an operation took, they have
+    // none.
+    virtual bool wants_chains() const { return false; }
     virtual void see(const Call&) {}
     virtual void begin(const TimedPiece&) {}
     virtual void take(const Call&, bool /*before*/) {}

@@ -94,10 +94,19 @@ class TracePass : public CallWatch {
         for (size_t from = 0; from < end; from += kAtOnce) {
             const size_t until = std::min(from + kAtOnce, end);
             for (const auto& part : parts_)
-                for (size_t i = from; i < until; ++i) part->take(would.calls[i], i < would.before);
+                for (size_t i = from; i < until; ++i)
+                    part->take(as_wanted(*part, would.calls[i]), i < would.before);
         }
         for (size_t i = end; i < would.calls.size(); ++i)
-            for (const auto& part : parts_) part->behind(would.calls[i]);
+            for (const auto& part : parts_) part->behind(as_wanted(*part, would.calls[i]));
+    }
+
+    const Call& as_wanted(const Part& part, const Call& call) {
+        if (call.chain == 0 || part.wants_chains()) return call;
+        alone_ = call;
+        alone_.timed = false;
+        alone_.chain = 0;
+        return alone_;
     }
 
     // What ran in them is not known, so they are not timed, though the window was open: by number.
@@ -130,7 +139,7 @@ class TracePass : public CallWatch {
             if (call.step != step) close();
             step = call.step;
             ++of_gpu[static_cast<size_t>(gpu)].operations;
-            of_gpu[static_cast<size_t>(gpu)].timed += call.timed;
+            of_gpu[static_cast<size_t>(gpu)].timed += call.timed && call.chain == 0;
         }
         close();
         return steps;
@@ -194,6 +203,7 @@ class TracePass : public CallWatch {
     std::vector<int64_t> cuts_;
     size_t step_ = 0;
     ProgressCount seen_;
+    Call alone_ = {};  // an operation of a chain, without its times
 };
 
 }  // namespace

@@ -176,7 +176,8 @@ void write_gpu(const TraceFacts& facts, const Gpu& gpu, const DeviceBusy* busy, 
                     gpu.idle.kernel_gap_ns,
                     gaps_calibrated(*facts.trace, gpu.device_id),
                     known ? maybe(busy->timed_until_ns()) : Value(nullptr),
-                    known ? Value(busy->open_share()) : Value(nullptr)});
+                    known ? Value(busy->open_share()) : Value(nullptr),
+                    known ? Value(busy->inferred_share()) : Value(nullptr)});
 }
 
 void write_steps(const TraceFacts& facts, RunDb& run) {

@@ -58,6 +58,22 @@ class Programmatic(preload.PreloadCase):
                                                      WHERE kernel = 'after__20us'""")
         self.assertLess(durations, 30_000)
 
+    def test_the_gpu_is_not_idle_while_they_run(self):
+        """What has no times of its own ran between the end of what was before and the start of what was
+        behind."""
+        box.run([self.program], {**stepped_program.STEPPED, "GPUSIM_TRUTH": self.folder / "truth.without"})
+        kernels = [o for o in box.read_truth(self.folder / "truth.without") if o.op == "kernel"]
+        busy_ns = until_ns = 0
+        for kernel in kernels:
+            busy_ns += max(0, kernel.end_ns - max(kernel.start_ns, until_ns))
+            until_ns = max(until_ns, kernel.end_ns)
+        true = busy_ns / (until_ns - kernels[0].start_ns)
+        answer = json.loads(box.run([preload.ANALYZER, "report", "--json", self.trace], sim=False).stdout)
+        gpu, = answer["gpus"]
+        self.assertAlmostEqual(gpu["productive_share"], true, delta=0.02 * true)
+        self.assertLess(gpu["coverage"], 0.6)  # it is an inference, and no more has times for it
+        self.assertLess(gpu["open_share"], 0.01)
+
     def test_the_trace_and_the_report_say_so(self):
         (untimed,), = preload.query(self.trace, "SELECT value FROM meta WHERE key = 'untimed_programmatic'")
         self.assertGreater(untimed, 4 * STEPS - 60)

@@ -43,9 +43,9 @@ class OneFigureEach(unittest.TestCase):
                            - said["gpus"][0]["idle_share_likely_low"], 0.1, text)
 
     def test_a_whole_step_in_many_windows_is_as_sure_as_the_run(self):
-        _, text, said = self.recorded("--slow-input", "3000", "--loss-every", "1", GPUSHIM_BUDGET="0.002%",
+        _, text, said = self.recorded("--slow-input", "3000", "--loss-every", "1", GPUSHIM_BUDGET="0.003%",
                                       GPUSIM_JITTER="0.3")
-        self.assertLess(said["gpus"][0]["steps"], 5, text)
+        self.assertIn(said["gpus"][0]["steps"], range(1, 5), text)
         self.check_idle_beside_busy(text, said)
 
     def test_asked_for_some_steps_each_section_is_of_them_or_of_the_whole_run(self):

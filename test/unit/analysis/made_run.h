@@ -131,6 +131,7 @@ class MadeRun {
                         timed(int64_t{1500}),
                         timed(int64_t{1}),
                         Value(nullptr),
+                        timed(0.0),
                         timed(0.0)});
     }
 

@@ -54,7 +54,8 @@ CREATE TABLE gpu (
   latency_ns INTEGER, latency_p95_ns INTEGER, kernel_gap_ns INTEGER, -- what idle causes were told apart by
   gaps_calibrated INTEGER,       -- 0: never calibrated (see v_gpu_bounds); NULL: not recorded
   timed_until_ns INTEGER,        -- the end of the last window that counts; NULL: none does, or not told
-  open_share REAL                -- of windows, at most so much was only of operations without times
+  open_share REAL,               -- of windows, at most so much was only of operations without times …
+  inferred_share REAL            -- … of which in so much more it is inferred that they ran (busy/chains.h)
 );
 
 -- Steps of each rank, or slices of the run where there are none (rank.steps_source). Numbers are the
