@@ -38,6 +38,9 @@ bool is_recorder_thread() {
 // That thread's time is the program's, or where its own calls have brought it, if that is later.
 thread_local Ns own_now = 0;
 
+// Of a thread that is shown a time of its own (nccl/service.h).
+thread_local Ns shown_now = 0;
+
 // Host functions run beside the program: what they advance is their own duration (host_function.cpp).
 thread_local Ns* private_advance = nullptr;
 
@@ -65,6 +68,7 @@ Ns machines_calendar_ahead() {
 }
 
 Ns stepped_now() {
+    if (shown_now != 0) return shown_now;
     const Ns shared = virtual_now.load(std::memory_order_relaxed);
     return beside_program() ? std::max(shared, own_now) : shared;
 }
@@ -112,6 +116,8 @@ bool beside_program() {
 }
 
 Ns now() { return stepped() ? stepped_now() : monotonic(); }
+
+void show(Ns at) { shown_now = at; }
 
 void work_until(Ns end) {
     if (stepped()) {

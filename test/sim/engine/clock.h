@@ -24,6 +24,9 @@ void work_until(Ns end);
 // The calling thread is blocked until `end`: it sleeps (real) or time moves there (stepped).
 void sleep_until(Ns end);
 
+// Stepped: what now() is to the calling thread, whatever the others'; 0 ends. Real: nothing.
+void show(Ns at);
+
 // What the device's own clock shows at host time `host`: drift and jump are the knobs'.
 double device_ns(Ns host);
 

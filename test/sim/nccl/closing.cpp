@@ -4,6 +4,7 @@
 #include "engine/box_state.h"
 #include "engine/engine.h"
 #include "kernel.h"
+#include "profiler.h"
 
 namespace gpusim::nccl {
 
@@ -33,6 +34,7 @@ void stop(ncclComm& comm) {
 }
 
 void leave(const Communicator& comm) {
+    profiler::end(*comm);
     remove_communicator(comm.get());
     if (comm->ready) {
         std::atomic<Presence>& presence = (*comm->room)->members[comm->rank].presence;

@@ -5,12 +5,14 @@
 #include <cuda.h>
 #include <nccl.h>
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "plugin_library.h"
 #include "room.h"
 #include "stage.h"
 #include "transfer.h"
@@ -33,6 +35,12 @@ struct ncclComm : std::enable_shared_from_this<ncclComm> {
     std::atomic<bool> ready{false};                   // what is above is there
     std::atomic<bool> stopped{false};                 // aborted or revoked: its kernels end where they are
     std::atomic<bool> finalized{false};
+
+    // Of a profiler plug-in (profiler.h).
+    gpusim::nccl::profiler::Plugin plugin;
+    void* plugin_context = nullptr;
+    int plugin_mask = 0;
+    std::array<uint64_t, 16> plugin_sequence{};  // of each kind: how many there were
 
     // With the engine's lock.
     std::unique_ptr<gpusim::nccl::Stage> stage;

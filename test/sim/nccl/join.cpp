@@ -7,6 +7,7 @@
 
 #include "engine/box_state.h"
 #include "engine/engine.h"
+#include "profiler.h"
 
 namespace gpusim::nccl {
 
@@ -102,6 +103,9 @@ Task::Progress Join::wait_for_ready() {
         comm_->received.assign(ranks, 0);
     }
     if (clock::stepped()) clock::sleep_until(last_ns);  // blocked until the last came
+    uint64_t hash = 0;
+    std::memcpy(&hash, &key_, std::min(sizeof hash, sizeof key_));
+    profiler::begin(*comm_, hash);
     comm_->ready.store(true, std::memory_order_release);
     return Progress::done;
 }

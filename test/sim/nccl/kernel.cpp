@@ -11,6 +11,7 @@
 #include "engine/knobs.h"
 #include "engine/mover.h"
 #include "engine/variation.h"
+#include "profiler.h"
 
 namespace gpusim::nccl {
 namespace {
@@ -277,6 +278,7 @@ std::optional<Outcome> Kernel::failure() {
 
 // On the mover, in the order in which the kernels of a communicator are over: the counters only rise.
 void Kernel::move() {
+    profiler::runs(*batch_, ready_ns_, end_ns_);
     for (const Entry& e : entries_) {
         const Transfer& t = transfer(e);
         if (delivers_ && e.share.receives()) {

@@ -25,6 +25,7 @@ namespace gpusim::nccl {
 struct Batch : std::enable_shared_from_this<Batch> {
     Communicator comm;
     std::vector<Transfer> transfers;
+    std::vector<void*> plugin_handles;  // of the transfers, where a profiler plug-in was told of them
 };
 
 class Kernel : public Behaviour, public std::enable_shared_from_this<Kernel> {

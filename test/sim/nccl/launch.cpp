@@ -7,6 +7,7 @@
 #include "arithmetic.h"
 #include "driver_api.h"
 #include "engine/kernel_image.h"
+#include "profiler.h"
 
 namespace gpusim::nccl {
 namespace {
@@ -49,14 +50,17 @@ CUresult launch_kernel(CUfunction function, CUstream stream, void** parameters) 
 
 // What a graph holds of us is an address, and the graph does not say when it ends: such batches stay for
 // ever.
-void keep_if_captured(const std::shared_ptr<Batch>& batch, CUstream stream) {
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    driver_api().cuStreamIsCapturing(stream, &status);
-    if (status == CU_STREAM_CAPTURE_STATUS_NONE) return;
+void keep(const std::shared_ptr<Batch>& batch) {
     static auto* const mutex = new std::mutex;
     static auto* const kept = new std::vector<std::shared_ptr<Batch>>;
     const std::lock_guard guard(*mutex);
     kept->push_back(batch);
+}
+
+bool is_capturing(CUstream stream) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    driver_api().cuStreamIsCapturing(stream, &status);
+    return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 bool all_alike(const std::vector<Transfer>& transfers) {
@@ -81,10 +85,13 @@ std::string kernel_name(const std::vector<Transfer>& transfers) {
 ncclResult_t launch(std::shared_ptr<Batch> batch, cudaStream_t stream) {
     const InContext here(batch->comm->context);
     const auto on = reinterpret_cast<CUstream>(stream);
-    keep_if_captured(batch, on);
+    const bool captured = is_capturing(on);
+    if (captured) keep(batch);
     const CUfunction function = find_kernel(kernel_name(batch->transfers));
     const Batch* parameter = batch.get();
     void* parameters[] = {&parameter};
+    // Before, where NCCL does it after: from here on the kernel may run.
+    profiler::launched(*batch, captured);
     if (function != nullptr && launch_kernel(function, on, parameters) == CUDA_SUCCESS) return ncclSuccess;
     return refuse(ncclUnhandledCudaError, "the driver refused the kernel");
 }
