@@ -1,9 +1,9 @@
 // The environment variable by which NVTX finds us.
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstring>
 
+#include "../base/own_variables.h"
 #include "nvtx.h"
 
 namespace gpushim::shim {
@@ -11,11 +11,8 @@ namespace {
 
 constexpr char kVariable[] = "NVTX_INJECTION64_PATH=";
 constexpr size_t kVariableLength = sizeof kVariable - 1;
-constexpr size_t kMostVariables = 8192;
 
 constinit char entry[kVariableLength + 4096] = {};
-// The environment with one more: setenv would allocate, and nothing may before the program's own code.
-constinit char* variables[kMostVariables + 2] = {};
 
 const char* file_of(const char* path) {
     const char* slash = strrchr(path, '/');
@@ -36,20 +33,14 @@ bool is_of_another_tool(const char* value, const char* path) {
 
 void offer_to_nvtx() {
     const char* path = own_path();
-    if (path == nullptr || strlen(path) >= sizeof entry - kVariableLength || environ == nullptr) return;
+    if (path == nullptr || strlen(path) >= sizeof entry - kVariableLength) return;
     memcpy(entry, kVariable, kVariableLength);
     strcpy(entry + kVariableLength, path);
-
-    size_t count = 0;
-    for (; environ[count] != nullptr; ++count) {
-        if (strncmp(environ[count], kVariable, kVariableLength) != 0) continue;
-        if (!is_of_another_tool(environ[count] + kVariableLength, path)) environ[count] = entry;
+    if (char** known = find_variable(kVariable, kVariableLength)) {
+        if (!is_of_another_tool(*known + kVariableLength, path)) *known = entry;
         return;
     }
-    if (count > kMostVariables) return;
-    memcpy(variables, environ, count * sizeof *variables);
-    variables[count] = entry;
-    environ = variables;
+    add_variable(entry);
 }
 
 }  // namespace gpushim::shim
