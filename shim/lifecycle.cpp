@@ -23,6 +23,7 @@
 #include "machine/script_name.h"
 #include "metrics/process_metrics.h"
 #include "program/capture_range.h"
+#include "program/nccl_plugin.h"
 #include "program/nvtx.h"
 #include "ring/clock.h"
 #include "ring/host_gap.h"
@@ -98,6 +99,7 @@ void after_fork_in_child() {
     remember_start_folder();
     remember_arguments(argument_count, arguments);
     offer_to_nvtx();
+    offer_to_nccl();
 }
 
 // --- start ----------------------------------------------------------------------------------------------

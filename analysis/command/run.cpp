@@ -61,6 +61,12 @@ constexpr Option kOptions[] = {
      "off: do not look where in its Python a thread is that launches nothing for a while", 0, "auto"},
     {"cublas", "auto|off", "off: do not record the sizes of cuBLAS's matrix products, from which FLOPs come",
      0, "auto"},
+    {"nccl-profiler", "off|network|all",
+     "be NCCL's profiler plug-in where the program has none. network: what each channel sends and receives, "
+     "and "
+     "what it waits for. all: also when each channel ran in its kernel, for which NCCL does more than "
+     "otherwise",
+     0, "off"},
     {"hang-after", "SECONDS",
      "say that a process hangs when it has waited so long inside a call and nothing else moved; 0: never", 0,
      "300"},

@@ -126,6 +126,7 @@ constexpr const char* kLogLevels[] = {"off", "error", "warn", "info", "debug"};
 constexpr const char* kDeviceTimes[] = {"auto", "off", "events", "cupti"};
 constexpr const char* kPythonLines[] = {"auto", "off"};
 constexpr const char* kCublasCalls[] = {"auto", "off"};
+constexpr const char* kNcclProfilers[] = {"off", "network", "all"};
 constexpr const char* kRecoveries[] = {"own", "all"};
 constexpr const char* kCaptureRanges[] = {"all", "profiler"};
 
@@ -163,6 +164,8 @@ constexpr SettingRow kRows[] = {
      [](const char* t, Config& c) { return word_value(t, kPythonLines, c.python); }},
     {"GPUSHIM_CUBLAS", "auto or off",
      [](const char* t, Config& c) { return word_value(t, kCublasCalls, c.cublas); }},
+    {"GPUSHIM_NCCL_PROFILER", "off, network or all",
+     [](const char* t, Config& c) { return word_value(t, kNcclProfilers, c.nccl_profiler); }},
     {"GPUSHIM_SAMPLES_PER_STEP", "a number",
      [](const char* t, Config& c) { return whole_number(t, c.samples_per_step); }},
     {"GPUSHIM_TAG", "key=value,… of at most 1023 bytes",

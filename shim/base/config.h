@@ -13,6 +13,7 @@ enum class LogLevel : uint8_t { off, error, warn, info, debug };
 enum class DeviceTime : uint8_t { automatic, off, events, cupti };
 enum class PythonLines : uint8_t { automatic, off };
 enum class CublasCalls : uint8_t { automatic, off };
+enum class NcclProfiler : uint8_t { off, network, all };
 enum class CaptureRange : uint8_t { all, profiler };
 
 struct Range {
@@ -53,6 +54,7 @@ struct Config {
     CaptureRange capture;
     PythonLines python;
     CublasCalls cublas;
+    NcclProfiler nccl_profiler;
     int64_t samples_per_step;  // 0: unknown
     char tag[1024];
     double hang_after_s;  // 0: no alarm

@@ -1,14 +1,15 @@
 // The second door: dlsym and dlvsym. Both are tail jumps to whoever stands behind us, so that the caller
 // stays the caller (RTLD_NEXT and RTLD_DEFAULT mean something relative to it); only names of the hook tables
-// that are asked of a real handle are answered here. Calls no function of libc: a sanitizer's start-up comes
-// through here while its own hooks still point nowhere. Built without sanitizers, whatever the rest is built
-// with.
+// that are asked of a real handle, and NCCL's question for a profiler plug-in, are answered here. Calls no
+// function of libc (but for that question): a sanitizer's start-up comes through here while its own hooks
+// still point nowhere. Built without sanitizers, whatever the rest is built with.
 #include <dlfcn.h>
 
 #include "../base/protection.h"
 #include "../calls/elf.h"
 #include "../calls/next.h"
 #include "../calls/resolve.h"
+#include "../program/nccl_plugin.h"
 #include "doors.h"
 
 namespace gpushim::shim {
@@ -38,6 +39,9 @@ Way way(void* next, void* handle, const char* name, const char* version, const v
         return {reinterpret_cast<void* (*)(void*, const char*)>(next)(handle, name), nullptr};
     if (handle != RTLD_DEFAULT)
         if (void* ours = door_itself(name, caller)) return {ours, nullptr};
+    if (may_be_nccl_plugin(name) && version == nullptr && !is_pseudo(handle))
+        if (void* ours = nccl_plugin_of(handle, name, reinterpret_cast<void* (*)(void*, const char*)>(next)))
+            return {ours, nullptr};
     const int api = handle == RTLD_NEXT ? -1 : hooked_name(name);
     if (api < 0) return {nullptr, next};
     // Our export would be found, where without us there is nothing: the program asks what the driver can do.

@@ -21,7 +21,10 @@ inline bool shows_end_of(uint8_t open_flags, const Slot& later) {
     if (kind_of(later) == EventKind::span) return false;
     const bool own = kind_of(later) == EventKind::named || kind_of(later) == EventKind::context ||
                      kind_of(later) == EventKind::gap || kind_of(later) == EventKind::timed ||
-                     kind_of(later) == EventKind::graph_content || kind_of(later) == EventKind::graph_nodes;
+                     kind_of(later) == EventKind::graph_content || kind_of(later) == EventKind::graph_nodes ||
+                     kind_of(later) == EventKind::nccl_joined ||
+                     kind_of(later) == EventKind::nccl_operation ||
+                     kind_of(later) == EventKind::nccl_channel || kind_of(later) == EventKind::nccl_network;
     if (own && later.api == kNoApi) return false;
     return (later.flags & kInsideNccl) == 0 || (open_flags & kInsideNccl) != 0;
 }

@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 6;
+constexpr uint32_t kRingVersion = 7;
 
 // What an event is; decides what its four words mean.
 enum class EventKind : uint8_t {

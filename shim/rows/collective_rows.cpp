@@ -1,6 +1,21 @@
 #include "collective_rows.h"
 
+#include <cstring>
+#include <string>
+
+#include "../ring/nccl_view.h"
+
 namespace gpushim::shim {
+namespace {
+
+// ncclAllReduceConfig: AllReduce, as NCCL calls it.
+uint64_t function_of(const Call& call) {
+    std::string name = std::string(api_traits[call.event.slot.api].base).substr(std::strlen("nccl"));
+    if (name.ends_with("Config")) name.erase(name.size() - std::strlen("Config"));
+    return nccl_code(kNcclFunctions, name == "Bcast" ? "Broadcast" : name.c_str());
+}
+
+}  // namespace
 
 void CollectiveRows::collective(const Call& call) {
     Series series = series_of(call, SeriesKind::collective);
@@ -29,7 +44,12 @@ void CollectiveRows::collective(const Call& call) {
     series.object = made.communicator_id;
     series.detail = {made.dtype, made.op, made.bytes};
     tables_.collective.add(made, series_.id(series));
-    if (call.group != kNull) group_on_stream_[made.stream_id] = call.group;
+    if (call.group == kNull) return;
+    group_on_stream_[made.stream_id] = call.group;
+    if (!asked_of_nccl_.is_wanted()) return;
+    asked_of_nccl_.add(call.thread, call.group,
+                       {function_of(call), made.communicator_id, communicators_.rank_of(life), made.seq,
+                        made.count, made.bytes, made.peer});
 }
 
 // A failed or empty split counts where it succeeded for others: NCCL makes all ranks of the parent call it.

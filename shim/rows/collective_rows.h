@@ -8,7 +8,8 @@ namespace gpushim::shim {
 
 class CollectiveRows : RowMaker {
   public:
-    explicit CollectiveRows(Known& known) : RowMaker(known), communicators_(tables_, handles_) {}
+    explicit CollectiveRows(Known& known)
+        : RowMaker(known), communicators_(tables_, handles_), asked_of_nccl_(known.asked_of_nccl) {}
     void load(Database& base) { communicators_.load(base); }
     void collective(const Call& call);
     void communicator(const Call& call);
@@ -16,6 +17,7 @@ class CollectiveRows : RowMaker {
 
   private:
     Communicators communicators_;
+    AskedOfNccl& asked_of_nccl_;
 };
 
 }  // namespace gpushim::shim

@@ -43,6 +43,7 @@ void Communicators::born(Life& life, const Birth& birth) {
     life.row_id = ++last_id_;
     Communicator& made = known_[life.row_id];
     made.uid = birth.hash;
+    made.rank = birth.rank;
     if (birth.parent != nullptr) {
         const Communicator& parent = known_[parent_row];
         made.uid = hash_of(parent.uid, static_cast<uint64_t>(parent.splits), birth.hash);
@@ -92,10 +93,12 @@ void Communicators::add_counts() {
 void Communicators::load(Database& base) {
     auto lives = handles_.by_id();
     std::unordered_map<int64_t, int64_t> rows_of_handles;
-    Statement rows = base.prepare("SELECT id, uid, handle_id FROM communicator ORDER BY id");
+    Statement rows =
+        base.prepare("SELECT id, uid, handle_id, coalesce(rank, -1) FROM communicator ORDER BY id");
     while (rows.step()) {
         last_id_ = rows.number(0);
         known_[last_id_].uid = std::strtoull(rows.text(1).c_str(), nullptr, 16);
+        known_[last_id_].rank = rows.number(3) < 0 ? kNull : rows.number(3);
         rows_of_handles[rows.number(2)] = last_id_;
         const auto life = lives.find(rows.number(2));
         if (life != lives.end()) life->second->row_id = last_id_;

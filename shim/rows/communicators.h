@@ -31,6 +31,7 @@ class Communicators {
     void split(Life& parent);
 
     int64_t row(Life& communicator);
+    int64_t rank_of(Life& communicator) { return of(communicator).rank; }
     int64_t next_of_collectives(Life& communicator);
     int64_t next_between(Life& communicator, int64_t peer, bool sends);
     // Rows that say how far those have counted that did since the last time.
@@ -40,6 +41,7 @@ class Communicators {
     struct Communicator {
         uint64_t uid = 0;
         int64_t splits = 0;
+        int64_t rank = kNull;
     };
     // A communicator's row, the rank of the other one, whether we send; kNoPeer: its collectives.
     using Counter = std::tuple<int64_t, int64_t, bool>;

@@ -9,6 +9,7 @@
 
 #include "../schema/flags.h"
 #include "../sqlite/database.h"
+#include "asked_of_nccl.h"
 #include "call.h"
 #include "handles.h"
 #include "interned.h"
@@ -34,7 +35,8 @@ struct Known {
     Handles handles;
     Streams streams;
     std::unordered_map<int64_t, int64_t> group_on_stream;  // the newest NCCL call that used a stream
-    std::vector<uint64_t> unnamed;                         // functions whose names are to be asked for
+    AskedOfNccl asked_of_nccl;
+    std::vector<uint64_t> unnamed;  // functions whose names are to be asked for
 };
 
 inline int64_t or_null(bool there, uint64_t value) { return there ? static_cast<int64_t>(value) : kNull; }

@@ -47,7 +47,9 @@ struct Tables {
 #define EVENT(name, ...) static_cast<Rows*>(&name),
         return std::array{
 #include "../schema/tables.def"
-            static_cast<Rows*>(&host_gap), static_cast<Rows*>(&step_total)};
+            static_cast<Rows*>(&host_gap), static_cast<Rows*>(&step_total),
+            static_cast<Rows*>(&nccl_operation), static_cast<Rows*>(&nccl_channel),
+            static_cast<Rows*>(&nccl_network)};
     }
 
     // The events first.

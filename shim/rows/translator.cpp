@@ -11,6 +11,7 @@ Translator::Translator(Tables& tables, TimedOperations& timed, bool recovering, 
       graph_rows_(known_, graphs_),
       collectives_(known_),
       gemms_(known_),
+      nccl_(known_),
       spans_(known_),
       waits_(known_, spans_),
       threads_(known_) {}
@@ -19,6 +20,7 @@ void Translator::load(Database& base) {
     if (base.is_new()) return known_.streams.load(base);
     known_.load(base);
     collectives_.load(base);
+    nccl_.load(base);
     graphs_.load(base, known_.handles);
     memory_.load(base);
     spans_.load(base);
@@ -107,6 +109,14 @@ void Translator::row_of(const Call& call) {
             return graph_rows_.content(call);
         case EventKind::graph_nodes:
             return graph_rows_.nodes(call);
+        case EventKind::nccl_joined:
+            return nccl_.joined(call);
+        case EventKind::nccl_operation:
+            return nccl_.operation(call);
+        case EventKind::nccl_channel:
+            return nccl_.channel(call);
+        case EventKind::nccl_network:
+            return nccl_.network(call);
         case EventKind::text:        // of the event before it
         case EventKind::odd_launch:  // of the launch before it
             return;

@@ -12,6 +12,7 @@
 #include "graph_rows.h"
 #include "launch_rows.h"
 #include "memory_rows.h"
+#include "nccl_rows.h"
 #include "object_rows.h"
 #include "row_maker.h"
 #include "span_rows.h"
@@ -60,6 +61,7 @@ class Translator {
     GraphRows graph_rows_;
     CollectiveRows collectives_;
     GemmRows gemms_;
+    NcclRows nccl_;
     SpanRows spans_;
     WaitRows waits_;
     ThreadRows threads_;

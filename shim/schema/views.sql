@@ -480,6 +480,52 @@ SELECT g.enter_ns, g.dur_ns, g.enter_ns + g.dur_ns AS exit_ns,
   g.samples
 FROM host_gap g LEFT JOIN thread t ON t.id = g.thread_id;
 
+-- What NCCL told of its own work, where we were its profiler plug-in. The places of these names are NCCL's.
+CREATE VIEW v_nccl_function (id, name) AS
+VALUES (0, 'Broadcast'), (1, 'Reduce'), (2, 'AllGather'), (3, 'ReduceScatter'), (4, 'AllReduce'),
+  (5, 'SendRecv'), (6, 'Send'), (7, 'Recv'), (8, 'AlltoAll'), (9, 'Scatter'), (10, 'Gather');
+CREATE VIEW v_nccl_algorithm (id, name) AS
+VALUES (0, 'TREE'), (1, 'RING'), (2, 'COLLNET_DIRECT'), (3, 'COLLNET_CHAIN'), (4, 'NVLS'), (5, 'NVLS_TREE'),
+  (6, 'PAT');
+CREATE VIEW v_nccl_protocol (id, name) AS VALUES (0, 'LL'), (1, 'LL128'), (2, 'SIMPLE');
+
+-- An operation as NCCL did it. `communicator` and `seq` are those of v_collective; NULL: it was not found
+-- there.
+CREATE VIEW v_nccl_operation AS
+SELECT o.enter_ns, o.dur_ns, o.enter_ns + o.dur_ns AS exit_ns,
+  o.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  t.tid, o.thread_id, o.operation, f.name AS function, a.name AS algorithm, p.name AS protocol,
+  o.channels, o.count, o.peer, m.uid AS communicator, o.communicator_id, o.seq,
+  o.nccl_communicator_id, c.interface, o.group_id
+FROM nccl_operation o
+LEFT JOIN v_nccl_function f ON f.id = o.function
+LEFT JOIN v_nccl_algorithm a ON a.id = o.algorithm
+LEFT JOIN v_nccl_protocol p ON p.id = o.protocol
+LEFT JOIN communicator m ON m.id = o.communicator_id
+LEFT JOIN nccl_communicator c ON c.id = o.nccl_communicator_id
+LEFT JOIN thread t ON t.id = o.thread_id;
+
+-- A channel's part of an operation's kernel. NULL in what is of the operation: its row is not known.
+CREATE VIEW v_nccl_channel AS
+SELECT n.enter_ns, n.dur_ns, n.enter_ns + n.dur_ns AS exit_ns,
+  n.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  n.channel, n.gpu_ns, n.operation, f.name AS function, o.communicator_id, o.seq, n.nccl_communicator_id
+FROM nccl_channel n
+LEFT JOIN nccl_operation o ON o.operation = n.operation
+LEFT JOIN v_nccl_function f ON f.id = o.function;
+
+-- What a channel sent to or received from a peer. The waits are sums over steps, of which several are under
+-- way at once: compare them with each other, not with dur_ns.
+CREATE VIEW v_nccl_network AS
+SELECT n.enter_ns, n.dur_ns, n.enter_ns + n.dur_ns AS exit_ns,
+  n.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,
+  n.channel, n.peer, CASE n.sends WHEN 1 THEN 'send' ELSE 'receive' END AS direction, n.is_foreign,
+  n.steps, n.bytes, n.gpu_wait_ns, n.peer_wait_ns, n.network_wait_ns,
+  n.operation, f.name AS function, o.communicator_id, o.seq, n.nccl_communicator_id
+FROM nccl_network n
+LEFT JOIN nccl_operation o ON o.operation = n.operation
+LEFT JOIN v_nccl_function f ON f.id = o.function;
+
 -- Where in its Python a thread was, by samples in its gaps: the innermost line.
 CREATE VIEW v_python_sample AS
 SELECT s.enter_ns, s.enter_ns + (SELECT real_minus_mono_ns FROM v_offset) AS real_ns,

@@ -384,6 +384,9 @@ void Retention::leave_out(Tables& tables) {
         rows->erase_unless([is_call](const int64_t* row) { return is_call && names_communicators(row); });
     }
     tables.host_gap.clear();
+    tables.nccl_operation.clear();
+    tables.nccl_channel.clear();
+    tables.nccl_network.clear();
     if (until_ns != 0) summarise({from_ns, until_ns}, calls);
 }
 

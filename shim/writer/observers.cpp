@@ -6,6 +6,7 @@
 #include "../alarm/hang_alarm.h"
 #include "../harvest/time_source.h"
 #include "../machine/host_sampler.h"
+#include "../machine/nccl_source.h"
 #include "../machine/nvml.h"
 #include "../machine/unanswered_rows.h"
 #include "../metrics/process_metrics.h"
@@ -23,7 +24,7 @@ using Make = std::unique_ptr<Observer> (*)(std::span<const Device>);
 constexpr Make kMakers[] = {
     make_time_source,  // before the first window opens there are events
     make_windows,     make_host_sampler, make_python_sampler,  make_nvml_observer,
-    make_unanswered,  make_hang_alarm,   make_process_metrics,
+    make_unanswered,  make_hang_alarm,   make_process_metrics, make_nccl_source,
 };
 
 }  // namespace

@@ -11,13 +11,14 @@ namespace {
 using namespace gpushim::shim;
 
 constexpr const char* kNames[] = {
-    "GPUSHIM_LOG",         "GPUSHIM_OUT",           "GPUSHIM_DEVICE_TIME",
-    "GPUSHIM_BUDGET",      "GPUSHIM_MAX_MB",        "GPUSHIM_RANKS",
-    "GPUSHIM_MIN_FREE_MB", "GPUSHIM_LEGACY_EVENTS", "GPUSHIM_STEPS",
-    "GPUSHIM_DELAY",       "GPUSHIM_SCHEDULE",      "GPUSHIM_DURATION",
-    "GPUSHIM_CAPTURE",     "GPUSHIM_PYTHON",        "GPUSHIM_HANG_AFTER",
-    "GPUSHIM_ON_HANG",     "GPUSHIM_TAG",           "GPUSHIM_SAMPLES_PER_STEP",
-    "GPUSHIM_NONE",        "GPUSHIM_STAMP_GAPS",    "GPUSHIM_CUBLAS",
+    "GPUSHIM_LOG",           "GPUSHIM_OUT",           "GPUSHIM_DEVICE_TIME",
+    "GPUSHIM_BUDGET",        "GPUSHIM_MAX_MB",        "GPUSHIM_RANKS",
+    "GPUSHIM_MIN_FREE_MB",   "GPUSHIM_LEGACY_EVENTS", "GPUSHIM_STEPS",
+    "GPUSHIM_DELAY",         "GPUSHIM_SCHEDULE",      "GPUSHIM_DURATION",
+    "GPUSHIM_CAPTURE",       "GPUSHIM_PYTHON",        "GPUSHIM_HANG_AFTER",
+    "GPUSHIM_ON_HANG",       "GPUSHIM_TAG",           "GPUSHIM_SAMPLES_PER_STEP",
+    "GPUSHIM_NONE",          "GPUSHIM_STAMP_GAPS",    "GPUSHIM_CUBLAS",
+    "GPUSHIM_NCCL_PROFILER",
 };
 
 bool is_in_order(const Ranges& ranges) {

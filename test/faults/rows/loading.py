@@ -241,6 +241,14 @@ L13 = Row("L13", "the library is loaded twice")
 L13.proven_by([C], "test_interposers.Interposers.test_two_copies_of_the_shim_record_once")
 
 
+L14 = Row("L14", "another profiler plug-in of NCCL, and children of a process that NCCL told")
+L14.proven_by([C], "test_nccl_view.NcclView.test_one_that_is_set",
+              "test_nccl_view.NcclView.test_one_that_is_found_by_its_name",
+              "test_nccl_view.NcclView.test_one_in_the_program",
+              "test_nccl_view.NcclView.test_one_that_a_file_of_settings_names",
+              "test_nccl_view.NcclView.test_a_child_of_a_traced_process_is_told_too",
+              "test_nccl_view.NcclView.test_the_real_nccl_finds_others_as_without_us")
+
 COPIES = """
 #include <cuda.h>
 #include <stdio.h>

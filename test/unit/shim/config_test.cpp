@@ -73,6 +73,9 @@ TEST_CASE("every variable is understood", "[config]") {
     CHECK(std::string(with("GPUSHIM_ON_HANG", "page me").on_hang) == "page me");
     CHECK(with("GPUSHIM_PYTHON", "off").python == PythonLines::off);
     CHECK(with("GPUSHIM_CUBLAS", "off").cublas == CublasCalls::off);
+    CHECK(default_config().nccl_profiler == NcclProfiler::off);
+    CHECK(with("GPUSHIM_NCCL_PROFILER", "network").nccl_profiler == NcclProfiler::network);
+    CHECK(with("GPUSHIM_NCCL_PROFILER", "all").nccl_profiler == NcclProfiler::all);
     CHECK(with("GPUSHIM_CUBLAS", "auto").cublas == CublasCalls::automatic);
     CHECK(with("GPUSHIM_CAPTURE", "profiler").capture == CaptureRange::profiler);
     CHECK(with("GPUSHIM_SAMPLES_PER_STEP", "256").samples_per_step == 256);

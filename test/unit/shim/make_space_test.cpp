@@ -51,7 +51,7 @@ TEST_CASE("what not even totals have room for is counted", "[make_space][one_thr
 }
 
 TEST_CASE("where nothing else can go all but the newest second is put together", "[make_space][one_thread]") {
-    Trace trace(1, 800 * 1024);
+    Trace trace(1, 840 * 1024);
     Events events;
     // So many series that they take the room in the seconds of one minute.
     for (int64_t second = 1; second <= 60; ++second) {
@@ -60,7 +60,7 @@ TEST_CASE("where nothing else can go all but the newest second is put together",
                         second * kSecond + static_cast<int64_t>(i) * 1000 + 1,
                         {0x7000, 0x100, 64, 0x5000 + 16 * i});
         write_in_the_end(trace, events);
-        REQUIRE(size_of(trace) <= 800 * 1024);
+        REQUIRE(size_of(trace) <= 840 * 1024);
     }
     CHECK(trace.ledger() == "10800|10800|0|0|0|0");
     CHECK(trace.ask("SELECT sum(copies), sum(bytes), max(copies) FROM v_copy_total") == "10800|691200|60");
