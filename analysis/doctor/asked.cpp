@@ -57,6 +57,12 @@ void look(const Examined&, std::vector<CheckFinding>& findings) {
         if (const std::string value = value_of(part.variable); !value.empty())
             findings.push_back({CheckVerdict::limited, "asked",
                                 std::string(part.what) + ": " + part.variable + "=" + value});
+    const std::string nccl = value_of("GPUSHIM_NCCL_PROFILER"), plugin = value_of("NCCL_PROFILER_PLUGIN");
+    // As a traced parent leaves it, or as it is.
+    if ((nccl == "network" || nccl == "all") && !plugin.empty() && plugin != "static_plugin")
+        findings.push_back({CheckVerdict::limited, "asked",
+                            "what NCCL says of its work is not recorded, for NCCL_PROFILER_PLUGIN=" + plugin +
+                                " names another plug-in"});
     if (value_of("GPUSHIM_CUBLAS") == "off")
         findings.push_back({CheckVerdict::limited, "asked",
                             "TFLOP/s of kernels are not known, for products of cuBLAS are not recorded:"

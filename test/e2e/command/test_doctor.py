@@ -55,6 +55,10 @@ class Doctor(cli.Case):
             self.assertIn(f"{variable}={value}", text)
         self.assertNotIn("asked", self.findings())
         self.assertNotIn("asked", self.findings(knobs={"GPUSHIM_CUBLAS": "auto"}))
+        asked = {"GPUSHIM_NCCL_PROFILER": "all"}
+        self.assertNotIn("asked", self.findings(knobs=asked))
+        self.assertIn("NCCL_PROFILER_PLUGIN=another",
+                      self.findings(knobs={**asked, "NCCL_PROFILER_PLUGIN": "another"})["asked"][1])
         self.assertIn("GPUSHIM_CUBLAS=off", self.findings(knobs={"GPUSHIM_CUBLAS": "off"})["asked"][1])
         self.assertEqual(self.findings(knobs={"GPUSHIM_DISABLE": "yes"}, expect=3)["switch"][0], "BLIND")
         self.assertNotIn("switch", self.findings(knobs={"GPUSHIM_DISABLE": "0"}))
