@@ -56,8 +56,8 @@ struct Stream {
     uint64_t id = 0;
     unsigned flags = 0;  // CU_STREAM_NON_BLOCKING or not
     int priority = 0;
-    Point tail;                        // everything issued so far
-    bool ends_in_event = false;        // the last was one
+    Point tail;                  // everything issued so far
+    bool ends_in_event = false;  // the last was one
     bool had_event = false;
     std::optional<Point> before_last;  // where the last was a kernel: what that came after
     std::shared_ptr<Capture> capture;  // set while this stream records into a graph instead of executing
