@@ -80,9 +80,10 @@ std::vector<ManualRow> variables() {
     return rows;
 }
 
-std::vector<ManualRow> metrics() {
+std::vector<ManualRow> metrics_of(MetricWriter writer) {
     std::vector<ManualRow> rows;
     for (const MetricRow& row : kMetrics) {
+        if (row.writer != writer) continue;
         const std::string labels = row.labels.empty() ? "" : "{" + std::string(row.labels) + "}";
         rows.push_back({std::string(row.name) + labels, std::string(row.help), ""});
     }
@@ -125,10 +126,18 @@ std::vector<ManualSection> manual_sections() {
          "`gpushim run`.",
          kExitCodes},
         {"metrics", "Metrics", "METRICS", "metric",
-         "What `GPUSHIM_METRICS` writes for Prometheus. All have the labels `host`, `rank`, `pid` and "
-         "`job_id`, "
-         "as far as they are known (Prometheus itself uses `job`). What is not known has no line.",
-         metrics()},
+         "What `GPUSHIM_METRICS` writes for Prometheus. All have the labels `host`, `rank`, `pid`, `job_id` "
+         "and `pod` (`POD_NAME`), as far as they are known (Prometheus itself uses `job`). What is not known "
+         "has no line.",
+         metrics_of(MetricWriter::process)},
+        {"watch-metrics", "Metrics of a run", "METRICS OF A RUN", "metric",
+         "What `gpushim watch FOLDER --metrics FILE` writes for Prometheus. Those with the label `folder` "
+         "are "
+         "of the run, the others of one process: these have `host`, `rank`, `pid`, `job_id` and `pod`, as "
+         "far "
+         "as they are known. What is not known has no line: a process that is not running has its state, and "
+         "no shares.",
+         metrics_of(MetricWriter::watch)},
         {"files", "Files", "FILES", "file", "", kFiles},
         {"examples", "Examples", "EXAMPLES", "command", "", kExamples},
     };

@@ -1,4 +1,4 @@
-// Follows the traces of a job that runs, until it hangs or has ended.
+// Follows the traces of a job that runs, until it hangs or has ended; with --metrics until it has ended.
 #include <time.h>
 
 #include <algorithm>
@@ -11,15 +11,18 @@
 #include <vector>
 
 #include "../failure.h"
+#include "../live/live_run.h"
 #include "../process/threads.h"
 #include "../report/hang_ends.h"
 #include "../report/hang_text.h"
+#include "../screen/run_metrics.h"
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "../trace/inputs.h"
 #include "../trace/open_calls.h"
 #include "../trace/recovery.h"
 #include "command.h"
+#include "metrics_file.h"
 
 namespace gpushim::analysis::command_watch {
 
@@ -36,6 +39,10 @@ constexpr Option kOptions[] = {
      "300"},
     {"once", nullptr, "look once instead of until something happens"},
     {"json", nullptr, "print one JSON object"},
+    {"metrics", "FILE",
+     "keep a file for Prometheus while the job runs, and go on when it hangs; the file goes with `watch`", 0,
+     "none"},
+    {"metrics-mode", "MODE", "who may read it, in octal digits: 640, 644", 0, "600"},
 };
 
 int64_t after_ns(const Arguments& arguments) {
@@ -144,13 +151,51 @@ Look follow(const std::string& folder, int64_t least_ns) {
             return *seen;
 }
 
+HangNow hang_now(const Look& seen) {
+    HangNow now;
+    now.is_hung = seen.hang.has_value();
+    if (seen.hang)
+        for (const HungRank& rank : seen.hang->missing)
+            if (rank.rank) now.missing.insert(*rank.rank);
+    return now;
+}
+
+// Says when it hangs, goes on, and says when it has ended. Whether it hung at any time.
+bool follow_with_metrics(const std::string& folder, int64_t least_ns, MetricsFile& file, bool as_json) {
+    LiveRun live(fs::canonical(folder));  // series have it as a label
+    bool hangs = false, has_hung = false;
+    for (int failed = 0;; nanosleep(&kBetween, nullptr)) {
+        const auto seen = try_to_look(folder, least_ns, failed);
+        file.write(run_metrics(live.look(), seen ? std::optional(hang_now(*seen)) : std::nullopt));
+        if (!seen) continue;
+        const bool has_ended = seen->running == 0;
+        if (seen->hang ? !hangs : has_ended) print(*seen, as_json);  // a hang may last to the end
+        hangs = seen->hang.has_value();
+        has_hung |= hangs;
+        if (has_ended) return has_hung;
+    }
+}
+
+void write_once(const std::string& folder, const Look& seen, MetricsFile& file) {
+    LiveRun live(fs::canonical(folder));  // series have it as a label
+    live.look();
+    live.wait_for_windows();
+    file.write_for_good(run_metrics(live.look(), hang_now(seen)));
+}
+
 int run(const Arguments& arguments) {
     if (arguments.words_.size() != 1 || !fs::is_directory(arguments.words_[0]))
         throw Failure("which folder? gpushim watch FOLDER");
     const std::string folder = arguments.words_[0];
     const int64_t least_ns = after_ns(arguments);
-    const Look seen = arguments.has("once") ? look(folder, least_ns) : follow(folder, least_ns);
-    print(seen, arguments.has("json"));
+    const bool is_once = arguments.has("once"), as_json = arguments.has("json");
+    const mode_t mode = mode_of(arguments.value("metrics-mode").value_or("600"));
+    std::optional<MetricsFile> file;
+    if (const auto place = arguments.value("metrics")) file.emplace(*place, mode);
+    if (file && !is_once) return follow_with_metrics(folder, least_ns, *file, as_json) ? kHung : kFine;
+    const Look seen = is_once ? look(folder, least_ns) : follow(folder, least_ns);
+    if (file) write_once(folder, seen, *file);
+    print(seen, as_json);
     return seen.hang ? kHung : kFine;
 }
 
@@ -159,8 +204,8 @@ constexpr Command kWatch = {
     "FOLDER",
     "follow the traces of a job that runs, and say which rank is missing when it hangs",
     "It waits until there are traces, and ends when all their processes have ended, or with exit code 1 when "
-    "the job "
-    "hangs. It reads only: the job is not touched.",
+    "the job hangs. With `--metrics` it says that the job hangs, and goes on until the processes have ended. "
+    "It reads only: the job is not touched.",
     -1,
     kOptions,
     run};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../idle/cause.h"
@@ -58,8 +59,19 @@ enum class RankState : uint8_t {
     unreadable  // `why` says why
 };
 
+// How fast collectives of one kind and size were in the newest window (analysis/collective/): mean of all
+// that moved something, each by its time.
+struct CollectiveRate {
+    std::string_view api;   // ncclAllReduce
+    uint64_t size = 0;      // of one call: size_class
+    int64_t ranks = 0;      // of its communicators
+    int64_t transfers = 0;  // how many these were
+    double algbw_bytes_per_s = 0, busbw_bytes_per_s = 0;
+};
+
 struct RankNow {
     std::string trace, host, label;  // label: "3", or "p4711" where the rank is not known
+    std::string job, pod;            // empty: not known
     std::optional<int64_t> rank;
     int64_t pid = 0;
     RankState state = RankState::running;
@@ -80,8 +92,9 @@ struct RunNow {
     int64_t taken_real_ns = 0;
     std::optional<int64_t> started_real_ns;
     std::optional<int64_t> ranks_expected;
-    std::vector<RankNow> ranks;      // by rank
-    std::optional<size_t> slowest;   // in ranks: the one that the others waited for
+    std::vector<RankNow> ranks;     // by rank
+    std::optional<size_t> slowest;  // in ranks: the one that the others waited for
+    std::vector<CollectiveRate> collectives;
     std::vector<std::string> notes;  // what else the reader should know
 
     bool is_simulated() const;  // any GPU of it

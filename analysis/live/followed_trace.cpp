@@ -132,6 +132,8 @@ void FollowedTrace::read_identity(const Database& base) {
     while (meta.step()) {
         const std::string key = meta.text(0);
         if (key == "host") host_ = meta.text(1);
+        if (key == "job") job_ = meta.text(1);
+        if (key == "pod") pod_ = meta.text(1);
         if (key == "boot_id") boot_id_ = meta.text(1);
         if (key == "script") program_ = meta.text(1);
         if (key == "clock") has_own_clock_ = meta.text(1) == "test";
@@ -268,6 +270,8 @@ RankNow FollowedTrace::figures(const Moment& now, bool is_traced) {
     RankNow rank;
     rank.trace = path_.string();
     rank.host = host_;
+    rank.job = job_;
+    rank.pod = pod_;
     rank.rank = rank_;
     rank.pid = pid_;
     rank.label = rank_ ? std::to_string(*rank_) : is_known_ ? "p" + std::to_string(pid_) : "?";

@@ -67,7 +67,7 @@ class FollowedTrace {
     Written written_;                  // when it was read
     std::string why_;                  // it cannot be read
     bool is_known_ = false;            // who it is
-    std::string host_, boot_id_, run_key_, program_;
+    std::string host_, boot_id_, job_, pod_, run_key_, program_;
     std::optional<int64_t> rank_, world_size_;
     int64_t pid_ = 0, start_ticks_ = 0, started_real_ns_ = 0;
     bool has_own_clock_ = false;  // the test's, which is nobody else's

@@ -67,6 +67,7 @@ RunNow LiveRun::look() {
     });
     run.slowest = slowest_of(run.ranks);
     const std::lock_guard guard(lock_);
+    run.collectives = windows_.collectives;
     if (!why_no_windows_.empty()) run.notes.push_back("the newest windows: " + why_no_windows_);
     return run;
 }
@@ -118,8 +119,8 @@ RankNow LiveRun::rank_of(FollowedTrace& trace, const Moment& now, const std::set
 
 void LiveRun::put_window(const FollowedTrace& trace, const Moment& now, RankNow& rank) {
     const std::lock_guard guard(lock_);
-    const auto found = windows_.find(trace.path());
-    const WindowOfTrace* const window = found == windows_.end() ? nullptr : &found->second;
+    const auto found = windows_.of.find(trace.path());
+    const WindowOfTrace* const window = found == windows_.of.end() ? nullptr : &found->second;
     for (GpuNow& gpu : rank.gpus) {
         if (window != nullptr && window->gpus.contains(gpu.device_id)) {
             gpu.parts = window->gpus.at(gpu.device_id);
@@ -155,7 +156,7 @@ void LiveRun::read_windows_of(WindowBegins begins) {
     for (const auto& [path, begin_ns] : begins) paths.push_back(path);
     std::string why;
     try {
-        std::map<fs::path, WindowOfTrace> windows = read_newest_windows(paths, stop_);
+        NewestWindows windows = read_newest_windows(paths, stop_);
         const std::lock_guard guard(lock_);
         if (!stop_) windows_ = std::move(windows);
     } catch (const std::exception& failure) {

@@ -45,7 +45,7 @@ class LiveRun {
     std::thread reader_;
     std::atomic<bool> is_reading_ = false, stop_ = false;
     std::mutex lock_;  // of these:
-    std::map<std::filesystem::path, WindowOfTrace> windows_;
+    NewestWindows windows_;
     std::string why_no_windows_;
 };
 

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <list>
 #include <set>
+#include <tuple>
 
+#include "../collective/expected.h"
 #include "../failure.h"
 #include "../process/temporary.h"
 #include "../run/busy/busy_part.h"
+#include "../run/collectives/collective_run.h"
 #include "../run/collectives/collectives.h"
 #include "../run/pass/make_facts.h"
 #include "../run/pass/trace_pass.h"
 #include "../run/sql/run_db.h"
 #include "../trace/inputs.h"
 #include "../trace/plausible.h"
+#include "shim/schema/size_class.h"
 
 namespace gpushim::analysis {
 
@@ -229,6 +233,38 @@ void take_parts(RunDb& run, const TraceFacts& facts, bool wait_is_known, WindowO
     if (window.gpus.empty()) window.why = "too few of its operations have device times";
 }
 
+// Of what has a transfer time: all of its ranks are here, and its kernel did nothing else.
+std::vector<CollectiveRate> rates_of(const CollectiveRun& all) {
+    struct Sums {
+        int64_t transfers = 0, transfer_ns = 0;
+        double algbw_bytes = 0, busbw_bytes = 0;
+    };
+    std::map<std::tuple<std::string_view, uint64_t, int64_t>, Sums> kinds;
+    for (const RunCommunicator& comm : all.communicators) {
+        const auto error_ns = clock_error_ns(comm, all.clocks);
+        for (const CollectiveInstance& instance : comm.instances) {
+            const std::string_view api = facts_of(instance.op).api;
+            const auto transfer_ns = times_of(comm, instance, all.clocks, error_ns).transfer_ns;
+            if (api.empty() || instance.bytes < 0 || !transfer_ns) continue;
+            const auto rate =
+                rates(instance.op, instance.whole_bytes, instance.ranks, *transfer_ns, *transfer_ns);
+            if (!rate) continue;
+            Sums& sums = kinds[{api, size_class(static_cast<uint64_t>(instance.bytes)), instance.ranks}];
+            ++sums.transfers;
+            sums.transfer_ns += *transfer_ns;
+            sums.algbw_bytes += rate->algbw_gb_per_s * static_cast<double>(*transfer_ns);
+            sums.busbw_bytes += rate->busbw_gb_per_s * static_cast<double>(*transfer_ns);
+        }
+    }
+    std::vector<CollectiveRate> found;
+    for (const auto& [key, sums] : kinds) {
+        const double seconds = static_cast<double>(sums.transfer_ns) * 1e-9;
+        found.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), sums.transfers,
+                         sums.algbw_bytes / seconds, sums.busbw_bytes / seconds});
+    }
+    return found;
+}
+
 // The views that say what a GPU's time was, and none of those that are of a whole run.
 void make_views(RunDb& run) {
     for (size_t i = 0; i < kRunSqlFiles; ++i)
@@ -242,11 +278,10 @@ std::optional<int64_t> newest_window_of(const Database& trace) {
     return rows.empty() ? std::nullopt : std::optional(rows.front().start_ns);
 }
 
-std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path>& traces,
-                                                      const std::atomic<bool>& stop) {
-    std::map<fs::path, WindowOfTrace> windows;
-    for (const fs::path& trace : traces) windows[trace];
-    std::list<Slice> slices = open_slices(windows);
+NewestWindows read_newest_windows(const std::vector<fs::path>& traces, const std::atomic<bool>& stop) {
+    NewestWindows windows;
+    for (const fs::path& trace : traces) windows.of[trace];
+    std::list<Slice> slices = open_slices(windows.of);
     choose_spans(slices);
     const TemporaryFolder folder;
     RunDb run(folder.path() / "window.db");
@@ -261,6 +296,7 @@ std::map<fs::path, WindowOfTrace> read_newest_windows(const std::vector<fs::path
         collectives.read(all.back());
     }
     collectives.match();
+    windows.collectives = rates_of(collectives.all());
     const Seats seats = seats_of(slices);
     auto slice = slices.begin();
     for (const TraceFacts& facts : all) {

@@ -30,9 +30,14 @@ struct WindowOfTrace {
     int64_t found_steps = 0;
 };
 
-// By path. `stop`: somebody no longer wants to know; then what is not read has no span.
-std::map<std::filesystem::path, WindowOfTrace> read_newest_windows(
-    const std::vector<std::filesystem::path>& traces, const std::atomic<bool>& stop);
+struct NewestWindows {
+    std::map<std::filesystem::path, WindowOfTrace> of;
+    std::vector<CollectiveRate> collectives;  // in the slice that the traces share, by kind and size
+};
+
+// `stop`: somebody no longer wants to know; then what is not read has no span.
+NewestWindows read_newest_windows(const std::vector<std::filesystem::path>& traces,
+                                  const std::atomic<bool>& stop);
 
 // When the newest window of a trace began that has a row; none: there is none. Cheap.
 std::optional<int64_t> newest_window_of(const Database& trace);

@@ -18,12 +18,16 @@ enum class Metric : uint8_t {
     count
 };
 
+enum class MetricWriter : uint8_t { process, watch };
+
 struct MetricRow {
-    std::string_view name, type, labels, help;
+    std::string_view name, type;
+    MetricWriter writer;
+    std::string_view labels, help;
 };
 
 inline constexpr MetricRow kMetrics[] = {
-#define METRIC(name, type, ...) {"gpushim_" #name, #type, __VA_ARGS__},
+#define METRIC(name, type, writer, ...) {"gpushim_" #name, #type, MetricWriter::writer, __VA_ARGS__},
 #include "metrics.def"
 };
 
@@ -42,10 +46,13 @@ class Exposition {
     // Labels that all samples get from now on (metric_labels).
     void set_common(std::string labels) { common_ = std::move(labels); }
     void add(Metric metric, double value, std::initializer_list<MetricLabel> labels = {});
+    // How many had no place; it has one itself.
+    void add_left_out(Metric metric) { put(metric, static_cast<double>(left_out_), {}); }
     std::string text() const;
-    size_t left_out() const { return left_out_; }
 
   private:
+    void put(Metric metric, double value, std::initializer_list<MetricLabel> labels);
+
     std::string common_;
     std::array<std::string, static_cast<size_t>(Metric::count)> samples_;
     size_t count_ = 0, left_out_ = 0;
@@ -119,6 +126,10 @@ inline void Exposition::add(Metric metric, double value, std::initializer_list<M
         return;
     }
     ++count_;
+    put(metric, value, labels);
+}
+
+inline void Exposition::put(Metric metric, double value, std::initializer_list<MetricLabel> labels) {
     std::string own = metric_labels(labels);
     if (!own.empty() && !common_.empty()) own.insert(0, 1, ',');
     own.insert(0, common_);

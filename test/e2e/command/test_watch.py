@@ -1,38 +1,20 @@
 """gpushim watch: which of three ranks is missing, and why; and what it says of jobs that do not hang."""
 import json
-import pathlib
-import signal
-import subprocess
-import sys
 import time
 import unittest
 
 import box
 import cli
+import three_ranks
 
-RANK = box.TOOLS.parent / "program" / "hang" / "rank.py"
-PATIENCE_S = 300
+PATIENCE_S = three_ranks.PATIENCE_S
 AFTER_S = 3
 UID = "[0-9a-f]{8}"
 BEHIND = (rf"rank 1 has not called ncclAllReduce 41 of communicator {UID} \(3 ranks\), in which ranks 0, 2"
           r" wait; its last is 40;")
 
 
-class Hanging(cli.Case):
-    def start(self, what, **knobs):
-        (self.folder / "ids").mkdir()
-        knobs = {"GPUSIM_DEVICES": 3, "GPUSIM_NCCL_TIMEOUT_S": 600, "GPUSHIM_OUT": f"{self.folder}/%r.db",
-                 "LD_PRELOAD": cli.LIBRARY, "PYTHONPATH": box.TOOLS, "WORLD_SIZE": 3, "SLURM_JOB_ID": 7,
-                 **knobs}
-        self.ranks = []
-        for rank in range(3):
-            job = subprocess.Popen([sys.executable, "-B", RANK, what, self.folder / "ids"],
-                                   env=box.environment({**knobs, "RANK": rank}), stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-            self.ranks.append(job)
-            self.addCleanup(job.wait)
-            self.addCleanup(job.kill)
-
+class Hanging(three_ranks.Case):
     def watched(self, *words, expect=1):
         done = box.run([cli.GPUSHIM, "watch", self.folder, "--after", AFTER_S, *words], sim=False,
                        timeout=PATIENCE_S)
@@ -56,21 +38,6 @@ class Hanging(cli.Case):
         self.assertEqual({key: one[key] for key in facts}, facts)
         self.assertEqual([rank["rank"] for rank in hang["waiting"]], [0, 2])
         self.assertEqual((one["rank"], hang["collective"], hang["mismatch"]), (1, 41, None))
-
-    def when_written(self):
-        """Rank 1's calls are in its trace."""
-        sql, until = "SELECT count(*) FROM collective", time.monotonic() + PATIENCE_S
-        while True:
-            done = self.gpushim("sql", self.folder / "1.db", sql, "--csv", expect=None)
-            if done.stdout.split()[-1:] == ["40"]:
-                return
-            self.assertLess(time.monotonic(), until, done.stdout + done.stderr)
-            time.sleep(0.1)
-
-    def stop(self, **knobs):
-        self.start("sleeps", **knobs)
-        self.when_written()
-        self.ranks[1].send_signal(signal.SIGSTOP)
 
     def test_a_rank_that_is_stopped(self):
         self.stop()

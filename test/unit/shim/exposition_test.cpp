@@ -6,7 +6,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "shim/metrics/call_counts.h"
+#include "shim/schema/size_class.h"
 
 namespace exposition_test {
 
@@ -48,7 +48,8 @@ TEST_CASE("numbers keep nanoseconds and no locale's point", "[metrics]") {
 TEST_CASE("series are bounded, and those left out are counted", "[metrics]") {
     Exposition out;
     for (size_t i = 0; i < Exposition::kMostSamples + 5; ++i) out.add(Metric::hang, 1);
-    CHECK(out.left_out() == 5);
+    out.add_left_out(Metric::watch_left_out_series);
+    CHECK(out.text().find("gpushim_watch_left_out_series 5\n") != std::string::npos);
 }
 
 TEST_CASE("each metric has a name of its own, a type, and help of one line", "[metrics]") {
@@ -64,12 +65,11 @@ TEST_CASE("each metric has a name of its own, a type, and help of one line", "[m
 }
 
 TEST_CASE("sizes of collectives are in few classes", "[metrics]") {
-    using shim::CallCounts;
-    CHECK(CallCounts::size_class(0) == 4096);
-    CHECK(CallCounts::size_class(4096) == 4096);
-    CHECK(CallCounts::size_class(4097) == 65536);
-    CHECK(CallCounts::size_class(uint64_t{1} << 32) == uint64_t{1} << 32);
-    CHECK(CallCounts::size_class((uint64_t{1} << 32) + 1) == 0);
+    CHECK(size_class(0) == 4096);
+    CHECK(size_class(4096) == 4096);
+    CHECK(size_class(4097) == 65536);
+    CHECK(size_class(uint64_t{1} << 32) == uint64_t{1} << 32);
+    CHECK(size_class((uint64_t{1} << 32) + 1) == 0);
 }
 
 }  // namespace exposition_test

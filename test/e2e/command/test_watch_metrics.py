@@ -1,0 +1,183 @@
+"""gpushim watch --metrics: the file that it keeps of a run for Prometheus, and what ends it."""
+import collections
+import json
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+import box
+import cli
+import optional
+import prometheus_text
+import three_ranks
+
+PATIENCE_S, AFTER_S = three_ranks.PATIENCE_S, 3
+PROMTOOL = shutil.which("promtool")
+
+
+class Watching(three_ranks.Case):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "m" / "run.prom"
+        self.file.parent.mkdir()
+
+    def watch(self, *words):
+        watcher = subprocess.Popen([cli.GPUSHIM, "watch", self.folder, "--metrics", self.file, *words],
+                                   env=box.environment(sim=False), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True)
+        self.addCleanup(watcher.stdout.close)
+        self.addCleanup(watcher.stderr.close)
+        self.addCleanup(watcher.wait)
+        self.addCleanup(watcher.kill)
+        return watcher
+
+    def until(self, condition):
+        end = time.monotonic() + PATIENCE_S
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), end, self.text())
+            time.sleep(0.1)
+        return found
+
+    def text(self):
+        try:
+            return self.file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+
+    def value(self, name, **labels):
+        return prometheus_text.value(self.text(), name, **labels)
+
+    def of_job(self, ranks=2, **knobs):
+        """train.py, until it is ended."""
+        around = {"GPUSIM_DEVICES": ranks, "GPUSIM_NCCL_TIMEOUT_S": 600, "LD_PRELOAD": cli.LIBRARY,
+                  "GPUSHIM_OUT": f"{self.folder}/%r.db", "SLURM_JOB_ID": 77, **knobs}
+        job = subprocess.Popen(["python3", "-B", cli.TRAIN, "--ranks", str(ranks), "--steps", "10000000"],
+                               env=box.environment(around), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.terminate)
+        return job
+
+    def test_it_says_what_only_reading_tells_and_goes_with_its_watcher(self):
+        job = self.of_job()
+        watcher = self.watch()
+        self.until(lambda: self.value("collective_busbw_bytes_per_second", size="16777216") and
+                   self.value("rank_step_seconds", rank="1") and self.value("gpu_power_watts", rank="0"))
+        text = self.text()
+        self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
+        self.assertEqual([file.name for file in self.file.parent.iterdir() if file.suffix == ".prom"],
+                         ["run.prom"])
+        parts, causes = collections.Counter(), collections.Counter()
+        for name, labels, value in prometheus_text.samples(text):
+            if "rank" in labels:
+                self.assertEqual((labels["job_id"], bool(labels["host"])), ("77", True))
+            if name == "gpu_share_ratio":
+                parts[labels["rank"], labels["gpu"]] += value
+                causes[labels["rank"], labels["gpu"]] -= value * (labels["part"] == "idle")
+            if name == "gpu_idle_ratio":
+                causes[labels["rank"], labels["gpu"]] += value
+        self.assertEqual(len(parts), 2, text)
+        for gpu, whole in parts.items():
+            self.assertAlmostEqual(whole, 1, 5, gpu)
+            self.assertAlmostEqual(causes[gpu], 0, 5, gpu)
+        self.assertEqual(self.value("run_processes", state="running"), 2)
+        self.assertEqual(self.value("run_hang"), 0)
+        job.terminate()
+        said, complaints = watcher.communicate(timeout=PATIENCE_S)
+        self.assertEqual((watcher.returncode, complaints), (0, ""))
+        self.assertRegex(said, r"^ENDED    0 of 2 processes at work\n$")
+        self.assertEqual(list(self.file.parent.iterdir()), [])
+
+    @unittest.skipUnless(PROMTOOL, optional.lacks("prometheus"))
+    def test_promtool_has_nothing_against_it(self):
+        self.of_job(SLURM_JOB_ID='a"b\\c')
+        self.watch()
+        self.until(lambda: self.value("collective_busbw_bytes_per_second", size="16777216"))
+        done = subprocess.run([PROMTOOL, "check", "metrics"], input=self.text(), capture_output=True,
+                              text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_bandwidths_are_those_of_the_report(self):
+        job = self.of_job(ranks=3)
+        self.watch()
+        of = {"collective": "ncclAllReduce", "size": "16777216", "ranks": "3"}
+        self.until(lambda: self.value("collective_busbw_bytes_per_second", **of))
+        text = self.text()
+        algbw, busbw = (prometheus_text.value(text, f"collective_{name}_bytes_per_second", **of)
+                        for name in ("algbw", "busbw"))
+        self.assertAlmostEqual(busbw / algbw, 4 / 3, 6)  # nccl-tests' 2 (n - 1) / n
+        job.terminate()
+        job.wait()
+        kinds = json.loads(box.run([cli.GPUSHIM, "report", self.folder, "--json"], sim=False).stdout)
+        told, = (kind["algbw_bytes_per_s"] for kind in kinds["collectives"]
+                 if kind["op"] == "allreduce" and kind["bytes"] > 2**20)
+        self.assertLess(abs(algbw / told - 1), 0.25, (algbw, told))
+
+    def once(self, *words):
+        done = box.run([cli.GPUSHIM, "watch", self.folder, "--once", "--metrics", self.file, *words],
+                       sim=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_one_look_leaves_the_file_and_others_may_read_it_if_that_is_asked(self):
+        self.start("sleeps")
+        self.when_written()
+        self.once("--after", "3600", "--metrics-mode", "644")
+        self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o644)
+        self.assertEqual(self.value("run_processes", state="died"), 0)
+
+    def test_a_hang_names_who_is_missing_and_the_file_goes_on(self):
+        self.stop()
+        watcher = self.watch("--after", str(AFTER_S))
+        self.until(lambda: self.value("run_hang") == 1)
+        self.assertEqual(self.value("rank_missing", rank="1"), 1)
+        self.assertIsNone(self.value("rank_missing", rank="0"))
+        self.until(lambda: self.value("rank_state", rank="1", state="silent") == 1)
+        self.assertIsNone(watcher.poll(), "it goes on")
+        self.ranks[1].send_signal(signal.SIGCONT)  # it sleeps on
+        for job in self.ranks:
+            job.kill()
+        said, complaints = watcher.communicate(timeout=PATIENCE_S)
+        self.assertEqual((watcher.returncode, complaints), (1, ""))
+        self.assertTrue(said.startswith("HUNG     nothing moved for "), said)
+        self.assertEqual(len(re.findall("^HUNG ", said, re.M)), 1, said)
+
+    def test_a_signal_takes_the_file_away(self):
+        watcher = self.watch()  # before there is any trace
+        self.until(self.text)
+        self.assertEqual(self.value("run_processes", state="running"), 0)
+        watcher.terminate()
+        self.assertEqual(watcher.wait(PATIENCE_S), -signal.SIGTERM)
+        self.assertEqual(list(self.file.parent.iterdir()), [])
+
+    def test_a_place_that_is_lost_meanwhile_is_said_once(self):
+        watcher = self.watch()
+        self.until(self.text)
+        shutil.rmtree(self.file.parent)
+        self.assertRegex(watcher.stderr.readline(), r"^gpushim: cannot write \S+/m/run\.prom: No such file or"
+                                                    r" directory; it is tried again\n$")
+        self.file.parent.mkdir()
+        self.until(self.text)
+        watcher.terminate()
+        self.assertEqual(watcher.stderr.read(), "")
+
+    def test_places_that_are_none(self):
+        pipe = self.folder / "pipe"
+        box.run(["mkfifo", pipe], sim=False)
+        for place, why in (("/dev/null", "is a device, a pipe or a socket; a file is needed"),
+                           (pipe, "is a device, a pipe or a socket; a file is needed"),
+                           (self.folder / "none" / "x.prom", "No such file or directory"),
+                           (self.file.parent, "Is a directory")):
+            done = box.run([cli.GPUSHIM, "watch", self.folder, "--metrics", place], sim=False)
+            self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
+            self.assertIn(f"{place}: {why}", done.stderr)
+        self.assertIn("--metrics-mode 7: octal digits", self.gpushim(
+            "watch", self.folder, "--metrics", self.file, "--metrics-mode", "7", expect=2).stderr)
+        self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
+
+if __name__ == "__main__":
+    unittest.main()
