@@ -176,6 +176,7 @@ void identify(TraceIdentity& identity, const Config& from) {
     identity.world_size = number_from(kWorldSize);
     identity.restart = number_from(kRestart);
     copy(identity.job, sizeof identity.job, job());
+    if (const char* pod = getenv("POD_NAME"); pod != nullptr) copy(identity.pod, sizeof identity.pod, pod);
     copy(identity.tag, sizeof identity.tag, from.tag);
     identity.max_bytes = from.max_bytes;
     identity.min_free_bytes = from.min_free_bytes;

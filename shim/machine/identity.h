@@ -25,6 +25,7 @@ struct TraceIdentity {
     int64_t world_size;
     char run_key[256];
     char job[128];  // %j
+    char pod[256];  // of Kubernetes, as POD_NAME says; a host's name may be its pod's or its node's
     int64_t restart;
     char tag[1024];
     int64_t budget_ppm;

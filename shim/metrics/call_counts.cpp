@@ -4,14 +4,14 @@
 #include <iterator>
 
 #include "../rows/communicators.h"
+#include "../schema/size_class.h"
 
 namespace gpushim::shim {
 namespace {
 
-constexpr uint64_t kSmallestClass = 4096, kLargestClass = uint64_t{1} << 32;
 constexpr EventKind kOperations[] = {EventKind::launch, EventKind::graph_launch, EventKind::copy,
                                      EventKind::memset, EventKind::collective};
-static_assert(std::size(kOperations) == std::size(std::array<CallCounts::Operations, 5>{}));
+static_assert(std::size(kOperations) == std::size(CallCounts::OnDevice().operations));
 
 constexpr uint64_t kCopyBytes = (uint64_t{1} << 56) - 1;  // of a `shaped` row (events.def)
 
@@ -20,26 +20,24 @@ bool has_failed(const Event& event) { return (event.slot.flags & kFailed) != 0; 
 
 }  // namespace
 
-uint64_t CallCounts::size_class(uint64_t bytes) {
-    for (uint64_t size = kSmallestClass; size <= kLargestClass; size *= 16)
-        if (bytes <= size) return size;
-    return 0;
-}
-
 void CallCounts::add(std::span<const Event> events) {
-    for (const Event& event : events)
+    for (const Event& event : events) {
+        contexts_.take(event);
         if (event.exit_ns != kUnfinished && (event.slot.flags & kCaptured) == 0) add(event);
+    }
 }
 
 void CallCounts::add(const Event& event) {
     const auto kind = static_cast<EventKind>(event.slot.kind);
-    if (kind == EventKind::sync) wait_ns_ += event.exit_ns - event.enter_ns;
+    if (kind == EventKind::sync)
+        on_devices_[contexts_.device_of(event)].wait_ns += event.exit_ns - event.enter_ns;
     if (kind == EventKind::marker) add_step(event);
     const auto* place = std::find(std::begin(kOperations), std::end(kOperations), kind);
     if (place == std::end(kOperations)) return;
     // What a collective launches is the collective's.
     if (kind != EventKind::collective && (event.slot.flags & kInsideNccl) != 0) return;
-    Operations& operations = operations_[static_cast<size_t>(place - std::begin(kOperations))];
+    OnDevice& device = on_devices_[contexts_.device_of(event)];
+    Operations& operations = device.operations[static_cast<size_t>(place - std::begin(kOperations))];
     ++operations.submitted;
     operations.failed += has_failed(event);
     last_operation_ns_ = std::max(last_operation_ns_, event.enter_ns);
@@ -47,7 +45,7 @@ void CallCounts::add(const Event& event) {
     if (kind == EventKind::collective) add_collective(event);
     if (kind != EventKind::copy) return;
     const bool is_shaped = (api_of(event).traits & traits::shaped) != 0;
-    copy_bytes_ += words_of<event::copy>(event.slot).bytes & (is_shaped ? kCopyBytes : UINT64_MAX);
+    device.copy_bytes += words_of<event::copy>(event.slot).bytes & (is_shaped ? kCopyBytes : UINT64_MAX);
 }
 
 void CallCounts::add_collective(const Event& event) {

@@ -1,6 +1,6 @@
 // Counts of what a process has asked of its GPUs, from the events that were stored, for its metrics. Bounded:
-// collectives are counted by name and by size in powers of 16, steps of at most kMostThreads threads. What
-// was captured into a graph ran nothing and is not counted. The writer's thread only.
+// collectives are counted by name and by size (schema/size_class.h), steps of at most kMostThreads threads.
+// What was captured into a graph ran nothing and is not counted. The writer's thread only.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 #include "../calls/api.h"
 #include "../rows/batch.h"
+#include "context_devices.h"
 
 namespace gpushim::shim {
 
@@ -23,6 +24,13 @@ class CallCounts {
         const char* name;
         uint64_t submitted = 0, failed = 0;
     };
+    // Of threads that were on one device.
+    struct OnDevice {
+        std::array<Operations, 5> operations = {
+            {{"launch"}, {"graph_launch"}, {"copy"}, {"memset"}, {"collective"}}};
+        uint64_t copy_bytes = 0;
+        int64_t wait_ns = 0;
+    };
     struct Collectives {
         uint64_t calls = 0, bytes = 0;
         bool has_bytes = true;  // false: of one the datum's size is not known
@@ -32,29 +40,26 @@ class CallCounts {
 
     void add(std::span<const Event> events);
 
-    const std::array<Operations, 5>& operations() const { return operations_; }
+    // By ordinal; -1: not known which. A collective is of the device of its thread, whatever its
+    // communicator's is.
+    const std::map<int64_t, OnDevice>& devices() const { return on_devices_; }
     const std::map<CollectiveKey, Collectives>& collectives() const { return collectives_; }
-    uint64_t copy_bytes() const { return copy_bytes_; }
-    int64_t wait_ns() const { return wait_ns_; }
     uint64_t steps() const { return steps_; }
     int64_t step_ns() const { return step_ns_; }
     int64_t last_operation_ns() const { return last_operation_ns_; }  // kNull: there was none
     int64_t last_step_ns() const { return last_step_ns_; }            // kNull: none was marked
-
-    // 4096, 65536, … 2^32; 0: it is larger.
-    static uint64_t size_class(uint64_t bytes);
 
   private:
     void add(const Event& event);
     void add_collective(const Event& event);
     void add_step(const Event& event);
 
-    std::array<Operations, 5> operations_ = {
-        {{"launch"}, {"graph_launch"}, {"copy"}, {"memset"}, {"collective"}}};
+    ContextDevices contexts_;
+    std::map<int64_t, OnDevice> on_devices_;
     std::map<CollectiveKey, Collectives> collectives_;
     std::map<int32_t, int64_t> step_began_ns_;  // by thread
-    uint64_t copy_bytes_ = 0, steps_ = 0;
-    int64_t wait_ns_ = 0, step_ns_ = 0;
+    uint64_t steps_ = 0;
+    int64_t step_ns_ = 0;
     int64_t last_operation_ns_ = kNull, last_step_ns_ = kNull;
 };
 

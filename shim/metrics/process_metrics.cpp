@@ -1,7 +1,5 @@
 #include "process_metrics.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,6 +15,7 @@
 #include "../ring/rings.h"
 #include "../rows/drop_reasons.h"
 #include "../schema/exposition.h"
+#include "../schema/size_class.h"
 #include "call_counts.h"
 #include "text_file.h"
 
@@ -65,13 +64,21 @@ class Drops {
     std::array<uint64_t, kDrops> sums_ = {};
 };
 
+// With the process's number before the suffix.
+std::string numbered(const std::string& path) {
+    const size_t slash = path.rfind('/'), dot = path.rfind('.');
+    const bool has_suffix = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
+    const size_t place = has_suffix ? dot : path.size();
+    return path.substr(0, place) + "." + std::to_string(whose->pid) + path.substr(place);
+}
+
 class ProcessMetrics : public Observer {
   public:
-    explicit ProcessMetrics(std::span<const Device> devices) : devices_(devices) {}
+    explicit ProcessMetrics(std::span<const Device> devices) : devices_(devices), path_(path_of_file) {}
 
     int64_t look(const Moment& now) override {
         if (now.ending) {
-            if (std::exchange(is_there_, false)) unlink(path_of_file);
+            file_.remove(path_.c_str());
             return kNeverNs;
         }
         drops_.look();
@@ -88,12 +95,22 @@ class ProcessMetrics : public Observer {
 
   private:
     void write(const Moment& now) {
-        const int error = replace_file(path_of_file, text(now), config.metrics_mode);
-        is_there_ |= error == 0;
+        keep_off();
+        const int error = file_.replace(path_.c_str(), text(now), config.metrics_mode);
         failed_ += error != 0;
         if (error != 0 && !std::exchange(has_complained_, true))
-            log_line(LogLevel::warn, "cannot write %s (%s); it is tried again", path_of_file,
+            log_line(LogLevel::warn, "cannot write %s (%s); it is tried again", path_.c_str(),
                      strerror(error));
+    }
+
+    // Two processes that replace each other's file would make one series of two.
+    void keep_off() {
+        if (has_own_name_ || !file_.is_anothers(path_.c_str())) return;
+        has_own_name_ = true;
+        std::string own = numbered(path_);
+        log_line(LogLevel::warn, "%s is another process's; the metrics of this one are in %s", path_.c_str(),
+                 own.c_str());
+        path_ = std::move(own);
     }
 
     std::string text(const Moment& now) {
@@ -103,7 +120,8 @@ class ProcessMetrics : public Observer {
         out.set_common(metric_labels({{"host", whose->host},
                                       {"rank", whose->rank < 0 ? "" : rank},
                                       {"pid", pid},
-                                      {"job_id", whose->job}}));
+                                      {"job_id", whose->job},
+                                      {"pod", whose->pod}}));
         add_process(out, now);
         add_operations(out, now.real_ns - now.mono_ns);
         add_own(out);
@@ -126,14 +144,10 @@ class ProcessMetrics : public Observer {
         };
         add_time(Metric::last_operation_timestamp_seconds, counts_.last_operation_ns());
         add_time(Metric::last_step_timestamp_seconds, counts_.last_step_ns());
-        for (const auto& [name, submitted, failed] : counts_.operations()) {
-            out.add(Metric::operations_total, static_cast<double>(submitted), {{"operation", name}});
-            out.add(Metric::failed_operations_total, static_cast<double>(failed), {{"operation", name}});
-        }
-        out.add(Metric::copy_bytes_total, static_cast<double>(counts_.copy_bytes()));
-        out.add(Metric::wait_seconds_total, seconds(counts_.wait_ns()));
+        for (const auto& [ordinal, on_device] : counts_.devices())
+            add_device(out, uuid_of(ordinal), on_device);
         for (const auto& [key, sum] : counts_.collectives()) {
-            const std::string size = key.second == 0 ? "larger" : std::to_string(key.second);
+            const std::string size = size_label(key.second);
             out.add(Metric::collective_calls_total, static_cast<double>(sum.calls),
                     {{"collective", key.first}, {"size", size}});
             if (sum.has_bytes)
@@ -146,6 +160,23 @@ class ProcessMetrics : public Observer {
         out.add(Metric::step_seconds_total, seconds(counts_.step_ns()));
     }
 
+    void add_device(Exposition& out, const std::string& gpu, const CallCounts::OnDevice& counts) const {
+        for (const auto& [name, submitted, failed] : counts.operations) {
+            out.add(Metric::operations_total, static_cast<double>(submitted),
+                    {{"gpu", gpu}, {"operation", name}});
+            out.add(Metric::failed_operations_total, static_cast<double>(failed),
+                    {{"gpu", gpu}, {"operation", name}});
+        }
+        out.add(Metric::copy_bytes_total, static_cast<double>(counts.copy_bytes), {{"gpu", gpu}});
+        out.add(Metric::wait_seconds_total, seconds(counts.wait_ns), {{"gpu", gpu}});
+    }
+
+    std::string uuid_of(int64_t ordinal) const {
+        for (const Device& device : devices_)
+            if (device.ordinal == ordinal) return device.uuid;
+        return ordinal < 0 ? "" : std::to_string(ordinal);
+    }
+
     void add_own(Exposition& out) const {
         if (config.hang_after_s > 0) out.add(Metric::hang, process_hangs() ? 1 : 0);
         for (size_t i = 0; i < kDrops; ++i)
@@ -155,11 +186,13 @@ class ProcessMetrics : public Observer {
     }
 
     const std::span<const Device> devices_;
+    std::string path_;
     CallCounts counts_;
     Drops drops_;
     int64_t written_ns_ = INT64_MIN / 2;
     uint64_t failed_ = 0;
-    bool is_there_ = false, has_complained_ = false;
+    TextFile file_;
+    bool has_own_name_ = false, has_complained_ = false;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 // (schema/metrics.def). Sums only of what is in the trace, and nothing that is guessed: shares
 // and causes need an analysis. The file goes when the process ends in order: what stays of
 // a process that was killed says when it was written. A file that cannot be written is counted, and said
-// once.
+// once. Of two processes with one name the second takes a name with its number, and says so.
 #pragma once
 
 #include <memory>

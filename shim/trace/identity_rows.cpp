@@ -33,6 +33,7 @@ void write_facts(Database& base, const TraceIdentity& who) {
     text("boot_id", hex(who.boot_id));
     text("host", who.host);
     text("job", who.job);
+    text("pod", who.pod);
     text("script", who.script);
     text("clock", kClocks[who.clock_kind % std::size(kClocks)]);
     number("started_mono_ns", who.started_mono_ns);

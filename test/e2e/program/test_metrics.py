@@ -1,7 +1,6 @@
 """GPUSHIM_METRICS: the file that a process keeps for Prometheus."""
 import os
 import pathlib
-import re
 import shutil
 import signal
 import stat
@@ -12,27 +11,30 @@ import unittest
 
 import box
 import optional
+import prometheus_text
 from preload import PreloadCase, query, variables
 
 WAITS = pathlib.Path(__file__).parent / "hang" / "waits.py"
 PATIENCE_S = 300
 AFTER_S = 3
-SAMPLE = re.compile(r'(\w+)(?:\{(.*)\})? (\S+)')
-COMMON = ("host", "rank", "pid", "job_id")
-LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-
-
-def samples(text):
-    """{(name, labels but those that all have): value}"""
-    found = {}
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        name, labels, value = SAMPLE.fullmatch(line).groups()
-        labels = dict(LABEL.findall(labels or ""))
-        own = tuple(sorted(item for item in labels.items() if item[0] not in COMMON))
-        found[name.removeprefix("gpushim_"), own] = float(value)
-    return found
+# Two launches on the first device, in a context that was made, and three on the second, in its primary one.
+ON_TWO_GPUS = """
+from ctypes import CDLL, byref, c_uint, c_void_p
+import sys
+cuda, one = CDLL("libcuda.so.1"), c_uint(1)
+def launch(times):
+    module, function = c_void_p(), c_void_p()
+    cuda.cuModuleLoadData(byref(module), b"an image")
+    cuda.cuModuleGetFunction(byref(function), module, b"work__1us")
+    for _ in range(times):
+        assert cuda.cuLaunchKernel(function, one, one, one, one, one, one, 0, None, None, None) == 0
+first, second = c_void_p(), c_void_p()
+assert cuda.cuInit(0) == cuda.cuCtxCreate_v2(byref(first), 0, 0) == 0
+launch(2)
+assert cuda.cuDevicePrimaryCtxRetain(byref(second), 1) == cuda.cuCtxSetCurrent(second) == 0
+launch(3)
+sys.stdin.read()
+"""
 
 
 class Metrics(PreloadCase):
@@ -63,23 +65,38 @@ class Metrics(PreloadCase):
             return ""
 
     def value(self, name, **labels):
-        return samples(self.text()).get((name, tuple(sorted(labels.items()))))
+        return prometheus_text.value(self.text(), name, **labels)
 
     def test_it_says_what_the_trace_says_and_is_written_again(self):
         job = self.start()
         self.until(lambda: self.value("operations_total", operation="launch") == 1)
         text = self.text()
         self.assertEqual(query(self.the_trace(), "SELECT count(*) FROM launch"), [(1,)])
-        for line in text.splitlines():
-            if not line.startswith("#"):
-                labels = dict(LABEL.findall(line))
-                self.assertEqual((labels["rank"], labels["job_id"], labels["pid"]), ("3", "77", str(job.pid)))
+        for _, labels, _ in prometheus_text.samples(text):
+            self.assertEqual((labels["rank"], labels["job_id"], labels["pid"]), ("3", "77", str(job.pid)))
         self.assertNotIn("steps_total", text, "no step is marked: that is not 0 steps")
         self.assertEqual(self.value("hang"), 0)
         before = self.value("written_timestamp_seconds")
         self.until(lambda: (self.value("written_timestamp_seconds") or 0) > before)
         file, = (self.folder / "m").iterdir()
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+
+    def test_operations_are_those_of_the_gpu_that_the_thread_was_on(self):
+        program = [sys.executable, "-c", ON_TWO_GPUS]
+        knobs = {**variables(self.folder), "GPUSHIM_METRICS": f"{self.folder}/m/3.a.prom",
+                 "GPUSIM_DEVICES": 2, "POD_NAME": "train-0"}
+        job = subprocess.Popen(program, env=box.environment(knobs), stdin=subprocess.PIPE)
+        self.addCleanup(job.stdin.close)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        gpus = self.until(lambda: {
+            labels["device"]: labels["gpu"] for name, labels, _ in prometheus_text.samples(self.text())
+            if name == "gpu_info"})
+        for device, launches in (("0", 2), ("1", 3)):
+            self.until(lambda gpu=gpus[device], of=launches: self.value(
+                "operations_total", operation="launch", gpu=gpu, pod="train-0") == of)
+        self.assertEqual(len(prometheus_text.values(self.text(), "operations_total", operation="launch")), 2)
+        self.assertEqual(query(self.the_trace(), "SELECT value FROM meta WHERE key = 'pod'"), [("train-0",)])
 
     @unittest.skipUnless(shutil.which("promtool"), optional.lacks("prometheus"))
     def test_promtool_has_nothing_against_it(self):
