@@ -80,7 +80,8 @@ import yaml
 verb, words = sys.argv[1], sys.argv[2:]
 log = pathlib.Path("pods.log")
 
-FIELDS = {{"metadata.annotations['batch.kubernetes.io/job-completion-index']": "{{index}}",
+FIELDS = {{"metadata.name": "train-{{index}}",
+          "metadata.annotations['batch.kubernetes.io/job-completion-index']": "{{index}}",
           "metadata.labels['batch.kubernetes.io/controller-uid']": "5a0c5b8e-one-job"}}
 OWN_NAME = ["unshare", "-u", "sh", "-c", 'hostname "$0" && exec "$@"'] if os.geteuid() == 0 else []
 

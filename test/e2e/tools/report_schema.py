@@ -21,6 +21,13 @@ def complaints(answer, command="report"):
             for error in validator(command).iter_errors(answer)]
 
 
+def wrong_by(schema, value):
+    """The same for a schema that stands somewhere else."""
+    import jsonschema
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(value)]
+
+
 def hold(command, answer):
     """Raises where the answer in JSON, of one run, is not as the schema says."""
     words = [str(word) for word in command]
