@@ -1,0 +1,28 @@
+// What a run submitted between two waits of its host, and what its kernels' names say of the program. Waits
+// for copies to the device are none: they read nothing back. Pure.
+#pragma once
+
+#include <vector>
+
+#include "token.h"
+
+namespace gpushim::analysis {
+
+// What was submitted between two waits of the host.
+struct HostStretch {
+    int64_t begin_ns = 0;
+    uint64_t signature = 0;  // of names and of graphs
+    int32_t graphs = 0, launches = 0;
+    bool serves = false, has_load = false, is_fed = false;
+};
+
+struct Survey {
+    std::vector<HostStretch> stretches;
+    bool trains = false, serves = false, attends = false;
+    int64_t end_ns = 0;
+};
+
+// Nothing behind the first kernel that tells that the program trains is kept.
+Survey survey_of(const TokenSource& source);
+
+}  // namespace gpushim::analysis
