@@ -78,8 +78,9 @@ enum class KernelLibrary : uint8_t {
     flash_attention,
 };
 
-// What it says of its program: it trains (this one computes gradients), or it serves a language model.
-enum class KernelPurpose : uint8_t { unknown, gradient, prefill, decode, either };
+// What it says of its program: it chooses by scores, which servers do, and trainings that count what is
+// right; it trains (this one computes gradients); or it serves a language model.
+enum class KernelPurpose : uint8_t { unknown, sample, gradient, prefill, decode, either };
 
 struct KernelClass {
     KernelFamily family = KernelFamily::other;

@@ -1,6 +1,7 @@
 // What each iteration of a server holds, and so what kind it is.
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "fed.h"
 #include "iterations.h"
@@ -10,11 +11,44 @@ namespace gpushim::analysis {
 
 namespace {
 
+// A prompt's tokens are many rows where a decode's are one: kernels that both launch have larger grids.
+class Grids {
+  public:
+    void add(const Token& token) {
+        if (token.kind != TokenKind::kernel || token.blocks <= 0) return;
+        Grid& grid = now_[name_of(token)];
+        ++grid.launches;
+        grid.blocks += token.blocks;
+    }
+    // The step ends: whether the one before it was larger by far.
+    bool was_larger() {
+        constexpr int64_t kTimes = 4;
+        int64_t same = 0, larger = 0;
+        for (const auto& [name, grid] : now_) {
+            const auto before = before_.find(name);
+            if (before == before_.end()) continue;
+            const int64_t launches = std::min(grid.launches, before->second.launches);
+            same += launches;
+            if (before->second.average() >= kTimes * grid.average()) larger += launches;
+        }
+        before_ = std::exchange(now_, {});
+        return larger > 0 && 2 * larger >= same;
+    }
+
+  private:
+    struct Grid {
+        int64_t launches = 0, blocks = 0;
+        int64_t average() const { return blocks / launches; }
+    };
+    std::unordered_map<int64_t, Grid> now_, before_;
+};
+
 // What a step holds, while it is gone through.
 struct Contents {
     uint64_t graph_sum = 0, kernel_sum = 0;
     int64_t graphs = 0, launches = 0;
-    bool prefills = false, decodes = false, is_fed = false;
+    bool prefills = false, decodes = false, is_fed = false, samples = false;
+    bool is_larger = false;  // than the one behind it, by far
     int64_t in_bytes = 0, out_bytes = 0;
 };
 
@@ -23,6 +57,7 @@ void add(Contents& contents, const Token& token) {
     if (token.kind == TokenKind::sync) contents.out_bytes += std::max(int64_t{0}, token.bytes);
     contents.prefills |= token.purpose.prefills;
     contents.decodes |= token.purpose.decodes;
+    contents.samples |= token.purpose.samples;
     if (token.kind == TokenKind::sync || token.kind == TokenKind::copy_h2d) return;
     const bool is_graph = token.kind == TokenKind::graph;
     (is_graph ? contents.graphs : contents.launches) += 1;
@@ -32,8 +67,9 @@ void add(Contents& contents, const Token& token) {
 
 struct Usual {
     bool are_graphs = false;  // most have one
-    bool name_decodes = false;
+    bool name_decodes = false, name_prefills = false;
     bool are_fed = false;           // most are given what was sampled before
+    bool sample = false;            // most choose tokens by a kernel whose name tells
     std::optional<double> in_each;  // bytes that come in for each that is read back: in most decodes
 };
 
@@ -53,14 +89,17 @@ std::optional<double> usual_in(const std::vector<Contents>& all, bool are_graphs
 
 Usual usual_of(const std::vector<Contents>& all) {
     Usual usual;
-    size_t with_graph = 0, fed = 0;
+    size_t with_graph = 0, fed = 0, sampling = 0;
     for (const Contents& one : all) {
         with_graph += one.graphs == 1;
         fed += one.is_fed;
+        sampling += one.samples;
         usual.name_decodes |= one.decodes;
+        usual.name_prefills |= one.prefills;
     }
     usual.are_graphs = 2 * with_graph > all.size();
     usual.are_fed = 2 * fed > all.size();
+    usual.sample = 2 * sampling > all.size();
     usual.in_each = usual_in(all, usual.are_graphs);
     return usual;
 }
@@ -75,7 +114,9 @@ bool brings_a_prompt(const Contents& contents, const Usual& usual) {
 IterationKind kind_of(const Contents& contents, const Usual& usual) {
     if (contents.prefills && contents.decodes) return IterationKind::mixed;
     if (contents.prefills) return IterationKind::prefill;
-    if (contents.decodes) return IterationKind::decode;
+    // Some attend to prompts with what they decode with, and no name tells.
+    if (contents.decodes)
+        return contents.is_larger && !usual.name_prefills ? IterationKind::prefill : IterationKind::decode;
     // One graph and little around it: a batch size was captured, and prompts are of any length.
     if (contents.graphs == 1) return IterationKind::decode;
     if (contents.graphs > 0 || contents.launches == 0) return IterationKind::other;
@@ -83,22 +124,37 @@ IterationKind kind_of(const Contents& contents, const Usual& usual) {
     if (usual.name_decodes) return IterationKind::prefill;
     if (usual.are_fed && brings_a_prompt(contents, usual)) return IterationKind::prefill;
     if (usual.are_graphs) return IterationKind::eager;
-    return usual.are_fed ? IterationKind::decode : IterationKind::other;
+    if (usual.are_fed) return IterationKind::decode;
+    if (!usual.sample) return IterationKind::other;
+    return contents.is_larger ? IterationKind::prefill : IterationKind::decode;
+}
+
+std::vector<Contents> contents_of(const TokenSource& source, const std::vector<Step>& steps) {
+    std::vector<Contents> contents(steps.size());
+    Fed fed;
+    Grids grids;
+    size_t at = 0;
+    const auto end_step = [&] {
+        const bool was_larger = grids.was_larger();
+        if (at > 0) contents[at - 1].is_larger = was_larger;
+        ++at;
+    };
+    source([&](const Token& token) {
+        const bool is_fed = fed.next(token);
+        while (at < steps.size() && token.at_ns >= steps[at].end_ns) end_step();
+        if (at == steps.size() || token.at_ns < steps[at].begin_ns) return;
+        add(contents[at], token);
+        contents[at].is_fed |= is_fed;
+        grids.add(token);
+    });
+    if (at < steps.size()) end_step();
+    return contents;
 }
 
 }  // namespace
 
 std::vector<Iteration> look_into(const TokenSource& source, const std::vector<Step>& steps) {
-    std::vector<Contents> contents(steps.size());
-    Fed fed;
-    size_t at = 0;
-    source([&](const Token& token) {
-        const bool is_fed = fed.next(token);
-        while (at < steps.size() && token.at_ns >= steps[at].end_ns) ++at;
-        if (at == steps.size() || token.at_ns < steps[at].begin_ns) return;
-        add(contents[at], token);
-        contents[at].is_fed |= is_fed;
-    });
+    const std::vector<Contents> contents = contents_of(source, steps);
     const Usual usual = usual_of(contents);
     std::unordered_map<uint64_t, int32_t> classes;
     std::vector<Iteration> iterations;

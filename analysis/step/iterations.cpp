@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "fed.h"
 #include "stretches.h"
 
 namespace gpushim::analysis {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr int64_t kFewestIterations = 20;  // iterations, where their shape alone says what they are
 constexpr size_t kFewestSizes = 3;         // of batches, of which each has a graph
+constexpr int64_t kScalarBytes = 8;
 constexpr double kToldByName = 0.95, kToldByShape = 0.85;
 
 // Whether a stretch holds a model's work, not only what is done around it.
@@ -42,7 +44,7 @@ std::vector<HostStretch> iterations_of(const std::vector<HostStretch>& stretches
         if (has_model(stretch))
             iterations.push_back(stretch);
         else if (!iterations.empty())
-            iterations.back().has_load |= stretch.has_load;
+            iterations.back().join(stretch);
     }
     return iterations;
 }
@@ -70,6 +72,23 @@ bool is_shaped_like_generation(const std::vector<HostStretch>& iterations) {
     return fed >= kFewestIterations && 2 * fed >= count;
 }
 
+// The same with tokens that stay on the device: nothing comes in, one is chosen, and the host reads little
+// more than whether it was the last.
+bool goes_on_by_itself(const HostStretch& stretch) {
+    return stretch.samples && stretch.out_bytes > 0 && stretch.out_bytes <= kMostTokenBytes &&
+           stretch.in_bytes >= 0 && stretch.in_bytes <= std::max(kScalarBytes, stretch.out_bytes);
+}
+
+bool samples_on_the_device(const Survey& survey, const std::vector<HostStretch>& iterations) {
+    int64_t count = 0, attend = 0;
+    for (const HostStretch& stretch : iterations) {
+        count += goes_on_by_itself(stretch);
+        attend += stretch.softmaxes > 1;  // in more than one layer
+    }
+    const auto all = static_cast<int64_t>(iterations.size());
+    return count >= kFewestIterations && 2 * count >= all && (survey.attends || 2 * attend >= all);
+}
+
 void judge(const Survey& survey, const std::vector<HostStretch>& iterations, std::optional<Program> asked,
            bool has_served, Served& served) {
     const auto is = [&](Program program, double confidence, std::string why) {
@@ -88,6 +107,12 @@ void judge(const Survey& survey, const std::vector<HostStretch>& iterations, std
     if (survey.attends && is_shaped_like_generation(iterations))
         return is(Program::serving, kToldByShape,
                   "kernels attend and compute no gradients, and what the host reads back comes in again");
+    served.do_batches_end = samples_on_the_device(survey, iterations);
+    if (served.do_batches_end)
+        return is(
+            Program::serving, kToldByShape,
+            "kernels attend and choose tokens, none computes gradients, and the host reads only these or"
+            " whether it is the end");
     served.why = "no kernel's name and no graphs tell whether the program trains or serves";
 }
 

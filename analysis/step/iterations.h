@@ -7,7 +7,8 @@
 //   kinds         decode  decode  prefill       decode
 //
 // A wait for a copy to the device is no read-back. Without names, a prefill is told by how many tokens come
-// in for each that is sampled, and a server without graphs by what it samples coming in again.
+// in for each that is sampled, or by larger grids; a server without graphs by what it samples coming in
+// again, or staying on the device.
 //
 // Lengths vary as requests do, so a period of the whole run is not looked for (period.h): what an iteration
 // holds says what it is. Pure; the source is called up to three times; a small value is kept for each
@@ -39,6 +40,9 @@ struct Served {
     Program program = Program::not_known;
     double confidence = 0;
     std::string why;
+    // A prompt begins a batch, and the one before has ended: nobody who changes a batch leaves its tokens on
+    // the device.
+    bool do_batches_end = false;
     size_t iterations = 0;  // as many as there are; of a single one nothing tells the ends
     Steps found;            // source "none": it does not serve, or nothing shows where its iterations begin
 };

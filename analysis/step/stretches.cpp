@@ -9,6 +9,8 @@ namespace gpushim::analysis {
 
 namespace {
 
+void add_to(int64_t& sum, int64_t bytes) { sum = sum < 0 || bytes < 0 ? -1 : sum + bytes; }
+
 // A copy to the device that the host waits for reads nothing back: it is the input of what follows.
 class CopyWaits {
   public:
@@ -36,12 +38,14 @@ class Surveyor {
         open_.serves |= token.purpose.serves;
         const bool is_fed = fed_.next(token);
         if (copy_waits_.next(token)) return;
-        if (token.kind == TokenKind::sync) return end_stretch();
+        if (token.kind == TokenKind::sync) return end_stretch(token.bytes);
         if (!is_open_) open_.begin_ns = token.at_ns;
         is_open_ = true;
         open_.is_fed |= is_fed;
         open_.has_load |= token.is_load;
-        if (token.kind == TokenKind::copy_h2d) return;
+        if (token.kind == TokenKind::copy_h2d) return add_to(open_.in_bytes, token.bytes);
+        open_.samples |= token.purpose.samples;
+        open_.softmaxes += token.purpose.weighs;
         const bool is_graph = token.kind == TokenKind::graph;
         open_.graphs += is_graph;
         open_.launches += !is_graph;
@@ -49,14 +53,15 @@ class Surveyor {
     }
 
     Survey take() {
-        end_stretch();
+        end_stretch(0);
         return std::move(survey_);
     }
 
   private:
     // One that only copies goes on: what it copied is the next one's input.
-    void end_stretch() {
+    void end_stretch(int64_t read_bytes) {
         if (!is_open_ || open_.graphs + open_.launches == 0) return;
+        open_.out_bytes = read_bytes;
         if (!survey_.trains) survey_.stretches.push_back(open_);
         is_open_ = false;
         open_ = {};
@@ -70,6 +75,13 @@ class Surveyor {
 };
 
 }  // namespace
+
+void HostStretch::join(const HostStretch& next) {
+    has_load |= next.has_load;
+    samples |= next.samples;
+    add_to(in_bytes, next.in_bytes);
+    add_to(out_bytes, next.out_bytes);
+}
 
 Survey survey_of(const TokenSource& source) {
     Surveyor surveyor;

@@ -12,8 +12,12 @@ namespace gpushim::analysis {
 struct HostStretch {
     int64_t begin_ns = 0;
     uint64_t signature = 0;  // of names and of graphs
-    int32_t graphs = 0, launches = 0;
-    bool serves = false, has_load = false, is_fed = false;
+    int32_t graphs = 0, launches = 0, softmaxes = 0;
+    bool serves = false, has_load = false, is_fed = false, samples = false;
+    int64_t in_bytes = 0,
+            out_bytes = 0;  // copied to the device, and read back at its end; below 0: not known
+
+    void join(const HostStretch& next);  // one without a model's work, behind it
 };
 
 struct Survey {

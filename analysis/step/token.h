@@ -16,6 +16,8 @@ struct Purpose {
     bool serves = false;  // reads or fills a language model's cache, or samples
     bool prefills = false, decodes = false;
     bool attends = false;  // which both training and serving do
+    bool samples = false;  // chooses by scores, which both may do
+    bool weighs = false;   // a softmax: attention without a kernel of its own has one in each layer
 };
 
 struct Token {
@@ -30,6 +32,7 @@ struct Token {
     // Of a copy to the device; of a sync: what was copied to the host since the one before. Below 0: not
     // known.
     int64_t bytes = -1;
+    int64_t blocks = 0;  // of a kernel; 0: not known
 };
 
 // Gives every token of the run to what it is handed, in order of time, and the same again when called again:

@@ -71,6 +71,7 @@ class Tokens {
         int64_t hash = 0, name = 0;
         bool is_optimizer = false, is_collective = false;
         Purpose purpose = {};
+        int64_t blocks = 0;
     };
 
     static bool is_kernel(const Call& call) {
@@ -100,6 +101,7 @@ class Tokens {
         token.name = shape.name;
         token.is_optimizer = shape.is_optimizer;
         token.purpose = shape.purpose;
+        token.blocks = shape.blocks;
         if (call.type == OperationClass::comm || shape.is_collective) token.kind = TokenKind::collective;
     }
 
@@ -115,15 +117,21 @@ class Tokens {
         sum.prefills |= more.prefills;
         sum.decodes |= more.decodes;
         sum.attends |= more.attends;
+        sum.samples |= more.samples;
+        sum.weighs |= more.weighs;
     }
 
     Purpose purpose_of(int32_t kernel) const {
         if (kernel < 0) return {};
         const KernelClass& facts = facts_.kernels[static_cast<size_t>(kernel)].facts;
         const KernelPurpose of = facts.purpose;
-        const bool trains = of == KernelPurpose::gradient;
-        return {trains, of != KernelPurpose::unknown && !trains, of == KernelPurpose::prefill,
-                of == KernelPurpose::decode, facts.family == KernelFamily::attention};
+        return {.trains = of == KernelPurpose::gradient,
+                .serves = of > KernelPurpose::gradient,
+                .prefills = of == KernelPurpose::prefill,
+                .decodes = of == KernelPurpose::decode,
+                .attends = facts.family == KernelFamily::attention,
+                .samples = of == KernelPurpose::sample,
+                .weighs = facts.family == KernelFamily::softmax};
     }
 
     // By what a launch of it runs, where that is recorded.
@@ -146,7 +154,8 @@ class Tokens {
                 name,
                 family == KernelFamily::optimizer,
                 family == KernelFamily::comm,
-                purpose_of(shape->second.kernel)};
+                purpose_of(shape->second.kernel),
+                shape->second.blocks};
     }
 
     const TraceFacts& facts_;

@@ -89,7 +89,7 @@ void write_trace(const TraceFacts& facts, std::optional<Interval> span, RunDb& r
     const FirstRow marked(trace, has_cost ? kMarkedSteps : "SELECT NULL");
     const Steps& found = facts.found;
     run.add("program", {facts.rank_id, std::string(name_of(facts.served.program)), facts.served.confidence,
-                        facts.served.why});
+                        facts.served.why, facts.served.do_batches_end ? 1 : 0});
     run.add("rank", {facts.rank_id,
                      maybe(trace.rank),
                      maybe(trace.world_size),

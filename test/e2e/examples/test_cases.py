@@ -22,6 +22,10 @@ def gains(report):
     return [finding for finding in report["findings"] if finding["kind"] == "gain"]
 
 
+def serves(name):
+    return "SERVES = True" in (CASES / name / "case.py").read_text(encoding="utf-8")
+
+
 class Cases(unittest.TestCase):
     def report_of(self, name, fixed=False):
         return self.report_and_cost(name, fixed)[0]
@@ -33,6 +37,9 @@ class Cases(unittest.TestCase):
             self.assertEqual(report_schema.complaints(report), [])
             return report, cost
 
+    def check_program(self, name, report):
+        self.assertEqual(report["serving"]["program"] == "serving", serves(name), report["serving"])
+
     def check_cost(self, found, cost):
         """No more is said than what the case knows it cost: what is in it that nobody put there is true."""
         for finding in found:
@@ -41,6 +48,7 @@ class Cases(unittest.TestCase):
 
     def check(self, name):
         expect, (report, cost) = gallery.expected(name), self.report_and_cost(name)
+        self.check_program(name, report)
         found = gains(report)
         said = json.dumps(found, indent=1)
         self.assertEqual(found[0]["id"] if found else None, expect["says"], said)
@@ -63,6 +71,7 @@ class Cases(unittest.TestCase):
 
     def check_fixed(self, name):
         expect, (report, cost) = gallery.expected(name), self.report_and_cost(name, fixed=True)
+        self.check_program(name, report)
         found = gains(report)
         self.check_cost(found, cost)
         self.assertLessEqual({finding["id"] for finding in found} - set(cost), set(expect["fixed"]), found)
@@ -88,6 +97,13 @@ class Cases(unittest.TestCase):
         self.assertLess(slow["samples"] + usual["samples"], device["samples"], "the last is of no step")
         self.assertRegex(text, r"in slow steps \d+ samples, 1320 MHz, .*"
                                r"; in the others \d+ samples, 1980 MHz")
+
+    def test_generation_tells_prompts_from_decodes(self):
+        serving = self.report_of("generation")["serving"]
+        self.assertEqual({kind["kind"]: kind["iterations"] for kind in serving["kinds"]},
+                         {"decode": 144, "prefill": 4})
+        decode = serving["kinds"][0]["length"]
+        self.assertLess(serving["between_tokens"]["p99_ns"], 1.1 * decode["p50_ns"], "across no prompt")
 
     def test_each_folder_says_what_is_wrong_and_the_readme_lists_it(self):
         listed = (CASES / "README.md").read_text(encoding="utf-8")

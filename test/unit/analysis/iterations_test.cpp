@@ -45,6 +45,12 @@ struct Server : MadeRun {
         play(work);
         copy('s', 8 * out);
     }
+    // Kernels of so many blocks, and so many bytes that are read back.
+    void rows(int64_t blocks, std::string_view work, int64_t out, IterationKind kind) {
+        begins.push_back(play(work, 0, blocks));
+        kinds.push_back(kind);
+        copy('s', out);
+    }
     void eager(std::string_view letters, IterationKind kind) {
         begins.push_back(play(letters));
         kinds.push_back(kind);
@@ -163,6 +169,57 @@ TEST_CASE("what comes in from elsewhere, attends to nothing, or trains, is not g
     CHECK(with(1, "kAkAo") == Program::training);
 }
 
+TEST_CASE("tokens that stay on the device are generated, too", "[iterations]") {
+    for (const char* attends : {"kA", "kWk"}) {
+        Server run;
+        const std::string layers = std::string(attends) + "k" + attends + "k";
+        for (int request = 0; request < 4; ++request) {
+            run.rows(256, layers + "kX", 1, IterationKind::prefill);
+            for (int token = 0; token < 30; ++token) run.rows(4, layers + "kX", 1, IterationKind::decode);
+        }
+        hold(run);
+        CHECK(judged(run).confidence == 0.85);
+        CHECK(judged(run).do_batches_end);
+    }
+}
+
+TEST_CASE("a larger grid behind which there are no smaller ones is no prompt", "[iterations]") {
+    Server run;
+    for (const int64_t batch : {4, 256})
+        for (int token = 0; token < 30; ++token) run.rows(batch, "kAkAkX", 1, IterationKind::decode);
+    hold(run);
+}
+
+TEST_CASE("one name for prompts and decodes: larger grids tell the prompts", "[iterations]") {
+    Server run;
+    for (int request = 0; request < 4; ++request) {
+        run.rows(256, "kDkDk", 8, IterationKind::prefill);
+        for (int token = 0; token < 30; ++token) run.rows(4, "kDkDk", 8, IterationKind::decode);
+    }
+    hold(run);
+    CHECK_FALSE(judged(run).do_batches_end);
+}
+
+TEST_CASE("what generates nothing that shows is not known", "[iterations]") {
+    const auto with = [](std::string_view work, int64_t in, int64_t out) {
+        Server run;
+        for (int i = 0; i < 60; ++i) {
+            if (in > 0) run.copy('h', in);
+            run.rows(4, work, out, IterationKind::decode);
+        }
+        return judged(run).program;
+    };
+    CHECK(with("kAkAkX", 0, 1) == Program::serving);
+    CHECK(with("kAkAkX", 8, 1) == Program::serving);       // a scalar
+    CHECK(with("kAkAkX", 4096, 1) == Program::not_known);  // an evaluation: its input
+    CHECK(with("kAkAkX", 0, 0) == Program::not_known);     // nothing is read
+    CHECK(with("kAkAkX", 0, 1 << 20) == Program::not_known);
+    CHECK(with("kAkAkk", 0, 1) == Program::not_known);  // nothing is chosen: a picture is made, perhaps
+    CHECK(with("kkkkkX", 0, 1) == Program::not_known);  // nothing attends
+    CHECK(with("kWkkkX", 0, 1) == Program::not_known);  // one softmax is no model
+    CHECK(with("kAkAkXB", 0, 1) == Program::training);
+}
+
 TEST_CASE("beside graphs, many tokens in for one that is sampled are a prompt", "[iterations]") {
     Server run;
     for (int64_t size = 0; size < 8; ++size) {
@@ -269,6 +326,29 @@ MadeRun random_training(uint64_t seed) {
     return run;
 }
 
+// Kernel by kernel, with attention, with what counts right answers, and with the host that reads the loss. No
+// name tells of gradients where its input comes from the host.
+MadeRun random_eager_training(uint64_t seed) {
+    std::mt19937_64 chance(seed);
+    Server run;
+    const int64_t layers = up_to(chance, 12),
+                  in_bytes = up_to(chance, 2) == 1 ? 0 : 8 * up_to(chance, 4096) + 8;
+    const int64_t every = 2 + up_to(chance, 20), evaluations = up_to(chance, 8);
+    std::string forward, backward;
+    for (int64_t layer = 0; layer < layers; ++layer)
+        forward += "kAkk", backward += in_bytes > 0 ? "kk" : "kB";
+    for (int64_t step = 0; step < 60; ++step) {
+        if (in_bytes > 0) run.copy('h', in_bytes);
+        run.rows(64, forward + "X" + backward + "kk", up_to(chance, 16), IterationKind::other);
+        if (step % every != 0) continue;
+        for (int64_t i = 0; i < evaluations; ++i) {
+            if (in_bytes > 0) run.copy('h', in_bytes);
+            run.rows(64, forward + "X", 8, IterationKind::other);
+        }
+    }
+    return run;
+}
+
 }  // namespace
 
 TEST_CASE("random servers are cut as they ran", "[iterations]") {
@@ -281,7 +361,8 @@ TEST_CASE("random servers are cut as they ran", "[iterations]") {
 TEST_CASE("nothing that trains is taken for a server", "[iterations]") {
     int taken = 0;
     for (uint64_t seed = 1; seed <= 1000; ++seed)
-        taken += judged(random_training(seed)).program == Program::serving;
+        for (const MadeRun& run : {random_training(seed), random_eager_training(seed)})
+            taken += judged(run).program == Program::serving;
     CHECK(taken == 0);
 }
 

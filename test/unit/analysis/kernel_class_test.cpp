@@ -54,6 +54,12 @@ TEST_CASE("some kernels tell what their program does", "[kernel]") {
     CHECK(purpose("BatchPrefillWithPagedKVCacheKernel") == KernelPurpose::prefill);
     CHECK(purpose("vllm::reshape_and_cache_flash_kernel") == KernelPurpose::either);
     CHECK(purpose("kernel_unified_attention_2d") == KernelPurpose::either);
+    CHECK(purpose("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps"
+                  "<float>, unsigned int, long, 4, 4>>(int)") == KernelPurpose::sample);
+    CHECK(purpose("void at::native::(anonymous namespace)::sampleMultinomialOnce<float, float>(int)") ==
+          KernelPurpose::sample);
+    CHECK(purpose("void at::native::sbtopk::gatherTopK<float, unsigned int, 2, false>(int)") ==
+          KernelPurpose::sample);
 }
 
 TEST_CASE("eligible are products, convolutions and attention", "[kernel]") {

@@ -73,7 +73,8 @@ CREATE TABLE step (
 CREATE TABLE program (
   rank_id INTEGER PRIMARY KEY,
   kind TEXT,                           -- training, serving, not known
-  confidence REAL, why TEXT
+  confidence REAL, why TEXT,
+  batches_end INTEGER                  -- 1: each batch ends before the next prompt: no sequence goes on
 );
 
 -- What a server's step is; a row for each step of a trace whose program serves.

@@ -69,18 +69,25 @@ SELECT g.gpu_id, g.rank_id, g.step, g.kind,
 FROM told g LEFT JOIN graphs m ON m.rank_id = g.rank_id;
 
 -- From one token of a sequence to its next: from a decode to the next one, with prefills between them,
--- without the time in which there was nothing to serve.
+-- without the time in which there was nothing to serve. Not behind a prompt before which all sequences ended.
 CREATE VIEW v_token_gap AS
 WITH quiet AS (
   SELECT v.rank_id, v.step, v.kind, v.begin_ns,
     sum(coalesce(n.ns, 0)) OVER (PARTITION BY v.rank_id ORDER BY v.step) - coalesce(n.ns, 0) AS quiet_ns,
     sum(CASE WHEN v.kind = 'prefill' THEN 1 ELSE 0 END) OVER (PARTITION BY v.rank_id ORDER BY v.step)
-      AS prefills
-  FROM v_iteration v LEFT JOIN (
+      AS prefills,
+    -- after which no sequence of before goes on
+    sum(CASE WHEN p.batches_end = 1 AND v.kind IN ('prefill', 'eager') THEN 1 ELSE 0 END)
+      OVER (PARTITION BY v.rank_id ORDER BY v.step) AS batches
+  FROM v_iteration v LEFT JOIN program p ON p.rank_id = v.rank_id LEFT JOIN (
     SELECT rank_id, step, max(ns) AS ns
     FROM (SELECT rank_id, step, gpu_id, sum(ns) AS ns FROM v_serving_idle WHERE why = 'no_request'
           GROUP BY rank_id, step, gpu_id)
-    GROUP BY rank_id, step) n ON n.rank_id = v.rank_id AND n.step = v.step)
-SELECT rank_id, step, lead(begin_ns) OVER w - begin_ns - (lead(quiet_ns) OVER w - quiet_ns) AS gap_ns,
-  lead(prefills) OVER w - prefills AS prefills  -- between them
-FROM quiet WHERE kind IN ('decode', 'mixed') WINDOW w AS (PARTITION BY rank_id ORDER BY step);
+    GROUP BY rank_id, step) n ON n.rank_id = v.rank_id AND n.step = v.step),
+gaps AS (
+  SELECT rank_id, step, lead(begin_ns) OVER w - begin_ns - (lead(quiet_ns) OVER w - quiet_ns) AS gap_ns,
+    lead(prefills) OVER w - prefills AS prefills, lead(batches) OVER w - batches AS batches
+  FROM quiet WHERE kind IN ('decode', 'mixed') WINDOW w AS (PARTITION BY rank_id ORDER BY step))
+SELECT rank_id, step, CASE WHEN batches = 0 THEN gap_ns END AS gap_ns,
+  prefills  -- between them
+FROM gaps;
