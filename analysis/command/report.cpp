@@ -46,7 +46,8 @@ constexpr Option kOptions[] = {
      "tokens operations"},
     {"price", "2.50", "price of one GPU for an hour, to show what idle time costs"},
     {"from", "STEP",
-     "first step to report on. Steps, phases, GPUs and idle time are then of the chosen steps; the rest is "
+     "first step to report on. The verdict, steps, phases, GPUs, idle time and what is served are then of "
+     "the chosen steps; the rest is "
      "of the "
      "whole run"},
     {"to", "STEP", "last step to report on"},

@@ -168,7 +168,9 @@ Markup what_ran(const PageInput& input) {
 std::string of_asked_steps(const PageInput& input) {
     const Json& steps = input.of("steps");
     return "Steps " + count_of_json(steps["first"]) + " to " + count_of_json(steps["last"]) +
-           ": the step, its phases, GPUs and idle time are of these; all else is of the whole run.";
+           ": the verdict, the step, its phases, GPUs, idle time and what is served are of these; all else "
+           "is of "
+           "the whole run.";
 }
 
 }  // namespace

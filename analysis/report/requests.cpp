@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../interval/interval.h"
+
 namespace gpushim::analysis {
 
 namespace {
@@ -64,11 +66,53 @@ void add_queues(const ReportSource& source, int64_t rank, std::vector<Request>& 
         all.why_not_queued = "there is not one prefill for each request, so which is whose is not known";
         return;
     }
-    std::vector<int64_t> queued;
-    for (size_t i = 0; i < requests.size(); ++i) {
+    for (size_t i = 0; i < requests.size(); ++i)
         requests[i].queued_ns = std::max<int64_t>(0, prefills[i] - requests[i].begin_ns);
-        queued.push_back(*requests[i].queued_ns);
+}
+
+// The time of the iterations that were asked for: requests that began in it are told of.
+Interval asked_time(const ReportSource& source, int64_t rank) {
+    if (!source.is_part_of_run()) return {INT64_MIN, INT64_MAX};
+    Query row = source.of_steps(
+        "SELECT min(begin_ns), max(begin_ns + dur_ns) FROM step WHERE rank_id = ?3 AND number BETWEEN ?1 AND "
+        "?2");
+    row.bind(3, rank);
+    if (!row.step() || row.is_null(0)) return {};
+    return {row.number(0), row.number(1)};
+}
+
+// In order of their begins; `open` ones have no latency.
+struct Asked {
+    std::vector<Request> ended;
+    std::vector<int64_t> open_ns;  // their begins
+};
+
+Asked read_requests(const ReportSource& source, int64_t rank) {
+    Asked all;
+    Query row = source.run.prepare(
+        "SELECT name, begin_ns, end_ns FROM request WHERE rank_id = ?1 ORDER BY begin_ns, request");
+    row.bind(1, rank);
+    while (row.step()) {
+        if (row.is_null(2))
+            all.open_ns.push_back(row.number(1));
+        else
+            all.ended.push_back({row.text(0), row.number(1), row.number(2) - row.number(1), {}, 0, 0, 0});
     }
+    return all;
+}
+
+void add_rates(const std::vector<Request>& requests, Requests& all) {
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    std::vector<int64_t> latencies, queued;
+    for (const Request& request : requests) {
+        latencies.push_back(request.latency_ns);
+        if (request.queued_ns) queued.push_back(*request.queued_ns);
+        first_ns = std::min(first_ns, request.begin_ns);
+        last_ns = std::max(last_ns, request.begin_ns + request.latency_ns);
+    }
+    if (last_ns > first_ns)
+        all.per_second = 1e9 * static_cast<double>(all.ended) / static_cast<double>(last_ns - first_ns);
+    all.latency = percentiles_of(std::move(latencies));
     all.queued = percentiles_of(std::move(queued));
 }
 
@@ -76,35 +120,26 @@ void add_queues(const ReportSource& source, int64_t rank, std::vector<Request>& 
 
 std::optional<Requests> requests_of(const ReportSource& source) {
     // Of a model on several ranks one tells; each has all.
-    Query rank = source.run.prepare("SELECT min(rank_id) FROM request");
-    if (!rank.step() || rank.is_null(0)) return {};
+    Query first = source.run.prepare("SELECT min(rank_id) FROM request");
+    if (!first.step() || first.is_null(0)) return {};
+    const int64_t rank = first.number(0);
     Requests all;
-    std::vector<Request> requests;
-    Query row = source.run.prepare(
-        "SELECT name, begin_ns, end_ns FROM request WHERE rank_id = ?1 ORDER BY begin_ns, request");
-    row.bind(1, rank.number(0));
-    int64_t first_ns = INT64_MAX, last_ns = 0;
-    std::vector<int64_t> latencies;
-    while (row.step()) {
-        if (row.is_null(2)) {
-            ++all.open;
-            continue;
-        }
-        requests.push_back({row.text(0), row.number(1), row.number(2) - row.number(1), {}, 0, 0, 0});
-        latencies.push_back(requests.back().latency_ns);
-        first_ns = std::min(first_ns, row.number(1));
-        last_ns = std::max(last_ns, row.number(2));
-    }
+    auto [requests, open_ns] = read_requests(source, rank);
+    if (!requests.empty()) add_queues(source, rank, requests, all);
+    const Interval asked = asked_time(source, rank);
+    const auto is_other = [&](int64_t begin_ns) {
+        return begin_ns < asked.start_ns || begin_ns >= asked.end_ns;
+    };
+    std::erase_if(requests, [&](const Request& request) { return is_other(request.begin_ns); });
+    std::erase_if(open_ns, is_other);
+    all.open = static_cast<int64_t>(open_ns.size());
     all.ended = static_cast<int64_t>(requests.size());
     if (requests.empty()) return all;
-    if (last_ns > first_ns)
-        all.per_second = 1e9 * static_cast<double>(all.ended) / static_cast<double>(last_ns - first_ns);
-    all.latency = percentiles_of(std::move(latencies));
-    const std::vector<Done> iterations = iterations_of(source, rank.number(0));
-    add_queues(source, rank.number(0), requests, all);
+    add_rates(requests, all);
     std::stable_sort(requests.begin(), requests.end(),
                      [](const Request& a, const Request& b) { return a.latency_ns > b.latency_ns; });
     requests.resize(std::min(requests.size(), Requests::kMostShown));
+    const std::vector<Done> iterations = iterations_of(source, rank);
     for (Request& request : requests) add_what_was_done(iterations, request);
     all.slowest = std::move(requests);
     return all;

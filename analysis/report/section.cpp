@@ -91,7 +91,7 @@ Report write_report(const ReportSource& source) {
         const std::string_view name = kSections[section->place];
         if (is_withheld(name, contradictions)) written = withheld(name, written);
         if (section->is_detail && !source.options.all) written.blocks.clear();
-        if (is_among(kOfSteps, name))
+        if (is_among(kOfSteps, name) || written.is_of_steps)
             add_known(narrowed, written.json);
         else if (source.is_part_of_run() && !is_among(kOfNoSteps, name))
             say_whole_run(written);

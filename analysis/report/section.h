@@ -29,6 +29,7 @@ struct Table {
 struct Report {
     std::vector<std::variant<Line, Table>> blocks;
     Json json = Json::object();
+    bool is_of_steps = false;  // of those that were asked for, as sections in kOfSteps always are
 
     void add(Report&& part);
     void line(const std::string& text);

@@ -153,6 +153,7 @@ void write_text(const ServingFigures& figures, Report& report) {
 void write(const ReportSource& source, Report& report) {
     const ServingFigures& figures = serving_figures(source);
     const std::optional<Requests> requests = figures.serves() ? requests_of(source) : std::nullopt;
+    report.is_of_steps = source.is_part_of_run() && figures.has_iterations();
     write_json(figures, requests, source, report);
     if (figures.has_iterations()) write_text(figures, report);
     if (requests) write_requests(*requests, source, report);

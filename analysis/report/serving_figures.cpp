@@ -15,8 +15,8 @@ constexpr const char* kProgram =
 
 constexpr const char* kKinds =
     "WITH placed AS (SELECT kind, class, graphs, dur_ns, row_number() OVER k AS place,"
-    "  count(*) OVER (PARTITION BY kind) AS n FROM v_iteration WINDOW k AS (PARTITION BY kind ORDER BY "
-    "dur_ns))"
+    "  count(*) OVER (PARTITION BY kind) AS n FROM v_iteration WHERE number BETWEEN ?1 AND ?2"
+    "  WINDOW k AS (PARTITION BY kind ORDER BY dur_ns))"
     " SELECT kind, n, count(DISTINCT class), sum(graphs = 0), sum(dur_ns),"
     "  min(CASE WHEN place * 100 >= n * 50 THEN dur_ns END),"
     "  min(CASE WHEN place * 100 >= n * 95 THEN dur_ns END),"
@@ -26,21 +26,24 @@ constexpr const char* kGpu =
     "SELECT v.kind, sum(g.window_ns), sum(g.productive_ns), sum(g.waiting_for_peer_ns + "
     "g.exposed_transfer_ns),"
     " sum(g.memory_ns), sum(g.idle_ns) FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id"
-    " JOIN v_gpu_counted g ON g.gpu_id = u.gpu_id AND g.step = v.step GROUP BY v.kind";
+    " JOIN v_gpu_counted g ON g.gpu_id = u.gpu_id AND g.step = v.step"
+    " WHERE v.number BETWEEN ?1 AND ?2 GROUP BY v.kind";
 
 constexpr const char* kTokens =
     "SELECT min(CASE WHEN place * 100 >= n * 50 THEN gap_ns END),"
     " min(CASE WHEN place * 100 >= n * 95 THEN gap_ns END),"
     " min(CASE WHEN place * 100 >= n * 99 THEN gap_ns END)"
     " FROM (SELECT gap_ns, row_number() OVER (ORDER BY gap_ns) AS place, count(*) OVER () AS n FROM "
-    "v_token_gap"
-    "  WHERE gap_ns IS NOT NULL)";
+    "v_token_gap t"
+    "  JOIN v_iteration v ON v.rank_id = t.rank_id AND v.step = t.step"
+    "  WHERE gap_ns IS NOT NULL AND v.number BETWEEN ?1 AND ?2)";
 
 constexpr const char* kIdle =
     "SELECT i.why, sum(i.ns) * 1.0 / (SELECT sum(g.window_ns) FROM v_iteration v"
-    "  JOIN gpu u ON u.rank_id = v.rank_id JOIN v_gpu_counted g ON g.gpu_id = u.gpu_id AND g.step = v.step)"
+    "  JOIN gpu u ON u.rank_id = v.rank_id JOIN v_gpu_counted g ON g.gpu_id = u.gpu_id AND g.step = v.step"
+    "  WHERE v.number BETWEEN ?1 AND ?2)"
     " FROM v_serving_idle i JOIN v_gpu_basis b ON b.gpu_id = i.gpu_id AND b.step = i.step"
-    " GROUP BY i.why ORDER BY 2 DESC, 1";
+    " WHERE b.number BETWEEN ?1 AND ?2 GROUP BY i.why ORDER BY 2 DESC, 1";
 
 struct Word {
     std::string_view why, words;
@@ -62,7 +65,8 @@ constexpr Word kIdleWords[] = {
 // Of each kind: iterations in which code was loaded, their median, and that of the others.
 constexpr const char* kLoads =
     "WITH placed AS (SELECT kind, loads, dur_ns, row_number() OVER (PARTITION BY kind, loads ORDER BY dur_ns)"
-    "  AS place, count(*) OVER (PARTITION BY kind, loads) AS n FROM v_iteration)"
+    "  AS place, count(*) OVER (PARTITION BY kind, loads) AS n FROM v_iteration"
+    "  WHERE number BETWEEN ?1 AND ?2)"
     " SELECT kind, sum(loads), min(CASE WHEN loads = 1 AND place * 2 >= n THEN dur_ns END),"
     "  min(CASE WHEN loads = 0 AND place * 2 >= n THEN dur_ns END) FROM placed GROUP BY kind";
 
@@ -71,7 +75,7 @@ Percentiles percentiles(const Query& row, int first) {
 }
 
 void read_gpu(const ReportSource& source, ServingFigures& figures) {
-    Query gpu = source.run.prepare(kGpu);
+    Query gpu = source.of_steps(kGpu);
     while (gpu.step()) {
         const auto kind = std::find_if(figures.kinds.begin(), figures.kinds.end(),
                                        [&](const KindOfIteration& one) { return one.kind == gpu.text(0); });
@@ -85,7 +89,7 @@ void read_gpu(const ReportSource& source, ServingFigures& figures) {
 }
 
 void read_loads(const ReportSource& source, ServingFigures& figures) {
-    Query loads = source.run.prepare(kLoads);
+    Query loads = source.of_steps(kLoads);
     while (loads.step())
         for (KindOfIteration& kind : figures.kinds)
             if (kind.kind == loads.text(0)) {
@@ -104,7 +108,7 @@ ServingFigures read_figures(const ReportSource& source) {
         figures.why = program.text(2);
     }
     if (!figures.serves()) return figures;
-    Query kinds = source.run.prepare(kKinds);
+    Query kinds = source.of_steps(kKinds);
     while (kinds.step()) {
         KindOfIteration& kind = figures.kinds.emplace_back();
         kind.kind = kinds.text(0);
@@ -121,9 +125,9 @@ ServingFigures read_figures(const ReportSource& source) {
         kind.hides_collectives = hides && kind.without_graph < kind.iterations;
     read_gpu(source, figures);
     read_loads(source, figures);
-    Query tokens = source.run.prepare(kTokens);
+    Query tokens = source.of_steps(kTokens);
     if (tokens.step()) figures.tokens = percentiles(tokens, 0);
-    Query idle = source.run.prepare(kIdle);
+    Query idle = source.of_steps(kIdle);
     while (idle.step())
         if (!idle.is_null(1)) figures.idle.emplace_back(idle.text(0), idle.real(1));
     return figures;

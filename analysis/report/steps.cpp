@@ -49,7 +49,8 @@ void write_text(const ShownSteps& steps, const ReportSource& source, Report& rep
                     duration_text(static_cast<double>(*steps.undisturbed_ns)));
     if (source.is_part_of_run())
         report.line(
-            "           STEP, STEPS, PHASES, GPU, SHARES and IDLE are of these; all else is of the whole "
+            "           VERDICT, STEP, STEPS, SERVING, PHASES, GPU, SHARES and IDLE are of these; all else "
+            "is of the whole "
             "run");
 }
 

@@ -108,8 +108,9 @@ std::string largest_cause(const std::vector<GpuFigures>& gpus, const ServingFigu
 
 // Nothing that rules know is worth much: what most of the time is.
 Verdict of_shares(const RunAdvice& run, const std::optional<MeanShares>& shares,
-                  const std::vector<GpuFigures>& gpus, const ServingFigures& serving) {
-    const std::string nothing = "; no change that gpushim knows of is worth 5 % of it";
+                  const std::vector<GpuFigures>& gpus, const ServingFigures& serving, bool is_part) {
+    const std::string nothing = is_part ? "; what to change first is said of the whole run"
+                                        : "; no change that gpushim knows of is worth 5 % of it";
     const std::string of_each = run.has_steps ? " of each step " : " of the time ";
     if (!shares) return {"not known", "what the GPU did is not recorded"};
     const auto text_of = [&](double share, const std::string& what) {
@@ -143,10 +144,12 @@ Verdict verdict_of(const ReportSource& source, bool contradictory, const std::ve
         return {"hung", hang_lines(*hang).front() + "; who waits for whom is below"};
     const RunAdvice& run = advice_of(source);
     if (!run.is_known) return {"not known", run.why_unknown};
-    const Advice* const first = run.first();
+    // Rules know the run as a whole: of a part of it, only what its time was.
+    const bool is_part = source.is_part_of_run();
+    const Advice* const first = is_part ? nullptr : run.first();
     if (first != nullptr && mean_share(run, first->finding.gain) >= kModerately)
         return of_finding(run, *first, steps);
-    return of_shares(run, shares, gpus, serving);
+    return of_shares(run, shares, gpus, serving, is_part);
 }
 
 std::string share_text(double share) {
@@ -196,8 +199,8 @@ void write_trust(const TrustGrade& trust, Report& report) {
     if (!wrong.empty()) report.paragraph("EVIDENCE " + wrong, kIndent);
 }
 
-Json json_of(const Verdict& verdict, const TrustGrade& trust) {
-    const char* const none = "no finding is worth 5 % of a step";
+Json json_of(const Verdict& verdict, const TrustGrade& trust, bool is_part) {
+    const char* const none = is_part ? "findings are of the whole run" : "no finding is worth 5 % of a step";
     const auto ns = [](std::optional<double> value) {
         return value ? std::optional(to_int64(*value)) : std::nullopt;
     };
@@ -217,6 +220,12 @@ Json json_of(const Verdict& verdict, const TrustGrade& trust) {
         .json();
 }
 
+// " (steps 31 to 40)"
+std::string asked_words(const ShownSteps& steps) {
+    if (!steps.first || !steps.last) return " (none of the steps that were asked for)";
+    return " (steps " + std::to_string(*steps.first) + " to " + std::to_string(*steps.last) + ")";
+}
+
 void write(const ReportSource& source, Report& report) {
     const std::vector<Contradiction> contradictions = contradictions_of(source);
     const bool contradictory = std::any_of(contradictions.begin(), contradictions.end(),
@@ -228,14 +237,17 @@ void write(const ReportSource& source, Report& report) {
     const Verdict verdict = verdict_of(source, contradictory, gpus, shares, steps, serving);
     const TrustGrade trust = evidence_of(source);
     const std::string level = verdict.level ? " (" + *verdict.level + ")" : "";
-    const char* const whole = source.is_part_of_run() ? " (whole run)" : "";
-    report.paragraph("VERDICT  " + verdict.word + level + ": " + verdict.text + whole, kIndent);
+    report.is_of_steps = source.is_part_of_run() && verdict.word != "hung" && verdict.word != "none";
+    const std::string of = report.is_of_steps        ? asked_words(steps)
+                           : source.is_part_of_run() ? " (whole run)"
+                                                     : "";
+    report.paragraph("VERDICT  " + verdict.word + level + ": " + verdict.text + of, kIndent);
     if (contradictory)
         report.line("STEP     contradictory: not shown");
     else
         write_step(steps, serving, shares, verdict.word == "hung", report);
     write_trust(trust, report);
-    report.json.set("verdict", json_of(verdict, trust));
+    report.json.set("verdict", json_of(verdict, trust, source.is_part_of_run()));
 }
 
 constexpr Section kSection = {"verdict", write};

@@ -84,6 +84,22 @@ class Serve(preload.PreloadCase):
             parts = request["decodes_ns"] + request["prefills_ns"] + request["idle_ns"]
             self.assertAlmostEqual(parts / request["latency_ns"], 1, delta=0.05)
 
+    def test_some_iterations_are_told_of_alone(self):
+        self.served()
+        run, = self.folder.glob("*.run.db")
+        command = [preload.ANALYZER, "report", run, "--from", "100", "--to", "149"]
+        text = box.run(command, sim=False).stdout
+        whole, part = (json.loads(box.run([*words, "--json"], sim=False).stdout)
+                       for words in (command[:3], command))
+        self.assertEqual(sum(kind["iterations"] for kind in part["serving"]["kinds"]), 50)
+        for key in ("kinds", "between_tokens", "idle", "requests"):
+            self.assertNotEqual(part["serving"][key], whole["serving"][key], key)
+        self.assertLess(part["serving"]["requests"]["ended"], whole["serving"]["requests"]["ended"])
+        self.assertRegex(text, r"^VERDICT  [^(]*of each step[^(]*\(steps\s+100\s+to\s+149\)\n")
+        self.assertNotRegex(text, r"SERVING [^\n]*whole run")
+        self.assertLess({"verdict", "serving"}, set(part["asked_steps"]["members"]))
+        self.assertIsNone(part["verdict"]["finding"])
+
     def test_its_page_has_a_part_of_its_own(self):
         self.served()
         page = self.folder / "run.html"

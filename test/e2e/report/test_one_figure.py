@@ -60,7 +60,8 @@ class OneFigureEach(unittest.TestCase):
             if head.split()[0] not in of_steps | {"STEPS"}:
                 self.assertRegex(head + text.split(head)[1].split("\n")[1], r"whole run\)?", text)
         self.assertEqual(said["asked_steps"], {"from": 21, "to": 38,
-                                               "members": ["steps", "flops", "phases", "gpus", "cost"]})
+                                               "members": ["verdict", "steps", "flops", "phases", "gpus",
+                                                           "cost"]})
         for name in set(said["asked_steps"]["members"]) - {"flops"}:  # the median step is one and the same
             self.assertNotEqual(said[name], whole[name], name)
         for name in ("launch", "copies", "allreduce_check", "skew", "findings", "trust", "kernels"):
@@ -82,8 +83,8 @@ class OneFigureEach(unittest.TestCase):
             self.assertEqual([figures["asked_steps"][key] for key in ("from", "to")], [first, last])
         page = run / "page.html"
         trained.report("--html", page, "--from", "21", "--to", "38", run)
-        self.assertIn("Steps 21 to 38: the step, its phases, GPUs and idle time are of these",
-                      page.read_text(encoding="utf-8"))
+        self.assertIn("Steps 21 to 38: the verdict, the step, its phases, GPUs, idle time and what is served "
+                      "are of these", page.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ GROUP BY k.gpu_id;
 -- Iterations that count.
 CREATE VIEW v_iteration AS
 SELECT i.rank_id, i.step, i.kind, i.class, i.graphs, i.launches, c.begin_ns, c.dur_ns,
-  coalesce(s.has_load, 0) AS loads       -- code was loaded in it
+  coalesce(s.has_load, 0) AS loads,      -- code was loaded in it
+  c.number
 FROM iteration i JOIN v_counted_step c ON c.rank_id = i.rank_id AND c.step = i.step
   JOIN step s ON s.rank_id = i.rank_id AND s.step = i.step;
 
