@@ -10,8 +10,8 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr std::string_view kIdleNames[] = {
-    "no_request", "between_iterations", "read_back", "graph_miss", "eager_decode", "launching",
-    "compiling",  "allocation",         "copies",    "waiting",    "other"};
+    "no_request", "between_iterations", "read_back",  "graph_miss", "eager_decode", "launching",
+    "compiling",  "graph_update",       "allocation", "copies",     "waiting",      "other"};
 static_assert(std::size(kIdleNames) == static_cast<size_t>(ServingIdle::count));
 
 size_t place_of(const std::string& why) {

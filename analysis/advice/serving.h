@@ -27,6 +27,7 @@ enum class ServingIdle : uint8_t {
     eager_decode,
     launching,
     compiling,
+    graph_update,
     allocation,
     copies,
     waiting,

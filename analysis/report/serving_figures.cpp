@@ -56,6 +56,7 @@ constexpr Word kIdleWords[] = {
     {"eager_decode", "launching decodes without a graph"},
     {"launching", "launching"},
     {"compiling", "compiling or loading code"},
+    {"graph_update", "making or updating graphs"},
     {"allocation", "allocation"},
     {"copies", "staging copies"},
     {"waiting", "other GPUs"},

@@ -228,12 +228,20 @@ bool looks_up(std::string_view base) {
                                   "cuKernelGetFunction", "cudaFuncGetAttributes"});
 }
 
+// What goes on around an executable graph, but for launching it.
+bool makes_graph(std::string_view base) {
+    return begins_with_any(
+        base, {"cuGraphInstantiate", "cuGraphExec", "cuGraphUpload", "cuStreamEndCapture",
+               "cudaGraphInstantiate", "cudaGraphExec", "cudaGraphUpload", "cudaStreamEndCapture"});
+}
+
 CallKind kind_of(const std::string& kind, const std::string& base) {
     if (kind == "sync") return CallKind::sync;
     if (kind == "record") return CallKind::record;
     if (kind == "wait") return CallKind::wait;
     if (kind == "host_call") return CallKind::host_call;
     if (kind == "memory") return CallKind::memory;
+    if (makes_graph(base)) return CallKind::make_graph;
     return loads_code(base) ? CallKind::load : CallKind::other;
 }
 

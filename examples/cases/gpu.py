@@ -119,14 +119,22 @@ class Gpu:
     def wait(self, stream=None):
         call("cuStreamSynchronize", stream or self.stream)
 
-    def capture(self, submit):
-        """What it submits to the stream as an executable graph; nothing of it runs."""
-        graph, executable = c_void_p(), c_void_p()
+    def captured(self, submit):
+        """What it submits to the stream as a graph; nothing of it runs."""
+        graph = c_void_p()
         call("cuStreamBeginCapture_v2", self.stream, 1)
         submit()
         call("cuStreamEndCapture", self.stream, byref(graph))
-        call("cuGraphInstantiateWithFlags", byref(executable), graph, c_uint64(0))
+        return graph
+
+    def capture(self, submit):
+        """The same, executable."""
+        executable = c_void_p()
+        call("cuGraphInstantiateWithFlags", byref(executable), self.captured(submit), c_uint64(0))
         return executable
+
+    def update_graph(self, executable, graph):
+        call("cuGraphExecUpdate_v2", executable, graph, ctypes.create_string_buffer(64))
 
     def launch_graph(self, executable):
         call("cuGraphLaunch", executable, self.stream)

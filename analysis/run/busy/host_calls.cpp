@@ -64,6 +64,8 @@ std::optional<What> what_of(const Call& call) {
         case CallKind::memory:
         case CallKind::load:
             return What::alloc_or_load;
+        case CallKind::make_graph:
+            return What::making_graph;
         case CallKind::collective:
             return What::comm;
         case CallKind::host_call:

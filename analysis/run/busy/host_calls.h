@@ -4,6 +4,7 @@
 //   sync, a copy to the host that returns when it is done       sync; also a long copy of a few bytes
 //   copy to a device, pageable or of a form that may block      staging
 //   memory, load                                                alloc_or_load
+//   make_graph                                                  making_graph
 //   collective                                                  comm
 //   launch, other copies, memset, graph, record, wait           launch, of that GPU
 //   other                                                       other_call

@@ -51,6 +51,7 @@ struct Conduct {
 
 Ns cost_of(std::string_view base) {
     if (begins(base, {"cuLaunch", "cuMemcpy", "cuMemset", "cuGraphLaunch"})) return knobs().launch_ns;
+    if (knobs().graph_ns != 0 && begins(base, {"cuGraphInstantiate", "cuGraphExec"})) return knobs().graph_ns;
     return begins(base, {"cuEventRecord"}) ? knobs().event_ns : knobs().call_ns;
 }
 

@@ -19,7 +19,7 @@ Made one_of_each() {
         " (5, 'cuModuleGetFunction', 'cuModuleGetFunction', 'named'), (6, 'cuEventRecord', 'cuEventRecord',"
         " 'record'), (7, 'cuStreamWaitEvent', 'cuStreamWaitEvent', 'wait'), (8, 'ncclAllReduce',"
         " 'ncclAllReduce', 'collective'), (9, 'cuEventQuery', 'cuEventQuery', 'query'), (10, 'cuInit',"
-        " 'cuInit', 'other')");
+        " 'cuInit', 'other'), (11, 'cuGraphExecUpdate_v2', 'cuGraphExecUpdate', 'graph')");
     made.run("INSERT INTO launch VALUES (100, 5, 1, 1, 77, 4, 0), (150, 5, 1, 1, 77, NULL, 1)");
     made.run("INSERT INTO launch_device VALUES (100, 20, 30, 1)");
     made.run(
@@ -33,7 +33,8 @@ Made one_of_each() {
     made.run(
         "INSERT INTO call VALUES (700, 5, 1, 4, 1, NULL, NULL, 0), (710, 5, 1, 5, 1, NULL, NULL, 0),"
         " (720, 25000, 1, 5, 1, NULL, NULL, 0), (26000, 5, 1, 6, 70, 1, NULL, 0),"
-        " (26100, 5, 1, 7, 70, 1, NULL, 0), (26200, 5, 1, 10, NULL, NULL, NULL, 0)");
+        " (26100, 5, 1, 7, 70, 1, NULL, 0), (26200, 5, 1, 10, NULL, NULL, NULL, 0),"
+        " (160000, 5, 1, 11, NULL, NULL, NULL, 0)");
     made.run("INSERT INTO collective VALUES (27000, 5, 1, 1, 8, 3, 9, 1000, 7, 0, NULL, 4000, 4, 0)");
     made.run(
         "INSERT INTO host_gap VALUES (28000, 60000, 1, 20000, 3000, 'read', 5),"
@@ -59,7 +60,8 @@ TEST_CASE("every row comes as a call of its kind, in order of enter", "[timeline
         {500, CallKind::sync},         {550, CallKind::other},      {600, CallKind::memory},
         {700, CallKind::load},         {710, CallKind::other},      {720, CallKind::load},
         {26000, CallKind::record},     {26100, CallKind::wait},     {26200, CallKind::other},
-        {27000, CallKind::collective}, {28000, CallKind::host_gap}, {90000, CallKind::host_gap}};
+        {27000, CallKind::collective}, {28000, CallKind::host_gap}, {90000, CallKind::host_gap},
+        {160000, CallKind::make_graph}};
     REQUIRE(calls.size() == expected.size());
     for (size_t i = 0; i < calls.size(); ++i) {
         INFO(i);
@@ -123,7 +125,7 @@ TEST_CASE("device times are those of the same enter", "[timeline]") {
 TEST_CASE("a table that the trace does not have gives no calls", "[timeline]") {
     Made made = one_of_each();
     made.run("DROP TABLE host_gap; PRAGMA user_version = 1");
-    CHECK(calls_of(made, CallsOf::host_too).size() == 16);
+    CHECK(calls_of(made, CallsOf::host_too).size() == 17);
 }
 
 TEST_CASE("rows that may not be all there yet are left for later", "[timeline]") {

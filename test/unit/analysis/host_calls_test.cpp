@@ -54,6 +54,7 @@ TEST_CASE("what other calls are to their thread", "[host_calls]") {
     CHECK(of(CallKind::wait) == What::launch);
     CHECK(of(CallKind::memory) == What::alloc_or_load);
     CHECK(of(CallKind::load) == What::alloc_or_load);
+    CHECK(of(CallKind::make_graph) == What::making_graph);
     CHECK(of(CallKind::collective) == What::comm);
     CHECK(of(CallKind::other) == What::other_call);
     CHECK_FALSE(of(CallKind::host_gap));

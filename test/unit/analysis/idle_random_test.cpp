@@ -34,7 +34,7 @@ struct Made {
     }
 };
 
-constexpr What kUntold[] = {What::sync, What::staging, What::alloc_or_load,
+constexpr What kUntold[] = {What::sync, What::staging, What::alloc_or_load, What::making_graph,
                             What::comm, What::launch,  What::other_call};
 constexpr What kTold[] = {What::loading, What::optimizing, What::dispatching};
 
@@ -165,6 +165,8 @@ Cause host_cause(const Made& made, int64_t t) {
                 return Cause::copy_staging;
             case What::alloc_or_load:
                 return Cause::alloc_or_load;
+            case What::making_graph:
+                return Cause::graph_update;
             case What::comm:
                 return Cause::comm_host;
             default:

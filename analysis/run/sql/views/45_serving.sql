@@ -39,6 +39,7 @@ FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
 -- iterations, and a millisecond (inferred: a server that has something to do does not sleep).
 -- compiling: the host is as slow, in an iteration that loads code: it makes that code, or looks for the best
 -- way to compute something of a new shape.
+-- graph_update: the host instantiates, updates or destroys graphs, however long that takes.
 -- graph_miss, eager_decode: launches of a decode that has no graph, where most have one, and where most have
 -- none; with the host's many short times between them, which are in the iteration.
 CREATE VIEW v_serving_idle AS
@@ -53,6 +54,7 @@ told AS (
   FROM v_iteration_gap g)
 SELECT g.gpu_id, g.rank_id, g.step, g.kind,
   CASE
+    WHEN g.cause = 'graph_update' THEN 'graph_update'
     WHEN g.cause IN ('host_blocked', 'input_wait') AND g.longest_ns >= 8 * g.usual_host_ns
       AND g.longest_ns >= 1000000 THEN 'no_request'
     WHEN g.loads = 1 AND g.cause_group IN ('host', 'input') AND g.longest_ns >= 8 * g.usual_host_ns

@@ -1,0 +1,33 @@
+// The GPU waits while the host makes graphs or updates them, in steps that count: they could have been kept.
+#include <algorithm>
+
+#include "../advice/rule.h"
+#include "../text/units.h"
+
+namespace gpushim::analysis::rule_graph_updates {
+
+namespace {
+
+std::optional<Finding> look(const Situation& run) {
+    Finding found;
+    static constexpr Causes kUpdates = {"graph_update"};
+    found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
+        const double ns = gpu.idle_ns(kUpdates);
+        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
+    });
+    if (found.gain.high_ns <= 0) return {};
+    found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
+                  " while the host instantiates, updates or destroys graphs";
+    found.try_it = run.advice({"graph_updates"});
+    found.confidence = 0.8;
+    found.evidence = run.gaps_of(kUpdates);
+    return found;
+}
+
+constexpr Heading kHeading = {"launch-bound", "Graphs made or updated in each step",
+                              "the GPU waits while graphs are made or updated", "graphs that are kept"};
+const RuleRegistration kRegistration({"graph_updates", Scope::kOneGpu, look, kHeading});
+
+}  // namespace
+
+}  // namespace gpushim::analysis::rule_graph_updates
