@@ -35,6 +35,8 @@ Serving::Serving(sqlite3* run) {
         decodes_ = kinds.maybe(1).value_or(0);
         without_graph_ = kinds.maybe(2).value_or(0);
     }
+    Query marks(run, file_of(run), "SELECT EXISTS (SELECT 1 FROM quiet)");
+    marks_requests_ = marks.step() && marks.number(0) != 0;
     Query idle(run, file_of(run), "SELECT gpu_id, step, why, ns FROM v_serving_idle");
     while (idle.step()) idle_[{idle.number(0), idle.number(1)}][place_of(idle.text(2))] += idle.real(3);
 }

@@ -48,6 +48,7 @@ class Serving {
     // Most of what the GPU waits for launches is in decodes without a graph: what other rules say of
     // launching would be the same time.
     bool lacks_graphs() const;
+    bool marks_requests() const { return marks_requests_; }  // so no_request is measured
     bool has_usual_graphs() const { return without_graph_ * 2 < decodes_; }
 
     // Low: each gap keeps a launch's latency, and only what was idle for sure counts.
@@ -58,7 +59,7 @@ class Serving {
     double sum_ns(ServingIdle why) const;
     using Sums = std::array<double, static_cast<size_t>(ServingIdle::count)>;
     std::map<std::pair<int64_t, int64_t>, Sums> idle_;  // by gpu_id, step
-    bool is_so_ = false;
+    bool is_so_ = false, marks_requests_ = false;
     int64_t prefills_ = 0, decodes_ = 0, without_graph_ = 0;
 };
 

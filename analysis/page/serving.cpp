@@ -55,11 +55,11 @@ Markup kinds_table(const Json& serving) {
     return table(table_rows);
 }
 
-Markup idle_table(const Json& serving) {
+Markup idle_table(const Json& serving, const ServingFigures& figures) {
     PageTable table_rows = {"Why the GPU was idle", "lr", {"because of", "of the time"}, {}, ""};
     for (const Json& one : serving["idle"].items())
         table_rows.rows.push_back(
-            {serving_idle_words(one["why"].words()), cell_by(percent_text, one["share"])});
+            {figures.words_of(one["why"].words()), cell_by(percent_text, one["share"])});
     return table_rows.rows.empty() ? Markup() : table(table_rows);
 }
 
@@ -94,7 +94,7 @@ Markup write(const PageInput& input) {
                            "soft");
     all += chart_of(serving);
     all += kinds_table(serving);
-    all += titled("Why the GPU was idle", idle_table(serving));
+    all += titled("Why the GPU was idle", idle_table(serving, serving_figures(input.source)));
     if (!serving["requests"].is_null())
         all += titled("The slowest requests", requests_table(serving["requests"]));
     return all;

@@ -146,7 +146,7 @@ void write_text(const ServingFigures& figures, Report& report) {
     std::string idle;
     for (const auto& [why, share] : figures.idle)
         if (share >= 0.001)
-            idle += (idle.empty() ? "" : ", ") + serving_idle_words(why) + " " + percent_text(share);
+            idle += (idle.empty() ? "" : ", ") + figures.words_of(why) + " " + percent_text(share);
     if (!idle.empty()) report.paragraph("           idle: " + idle, 11);
 }
 

@@ -109,6 +109,8 @@ ServingFigures read_figures(const ReportSource& source) {
         figures.why = program.text(2);
     }
     if (!figures.serves()) return figures;
+    Query marks = source.run.prepare("SELECT EXISTS (SELECT 1 FROM quiet)");
+    figures.marks_requests = marks.step() && marks.number(0) != 0;
     Query kinds = source.of_steps(kKinds);
     while (kinds.step()) {
         KindOfIteration& kind = figures.kinds.emplace_back();
@@ -136,10 +138,11 @@ ServingFigures read_figures(const ReportSource& source) {
 
 }  // namespace
 
-std::string serving_idle_words(std::string_view why) {
+std::string ServingFigures::words_of(std::string_view cause) const {
+    if (cause == "no_request" && marks_requests) return "no request";
     for (const Word& row : kIdleWords)
-        if (row.why == why) return std::string(row.words);
-    return std::string(why);
+        if (row.why == cause) return std::string(row.words);
+    return std::string(cause);
 }
 
 int64_t ServingFigures::iterations() const {

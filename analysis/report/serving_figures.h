@@ -33,6 +33,7 @@ struct ServingFigures {
     double time_ns = 0;
     std::vector<KindOfIteration> kinds;                // most time first; none: no iterations were found
     Percentiles tokens;                                // from one token of a sequence to its next
+    bool marks_requests = false;                       // so it is known when there was none
     std::vector<std::pair<std::string, double>> idle;  // why, share of the time; largest first
 
     bool serves() const { return program == "serving"; }
@@ -41,9 +42,9 @@ struct ServingFigures {
     double per_second() const;  // iterations of one rank
     const KindOfIteration* of(const char* kind) const;
     double idle_share(std::string_view cause) const;
+    std::string words_of(std::string_view cause) const;  // "the host between iterations"
 };
 
-std::string serving_idle_words(std::string_view why);               // "the host between iterations"
 const ServingFigures& serving_figures(const ReportSource& source);  // asked once, kept with the source
 
 }  // namespace gpushim::analysis

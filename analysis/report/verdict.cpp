@@ -97,7 +97,7 @@ Verdict of_finding(const RunAdvice& run, const Advice& first, const ShownSteps& 
 // ", most of it sync"
 std::string largest_cause(const std::vector<GpuFigures>& gpus, const ServingFigures& serving) {
     if (!serving.idle.empty())
-        return ", the largest cause is " + serving_idle_words(serving.idle.front().first);
+        return ", the largest cause is " + serving.words_of(serving.idle.front().first);
     std::map<std::string, int64_t> sums;
     for (const GpuFigures& gpu : gpus)
         for (const auto& [cause, ns] : gpu.idle_by_cause) sums[cause] += ns;

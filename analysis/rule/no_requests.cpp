@@ -17,10 +17,13 @@ std::optional<Finding> look(const Situation& run) {
     Finding found;
     char share[32];
     std::snprintf(share, sizeof share, "%.0f %%", 100 * idle.high_ns / run.step_ns());
+    const bool is_measured = run.serving().marks_requests();
     found.title = "for " + std::string(share) +
-                  " of the time the host slept and nothing was to serve (inferred from how long it slept)";
+                  (is_measured ? " of the time the GPU was idle and no request was open"
+                               : " of the time the host slept and nothing was to serve (inferred from how "
+                                 "long it slept)");
     found.try_it = run.advice({"no_requests"});
-    found.confidence = 0.7;
+    found.confidence = is_measured ? 0.95 : 0.7;
     found.kind = Kind::kNote;
     found.evidence = run.gaps_of({"host_blocked", "input_wait"});
     return found;

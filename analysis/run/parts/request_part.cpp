@@ -1,6 +1,7 @@
 // What a server was asked for: the program's own ranges that are called a request ("request 17", "req-17"),
 // of any thread. Those that never ended are kept without an end. At most kMost, the first ones, so that the
 // run's database stays bounded; the rest is counted.
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <string_view>
@@ -28,6 +29,31 @@ bool is_request(const std::string& name) {
     return false;
 }
 
+// How long in each step no request was open. Requests in order of their begins; one without an end stays
+// open.
+//
+//   requests   |────|  |───|            |──|
+//                 |──────|
+//   steps    |1────────|2────────|3────────|
+//   quiet    ═             ══════ ══════
+std::vector<int64_t> quiet_in(const std::vector<Step>& steps, const std::vector<Interval>& requests) {
+    std::vector<int64_t> quiet;
+    size_t next = 0;
+    int64_t open_until_ns = INT64_MIN;
+    for (const Step& step : steps) {
+        int64_t sum_ns = 0, at_ns = step.begin_ns;
+        for (; next < requests.size() && requests[next].start_ns < step.end_ns; ++next) {
+            const int64_t begin_ns = std::max(at_ns, requests[next].start_ns);
+            sum_ns += std::max(int64_t{0}, begin_ns - std::max(at_ns, open_until_ns));
+            at_ns = begin_ns;
+            open_until_ns = std::max(open_until_ns, requests[next].end_ns);
+        }
+        sum_ns += std::max(int64_t{0}, step.end_ns - std::max(at_ns, open_until_ns));
+        quiet.push_back(sum_ns);
+    }
+    return quiet;
+}
+
 class RequestPart : public Part {
   public:
     explicit RequestPart(const TraceFacts& facts) : facts_(facts) {}
@@ -39,13 +65,24 @@ class RequestPart : public Part {
         int64_t kept = 0;
         Query range = facts_.trace->base.prepare(
             "SELECT name, start_ns, end_ns FROM v_range WHERE name LIKE 'req%' ORDER BY start_ns, end_ns");
-        while (kept < kMost && range.step())
-            if (is_request(range.text(0)))
-                run.add("request",
-                        {facts_.rank_id, kept++, range.text(0), range.number(1), maybe(range.maybe(2))});
+        std::vector<Interval> requests;
+        while (kept < kMost && range.step()) {
+            if (!is_request(range.text(0))) continue;
+            run.add("request",
+                    {facts_.rank_id, kept++, range.text(0), range.number(1), maybe(range.maybe(2))});
+            requests.push_back({range.number(1), range.maybe(2).value_or(INT64_MAX)});
+        }
+        // Of those that were left out nobody knows when they were open.
+        if (!requests.empty() && kept < kMost) write_quiet(requests, run);
     }
 
   private:
+    void write_quiet(const std::vector<Interval>& requests, RunDb& run) const {
+        const std::vector<int64_t> quiet = quiet_in(facts_.steps, requests);
+        for (size_t i = 0; i < facts_.iterations.size() && i < quiet.size(); ++i)
+            run.add("quiet", {facts_.rank_id, static_cast<int64_t>(i), quiet[i]});
+    }
+
     const TraceFacts& facts_;
 };
 

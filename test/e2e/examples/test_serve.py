@@ -84,6 +84,14 @@ class Serve(preload.PreloadCase):
             parts = request["decodes_ns"] + request["prefills_ns"] + request["idle_ns"]
             self.assertAlmostEqual(parts / request["latency_ns"], 1, delta=0.05)
 
+    def test_want_of_requests_is_measured_where_they_are_marked(self):
+        _, _, report = self.served("--rate", 4)
+        idle = {cause["why"]: cause["share"] for cause in report["serving"]["idle"]}
+        self.assertGreater(idle["no_request"], 0.05)
+        text = box.run([preload.ANALYZER, "report", self.folder], sim=False).stdout
+        self.assertRegex(text, r"idle: no request \d")
+        self.assertNotIn("inferred from how long it slept", text)
+
     def test_some_iterations_are_told_of_alone(self):
         self.served()
         run, = self.folder.glob("*.run.db")

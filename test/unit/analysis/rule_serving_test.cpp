@@ -124,6 +124,23 @@ TEST_CASE("a host that sleeps much longer than usual has nothing to serve", "[ru
     CHECK(run.said() == "between_iterations");
 }
 
+TEST_CASE("where requests are marked, want of them is measured", "[rule][rule_serving]") {
+    // The host polls: it never sleeps. In one iteration in ten no request is open for 12 of 16 ms of it.
+    RunRows run = server("host_cpu", 100 * kUs);
+    run.change("UPDATE gap SET ns = 16000000, longest_ns = 16000000 WHERE step % 10 = 0");
+    run.change("UPDATE activity SET ns = 16000000 WHERE classes = 0 AND step % 10 = 0");
+    CHECK(run.said() == "between_iterations");
+    run.change("INSERT INTO quiet SELECT rank_id, step, iif(step % 10 = 0, 12000000, 0) FROM iteration");
+    CHECK(run.says("no_requests"));
+    CHECK(run.look("no_requests")->confidence == 0.95);
+    CHECK(run.look("between_iterations")->gain.high_ns == Approx(0.1 * 4e6 + 0.9 * 100e3).epsilon(0.02));
+    // It slept long, but a request was open all the time: it waited for something else.
+    run.change("UPDATE quiet SET ns = 0");
+    run.change("UPDATE gap SET cause = 'host_blocked'");
+    CHECK_FALSE(run.says("no_requests"));
+    CHECK(run.says("between_iterations"));
+}
+
 TEST_CASE("tokens that wait for a prompt are told, not promised to get faster", "[rule][rule_serving]") {
     RunRows run = server("kernel_gap", 0, {.with_graph = 10, .prefill_every = 5});
     CHECK(run.said() == "prefill_stalls");

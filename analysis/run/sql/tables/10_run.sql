@@ -86,6 +86,11 @@ CREATE TABLE iteration (
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
 
+-- How long in each of them no request was open; of ranks whose program marks its requests, all of them.
+CREATE TABLE quiet (
+  rank_id INTEGER, step INTEGER, ns INTEGER, PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
+
 -- What a server was asked for: its own ranges with such names, as they began.
 CREATE TABLE request (
   rank_id INTEGER, request INTEGER,

@@ -36,7 +36,8 @@ FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
 
 -- The same by what a server does.
 -- no_request: the launching thread was off its CPU for 8 times as long as it usually needs between two
--- iterations, and a millisecond (inferred: a server that has something to do does not sleep).
+-- iterations, and a millisecond (inferred: a server that has something to do does not sleep). Where the
+-- program marks its requests: the host's time, as far as no request was open.
 -- compiling: the host is as slow, in an iteration that loads code: it makes that code, or looks for the best
 -- way to compute something of a new shape.
 -- graph_update: the host instantiates, updates or destroys graphs, however long that takes.
@@ -51,12 +52,24 @@ told AS (
   SELECT g.*, CASE WHEN g.cause_group = 'launch' OR g.cause IN ('framework', 'python')
       OR (g.cause_group IN ('host', 'input') AND g.graphs = 0 AND g.pieces >= 10 AND g.ns >= 4 * g.longest_ns)
     THEN 1 ELSE 0 END AS launches
-  FROM v_iteration_gap g)
+  FROM v_iteration_gap g),
+-- ns of the host that may be for want of requests, the longest first
+hosts AS (
+  SELECT t.*, CASE WHEN t.launches = 0 AND t.cause_group IN ('host', 'input')
+      AND t.cause NOT IN ('graph_update', 'alloc_or_load') THEN t.ns ELSE 0 END AS host_ns
+  FROM told t),
+split AS (
+  SELECT h.*, q.ns AS marked_ns,
+    coalesce(max(0, min(h.host_ns, q.ns + h.host_ns - sum(h.host_ns) OVER (PARTITION BY h.gpu_id, h.step
+      ORDER BY h.host_ns DESC, h.cause ROWS UNBOUNDED PRECEDING))), 0) AS quiet_ns
+  FROM hosts h LEFT JOIN quiet q ON q.rank_id = h.rank_id AND q.step = h.step)
+SELECT gpu_id, rank_id, step, kind, 'no_request' AS why, quiet_ns AS ns FROM split WHERE quiet_ns > 0
+UNION ALL
 SELECT g.gpu_id, g.rank_id, g.step, g.kind,
   CASE
     WHEN g.cause = 'graph_update' THEN 'graph_update'
-    WHEN g.cause IN ('host_blocked', 'input_wait') AND g.longest_ns >= 8 * g.usual_host_ns
-      AND g.longest_ns >= 1000000 THEN 'no_request'
+    WHEN g.marked_ns IS NULL AND g.cause IN ('host_blocked', 'input_wait')
+      AND g.longest_ns >= 8 * g.usual_host_ns AND g.longest_ns >= 1000000 THEN 'no_request'
     WHEN g.loads = 1 AND g.cause_group IN ('host', 'input') AND g.longest_ns >= 8 * g.usual_host_ns
       AND g.longest_ns >= 1000000 THEN 'compiling'
     WHEN g.cause_group = 'sync' THEN 'read_back'
@@ -68,8 +81,9 @@ SELECT g.gpu_id, g.rank_id, g.step, g.kind,
     WHEN g.cause_group = 'copy' THEN 'copies'
     WHEN g.cause_group = 'wait' THEN 'waiting'
     ELSE 'other'
-  END AS why, g.ns
-FROM told g LEFT JOIN graphs m ON m.rank_id = g.rank_id;
+  END AS why, g.ns - g.quiet_ns AS ns
+FROM split g LEFT JOIN graphs m ON m.rank_id = g.rank_id
+WHERE g.ns > g.quiet_ns OR g.ns = 0;
 
 -- From one token of a sequence to its next: from a decode to the next one, with prefills between them,
 -- without the time in which there was nothing to serve. Not behind a prompt before which all sequences ended.
