@@ -14,7 +14,7 @@ CREATE TABLE collective_instance (
   wait_ns INTEGER, transfer_ns INTEGER,
   transfer_by TEXT,                            -- shortest, last_start
   gpu_id INTEGER, stream_id INTEGER, custom INTEGER,   -- 1: by its kernel's name only
-  PRIMARY KEY (instance, rank_id)
+  PRIMARY KEY (instance, rank_id, comm_rank)  -- a process may have several of its ranks
 );
 
 CREATE TABLE collective_mismatch (
