@@ -16,13 +16,12 @@ namespace {
 constexpr double kFull = 0.8;      // of memory; the rest is for what varies
 constexpr double kMostTimes = 16;  // as much as anybody would change at once
 // With more blocks such a kernel takes no longer, until the GPU is full; low: half of them are full before.
-// One that runs for long in few blocks goes over much in each of them, and that is mostly the batch: sums, a
-// loss, products that are gradients of weights. It takes longer with a larger one. A product without tensor
-// cores takes as long for what is no batch.
+// What sums for long in few blocks goes over all rows of the batch in each of them, and takes longer: norms,
+// a loss, products that are gradients of weights. A product without tensor cores takes long for less.
 constexpr const char* kFewBlocks =
-    "k.small_grid * 2 > k.timed AND coalesce(k.comm_source, 'none') = 'none' AND"
-    " k.sum_ns < k.timed * CASE WHEN k.eligible = 1 AND coalesce(k.tensor_core, '') <> 'yes'"
-    " THEN 100000 ELSE 20000 END";
+    "k.small_grid * 2 > k.timed AND coalesce(k.comm_source, 'none') = 'none' AND (k.sum_ns < 20000 * k.timed"
+    " OR coalesce(k.family, '') NOT IN ('normalisation', 'reduction', 'loss')"
+    " AND NOT (k.eligible = 1 AND coalesce(k.tensor_core, '') = 'yes'))";
 
 std::optional<Finding> look(const Situation& run) {
     const auto used = run.real(

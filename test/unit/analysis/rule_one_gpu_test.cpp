@@ -234,8 +234,8 @@ TEST_CASE("kernels that do not fill the GPU are worth a larger batch", "[rule][r
     };
     CHECK(is_ramped("larger_batch", [&](double share) { return with_grids(share * 8 / 7, true); }));
     CHECK_FALSE(with_grids(0.9, false).says("larger_batch"));
-    // What runs for long in few blocks goes over all rows of the batch in each of them: a gradient of weights
-    // on tensor cores, a sum.
+    // What sums for long in few blocks goes over all rows of the batch in each of them: a gradient of weights
+    // on tensor cores, a norm.
     RunRows lasting = with_grids(0.8, true, 200);
     lasting.change("UPDATE kernel SET eligible = 1, tensor_core = 'no'");
     CHECK(lasting.says("larger_batch"));
