@@ -97,12 +97,8 @@ Card idle_card(const PageInput& input) {
                 " GPU-hours a day at this rate"};
 }
 
-bool is_alone(const PageInput& input) {
-    return input.of("gpus").items().size() <= 1 && input.source.number("ranks_expected").value_or(1) <= 1;
-}
-
 MaybeCard allreduce_card(const PageInput& input) {
-    if (is_alone(input)) return {};
+    if (input.is_alone()) return {};
     const Json& check = input.of("allreduce_check");
     const auto measured = check["measured_ns"].amount();
     if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check, "measured_ns")};
@@ -114,7 +110,7 @@ MaybeCard allreduce_card(const PageInput& input) {
 }
 
 MaybeCard straggler_card(const PageInput& input) {
-    if (is_alone(input)) return {};
+    if (input.is_alone()) return {};
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
     if (straggler.is_null()) return Card{"Straggler", "none found", why_of(skew, "straggler")};

@@ -15,6 +15,10 @@ struct PageInput {
     const Report& report;
 
     const Json& of(const char* key) const { return report.json[key]; }
+    // One GPU, and no other rank is missing: there is nobody to compare it with.
+    bool is_alone() const {
+        return of("gpus").items().size() <= 1 && source.number("ranks_expected").value_or(1) <= 1;
+    }
 };
 
 // The page from its top to its bottom: parts by their ids.

@@ -163,6 +163,7 @@ Markup skew_of(const PageInput& input) {
 }
 
 Markup write(const PageInput& input) {
+    if (input.is_alone()) return {};
     const Columns columns = columns_of(input.source);
     Markup all = skew_of(input);
     if (columns.count == 0) {

@@ -12,8 +12,9 @@ from hostile_names import NAMES
 from test_hostile_names import EVERYWHERE
 
 WORKLOADS = box.TOOLS / "answer/workloads.py"
-PARTS = ("findings", "steps", "step-parts", "gpus", "timeline", "ranks", "collectives", "launches", "kernels",
-         "copies", "memory", "condition", "trust", "text")
+# Of one GPU, which has nobody to be compared with.
+PARTS = ("findings", "steps", "step-parts", "gpus", "timeline", "collectives", "launches", "kernels", "copies",
+         "memory", "condition", "trust", "text")
 
 
 class Page(cli.Case):
@@ -55,6 +56,12 @@ class Page(cli.Case):
         for svg in page.of("svg"):
             self.assertTrue(svg.get("aria-hidden") == "true" or
                             (svg["role"] == "img" and len(svg["aria-labelledby"].split()) == 2), svg)
+
+    def test_a_part_that_does_not_apply_is_not_there(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        parts = [section["id"] for section in page_reader.Reader(self.page(run)).of("section")]
+        self.assertEqual(parts, [part for part in PARTS if part != "collectives"])
 
     def test_the_parts_of_a_step_add_up_to_it(self):
         """To what the run's database says of the step."""

@@ -70,6 +70,7 @@ class AsText(Ranks):
     def test_a_straggler_leads_to_the_ranks_under_each_other(self):
         trained.train(self.folder / "t", 4, "--slow-rank", 2, steps=25)
         text = self.page_of(*self.folder.glob("t/*.db"))
+        self.assertIn('<section id="ranks"', text)
         finding = text[text.index("<h3>A rank that holds the others back: predicted gain"):]
         self.assertIn(" [straggler]<", finding[:finding.index("</li>")])
         links = re.findall(r'<a href="#(\w+)">([^<]+)</a>', finding[:finding.index("</li>")])
