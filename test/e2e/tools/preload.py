@@ -107,7 +107,7 @@ def compiled(source, program, *options, compiler="gcc", before=()):
     include = re.search(r"^CUDA_INCLUDE := (.*)$", (box.ROOT / "build/deps.mk").read_text(), re.MULTILINE)
     language = "c++" if "++" in compiler else "c"
     subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-x", language, "-", "-o", program, "-pthread",
-                    "-I", box.ROOT / include.group(1), *before, f"-L{box.SIM}",
+                    "-I", box.ROOT / include.group(1), "-I", box.BUILD / "include", *before, f"-L{box.SIM}",
                     "-lcuda", f"-Wl,-rpath-link,{box.SIM}", "-ldl", *options],
                    input=source, text=True, check=True)
     return program

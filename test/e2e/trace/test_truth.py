@@ -159,8 +159,7 @@ class Truth(preload.PreloadCase):
         self.assertEqual(sorted(ranks), [[(0,)], [(1,)]])
 
     def test_one_process_with_eight_devices(self):
-        program = preload.compiled(EIGHT_DEVICES, self.folder / "eight", "-I", box.ROOT / "build" / "include",
-                                   "-lnccl")
+        program = preload.compiled(EIGHT_DEVICES, self.folder / "eight", "-lnccl")
         found = self.run_traced([program], GPUSIM_DEVICES=DEVICES)
         self.check(found)
         trace = found[0][0]
