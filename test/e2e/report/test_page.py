@@ -13,8 +13,8 @@ from test_hostile_names import EVERYWHERE
 
 WORKLOADS = box.TOOLS / "answer/workloads.py"
 # Of one GPU, which has nobody to be compared with.
-PARTS = ("findings", "steps", "step-parts", "gpus", "timeline", "collectives", "launches", "kernels", "copies",
-         "memory", "condition", "trust", "text")
+PARTS = ("findings", "steps", "step-parts", "gpus", "timeline", "collectives", "launches", "kernels",
+         "copies", "memory", "condition", "trust", "text")
 
 
 class Page(cli.Case):
