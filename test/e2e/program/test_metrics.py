@@ -12,10 +12,10 @@ import unittest
 import box
 import optional
 import prometheus_text
-from preload import PreloadCase, query, variables
+from beside import PATIENCE_S, BesideCase
+from preload import query, variables
 
 WAITS = pathlib.Path(__file__).parent / "hang" / "waits.py"
-PATIENCE_S = 300
 AFTER_S = 3
 # Two launches on the first device, in a context that was made, and three on the second, in its primary one.
 ON_TWO_GPUS = """
@@ -37,26 +37,12 @@ sys.stdin.read()
 """
 
 
-class Metrics(PreloadCase):
+class Metrics(BesideCase):
     def start(self, what="device", seconds=600, **knobs):
         """waits.py, which is killed at the end."""
-        knobs = {**variables(self.folder), "GPUSHIM_METRICS": f"{self.folder}/m/%r.%q{{POD}}.prom",
-                 "POD": "a", "RANK": 3, "WORLD_SIZE": 4, "SLURM_JOB_ID": 77, **knobs}
-        job = subprocess.Popen([sys.executable, WAITS, what, str(seconds)], env=box.environment(knobs),
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(job.stdout.close)
-        self.addCleanup(job.stderr.close)
-        self.addCleanup(job.wait)
-        self.addCleanup(job.kill)
-        return job
-
-    def until(self, condition):
-        """What it returns once that is true."""
-        end = time.monotonic() + PATIENCE_S
-        while not (found := condition()):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
-        return found
+        return self.beside([sys.executable, WAITS, what, seconds], **{
+            "GPUSHIM_METRICS": f"{self.folder}/m/%r.%q{{POD}}.prom", "POD": "a", "RANK": 3,
+            "WORLD_SIZE": 4, "SLURM_JOB_ID": 77, **knobs})
 
     def text(self, name="m/3.a.prom"):
         try:

@@ -12,10 +12,10 @@ import unittest
 import box
 import optional
 import prometheus_text
-from preload import PreloadCase, variables
+from beside import PATIENCE_S, BesideCase
+from preload import variables
 
 HANG = pathlib.Path(__file__).parent / "hang"
-PATIENCE_S = 300
 FULL = r"""
 mkdir "$1" && mount -t tmpfs -o size=64k none "$1" && cp "$2" "$1/m.prom"
 dd if=/dev/zero of="$1/fill" 2>/dev/null
@@ -24,24 +24,9 @@ cat "$DISK/m.prom"; ls "$DISK"
 """
 
 
-class Places(PreloadCase):
+class Places(BesideCase):
     def start(self, program, *words, metrics):
-        knobs = {**variables(self.folder), "GPUSHIM_METRICS": metrics, "RANK": 3}
-        job = subprocess.Popen([sys.executable, HANG / program, *map(str, words)],
-                               env=box.environment(knobs), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
-        self.addCleanup(job.stdout.close)
-        self.addCleanup(job.stderr.close)
-        self.addCleanup(job.wait)
-        self.addCleanup(job.kill)
-        return job
-
-    def until(self, condition):
-        end = time.monotonic() + PATIENCE_S
-        while not (found := condition()):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.1)
-        return found
+        return self.beside([sys.executable, HANG / program, *words], GPUSHIM_METRICS=metrics, RANK=3)
 
     def processes(self):
         """{name of a file: the process that it is of}"""
