@@ -7,9 +7,21 @@ namespace gpushim::analysis {
 
 namespace {
 
-Json side_json(const Side& side) {
+Json serving_json(const ServingUse& is) {
+    const char* const none = "no token followed another";
     return Facts()
-        .known("run", side.name)
+        .maybe("token_p50_ns", is.token_p50_ns, none)
+        .maybe("token_p95_ns", is.token_p95_ns, none)
+        .maybe("token_p99_ns", is.token_p99_ns, none)
+        .known("iterations_per_s", is.iterations_per_s)
+        .known("prefill_share", is.prefill_share)
+        .json();
+}
+
+Json side_json(const Side& side) {
+    Facts facts;
+    if (side.serving) facts.known("serving", serving_json(*side.serving));
+    return facts.known("run", side.name)
         .known("started_real_ns", side.started_real_ns)
         .known("gpus", side.gpus)
         .known("ranks_seen", side.ranks_seen)

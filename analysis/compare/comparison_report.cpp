@@ -131,6 +131,25 @@ void write_use(const Side& base, const Side& now, Report& report) {
     if (!more.empty()) report.line("              " + more);
 }
 
+void write_serving(const Side& base, const Side& now, Report& report) {
+    if (!base.serving || !now.serving) return;
+    const ServingUse &was = *base.serving, &is = *now.serving;
+    const auto known_ns = [](const std::optional<int64_t>& ns) {
+        return ns ? duration_text(static_cast<double>(*ns)) : "not known";
+    };
+    std::string change;
+    if (is.token_p50_ns && was.token_p50_ns && *was.token_p50_ns > 0)
+        change = ": " + signed_percent(static_cast<double>(*is.token_p50_ns - *was.token_p50_ns) /
+                                       static_cast<double>(*was.token_p50_ns));
+    report.line("TOKENS        " + known_ns(is.token_p50_ns) + " from one to the next (median), was " +
+                known_ns(was.token_p50_ns) + change);
+    report.line("              p95 " + known_ns(is.token_p95_ns) + ", was " + known_ns(was.token_p95_ns) +
+                "; p99 " + known_ns(is.token_p99_ns) + ", was " + known_ns(was.token_p99_ns));
+    report.line("SERVING       " + number_text(is.iterations_per_s) + " iterations/s, was " +
+                number_text(was.iterations_per_s) + "; prefills " + percent_text(is.prefill_share) +
+                " of the time, were " + percent_text(was.prefill_share));
+}
+
 // What the base was told to do, beside what came; whether it was done is seen by whether it is still found.
 void write_predicted(const Side& base, const Side& now, const Comparison& is, Report& report) {
     for (size_t i = 0; i < std::min(base.predicted.size(), kMostPredicted); ++i) {
@@ -169,6 +188,7 @@ void write_comparison(const Side& base, const Side& now, const Comparison& is, R
     write_rate(base, is, report);
     write_parts(is, report);
     write_kernels(base, now, is, report);
+    write_serving(base, now, report);
     write_use(base, now, report);
     write_predicted(base, now, is, report);
     if (is.shift)

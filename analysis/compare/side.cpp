@@ -4,6 +4,7 @@
 #include <set>
 
 #include "../advice/advise.h"
+#include "../report/serving_figures.h"
 #include "step_groups.h"
 #include "summary.h"
 
@@ -63,6 +64,15 @@ void read_kernels(const Database& run, Side& side) {
     if (by_step) side.launches_per_step = all;
 }
 
+void read_serving(const Database& run, Side& side) {
+    const ReportSource source = {run};
+    const ServingFigures& is = serving_figures(source);
+    if (!is.has_iterations()) return;
+    const KindOfIteration* prefill = is.of("prefill");
+    side.serving = {is.tokens.p50_ns, is.tokens.p95_ns, is.tokens.p99_ns, is.per_second(),
+                    prefill != nullptr && is.time_ns > 0 ? prefill->time_ns / is.time_ns : 0};
+}
+
 }  // namespace
 
 std::string Side::value_of(const std::string& kind, const std::string& name_in) const {
@@ -107,6 +117,7 @@ Side read_side(const Database& run, std::string name, const Given& given) {
     }
     read_around(run, summary, side);
     read_kernels(run, side);
+    read_serving(run, side);
     for (const Advice& one : summary.advice)
         if (one.finding.kind == Kind::kGain)
             side.predicted.push_back({one.rule->id, one.finding.gain.low_ns, one.finding.gain.high_ns});

@@ -41,6 +41,12 @@ struct KernelUse {
     std::optional<double> ns;  // of these together; none: not recorded
 };
 
+// Of a program that serves: how evenly its tokens come, and what prompts take of the time.
+struct ServingUse {
+    std::optional<int64_t> token_p50_ns, token_p95_ns, token_p99_ns;
+    double iterations_per_s = 0, prefill_share = 0;
+};
+
 struct Predicted {
     std::string finding;
     double low_ns = 0, high_ns = 0;
@@ -56,6 +62,7 @@ struct Side {
     std::vector<Surrounding> around;
     std::optional<double> samples_per_step, busy_share, productive_share, launches_per_step;
     std::optional<double> mfu, joules_per_step;  // of the run's database; a history has none
+    std::optional<ServingUse> serving;           // the same
     std::vector<StepGroup> groups;  // the first is all steps that count; none: there are no steps
     std::string why_no_steps;
     std::map<std::string, KernelUse> kernels;

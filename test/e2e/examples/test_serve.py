@@ -46,6 +46,27 @@ class Serve(preload.PreloadCase):
         self.assertLessEqual({finding["id"] for finding in report["findings"]},
                              {"between_iterations", "no_requests", "prefill_stalls", "token_read_back"})
 
+    def test_two_servers_are_compared_by_their_tokens(self):
+        runs = []
+        for name, options in (("graphs", ()), ("eager", ("--eager",))):
+            *_, report = self.served(*options, GPUSIM_LAUNCH_NS=12000, GPUSIM_LATENCY_NS=14000)
+            runs.append((self.folder / f"{name}.run.db", report["serving"]))
+            (self.folder / "gpushim.run.db").rename(runs[-1][0])
+            self.the_trace().unlink()
+        (before, was), (after, now) = runs
+        words = [preload.ANALYZER, "compare", before, after]
+        told = json.loads(box.run([*words, "--json"], sim=False).stdout)
+        for side, serving in (("base", was), ("new", now)):
+            prefill, = (kind for kind in serving["kinds"] if kind["kind"] == "prefill")
+            said = told[side]["serving"]
+            self.assertEqual([said[f"token_{name}_ns"] for name in ("p50", "p95", "p99")],
+                             [serving["between_tokens"][f"{name}_ns"] for name in ("p50", "p95", "p99")])
+            self.assertAlmostEqual(said["prefill_share"], prefill["time_share"], delta=1e-6)
+        self.assertGreater(told["new"]["serving"]["token_p50_ns"], told["base"]["serving"]["token_p50_ns"])
+        self.assertRegex(box.run(words, sim=False).stdout,
+                         r"TOKENS +[\d.]+ ms from one to the next \(median\), was [\d.]+ ms: \+\d.*\n"
+                         r" +p95 .*; p99 .*\nSERVING +.* iterations/s, was .*; prefills .* of the time")
+
     def test_without_graphs_all_decodes_are_launched_one_by_one(self):
         _, _, report = self.served("--eager", GPUSIM_LAUNCH_NS=12000, GPUSIM_LATENCY_NS=14000)
         decode, = (kind for kind in report["serving"]["kinds"] if kind["kind"] == "decode")
