@@ -30,7 +30,7 @@ NcclPlace* take_place(void** handle, uint64_t context) {
         const uint64_t number = last_handle.fetch_add(1, std::memory_order_relaxed) + 1;
         NcclPlace& place = place_of(number);
         uint64_t free = 0;
-        // Acquire: whoever had it before is done with it.
+        // Acquire: who had it before is done with it.
         if (!place.handle.compare_exchange_strong(free, number, std::memory_order_acquire)) continue;
         *handle = reinterpret_cast<void*>(number);
         place.context.store(context, std::memory_order_relaxed);
@@ -49,7 +49,7 @@ NcclPlace* find_place(const void* handle) {
     return number != 0 && place.handle.load(std::memory_order_acquire) == number ? &place : nullptr;
 }
 
-// The context first: whoever has the place next is not to be taken for this one's.
+// The context first: who has the place next is not to be taken for this one's.
 void free_place(NcclPlace& place) {
     place.context.store(0, std::memory_order_relaxed);
     place.handle.store(0, std::memory_order_release);

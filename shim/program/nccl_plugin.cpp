@@ -62,7 +62,7 @@ void put(uint64_t enter, uint64_t exit, const E& words) {
     slot.exit = exit;
     put_words(slot, words);
     thread.ring->head.store(position + 1, std::memory_order_relaxed);
-    // Release: whoever reads "complete" reads all that was stored before.
+    // Release: who reads "complete" reads all that was stored before.
     slot.mark.store(complete_mark(position), std::memory_order_release);
 }
 

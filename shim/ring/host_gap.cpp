@@ -55,7 +55,7 @@ void put_gap(ThreadState& thread) {
     put_words(slot,
               event::gap{static_cast<uint64_t>(gap.cpu_ns), gap.last_call, gap.next_api, gap.ran_beside});
     thread.ring->head.store(position + 1, std::memory_order_relaxed);
-    // Release: whoever reads "complete" reads all that was stored before.
+    // Release: who reads "complete" reads all that was stored before.
     slot.mark.store(complete_mark(position), std::memory_order_release);
 }
 

@@ -31,7 +31,7 @@ inline void add(std::atomic<uint64_t>& number, uint64_t more) {
 // Many polls in a row of one handle share a slot (EventKind::query) that stays open while it grows; the next
 // other event of the thread completes it.
 inline void complete_slot(Slot* slot) {
-    // Release: whoever reads "complete" reads all that was stored before.
+    // Release: who reads "complete" reads all that was stored before.
     slot->mark.store(slot->mark.load(std::memory_order_relaxed) | 1, std::memory_order_release);
 }
 
