@@ -1,7 +1,7 @@
 """GPUSHIM_BUDGET asked and held, by the trace's own account and from outside: the same work with and
 without the shim. On the box's stepped clock, to the nanosecond; there our own code counts as nothing, so
-this is the events' part. What a slot of 10 s allows may be spent at its beginning, so the spans end with
-one; they begin at 1 s."""
+this is the events' part. A young run has what 2.5 s more would allow; the spans end with a slot of 10 s,
+and begin at 1 s."""
 from measure import BOX, BUILD, QUICK, Figure, Trace, run
 
 PROGRAM = BUILD / "gpu" / "pace"
