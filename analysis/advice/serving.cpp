@@ -61,8 +61,7 @@ Gain Serving::without(const WhatIf& what_if, ServingIdle why) const {
     return what_if.shorter([&](const GpuInStep& gpu) {
         // Where code is loaded, the host compiles: a prompt of a new length, for one.
         if (gpu.loads_code && why == ServingIdle::between_iterations) return Gain{};
-        const double idle_ns = ns(gpu, why);
-        return Gain{std::max(0.0, idle_ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), idle_ns};
+        return without_idle(gpu, ns(gpu, why));
     });
 }
 

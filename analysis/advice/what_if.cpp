@@ -48,6 +48,10 @@ std::vector<const GpuInStep*> busiest_of(const CountedSteps& basis) {
 
 }  // namespace
 
+Gain without_idle(const GpuInStep& gpu, double ns) {
+    return {std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
+}
+
 // Where some steps were timed on all ranks that were timed at all, only these: a step is as long as its
 // slowest rank.
 WhatIf::WhatIf(const CountedSteps& basis) {

@@ -26,6 +26,10 @@ namespace gpushim::analysis {
 // read.
 constexpr double kUnusual = 4;
 
+// What a step is shorter by without so much idle time. Low: as far as that is sure, and a launch's latency
+// stays in its place.
+Gain without_idle(const GpuInStep& gpu, double ns);
+
 class WhatIf {
   public:
     explicit WhatIf(const CountedSteps& basis);  // which must outlive it, wherever it is moved to

@@ -1,6 +1,4 @@
 // The GPU waits while the host allocates or frees memory in steps.
-#include <algorithm>
-
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -14,7 +12,7 @@ std::optional<Finding> look(const Situation& run) {
     // Steps that load code are another rule's.
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         const double ns = gpu.loads_code ? 0 : gpu.idle_ns(kAllocations);
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
+        return without_idle(gpu, ns);
     });
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +

@@ -1,6 +1,4 @@
 // The GPU waits while the host makes graphs or updates them, in steps that count: they could have been kept.
-#include <algorithm>
-
 #include "../advice/rule.h"
 #include "../text/units.h"
 
@@ -13,7 +11,7 @@ std::optional<Finding> look(const Situation& run) {
     static constexpr Causes kUpdates = {"graph_update"};
     found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
         const double ns = gpu.idle_ns(kUpdates);
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
+        return without_idle(gpu, ns);
     });
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +

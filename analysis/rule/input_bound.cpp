@@ -26,7 +26,7 @@ std::optional<Finding> look(const Situation& run) {
     const double most_ns = kUnusual * run.what_if().usual_ns(kInput);
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = std::min(most_ns, gpu.idle_ns(kInput));
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
+        return without_idle(gpu, ns);
     });
     found.gain = without_contention(run, kInput, found.gain);
     found.confidence = 0.9;

@@ -56,7 +56,7 @@ std::optional<Finding> look(const Situation& run) {
     found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
         const double ns = gap_ns(gpu, reads, usual);
         gaps.emplace_back(ns, gpu.number);
-        return Gain{std::max(0.0, ns - static_cast<double>(gpu.latency_ns)) * gpu.sure_share(), ns};
+        return without_idle(gpu, ns);
     });
     // Without a processor the host does nothing else: that is host_contention.
     found.gain = without_contention(run, kHost, found.gain);

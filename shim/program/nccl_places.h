@@ -30,7 +30,7 @@ struct alignas(64) NcclPlace {
 // of an event that is over can name it.
 NcclPlace* take_place(void** handle, uint64_t context);
 
-// Null: not one of ours, or over. NCCL may stop an event twice.
+// Null: not from take_place, or over. NCCL may stop an event twice.
 NcclPlace* find_place(const void* handle);
 
 void free_place(NcclPlace& place);

@@ -29,7 +29,7 @@ class OwnCost {
     // The rest of the last second, at the end.
     void finish_second() { add_row(); }
 
-    // Of events of ours: ever, in all threads; since mark(), in the thread that paid most; and what that was
+    // Of our events: ever, in all threads; since mark(), in the thread that paid most; and what that was
     // between all marks.
     int64_t device_time_ns() const { return device_time_ns_; }
     int64_t busiest_ns() const { return busiest_ns_; }

@@ -8,8 +8,8 @@
 //
 // A run may be over before its first slot is. In the first 50 s it pays as it goes: a window begins at once,
 // and then every 2.5 s of the clock, soon every 5 and every 10, and is over when what has been saved is
-// spent. So a run has paid its budget's share and 25 ms at most, whenever it ends, and not only how it starts
-// is timed; windows become longer with the run, until one a slot is what they are.
+// spent. A run that ends in them has paid its budget's share and what 2.5 s allow, at most, and not only how
+// it starts is timed; windows become longer with the run, until one a slot is what they are.
 //
 //   real   ---|---.---.---.---|-------.-------|---------------|------
 //   run        [=)[=) [=) [=) [=)     [==)    [====)          [====)
@@ -102,7 +102,7 @@ class WindowSlots {
     bool is_young_ = true;
     int64_t beat_ = kNoSlot;  // the newest that was looked at
     // Of a young run: what it has paid for windows that are over; what it had when this one began; what the
-    // slowest thread, or one of ours, is known to take while one is open.
+    // slowest thread, or one of our own, is known to take while one is open.
     int64_t paid_ns_ = 0;
     int64_t ever_before_ns_ = 0;
     double window_share_ = 0;
