@@ -64,7 +64,7 @@ class Serve(preload.PreloadCase):
             self.assertAlmostEqual(said["prefill_share"], prefill["time_share"], delta=1e-6)
         self.assertGreater(told["new"]["serving"]["token_p50_ns"], told["base"]["serving"]["token_p50_ns"])
         self.assertRegex(box.run(words, sim=False).stdout,
-                         r"TOKENS +[\d.]+ ms from one to the next \(median\), was [\d.]+ ms: \+\d.*\n"
+                         r"TOKENS +[\d.]+ [mu]s from one to the next \(median\), was [\d.]+ [mu]s: \+\d.*\n"
                          r" +p95 .*; p99 .*\nSERVING +.* iterations/s, was .*; prefills .* of the time")
 
     def test_without_graphs_all_decodes_are_launched_one_by_one(self):

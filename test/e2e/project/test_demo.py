@@ -33,7 +33,7 @@ class Demo(unittest.TestCase):
         lines = done.stdout.splitlines()
         self.assertRegex(lines[3], r"^ +40 requests, \d+ tokens \(bit-identical without gpushim\)$")
         self.assertRegex(lines[7], r"^VERDICT  \S")
-        self.assertRegex(done.stdout, r"\nSTEP     \S+ ms from token to token ")
+        self.assertRegex(done.stdout, r"\nSTEP     \S+ [mu]s from token to token ")
         self.assertRegex(done.stdout, r"\nTRUST    ")
 
 
