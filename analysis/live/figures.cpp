@@ -10,6 +10,17 @@ constexpr double kNoAccident = 0.01;  // of the time
 
 }  // namespace
 
+GpuParts& GpuParts::operator+=(const GpuParts& other) {
+    whole_ns += other.whole_ns;
+    productive_ns += other.productive_ns;
+    transfer_ns += other.transfer_ns;
+    peer_wait_ns += other.peer_wait_ns;
+    copy_ns += other.copy_ns;
+    is_wait_known &= other.is_wait_known;
+    idle += other.idle;
+    return *this;
+}
+
 bool RunNow::is_simulated() const {
     return std::any_of(ranks.begin(), ranks.end(), [](const RankNow& rank) {
         return std::any_of(rank.gpus.begin(), rank.gpus.end(),
@@ -28,13 +39,7 @@ std::optional<GpuParts> parts_of(const RankNow& rank) {
     for (const GpuNow& gpu : rank.gpus) {
         if (!gpu.parts) continue;
         if (!sum) sum = GpuParts();
-        sum->whole_ns += gpu.parts->whole_ns;
-        sum->productive_ns += gpu.parts->productive_ns;
-        sum->transfer_ns += gpu.parts->transfer_ns;
-        sum->peer_wait_ns += gpu.parts->peer_wait_ns;
-        sum->copy_ns += gpu.parts->copy_ns;
-        sum->is_wait_known &= gpu.parts->is_wait_known;
-        sum->idle += gpu.parts->idle;
+        *sum += *gpu.parts;
     }
     return sum;
 }

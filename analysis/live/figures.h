@@ -10,6 +10,7 @@
 
 #include "../idle/cause.h"
 #include "../interval/interval.h"
+#include "pace_change.h"
 
 namespace gpushim::analysis {
 
@@ -24,6 +25,7 @@ struct GpuParts {
     int64_t copy_ns = 0;        // else: copies and memsets
     IdleByCause idle;
 
+    GpuParts& operator+=(const GpuParts& other);
     double share(int64_t ns) const {
         return whole_ns > 0 ? static_cast<double>(ns) / static_cast<double>(whole_ns) : 0;
     }
@@ -35,6 +37,8 @@ struct GpuNow {
     bool is_simulated = false;
     std::optional<GpuParts> parts;
     std::string why_no_parts;  // empty: there are some
+    // Of a rank whose pace has changed: of the windows before that, and since; none: there is none.
+    std::optional<GpuParts> parts_before, parts_since;
     // The newest sample of NVML: of the whole device and all who use it.
     std::optional<double> memory_used_bytes, memory_total_bytes, power_mw, power_limit_mw, temperature_c,
         sm_mhz;
@@ -80,6 +84,9 @@ struct RankNow {
     std::optional<int64_t> call_age_ns;  // since the newest call that has returned
     std::string open_call;               // of a rank that is quiet or silent: what its threads are in
     PaceNow pace;
+    std::optional<PaceChange> change;  // of marked steps, the newest one since somebody looks
+    int64_t changed_step = 0;          // how many marked steps came before it
+    int64_t changed_real_ns = 0;
     std::optional<double> own_share;     // of the thread that paid most
     std::optional<double> writer_share;  // of a core
     int64_t dropped = 0;

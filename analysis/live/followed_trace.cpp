@@ -187,14 +187,32 @@ void FollowedTrace::read_steps(const Database& base) {
     rows.bind(1, std::max(step_ns_ - kLateNs, news_ns_ - 6 * kCostOfNs));
     while (rows.step()) {
         const int64_t at_ns = plausible_time(rows.number(0));
-        const std::pair key(rows.number(1), rows.text(2));
+        const PaceKey key(rows.number(1), rows.text(2));
         if (!paces_.contains(key) && paces_.size() >= kMostPaces) continue;
-        StepPace& pace = paces_[key];
+        StepPace& pace = paces_[key].steps;
         if (key.second == "mark")
             pace.mark(at_ns);
         else if (!rows.is_null(3))
             pace.add(at_ns, plausible_span(rows.number(3)));
         step_ns_ = std::max(step_ns_, at_ns);
+    }
+    follow_changes(base);
+}
+
+void FollowedTrace::follow_changes(const Database& base) {
+    for (auto& [key, pace] : paces_) {
+        pace.steps.take_settled(news_ns_ - kLateNs, [&changes = pace.changes](int64_t at_ns, int64_t ns) {
+            changes.add(at_ns, ns);
+        });
+        const auto& newest = pace.changes.newest();
+        if (!newest || newest->at_ns == pace.counted_ns) continue;
+        Query before = base.prepare(
+            "SELECT sum(steps) FROM step_total WHERE enter_ns < ?1 AND thread_id = ?2 AND source = ?3");
+        before.bind(1, newest->at_ns);
+        before.bind(2, key.first);
+        before.bind(3, key.second);
+        pace.step = before.step() ? before.number(0) : 0;
+        pace.counted_ns = newest->at_ns;
     }
 }
 
@@ -252,13 +270,13 @@ RankState FollowedTrace::state_of(const RankNow& rank, const Moment& now, bool i
 }
 
 // Of several threads that mark steps the one that marks most; marks before ranges.
-StepPace* FollowedTrace::main_pace() {
-    StepPace* most = nullptr;
+FollowedTrace::Pace* FollowedTrace::main_pace() {
+    Pace* most = nullptr;
     bool has_marks = false;
     for (auto& [key, pace] : paces_) {
         const bool is_mark = key.second == "mark";
-        const bool is_better =
-            most == nullptr || is_mark > has_marks || (is_mark == has_marks && pace.size() > most->size());
+        const bool is_better = most == nullptr || is_mark > has_marks ||
+                               (is_mark == has_marks && pace.steps.size() > most->steps.size());
         if (!is_better) continue;
         most = &pace;
         has_marks = is_mark;
@@ -279,11 +297,14 @@ RankNow FollowedTrace::figures(const Moment& now, bool is_traced) {
     rank.call_age_ns = age_ns(call_ns_, now);
     rank.why = why_;
     rank.state = state_of(rank, now, is_traced);
-    if (StepPace* const pace = main_pace()) {
+    if (Pace* const pace = main_pace()) {
         // Of a rank that has ended or hangs: as it was at its end. On a clock of its own that is now.
         const int64_t age_of_news_ns = rank.news_age_ns.value_or(0);
         const bool is_over = rank.state == RankState::ended || rank.state == RankState::died;
-        rank.pace = pace->at(news_ns_ + (is_over ? 0 : age_of_news_ns));
+        rank.pace = pace->steps.at(news_ns_ + (is_over ? 0 : age_of_news_ns));
+        rank.change = pace->changes.newest();
+        rank.changed_step = pace->step;
+        if (rank.change) rank.changed_real_ns = rank.change->at_ns + real_minus_mono_ns_;
     }
     int64_t span_ns = 0, busiest_ns = 0, writer_ns = 0;
     for (const CostRow& row : costs_) {

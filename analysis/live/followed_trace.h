@@ -43,6 +43,12 @@ class FollowedTrace {
     std::optional<int64_t> age_ns(int64_t mono_ns, const Moment& now) const;
 
   private:
+    using PaceKey = std::pair<int64_t, std::string>;  // thread and source
+    struct Pace {
+        StepPace steps;
+        PaceChanges changes;
+        int64_t counted_ns = 0, step = 0;  // begin and number of the newest change's first step
+    };
     struct CostRow {
         int64_t mono_ns, span_ns, busiest_ns, writer_ns;
     };
@@ -60,7 +66,8 @@ class FollowedTrace {
     void read_nvml(const Database& base);
     bool process_lives(const Moment& now) const;
     RankState state_of(const RankNow& rank, const Moment& now, bool is_traced) const;
-    StepPace* main_pace();
+    void follow_changes(const Database& base);
+    Pace* main_pace();
 
     std::filesystem::path path_;
     uint64_t device_ = 0, inode_ = 0;  // of the file that was read first
@@ -75,9 +82,9 @@ class FollowedTrace {
     int64_t real_minus_mono_ns_ = 0;
     int64_t news_ns_ = 0, call_ns_ = 0;  // CLOCK_MONOTONIC of its host
     std::optional<int64_t> window_ns_;
-    std::map<std::pair<int64_t, std::string>, StepPace> paces_;  // by thread and source
-    int64_t step_ns_ = 0;                                        // begin of the newest
-    std::vector<CostRow> costs_;                                 // of the newest ten seconds
+    std::map<PaceKey, Pace> paces_;
+    int64_t step_ns_ = 0;         // begin of the newest
+    std::vector<CostRow> costs_;  // of the newest ten seconds
     int64_t cost_ns_ = 0, nvml_ns_ = 0;
     int64_t dropped_ = 0;
     std::map<int64_t, GpuNow> gpus_;  // by device_id

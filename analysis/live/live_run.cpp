@@ -130,6 +130,8 @@ void LiveRun::put_window(const FollowedTrace& trace, const Moment& now, RankNow&
                                                           : "no window with device times is over yet";
         }
     }
+    if (const auto course = courses_.find(trace.path()); course != courses_.end())
+        course->second.put_around_change(rank);
     if (window == nullptr || window->gpus.empty()) return;
     rank.window_age_ns = trace.age_ns(window->span.end_ns, now);
     if (!rank.pace.median_ns && rank.pace.course_ns.empty() && window->found_step_ns) {
@@ -159,12 +161,19 @@ void LiveRun::read_windows_of(WindowBegins begins) {
         NewestWindows windows = read_newest_windows(paths, stop_);
         const std::lock_guard guard(lock_);
         if (!stop_) windows_ = std::move(windows);
+        keep_course();
     } catch (const std::exception& failure) {
         why = failure.what();
     }
     const std::lock_guard guard(lock_);
     why_no_windows_ = why;
     is_reading_ = false;
+}
+
+void LiveRun::keep_course() {
+    std::erase_if(courses_, [&](const auto& course) { return !windows_.of.contains(course.first); });
+    for (const auto& [path, window] : windows_.of)
+        if (!window.gpus.empty()) courses_[path].add(window.span.start_ns, window.gpus);
 }
 
 void LiveRun::wait_for_windows() {

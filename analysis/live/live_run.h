@@ -14,6 +14,7 @@
 
 #include "followed_trace.h"
 #include "newest_window.h"
+#include "parts_course.h"
 
 namespace gpushim::analysis {
 
@@ -33,6 +34,7 @@ class LiveRun {
     void find_traces(RunNow& run);
     void choose_newest_run(RunNow& run);
     void read_windows_of(WindowBegins begins);
+    void keep_course();
     void start_reading(const Moment& now);
     RankNow rank_of(FollowedTrace& trace, const Moment& now, const std::set<std::filesystem::path>& traced);
     void put_window(const FollowedTrace& trace, const Moment& now, RankNow& rank);
@@ -46,6 +48,7 @@ class LiveRun {
     std::atomic<bool> is_reading_ = false, stop_ = false;
     std::mutex lock_;  // of these:
     NewestWindows windows_;
+    std::map<std::filesystem::path, PartsCourse> courses_;  // of the traces of windows_
     std::string why_no_windows_;
 };
 

@@ -1,6 +1,8 @@
 #include "run_metrics.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "../idle/cause.h"
 #include "shim/schema/exposition.h"
@@ -16,6 +18,26 @@ constexpr RankState kStates[] = {RankState::running, RankState::quiet, RankState
 template <class Number>
 std::optional<double> times(const std::optional<Number>& figure, double factor) {
     return figure ? std::optional(static_cast<double>(*figure) * factor) : std::nullopt;
+}
+
+struct NamedPart {
+    std::string_view name;
+    int64_t ns;
+};
+
+std::vector<NamedPart> parts_of(const GpuParts& parts) {
+    std::vector<NamedPart> named = {{"productive", parts.productive_ns}};
+    if (parts.is_wait_known) named.push_back({"waiting_for_peer", parts.peer_wait_ns});
+    named.push_back({parts.is_wait_known ? "exposed_comm" : "communication", parts.transfer_ns});
+    named.push_back({"memory", parts.copy_ns});
+    named.push_back({"idle", parts.idle.total()});
+    return named;
+}
+
+// As if not all ranks were here.
+void hide_wait(GpuParts& parts) {
+    parts.transfer_ns += std::exchange(parts.peer_wait_ns, 0);
+    parts.is_wait_known = false;
 }
 
 class RunText {
@@ -76,7 +98,10 @@ class RunText {
         const bool is_there = rank.state == RankState::running || rank.state == RankState::quiet;
         if (is_there || rank.state == RankState::silent)
             add(Metric::rank_news_age_seconds, times(rank.news_age_ns, 1e-9));
-        if (is_there) add_figures(rank);
+        if (is_there) {
+            add_figures(rank);
+            add_change(rank);
+        }
         if (rank.state != RankState::running) return;
         if (run_.slowest == index) add(Metric::rank_slowest, 1);
         add_shares(rank);
@@ -96,19 +121,42 @@ class RunText {
         }
     }
 
+    void add_change(const RankNow& rank) {
+        if (!rank.change) return;
+        const PaceChange& change = *rank.change;
+        add(Metric::rank_changed_timestamp_seconds, static_cast<double>(rank.changed_real_ns) * 1e-9);
+        add(Metric::rank_changed_step, static_cast<double>(rank.changed_step));
+        add(Metric::rank_changed_before_seconds, change.before_ns * 1e-9);
+        add(Metric::rank_changed_ratio, change.ratio());
+        for (const GpuNow& gpu : rank.gpus)
+            if (gpu.parts_before && gpu.parts_since) add_changed_parts(gpu, change);
+    }
+
+    void add_changed_parts(const GpuNow& gpu, const PaceChange& change) {
+        GpuParts before = *gpu.parts_before, since = *gpu.parts_since;
+        const bool is_wait_known = before.is_wait_known && since.is_wait_known;
+        for (GpuParts* parts : {&before, &since})
+            if (!is_wait_known) hide_wait(*parts);
+        const auto longer_s = [&](int64_t now_ns, int64_t then_ns) {
+            return (since.share(now_ns) * change.after_ns - before.share(then_ns) * change.before_ns) * 1e-9;
+        };
+        const std::vector<NamedPart> now = parts_of(since), then = parts_of(before);
+        for (size_t i = 0; i < now.size(); ++i)
+            add(Metric::gpu_changed_part_seconds, longer_s(now[i].ns, then[i].ns),
+                {{"gpu", gpu.uuid}, {"part", now[i].name}});
+        for (const CauseRow& row : kCauses)
+            if (since.idle[row.cause] > 0 || before.idle[row.cause] > 0)
+                add(Metric::gpu_changed_idle_seconds, longer_s(since.idle[row.cause], before.idle[row.cause]),
+                    {{"gpu", gpu.uuid}, {"cause", row.name}});
+    }
+
     void add_shares(const RankNow& rank) {
         add(Metric::rank_window_age_seconds, times(rank.window_age_ns, 1e-9));
         for (const GpuNow& gpu : rank.gpus) {
             if (!gpu.parts) continue;
             const GpuParts& parts = *gpu.parts;
-            const auto add_part = [&](const char* part, int64_t ns) {
-                add(Metric::gpu_share_ratio, parts.share(ns), {{"gpu", gpu.uuid}, {"part", part}});
-            };
-            add_part("productive", parts.productive_ns);
-            if (parts.is_wait_known) add_part("waiting_for_peer", parts.peer_wait_ns);
-            add_part(parts.is_wait_known ? "exposed_comm" : "communication", parts.transfer_ns);
-            add_part("memory", parts.copy_ns);
-            add_part("idle", parts.idle.total());
+            for (const NamedPart& part : parts_of(parts))
+                add(Metric::gpu_share_ratio, parts.share(part.ns), {{"gpu", gpu.uuid}, {"part", part.name}});
             for (const CauseRow& row : kCauses)
                 if (parts.idle[row.cause] > 0)
                     add(Metric::gpu_idle_ratio, parts.share(parts.idle[row.cause]),

@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import time
 import unittest
 
@@ -17,6 +18,19 @@ import three_ranks
 
 PATIENCE_S, AFTER_S = three_ranks.PATIENCE_S, 3
 PROMTOOL = shutil.which("promtool")
+LOOP = box.ROOT / "examples" / "cases" / "loop.py"
+# Steps that are longer from the 200th on; the last one does not end.
+SLOWER = """
+import pathlib
+import time
+from gpu import MS, block, train_step
+
+def step(job):
+    if job.number == 399:
+        pathlib.Path({ready!r}).touch()
+        time.sleep(3600)
+    train_step(job.gpu, before=lambda: block((60 if job.number < 200 else 90) * MS))
+"""
 
 
 class Watching(three_ranks.Case):
@@ -129,6 +143,29 @@ class Watching(three_ranks.Case):
         self.once("--after", "3600", "--metrics-mode", "644")
         self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o644)
         self.assertEqual(self.value("run_processes", state="died"), 0)
+
+    def test_since_when_steps_are_longer_is_what_the_report_says(self):
+        case, ready = self.folder / "case", self.folder / "ready"
+        case.mkdir()
+        (case / "case.py").write_text(SLOWER.format(ready=str(ready)), encoding="utf-8")
+        knobs = {"LD_PRELOAD": cli.LIBRARY, "GPUSHIM_OUT": f"{self.folder}/0.db", "GPUSIM_CLOCK": "stepped"}
+        job = subprocess.Popen([sys.executable, "-B", LOOP, case, "400"], env=box.environment(knobs),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+
+        def changed():
+            self.once("--after", "3600")
+            return self.value("rank_changed_step")
+        self.until(ready.exists)
+        step = self.until(changed)
+        ratio = self.value("rank_changed_ratio")
+        job.kill()
+        job.wait()
+        report = box.run([cli.GPUSHIM, "report", self.folder, "--json"], sim=False)
+        change, = json.loads(report.stdout)["changes"]
+        self.assertEqual(step, change["step"])
+        self.assertAlmostEqual(ratio, change["after_ns"] / change["before_ns"] - 1, 2)
 
     def test_a_hang_names_who_is_missing_and_the_file_goes_on(self):
         self.stop()

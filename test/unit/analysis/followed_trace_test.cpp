@@ -46,9 +46,9 @@ class Writer {
         INFO((why != nullptr ? why : ""));
         REQUIRE(code == SQLITE_OK);
     }
-    // Steps of 100 ms from the second `from` to the second `until`, and the clock to that.
-    void steps(int64_t from, int64_t until) {
-        for (int64_t at = from * kSecond; at < until * kSecond; at += 100 * kMs)
+    // Steps of 100 ms, or others, from the second `from` to the second `until`, and the clock to that.
+    void steps(int64_t from, int64_t until, int64_t step_ms = 100) {
+        for (int64_t at = from * kSecond; at < until * kSecond; at += step_ms * kMs)
             run("INSERT INTO step_total (enter_ns, thread_id, source, steps) VALUES (" + ns(at) +
                 ", 1, 'mark', 1)");
         run("INSERT OR REPLACE INTO clock VALUES (" + ns(until * kSecond) + ", 0, " + ns(until * kSecond) +
@@ -107,6 +107,24 @@ TEST_CASE("a trace is read while it grows, and what is known of it moves on", "[
     CHECK(rank.pace.steps >= steps);
     CHECK(rank.gpus[0].power_mw == 100'020);
     CHECK(rank.pace.change);
+}
+
+TEST_CASE("a rank whose steps become longer says since which step", "[top]") {
+    const TemporaryFolder folder;
+    Writer writer(folder.path() / "0.db", 0);
+    FollowedTrace trace(folder.path() / "0.db");
+    for (int64_t at = 0; at < 70; at += 10) {
+        writer.steps(at, at + 10, at < 20 ? 100 : 125);
+        REQUIRE(trace.read(moment_of(writer, at + 10)));
+        const RankNow rank = trace.figures(moment_of(writer, at + 10), true);
+        if (at < 20) CHECK_FALSE(rank.change);
+    }
+    const RankNow rank = trace.figures(moment_of(writer, 70), true);
+    REQUIRE(rank.change);
+    CHECK(rank.changed_step == 200);
+    CHECK(rank.change->at_ns == writer.at_ns(20));
+    CHECK(rank.change->ratio() == Approx(0.25).epsilon(0.01));
+    CHECK(rank.changed_real_ns == writer.at_ns(20));  // its clock row says that both clocks are one
 }
 
 TEST_CASE("between two looks nothing of a trace is held: its writer ends it as if nobody read", "[top]") {

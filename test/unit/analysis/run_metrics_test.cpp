@@ -128,6 +128,43 @@ TEST_CASE("who is missing and who is slowest", "[metrics]") {
     CHECK(text.find("gpushim_rank_slowest{host=\"node\",rank=\"0\"") == std::string::npos);
 }
 
+TEST_CASE("since when steps are longer, and what in them is", "[metrics]") {
+    RunNow run = run_of(1);
+    RankNow& rank = run.ranks[0];
+    CHECK_FALSE(tells(run_metrics(run, {}), "rank_changed_step"));
+    rank.change = PaceChange{0, 70, 4e6, 5e6};
+    rank.changed_step = 12'300;
+    rank.changed_real_ns = 2'500'000'000;
+    GpuNow& gpu = rank.gpus[0];
+    std::string text = run_metrics(run, {});
+    CHECK(has(text, "gpushim_rank_changed_timestamp_seconds" + kFirst + "} 2.5"));
+    CHECK(has(text, "gpushim_rank_changed_step" + kFirst + "} 12300"));
+    CHECK(has(text, "gpushim_rank_changed_before_seconds" + kFirst + "} 0.004"));
+    CHECK(has(text, "gpushim_rank_changed_ratio" + kFirst + "} 0.25"));
+    CHECK_FALSE(tells(text, "gpu_changed_part_seconds"));  // no windows of both sides
+
+    gpu.parts_before = gpu.parts_since = gpu.parts;
+    gpu.parts_since->productive_ns = 500;  // of 1000
+    gpu.parts_since->copy_ns = 230;
+    text = run_metrics(run, {});
+    const auto part = [&](const std::string& name, const std::string& value) {
+        return has(text, "gpushim_gpu_changed_part_seconds" + kFirst + ",gpu=\"GPU-a\",part=\"" + name +
+                             "\"} " + value);
+    };
+    CHECK(part("productive", "-0.0003"));        // 0.5 * 5 ms - 0.7 * 4 ms
+    CHECK(part("memory", "0.00103"));            // 0.23 * 5 ms - 0.03 * 4 ms
+    CHECK(part("waiting_for_peer", "0.00005"));  // 0.05 of either
+    CHECK(has(text,
+              "gpushim_gpu_changed_idle_seconds" + kFirst + R"(,gpu="GPU-a",cause="launch_bound"} 0.00019)"));
+    gpu.parts_before->is_wait_known = false;  // one side does not know: both are told together
+    text = run_metrics(run, {});
+    CHECK(part("communication", "0.00007"));
+    CHECK_FALSE(part("waiting_for_peer", "0.00005"));
+
+    rank.state = RankState::silent;
+    CHECK_FALSE(tells(run_metrics(run, {}), "rank_changed_step"));
+}
+
 TEST_CASE("collectives are told by name, size and ranks", "[metrics]") {
     RunNow run = run_of(2);
     run.collectives = {{"ncclAllReduce", 65536, 8, 9, 2e9, 3.5e9},
