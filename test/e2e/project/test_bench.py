@@ -113,6 +113,13 @@ class Bench(unittest.TestCase):
         figure = self.figures("host_gap")[0]["added to a launch after a gap"]
         self.assertLess(figure["value"], 20_000)
 
+    def test_looking_at_a_run(self):
+        figures = self.figures("while_it_runs")[0]
+        for what in ("top", "watch --metrics"):
+            self.assertGreater(figures[f"{what}, a rank and second"]["value"], 0)
+        for what in ("the hang alarm", "the alarm and metrics"):
+            self.assertLess(figures[f"writer, {what} more than without"]["value"], 0.5)
+
     def test_analysis_grows_as_the_trace(self):
         # Ten times as much takes ten times as long, less what a start takes; its square 100 times.
         figures = self.figures("analyze")[0]
