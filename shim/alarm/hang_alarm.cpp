@@ -120,7 +120,7 @@ class HangAlarm : public Observer {
                           .blocked_on = word(thread.blocked_on),
                           .wchan = text(thread.wchan),
                           .cpu_ns = thread.cpu_ns,
-                          .native = text(thread.native),
+                          .native = text(native_text(thread)),
                           .python = text(python_text(thread.python))});
     }
 

@@ -1,11 +1,9 @@
 #include "stuck_thread.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <memory>
 
 #include "../calls/api.h"
@@ -13,6 +11,8 @@
 #include "../python/stack.h"
 #include "../ring/quiet.h"
 #include "../sqlite/rows.h"
+#include "memory_map.h"
+#include "native_stack.h"
 
 namespace gpushim::shim {
 namespace {
@@ -23,15 +23,20 @@ std::string_view without_newline(std::string_view text) {
     return text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
 }
 
-std::string native_place(uint64_t address) {
-    const std::unique_ptr<FILE, int (*)(FILE*)> maps(fopen("/proc/self/maps", "re"), fclose);
-    char line[4096];
-    while (maps != nullptr && fgets(line, sizeof line, maps.get()) != nullptr)
-        if (std::string place = place_in(without_newline(line), address); !place.empty()) return place;
-    return {};
+void read_native(const MemoryMap& map, std::string_view syscall, StuckThread& thread) {
+    const Where where = parse_where(syscall);
+    if (where.place == 0) return;
+    const NativeStack stack = native_stack(map, where.stack_pointer, where.place);
+    char text[1024];
+    const bool has_moved = read_of_thread(thread.tid, "syscall", text) != syscall;
+    for (const uint64_t place : stack.places) {
+        thread.native.push_back(map.place(place));
+        if (has_moved) return;  // the first one was true once
+    }
+    thread.is_native_whole = stack.is_whole;
 }
 
-void read_kernel(StuckThread& thread) {
+void read_kernel(const MemoryMap& map, StuckThread& thread) {
     char text[1024];
     thread.name = without_newline(read_of_thread(thread.tid, "comm", text));
     thread.state = parse_state(read_of_thread(thread.tid, "stat", text));
@@ -42,7 +47,7 @@ void read_kernel(StuckThread& thread) {
     const auto in = parse_syscall(syscall);
     if (!in || in->running) return;
     thread.blocked_on = name_of(class_of(in->number, thread.state));
-    if (const uint64_t place = parse_place(syscall); place != 0) thread.native = native_place(place);
+    read_native(map, syscall, thread);
 }
 
 void read_python(const Python& python, uint32_t number_in_pthread, StuckThread& thread) {
@@ -92,27 +97,17 @@ int64_t parse_cpu_ns(std::string_view schedstat) {
     return error == std::errc() ? number : kNull;
 }
 
-// "202 0x7f31c8a2b4f8 … SP PC": the last word.
-uint64_t parse_place(std::string_view syscall) {
+// "202 0x7f31c8a2b4f8 … SP PC": the last two words.
+Where parse_where(std::string_view syscall) {
     syscall = without_newline(syscall);
-    const size_t at = syscall.rfind(" 0x");
-    if (at == std::string_view::npos) return 0;
-    uint64_t place = 0;
-    std::from_chars(syscall.data() + at + 3, syscall.data() + syscall.size(), place, 16);
-    return place;
-}
-
-// "7f31c8a00000-7f31c8b00000 r-xp 00026000 fe:01 1234    /lib/libc.so.6"
-std::string place_in(std::string_view line, uint64_t address) {
-    uint64_t from = 0, until = 0, offset = 0;
-    int name_at = 0;
-    const std::string text(line);
-    if (sscanf(text.c_str(), "%lx-%lx %*s %lx %*s %*s %n", &from, &until, &offset, &name_at) != 3) return {};
-    if (address < from || address >= until) return {};
-    const std::string name = text.substr(static_cast<size_t>(name_at));
-    char place[32];
-    snprintf(place, sizeof place, "+0x%lx", address - from + offset);
-    return (name.empty() ? "(no file)" : name.substr(name.rfind('/') + 1)) + place;
+    uint64_t words[2] = {};
+    for (uint64_t& word : words) {
+        const size_t at = syscall.rfind(" 0x");
+        if (at == std::string_view::npos) return {};
+        std::from_chars(syscall.data() + at + 3, syscall.data() + syscall.size(), word, 16);
+        syscall = syscall.substr(0, at);
+    }
+    return {words[1], words[0]};
 }
 
 int64_t cpu_ns_of_thread(int32_t tid) {
@@ -122,7 +117,8 @@ int64_t cpu_ns_of_thread(int32_t tid) {
 
 std::vector<StuckThread> look_at_stuck(const std::vector<WaitingCall>& calls, bool wants_python) {
     std::vector<StuckThread> threads = threads_of(calls);
-    for (StuckThread& thread : threads) read_kernel(thread);
+    const MemoryMap map = MemoryMap::of_this_process();
+    for (StuckThread& thread : threads) read_kernel(map, thread);
     std::erase_if(threads, [](const StuckThread& thread) { return thread.is_gone(); });
     const Python python = wants_python ? find_python() : Python{};
     if (python.runtime == 0 || python.why_not[0] != '\0') return threads;

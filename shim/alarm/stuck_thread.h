@@ -1,9 +1,7 @@
 // What can be told of a thread that does not get on, without touching it: its name, its state, where in the
-// kernel and in which library it is blocked, and its lines of Python. All of it is read from /proc and from
-// memory; the thread gets no signal and is not traced, so no call of it ends early.
-//
-// Native frames but the innermost are not told: unwinding needs registers, which only a signal or ptrace
-// gives, and both make system calls that are under way return EINTR. The writer's thread only.
+// kernel it is blocked, and its frames, native and of Python. All of it is read from /proc and from memory:
+// the thread gets no signal and is not traced, both of which make system calls that are under way return
+// EINTR. What has moved while it was read is not told. The writer's thread only.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +27,8 @@ struct StuckThread {
     const char* blocked_on = nullptr;  // as host_gap.class; null: it runs, or is not told
     std::string wchan;                 // empty: it runs, or the kernel does not say
     int64_t cpu_ns;                    // in its life; kNull: not to be read
-    std::string native;                // file+offset; empty: it runs, or the kernel does not say
+    std::vector<std::string> native;   // file+offset, the innermost first; empty: it runs, or is not told
+    bool is_native_whole = false;      // the last one is where the thread began
     std::vector<PythonLine> python;    // the innermost first; empty: none was read
 
     bool is_stopped() const { return state == 'T' || state == 't'; }
@@ -42,10 +41,12 @@ std::vector<StuckThread> look_at_stuck(const std::vector<WaitingCall>& calls, bo
 
 int64_t cpu_ns_of_thread(int32_t tid);  // kNull: not to be read
 
-// Parts of it, for tests. Nanoseconds on a processor; where a blocked thread is (0: it runs, or is not told);
-// the line of /proc/PID/maps that holds an address, as file+offset.
+// Parts of it, for tests. Nanoseconds on a processor; where a blocked thread is (both 0: it runs, or is not
+// told).
+struct Where {
+    uint64_t stack_pointer = 0, place = 0;
+};
 int64_t parse_cpu_ns(std::string_view schedstat);
-uint64_t parse_place(std::string_view syscall);
-std::string place_in(std::string_view maps_line, uint64_t address);
+Where parse_where(std::string_view syscall);
 
 }  // namespace gpushim::shim

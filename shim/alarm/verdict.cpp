@@ -53,11 +53,16 @@ std::string json_of(const PythonLine& line) {
 std::string json_of(const StuckThread& thread) {
     std::string python;
     for (const PythonLine& line : thread.python) python += (python.empty() ? "" : ",") + json_of(line);
+    std::string native;
+    for (const std::string& place : thread.native) native += (native.empty() ? "" : ",") + json_text(place);
     return "{\"tid\":" + std::to_string(thread.tid) + ",\"name\":" + json_text(thread.name) +
            ",\"call\":" + or_null(thread.call) + ",\"call_for_ns\":" + or_null(thread.call_ns) +
            ",\"state\":" + json_text({&thread.state, 1}) + ",\"blocked_on\":" + or_null(thread.blocked_on) +
            ",\"wchan\":" + or_null(thread.wchan) + ",\"cpu_ns\":" + or_null(thread.cpu_ns) +
-           ",\"native\":" + or_null(thread.native) + ",\"python\":[" + python + "]}";
+           ",\"native\":" + (thread.native.empty() ? "null" : json_text(thread.native.front())) +
+           ",\"native_stack\":[" + native +
+           "],\"native_stack_is_whole\":" + (thread.is_native_whole ? "true" : "false") + ",\"python\":[" +
+           python + "]}";
 }
 
 std::string seconds(int64_t ns) {
@@ -119,6 +124,12 @@ std::string python_text(const std::vector<PythonLine>& lines) {
             line.file + ":" + (line.line == kNull ? "?" : std::to_string(line.line)) + " " + line.function;
     }
     return text;
+}
+
+std::string native_text(const StuckThread& thread) {
+    std::string text;
+    for (const std::string& place : thread.native) text += (text.empty() ? "" : "\n") + place;
+    return text.empty() || thread.is_native_whole ? text : text + "\n…";
 }
 
 }  // namespace gpushim::shim

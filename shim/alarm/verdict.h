@@ -22,6 +22,8 @@ struct Verdict {
 
 std::string line_of(const Verdict& verdict);
 std::string json_of(const Verdict& verdict);
-std::string python_text(const std::vector<PythonLine>& lines);  // as hang_thread.python
+// As hang_thread has them.
+std::string python_text(const std::vector<PythonLine>& lines);
+std::string native_text(const StuckThread& thread);
 
 }  // namespace gpushim::shim

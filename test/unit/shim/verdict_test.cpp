@@ -21,7 +21,7 @@ Verdict made() {
     waits.blocked_on = "waiting_for_lock";
     waits.wchan = "futex_wait_queue";
     waits.cpu_ns = 5;
-    waits.native = "libc.so.6+0x85f1b";
+    waits.native = {"libc.so.6+0x85f1b", "train+0x1200"};
     waits.python = {{"train.py", "step", 41}, {"train.py", "main", kNull}};
     StuckThread main = {};
     main.tid = 11;
@@ -56,8 +56,8 @@ TEST_CASE("the alarm as JSON", "[hang]") {
               "\"for_ns\":42000000000,\"limit_ns\":30000000000,\"usual_ns\":null,\"threads\":[") !=
           std::string::npos);
     CHECK(json.find("{\"tid\":11,\"name\":\"??\",\"call\":null,\"call_for_ns\":null,\"state\":\"R\","
-                    "\"blocked_on\":null,\"wchan\":null,\"cpu_ns\":null,\"native\":null,\"python\":[]}") !=
-          std::string::npos);
+                    "\"blocked_on\":null,\"wchan\":null,\"cpu_ns\":null,\"native\":null,\"native_stack\":[],"
+                    "\"native_stack_is_whole\":false,\"python\":[]}") != std::string::npos);
     CHECK(json.find("{\"tid\":12,\"name\":\"py\\\"thon\\u000a\",\"call\":\"cuStreamSynchronize\","
                     "\"call_for_ns\":42400000000,") != std::string::npos);
     CHECK(
@@ -65,16 +65,24 @@ TEST_CASE("the alarm as JSON", "[hang]") {
                        "{\"file\":\"train.py\",\"line\":null,\"function\":\"main\"}]}]}\n"));
 }
 
+TEST_CASE("native frames as text and as JSON", "[hang]") {
+    StuckThread thread = made().threads[1];
+    CHECK(native_text(thread) == "libc.so.6+0x85f1b\ntrain+0x1200\n…");
+    thread.is_native_whole = true;
+    CHECK(native_text(thread) == "libc.so.6+0x85f1b\ntrain+0x1200");
+    thread.native.clear();
+    CHECK(native_text(thread).empty());
+    CHECK(json_of(made()).find("\"native\":\"libc.so.6+0x85f1b\",\"native_stack\":[\"libc.so.6+0x85f1b\","
+                               "\"train+0x1200\"],\"native_stack_is_whole\":false,") != std::string::npos);
+}
+
 TEST_CASE("where a blocked thread is", "[hang]") {
-    CHECK(parse_place("202 0x7f31c8a2b4f8 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd0 0x7f31c8a85f1b\n") ==
-          0x7f31c8a85f1b);
-    CHECK(parse_place("running\n") == 0);
-    CHECK(parse_place("") == 0);
-    const std::string_view line = "7f31c8a00000-7f31c8b00000 r-xp 00026000 fe:01 1234       /lib/libc.so.6";
-    CHECK(place_in(line, 0x7f31c8a00010) == "libc.so.6+0x26010");
-    CHECK(place_in(line, 0x7f31c8b00000).empty());
-    CHECK(place_in("1000-2000 r-xp 00000000 00:00 0 ", 0x1800) == "(no file)+0x800");
-    CHECK(place_in("nonsense", 1).empty());
+    const Where where =
+        parse_where("202 0x7f31c8a2b4f8 0x189 0x0 0x0 0x0 0xffffffff 0x7ffd0 0x7f31c8a85f1b\n");
+    CHECK(where.place == 0x7f31c8a85f1b);
+    CHECK(where.stack_pointer == 0x7ffd0);
+    CHECK(parse_where("running\n").place == 0);
+    CHECK(parse_where("").place == 0);
     CHECK(parse_cpu_ns("123 456 7\n") == 123);
     CHECK(parse_cpu_ns("") == kNull);
 }
