@@ -62,6 +62,23 @@ class Hanging(three_ranks.Case):
         self.missing("elsewhere", rf"{BEHIND} has called ncclAllReduce 1 of communicator {UID} instead;"
                                   r" has been in cuStreamSynchronize for .*", process="runs", is_behind=True)
 
+    def unlike(self, what, text):
+        """All have come, and none of them gets on."""
+        self.start(what, GPUSIM_NCCL_UNLIKE=1)
+        nothing, *lines = self.watched().splitlines()
+        self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s$")
+        self.assertRegex("\n".join(lines), rf"(?m)^ +{text}")
+        calls = json.loads(self.watched("--json"))["hang"]["mismatch"]["calls"]
+        self.assertEqual([call["who"] for call in calls], [["rank 0", "rank 2"], ["rank 1"]])
+
+    def test_a_rank_in_another_collective(self):
+        self.unlike("roots", rf"rank 1 called ncclBroadcast of 4 B with root 1 as number 41 of communicator"
+                    rf" {UID} \(3 ranks\), ranks 0, 2 called ncclAllReduce of 4 B: these cannot meet$")
+
+    def test_a_rank_that_reduces_another_size(self):
+        self.unlike("smaller", rf"rank 1 called ncclAllReduce of 8 B as number 41 of communicator {UID}"
+                    r" \(3 ranks\), ranks 0, 2 called ncclAllReduce of 4 B: these cannot meet$")
+
     def test_a_rank_that_does_not_come_to_the_communicator(self):
         self.start("absent")
         _, missing, *waiting = self.watched().splitlines()

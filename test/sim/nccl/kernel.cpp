@@ -216,15 +216,27 @@ bool Kernel::is_missing(int rank) const {
 std::optional<Outcome> Kernel::outcome() {
     learn_start();
     if (comm_->stopped.load(std::memory_order_acquire)) return stopped();
-    if (published_.load(std::memory_order_acquire) && all_there()) return finish();
+    if (published_.load(std::memory_order_acquire) && all_there() &&
+        (are_alike() || knobs().nccl_unlike == 0))
+        return finish();
     return failure();
+}
+
+bool Kernel::are_alike() const {
+    return std::all_of(entries_.begin(), entries_.end(), [this](const Entry& e) {
+        const Transfer& t = transfer(e);
+        const int first = t.is_message() ? t.peer : 0, last = t.is_message() ? t.peer : comm_->nranks - 1;
+        for (int rank = first; rank <= last; ++rank)
+            if (partner(e, rank)->meaning != meaning(t)) return false;
+        return true;
+    });
 }
 
 // From here on it occupies its device; until the last one has come it waits there.
 Outcome Kernel::finish() {
     Ns all_ready = ready_ns_;
     Ns latency = 0;
-    bool agree = true;
+    const bool agree = are_alike();
     Duration duration;
     for (Entry& e : entries_) {
         const Transfer& t = transfer(e);
@@ -232,7 +244,6 @@ Outcome Kernel::finish() {
         const int last = t.is_message() ? t.peer : comm_->nranks - 1;
         for (int rank = first; rank <= last; ++rank) {
             const Part& part = *partner(e, rank);
-            agree = agree && part.meaning == meaning(t);
             all_ready = std::max(all_ready, part.ready_ns);
             e.source_offsets[rank] = part.offset;
         }

@@ -67,6 +67,7 @@ class Kernel : public Behaviour, public std::enable_shared_from_this<Kernel> {
 
     const Part* partner(const Entry& e, int rank) const;  // null: not there yet
     bool all_there() const;
+    bool are_alike() const;  // all are there
     bool is_missing(int rank) const;
     Outcome finish();
     Outcome end(Ns start_ns, Ns end_ns, int error);

@@ -6,7 +6,7 @@ import sys
 import time
 from ctypes import byref, c_void_p
 
-from nccl_rank import Rank
+from nccl_rank import INT32, Rank
 
 TOGETHER = 40
 
@@ -38,6 +38,18 @@ def elsewhere(rank):
     rank.all_reduce([1], rank.other)
 
 
+def smaller(rank):
+    """Reduces two numbers where the others reduce one."""
+    rank.all_reduce([1, 2])
+
+
+def roots(rank):
+    """Broadcasts where the others reduce."""
+    buffer = rank.put([1])
+    rank.nccl.ncclBroadcast(buffer, buffer, 1, INT32, 1, rank.comm, rank.stream)
+    rank.synchronize()
+
+
 def main():
     rank = Rank(pathlib.Path(sys.argv[2]))
     if sys.argv[1] == "absent" and rank.rank == 1:
@@ -48,7 +60,8 @@ def main():
     for _ in range(TOGETHER):
         rank.all_reduce([rank.rank])
     if rank.rank == 1:
-        {what.__name__: what for what in (loops, sleeps, stops, dies, leaves, elsewhere)}[sys.argv[1]](rank)
+        ways = (loops, sleeps, stops, dies, leaves, elsewhere, smaller, roots)
+        {what.__name__: what for what in ways}[sys.argv[1]](rank)
     rank.all_reduce([rank.rank])
 
 
