@@ -283,6 +283,7 @@ int64_t Harvest::collect() {
             devices_[number] = harvest.device();
             windows_.device(harvest.device());
         }
+        if (harvest.has_clock()) note_event_takes(harvest.anchors().event_facts().ns);
         if (context.is_over) {
             close(context);
             continue;

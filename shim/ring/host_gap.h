@@ -34,6 +34,7 @@ inline void before_call(ThreadState& thread, uint64_t entered, uint16_t api, uin
 
 // Another poll of what the last call has asked: gaps between polls belong to their row.
 inline void before_poll(ThreadState& thread, uint64_t entered) {
+    if (thread.ring != nullptr) add(thread.ring->wait_ticks, entered - thread.last_exit);
     if (entered - thread.last_exit >= process_state->gap_ticks) [[unlikely]]
         thread.cpu_ticks = 0;  // the thread has slept: a reading is due
 }
@@ -41,6 +42,7 @@ inline void before_poll(ThreadState& thread, uint64_t entered) {
 // `blocks`: a call that waits for something.
 inline void after_call(ThreadState& thread, uint64_t entered, uint64_t left, EventKind kind, uint16_t api,
                        bool blocks) {
+    if (blocks && thread.ring != nullptr) add(thread.ring->wait_ticks, left - entered);
     thread.last_exit = left;
     thread.last_call = uint32_t{static_cast<uint8_t>(kind)} << 16 | api;
     const uint64_t gap = process_state->gap_ticks;

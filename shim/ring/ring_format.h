@@ -11,7 +11,7 @@
 namespace gpushim {
 
 constexpr uint64_t kRingMagic = 0x676e697268737067;  // "gpshring"
-constexpr uint32_t kRingVersion = 7;
+constexpr uint32_t kRingVersion = 8;
 
 // What an event is; decides what its four words mean.
 enum class EventKind : uint8_t {
@@ -195,6 +195,8 @@ struct RingHeader {
     std::atomic<uint64_t> dropped[kDrops];
     std::atomic<uint64_t> own_ticks;    // that events of ours have taken of the thread's time …
     std::atomic<uint64_t> host_ticks;   // … and that reading its CPU clock has
+    std::atomic<uint64_t> own_events;   // events of ours in the streams, which take the device's time
+    std::atomic<uint64_t> wait_ticks;   // in calls of the program that wait for a device
     std::atomic<uint64_t> timed;        // operations that got events of ours
     std::atomic<uint64_t> untimed;      // operations in an open window that got none
     std::atomic<uint64_t> owner_count;  // ever; the newest is at (count - 1) % kOwners

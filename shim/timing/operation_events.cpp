@@ -299,6 +299,7 @@ void end_timing(ThreadState& thread, const Timing& timing, const Slot* slot, boo
     }
     if (timing.pool != nullptr) {
         const bool is_timed = end(thread, timing, slot, succeeded);
+        if (is_timed) add(thread.ring->own_events, timing.start == kNoEvent ? 1 : 2);
         if (!is_timed) give_back(timing);
         add(is_timed ? thread.ring->timed : thread.ring->untimed, 1);
     } else if (succeeded && timing.context == kNoContext && driver_usable()) {

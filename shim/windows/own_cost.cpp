@@ -23,7 +23,7 @@ constexpr int64_t kMeasureAfterNs = 1'000'000'000;
 // worth.
 constexpr double kOwnShare = 0.02, kOwnPart = 0.25, kTimedRows = 1.5;
 
-constinit int64_t harvest_ns = 0;
+constinit int64_t harvest_ns = 0, event_takes_ns = 0;
 
 // A ring of nobody's, with room for so many events.
 struct ScratchRing {
@@ -67,6 +67,7 @@ bool has_slots(const Ring& ring) {
 }  // namespace
 
 void add_harvest_ns(int64_t ns) { harvest_ns += ns; }
+void note_event_takes(int64_t ns) { event_takes_ns = std::max(event_takes_ns, ns); }
 
 // On the test clock the host's own time counts as nothing.
 OwnCost::OwnCost(ClockKind clock, const ClockPair& now)
@@ -102,27 +103,36 @@ void OwnCost::take_ring(const Ring& ring, Seen& seen, bool is_open) {
     const Seen newest = {
         header.ring_id,
         header.head.load(std::memory_order_relaxed) - header.timed.load(std::memory_order_relaxed),
-        header.own_ticks.load(std::memory_order_relaxed), header.host_ticks.load(std::memory_order_relaxed),
+        header.own_ticks.load(std::memory_order_relaxed),
+        header.host_ticks.load(std::memory_order_relaxed),
+        header.own_events.load(std::memory_order_relaxed),
+        header.wait_ticks.load(std::memory_order_relaxed),
         header.timed.load(std::memory_order_relaxed)};
     const uint64_t events = newest.events > seen.events ? newest.events - seen.events : 0;
     work_.events += events;
     work_.timed += newest.timed - seen.timed;
     const double device_ns = static_cast<double>(newest.own_ticks - seen.own_ticks) * ns_per_tick_;
     const double host_ns = static_cast<double>(newest.host_ticks - seen.host_ticks) * ns_per_tick_;
+    const double behind_ns =
+        static_cast<double>(newest.own_events - seen.own_events) * static_cast<double>(event_takes_ns);
+    const double wait_ns =
+        is_open ? static_cast<double>(newest.wait_ticks - seen.wait_ticks) * ns_per_tick_ : 0;
     seen = newest;
-    if (events == 0 && device_ns == 0 && host_ns == 0) return;
+    if (events == 0 && device_ns == 0 && host_ns == 0 && wait_ns == 0) return;
     Thread& thread = threads_[ring.number.load(std::memory_order_relaxed)];
     const auto add = [&](Amount& to) {
         to.events += events;
         to.device_ns += device_ns;
         to.host_ns += host_ns;
+        to.behind_ns += behind_ns;
+        to.wait_ns += wait_ns;
     };
     add(thread.second);
     add(thread.lately);
+    add(thread.marked);
     if (is_open) add(thread.open);
-    thread.marked_ns += device_ns;
     device_time_ns_ += rounded(device_ns);
-    busiest_ns_ = std::max(busiest_ns_, rounded(thread.marked_ns));
+    busiest_ns_ = std::max(busiest_ns_, rounded(thread.marked.slowed_ns()));
 }
 
 double OwnCost::paid_ns(const Amount& amount) const {
@@ -165,9 +175,9 @@ void OwnCost::add_row() {
 void OwnCost::mark() {
     marked_busiest_ns_ += std::exchange(busiest_ns_, 0);
     for (auto& [number, thread] : threads_) {
-        thread.marked_ns = 0;
+        thread.marked = {};
         if (thread.open.device_ns > 0 && thread.open.events != 0)
-            thread.ns_per_event = thread.open.device_ns / static_cast<double>(thread.open.events);
+            thread.ns_per_event = thread.open.slowed_ns() / static_cast<double>(thread.open.events);
         thread.open = {};
     }
 }
@@ -202,7 +212,7 @@ std::vector<ThreadLoad> OwnCost::take_loads(double budget_share) {
     const double usual_ns = usual_ns_per_event();
     std::vector<ThreadLoad> loads;
     for (auto& [number, thread] : threads_) {
-        const double free_ns = std::max(1.0, span_ns - thread.lately.device_ns);
+        const double free_ns = std::max(1.0, span_ns - thread.lately.slowed_ns());
         const double each_ns = thread.ns_per_event >= 0 ? thread.ns_per_event : usual_ns;
         const double more = static_cast<double>(thread.lately.events) * each_ns / free_ns;
         const double always_ns =

@@ -2,6 +2,7 @@
 // every second. The writer's thread only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,8 @@ namespace gpushim::shim {
 
 // The harvest tells what it took of the writer inside the driver, each time.
 void add_harvest_ns(int64_t ns);
+// … and what an event takes on a device, at most.
+void note_event_takes(int64_t ns);
 
 class OwnCost {
   public:
@@ -29,8 +32,8 @@ class OwnCost {
     // The rest of the last second, at the end.
     void finish_second() { add_row(); }
 
-    // Of our events: ever, in all threads; since mark(), in the thread that paid most; and what that was
-    // between all marks.
+    // Of our events: what they took of all threads, ever; since mark(), what they cost the thread that paid
+    // most; and what that was between all marks.
     int64_t device_time_ns() const { return device_time_ns_; }
     int64_t busiest_ns() const { return busiest_ns_; }
     int64_t busiest_ever_ns() const { return marked_busiest_ns_ + busiest_ns_; }
@@ -48,12 +51,19 @@ class OwnCost {
         uint64_t events = 0;
         double device_ns = 0;
         double host_ns = 0;
+        // While a window was open: what events of ours took on the device, and how long the thread waited.
+        double behind_ns = 0;
+        double wait_ns = 0;
+
+        // A thread that waits for the device waits for our events as well; recording them meanwhile costs
+        // it nothing then. One that does not wait never sees what they take there.
+        double slowed_ns() const { return std::max(device_ns, std::min(behind_ns, wait_ns)); }
     };
     struct Thread {
-        Amount second;         // since the last row
-        Amount lately;         // since the last loads
-        double marked_ns = 0;  // events of ours since mark()
-        Amount open;           // while a window was open, since mark()
+        Amount second;  // since the last row
+        Amount lately;  // since the last loads
+        Amount marked;  // since mark()
+        Amount open;    // while a window was open, since mark()
         // Of our events, while the newest window was open that had any; -1: not known.
         double ns_per_event = -1;
     };
@@ -62,6 +72,8 @@ class OwnCost {
         uint64_t events = 0;
         uint64_t own_ticks = 0;
         uint64_t host_ticks = 0;
+        uint64_t own_events = 0;
+        uint64_t wait_ticks = 0;
         uint64_t timed = 0;
     };
     // What our threads have done since the last loads.

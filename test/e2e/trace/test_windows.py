@@ -70,6 +70,22 @@ class Windows(windows_host.Case):
         self.assertLess(held, 0.042)
         self.assertGreater(held, 0.02)
 
+    # What events take on the device delays a token: the program waits for it.
+    def test_a_decode_loop_is_slowed_by_its_budget_at_most(self):
+        decode = self.decode()
+        for times, seconds in ((1, 3), (1, 27), (3, 10), (3, 27), (3, 60)):
+            with self.subTest(times=times, seconds=seconds):
+                knobs = {"GPUSIM_CLOCK": "stepped", "GPUSIM_EVENT_NS": times * 1500,
+                         "GPUSIM_EVENT_LATENCY_NS": times * 2500}
+                command = [decode, seconds * 500]
+                alone_ns = int(box.run(command, knobs).stdout)
+                self.assertAlmostEqual(alone_ns / seconds / 1e9, 1, delta=0.01)
+                slowed = int(self.traced(command, **knobs).stdout) / alone_ns - 1
+                self.assertLessEqual(slowed, 0.01)
+                (timed,) = preload.query(self.the_trace(), "SELECT sum(timed) FROM window")[0]
+                self.assertGreater(timed, 0.5 * 3 * 500 * seconds)
+                self.the_trace().unlink()
+
     def test_ranks_that_begin_at_different_times_have_windows_within_each_other(self):
         busy = self.windows_of(30 * 20_000, 46_000)
         calm = self.windows_of(20_000, 996_000, before_ns=7 * SECOND)

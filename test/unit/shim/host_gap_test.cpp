@@ -278,6 +278,16 @@ TEST_CASE("what was of another process is forgotten", "[host_gap]") {
     CHECK(recording.gaps() == 0);
 }
 
+TEST_CASE("how long calls and polls wait for a device is counted", "[host_gap]") {
+    Recording recording;
+    after_call(thread_state, 1'000, 1'400, EventKind::launch, api_cuLaunchKernel, false);
+    CHECK(recording.ring().wait_ticks == 0);
+    after_call(thread_state, 2'000, 2'700, EventKind::sync, api_cuStreamSynchronize, true);
+    CHECK(recording.ring().wait_ticks == 700);
+    before_poll(thread_state, 3'000);
+    CHECK(recording.ring().wait_ticks == 1'000);
+}
+
 TEST_CASE("in real time the thread's CPU clock tells, and what that takes is ours", "[host_gap]") {
     Recording recording;
     CHECK(recording.page().gap_ticks > 0);

@@ -41,6 +41,7 @@ TEST_CASE("a start event is recorded unless the one before is right there and no
     CHECK_FALSE(third.fenced);
     CHECK(timed.timed() == 3);
     CHECK(timed.untimed() == 0);
+    CHECK(timed.header().own_events == 5);
     // All of it is in the stream, in order.
     CU(cuStreamSynchronize(stream));
     float ms = 0;
