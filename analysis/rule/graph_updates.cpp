@@ -15,7 +15,7 @@ std::optional<Finding> look(const Situation& run) {
     });
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
-                  " while the host instantiates, updates or destroys graphs";
+                  " while the host captures, instantiates, updates or destroys graphs";
     found.try_it = run.advice({"graph_updates"});
     found.confidence = 0.8;
     found.evidence = run.gaps_of(kUpdates);

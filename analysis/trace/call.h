@@ -15,9 +15,11 @@ enum class CallKind : uint8_t {
     host_call,  // a stream was given a function of the host
     gone,       // no call: rows of a span are gone (timeline.h)
     // Those from here on say what the host did; only who asks for them is given them.
-    memory,      // allocated, freed or registered
-    load,        // a module, library or function was loaded
-    make_graph,  // a graph was captured, instantiated, updated, uploaded or destroyed
+    memory,  // allocated, freed or registered
+    load,    // a module, library or function was loaded
+    begin_capture,
+    end_capture,
+    make_graph,  // a graph was instantiated, updated, uploaded or destroyed
     collective,  // a call of NCCL; the kernels it launched carry the same `group_id`
     other,
     host_gap,  // no call: the thread between two of them

@@ -230,9 +230,14 @@ bool looks_up(std::string_view base) {
 
 // What goes on around an executable graph, but for launching it.
 bool makes_graph(std::string_view base) {
-    return begins_with_any(
-        base, {"cuGraphInstantiate", "cuGraphExec", "cuGraphUpload", "cuStreamEndCapture",
-               "cudaGraphInstantiate", "cudaGraphExec", "cudaGraphUpload", "cudaStreamEndCapture"});
+    return begins_with_any(base, {"cuGraphInstantiate", "cuGraphExec", "cuGraphUpload",
+                                  "cudaGraphInstantiate", "cudaGraphExec", "cudaGraphUpload"});
+}
+bool begins_capture(std::string_view base) {
+    return begins_with_any(base, {"cuStreamBeginCapture", "cudaStreamBeginCapture"});
+}
+bool ends_capture(std::string_view base) {
+    return begins_with_any(base, {"cuStreamEndCapture", "cudaStreamEndCapture"});
 }
 
 CallKind kind_of(const std::string& kind, const std::string& base) {
@@ -241,6 +246,8 @@ CallKind kind_of(const std::string& kind, const std::string& base) {
     if (kind == "wait") return CallKind::wait;
     if (kind == "host_call") return CallKind::host_call;
     if (kind == "memory") return CallKind::memory;
+    if (begins_capture(base)) return CallKind::begin_capture;
+    if (ends_capture(base)) return CallKind::end_capture;
     if (makes_graph(base)) return CallKind::make_graph;
     return loads_code(base) ? CallKind::load : CallKind::other;
 }

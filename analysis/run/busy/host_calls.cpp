@@ -64,6 +64,8 @@ std::optional<What> what_of(const Call& call) {
         case CallKind::memory:
         case CallKind::load:
             return What::alloc_or_load;
+        case CallKind::begin_capture:
+        case CallKind::end_capture:
         case CallKind::make_graph:
             return What::making_graph;
         case CallKind::collective:
@@ -90,6 +92,7 @@ void HostCalls::take(const Call& call) {
                                 ? facts_.gpu_of_lane[static_cast<size_t>(call.lane)]
                                 : kNoGpu;
         line_of(call.thread_id).add(HostCall{*what, call.enter_ns, call.exit_ns, gpu});
+        note_capture(call);
     } else if (call.kind == CallKind::host_gap) {
         HostGap gap = {call.enter_ns, call.exit_ns, {}, call.runqueue_ns, call.blocked_on};
         if (call.detail != kNotRecorded) gap.running_ns = call.detail;
@@ -102,6 +105,22 @@ void HostCalls::take(const Call& call) {
             line_of(call.thread_id)
                 .add(HostSample{call.enter_ns, stack->second.line, does_of(call, stack->second.does)});
     }
+}
+
+// What a thread does while it captures is making a graph, and what it launches meanwhile does not run. One
+// that never ends is none: it may have failed.
+void HostCalls::note_capture(const Call& call) {
+    if (call.kind != CallKind::begin_capture && call.kind != CallKind::end_capture) return;
+    const std::pair key(call.thread_id, call.lane);
+    if (call.kind == CallKind::begin_capture) {
+        if (captures_.size() >= kMostCaptures) captures_.clear();
+        captures_[key] = call.enter_ns;
+        return;
+    }
+    const auto begun = captures_.find(key);
+    if (begun == captures_.end()) return;
+    line_of(call.thread_id).add(HostCall{What::making_graph, begun->second, call.exit_ns, kNoGpu});
+    captures_.erase(begun);
 }
 
 size_t HostCalls::size() const {

@@ -4,7 +4,7 @@
 //   sync, a copy to the host that returns when it is done       sync; also a long copy of a few bytes
 //   copy to a device, pageable or of a form that may block      staging
 //   memory, load                                                alloc_or_load
-//   make_graph                                                  making_graph
+//   make_graph, and from begin_capture to end_capture            making_graph
 //   collective                                                  comm
 //   launch, other copies, memset, graph, record, wait           launch, of that GPU
 //   other                                                       other_call
@@ -13,6 +13,9 @@
 //
 // Calls in order of enter. One thread.
 #pragma once
+
+#include <map>
+#include <utility>
 
 #include "../../idle/attribute.h"
 #include "../pass/facts.h"
@@ -26,7 +29,7 @@ class HostCalls {
   public:
     explicit HostCalls(const TraceFacts& facts) : facts_(facts) {}  // must outlive this
 
-    void begin() { lines_.clear(), last_ = nullptr; }  // of a piece: forgets all
+    void begin() { lines_.clear(), captures_.clear(), last_ = nullptr; }  // of a piece: forgets all
     void take(const Call& call);
     const HostLines& lines() const { return lines_; }
     // Nothing before `t_ns` is asked for any more. If that leaves too much, what is nearer to now goes as
@@ -36,12 +39,16 @@ class HostCalls {
   private:
     static constexpr size_t kMostPieces = 1 << 20;
     HostLine& line_of(int64_t thread);
+    void note_capture(const Call& call);
     size_t size() const;
 
     const TraceFacts& facts_;
     HostLines lines_;
     HostLine* last_ = nullptr;  // of last_thread_
     int64_t last_thread_ = 0;
+    // When those began that have not ended, by thread and stream.
+    static constexpr size_t kMostCaptures = 1024;
+    std::map<std::pair<int64_t, int32_t>, int64_t> captures_;
 };
 
 }  // namespace gpushim::analysis

@@ -1,5 +1,6 @@
-"""The decode's graph is updated in front of each launch, because an address in it changes. `fixed` keeps the
-address, and so the graph."""
+"""The decode's graph is captured again and updated in front of each launch, because an address in it changes.
+`fixed` keeps the address, and so the graph."""
+from gpu import call
 from served import Model
 
 SERVES = True
@@ -8,7 +9,6 @@ BATCH = 4
 
 def setup(job):
     model = job.made["model"] = Model(job)
-    job.made["newer"] = job.gpu.captured(model.submit_decode)
     model.graphs[BATCH] = job.gpu.capture(model.submit_decode)
 
 
@@ -18,6 +18,8 @@ def step(job):
         model.prefill()
     else:
         if not job.fixed:
-            job.gpu.update_graph(model.graphs[BATCH], job.made["newer"])
+            newer = job.gpu.captured(model.submit_decode)
+            job.gpu.update_graph(model.graphs[BATCH], newer)
+            call("cuGraphDestroy", newer)
         model.decode(BATCH)
     model.read_back()

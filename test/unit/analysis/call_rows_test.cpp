@@ -19,7 +19,9 @@ Made one_of_each() {
         " (5, 'cuModuleGetFunction', 'cuModuleGetFunction', 'named'), (6, 'cuEventRecord', 'cuEventRecord',"
         " 'record'), (7, 'cuStreamWaitEvent', 'cuStreamWaitEvent', 'wait'), (8, 'ncclAllReduce',"
         " 'ncclAllReduce', 'collective'), (9, 'cuEventQuery', 'cuEventQuery', 'query'), (10, 'cuInit',"
-        " 'cuInit', 'other'), (11, 'cuGraphExecUpdate_v2', 'cuGraphExecUpdate', 'graph')");
+        " 'cuInit', 'other'), (11, 'cuGraphExecUpdate_v2', 'cuGraphExecUpdate', 'graph'), (12,"
+        " 'cuStreamBeginCapture_v2', 'cuStreamBeginCapture', 'capture'), (13, 'cuStreamEndCapture',"
+        " 'cuStreamEndCapture', 'capture')");
     made.run("INSERT INTO launch VALUES (100, 5, 1, 1, 77, 4, 0), (150, 5, 1, 1, 77, NULL, 1)");
     made.run("INSERT INTO launch_device VALUES (100, 20, 30, 1)");
     made.run(
@@ -34,7 +36,8 @@ Made one_of_each() {
         "INSERT INTO call VALUES (700, 5, 1, 4, 1, NULL, NULL, 0), (710, 5, 1, 5, 1, NULL, NULL, 0),"
         " (720, 25000, 1, 5, 1, NULL, NULL, 0), (26000, 5, 1, 6, 70, 1, NULL, 0),"
         " (26100, 5, 1, 7, 70, 1, NULL, 0), (26200, 5, 1, 10, NULL, NULL, NULL, 0),"
-        " (160000, 5, 1, 11, NULL, NULL, NULL, 0)");
+        " (160000, 5, 1, 11, NULL, NULL, NULL, 0),"
+        " (161000, 5, 1, 12, NULL, 1, NULL, 0), (162000, 5, 1, 13, NULL, 1, NULL, 0)");
     made.run("INSERT INTO collective VALUES (27000, 5, 1, 1, 8, 3, 9, 1000, 7, 0, NULL, 4000, 4, 0)");
     made.run(
         "INSERT INTO host_gap VALUES (28000, 60000, 1, 20000, 3000, 'read', 5),"
@@ -55,13 +58,17 @@ std::vector<Call> calls_of(const Made& made, CallsOf which) {
 TEST_CASE("every row comes as a call of its kind, in order of enter", "[timeline]") {
     const auto calls = calls_of(one_of_each(), CallsOf::host_too);
     const std::vector<std::pair<int64_t, CallKind>> expected = {
-        {100, CallKind::operation},    {200, CallKind::operation},  {250, CallKind::other},
-        {260, CallKind::operation},    {300, CallKind::operation},  {400, CallKind::operation},
-        {500, CallKind::sync},         {550, CallKind::other},      {600, CallKind::memory},
-        {700, CallKind::load},         {710, CallKind::other},      {720, CallKind::load},
-        {26000, CallKind::record},     {26100, CallKind::wait},     {26200, CallKind::other},
-        {27000, CallKind::collective}, {28000, CallKind::host_gap}, {90000, CallKind::host_gap},
-        {160000, CallKind::make_graph}};
+        {100, CallKind::operation},     {200, CallKind::operation},
+        {250, CallKind::other},         {260, CallKind::operation},
+        {300, CallKind::operation},     {400, CallKind::operation},
+        {500, CallKind::sync},          {550, CallKind::other},
+        {600, CallKind::memory},        {700, CallKind::load},
+        {710, CallKind::other},         {720, CallKind::load},
+        {26000, CallKind::record},      {26100, CallKind::wait},
+        {26200, CallKind::other},       {27000, CallKind::collective},
+        {28000, CallKind::host_gap},    {90000, CallKind::host_gap},
+        {160000, CallKind::make_graph}, {161000, CallKind::begin_capture},
+        {162000, CallKind::end_capture}};
     REQUIRE(calls.size() == expected.size());
     for (size_t i = 0; i < calls.size(); ++i) {
         INFO(i);

@@ -4,6 +4,8 @@
 #include "busy_scene.h"
 
 #include <catch2/catch.hpp>
+#include <tuple>
+#include <vector>
 
 namespace host_calls_test {
 
@@ -55,10 +57,48 @@ TEST_CASE("what other calls are to their thread", "[host_calls]") {
     CHECK(of(CallKind::memory) == What::alloc_or_load);
     CHECK(of(CallKind::load) == What::alloc_or_load);
     CHECK(of(CallKind::make_graph) == What::making_graph);
+    CHECK(of(CallKind::begin_capture) == What::making_graph);
+    CHECK(of(CallKind::end_capture) == What::making_graph);
     CHECK(of(CallKind::collective) == What::comm);
     CHECK(of(CallKind::other) == What::other_call);
     CHECK_FALSE(of(CallKind::host_gap));
     CHECK_FALSE(of(CallKind::gone));
+}
+
+// calls   [begin] [alloc]  record         [end]
+// gap                            bbbrrr
+TEST_CASE("what a thread does from the begin of a capture to its end makes a graph", "[host_calls]") {
+    const TraceFacts facts = facts_of(2, 1);
+    HostCalls host(facts);
+    const auto take = [&](CallKind kind, int64_t from, int64_t until, int32_t lane = 0) {
+        host.take(other(kind, lane, kNoTarget, from, until));
+    };
+    take(CallKind::begin_capture, 10, 12);
+    take(CallKind::memory, 14, 20);
+    take(CallKind::record, 22, 24);
+    Call gap = other(CallKind::host_gap, kNoLane, kNoTarget, 24, 50);
+    gap.detail = 10;
+    host.take(gap);
+    take(CallKind::begin_capture, 51, 52, 1);
+    take(CallKind::end_capture, 55, 60);
+    take(CallKind::record, 70, 80);
+    take(CallKind::end_capture, 90, 95);  // of one that began before the recording
+    const auto pieces = host.lines().begin()->second.pieces(0, 100);
+    std::vector<std::tuple<int64_t, int64_t, What>> told;
+    for (const HostPiece& piece : pieces) {
+        const bool goes_on = !told.empty() && std::get<2>(told.back()) == piece.what;
+        if (goes_on) std::get<1>(told.back()) = piece.until_ns;
+        if (!goes_on) told.emplace_back(piece.from_ns, piece.until_ns, piece.what);
+    }
+    CHECK(told == std::vector<std::tuple<int64_t, int64_t, What>>{{0, 10, What::unknown},
+                                                                  {10, 14, What::making_graph},
+                                                                  {14, 20, What::alloc_or_load},
+                                                                  {20, 60, What::making_graph},
+                                                                  {60, 70, What::unknown},
+                                                                  {70, 80, What::launch},
+                                                                  {80, 90, What::unknown},
+                                                                  {90, 95, What::making_graph},
+                                                                  {95, 100, What::unknown}});
 }
 
 TEST_CASE("each thread has a line, launches have their GPU, gaps what they were", "[host_calls]") {

@@ -40,7 +40,7 @@ FROM v_iteration v JOIN gpu u ON u.rank_id = v.rank_id
 -- program marks its requests: the host's time, as far as no request was open.
 -- compiling: the host is as slow, in an iteration that loads code: it makes that code, or looks for the best
 -- way to compute something of a new shape.
--- graph_update: the host instantiates, updates or destroys graphs, however long that takes.
+-- graph_update: the host captures, instantiates, updates or destroys graphs, however long that takes.
 -- graph_miss, eager_decode: launches of a decode that has no graph, where most have one, and where most have
 -- none; with the host's many short times between them, which are in the iteration.
 CREATE VIEW v_serving_idle AS
