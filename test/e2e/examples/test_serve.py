@@ -3,10 +3,14 @@ import contextlib
 import json
 import re
 import sqlite3
+import sys
 import unittest
 
 import box
 import preload
+
+sys.path.insert(0, str(box.ROOT / "scripts"))
+from fleet import metrics  # pylint: disable=wrong-import-position
 
 SERVE = box.ROOT / "examples" / "serve" / "serve.py"
 STEPPED = {"GPUSIM_CLOCK": "stepped", "GPUSHIM_BUDGET": "100%"}
@@ -45,6 +49,26 @@ class Serve(preload.PreloadCase):
         self.assertEqual(report["phases"], [])
         self.assertLessEqual({finding["id"] for finding in report["findings"]},
                              {"between_iterations", "no_requests", "prefill_stalls", "token_read_back"})
+
+    def test_metrics_and_rank_summaries_have_the_tokens(self):
+        *_, report = self.served()
+        told, kinds = report["serving"]["between_tokens"], report["serving"]["kinds"]
+        summary = self.folder / "one.summary"
+        done = box.run([preload.ANALYZER, "analyze", "--rank-summary", "-o", summary, self.the_trace()],
+                       sim=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        prefill, = (kind["time_share"] for kind in kinds if kind["kind"] == "prefill")
+        expect = {**{f"token_gap_{name}": told[name] for name in ("p50_ns", "p95_ns", "p99_ns")},
+                  "prefill_share": prefill, "iterations_per_s": report["serving"]["iterations_per_s"]}
+        for place, asked in ((self.folder / "gpushim.run.db", None), (summary, metrics.all_metrics())):
+            with contextlib.closing(sqlite3.connect(place)) as base:
+                for name, text in metrics.view_texts().items() if asked else ():
+                    base.execute(f"CREATE TEMP VIEW {name} AS {text}")
+                found = {row[0]: row[3] for select in ([metric.rows for metric in asked] if asked else
+                                                       ["SELECT * FROM metric"])
+                         for row in base.execute(select) if row[1] == "run"}
+            for name, value in expect.items():
+                self.assertAlmostEqual(found[name] / value, 1, delta=1e-6, msg=name)
 
     def test_two_servers_are_compared_by_their_tokens(self):
         runs = []

@@ -78,6 +78,14 @@ CREATE TABLE v_counted_step (
   rank_id INTEGER, step INTEGER, dur_ns INTEGER, samples INTEGER, is_slice INTEGER,
   PRIMARY KEY (rank_id, step)
 ) WITHOUT ROWID;
+-- Of a server: the iterations that count, and from each token to the next.
+CREATE TABLE v_iteration (
+  rank_id INTEGER, step INTEGER, kind TEXT, class INTEGER, graphs INTEGER, launches INTEGER, dur_ns INTEGER,
+  PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
+CREATE TABLE v_token_gap (
+  rank_id INTEGER, step INTEGER, gap_ns INTEGER, PRIMARY KEY (rank_id, step)
+) WITHOUT ROWID;
 CREATE TABLE v_counted_comm_step (
   gpu_id INTEGER, step INTEGER, pack_ns INTEGER, unpack_ns INTEGER, start_delay_ns INTEGER,
   PRIMARY KEY (gpu_id, step)

@@ -9,6 +9,15 @@ SELECT c.rank_id, c.step, c.dur_ns,
   count(*) OVER () AS run_steps
 FROM v_counted_step c WHERE c.is_slice = 0;
 
+-- Of a server, each token's distance to the next by its place, of its rank and of all.
+CREATE VIEW v_token_place AS
+SELECT t.rank_id, t.gap_ns,
+  row_number() OVER (PARTITION BY t.rank_id ORDER BY t.gap_ns) AS place,
+  count(*) OVER (PARTITION BY t.rank_id) AS gaps,
+  row_number() OVER (ORDER BY t.gap_ns) AS run_place,
+  count(*) OVER () AS run_gaps
+FROM v_token_gap t WHERE t.gap_ns IS NOT NULL;
+
 -- Of each GPU the stream with the most launches: percentiles of several streams do not add up.
 CREATE VIEW v_busiest_stream AS
 SELECT gpu_id, stream_id, api_p50_ns, latency_p50_ns, latency_p95_ns, runway_p5_ns
