@@ -9,12 +9,21 @@ namespace {
 
 Json serving_json(const ServingUse& is) {
     const char* const none = "no token followed another";
+    Json kinds = Json::array();
+    for (const ServingUse::Kind& kind : is.kinds)
+        kinds.push(Facts()
+                       .known("kind", kind.kind)
+                       .known("iterations", kind.iterations)
+                       .known("time_share", kind.time_share)
+                       .maybe("p50_ns", kind.p50_ns, "no iteration counts")
+                       .json());
     return Facts()
         .maybe("token_p50_ns", is.token_p50_ns, none)
         .maybe("token_p95_ns", is.token_p95_ns, none)
         .maybe("token_p99_ns", is.token_p99_ns, none)
         .known("iterations_per_s", is.iterations_per_s)
         .known("prefill_share", is.prefill_share)
+        .known("kinds", std::move(kinds))
         .json();
 }
 

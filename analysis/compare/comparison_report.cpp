@@ -148,6 +148,12 @@ void write_serving(const Side& base, const Side& now, Report& report) {
     report.line("SERVING       " + number_text(is.iterations_per_s) + " iterations/s, was " +
                 number_text(was.iterations_per_s) + "; prefills " + percent_text(is.prefill_share) +
                 " of the time, were " + percent_text(was.prefill_share));
+    for (const ServingUse::Kind& kind : is.kinds)
+        for (const ServingUse::Kind& before : was.kinds)
+            if (before.kind == kind.kind)
+                report.line("              " + kind.kind + " " + known_ns(kind.p50_ns) + " median, was " +
+                            known_ns(before.p50_ns) + "; " + count_text(kind.iterations) + ", were " +
+                            count_text(before.iterations));
 }
 
 // What the base was told to do, beside what came; whether it was done is seen by whether it is still found.

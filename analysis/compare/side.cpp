@@ -69,8 +69,15 @@ void read_serving(const Database& run, Side& side) {
     const ServingFigures& is = serving_figures(source);
     if (!is.has_iterations()) return;
     const KindOfIteration* prefill = is.of("prefill");
-    side.serving = {is.tokens.p50_ns, is.tokens.p95_ns, is.tokens.p99_ns, is.per_second(),
-                    prefill != nullptr && is.time_ns > 0 ? prefill->time_ns / is.time_ns : 0};
+    side.serving = {is.tokens.p50_ns,
+                    is.tokens.p95_ns,
+                    is.tokens.p99_ns,
+                    is.per_second(),
+                    prefill != nullptr && is.time_ns > 0 ? prefill->time_ns / is.time_ns : 0,
+                    {}};
+    for (const KindOfIteration& kind : is.kinds)
+        side.serving->kinds.push_back(
+            {kind.kind, kind.iterations, share_of(kind.time_ns, is.time_ns).value_or(0), kind.length.p50_ns});
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ struct KernelUse {
 struct ServingUse {
     std::optional<int64_t> token_p50_ns, token_p95_ns, token_p99_ns;
     double iterations_per_s = 0, prefill_share = 0;
+    struct Kind {
+        std::string kind;
+        int64_t iterations = 0;
+        double time_share = 0;
+        std::optional<int64_t> p50_ns;
+    };
+    std::vector<Kind> kinds;  // most time first
 };
 
 struct Predicted {
@@ -62,7 +69,7 @@ struct Side {
     std::vector<Surrounding> around;
     std::optional<double> samples_per_step, busy_share, productive_share, launches_per_step;
     std::optional<double> mfu, joules_per_step;  // of the run's database; a history has none
-    std::optional<ServingUse> serving;           // the same
+    std::optional<ServingUse> serving;
     std::vector<StepGroup> groups;  // the first is all steps that count; none: there are no steps
     std::string why_no_steps;
     std::map<std::string, KernelUse> kernels;

@@ -12,8 +12,9 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int kPatienceMs = 60'000;  // while another process adds its night
-constexpr const char* kTables[] = {"night",      "night_trace", "night_around", "night_group",
-                                   "night_step", "night_part",  "night_kernel", "night_finding"};
+constexpr const char* kTables[] = {"night",         "night_trace",    "night_around", "night_group",
+                                   "night_step",    "night_part",     "night_kernel", "night_finding",
+                                   "night_serving", "night_iteration"};
 
 NightResult result_of(const std::string& word) {
     for (size_t i = 0; i < std::size(kNightResults); ++i)
@@ -47,22 +48,29 @@ History::History(const std::filesystem::path& place, Open open) : where_(place.s
 
 void History::make_or_check(Open open) {
     if (open == Open::kWrite) begin();
-    Query tables = ask("SELECT count(*) FROM sqlite_schema");
-    tables.step();
-    if (tables.number(0) == 0 && open == Open::kWrite) {
-        const std::string head = "PRAGMA application_id = " + std::to_string(kHistoryApplication) +
-                                 "; PRAGMA user_version = " + std::to_string(kHistorySchema) + ";";
-        if (sqlite3_exec(base_.get(), (head + kHistoryTables).c_str(), nullptr, nullptr, nullptr) !=
-            SQLITE_OK)
-            throw Unwritable(where_ + ": " + sqlite3_errmsg(base_.get()));
-    }
+    const auto has = [&](const char* tables) {
+        Query query = ask(std::string("SELECT count(*) FROM sqlite_schema") + tables);
+        return query.step() && query.number(0) != 0;
+    };
+    if (open == Open::kWrite && !has(""))
+        make("PRAGMA application_id = " + std::to_string(kHistoryApplication) +
+             "; PRAGMA user_version = " + std::to_string(kHistorySchema) + ";");
     Query application = ask("PRAGMA application_id"), version = ask("PRAGMA user_version");
     application.step();
     version.step();
     if (application.number(0) != kHistoryApplication) throw Failure(where_ + ": not a history of gpushim");
     if (version.number(0) > kHistorySchema)
         throw Failure(where_ + ": written by a newer gpushim; use that version, or begin another history");
+    // What is called night_serving came later than version 1 did.
+    tells_serving_ = has(" WHERE name = 'night_serving'");
+    if (open == Open::kWrite && !tells_serving_) make("");
+    tells_serving_ = tells_serving_ || open == Open::kWrite;
     if (open == Open::kWrite) keep();
+}
+
+void History::make(const std::string& head) {
+    if (sqlite3_exec(base_.get(), (head + kHistoryTables).c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        throw Unwritable(where_ + ": " + sqlite3_errmsg(base_.get()));
 }
 
 Query History::ask(std::string_view sql, std::initializer_list<Value> values) const {
@@ -86,14 +94,17 @@ void History::keep() { put("COMMIT", {}); }
 
 std::vector<Night> History::nights() const {
     std::vector<Night> nights;
+    const std::string tokens = tells_serving_ ? "token_p50_ns, token_p95_ns" : "NULL, NULL";
     Query row = ask(
         "SELECT night, name, started_real_ns, series, place, result, why, cause, is_base, is_accepted, base,"
-        " first_bad, step_ns, samples_per_step FROM night ORDER BY started_real_ns, night");
+        " first_bad, step_ns, samples_per_step, " +
+        tokens + " FROM night" + (tells_serving_ ? " LEFT JOIN night_serving USING (night)" : "") +
+        " ORDER BY started_real_ns, night");
     while (row.step())
         nights.push_back({row.number(0), row.text(1), row.number(2), row.text(3), row.text(4),
                           result_of(row.text(5)), row.text(6), row.text(7), row.number(8) != 0,
                           row.number(9) != 0, row.maybe(10), row.maybe(11), row.maybe_real(12),
-                          row.maybe_real(13)});
+                          row.maybe_real(13), row.maybe(14), row.maybe(15)});
     return nights;
 }
 

@@ -42,6 +42,9 @@ class History {
     Query ask(std::string_view sql, std::initializer_list<Value> values = {}) const;
     void put(std::string_view sql, std::initializer_list<Value> values) const;
     void make_or_check(Open open);
+    void make(const std::string& head);  // the tables that are not there
+    void add_serving(int64_t night, const ServingUse& is);
+    std::optional<ServingUse> serving(int64_t night) const;
     void add_group(int64_t night, int64_t nth, const StepGroup& group);
     StepGroup group_of(int64_t night, int64_t nth, bool is_split) const;
 
@@ -50,6 +53,7 @@ class History {
     };
     std::string where_;
     std::unique_ptr<sqlite3, Close> base_;
+    bool tells_serving_ = false;  // an older history does not
 };
 
 }  // namespace gpushim::analysis

@@ -65,7 +65,35 @@ int64_t History::add(const Night& night, const Side& side) {
             {id, nth++, one.finding, one.low_ns, one.high_ns});
     for (size_t group = 0; group < side.groups.size(); ++group)
         add_group(id, static_cast<int64_t>(group), side.groups[group]);
+    if (side.serving) add_serving(id, *side.serving);
     return id;
+}
+
+// An older gpushim that removes a night does not know of these.
+void History::add_serving(int64_t night, const ServingUse& is) {
+    put("INSERT OR REPLACE INTO night_serving VALUES (?, ?, ?, ?, ?, ?)",
+        {night, maybe(is.token_p50_ns), maybe(is.token_p95_ns), maybe(is.token_p99_ns), is.iterations_per_s,
+         is.prefill_share});
+    put("DELETE FROM night_iteration WHERE night = ?1", {night});
+    for (const ServingUse::Kind& kind : is.kinds)
+        put("INSERT INTO night_iteration VALUES (?, ?, ?, ?, ?)",
+            {night, kind.kind, kind.iterations, kind.time_share, maybe(kind.p50_ns)});
+}
+
+std::optional<ServingUse> History::serving(int64_t night) const {
+    if (!tells_serving_) return {};
+    Query row =
+        ask("SELECT token_p50_ns, token_p95_ns, token_p99_ns, iterations_per_s, prefill_share"
+            " FROM night_serving WHERE night = ?1",
+            {night});
+    if (!row.step()) return {};
+    ServingUse is = {row.maybe(0), row.maybe(1), row.maybe(2), row.real(3), row.real(4), {}};
+    Query kind =
+        ask("SELECT kind, iterations, time_share, p50_ns FROM night_iteration WHERE night = ?1"
+            " ORDER BY time_share DESC, kind",
+            {night});
+    while (kind.step()) is.kinds.push_back({kind.text(0), kind.number(1), kind.real(2), kind.maybe(3)});
+    return is;
 }
 
 void History::add_group(int64_t night, int64_t nth, const StepGroup& group) {
@@ -103,6 +131,7 @@ Side History::side(int64_t night) const {
     side.launches_per_step = row.maybe_real(9);
     side.why_no_steps = row.text(10);
     side.traces = traces(night);
+    side.serving = serving(night);
     Query around = ask("SELECT kind, name, value FROM night_around WHERE night = ?1 ORDER BY nth", {night});
     while (around.step()) side.around.push_back({around.text(0), around.text(1), around.text(2)});
     Query kernel = ask("SELECT name, launches, ns FROM night_kernel WHERE night = ?1", {night});

@@ -71,6 +71,33 @@ void judge_trend(Night& night, const Comparison& is, const std::vector<const Nig
                   nights);
 }
 
+// Nights of a server have as many prompts as came: two of them differ by that, too, so a night is held to
+// what several vary by. The 99th percentile of tokens varies too much to be held to anything.
+void judge_tokens(Night& night, const std::vector<const Night*>& nights, const JudgeOptions& options) {
+    struct Figure {
+        const char* name;
+        std::optional<int64_t> Night::*of;
+    };
+    for (const Figure& figure : {Figure{"median", &Night::token_p50_ns}, {"p95", &Night::token_p95_ns}}) {
+        std::vector<double> levels;
+        for (const Night* one : nights)
+            if (one->is_base && one->*figure.of) levels.push_back(static_cast<double>(*(one->*figure.of)));
+        if (levels.size() > options.nights)
+            levels.erase(levels.begin(), levels.end() - static_cast<std::ptrdiff_t>(options.nights));
+        const auto band = band_of(levels, options.threshold);
+        if (!band || !(night.*figure.of)) continue;
+        const auto ns = static_cast<double>(*(night.*figure.of));
+        if (ns <= band->high) continue;
+        night.result = NightResult::kRegressed;
+        night.is_base = false;
+        night.first_bad = night.id;
+        night.why = "from one token to the next " + duration_text(ns) + " (" + figure.name + "); the last " +
+                    count_text(static_cast<int64_t>(levels.size())) + " good nights' lie between " +
+                    duration_text(band->low) + " and " + duration_text(band->high) + "; " + night.why;
+        return;
+    }
+}
+
 std::string nothing_to_compare(const Night& night, const Side& side, std::span<const Night> before,
                                const LoadSide& load) {
     if (before.empty()) return "the first night: nothing to compare it with yet";
@@ -118,6 +145,10 @@ const Night* base_for(const Night& night, std::span<const Night> before) {
 void judge(Night& night, const Side& side, std::span<const Night> before, const LoadSide& load,
            const JudgeOptions& options) {
     night.result = NightResult::kInconclusive;
+    if (side.serving) {
+        night.token_p50_ns = side.serving->token_p50_ns;
+        night.token_p95_ns = side.serving->token_p95_ns;
+    }
     if (side.has_steps()) night.step_ns = median_of(side.typical().lengths_ns);
     if (const auto why = unusable(side)) {
         night.why = *why;
@@ -143,6 +174,7 @@ void judge(Night& night, const Side& side, std::span<const Night> before, const 
     }
     night.result = NightResult::kOk;
     judge_trend(night, is, comparable(night, before), options);
+    if (night.result == NightResult::kOk) judge_tokens(night, comparable(night, before), options);
 }
 
 }  // namespace gpushim::analysis

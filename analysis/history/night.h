@@ -34,6 +34,8 @@ struct Night {
     std::optional<int64_t> first_bad;
     std::optional<double> step_ns;  // the typical step's median
     std::optional<double> samples_per_step;
+    std::optional<int64_t> token_p50_ns,
+        token_p95_ns;  // from one token to the next; none: not known to serve
 };
 
 // The series' and the place's words, of what a run says of itself.

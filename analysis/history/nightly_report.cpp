@@ -18,6 +18,10 @@ namespace {
 
 std::string step_text(const Night& night) { return night.step_ns ? duration_text(*night.step_ns) : "-"; }
 
+std::string token_text(const std::optional<int64_t>& ns) {
+    return ns ? duration_text(static_cast<double>(*ns)) : "-";
+}
+
 std::string rate_text_of(const Night& night) {
     if (!night.step_ns || !night.samples_per_step) return "-";
     return count_text(to_int64(*night.samples_per_step * 1e9 / *night.step_ns));
@@ -42,6 +46,9 @@ void write_nights(const Tonight& one, const NightlyOptions& options, Report& rep
     std::vector<std::vector<std::string>> rows = {
         {"night", "run", "result", "step", "samples/s", "against first", "cause"}};
     const std::vector<Night> nights = shown(one, options);
+    const bool serves = std::any_of(nights.begin(), nights.end(),
+                                    [](const Night& night) { return night.token_p50_ns.has_value(); });
+    if (serves) rows[0].insert(rows[0].begin() + 4, {"token", "token p95"});
     std::string place = nights.front().place;
     for (const Night& night : nights) {
         std::string result = name_of(night.result);
@@ -51,10 +58,13 @@ void write_nights(const Tonight& one, const NightlyOptions& options, Report& rep
         place = night.place;
         rows.push_back({time_text(night.started_real_ns), night.name, result, step_text(night),
                         rate_text_of(night), change_text(night, nights.front()), night.cause});
+        if (serves)
+            rows.back().insert(rows.back().begin() + 4,
+                               {token_text(night.token_p50_ns), token_text(night.token_p95_ns)});
     }
     report.line("NIGHTS        the last " + count_text(static_cast<int64_t>(nights.size())) + " of " +
                 count_text(static_cast<int64_t>(one.nights.size())));
-    report.table("lllrrrl", std::move(rows), options.nights);
+    report.table(serves ? "lllrrrrrl" : "lllrrrl", std::move(rows), options.nights);
 }
 
 Json night_json(const Night& night) {
@@ -71,6 +81,8 @@ Json night_json(const Night& night) {
         .maybe("base", night.base, "nothing to compare it with")
         .maybe("first_bad", night.first_bad, "it is not regressed")
         .maybe("step_ns", to_int64(night.step_ns), "no steps")
+        .maybe("token_p50_ns", night.token_p50_ns, "not known to serve")
+        .maybe("token_p95_ns", night.token_p95_ns, "not known to serve")
         .json();
 }
 

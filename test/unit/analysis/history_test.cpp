@@ -1,3 +1,4 @@
+#include <sqlite3.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
 
@@ -23,6 +24,7 @@ class Nights {
         lengths_ns.resize(std::min(steps, lengths_ns.size()));
         Side side = made::side("n" + std::to_string(id), lengths_ns, {{"compute", step_ns}}, gpu);
         side.ranks_expected = ranks_expected;
+        side.serving = serving;
         sides_[id] = side;
         Night night;
         night.name = side.name;
@@ -37,6 +39,7 @@ class Nights {
     void row(int count, double step_ns) {
         for (int i = 0; i < count; ++i) add(step_ns * (1 + 0.002 * (i % 3 - 1)));
     }
+    std::optional<ServingUse> serving;  // of the nights that come
     void accept() { nights_.back().is_accepted = nights_.back().is_base = true; }
 
   private:
@@ -136,6 +139,33 @@ TEST_CASE("half a per cent every night is found, too", "[history]") {
     CHECK(result == NightResult::kRegressed);
 }
 
+// Steps stay as they are: what makes tokens later are prompts between them.
+TEST_CASE("a night whose tokens come later than several good ones' is a regression", "[history]") {
+    Nights nights;
+    for (const int64_t us : {2000, 2010, 1990, 2000}) {
+        nights.serving = ServingUse{us * 1000, us * 1500, us * 4000, 400, 0.2, {}};
+        nights.add(1e6);
+    }
+    // Four nights do not tell what they vary by.
+    nights.serving->token_p95_ns = 3'200'000;
+    CHECK(nights.add(1e6).result == NightResult::kOk);
+    CHECK(nights.add(1e6).result == NightResult::kOk);
+    nights.serving->token_p99_ns = 40'000'000;
+    CHECK(nights.add(1e6).result == NightResult::kOk);
+    nights.serving->token_p95_ns = 5'000'000;
+    const Night later = nights.add(1e6);
+    CHECK(later.result == NightResult::kRegressed);
+    CHECK(later.first_bad == later.id);
+    CHECK_FALSE(later.is_base);
+    CHECK(
+        later.why.starts_with("from one token to the next 5 ms (p95); the last 7 good nights' lie between"));
+    nights.serving->token_p95_ns = 3'000'000;
+    CHECK(nights.add(1e6).result == NightResult::kOk);
+    nights.serving->token_p50_ns.reset();
+    nights.serving->token_p95_ns.reset();
+    CHECK(nights.add(1e6).result == NightResult::kOk);
+}
+
 TEST_CASE("another GPU begins anew, a missing rank is no base", "[history]") {
     Nights nights;
     nights.row(5, 1e6);
@@ -158,6 +188,7 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     side.predicted = {{"input_bound", 1, 2}};
     side.ranks_expected = 4;
     side.around.push_back({"tag", "model", "small"});
+    side.serving = ServingUse{2'000'000, 3'000'000, {}, 400, 0.2, {{"decode", 90, 0.8, 1'900'000}}};
     Night night;
     night.name = "a";
     night.first_bad = 0;
@@ -177,11 +208,41 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     CHECK(back.ranks_expected == 4);
     CHECK(back.value_of("tag", "model") == "small");
     CHECK(back.traces == side.traces);
+    REQUIRE(back.serving);
+    CHECK(back.serving->token_p50_ns == 2'000'000);
+    CHECK_FALSE(back.serving->token_p99_ns);
+    CHECK(back.serving->prefill_share == 0.2);
+    REQUIRE(back.serving->kinds.size() == 1);
+    CHECK(back.serving->kinds[0].kind == "decode");
+    CHECK(back.serving->kinds[0].p50_ns == 1'900'000);
+    CHECK(history.nights().front().token_p95_ns == 3'000'000);
     CHECK(history.nights().front().first_bad == id);
     history.begin();
     history.remove(id);
     history.keep();
     CHECK_THROWS_AS(history.side(id), Failure);
+}
+
+TEST_CASE("a history of before servers were kept is read, and takes them from then on", "[history]") {
+    const TemporaryFolder folder;
+    const auto place = folder.path() / "h.db";
+    const Side side = made::side("a", std::vector<int64_t>(40, 1000));
+    History(place, History::Open::kWrite).add({}, side);
+    sqlite3* base = nullptr;
+    sqlite3_open(place.c_str(), &base);
+    const char* const older = "DROP VIEW v_night; DROP TABLE night_serving; DROP TABLE night_iteration";
+    REQUIRE(sqlite3_exec(base, older, nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(base);
+    const History before(place, History::Open::kRead);
+    CHECK(before.nights().size() == 1);
+    CHECK_FALSE(before.nights().front().token_p50_ns);
+    CHECK_FALSE(before.side(1).serving);
+    Side served = side;
+    served.traces = {"b"};
+    served.serving = ServingUse{5, 6, 7, 1, 0, {}};
+    History now(place, History::Open::kWrite);
+    CHECK(now.side(now.add({}, served)).serving->token_p99_ns == 7);
+    CHECK_FALSE(now.side(1).serving);
 }
 
 TEST_CASE("pruning leaves what others are compared with", "[history]") {
