@@ -21,7 +21,8 @@ constexpr NamedFactor kFactors[] = {
 constexpr size_t kMostEvidence = 3;
 
 // Rows: gpu_id, ns of those that were timed, how many those are, how many there are in all, bytes of these,
-// rowid, name. What was timed stands for the rest; where nothing was, it has no time.
+// rowid, name, by how much ns may be too long. What was timed stands for the rest; where nothing was, it has
+// no time.
 Work work_of(const Situation& run, Query rows, const char* table) {
     Work work;
     std::map<int64_t, double> count, bytes;
@@ -30,6 +31,7 @@ Work work_of(const Situation& run, Query rows, const char* table) {
         const double share = rows.number(2) > 0 ? rows.real(3) / rows.real(2) : 0;
         const double ns = run.counted(rows.real(1) * share);
         work.ns_by_gpu[rows.number(0)] += ns;
+        work.unsure_by_gpu[rows.number(0)] += run.counted(rows.real(7) * share);
         count[rows.number(0)] += run.counted(rows.real(3));
         bytes[rows.number(0)] += run.counted(rows.real(4));
         if (work.evidence.size() < kMostEvidence) work.evidence.push_back({table, rows.number(5)});
@@ -41,6 +43,7 @@ Work work_of(const Situation& run, Query rows, const char* table) {
     for (const auto& [gpu, ns] : work.ns_by_gpu)
         if (ns >= work.ns) {
             work.ns = ns;
+            work.unsure_ns = work.unsure_by_gpu[gpu];
             work.count = count[gpu];
             work.bytes = bytes[gpu];
         }
@@ -57,14 +60,18 @@ Factor factor(std::string_view name) {
 
 Gain Work::shorter_by(const Factor& share, const Situation& run) const {
     std::map<int64_t, Gain> less;
-    for (const auto& [gpu, its_ns] : ns_by_gpu) less[gpu] = {its_ns * share.low, its_ns * share.high};
+    for (const auto& [gpu, its_ns] : ns_by_gpu) {
+        const auto unsure = unsure_by_gpu.find(gpu);
+        const double less_ns = unsure == unsure_by_gpu.end() ? 0 : unsure->second;
+        less[gpu] = {std::max(0.0, its_ns - less_ns) * share.low, its_ns * share.high};
+    }
     return run.what_if().shorter(less);
 }
 
 Work kernels_where(const Situation& run, const std::string& where) {
     return work_of(run,
                    run.ask("SELECT k.gpu_id, k.sum_ns, k.timed, k.launches + k.graph_launches, 0, k.rowid,"
-                           " k.name FROM kernel k WHERE k.timed > 0 AND (" +
+                           " k.name, coalesce(k.unsure_ns, 0) FROM kernel k WHERE k.timed > 0 AND (" +
                            where + ") ORDER BY k.sum_ns DESC, k.rowid"),
                    "kernel");
 }
@@ -74,11 +81,12 @@ Work copies_where(const Situation& run, const std::string& where) {
 }
 
 Work copies_of_run_where(const Situation& run, const std::string& where) {
-    return work_of(run,
-                   run.ask("SELECT c.gpu_id, c.blocks_kernels_ns, c.timed, c.count, c.bytes, c.rowid, c.kind"
-                           " FROM copy_stat c WHERE (" +
-                           where + ") ORDER BY c.blocks_kernels_ns DESC, c.rowid"),
-                   "copy_stat");
+    return work_of(
+        run,
+        run.ask("SELECT c.gpu_id, c.blocks_kernels_ns, c.timed, c.count, c.bytes, c.rowid, c.kind, 0"
+                " FROM copy_stat c WHERE (" +
+                where + ") ORDER BY c.blocks_kernels_ns DESC, c.rowid"),
+        "copy_stat");
 }
 
 }  // namespace gpushim::analysis

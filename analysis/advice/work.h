@@ -19,10 +19,12 @@ Factor factor(std::string_view name);
 // Device time of some operations, of a mean step (or a second) of each GPU.
 struct Work {
     std::map<int64_t, double> ns_by_gpu;
-    double ns = 0;        // on the GPU that has most of it
-    double count = 0;     // how many there are of them there
-    double bytes = 0;     // of copies
-    std::string largest;  // the short name of the kernel with most of it
+    std::map<int64_t, double> unsure_by_gpu;  // of that, so much may not have been theirs
+    double ns = 0;                            // on the GPU that has most of it
+    double unsure_ns = 0;                     // … of that
+    double count = 0;                         // how many there are of them there
+    double bytes = 0;                         // of copies
+    std::string largest;                      // the short name of the kernel with most of it
     std::vector<Evidence> evidence;
 
     Gain shorter_by(const Factor& share, const Situation& run) const;

@@ -1,5 +1,7 @@
 // Many kernels that each do little: what they read and write goes over memory once for each of them, and a
 // compiler could make one of several.
+#include <algorithm>
+
 #include "../advice/rule.h"
 #include "../advice/work.h"
 #include "../text/units.h"
@@ -10,6 +12,8 @@ namespace gpushim::analysis::rule_small_kernels {
 namespace {
 
 constexpr double kMany = 20;  // in a step; fewer are not worth a compiler
+// More than that of their time may be a wait in front of them: then both ends are said.
+constexpr double kUnsure = 0.1;
 
 // Long elementwise kernels, too: fused, what they read and write goes over memory once. Not what a compiler
 // made: that is fused; and not matrix products, which are fused by nobody.
@@ -20,13 +24,19 @@ constexpr const char* kFusible =
     " 'reduction', 'optimizer', 'loss')"
     " OR k.sum_ns < k.timed * 2 * (SELECT coalesce(u.latency_ns, 0) FROM gpu u WHERE u.gpu_id = k.gpu_id))";
 
+std::string between(double low_ns, double high_ns) {
+    return low_ns < (1 - kUnsure) * high_ns ? duration_text(low_ns) + " to " + duration_text(high_ns)
+                                            : duration_text(high_ns);
+}
+
 std::optional<Finding> look(const Situation& run) {
     const Work small = kernels_where(run, kFusible);
     if (small.count < kMany) return {};
+    const double low_ns = std::max(0.0, small.ns - small.unsure_ns);
     Finding found;
     found.title = count_text(to_int64(small.count)) + " small or elementwise kernels in a " + run.per() +
-                  " take " + duration_text(small.ns) + ", " + duration_text(small.ns / small.count) +
-                  " each; most in " + small.largest;
+                  " take " + between(low_ns, small.ns) + ", " +
+                  between(low_ns / small.count, small.ns / small.count) + " each; most in " + small.largest;
     found.try_it = run.advice({"small_kernels"});
     found.gain = small.shorter_by(factor("fusion"), run);
     found.confidence = 0.6;

@@ -23,6 +23,7 @@ struct Ran {
     bool is_comm = false;
     bool beside_comm = false;
     int64_t alone_ns = 0;
+    int64_t unsure_ns = 0;  // by so much it may have been shorter
 };
 
 class Concurrency {

@@ -22,7 +22,7 @@ namespace {
 struct Sums {
     int64_t launches = 0, graph_launches = 0, invalid = 0;
     Moments times;
-    int64_t union_ns = 0, covered_ns = INT64_MIN;
+    int64_t union_ns = 0, covered_ns = INT64_MIN, unsure_ns = 0;
     int64_t small = 0, overlapped = 0, overlapped_ns = 0;
     int64_t small_grid = 0, small_grid_ns = 0, unknown_grid = 0;
     Histogram all, alone;
@@ -66,8 +66,9 @@ class KernelPart : public Part {
         }
         if (counts) note_grid(gpu, call);
         const uint64_t who = counts ? kernel_of(call) : kUncounted;
-        beside_[gpu].add(call.enter_ns, {call.times.start_ns, call.times.end_ns, who, is_comm(call)},
-                         places_.of(call));
+        Ran ran = {call.times.start_ns, call.times.end_ns, who, is_comm(call)};
+        ran.unsure_ns = std::min(call.times.likely_ns, ran.end_ns - ran.start_ns);
+        beside_[gpu].add(call.enter_ns, ran, places_.of(call));
     }
 
     void end() override {
@@ -130,6 +131,7 @@ class KernelPart : public Part {
         Sums& sums = sums_[gpu][ran.who];
         const int64_t ran_ns = ran.end_ns - ran.start_ns;
         sums.times.add(ran_ns);
+        sums.unsure_ns += ran.unsure_ns;
         sums.all.add(ran_ns);
         sums.small += !ran.is_comm && ran_ns < 2 * latency_ns(gpu);
         if (ran.beside_comm) {
@@ -242,7 +244,8 @@ class KernelPart : public Part {
                            alone_ns && facts.comm_source == CommSource::none
                                ? Value(s.overlapped_ns - s.overlapped * *alone_ns)
                                : Value(nullptr),
-                           s.invalid});
+                           s.invalid,
+                           s.unsure_ns});
     }
 
     const TraceFacts& facts_;

@@ -39,6 +39,17 @@ TEST_CASE("kernels of one name that overlap count twice in the sum and once in t
     CHECK(row(written, name, "p50_ns, squares_ns2") == "100000 42500000000.0");
 }
 
+TEST_CASE("how far estimates may be off is known of each kernel, at most all of its time", "[kernel_part]") {
+    MadeFacts made;
+    const int64_t a = made.kernel("a");
+    Call first = timed(0, a, 0, 0, 5'000), second = timed(0, a, 10'000, 10'000, 15'000);
+    first.times.likely_ns = 500;
+    second.times.likely_ns = 13'312;
+    Written written;
+    all_of(make_kernel_part(made.facts), made, {first, second}, written);
+    CHECK(row(written, "a", "timed, sum_ns, unsure_ns") == "2 10000 5500");
+}
+
 //  compute    ███a███   ████a█████   ██a██        100, 140, 100 us; the second beside the collective: tax 40
 //  comm                   ████c████
 TEST_CASE("the overlap tax is what kernels took beyond their median alone", "[kernel_part]") {

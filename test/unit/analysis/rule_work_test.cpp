@@ -100,6 +100,20 @@ TEST_CASE("rules of kernels by name come on with their time", "[rule][rule_work]
     }));
 }
 
+// Kernels that begin on an empty queue may have begun later than their times say.
+TEST_CASE("what may be a wait in front of small kernels is no gain for sure", "[rule][rule_work]") {
+    const auto finding = [](int64_t unsure_ns) {
+        RunRows run = with({"add", "elementwise", 400, 10 * kMs});
+        run.change("UPDATE kernel SET unsure_ns = " + std::to_string(unsure_ns * kSteps));
+        return run.look("small_kernels").value();
+    };
+    const Finding sure = finding(kMs / 2), unsure = finding(6 * kMs);
+    CHECK(sure.title.find("take 10.0 ms, 25.0 us each") != std::string::npos);
+    CHECK(unsure.title.find("take 4.00 ms to 10.0 ms, 10.0 us to 25.0 us each") != std::string::npos);
+    CHECK(unsure.gain.high_ns == sure.gain.high_ns);
+    CHECK(unsure.gain.low_ns == Approx(sure.gain.low_ns * 4 / 9.5));
+}
+
 TEST_CASE("products of 16 bits are not told to go to 16 bits", "[rule][rule_work]") {
     CHECK(with({"volta_hgemm", "gemm", 10, 15 * kMs, "no", "fp16"}).said() == "half_without_tensor_cores");
     CHECK(with({"sgemm", "gemm", 10, 15 * kMs, "no", "fp32"}).said() == "no_tensor_cores");

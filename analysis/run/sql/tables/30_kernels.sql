@@ -16,6 +16,8 @@ CREATE TABLE kernel (
   alone_p50_ns INTEGER,
   tax_ns INTEGER,                              -- overlapped_ns beyond so many times alone_p50_ns
   invalid INTEGER,                             -- device times that end as they begin: not in timed
+  -- by so much sum_ns may be too long: a kernel that began on an empty queue may have begun later
+  unsure_ns INTEGER,
   PRIMARY KEY (gpu_id, name)
 );
 
