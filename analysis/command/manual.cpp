@@ -136,7 +136,9 @@ std::vector<ManualSection> manual_sections() {
          "of the run, the others of one process: these have `host`, `rank`, `pid`, `job_id` and `pod`, as "
          "far "
          "as they are known. What is not known has no line: a process that is not running has its state, and "
-         "no shares.",
+         "no shares. Of a server both files have launches of graphs and waits; how its tokens come and what "
+         "prefills take is not recorded there: that needs the whole trace, and is in reports and metrics of "
+         "runs.",
          metrics_of(MetricWriter::watch)},
         {"files", "Files", "FILES", "file", "", kFiles},
         {"examples", "Examples", "EXAMPLES", "command", "", kExamples},
