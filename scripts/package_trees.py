@@ -69,8 +69,6 @@ def settle(tree, made):
         os.utime(path, (made, made), follow_symlinks=False)
 
 
-# Ten seconds are more than somebody waits for a demo.
-NO_DEMO = ("large_communication",)
 BOX_LIBRARIES = ("libcuda.so.1", "libgpusim.so", "libnccl.so.2", "libnvidia-ml.so.1")
 CASE_FILES = ("communicator.py", "demo.py", "gallery.py", "gpu.py", "loop.py", "profiled.py")
 
@@ -86,7 +84,7 @@ def simulated_box(build, folder):
         strip(build / "sim" / library, folder / "sim" / library)
     cases = ROOT / "examples/cases"
     files = [cases / name for name in CASE_FILES]
-    files += [file for case in sorted(cases.glob("*/case.py")) if case.parent.name not in NO_DEMO
+    files += [file for case in sorted(cases.glob("*/case.py"))
               for file in sorted(case.parent.iterdir()) if file.is_file()]
     for file in files:
         to = folder / "cases" / file.relative_to(cases)

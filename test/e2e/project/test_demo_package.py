@@ -2,6 +2,7 @@
 box."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,13 @@ import optional
 import test_packages
 
 CASES = {path.parent.name for path in (box.ROOT / "examples" / "cases").glob("*/case.py")}
+
+
+def completed(prefix, command):
+    """What bash is told to offer as that command's first word."""
+    text = (prefix / "share/bash-completion/completions/gpushim").read_text(encoding="utf-8")
+    words, = re.findall(rf"^    {command}\)\n(?:.*\n)?? *_gpushim_words '(.*)'$", text, re.MULTILINE)
+    return set(words.split())
 
 
 @unittest.skipIf(any("san-" in part for part in box.BUILD.parts), optional.lacks("plain_build"))
@@ -68,7 +76,8 @@ class DemoPackage(cli.Case):
             test_packages.say("tar", "-xzf", part, "-C", self.folder)
         program = [self.folder / f"gpushim-{test_packages.VERSION}" / "bin/gpushim"]
         listed = {line.split()[0] for line in self.demo(program, "--list").stdout.splitlines()}
-        self.assertEqual(CASES - listed, {"large_communication"})
+        self.assertEqual(listed, CASES)
+        self.assertEqual(completed(program[0].parents[1], "demo"), CASES)
         self.assertEqual(self.demo(program, "no_such_case").returncode, 2)
         kept = self.folder / "kept"
         self.check_report(self.demo(program, "memset", "--keep", kept), "memset")
