@@ -16,21 +16,16 @@ def run(*words, **variables):
                           env={**os.environ, "LC_ALL": "C", **variables}).stdout
 
 
-def installed(build, tree, prefix, pc_prefix=""):
-    """What `make install` installs, below tree."""
+def installed(build, tree, prefix, python, pc_prefix=""):
+    """What `make install` installs, below tree; the Python module in the folder `python` of the prefix."""
     run(ROOT / "scripts/install", "install", GPUSHIM_BUILD=str(build), DESTDIR=str(tree), PREFIX=prefix,
-        PC_PREFIX=pc_prefix or prefix)
-
-
-def write_python_module(folder):
-    """Into that folder, for `import gpushim`."""
-    run(ROOT / "scripts/python/make-module", folder)
+        PYTHONDIR=python, PC_PREFIX=pc_prefix or prefix)
 
 
 def python_module():
-    """{path: content} of the same."""
+    """{path: content}, for `import gpushim`."""
     with tempfile.TemporaryDirectory(prefix="gpushim-module-") as name:
-        write_python_module(name)
+        run(ROOT / "scripts/python/make-module", name)
         files = sorted(path for path in pathlib.Path(name).rglob("*") if path.is_file())
         return {str(path.relative_to(name)): path.read_bytes() for path in files}
 

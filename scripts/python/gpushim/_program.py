@@ -6,10 +6,12 @@ import warnings
 from typing import List, NoReturn, Sequence
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-# In a wheel they are below the module; a tarball has them in folders beside the module's.
-_PROGRAMS = (os.path.join(_HERE, "_lib", "gpushim"), os.path.join(_HERE, "..", "..", "bin", "gpushim"))
-_LIBRARIES = (os.path.join(_HERE, "_lib", "libgpushim.so"),
-              os.path.join(_HERE, "..", "..", "lib", "libgpushim.so"))
+# In a wheel they are below the module; a tarball has them in folders beside the module's; where they were
+# installed, the module is below lib/python3 of the same prefix.
+_ABOVE = [os.path.join(_HERE, *[".."] * levels) for levels in (2, 4)]
+_PROGRAMS = [os.path.join(_HERE, "_lib", "gpushim"), *(os.path.join(at, "bin", "gpushim") for at in _ABOVE)]
+_LIBRARIES = [os.path.join(_HERE, "_lib", "libgpushim.so"),
+              *(os.path.join(at, "lib", "libgpushim.so") for at in _ABOVE)]
 _MISUSED = 2
 
 

@@ -188,9 +188,52 @@ class Install(cli.Case):
         self.check_completions()
         self.check_that_a_new_one_takes_its_place()
         self.check_marks()
+        unsought = self.place / "share/gpushim/python"  # there is no python3
+        self.assertTrue((unsought / "gpushim/figures.py").is_file())
         self.make("uninstall")
         self.assertEqual([path for path in (self.folder / "opt").rglob("*") if path.is_file()], [])
         self.assertEqual(list(self.folder.rglob(".debug")), [])
+
+    def install(self, what, prefix, destination=""):
+        done = subprocess.run([box.ROOT / "scripts" / "install", what], check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env={**os.environ, "GPUSHIM_BUILD": str(box.BUILD), "PREFIX": str(prefix),
+                                   "DESTDIR": str(destination)})
+        return done.stdout + done.stderr
+
+    def test_the_python_of_the_prefix_finds_the_module(self):
+        """And the module finds the program and the library that were installed with it."""
+        prefix = self.folder / "prefix"
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", prefix], check=True)
+        words = [prefix / "bin/python3", "-I", "-c",
+                 "from gpushim import _program; print(_program.program_path(), _program.lib_path())"]
+        for _ in range(2):  # the second takes the place of the first
+            self.assertNotIn("PYTHONPATH", self.install("install", prefix))
+            said = subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE, cwd=self.folder,
+                                  env={"PATH": "/usr/bin:/bin"}).stdout
+            self.assertEqual(said.split(), [str(prefix / "bin/gpushim"), str(prefix / "lib/libgpushim.so")])
+        self.install("uninstall", prefix)
+        self.assertEqual([path for path in prefix.rglob("*gpushim*")], [])
+
+    def test_where_a_python_looks_without_settings_is_below_the_prefix(self):
+        """Debian's looks for what is installed in /usr/local there, and not where its own packages are."""
+        asks = "import site; print(*site.getsitepackages())"
+        sought = subprocess.run(["/usr/bin/python3", "-I", "-c", asks], check=True, text=True,
+                                stdout=subprocess.PIPE).stdout.split()
+        for prefix in ("/usr/local", "/usr"):
+            places = [place for place in sought if place.startswith(f"{prefix}/lib")]
+            if not places:
+                continue
+            self.install("install", prefix, self.folder)
+            (module,) = self.folder.rglob("figures.py")
+            self.assertEqual(module.parent, pathlib.Path(f"{self.folder}{places[0]}/gpushim"))
+            wheels = module.parent / "_lib"  # pip's, from here on
+            wheels.mkdir()
+            self.install("uninstall", prefix, self.folder)
+            self.assertTrue(module.exists())
+            wheels.rmdir()
+            self.install("uninstall", prefix, self.folder)
+            self.assertFalse(module.parent.exists())
 
     def check_debug_files(self):
         for path in ("bin/gpushim", "lib/libgpushim.so"):
