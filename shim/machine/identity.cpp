@@ -27,7 +27,26 @@ constexpr const char* kLocalRank[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"
                                       "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"};
 constexpr const char* kWorldSize[] = {"WORLD_SIZE",          "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
                                       "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS",         "JAX_NUM_PROCESSES"};
-constexpr const char* kJob[] = {"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "LSB_JOBID", "PBS_JOBID", "JOB_ID"};
+// Of one launch by mpirun of Open MPI, on all hosts: random digits, which its numbers of jobs are not.
+constexpr const char* kOfOpenMpi = "OMPI_MCA_orte_precondition_transports";
+// The variable that has the job's id, and those of which the first that is set tells launches and tasks of
+// one job apart: each is a run. JOB_ID is Grid Engine's, or what the user says is one run.
+struct JobWords {
+    const char* id;
+    const char* parts[2];
+};
+constexpr JobWords kJob[] = {{"SLURM_JOB_ID", {kOfOpenMpi, "SLURM_STEP_ID"}},
+                             {"TORCHELASTIC_RUN_ID", {}},
+                             {"LSB_JOBID", {kOfOpenMpi, "LSB_JOBINDEX"}},
+                             {"PBS_JOBID", {kOfOpenMpi}},
+                             {"FLUX_JOB_ID", {kOfOpenMpi}},
+                             {"COBALT_JOBID", {kOfOpenMpi}},
+                             {"PJM_JOBID", {kOfOpenMpi}},
+                             {"OAR_JOB_ID", {kOfOpenMpi}},
+                             {"AZUREML_RUN_ID", {}},
+                             {"TRAINING_JOB_NAME", {}},
+                             {"JOB_ID", {"SGE_TASK_ID"}},
+                             {kOfOpenMpi, {}}};
 constexpr const char* kRestart[] = {"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"};
 
 constexpr size_t kMostVariables = 256;
@@ -60,12 +79,15 @@ void copy(char* to, size_t size, const char* text) {
 }
 
 // A job of torchrun without an id is called "none": no name at all.
-const char* job() {
-    for (const char* name : kJob) {
-        const char* value = getenv(name);
-        if (value != nullptr && *value != '\0' && strcmp(value, "none") != 0) return value;
-    }
-    return "";
+const char* id_in(const char* variable) {
+    const char* value = variable != nullptr ? getenv(variable) : nullptr;
+    return value != nullptr && *value != '\0' && strcmp(value, "none") != 0 ? value : nullptr;
+}
+
+const JobWords* job() {
+    for (const JobWords& words : kJob)
+        if (id_in(words.id) != nullptr) return &words;
+    return nullptr;
 }
 
 // The first bytes of a small file of /proc or /sys.
@@ -115,12 +137,14 @@ void make_uuid(uint8_t (&to)[16]) {
 }
 
 // The same in all processes of a run: the launcher's name for it, or which process launched it and when.
-void find_run_key(TraceIdentity& identity) {
-    if (identity.job[0] != '\0') {
-        const char* step = getenv("SLURM_STEP_ID");
-        const char* dot = step != nullptr ? "." : "";
-        snprintf(identity.run_key, sizeof identity.run_key, "%s%s%s", identity.job, dot,
-                 step != nullptr ? step : "");
+void find_job(TraceIdentity& identity) {
+    if (const JobWords* words = job(); words != nullptr) {
+        const char* part = nullptr;
+        for (const char* name : words->parts)
+            if (part == nullptr) part = id_in(name);
+        copy(identity.job, sizeof identity.job, id_in(words->id));
+        snprintf(identity.run_key, sizeof identity.run_key, "%s%s%s", identity.job,
+                 part != nullptr ? "." : "", part != nullptr ? part : "");
         return;
     }
     char parent[24];
@@ -175,14 +199,13 @@ void identify(TraceIdentity& identity, const Config& from) {
     identity.local_rank = number_from(kLocalRank);
     identity.world_size = number_from(kWorldSize);
     identity.restart = number_from(kRestart);
-    copy(identity.job, sizeof identity.job, job());
     if (const char* pod = getenv("POD_NAME"); pod != nullptr) copy(identity.pod, sizeof identity.pod, pod);
     copy(identity.tag, sizeof identity.tag, from.tag);
     identity.max_bytes = from.max_bytes;
     identity.min_free_bytes = from.min_free_bytes;
     identity.budget_ppm = static_cast<int64_t>(from.budget_share * 1e6 + 0.5);
     identity.samples_per_step = from.samples_per_step;
-    find_run_key(identity);
+    find_job(identity);
     identity.variables = performance_variables();
 }
 

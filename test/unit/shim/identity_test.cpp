@@ -92,6 +92,34 @@ TEST_CASE("Slurm: the job, and each of its steps is a run", "[identity][alone]")
     CHECK(std::string(identity.run_key) == "1234.5");
 }
 
+TEST_CASE("each launch by Open MPI is a run, on all hosts, in a job or without one", "[identity]") {
+    setenv("OMPI_MCA_orte_precondition_transports", "731984e2567cc301-f5d1e7ae882ad058", 1);
+    setenv("OMPI_COMM_WORLD_RANK", "1", 1);
+    CHECK(std::string(identified().run_key) == "731984e2567cc301-f5d1e7ae882ad058");
+    // The ranks beside mpirun are in no step; those on other hosts are in that of its daemons.
+    setenv("SLURM_JOB_ID", "1234", 1);
+    const std::string beside = identified().run_key;
+    setenv("SLURM_STEP_ID", "0", 1);
+    CHECK(identified().run_key == beside);
+    CHECK(beside == "1234.731984e2567cc301-f5d1e7ae882ad058");
+}
+
+TEST_CASE("what a user calls a job is one run, whoever launches its parts", "[identity]") {
+    setenv("JOB_ID", "mine", 1);
+    setenv("OMPI_MCA_orte_precondition_transports", "731984e2567cc301-f5d1e7ae882ad058", 1);
+    CHECK(std::string(identified().run_key) == "mine");
+}
+
+TEST_CASE("each task of an array of jobs is a run", "[identity]") {
+    setenv("JOB_ID", "77", 1);
+    setenv("SGE_TASK_ID", "3", 1);
+    CHECK(std::string(identified().run_key) == "77.3");
+    setenv("LSB_JOBID", "88", 1);
+    setenv("LSB_JOBINDEX", "4", 1);
+    CHECK(std::string(identified().run_key) == "88.4");
+    CHECK(std::string(identified().job) == "88");
+}
+
 TEST_CASE("variables that change performance are stored, no others and no secrets", "[identity]") {
     CHECK(is_performance_variable("NCCL_ALGO=ring"));
     CHECK(is_performance_variable("OMP_NUM_THREADS=3"));
