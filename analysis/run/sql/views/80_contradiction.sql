@@ -11,8 +11,10 @@ WITH who AS (
       || CASE WHEN u.device_id IS NULL THEN '' ELSE ' GPU ' || u.device_id END AS label
   FROM gpu u JOIN rank r ON r.rank_id = u.rank_id JOIN v_gpu_bounds b ON b.gpu_id = u.gpu_id),
 in_steps AS (SELECT gpu_id, sum(operations) AS operations FROM gpu_step GROUP BY gpu_id),
-total AS MATERIALIZED (SELECT * FROM v_gpu_total),
-idle AS MATERIALIZED (SELECT gpu_id, sum(ns) AS ns FROM v_gpu_idle GROUP BY gpu_id)
+-- LIMIT: made once and not for each row. SQLite before 3.35, which has to read this, too, does not know the
+-- word for it.
+total AS (SELECT * FROM v_gpu_total LIMIT -1),
+idle AS (SELECT gpu_id, sum(ns) AS ns FROM v_gpu_idle GROUP BY gpu_id LIMIT -1)
 
 -- Nobody records more than there was.
 SELECT 'events_add_up' AS name, 'ledger findings' AS sections,
