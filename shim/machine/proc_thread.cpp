@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -69,6 +70,22 @@ std::optional<Number> number_in(std::string_view text) {
     return error == std::errc() ? std::optional(number) : std::nullopt;
 }
 
+// "23 0x0 0x7ffd30 …": the words of the call; the first is its number.
+std::string_view word_of(std::string_view text, int which) {
+    for (; which > 0 && !text.empty(); --which) text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
+    return text.substr(0, text.find(' '));
+}
+
+// So Python before 3.11 sleeps, and others that want less than a second: select() or poll() of none.
+bool waits_for_no_descriptor(long syscall, std::string_view text) {
+    bool counts_first = syscall == SYS_pselect6, counts_second = syscall == SYS_ppoll;
+#if defined(SYS_poll)
+    counts_first = counts_first || syscall == SYS_select;
+    counts_second = counts_second || syscall == SYS_poll;
+#endif
+    return (counts_first && word_of(text, 1) == "0x0") || (counts_second && word_of(text, 2) == "0x0");
+}
+
 }  // namespace
 
 std::string_view read_of_thread(int32_t tid, const char* name, char (&to)[1024]) {
@@ -84,7 +101,8 @@ std::string_view read_of_thread(int32_t tid, const char* name, char (&to)[1024])
 std::optional<InSyscall> parse_syscall(std::string_view text) {
     if (text.starts_with("running")) return InSyscall{true, -1};
     const auto number = number_in<long>(text);
-    return number ? std::optional(InSyscall{false, *number}) : std::nullopt;
+    if (!number) return std::nullopt;
+    return InSyscall{false, waits_for_no_descriptor(*number, text) ? SYS_nanosleep : *number};
 }
 
 // "pid (name) S …"; the name may hold anything.

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <tuple>
 
 #include "optional.h"
 #include "shim/base/system.h"
@@ -71,6 +72,13 @@ TEST_CASE("what the kernel says of a thread is read", "[proc_thread]") {
     CHECK(parse_syscall("running\n")->running);
     CHECK(parse_syscall("202 0x7f 0x189 0x0 0x0 0x0 0x0 0x7ffc 0x7f7d\n")->number == 202);
     CHECK_FALSE(parse_syscall("202 0x7f 0x189\n")->running);
+    for (const auto& [call, words, what] :
+         {std::tuple(SYS_pselect6, " 0x0 0x0 0x0 0x0 0x7ffc", HostClass::sleeping),
+          std::tuple(SYS_pselect6, " 0x8 0x0 0x0 0x0 0x7ffc", HostClass::waiting_for_descriptor),
+          std::tuple(SYS_ppoll, " 0x7f31 0x0 0x7ffc 0x0", HostClass::sleeping),
+          std::tuple(SYS_ppoll, " 0x7f31 0x1 0x7ffc 0x0", HostClass::waiting_for_descriptor),
+          std::tuple(SYS_ppoll, "", HostClass::waiting_for_descriptor)})
+        CHECK(class_of(parse_syscall(std::to_string(call) + words)->number, 'S') == what);
     CHECK(parse_syscall("-1 0x7ffc 0x7f7d\n")->number == -1);
     CHECK_FALSE(parse_syscall(""));
     CHECK(parse_state("8435 (python3) R 8421 8421") == 'R');
