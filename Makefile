@@ -165,6 +165,10 @@ FLOOR         := $(if $(and $(LIBC_FLOOR),$(FLOOR_ALONE),$(if $(SAN),,yes)),$(BU
 ON_FLOOR      := $(if $(FLOOR),-L$(BUILD)/floor)
 # With the system's libstdc++, which may be older than the compiler's.
 ON_OLD_CXX    := $(if $(FLOOR),$(call objects,shim/base/cxx_floor.cpp) $(ON_FLOOR))
+# Programs that test and measure the product run where it does (test/systems): they bring their libstdc++
+# along. That of this system, which the box needs, may need a newer C library.
+ON_ANY_SYSTEM := $(if $(FLOOR),$(ON_FLOOR) -static-libstdc++ \
+                   -Wl$(comma)--exclude-libs$(comma)ALL$(comma)--allow-shlib-undefined)
 FLOOR_OBJECTS := $(call objects,$(FLOOR_ALONE))
 OBJECTS       += $(if $(FLOOR),$(FLOOR_OBJECTS))
 $(BUILD)/floor/libc.so: scripts/libc-floor scripts/libc-floor.awk $(FLOOR_OBJECTS) $(BUILD)/link.flags
@@ -408,10 +412,11 @@ UNIT_SHIM := $(filter-out $(call objects,$(NOT_UNIT)),$(SHIM_OBJECTS))
 UNIT_ANALYZER := $(filter-out $(call objects,analysis/main.cpp),$(ANALYZER_OBJECTS))
 $(BUILD)/test/unit: $(UNIT_OBJECTS) $(UNIT_SHIM) $(SIM_LIBRARIES) \
                     $(if $(filter analysis,$(UNITS)),$(UNIT_ANALYZER)) $(OBJ)/test/unit.list \
-                    $(BUILD)/link.flags
+                    $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -no-pie -o $@ $(filter %.o,$^) $(CATCH) -L$(SIM) $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
+	@$(LINK) -no-pie -Wl,--wrap=sysconf -o $@ $(filter %.o,$^) $(CATCH) $(ON_ANY_SYSTEM) -L$(SIM) \
+	    $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
 	    -l:libsqlite3.a -l:libz.a -lm -ldl -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
@@ -424,20 +429,20 @@ OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver null_cublas idl
 ANALYZER_BENCH := $(addprefix $(BENCH)/,sweep rows_read)
 BENCH_FILES    += $(ANALYZER_BENCH)
 OBJECTS        += $(ANALYZER_BENCH:$(BENCH)/%=$(OBJ)/test/bench/%.o)
-$(ANALYZER_BENCH): $(BENCH)/%: $(OBJ)/test/bench/%.o $(UNIT_ANALYZER) $(BUILD)/link.flags
+$(ANALYZER_BENCH): $(BENCH)/%: $(OBJ)/test/bench/%.o $(UNIT_ANALYZER) $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -s -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
+	@$(LINK) -s -o $@ $(filter %.o,$^) $(ON_ANY_SYSTEM) -l:libsqlite3.a -l:libz.a -lm -ldl
 $(BENCH)/null/libcuda.so.1: $(OBJ)/test/bench/null_driver.o
 $(BENCH)/null/libcublas.so.12 $(BENCH)/null/libcublasLt.so.12: $(OBJ)/test/bench/null_cublas.o
-$(addprefix $(BENCH)/,$(NULL_LIBRARIES)): $(BUILD)/link.flags
+$(addprefix $(BENCH)/,$(NULL_LIBRARIES)): $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^)
-$(BENCH)/idle_preload.so: $(OBJ)/test/bench/idle_preload.o $(BUILD)/link.flags
+	@$(LINK) -shared $(NO_HOLES) -Wl,-soname,$(@F) -o $@ $(filter %.o,$^) $(ON_FLOOR)
+$(BENCH)/idle_preload.so: $(OBJ)/test/bench/idle_preload.o $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -shared -Wl,--exclude-libs,ALL -static-libstdc++ -static-libgcc -o $@ $<
-$(addprefix $(BENCH)/,$(BENCH_PROGRAMS)): $(BENCH)/%: $(OBJ)/test/bench/%.o $(BUILD)/link.flags
+	@$(LINK) -shared -Wl,--exclude-libs,ALL $(ON_FLOOR) -static-libstdc++ -static-libgcc -o $@ $<
+$(addprefix $(BENCH)/,$(BENCH_PROGRAMS)): $(BENCH)/%: $(OBJ)/test/bench/%.o $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -o $@ $< -ldl $(if $(filter lttng%,$*),-llttng-ust)
+	@$(LINK) -o $@ $< $(ON_ANY_SYSTEM) -ldl $(if $(filter lttng%,$*),-llttng-ust)
 all: $(BENCH_FILES)
 
 # --- accuracy: programs whose truth the box knows; test/accuracy/run compares what a trace says of them ----
@@ -445,10 +450,11 @@ ACCURACY         := $(BUILD)/accuracy/workloads
 ACCURACY_OBJECTS := $(call objects,$(call sources,test/accuracy))
 OBJECTS          += $(ACCURACY_OBJECTS)
 all: $(ACCURACY)
-$(ACCURACY): $(ACCURACY_OBJECTS) $(SIM)/libcuda.so.1 $(SIM)/libnccl.so.2 $(BUILD)/link.flags
+$(ACCURACY): $(ACCURACY_OBJECTS) $(SIM)/libcuda.so.1 $(SIM)/libnccl.so.2 $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -o $@ $(ACCURACY_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -l:libnccl.so.2 -ldl
+	@$(LINK) -o $@ $(ACCURACY_OBJECTS) $(ON_ANY_SYSTEM) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda \
+	    -l:libnccl.so.2 -ldl
 
 # --- faults: the C host, which goes the way it is told; test/faults/run runs the catalogue ------------------
 FAULTS_HOST    := $(BUILD)/faults/host
@@ -456,28 +462,29 @@ FAULTS_OBJECTS := $(call objects,$(call sources,test/faults/hosts))
 OBJECTS        += $(FAULTS_OBJECTS)
 $(eval $(call stamp,$(OBJ)/test/faults.list,$(call sources,test/faults/hosts)))
 all: $(FAULTS_HOST)
-$(FAULTS_HOST): $(FAULTS_OBJECTS) $(SIM)/libcuda.so.1 $(OBJ)/test/faults.list $(BUILD)/link.flags
+$(FAULTS_HOST): $(FAULTS_OBJECTS) $(SIM)/libcuda.so.1 $(OBJ)/test/faults.list $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -o $@ $(FAULTS_OBJECTS) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
+	@$(LINK) -o $@ $(FAULTS_OBJECTS) $(ON_ANY_SYSTEM) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
 
 # --- the check on a GPU: what it needs compiled, so that it can do without a compiler there ---------------
 GPU_PROGRAMS := $(patsubst test/%.cpp,$(BUILD)/%,$(call files,test/gpu/*.cpp))
 OBJECTS      += $(GPU_PROGRAMS:$(BUILD)/%=$(OBJ)/test/%.o)
 all gpu-programs: $(GPU_PROGRAMS)
-$(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/test/gpu/%.o $(SIM)/libcuda.so.1 $(BUILD)/link.flags
+$(GPU_PROGRAMS): $(BUILD)/gpu/%: $(OBJ)/test/gpu/%.o $(SIM)/libcuda.so.1 $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
-	@$(LINK) -o $@ $< -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
+	@$(LINK) -o $@ $< $(ON_ANY_SYSTEM) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
 
 # --- examples: one program from each folder that has C++ sources ------------------------------------------
 EXAMPLES := $(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.cpp))))
 define example
 OBJECTS += $(call objects,$(call sources,examples/$(1)))
 all: $(BUILD)/examples/$(1)
-$(BUILD)/examples/$(1): $(call objects,$(call sources,examples/$(1))) $(SIM)/libcuda.so.1 $(BUILD)/link.flags
+$(BUILD)/examples/$(1): $(call objects,$(call sources,examples/$(1))) $(SIM)/libcuda.so.1 $(FLOOR) \
+                        $(BUILD)/link.flags
 	@mkdir -p $$(@D)
 	@echo "  LINK   $$@"
-	@$(LINK) -o $$@ $$(filter %.o,$$^) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
+	@$(LINK) -o $$@ $$(filter %.o,$$^) $(ON_ANY_SYSTEM) -L$(SIM) -Wl,-rpath-link,$(SIM) -lcuda -ldl
 endef
 $(if $(filter %/libcuda.so.1,$(SIM_LIBRARIES)),$(foreach name,$(EXAMPLES),$(eval $(call example,$(name)))))
 
@@ -488,13 +495,13 @@ OBJECTS      += $(FUZZ_OBJECTS) $(call objects,$(addprefix test/fuzz/,damage.cpp
 all: $(BUILD)/damage
 $(eval $(call stamp,$(OBJ)/fuzz.list,$(FUZZ_TARGETS)))
 $(BUILD)/damage $(BUILD)/fuzz: $(FUZZ_OBJECTS) $(UNIT_ANALYZER) $(UNIT_SHIM) $(OBJ)/fuzz.list \
-                               $(BUILD)/link.flags
+                               $(FLOOR) $(BUILD)/link.flags
 $(BUILD)/damage: $(OBJ)/test/fuzz/damage.o
 $(BUILD)/fuzz: $(OBJ)/test/fuzz/explore.o
 $(BUILD)/fuzz: FUZZ_FLAGS := -fsanitize=fuzzer
 $(BUILD)/damage $(BUILD)/fuzz:
 	@echo "  LINK   $@"
-	@$(LINK) $(FUZZ_FLAGS) -o $@ $(filter %.o,$^) -l:libsqlite3.a -l:libz.a -lm -ldl
+	@$(LINK) $(FUZZ_FLAGS) -o $@ $(filter %.o,$^) $(ON_ANY_SYSTEM) -l:libsqlite3.a -l:libz.a -lm -ldl
 FUZZED := build/clang++-14/san-fuzzer-no-link-address-undefined/fuzz
 
 # --- the ring in every order: real code, compiled so that each access is announced (test/model) -------------
@@ -507,10 +514,11 @@ $(OBJ)/traced/%.o: %.cpp $(BUILD)/compile.flags
 	@mkdir -p $(@D)
 	@echo "  CXX    $< (each access announced)"
 	@$(COMPILE) $(SHIM_FLAGS) -fsanitize=thread -fvisibility=hidden -MMD -MP -c $< -o $@
-$(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(BUILD)/link.flags $(UNIT_SHIM)
+$(MODEL): $(MODEL_TRACED) $(MODEL_PLAIN) $(FLOOR) $(BUILD)/link.flags $(UNIT_SHIM)
 	@echo "  LINK   $@"
-	@$(LINK) -o $@ $(filter-out $(MODEL_TRACED:$(OBJ)/traced/%=$(OBJ)/%),$(filter %.o,$^)) -l:libsqlite3.a -lm \
-	    -ldl $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
+	@$(LINK) -o $@ $(filter-out $(MODEL_TRACED:$(OBJ)/traced/%=$(OBJ)/%),$(filter %.o,$^)) $(ON_ANY_SYSTEM) \
+	    -l:libsqlite3.a -lm -ldl \
+	    $(addprefix -Wl$(comma)--wrap=_ZN7gpushim4shim,10slow_ticksEv 9read_pairENS0_9ClockKindE)
 all: $(if $(SAN),,$(MODEL))
 
 # Which room reads its common headers from where: each costs 90 MB, so only where many files do. Hot files

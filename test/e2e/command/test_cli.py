@@ -177,8 +177,8 @@ class Install(cli.Case):
                        env=env, check=True, stdout=subprocess.DEVNULL)
 
     def test_what_is_installed_runs_and_goes_again(self):
-        if box.BUILD != box.ROOT / "build":
-            self.skipTest(optional.lacks("plain_build"))
+        if cli.GPUSHIM != box.ROOT / "build/gpushim":
+            self.skipTest(optional.lacks("build_tree"))
         self.make("install")
         done = box.run([self.place / "bin" / "gpushim", "run", "-o", self.folder / "a.db", "--", cli.LINKED])
         self.assertEqual(done.returncode, 0, done.stderr)

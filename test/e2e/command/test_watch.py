@@ -5,6 +5,7 @@ import unittest
 
 import box
 import cli
+from pairs import pairs
 import three_ranks
 
 PATIENCE_S = three_ranks.PATIENCE_S
@@ -31,7 +32,7 @@ class Hanging(three_ranks.Case):
         nothing, missing, *waiting = said.splitlines()
         self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s$")
         self.assertRegex(missing, rf"^ +{text}$")
-        for line, rank in zip(waiting, (0, 2), strict=True):
+        for line, rank in pairs(waiting, (0, 2)):
             self.assertRegex(line, rf"^ +rank {rank} waits in cuStreamSynchronize for ")
         hang = json.loads(self.watched("--json"))["hang"]
         one, = hang["missing"]

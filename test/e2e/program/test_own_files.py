@@ -39,6 +39,9 @@ class SharedDescriptors(LifecycleCase):
     #include <dlfcn.h>
     #include <errno.h>
     #include <sys/syscall.h>
+    #ifndef SYS_close_range  // headers before Linux 5.9
+    #define SYS_close_range 436
+    #endif
     int unshare(int what) { return (void)what, errno = EPERM, -1; }
     long syscall(long number, long a, long b, long c, long d, long e, long f) {
         if (number == SYS_close_range && c != 0) return errno = EPERM, -1;

@@ -9,6 +9,7 @@ import cli
 import made_traces
 import page_reader
 from hostile_names import NAMES
+from pairs import pairs
 from test_hostile_names import EVERYWHERE
 
 WORKLOADS = box.TOOLS / "answer/workloads.py"
@@ -76,7 +77,7 @@ class Page(cli.Case):
         steps = [row[0] for row in base.execute(
             "SELECT avg(window_ns) FROM v_gpu_counted WHERE basis = 'steps' GROUP BY gpu_id")]
         base.close()
-        for row, step_ns in zip(rows, steps, strict=True):
+        for row, step_ns in pairs(rows, steps):
             first, *parts = map(float, re.findall(r'data-by="([0-9.e+]+)"', row))
             self.assertGreater(len([part for part in parts if part > 0]), 1)
             self.assertAlmostEqual(first, step_ns, delta=1)

@@ -6,6 +6,7 @@ import browser
 import cli
 import made_traces
 import optional
+from pairs import pairs
 
 TABS = 20  # at most so many until something is reached
 
@@ -106,7 +107,7 @@ class Timeline(cli.Case):
             self.assertAlmostEqual(self.widths(page)[longest], widths[longest], delta=0.1)
             page.press("+")
             page.press("0")
-            for before, now in zip(lefts, self.lefts(page), strict=True):
+            for before, now in pairs(lefts, self.lefts(page)):
                 self.assertAlmostEqual(before, now, delta=0.02)
             self.assertEqual(page.complaints, [])
 

@@ -12,6 +12,7 @@ import cli
 import exporting
 import optional
 import page_reader
+from pairs import pairs
 import trained
 
 STEPS = 12
@@ -117,7 +118,7 @@ class InABrowser(Ranks):
             ends = [[right for look, _, right, lines in spans if look == "f5" and lines[0].startswith("nccl")]
                     for _, spans in ranks]
             self.assertGreater(len(ends[0]), 1)
-            for one, other in zip(*ends, strict=True):
+            for one, other in pairs(*ends):
                 self.assertAlmostEqual(one, other, delta=10)  # of 630, which are some milliseconds
             self.assertEqual(page.complaints, [])
 

@@ -17,6 +17,7 @@ import cli
 import nsys_made
 import nsys_sums
 import optional
+from pairs import pairs
 import preload
 import trained
 
@@ -120,7 +121,7 @@ class StatsCase(cli.Case):
                        if heading not in ("Time (%)", "PID", "TID", "DevId", "Name", "Operation", "API Name",
                                           "Kernel Name", "GridXYZ", "BlockXYZ")]
             expected = ["" if value is None else value for value in left.pop(key)]
-            for ours, theirs in zip(figures, expected, strict=True):
+            for ours, theirs in pairs(figures, expected):
                 if theirs == "":
                     self.assertEqual(ours, "", (report, key))
                 else:
@@ -333,7 +334,7 @@ class OfOurTraces(StatsCase):
         for report in ("cuda_gpu_kern_sum", "cuda_gpu_mem_size_sum"):
             ours, whole = (self.table(report, source) for source in (self.folder / "run.db", traces))
             self.assertEqual([row.popitem() for row in ours], [row.popitem() for row in whole])
-            for row, other in zip(ours, whole, strict=True):
+            for row, other in pairs(ours, whole):
                 for heading in set(row) - {"Med (ns)", "Med (MB)"}:
                     self.assertAlmostEqual(float(row[heading]), float(other[heading]), delta=0.06)
         text, said = self.stats("cuda_gpu_trace", self.folder / "run.db", expect=3)

@@ -15,6 +15,8 @@ TOOLS = pathlib.Path(__file__).resolve().parent
 ROOT = TOOLS.parents[2]
 BUILD = ROOT / os.environ.get("GPUSHIM_BUILD", "build")
 SIM = BUILD / "sim"
+# In test/systems the build folder has links to what was installed: the tests run that.
+PROGRAM, LIBRARY = ((BUILD / name).resolve() for name in ("gpushim", "libgpushim.so"))
 COUNT_RECORD = struct.Struct("<72sQQQ")
 
 

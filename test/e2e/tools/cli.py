@@ -5,8 +5,7 @@ import unittest
 
 import box
 
-GPUSHIM = box.BUILD / "gpushim"
-LIBRARY = box.BUILD / "libgpushim.so"
+GPUSHIM, LIBRARY = box.PROGRAM, box.LIBRARY
 LINKED = box.BUILD / "examples" / "linked"
 TRAIN = box.ROOT / "examples" / "train" / "train.py"
 

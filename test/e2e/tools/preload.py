@@ -11,8 +11,7 @@ import unittest
 
 import box
 
-SHIM = box.BUILD / "libgpushim.so"
-ANALYZER = box.BUILD / "gpushim"
+SHIM, ANALYZER = box.LIBRARY, box.PROGRAM
 
 # Calls that cost nothing: a test that is not about time is over soon.
 QUICK = {name: 0 for name in ("GPUSIM_LAUNCH_NS", "GPUSIM_EVENT_NS", "GPUSIM_CALL_NS")}
@@ -108,7 +107,7 @@ def compiled(source, program, *options, compiler="gcc", before=()):
     language = "c++" if "++" in compiler else "c"
     subprocess.run([compiler, "-O2", "-D_GNU_SOURCE", "-x", language, "-", "-o", program, "-pthread",
                     "-I", box.ROOT / include.group(1), "-I", box.BUILD / "include", *before, f"-L{box.SIM}",
-                    "-lcuda", f"-Wl,-rpath-link,{box.SIM}", "-ldl", *options],
+                    "-lcuda", f"-Wl,-rpath-link,{box.SIM}", *options, "-ldl"],
                    input=source, text=True, check=True)
     return program
 

@@ -8,12 +8,17 @@ ANALYSIS = pathlib.Path(__file__).resolve().parents[3] / "analysis"
 FILES = {"report": ANALYSIS / "report" / "report.schema.json", "top": ANALYSIS / "screen" / "top.schema.json"}
 
 
-@functools.cache
-def validator(command):
+def validator_of(schema):
     import jsonschema  # only where an answer is asked for
-    schema = json.loads(FILES[command].read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
+    # Debian 11's knows the older draft alone, in which the schemas say the same.
+    kind = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
+@functools.lru_cache(maxsize=None)
+def validator(command):
+    return validator_of(json.loads(FILES[command].read_text(encoding="utf-8")))
 
 
 def complaints(answer, command="report"):
@@ -23,9 +28,7 @@ def complaints(answer, command="report"):
 
 def wrong_by(schema, value):
     """The same for a schema that stands somewhere else."""
-    import jsonschema
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(value)]
+    return [error.message for error in validator_of(schema).iter_errors(value)]
 
 
 def hold(command, answer):

@@ -10,7 +10,7 @@ import unittest
 
 import box
 
-SHIM = box.BUILD / "libgpushim.so"
+SHIM = box.LIBRARY
 SOURCES = pathlib.Path(__file__).parent / "doors"
 LAUNCHES = 7  # of doors/host.c
 

@@ -1,4 +1,5 @@
 // Other processes: forks of a user of the driver, killed ones, and how a process ends.
+#include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,7 +78,9 @@ TEST_CASE("a fork of a user of the driver cannot use it, the user can", "[fork][
     CUfunction f = kernel("f__1us");
     CU(launch(f));
     CHECK(status_of_child(driver_is_dead) == 0);
-    CHECK(status_of_child(driver_is_dead, _Fork) == 0);
+    // Without the handlers that pthread_atfork has of the box, where the C library has that (since 2.34).
+    const auto bare_fork = reinterpret_cast<pid_t (*)()>(dlsym(RTLD_DEFAULT, "_Fork"));
+    if (bare_fork != nullptr) CHECK(status_of_child(driver_is_dead, bare_fork) == 0);
     CU(cuCtxSynchronize());
     CU(launch(f));
     CHECK(counts_of(timeline, "cuInit") == CallCounts{1, 1, 0});  // the forks' calls are not this process's

@@ -119,7 +119,8 @@ TEST_CASE("every export of the driver is found in its file", "[elf]") {
 
 TEST_CASE("the next definition of dlsym is libc's", "[elf]") {
     CHECK(next_dlsym() == reinterpret_cast<void*>(dlsym_of_libc()));
-    CHECK(next_dlsym() == dlsym(opened("libc.so.6"), "dlsym"));
+    void* const in_libc = dlsym(opened("libc.so.6"), "dlsym");  // since 2.34
+    CHECK(next_dlsym() == (in_libc != nullptr ? in_libc : dlsym(opened("libdl.so.2"), "dlsym")));
 }
 
 TEST_CASE("calls go on in the library where nobody else stands behind us", "[resolve]") {

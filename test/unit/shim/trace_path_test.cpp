@@ -1,6 +1,8 @@
 #include "shim/writer/trace_path.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -158,7 +160,8 @@ TEST_CASE("devices, FIFOs and sockets are refused, also behind a link", "[output
     refuses(folder.path / "fifo", "is a FIFO");
     std::filesystem::create_symlink("/dev/null", folder.path / "link");
     refuses(folder.path / "link", "is a device");
-    REQUIRE(mknod((folder.path / "socket").c_str(), S_IFSOCK | 0600, 0) == 0);
+    // The C library has had a function for it only since 2.33: before, a macro.
+    REQUIRE(syscall(SYS_mknodat, AT_FDCWD, (folder.path / "socket").c_str(), S_IFSOCK | 0600, 0) == 0);
     refuses(folder.path / "socket", "is a socket");
     refuses("%z", "is not understood or too long");
     CHECK(why_no_output("traces/%h.%p.db") == nullptr);

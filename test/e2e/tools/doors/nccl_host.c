@@ -1,5 +1,6 @@
 // Two GPUs in one process add their numbers up: a group of AllReduces, then a group of ncclBcast, whose every
 // call reaches ncclBroadcast in NCCL itself.
+#define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
 #include <nccl.h>
