@@ -156,6 +156,9 @@ class Table(ShimTest):
         scripts = prefix / "etc/conda/activate.d"
         scripts.mkdir(parents=True, exist_ok=True)
         (scripts / "package.sh").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        for name in ("libstdc++.so.6", "libgcc_s.so.1"):  # an environment has its own, which come first
+            (prefix / "lib").mkdir(exist_ok=True)
+            shutil.copy(library(name), prefix / "lib" / name)
         (prefix / "activate").write_text(ACTIVATE.format(prefix=prefix), encoding="utf-8")
         return f"sh -c '. {prefix}/activate; {{}}'"
 
