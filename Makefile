@@ -40,6 +40,7 @@ ANYWHERE := -ffile-prefix-map=$(CURDIR)=.
 # What is compiled for another processor is linked with what stands in a root of its kind, and run by
 # whatever RUN is: an emulator.
 RUN      ?= $(if $(SYSROOT),QEMU_LD_PREFIX=$(SYSROOT))
+CROSS    ?= $(if $(SYSROOT),$(patsubst %g++,%,$(notdir $(CXX))))
 IN_ROOT  := $(if $(SYSROOT),--sysroot=$(SYSROOT))
 COMPILE  := $(CXX) $(IN_ROOT) -std=c++20 $(OPT) $(WARNINGS) $(SANFLAGS) -fPIC -pthread $(ANYWHERE) \
             $(INCLUDES) $(CXXFLAGS)
@@ -685,11 +686,12 @@ screenshot: product
 PREFIX    ?= /usr/local
 install: $(SHIM) $(ANALYZER)
 install uninstall:
-	@GPUSHIM_BUILD=$(BUILD) DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install $@
+	@GPUSHIM_BUILD=$(BUILD) CROSS='$(CROSS)' RUN='$(RUN)' DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
+	    scripts/install $@
 
 .PHONY: deb tarball wheel
 deb tarball wheel: $(SHIM) $(ANALYZER) $(SIM_LIBRARIES)
-	@GPUSHIM_BUILD=$(BUILD) scripts/package $@
+	@GPUSHIM_BUILD=$(BUILD) CROSS='$(CROSS)' RUN='$(RUN)' scripts/package $@
 
 help:
 	@echo "make | demo | demo-serve | test [ONLY=part of a name] | test-more | check | bench | accuracy | soak"

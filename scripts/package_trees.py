@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+CROSS = os.environ.get("CROSS", "")  # what the tools of another processor begin with
 
 
 def run(*words, **variables):
@@ -46,6 +47,12 @@ def without_empty_folders(tree):
             folder.rmdir()
 
 
+def processor_of(file):
+    """As the kernel calls it."""
+    named = re.search(r"Machine: +(.*)", run("readelf", "-h", file))[1]
+    return {"Advanced Micro Devices X86-64": "x86_64", "AArch64": "aarch64"}[named]
+
+
 def build_id(file):
     return re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", file))[1]
 
@@ -70,7 +77,7 @@ CASE_FILES = ("communicator.py", "demo.py", "gallery.py", "gpu.py", "loop.py", "
 
 def strip(file, to):
     to.parent.mkdir(parents=True, exist_ok=True)
-    run("strip", "--strip-unneeded", "-o", to, file)
+    run(f"{CROSS}strip", "--strip-unneeded", "-o", to, file)
 
 
 def simulated_box(build, folder):
