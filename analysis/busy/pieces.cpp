@@ -9,7 +9,7 @@ namespace {
 
 // What is in memory at one time.
 constexpr int64_t kLongestPieceNs = 10'000'000'000;
-constexpr int64_t kMostOperations = 400'000;
+constexpr int64_t kMostOperations = 100'000;
 constexpr int64_t kNoBreakNs = 1'000;  // between windows
 // Hours of long pieces. A damaged file may say that a window lasted for a year: then they are longer.
 constexpr int64_t kMostParts = 2'000;  // of all that are parted

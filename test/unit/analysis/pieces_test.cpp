@@ -41,8 +41,8 @@ TEST_CASE("windows that follow each other are parted where a step begins", "[pie
 TEST_CASE("long windows are parted, and those with many operations", "[pieces]") {
     CHECK(hosts({window(0, 30 * kSecond)}, {}) ==
           Intervals{{0, 10 * kSecond}, {10 * kSecond, 20 * kSecond}, {20 * kSecond, 30 * kSecond}});
-    CHECK(hosts({window(0, 1000, 800'000)}, {}) == Intervals{{0, 500}, {500, 1000}});
-    CHECK(hosts({window(0, 1000, 800'000)}, {450, 620, 900}) == Intervals{{0, 620}, {620, 1000}});
+    CHECK(hosts({window(0, 1000, 200'000)}, {}) == Intervals{{0, 500}, {500, 1000}});
+    CHECK(hosts({window(0, 1000, 200'000)}, {450, 620, 900}) == Intervals{{0, 620}, {620, 1000}});
 }
 
 TEST_CASE("windows of a damaged file are parted into no more than fit into memory", "[pieces]") {
