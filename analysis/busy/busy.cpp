@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "../parallel/read_ahead.h"
 #include "../to_int64.h"
 #include "../trace/device_source.h"
 #include "ahead.h"
@@ -90,8 +91,10 @@ class Pass {
     }
 
     std::vector<DeviceBusy> run() {
+        ReadAhead<Call> ahead([this](Call& call) { return timeline_.next(call); },
+                              watch_ != nullptr && watch_->reads_ahead());
         Call call;
-        while (timeline_.next(call)) {
+        while (ahead.next(call)) {
             if (watch_ != nullptr && call.kind != CallKind::gone) watch_->see(call);
             take(call);
         }

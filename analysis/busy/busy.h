@@ -57,6 +57,7 @@ class CallWatch {
     // Gives back the calls' vector, whatever is in it: its memory is the next piece's.
     virtual std::vector<Call> piece(TimedSpan::Contents contents) = 0;
     virtual const std::vector<int64_t>& cuts() const = 0;  // where pieces may begin, by time; empty: anywhere
+    virtual bool reads_ahead() const { return false; }     // calls are read by a thread of their own
 };
 
 std::vector<DeviceBusy> busy_of(const Trace& trace, CallWatch* watch = nullptr);

@@ -43,10 +43,10 @@ std::vector<int64_t> expected_calls(const Inputs& inputs) {
     return calls;
 }
 
-// Does `work` for 0 … count - 1, in no order, on as many threads as there are cores. The first failure stops
+// Does `work` for 0 … count - 1, in no order, on at most so many threads. The first failure stops
 // the rest and is thrown here.
 template <class Work>
-void in_parallel(size_t count, Work work) {
+void in_parallel(size_t count, size_t most, Work work) {
     std::atomic<size_t> next = 0;
     std::mutex lock;
     std::exception_ptr failure;
@@ -59,7 +59,6 @@ void in_parallel(size_t count, Work work) {
                 next = count;
             }
     };
-    const size_t most = std::max<size_t>(1, std::thread::hardware_concurrency());
     std::vector<std::thread> threads;
     for (size_t i = 1; i < std::min(count, most); ++i) threads.emplace_back(run);
     run();
@@ -204,11 +203,14 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     const std::vector<int64_t> calls = expected_calls(inputs);
     RunDb run(place);
     write_run(inputs, options, run);
+    const size_t processors = options.processors.value_or(std::max(1U, std::thread::hardware_concurrency()));
     std::vector<TraceFacts> all;
     int64_t next_gpu_id = 0;
-    for (const Trace& trace : inputs.traces)
+    for (const Trace& trace : inputs.traces) {
         all.push_back(make_facts(trace, static_cast<int64_t>(all.size()), next_gpu_id, options));
-    in_parallel(all.size(), [&](size_t i) {
+        all.back().reads_ahead = processors > inputs.traces.size();
+    }
+    in_parallel(all.size(), processors, [&](size_t i) {
         const ProgressPart part(kFindSteps * calls[i]);
         find_steps(all[i]);
     });
@@ -216,7 +218,7 @@ std::filesystem::path analyze(const Inputs& inputs, const RunOptions& options,
     for (const TraceFacts& facts : all) collectives.read(facts);
     collectives.match();
     std::vector<std::vector<DeviceBusy>> busy(all.size());
-    in_parallel(all.size(), [&](size_t i) {
+    in_parallel(all.size(), processors, [&](size_t i) {
         const TurnEnd end{run, all[i].rank_id};
         const ProgressPart part(kPass * calls[i], kPass);
         blaming(all[i].trace->path.string(), [&] {

@@ -93,7 +93,7 @@ void Database::check(int code) const {
 void Database::open(const std::string& name, int flags) {
     sqlite3* base = nullptr;
     const int code =
-        sqlite3_open_v2(name.c_str(), &base, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+        sqlite3_open_v2(name.c_str(), &base, flags | SQLITE_OPEN_URI | SQLITE_OPEN_FULLMUTEX, nullptr);
     base_.reset(base);
     check(code);
     check(sqlite3_busy_timeout(base, kPatienceMs));

@@ -1,6 +1,6 @@
 // A SQLite file that somebody else wrote, read and never changed: opened as a regular file only, with
 // everything off that a hostile file could use. Every return code passes through one check, which throws
-// Failure with the file's name. One thread.
+// Failure with the file's name. Any thread, a statement one at a time.
 #pragma once
 
 #include <cstdint>

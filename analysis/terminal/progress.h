@@ -77,8 +77,10 @@ class ProgressCount {
     ~ProgressCount() { Progress::done(count_); }
     ProgressCount(const ProgressCount&) = delete;
     ProgressCount& operator=(const ProgressCount&) = delete;
-    void operator++() {
-        if (++count_ == kAtOnce) {
+    void operator++() { *this += 1; }
+    void operator+=(int64_t units) {
+        count_ += units;
+        if (count_ >= kAtOnce) {
             Progress::done(count_);
             count_ = 0;
         }

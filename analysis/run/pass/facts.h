@@ -52,12 +52,16 @@ struct RunOptions {
     std::optional<double> bandwidth_bytes_per_s, between_bytes_per_s, price_per_gpu_hour;
     std::string step_marker;
     std::optional<Program> program;
+    std::optional<size_t> processors;  // for the analysis; none: all that there are
 };
 
 struct TraceFacts {
     const Trace* trace;
     int64_t rank_id;  // row of `rank` in the run; one for each trace
     RunOptions options;
+    // There are processors for more than a thread for each trace: it is read, and its parts are given what
+    // was read, by threads of their own. Figures are the same.
+    bool reads_ahead = false;
     std::vector<Gpu> gpus;
     std::vector<Lane> lanes;
     std::vector<std::string> streams;  // by lane: what people call it

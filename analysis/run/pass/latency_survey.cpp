@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../parallel/read_ahead.h"
 #include "../../terminal/progress.h"
 #include "../../trace/timeline.h"
 
@@ -142,9 +143,10 @@ class Survey {
 void survey_latencies(TraceFacts& facts) {
     Timeline timeline(*facts.trace);
     Survey survey(facts, timeline.clocks());
+    ReadAhead<Call> ahead([&](Call& call) { return timeline.next(call); }, facts.reads_ahead);
     Call call;
     ProgressCount read;
-    for (int64_t calls = 0; calls < kMostSurveyed && timeline.next(call); ++calls, ++read) survey.take(call);
+    for (int64_t calls = 0; calls < kMostSurveyed && ahead.next(call); ++calls, ++read) survey.take(call);
     survey.finish(timeline.clocks());
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "../../parallel/read_ahead.h"
 #include "../../terminal/progress.h"
 #include "../../trace/by_number.h"
 #include "../../trace/dropped_spans.h"
@@ -193,15 +194,27 @@ void read_ranges(const Trace& trace, const std::string& marker, Marks& marks) {
 
 TokenSource tokens_of(const TraceFacts& facts, int64_t most) {
     return [&facts, most](const std::function<void(const Token&)>& take) {
+        struct Read {
+            Token token;
+            int64_t calls;  // up to it
+        };
         Timeline timeline(*facts.trace, CallsOf::host_times);
         Tokens tokens(facts);
-        Call call;
-        ProgressCount read;
-        for (int64_t taken = 0; taken < most && timeline.next(call); ++read) {
-            const auto token = tokens.of(call);
-            if (!token) continue;
-            take(*token);
-            ++taken;
+        const auto read_one = [&](Read& read) {
+            Call call;
+            for (read.calls = 1; timeline.next(call); ++read.calls)
+                if (const auto token = tokens.of(call)) {
+                    read.token = *token;
+                    return true;
+                }
+            return false;
+        };
+        ReadAhead<Read> ahead(read_one, facts.reads_ahead);
+        ProgressCount calls;
+        Read read;
+        for (int64_t taken = 0; taken < most && ahead.next(read); ++taken) {
+            take(read.token);
+            calls += read.calls;
         }
     };
 }

@@ -1,42 +1,30 @@
 #include "trace_pass.h"
 
-#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "../../terminal/progress.h"
 #include "../sql/run_db.h"
 #include "kernel_index.h"
+#include "parts_beside.h"
 
 namespace gpushim::analysis {
 
 namespace {
 
-// Spans in order, asked of steps in order.
-struct OpenTime {
-    Intervals spans;
-    size_t next = 0;
-
-    double share_of(Interval step) {
-        while (next < spans.size() && spans[next].end_ns <= step.start_ns) ++next;
-        int64_t open_ns = 0;
-        for (size_t i = next; i < spans.size() && spans[i].start_ns < step.end_ns; ++i)
-            open_ns += std::min(spans[i].end_ns, step.end_ns) - std::max(spans[i].start_ns, step.start_ns);
-        return step.length_ns() > 0 ? static_cast<double>(open_ns) / static_cast<double>(step.length_ns())
-                                    : 0;
-    }
-};
-
 class TracePass : public CallWatch {
   public:
-    TracePass(const TraceFacts& facts, const WaitOf& wait_of, std::vector<std::unique_ptr<Part>> parts)
-        : facts_(facts), wait_of_(wait_of), index_(facts), parts_(std::move(parts)) {
+    TracePass(const TraceFacts& facts, const WaitOf& wait_of, Parts& parts)
+        : facts_(facts), wait_of_(wait_of), index_(facts), parts_(parts) {
         for (const Kernel& kernel : facts.kernels)
             is_comm_.push_back(kernel.facts.comm_operation != CommOperation::none);
         is_comm_.push_back(false);  // the one that is not known
         for (const Step& step : facts.steps) cuts_.push_back(step.begin_ns);
+        if (facts.reads_ahead) beside_.emplace(parts);
     }
 
     const std::vector<int64_t>& cuts() const override { return cuts_; }
+    bool reads_ahead() const override { return facts_.reads_ahead; }
 
     void see(Call& call) override {
         ++seen_;
@@ -49,171 +37,39 @@ class TracePass : public CallWatch {
         if (call.kind == CallKind::operation && call.type == OperationClass::compute &&
             is_comm_[index_.of(call)])
             call.type = OperationClass::comm;
-        for (const auto& part : parts_) part->see(call);
+        beside_ ? beside_->see(call) : parts_.see(call);
     }
 
     std::vector<Call> piece(TimedSpan::Contents contents) override {
-        const std::vector<int32_t> hardly_timed = hardly_timed_steps(contents);
-        Undisturbed would;
-        if (contents.cost)
-            would = undisturb(std::move(contents.calls), contents.before, contents.behind, facts_.lanes,
-                              *contents.cost, contents.known);
-        else
-            would = as_it_was(std::move(contents));
-        TimedPiece piece = {
-            {would.moved(contents.host.start_ns), would.moved(contents.host.end_ns)}, {}, {}, {}, {}};
-        piece.known.resize(facts_.gpus.size());
-        piece.untimed.resize(facts_.gpus.size());
-        piece.coverage.resize(facts_.gpus.size(), 1);
-        for (size_t i = 0; i < contents.known.size(); ++i)
-            for (size_t gpu = 0; gpu < facts_.gpus.size(); ++gpu)
-                if (facts_.gpus[gpu].device_id == contents.known[i].device_id) {
-                    piece.known[gpu] = would.spans[i];
-                    piece.coverage[gpu] = contents.coverage[i];
-                    piece.untimed[gpu] = {moved(contents.untimed[i].all, would),
-                                          moved(contents.untimed[i].late, would)};
-                    if (contents.refused[i]) piece.known[gpu] = {0, 0};
-                }
-        piece.steps = whole_steps(contents.host, would, piece.known, hardly_timed);
-        piece.would = &would;
-        for (const auto& part : parts_) part->begin(piece);
-        give_to_parts(would);
-        for (const auto& part : parts_) part->end();
-        return std::move(would.calls);
+        return beside_ ? beside_->piece(std::move(contents)) : parts_.piece(std::move(contents));
     }
 
-    void finish(RunDb& run) {
-        for (const auto& part : parts_) part->finish(run);
+    void finish() {
+        if (beside_) beside_->finish();
     }
 
   private:
-    // Some at a time, while they and the part's tables are near.
-    void give_to_parts(const Undisturbed& would) {
-        constexpr size_t kAtOnce = 256;
-        const size_t end = would.calls.size() - would.behind;
-        for (size_t from = 0; from < end; from += kAtOnce) {
-            const size_t until = std::min(from + kAtOnce, end);
-            for (const auto& part : parts_)
-                for (size_t i = from; i < until; ++i)
-                    part->take(as_wanted(*part, would.calls[i]), i < would.before);
-        }
-        for (size_t i = end; i < would.calls.size(); ++i)
-            for (const auto& part : parts_) part->behind(as_wanted(*part, would.calls[i]));
-    }
-
-    const Call& as_wanted(const Part& part, const Call& call) {
-        if (call.chain == 0 || part.wants_chains()) return call;
-        alone_ = call;
-        alone_.timed = false;
-        alone_.chain = 0;
-        return alone_;
-    }
-
-    // What ran in them is not known, so they are not timed, though the window was open: by number.
-    std::vector<int32_t> hardly_timed_steps(const TimedSpan::Contents& contents) const {
-        struct Count {
-            int64_t operations = 0, timed = 0;
-        };
-        std::vector<Count> of_gpu(facts_.gpus.size());
-        std::vector<OpenTime> open = open_times(contents);
-        std::vector<int32_t> steps;
-        int32_t step = kNoStep;
-        const auto close = [&] {
-            bool is_hardly = false;
-            for (size_t gpu = 0; gpu < of_gpu.size() && step != kNoStep; ++gpu) {
-                const Count& one = std::exchange(of_gpu[gpu], {});
-                if (one.operations == 0) continue;
-                const Step& within = facts_.steps[static_cast<size_t>(step)];
-                const double open_share = open[gpu].share_of({within.begin_ns, within.end_ns});
-                is_hardly |= is_refused(static_cast<double>(one.timed) / static_cast<double>(one.operations),
-                                        open_share);
-            }
-            if (is_hardly) steps.push_back(step);
-            of_gpu.assign(of_gpu.size(), {});
-        };
-        for (size_t i = contents.before; i < contents.calls.size() - contents.behind; ++i) {
-            const Call& call = contents.calls[i];
-            if (call.kind != CallKind::operation || call.lane == kNoLane) continue;
-            const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
-            if (gpu < 0) continue;
-            if (call.step != step) close();
-            step = call.step;
-            ++of_gpu[static_cast<size_t>(gpu)].operations;
-            of_gpu[static_cast<size_t>(gpu)].timed += call.timed && call.chain == 0;
-        }
-        close();
-        return steps;
-    }
-
-    // When only operations without device times can have run; by GPU.
-    std::vector<OpenTime> open_times(const TimedSpan::Contents& contents) const {
-        std::vector<OpenTime> open(facts_.gpus.size());
-        if (std::all_of(contents.untimed.begin(), contents.untimed.end(),
-                        [](const TimedSpan::Untimed& untimed) { return untimed.late.empty(); }))
-            return open;
-        std::vector<Intervals> ran(facts_.gpus.size());
-        for (const Call& call : contents.calls) {
-            if (call.kind != CallKind::operation || call.lane == kNoLane || !call.timed) continue;
-            const int32_t gpu = facts_.gpu_of_lane[static_cast<size_t>(call.lane)];
-            if (gpu >= 0) ran[static_cast<size_t>(gpu)].push_back({call.times.start_ns, call.times.end_ns});
-        }
-        for (size_t i = 0; i < contents.known.size(); ++i)
-            for (size_t gpu = 0; gpu < open.size(); ++gpu)
-                if (facts_.gpus[gpu].device_id == contents.known[i].device_id)
-                    open[gpu].spans = subtract(contents.untimed[i].late, unite(std::move(ran[gpu])));
-        return open;
-    }
-
-    static Intervals moved(Intervals spans, const Undisturbed& would) {
-        for (Interval& span : spans) span = {would.moved(span.start_ns), would.moved(span.end_ns)};
-        return spans;
-    }
-
-    static Undisturbed as_it_was(TimedSpan::Contents&& contents) {
-        Undisturbed same = {std::move(contents.calls), contents.before, contents.behind, {}, {}};
-        for (const DeviceSpan& known : contents.known) same.spans.push_back(known.span);
-        return same;
-    }
-
-    std::vector<WholeStep> whole_steps(Interval host, const Undisturbed& would,
-                                       const std::vector<Interval>& known,
-                                       const std::vector<int32_t>& hardly_timed) const {
-        std::vector<WholeStep> whole;
-        const auto first =
-            std::partition_point(facts_.steps.begin(), facts_.steps.end(),
-                                 [&](const Step& step) { return step.begin_ns < host.start_ns; });
-        for (auto step = first; step != facts_.steps.end() && step->end_ns <= host.end_ns; ++step) {
-            const Interval span = {would.moved(step->begin_ns), would.moved(step->end_ns)};
-            const bool is_known = std::all_of(known.begin(), known.end(), [&](const Interval& device) {
-                return device.length_ns() == 0 ||
-                       (device.start_ns <= span.start_ns && span.end_ns <= device.end_ns);
-            });
-            const auto number = static_cast<int32_t>(step - facts_.steps.begin());
-            const bool is_timed = !std::binary_search(hardly_timed.begin(), hardly_timed.end(), number);
-            if (is_known && is_timed && span.length_ns() > 0) whole.push_back({number, span});
-        }
-        return whole;
-    }
-
     const TraceFacts& facts_;
     const WaitOf& wait_of_;
     const KernelIndex index_;
     std::vector<bool> is_comm_;  // by kernel
-    std::vector<std::unique_ptr<Part>> parts_;
     std::vector<int64_t> cuts_;
     size_t step_ = 0;
     ProgressCount seen_;
-    Call alone_ = {};  // an operation of a chain, without its times
+    Parts& parts_;
+    std::optional<PartsBeside> beside_;
 };
 
 }  // namespace
 
 std::vector<DeviceBusy> pass_over(const TraceFacts& facts, const WaitOf& wait_of, RunDb& run,
                                   std::vector<std::unique_ptr<Part>> parts) {
-    TracePass pass(facts, wait_of, std::move(parts));
+    Parts all(facts, std::move(parts));
+    TracePass pass(facts, wait_of, all);
     std::vector<DeviceBusy> busy = busy_of(*facts.trace, &pass);
+    pass.finish();
     run.wait_for_turn(facts.rank_id);
-    pass.finish(run);
+    all.finish(run);
     return busy;
 }
 

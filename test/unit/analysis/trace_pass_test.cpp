@@ -23,6 +23,8 @@ struct Given {
     std::vector<TimedPiece> pieces;
     std::vector<std::pair<int64_t, bool>> taken;  // enter, before
     int ends = 0;
+    std::vector<std::pair<size_t, size_t>> order;  // when a piece began: calls seen and taken by then
+    size_t fails_after = SIZE_MAX;                 // at the next call that it sees
 };
 Given* given = nullptr;
 
@@ -32,10 +34,14 @@ void no_advice(sqlite3*, CountedSteps) {}
 class Probe : public Part {
   public:
     void see(const Call& call) override {
-        if (given != nullptr) given->seen.push_back({call.enter_ns, call.step});
+        if (given == nullptr) return;
+        given->seen.push_back({call.enter_ns, call.step});
+        if (given->seen.size() > given->fails_after) throw Failure("made to fail");
     }
     void begin(const TimedPiece& piece) override {
-        if (given != nullptr) given->pieces.push_back(piece);
+        if (given == nullptr) return;
+        given->pieces.push_back(piece);
+        given->order.push_back({given->seen.size(), given->taken.size()});
     }
     void take(const Call& call, bool before) override {
         if (given != nullptr) given->taken.push_back({call.enter_ns, before});
@@ -219,6 +225,113 @@ TEST_CASE("a run's rows about its traces, the same when it is analysed again", "
     }
     CHECK(std::distance(std::filesystem::directory_iterator(folder.path()),
                         std::filesystem::directory_iterator()) == 1);
+}
+
+namespace {
+
+// Steps of 100 us with eight launches on two streams, more than are handed over at once; windows over several
+// steps, and between them some without device times.
+Made many_steps() {
+    Made made = Made(2);
+    made.run("INSERT INTO name VALUES (9, 'layer', NULL)");
+    made.run("INSERT INTO handle VALUES (9, 'function', 9, 0, NULL, NULL, NULL, 9)");
+    made.run("INSERT INTO shape VALUES (1, 9, 1, 2, 3, 4, 32, 1, 1, 0, NULL, NULL, NULL, NULL)");
+    made.clock();
+    made.run("BEGIN");
+    constexpr int64_t kSteps = 700, kLaunches = 8, kOfWindow = 50, kTimed = 30;
+    for (int64_t step = 0; step < kSteps; ++step) {
+        const int64_t at_ns = step * 100 * kUs;
+        made.run("INSERT INTO marker VALUES (" + std::to_string(at_ns) +
+                 ", 1, 'step', NULL, 8, NULL, NULL, NULL, NULL, 0)");
+        for (int64_t i = 1; i <= kLaunches; ++i) {
+            const int64_t enter_ns = at_ns + i * 10 * kUs, start_ns = enter_ns + (3 + step % 7) * kUs;
+            const int stream = i % 3 == 0 ? 2 : 1;
+            if (step % kOfWindow < kTimed)
+                made.timed(enter_ns, enter_ns + kUs, start_ns, start_ns + 4 * kUs, 1, stream);
+            else
+                made.launch(enter_ns, enter_ns + kUs, stream);
+        }
+        made.sync(at_ns + 92 * kUs, at_ns + 97 * kUs);
+        if (step % kOfWindow == 0)
+            made.window(at_ns, at_ns + kTimed * 100 * kUs, kTimed * kLaunches, kTimed * kLaunches);
+    }
+    made.run("COMMIT");
+    made.ends(kSteps * 100 * kUs);
+    return made;
+}
+
+// Every row of every table, in the order in which they lie there.
+std::vector<std::string> rows_of(const std::filesystem::path& file) {
+    const Database base(file);
+    std::vector<std::string> tables, rows;
+    Query names = base.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1");
+    while (names.step()) tables.push_back(names.text(0));
+    for (const std::string& table : tables) {
+        Query query = base.prepare("SELECT * FROM \"" + table + "\"");
+        while (query.step()) {
+            std::string row = table;
+            for (int i = 0; i < query.columns(); ++i) row += "|" + query.text(i);
+            rows.push_back(row);
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+TEST_CASE("a run has the same rows with however many processors", "[analyze]") {
+    const Made made = many_steps();
+    const TemporaryFolder folder;
+    const auto analysed = [&](size_t processors) {
+        const auto file = folder.path() / (std::to_string(processors) + ".db");
+        RunOptions options;
+        options.processors = processors;
+        analyze(made.inputs(), options, file, no_advice);
+        return rows_of(file);
+    };
+    const auto one = analysed(1);
+    CHECK(one.size() > 700);
+    CHECK(analysed(2) == one);
+    CHECK(analysed(8) == one);
+}
+
+TEST_CASE("parts on a thread of their own are given the same in the same order", "[trace_pass]") {
+    const Made made = many_steps();
+    TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    const auto given_with = [&](bool reads_ahead) {
+        facts.reads_ahead = reads_ahead;
+        RunDb run(folder.path() / "run.db");
+        Given found;
+        given = &found;
+        pass_over(facts, nobody_waits, run);
+        given = nullptr;
+        return found;
+    };
+    const Given here = given_with(false), beside = given_with(true);
+    CHECK(here.pieces.size() == 14);
+    CHECK(beside.pieces.size() == here.pieces.size());
+    CHECK(beside.ends == here.ends);
+    CHECK(beside.seen == here.seen);
+    CHECK(beside.taken == here.taken);
+    CHECK(beside.order == here.order);
+}
+
+TEST_CASE("what a part throws on its own thread is thrown where the pass was asked for", "[trace_pass]") {
+    const Made made = many_steps();
+    TraceFacts facts = facts_of(made);
+    const TemporaryFolder folder;
+    const size_t after = GENERATE(0, 1, 2000, 6299);  // calls; of 6,300
+    for (const bool reads_ahead : {false, true}) {
+        facts.reads_ahead = reads_ahead;
+        RunDb run(folder.path() / "run.db");
+        Given found;
+        found.fails_after = after;
+        given = &found;
+        CHECK_THROWS_AS(pass_over(facts, nobody_waits, run), Failure);
+        given = nullptr;
+        CHECK(found.seen.size() == after + 1);
+    }
 }
 
 TEST_CASE("a run that cannot be written says so and leaves nothing", "[analyze]") {

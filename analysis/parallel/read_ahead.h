@@ -1,0 +1,74 @@
+// What a source gives one after the other, asked of it ahead of whoever takes it, by a thread of its own; or
+// without one, at the moment: the same items in the same order. The source may fail: whoever takes is thrown
+// that in its place. One thread takes; the source is nobody else's while this lives.
+#pragma once
+
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "handover.h"
+
+namespace gpushim::analysis {
+
+template <class Item>
+class ReadAhead {
+  public:
+    using Source = std::function<bool(Item&)>;  // false: there are no more
+
+    ReadAhead(Source source, bool has_thread) : source_(std::move(source)) {
+        if (has_thread) thread_ = std::thread([this] { read(); });
+    }
+    ~ReadAhead() {
+        handover_.leave();
+        if (thread_.joinable()) thread_.join();
+    }
+    ReadAhead(const ReadAhead&) = delete;
+    ReadAhead& operator=(const ReadAhead&) = delete;
+
+    bool next(Item& item) {
+        if (!thread_.joinable()) return source_(item);
+        if (next_ == items_.size() && !fetch()) return false;
+        item = std::move(items_[next_++]);
+        return true;
+    }
+
+  private:
+    static constexpr size_t kAtOnce = 512, kMostAhead = 64 * kAtOnce;
+
+    bool fetch() {
+        auto more = handover_.take();
+        next_ = 0;
+        items_ = more ? std::move(*more) : std::vector<Item>();
+        return more.has_value();
+    }
+    // What was read before a failure is handed over, too.
+    void read() {
+        std::vector<Item> items;
+        std::exception_ptr failure;
+        const auto hand_over = [&] {
+            const size_t count = items.size();
+            return count == 0 || handover_.put(std::exchange(items, {}), count);
+        };
+        try {
+            for (Item item; source_(item);) {
+                if (items.empty()) items.reserve(kAtOnce);
+                items.push_back(std::move(item));
+                if (items.size() == kAtOnce && !hand_over()) return;
+            }
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        hand_over();
+        handover_.end(failure);
+    }
+
+    Source source_;
+    Handover<std::vector<Item>> handover_{kMostAhead};
+    std::vector<Item> items_;
+    size_t next_ = 0;
+    std::thread thread_;
+};
+
+}  // namespace gpushim::analysis
