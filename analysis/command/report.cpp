@@ -96,7 +96,8 @@ int run(const Arguments& arguments) {
     const std::vector<std::string> words =
         arguments.words_.empty() ? std::vector<std::string>{"."} : arguments.words_;
     if (arguments.has("redact")) hide_names_of(words);
-    const ReportOptions asked = report_options(arguments);
+    ReportOptions asked = report_options(arguments);
+    asked.only_lines = !arguments.has("json") && !page;
     const RunSource source = open_run(words, run_options(arguments), {});
     const Inputs* const traces = source.traces ? &*source.traces : nullptr;
     const ReportSource asked_of = {source.run, traces, asked};

@@ -7,12 +7,15 @@
 
 namespace gpushim::analysis {
 
-std::vector<Contradiction> contradictions_of(const ReportSource& source) {
+const std::vector<Contradiction>& contradictions_of(const ReportSource& source) {
+    if (source.asked_contradictions) return *source.asked_contradictions;
     std::vector<Contradiction> all;
-    if (!source.run.has("v_contradiction")) return all;
-    Query row = source.run.prepare("SELECT name, sections, who, text FROM v_contradiction");
-    while (row.step()) all.push_back({row.text(0), row.text(1), row.text(2), row.text(3)});
-    return all;
+    if (source.run.has("v_contradiction")) {
+        Query row = source.run.prepare("SELECT name, sections, who, text FROM v_contradiction");
+        while (row.step()) all.push_back({row.text(0), row.text(1), row.text(2), row.text(3)});
+    }
+    source.asked_contradictions = std::make_shared<const std::vector<Contradiction>>(std::move(all));
+    return *source.asked_contradictions;
 }
 
 bool is_withheld(std::string_view section, const std::vector<Contradiction>& all) {
@@ -73,8 +76,8 @@ void write_doubts(const std::vector<Contradiction>& all, Report& report) {
 
 void write(const ReportSource& source, Report& report) {
     std::vector<Contradiction> doubts, proven;
-    for (Contradiction& one : contradictions_of(source))
-        (one.sections.empty() ? doubts : proven).push_back(std::move(one));
+    for (const Contradiction& one : contradictions_of(source))
+        (one.sections.empty() ? doubts : proven).push_back(one);
     write_proven(proven, report);
     write_doubts(doubts, report);
 }

@@ -16,8 +16,8 @@ struct Contradiction {
     std::string sections;  // that it withholds, with a space between; empty: only estimated bounds object
     std::string who, text;
 };
-// None of runs that were analysed before there were checks.
-std::vector<Contradiction> contradictions_of(const ReportSource& source);
+// None of runs that were analysed before there were checks. Asked once: it reads sums over all steps.
+const std::vector<Contradiction>& contradictions_of(const ReportSource& source);
 
 bool is_withheld(std::string_view section, const std::vector<Contradiction>& all);
 // That section without its figures: a line says so, and the members of its JSON are null.

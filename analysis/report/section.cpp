@@ -83,9 +83,10 @@ const std::vector<const Section*>& report_sections() {
 Report write_report(const ReportSource& source) {
     Report report;
     report.json.set("schema", 2);  // 1 had no verdict, and productive time with copies in it
-    const std::vector<Contradiction> contradictions = contradictions_of(source);
+    const std::vector<Contradiction>& contradictions = contradictions_of(source);
     std::vector<std::string> narrowed;
     for (const Section* section : report_sections()) {
+        if (section->is_detail && source.options.only_lines && !source.options.all) continue;
         Report written;
         section->write(source, written);
         const std::string_view name = kSections[section->place];

@@ -18,11 +18,14 @@ struct ReportOptions {
     std::optional<int64_t> from_step, to_step;  // numbers, both inclusive
     bool redact = false;
     bool all = false;  // also the sections that are details
+    // The answer is lines alone: what only JSON would say need not be found out.
+    bool only_lines = false;
 };
 
 // A damaged file may number its steps as it likes: none beyond is looked at, so differences are numbers.
 constexpr int64_t kFarthestStep = int64_t{1} << 53;
 
+struct Contradiction;
 struct GpuFigures;
 struct RunAdvice;
 struct ServingFigures;
@@ -32,8 +35,9 @@ struct ReportSource {
     const Database& run;
     const Inputs* traces = nullptr;  // null: only the run database is there
     ReportOptions options = {};
-    // What several sections ask for, read when the first does: of run_advice.h, gpu_figures.h, step_figures.h
-    // and serving_figures.h.
+    // What several sections ask for, read when the first does: of contradictions.h, run_advice.h,
+    // gpu_figures.h, step_figures.h and serving_figures.h.
+    mutable std::shared_ptr<const std::vector<Contradiction>> asked_contradictions = {};
     mutable std::shared_ptr<const RunAdvice> asked_rules = {};
     mutable std::shared_ptr<const std::vector<GpuFigures>> asked_gpus = {};
     mutable std::shared_ptr<const ShownSteps> asked_steps = {};

@@ -227,7 +227,7 @@ std::string asked_words(const ShownSteps& steps) {
 }
 
 void write(const ReportSource& source, Report& report) {
-    const std::vector<Contradiction> contradictions = contradictions_of(source);
+    const std::vector<Contradiction>& contradictions = contradictions_of(source);
     const bool contradictory = std::any_of(contradictions.begin(), contradictions.end(),
                                            [](const Contradiction& one) { return !one.sections.empty(); });
     const ShownSteps& steps = step_figures(source);

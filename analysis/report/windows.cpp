@@ -80,7 +80,7 @@ Json json_of(const Trace& trace, const DeviceBusy& busy) {
 }
 
 void write(const ReportSource& source, Report& report) {
-    if (source.traces == nullptr) return;
+    if (source.traces == nullptr || source.options.only_lines) return;
     Json list = Json::array();
     for (const Trace& trace : source.traces->traces) {
         ToTheLastCall watch;

@@ -2,11 +2,13 @@
 #include "analysis/run/pass/trace_pass.h"
 
 #include "analysis/process/temporary.h"
+#include "analysis/report/printed.h"
 #include "analysis/run/analyze.h"
 #include "analysis/run/pass/make_facts.h"
 #include "analysis/run/sql/run_db.h"
 #include "made_trace.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 namespace trace_pass_test {
@@ -321,7 +323,7 @@ TEST_CASE("what a part throws on its own thread is thrown where the pass was ask
     const Made made = many_steps();
     TraceFacts facts = facts_of(made);
     const TemporaryFolder folder;
-    const size_t after = GENERATE(0, 1, 2000, 6299);  // calls; of 6,300
+    const size_t after = GENERATE(as<size_t>{}, 0, 1, 2000, 6299);  // calls; of 6,300
     for (const bool reads_ahead : {false, true}) {
         facts.reads_ahead = reads_ahead;
         RunDb run(folder.path() / "run.db");
@@ -332,6 +334,30 @@ TEST_CASE("what a part throws on its own thread is thrown where the pass was ask
         given = nullptr;
         CHECK(found.seen.size() == after + 1);
     }
+}
+
+TEST_CASE("whoever asks for lines alone gets the same, and no pass over the traces for the rest",
+          "[report]") {
+    const Made made = marked_steps();
+    const TemporaryFolder folder;
+    analyze(made.inputs(), {}, folder.path() / "run.db", no_advice);
+    const Database run(folder.path() / "run.db");
+    const auto written = [&](bool only_lines, bool all) {
+        ReportOptions options;
+        options.only_lines = only_lines;
+        options.all = all;
+        return write_report({run, &made.inputs(), options});
+    };
+    for (const bool all : {false, true}) CHECK(as_text(written(true, all)) == as_text(written(false, all)));
+    const auto full = written(false, false).json.keys(), few = written(true, false).json.keys();
+    const auto has = [](const auto& keys, const char* key) {
+        return std::find(keys.begin(), keys.end(), key) != keys.end();
+    };
+    for (const char* key : {"windows", "calls", "devices"}) {
+        CHECK(has(full, key));
+        CHECK_FALSE(has(few, key));
+    }
+    CHECK(has(few, "contradictions"));
 }
 
 TEST_CASE("a run that cannot be written says so and leaves nothing", "[analyze]") {
