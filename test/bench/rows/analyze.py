@@ -75,9 +75,25 @@ def measure():
         yield Figure("time for ten times as much", 10 ** slope, "times", at_most=12,
                      why=f"grows as size to the power of {slope:.3f}, from {SIZES[0]:,} to {large:,}"
                          " launches")
+        yield from one_with_all(path, pathlib.Path(folder))
         rows = min(SQL_ROWS, large)
         yield Figure("busy alone in SQL", rows / in_sql(path) / 1e6, "M/s a core", why=f"{rows:,} operations")
         yield from ranks_together(pathlib.Path(folder), path)
+
+
+def one_with_all(path, folder):
+    """One trace with all processors beside the same with one, in turns."""
+    processors = os.sched_getaffinity(0)
+    best = {}
+    for _ in range(1 if QUICK else 3):
+        for allowed in (processors, {min(processors)}):
+            os.sched_setaffinity(0, allowed)
+            wall = analysed([path], folder / "run.db")[0]
+            best[len(allowed)] = min(wall, best.get(len(allowed), wall))
+    os.sched_setaffinity(0, processors)
+    yield Figure("one trace with all processors", best[1] / best[len(processors)], "times",
+                 why=f"as quick as with one; {len(processors)} processors, {best[len(processors)]:.1f} s and"
+                     f" {best[1]:.1f} s; load {os.getloadavg()[0]:.1f}")
 
 
 def ranks_together(folder, first):
