@@ -4,6 +4,7 @@
 #include <set>
 
 #include "../advice/advise.h"
+#include "../report/facts.h"
 #include "../report/serving_figures.h"
 #include "step_groups.h"
 #include "summary.h"
