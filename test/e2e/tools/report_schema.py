@@ -1,11 +1,13 @@
-"""The JSON Schemas of `gpushim report --json` and `gpushim top --json`: every such answer that a test
-asks for is held to its own."""
+"""The JSON Schemas of `gpushim report --json`, also of a fleet, and of `gpushim top --json`: every such
+answer that a test asks for is held to its own."""
 import functools
 import json
 import pathlib
 
 ANALYSIS = pathlib.Path(__file__).resolve().parents[3] / "analysis"
-FILES = {"report": ANALYSIS / "report" / "report.schema.json", "top": ANALYSIS / "screen" / "top.schema.json"}
+FILES = {"fleet": ANALYSIS / "report" / "fleet.schema.json",
+         "report": ANALYSIS / "report" / "report.schema.json",
+         "top": ANALYSIS / "screen" / "top.schema.json"}
 
 
 def validator_of(schema):
@@ -32,11 +34,12 @@ def wrong_by(schema, value):
 
 
 def hold(command, answer):
-    """Raises where the answer in JSON, of one run, is not as the schema says."""
+    """Raises where the answer in JSON is not as the schema says."""
     words = [str(word) for word in command]
-    if "--json" not in words or "--fleet" in words or not answer.startswith("{"):
+    if "--json" not in words or not answer.startswith("{"):
         return
-    for name in FILES:
-        if name in words:
-            wrong = complaints(json.loads(answer), name)
-            assert not wrong, "\n".join(wrong)
+    name = next((name for name in ("report", "top") if name in words), None)
+    if "--fleet" in words:
+        name = "fleet"
+    wrong = complaints(json.loads(answer), name) if name else []
+    assert not wrong, "\n".join(wrong)
