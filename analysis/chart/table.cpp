@@ -6,6 +6,8 @@ namespace gpushim::analysis {
 
 namespace {
 
+constexpr size_t kShort = 12;  // letters: a day, a word; such a cell stays in one line
+
 Attributes style_of(const PageTable& table, size_t column) {
     return column < table.alignment.size() && table.alignment[column] == 'r' ? Attributes{{"class", "number"}}
                                                                              : Attributes{};
@@ -31,6 +33,8 @@ Markup row_of(const PageTable& table, const std::vector<TableCell>& row) {
     Markup cells;
     for (size_t i = 0; i < row.size(); ++i) {
         Attributes attributes = style_of(table, i);
+        if (attributes.empty() && row[i].shown.html().size() <= kShort)
+            attributes.push_back({"class", "short"});
         if (row[i].value) attributes.push_back({"data-by", key_text(*row[i].value)});
         cells += element("td", attributes, row[i].shown);
     }

@@ -1,6 +1,8 @@
 #include "fleet_report.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <set>
@@ -76,6 +78,14 @@ std::string shown(const Query& row, int column, const char* format, double facto
     return text;
 }
 
+// Of what has three digits or more, in whole ones.
+std::string amount(const Query& row, int column) {
+    constexpr double kWhole = 100;
+    return row.is_null(column)         ? "not known"
+           : row.real(column) < kWhole ? shown(row, column, "%.3g")
+                                       : count_text(std::llround(row.real(column)));
+}
+
 struct List {
     const char* word;
     std::string title;
@@ -87,13 +97,14 @@ struct List {
 
 List whole(const Database& base) {
     Query runs = base.prepare(
-        "SELECT count(*), sum(ranks_seen), sum(coalesce(ranks_expected, ranks_seen)), sum(gpus), min(day), "
-        "max(day),"
+        "SELECT count(*), sum(ranks_seen), sum(coalesce(ranks_expected, ranks_seen)), (SELECT sum(most) FROM "
+        "("
+        "SELECT max(gpus) AS most FROM hosts_by_day GROUP BY host)), min(day), max(day),"
         " sum(ranks_expected IS NULL), (SELECT sum(gpu_hours) FROM hosts_by_day) FROM runs");
     runs.step();
     std::vector<std::string> row = {
         count_text(runs.number(0)), count_text(runs.number(1)) + " of " + count_text(runs.number(2)),
-        count_text(runs.number(3)), shown(runs, 7, "%.6g"), runs.text(4) + " to " + runs.text(5)};
+        count_text(runs.number(3)), amount(runs, 7), runs.text(4) + " to " + runs.text(5)};
     const std::string rest =
         runs.number(6) > 0 ? count_text(runs.number(6)) + " runs do not say how many ranks they have" : "";
     return {"FLEET", "what was seen", {"runs", "ranks seen", "GPUs", "GPU-hours", "days"},
@@ -118,8 +129,8 @@ List idle(const Database& base) {
     List list = {"IDLE", "GPU-hours by cause", {"cause", "GPU-hours", "of all", "money"}, "lrrr", {}};
     Query cause = base.prepare("SELECT cause, gpu_hours, share, money FROM idle_by_cause ORDER BY rowid");
     while (cause.step())
-        list.rows.push_back({cause.text(0), shown(cause, 1, "%.6g"), shown(cause, 2, "%.2f %%", 100),
-                             cause.is_null(3) ? "no price" : shown(cause, 3, "%.2f")});
+        list.rows.push_back({cause.text(0), amount(cause, 1), shown(cause, 2, "%.2f %%", 100),
+                             cause.is_null(3) ? "no price" : amount(cause, 3)});
     list.rest = "as far as timed steps stand for the whole of each run";
     return list;
 }
@@ -243,9 +254,14 @@ Markup drawn(const List& list) {
     return list.rows.empty() ? paragraph(list.rest) : table(page);
 }
 
+std::string as_heading(std::string title) {
+    title[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(title[0])));
+    return title;
+}
+
 void write_page(const std::string& place, const Database& base, const std::vector<List>& lists) {
     Page page = {"gpushim: a fleet", {}, {}};
-    for (const List& list : lists) page.sections.push_back({list.word, list.title, drawn(list)});
+    for (const List& list : lists) page.sections.push_back({list.word, as_heading(list.title), drawn(list)});
     page.sections.push_back({"hosts-by-day", "Hosts and days", heat_map(hosts_map(base))});
     TextFile file(place);
     file.write(page_text(page));

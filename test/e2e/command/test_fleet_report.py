@@ -7,65 +7,27 @@ and what the report says. Five days of one run each; four GPUs on two hosts, one
                                GPU-b-1   10 10 20 20 20
 """
 import json
-import sqlite3
-import sys
 
-import box
 from cli import Case
+from made_fleet import MS, MadeFleet
 
-sys.path.insert(0, str(box.ROOT / "scripts"))
-from fleet import questions, tables  # pylint: disable=wrong-import-position
-
-MS, HOUR_NS = 1_000_000, 3_600_000_000_000
 DAYS = [f"2026-01-0{day}" for day in range(1, 6)]
 GPUS = [("a", "GPU-a-0"), ("a", "GPU-a-1"), ("b", "GPU-b-0"), ("b", "GPU-b-1")]
-STEPS = 100
 
 
 class Fleet(Case):
     def setUp(self):
         super().setUp()
-        self.base = sqlite3.connect(":memory:")
-        self.addCleanup(self.base.close)
-        for table, columns in questions.asked_of().items():
-            names = ", ".join(f'"{name}" {kind}' for name, kind in columns + tables.PARTS)
-            self.base.execute(f'CREATE TABLE "{table}" ({names})')
+        self.fleet = MadeFleet()
+        self.addCleanup(self.fleet.close)
+        self.base = self.fleet.base
         for nth, day in enumerate(DAYS):
-            self.add_run(nth, day)
-
-    def row(self, table, **cells):
-        names = ", ".join(f'"{name}"' for name in cells)
-        self.base.execute(f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(cells))})',
-                          list(cells.values()))
-
-    def add_run(self, nth, day):
-        step_ms = 20 if nth >= 2 else 10
-        of = {"day": day, "run": f"job-{nth}"}
-        self.row("fleet_run", model="llm", machine="2 x GPU", gpus=4, summaries=4, started_ns=nth,
-                 price_per_gpu_hour=2.0, ranks_seen=4, ranks_expected=4, **of)
-        self.row("metric", name="step_median_ns", scope="run", id=0, value=step_ms * MS, **of)
-        for rank, (host, uuid) in enumerate(GPUS):
-            gpu_id = nth * 10 + rank
-            own_ms = 20 if rank == 3 and nth >= 2 else 10
-            self.row("rank", rank_id=gpu_id, rank=rank, host=host, **of)
-            self.row("gpu", gpu_id=gpu_id, rank_id=gpu_id, uuid=uuid, run_ns=HOUR_NS, **of)
-            self.row("kernel", gpu_id=gpu_id, name="gemm", timed=1, **of)
-            window = STEPS * step_ms * MS
-            self.row("v_gpu_total", gpu_id=gpu_id, basis="steps", steps=STEPS, window_ns=window,
-                     idle_ns=window // 4, busy_ns=window - window // 4,
-                     exposed_comm_ns=STEPS * (step_ms - own_ms) * MS, **of)
-            self.row("v_gpu_idle", gpu_id=gpu_id, cause="input_wait", cause_group="input", ns=window // 4,
-                     **of)
-            self.row("coverage", rank=rank, ranks=1, host=host, state="seen", **of)
-
-    def answer(self, text):
-        """(columns, rows), with the types of what they hold."""
-        rows = self.base.execute(text)
-        names, rows = [column for column, *_ in rows.description], rows.fetchall()
-        return [(name, "") for name in names], rows
+            own_ms = [20 if rank == 3 and nth >= 2 else 10 for rank in range(len(GPUS))]
+            self.fleet.add_run(nth, day, [(*gpu, own) for gpu, own in zip(GPUS, own_ms, strict=True)],
+                               20 if nth >= 2 else 10)
 
     def report(self, *words, expect=0):
-        questions.write_answers(self.folder, self.answer)
+        self.fleet.write(self.folder)
         return self.gpushim("report", "--fleet", self.folder, *words, expect=expect).stdout
 
     def answers(self):
@@ -98,7 +60,7 @@ class Fleet(Case):
 
     def test_stages_of_a_pipeline_are_not_compared(self):
         """A GPU that runs another set of kernels has other work."""
-        self.base.execute("INSERT INTO kernel SELECT * FROM kernel WHERE gpu_id % 10 = 3")
+        self.base.execute("INSERT INTO kernel SELECT * FROM kernel WHERE gpu_id % 10000 = 3")
         self.assertEqual(self.answers()["worst_gpus"], [])
 
     def test_since_when_steps_take_longer(self):
@@ -112,7 +74,8 @@ class Fleet(Case):
 
     def test_what_was_not_seen_is_said_and_ends_with_3(self):
         self.base.execute("UPDATE fleet_run SET ranks_expected = 6 WHERE run = 'job-1'")
-        self.row("coverage", day=DAYS[1], run="job-1", rank=4, ranks=2, state="missing", why="ranks 4 to 5")
+        self.fleet.row("coverage", day=DAYS[1], run="job-1", rank=4, ranks=2, state="missing",
+                       why="ranks 4 to 5")
         text = self.report(expect=3)
         self.assertIn("20 of 22", text)
         self.assertRegex(text, r"missing +1 +2 +job-1: ranks 4 to 5")
@@ -123,6 +86,10 @@ class Fleet(Case):
         text = page.read_text(encoding="utf-8")
         for word in ("<svg", "GPU-b-1", DAYS[4], "input_wait"):
             self.assertIn(word, text)
+
+    def test_a_gpu_of_many_runs_is_one_gpu(self):
+        line = self.report().split("GPU-hours  days\n")[1].splitlines()[0]
+        self.assertRegex(line, r"^ +5 +20 of 20 +4 +20 +2026-01-01 to 2026-01-05$")
 
     def test_names_cannot_break_out(self):
         self.base.execute("UPDATE rank SET host = '<b>\x1b[31m' WHERE host = 'b'")

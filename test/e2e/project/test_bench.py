@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import box
+import browser
 import optional
 
 RUN = box.ROOT / "test" / "bench" / "run"
@@ -112,6 +113,13 @@ class Bench(unittest.TestCase):
     def test_a_launch_after_a_gap(self):
         figure = self.figures("host_gap")[0]["added to a launch after a gap"]
         self.assertLess(figure["value"], 20_000)
+
+    def test_the_page_of_a_fleet(self):
+        if not browser.program():
+            self.skipTest(optional.lacks("browser"))
+        figures = self.figures("fleet_page")[0]
+        self.assertGreater(figures["page of a fleet of 128 ranks, first paint"]["value"], 0)
+        self.assertTrue(figures["its size"]["holds"])
 
     def test_looking_at_a_run(self):
         figures = self.figures("while_it_runs")[0]

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
 
+#include "optional.h"
 #include "shim/alarm/frame_rules.h"
 #include "shim/alarm/stuck_thread.h"
 #include "shim/machine/proc_thread.h"
@@ -83,6 +85,10 @@ class Waiting {
 
 // Under qemu a thread's registers are the emulator's.
 TEST_CASE("all frames of a thread that waits are told", "[hang][no_emulator]") {
+    if (access("/proc/self/syscall", R_OK) != 0) {
+        lacks("proc_syscall");
+        return;
+    }
     for (const size_t bytes : {64U, 5000U}) {
         const Waiting waiting(bytes);
         const NativeStack stack = waiting.stack();
