@@ -75,7 +75,7 @@ class HostileFiles(cli.Case):
         for what, sql in SCHEMAS.items():
             with self.subTest(what):
                 trace = self.trace(sql)
-                said = self.bounded("report", trace)
+                said = self.bounded("report", "--all", trace)
                 self.assertIn(trace.name, said)
                 self.assertEqual(len(said.splitlines()), 1, said)
                 self.bounded("top", "--json", self.folder, expect=(0, 3))

@@ -149,16 +149,18 @@ TEST_CASE("a night whose tokens come later than several good ones' is a regressi
     // Four nights do not tell what they vary by.
     nights.serving->token_p95_ns = 3'200'000;
     CHECK(nights.add(1e6).result == NightResult::kOk);
+    nights.serving->token_p95_ns = 3'000'000;
     CHECK(nights.add(1e6).result == NightResult::kOk);
     nights.serving->token_p99_ns = 40'000'000;
     CHECK(nights.add(1e6).result == NightResult::kOk);
     nights.serving->token_p95_ns = 5'000'000;
     const Night later = nights.add(1e6);
+    INFO(later.why);
     CHECK(later.result == NightResult::kRegressed);
     CHECK(later.first_bad == later.id);
     CHECK_FALSE(later.is_base);
-    CHECK(
-        later.why.starts_with("from one token to the next 5 ms (p95); the last 7 good nights' lie between"));
+    CHECK(later.why.starts_with(
+        "from one token to the next 5.00 ms (p95); the last 7 good nights' lie between"));
     nights.serving->token_p95_ns = 3'000'000;
     CHECK(nights.add(1e6).result == NightResult::kOk);
     nights.serving->token_p50_ns.reset();
