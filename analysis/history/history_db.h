@@ -43,7 +43,7 @@ class History {
     void put(std::string_view sql, std::initializer_list<Value> values) const;
     void make_or_check(Open open);
     void make(const std::string& head);  // the tables that are not there
-    void add_serving(int64_t night, const ServingUse& is);
+    void add_serving(int64_t night, const std::optional<ServingUse>& serving);
     std::optional<ServingUse> serving(int64_t night) const;
     void add_group(int64_t night, int64_t nth, const StepGroup& group);
     StepGroup group_of(int64_t night, int64_t nth, bool is_split) const;

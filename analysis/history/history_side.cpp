@@ -65,16 +65,19 @@ int64_t History::add(const Night& night, const Side& side) {
             {id, nth++, one.finding, one.low_ns, one.high_ns});
     for (size_t group = 0; group < side.groups.size(); ++group)
         add_group(id, static_cast<int64_t>(group), side.groups[group]);
-    if (side.serving) add_serving(id, *side.serving);
+    add_serving(id, side.serving);
     return id;
 }
 
-// An older gpushim that removes a night does not know of these.
-void History::add_serving(int64_t night, const ServingUse& is) {
-    put("INSERT OR REPLACE INTO night_serving VALUES (?, ?, ?, ?, ?, ?)",
+// An older gpushim that removes a night does not know of these, and its number is given again.
+void History::add_serving(int64_t night, const std::optional<ServingUse>& serving) {
+    for (const char* table : {"night_serving", "night_iteration"})
+        put(std::string("DELETE FROM ") + table + " WHERE night = ?1", {night});
+    if (!serving) return;
+    const ServingUse& is = *serving;
+    put("INSERT INTO night_serving VALUES (?, ?, ?, ?, ?, ?)",
         {night, maybe(is.token_p50_ns), maybe(is.token_p95_ns), maybe(is.token_p99_ns), is.iterations_per_s,
          is.prefill_share});
-    put("DELETE FROM night_iteration WHERE night = ?1", {night});
     for (const ServingUse::Kind& kind : is.kinds)
         put("INSERT INTO night_iteration VALUES (?, ?, ?, ?, ?)",
             {night, kind.kind, kind.iterations, kind.time_share, maybe(kind.p50_ns)});

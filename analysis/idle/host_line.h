@@ -93,7 +93,8 @@ constexpr bool decides(What what) { return what < What::other_call; }
 
 class HostLine {
   public:
-    // In order of from_ns, calls and gaps together.
+    // In order of from_ns, calls and gaps together; one that begins before those takes their place where it
+    // says more.
     void add(const HostCall& call);
     void add(const HostGap& gap);
     // In the gap that was added last, after it; else it is left out. It stands for the time from half-way to

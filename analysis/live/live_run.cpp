@@ -173,7 +173,7 @@ void LiveRun::read_windows_of(WindowBegins begins) {
 void LiveRun::keep_course() {
     std::erase_if(courses_, [&](const auto& course) { return !windows_.of.contains(course.first); });
     for (const auto& [path, window] : windows_.of)
-        if (!window.gpus.empty()) courses_[path].add(window.span.start_ns, window.gpus);
+        if (!window.gpus.empty()) courses_[path].add(window.span, window.gpus);
 }
 
 void LiveRun::wait_for_windows() {

@@ -11,9 +11,9 @@ std::optional<GpuParts> of(const std::map<int64_t, GpuParts>& gpus, int64_t devi
 
 }  // namespace
 
-void PartsCourse::add(int64_t begin_ns, const std::map<int64_t, GpuParts>& gpus) {
-    if (!windows_.empty() && begin_ns <= windows_.back().begin_ns) return;
-    windows_.push_back({begin_ns, gpus});
+void PartsCourse::add(Interval span, const std::map<int64_t, GpuParts>& gpus) {
+    if (!windows_.empty() && span.start_ns <= windows_.back().span.start_ns) return;
+    windows_.push_back({span, gpus});
     if (windows_.size() > kMostWindows) windows_.pop_front();
 }
 
@@ -32,7 +32,7 @@ void PartsCourse::put_around_change(RankNow& rank) {
 std::map<int64_t, GpuParts> PartsCourse::between(int64_t from_ns, int64_t until_ns) const {
     std::map<int64_t, GpuParts> sums;
     for (const Window& window : windows_) {
-        if (window.begin_ns < from_ns || window.begin_ns >= until_ns) continue;
+        if (window.span.start_ns < from_ns || window.span.end_ns > until_ns) continue;
         for (const auto& [device_id, parts] : window.gpus) sums[device_id] += parts;
     }
     return sums;

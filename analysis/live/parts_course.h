@@ -13,8 +13,9 @@ namespace gpushim::analysis {
 
 class PartsCourse {
   public:
-    // In the order of their begins; told again, a window counts once.
-    void add(int64_t begin_ns, const std::map<int64_t, GpuParts>& gpus);
+    // In the order of their begins; told again, a window counts once. One in which the change lies is of
+    // neither side.
+    void add(Interval span, const std::map<int64_t, GpuParts>& gpus);
     // Into the GPUs of `rank`, by its change.
     void put_around_change(RankNow& rank);
 
@@ -22,7 +23,7 @@ class PartsCourse {
 
   private:
     struct Window {
-        int64_t begin_ns;
+        Interval span;
         std::map<int64_t, GpuParts> gpus;  // by device_id
     };
     std::map<int64_t, GpuParts> between(int64_t from_ns, int64_t until_ns) const;

@@ -3,7 +3,9 @@
 // that in its place. One thread takes; the source is nobody else's while this lives.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,9 +20,15 @@ class ReadAhead {
     using Source = std::function<bool(Item&)>;  // false: there are no more
 
     ReadAhead(Source source, bool has_thread) : source_(std::move(source)) {
-        if (has_thread) thread_ = std::thread([this] { read(); });
+        if (!has_thread) return;
+        try {
+            thread_ = std::thread([this] { read(); });
+        } catch (const std::system_error&) {
+            // There can be no more threads: it goes on without.
+        }
     }
     ~ReadAhead() {
+        has_left_ = true;
         handover_.leave();
         if (thread_.joinable()) thread_.join();
     }
@@ -52,15 +60,19 @@ class ReadAhead {
             return count == 0 || handover_.put(std::exchange(items, {}), count);
         };
         try {
-            for (Item item; source_(item);) {
+            for (Item item; !has_left_ && source_(item);) {
                 if (items.empty()) items.reserve(kAtOnce);
                 items.push_back(std::move(item));
                 if (items.size() == kAtOnce && !hand_over()) return;
             }
+            hand_over();
         } catch (...) {
             failure = std::current_exception();
+            try {
+                hand_over();
+            } catch (...) {  // no memory: the failure is told all the same
+            }
         }
-        hand_over();
         handover_.end(failure);
     }
 
@@ -68,6 +80,7 @@ class ReadAhead {
     Handover<std::vector<Item>> handover_{kMostAhead};
     std::vector<Item> items_;
     size_t next_ = 0;
+    std::atomic<bool> has_left_ = false;
     std::thread thread_;
 };
 

@@ -31,6 +31,24 @@ bool is_of_writing(int code) {
     return code == SQLITE_FULL || code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC;
 }
 
+// While it lives no other thread changes what a connection says of its last failure.
+class Held {
+  public:
+    explicit Held(sqlite3* base) : mutex_(sqlite3_db_mutex(base)) { sqlite3_mutex_enter(mutex_); }
+    ~Held() { sqlite3_mutex_leave(mutex_); }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+  private:
+    sqlite3_mutex* mutex_;  // null, which is allowed: one thread alone may ask
+};
+
+[[noreturn]] void fail_last(sqlite3* base, const std::string& where) {
+    const Held held(base);
+    const bool is_ours = is_of_writing(sqlite3_extended_errcode(base));
+    fail(where, sqlite3_errmsg(base), is_ours ? kIncomplete : kUsage);
+}
+
 constexpr size_t kReadVersion = 19;  // place in the header: 2 says that changes come by a -wal
 struct Header {
     char bytes[kReadVersion + 1];
@@ -164,7 +182,7 @@ Query::Query(sqlite3* base, const std::string& where, std::string_view sql, size
     sqlite3_stmt* statement = nullptr;
     const char* rest = nullptr;
     if (sqlite3_prepare_v2(base, sql.data(), static_cast<int>(sql.size()), &statement, &rest) != SQLITE_OK)
-        fail(where_, sqlite3_errmsg(base));
+        fail_last(base, where_);
     statement_.reset(statement);
     if (used != nullptr) *used = static_cast<size_t>(rest - sql.data());
 }
@@ -183,15 +201,13 @@ void Query::bind(int parameter, const Value& value) {
             sqlite3_bind_blob64(raw(), parameter, blob->bytes.data(), blob->bytes.size(), SQLITE_TRANSIENT);
     else
         code = sqlite3_bind_null(raw(), parameter);
-    if (code != SQLITE_OK) fail(where_, sqlite3_errmsg(base_));
+    if (code != SQLITE_OK) fail_last(base_, where_);
 }
 
 bool Query::step() {
     const int code = sqlite3_step(raw());
     if (code == SQLITE_INTERRUPT) fail(where_, "it would take too long to read for its size");
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        fail(where_, sqlite3_errmsg(base_),
-             is_of_writing(sqlite3_extended_errcode(base_)) ? kIncomplete : kUsage);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) fail_last(base_, where_);
     return code == SQLITE_ROW;
 }
 

@@ -8,7 +8,8 @@
 //   leaves   2: rows 1..90   5: rows 91..180   3: rows 181..        from row 100 on: 5, then 3
 //
 // Every number in the file is checked before it is used: a damaged file ends in a Failure. The statement that
-// found the root stays open, so nobody changes the file meanwhile. One thread.
+// found the root stays open, so nobody changes the file meanwhile. One thread; others may read the
+// same file by readers of their own, because SQLite reads at a place without moving to it.
 #pragma once
 
 #include <cstdint>

@@ -144,7 +144,7 @@ class Rules {
             case advance_by:
                 return advance(operand);
             case offset_of:
-                return save(operand, static_cast<int64_t>(bytes.uleb()) * common_.data_grain);
+                return save(operand, grains(bytes.uleb()));
             case restore_of:
                 return save(operand, first_of(operand));
             default:
@@ -178,11 +178,11 @@ class Rules {
         const uint64_t number = bytes.uleb();
         switch (code) {
             case offset_extended:
-                return save(number, static_cast<int64_t>(bytes.uleb()) * common_.data_grain);
+                return save(number, grains(bytes.uleb()));
             case restore_extended:
                 return save(number, first_of(number));
             case undefined:
-                return save(number, kLost);
+                return save(number, kUndefined);
             case same_value:
                 return save(number, kUnchanged);
             case in_register:
@@ -201,21 +201,21 @@ class Rules {
             }
             case def_cfa_signed: {
                 const uint64_t number = bytes.uleb();
-                return frame(number, bytes.sleb() * common_.data_grain);
+                return frame(number, grains(static_cast<uint64_t>(bytes.sleb())));
             }
             case def_cfa_register:
                 return frame(bytes.uleb(), row_.cfa_offset);
             case def_cfa_offset:
                 return frame(row_.cfa_register, static_cast<int64_t>(bytes.uleb()));
             case def_cfa_offset_signed:
-                return frame(row_.cfa_register, bytes.sleb() * common_.data_grain);
+                return frame(row_.cfa_register, grains(static_cast<uint64_t>(bytes.sleb())));
             case def_cfa_expression:
                 bytes.skip(bytes.uleb());
                 has_cfa_ = false;
                 return true;
             case offset_extended_signed: {
                 const uint64_t number = bytes.uleb();
-                return save(number, bytes.sleb() * common_.data_grain);
+                return save(number, grains(static_cast<uint64_t>(bytes.sleb())));
             }
             case expression:
             case value_expression: {
@@ -228,6 +228,10 @@ class Rules {
         }
     }
 
+    // What a file says may be anything: it wraps round.
+    int64_t grains(uint64_t count) const {
+        return static_cast<int64_t>(count * static_cast<uint64_t>(common_.data_grain));
+    }
     bool advance(uint64_t by) {
         place_ += by * common_.code_grain;
         return true;

@@ -14,13 +14,13 @@
 namespace gpushim::shim {
 
 constexpr size_t kFrameRegisters = 34;  // by DWARF's numbers; with those that hold a return address
-constexpr int64_t kUnchanged = INT64_MAX, kLost = INT64_MIN;
+constexpr int64_t kUnchanged = INT64_MAX, kLost = INT64_MIN, kUndefined = INT64_MIN + 1;
 
 struct FrameRule {
     uint64_t cfa_register = 0;
     int64_t cfa_offset = 0;
     uint64_t return_register = 0;                  // where the return address counts as being
-    std::array<int64_t, kFrameRegisters> saved{};  // offset from the CFA; kUnchanged: in the register; kLost
+    std::array<int64_t, kFrameRegisters> saved{};  // offset from the CFA, or one of those above
 };
 
 // None: nothing says how, or in a way that is not read here.

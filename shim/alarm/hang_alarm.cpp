@@ -120,8 +120,9 @@ class HangAlarm : public Observer {
                           .blocked_on = word(thread.blocked_on),
                           .wchan = text(thread.wchan),
                           .cpu_ns = thread.cpu_ns,
-                          .native = text(native_text(thread)),
-                          .python = text(python_text(thread.python))});
+                          .native = thread.native.empty() ? kNull : threads_.text(thread.native.front()),
+                          .python = text(python_text(thread.python)),
+                          .native_stack = text(native_text(thread))});
     }
 
     Activity activity_;

@@ -28,7 +28,8 @@ Registers of_caller(const FrameRule& rule, uint64_t cfa, Registers registers) {
         const int64_t saved = rule.saved[i];
         if (saved == kUnchanged) continue;
         uint64_t value = 0;
-        const bool is_known = saved != kLost && read_own(cfa + static_cast<uint64_t>(saved), value);
+        const bool is_saved = saved != kLost && saved != kUndefined;
+        const bool is_known = is_saved && read_own(cfa + static_cast<uint64_t>(saved), value);
         registers[i] = is_known ? std::optional(value) : std::nullopt;
     }
     registers[kStackPointer] = cfa;
@@ -41,13 +42,13 @@ NativeStack native_stack(const MemoryMap& map, uint64_t stack_pointer, uint64_t 
     NativeStack stack;
     Registers registers;
     registers[kStackPointer] = stack_pointer;
-    while (place != 0 && stack.places.size() < kMostNativeFrames) {
+    while (stack.places.size() < kMostNativeFrames && map.at(place) != nullptr) {
         // A call may be the last thing in a function: its return address is the next function's.
         const auto rule = frame_rule(map, stack.places.empty() ? place : place - 1);
         stack.places.push_back(place);
         if (!rule || rule->return_register >= kFrameRegisters) return stack;
         const auto cfa = frame_address(*rule, registers);
-        stack.is_whole = rule->saved[rule->return_register] == kLost;
+        stack.is_whole = rule->saved[rule->return_register] == kUndefined;
         if (!cfa || *cfa <= *registers[kStackPointer] || stack.is_whole) return stack;
         registers = of_caller(*rule, *cfa, registers);
         place = registers[rule->return_register].value_or(0);

@@ -275,6 +275,7 @@ int64_t Harvest::collect() {
     add_harvest_ns(took_ns_);
     bool is_behind = false, has_work = false;
     unknown_ns_ = INT64_MAX;
+    int64_t event_ns = 0;  // of those that live, the most
     say_refusals();
     for (auto& [number, context] : contexts_) {
         const ContextHarvest& harvest = *context.harvest;
@@ -283,17 +284,18 @@ int64_t Harvest::collect() {
             devices_[number] = harvest.device();
             windows_.device(harvest.device());
         }
-        if (harvest.has_clock()) note_event_takes(harvest.anchors().event_facts().ns);
         if (context.is_over) {
             close(context);
             continue;
         }
+        if (harvest.has_clock()) event_ns = std::max(event_ns, harvest.anchors().event_facts().ns);
         take_rows(context);
         add_clock_row(context);
         is_behind = is_behind || harvest.is_behind();
         has_work = has_work || harvest.has_work();
         unknown_ns_ = std::min(unknown_ns_, harvest.oldest_ns());
     }
+    say_event_takes(event_ns);
     if (is_behind) return kSoonNs;
     return has_work ? kPassNs : INT64_MAX;
 }

@@ -353,6 +353,7 @@ struct Thunk<Row, R(A...)> {
         __atomic_store_n(&slot->exit, left, __ATOMIC_RELEASE);
         if (before.times == 0) thread.poll_position = thread.ring->head.load(std::memory_order_relaxed);
         before.times == 0 ? before_call(thread, entered, Row::id, slot->flags) : before_poll(thread, entered);
+        if (is_not_ready(result)) add(thread.ring->wait_ticks, left - entered);
         after_call(thread, entered, left, Row::kind, Row::id, !is_not_ready(result));
         if (!is_not_ready(result) || before.times + 1 >= kPollsPerSlot) close_poll(thread);
         return result;

@@ -18,6 +18,7 @@ constexpr int64_t kRateAfterNs = 1'000'000;
 constexpr size_t kMostRows = 16384;  // that wait
 constexpr uint32_t kFewSlots = 512, kSlots = 8192;
 constexpr int64_t kMeasureAfterNs = 1'000'000'000;
+constexpr int64_t kMostEventNs = 20'000;
 
 // Of a core, for our own threads; of what they take without windows; and how many rows a timed operation is
 // worth.
@@ -67,7 +68,7 @@ bool has_slots(const Ring& ring) {
 }  // namespace
 
 void add_harvest_ns(int64_t ns) { harvest_ns += ns; }
-void note_event_takes(int64_t ns) { event_takes_ns = std::max(event_takes_ns, ns); }
+void say_event_takes(int64_t ns) { event_takes_ns = std::min(ns, kMostEventNs); }
 
 // On the test clock the host's own time counts as nothing.
 OwnCost::OwnCost(ClockKind clock, const ClockPair& now)

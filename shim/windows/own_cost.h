@@ -18,8 +18,9 @@ namespace gpushim::shim {
 
 // The harvest tells what it took of the writer inside the driver, each time.
 void add_harvest_ns(int64_t ns);
-// … and what an event takes on a device, at most.
-void note_event_takes(int64_t ns);
+// … and what an event takes on the device on which it takes longest, as far as that is known now. What is far
+// more than any is taken for a device that was busy when it was asked.
+void say_event_takes(int64_t ns);
 
 class OwnCost {
   public:
@@ -51,9 +52,8 @@ class OwnCost {
         uint64_t events = 0;
         double device_ns = 0;
         double host_ns = 0;
-        // While a window was open: what events of ours took on the device, and how long the thread waited.
-        double behind_ns = 0;
-        double wait_ns = 0;
+        double behind_ns = 0;  // what events of ours took on the device
+        double wait_ns = 0;    // how long the thread waited, while a window was open
 
         // A thread that waits for the device waits for our events as well; recording them meanwhile costs
         // it nothing then. One that does not wait never sees what they take there.

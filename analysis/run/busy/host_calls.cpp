@@ -107,8 +107,9 @@ void HostCalls::take(const Call& call) {
     }
 }
 
-// What a thread does while it captures is making a graph, and what it launches meanwhile does not run. One
-// that never ends is none: it may have failed.
+// What a thread does while it captures is making a graph; what it launches into the capture does not run. One
+// that never ends is none: it may have failed. Its begin is before calls that were added: HostLine puts it in
+// front of those that decide less.
 void HostCalls::note_capture(const Call& call) {
     if (call.kind != CallKind::begin_capture && call.kind != CallKind::end_capture) return;
     const std::pair key(call.thread_id, call.lane);

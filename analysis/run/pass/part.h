@@ -11,7 +11,8 @@
 //   trace     ──────────────────────────────────────────────
 //   pieces    |─begin─ take … ─| behind … end  |─begin─…      windows, cut where steps begin
 //
-// A part belongs to one trace and one thread.
+// A part belongs to one trace. It is made and finished by one thread, and given calls by one, which may be
+// another.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 8;
+constexpr int kRunSchema = 9;
 
 class RunDb {
   public:

@@ -218,9 +218,12 @@ class Install(cli.Case):
     def test_where_a_python_looks_without_settings_is_below_the_prefix(self):
         """Debian's looks for what is installed in /usr/local there, and not where its own packages are."""
         asks = "import site; print(*site.getsitepackages())"
-        sought = subprocess.run(["/usr/bin/python3", "-I", "-c", asks], check=True, text=True,
-                                stdout=subprocess.PIPE).stdout.split()
         for prefix in ("/usr/local", "/usr"):
+            python = f"{prefix}/bin/python3"
+            if not os.access(python, os.X_OK):
+                python = "/usr/bin/python3"
+            sought = subprocess.run([python, "-I", "-c", asks], check=True, text=True,
+                                    stdout=subprocess.PIPE).stdout.split()
             places = [place for place in sought if place.startswith(f"{prefix}/lib")]
             if not places:
                 continue

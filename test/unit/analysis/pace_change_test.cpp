@@ -127,12 +127,12 @@ TEST_CASE("parts are those of the windows before a change and since, also when t
     PartsCourse course;
     RankNow rank;
     rank.gpus.emplace_back().device_id = 7;
-    const auto window = [&](int64_t at_ns, int64_t copy_ns) {
+    const auto window = [&](int64_t at_ns, int64_t copy_ns, int64_t length_ns = 1) {
         GpuParts parts;
         parts.whole_ns = 100;
         parts.copy_ns = copy_ns;
-        course.add(at_ns, {{7, parts}});
-        course.add(at_ns, {{7, parts}});  // read again
+        course.add({at_ns, at_ns + length_ns}, {{7, parts}});
+        course.add({at_ns, at_ns + length_ns}, {{7, parts}});  // read again
         course.put_around_change(rank);
     };
     window(5, 99);  // before an earlier change
@@ -140,7 +140,8 @@ TEST_CASE("parts are those of the windows before a change and since, also when t
     window(20, 5);
     CHECK_FALSE(rank.gpus[0].parts_before);
     rank.change = PaceChange{10, 30, 1e6, 2e6};
-    window(29, 4);
+    window(28, 4);
+    window(29, 77, 2);  // the change lies in it
     REQUIRE(rank.gpus[0].parts_before);
     CHECK(rank.gpus[0].parts_before->copy_ns == 12);
     CHECK(rank.gpus[0].parts_before->whole_ns == 300);

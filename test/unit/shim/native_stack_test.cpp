@@ -111,11 +111,13 @@ TEST_CASE("a stack that is none, and places without rules, end the list", "[hang
         CHECK_FALSE(stack.is_whole);
     }
     static int data = 0;
-    for (const uint64_t place : {uint64_t{1}, reinterpret_cast<uint64_t>(&data), ~uint64_t{0}}) {
+    const auto at_data = reinterpret_cast<uint64_t>(&data);
+    CHECK_FALSE(frame_rule(map, at_data));
+    CHECK(native_stack(map, at_data, at_data).places == std::vector{at_data});
+    for (const uint64_t place : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}}) {
         CHECK_FALSE(frame_rule(map, place));
-        CHECK(native_stack(map, reinterpret_cast<uint64_t>(&place), place).places.size() == 1);
+        CHECK(native_stack(map, at_data, place).places.empty());
     }
-    CHECK(native_stack(map, 0, 0).places.empty());
 }
 
 TEST_CASE("every function that has rules has them at each of its places", "[hang]") {

@@ -198,6 +198,8 @@ TEST_CASE("polls of one handle share an event until it is ready", "[thunk]") {
     CHECK(recording.slot(0).word[1] == 11);
     CHECK(recording.slot(0).word[2] <= recording.slot(0).exit - recording.slot(0).enter);
     CHECK(recording.slot(0).flags == 0);
+    // All of it is a wait: the polls and what lies between them.
+    CHECK(recording.header().wait_ticks == recording.slot(0).exit - recording.slot(0).enter);
     SECTION("another handle begins another") {
         Query::call(stream(4), 1);
         Query::call(stream(5), 1);
