@@ -71,7 +71,7 @@ class Page(cli.Case):
         text = self.page(run)
         part = text[text.index('<section id="step-parts"'):]
         part = part[:part.index("</section>")]
-        rows = re.findall(r"<tr><td>(.*?)</tr>", part)
+        rows = re.findall(r"<tr><td[^>]*>(.*?)</tr>", part)
         self.assertTrue(rows)
         base = sqlite3.connect(run)
         steps = [row[0] for row in base.execute(

@@ -92,7 +92,7 @@ TEST_CASE("Slurm: the job, and each of its steps is a run", "[identity][alone]")
     CHECK(std::string(identity.run_key) == "1234.5");
 }
 
-TEST_CASE("each launch by Open MPI is a run, on all hosts, in a job or without one", "[identity]") {
+TEST_CASE("each launch by Open MPI is a run, on all hosts, in a job or without one", "[identity][alone]") {
     setenv("OMPI_MCA_orte_precondition_transports", "731984e2567cc301-f5d1e7ae882ad058", 1);
     setenv("OMPI_COMM_WORLD_RANK", "1", 1);
     CHECK(std::string(identified().run_key) == "731984e2567cc301-f5d1e7ae882ad058");
@@ -104,13 +104,13 @@ TEST_CASE("each launch by Open MPI is a run, on all hosts, in a job or without o
     CHECK(beside == "1234.731984e2567cc301-f5d1e7ae882ad058");
 }
 
-TEST_CASE("what a user calls a job is one run, whoever launches its parts", "[identity]") {
+TEST_CASE("what a user calls a job is one run, whoever launches its parts", "[identity][alone]") {
     setenv("JOB_ID", "mine", 1);
     setenv("OMPI_MCA_orte_precondition_transports", "731984e2567cc301-f5d1e7ae882ad058", 1);
     CHECK(std::string(identified().run_key) == "mine");
 }
 
-TEST_CASE("each task of an array of jobs is a run", "[identity]") {
+TEST_CASE("each task of an array of jobs is a run", "[identity][alone]") {
     setenv("JOB_ID", "77", 1);
     setenv("SGE_TASK_ID", "3", 1);
     CHECK(std::string(identified().run_key) == "77.3");
