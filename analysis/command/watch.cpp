@@ -88,6 +88,7 @@ void look_at_process(LastSeen& rank, const std::vector<LiveTrace>& live) {
 
 struct Look {
     size_t traces = 0, running = 0;
+    std::vector<std::string> died;  // ranks whose processes have left no word
     std::optional<Hang> hang;
 };
 
@@ -105,9 +106,21 @@ Look look(const std::string& folder, int64_t least_ns) {
     for (LastSeen& rank : *ranks) {
         if (rank.clock == clock && !rank.has_ended) look_at_process(rank, live);
         seen.running += !rank.has_ended && rank.process != ProcessNow::gone;
+        if (!rank.has_ended && rank.process == ProcessNow::gone) seen.died.push_back(rank.label);
     }
     seen.hang = judge(*ranks, {}, least_ns);
     return seen;
+}
+
+// The first few of them.
+std::string died_text(const std::vector<std::string>& died) {
+    constexpr size_t kShown = 8;
+    std::string text;
+    for (size_t i = 0; i < std::min(died.size(), kShown); ++i)
+        text += (i == 0 ? "; died: " : ", ") + for_terminal(died[i]);
+    if (died.size() > kShown)
+        text += " and " + count_text(static_cast<int64_t>(died.size() - kShown)) + " more";
+    return text;
 }
 
 void print(const Look& seen, bool as_json) {
@@ -116,6 +129,9 @@ void print(const Look& seen, bool as_json) {
         answer.set("hang", hang_json(seen.hang, true));
         answer.set("traces", static_cast<int64_t>(seen.traces));
         answer.set("running", static_cast<int64_t>(seen.running));
+        Json died = Json::array();
+        for (const std::string& label : seen.died) died.push(label);
+        answer.set("died", died);
         std::printf("%s\n", answer.text().c_str());
     } else if (seen.hang) {
         std::string label = "HUNG     ";
@@ -124,9 +140,9 @@ void print(const Look& seen, bool as_json) {
             label = "         ";
         }
     } else {
-        std::printf("%s    %s of %s processes at work\n", seen.running > 0 ? "MOVES" : "ENDED",
+        std::printf("%s    %s of %s processes at work%s\n", seen.running > 0 ? "MOVES" : "ENDED",
                     count_text(static_cast<int64_t>(seen.running)).c_str(),
-                    count_text(static_cast<int64_t>(seen.traces)).c_str());
+                    count_text(static_cast<int64_t>(seen.traces)).c_str(), died_text(seen.died).c_str());
     }
     std::fflush(stdout);
 }
@@ -184,8 +200,8 @@ void write_once(const std::string& folder, const Look& seen, MetricsFile& file) 
 }
 
 int run(const Arguments& arguments) {
-    if (arguments.words_.size() != 1 || !fs::is_directory(arguments.words_[0]))
-        throw Failure("which folder? gpushim watch FOLDER");
+    if (arguments.words_.size() != 1) throw Failure("which folder? gpushim watch FOLDER");
+    if (!fs::is_directory(arguments.words_[0])) throw Failure(arguments.words_[0] + ": not a folder");
     const std::string folder = arguments.words_[0];
     const int64_t least_ns = after_ns(arguments);
     const bool is_once = arguments.has("once"), as_json = arguments.has("json");

@@ -1,5 +1,6 @@
 #include "followed_trace.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,14 +59,24 @@ int64_t start_ticks_of(int64_t pid) {
     return std::atoll(field.c_str());
 }
 
-std::optional<std::string> why_not_followed(const fs::path& path) {
+// A trace is made as a plain file, and gets its log a moment later. False where the file system does not say.
+bool is_young(const fs::path& path, const Moment& now) {
+    struct statx status = {};
+    if (statx(AT_FDCWD, path.c_str(), 0, STATX_BTIME, &status) != 0 || (status.stx_mask & STATX_BTIME) == 0)
+        return false;
+    return now.real_ns - int64_t{status.stx_btime.tv_sec} * kSecondNs < 5 * kSecondNs;
+}
+
+std::optional<std::string> why_not_followed(const fs::path& path, const Moment& now) {
     constexpr std::streamoff kReadVersion = 19;  // place in a SQLite file: 2 says that changes come by a -wal
     std::ifstream bytes(path, std::ios::binary);
     bytes.seekg(kReadVersion);
     const bool by_wal = bytes.get() == 2;
     std::error_code none;
     if (!by_wal && fs::exists(path.string() + "-journal", none))
-        return "it is on a network file system: reading it now would keep its writer waiting";
+        return is_young(path, now)
+                   ? "it is being made"
+                   : "it is on a network file system: reading it now would keep its writer waiting";
     const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
     if (by_wal && fs::exists(path.string() + "-wal", none) && access(folder.c_str(), W_OK) != 0)
         return "its folder may not be written to, which SQLite needs to read it while it grows";
@@ -99,7 +110,7 @@ bool FollowedTrace::read(const Moment& now) {
     if (written == written_ && is_settled && why_.empty()) return true;
     written_ = is_settled ? written : Written();
     try {
-        if (const auto why = why_not_followed(path_)) throw Failure(*why);
+        if (const auto why = why_not_followed(path_, now)) throw Failure(*why);
         const Database base(path_);
         require_plain_tables(base);
         bound_work(base);
@@ -262,7 +273,8 @@ bool FollowedTrace::process_lives(const Moment& now) const {
 
 RankState FollowedTrace::state_of(const RankNow& rank, const Moment& now, bool is_traced) const {
     if (!why_.empty()) return RankState::unreadable;
-    if (ended_ == "exit" || ended_ == "recovered") return RankState::ended;
+    if (ended_ == "exit") return RankState::ended;
+    if (ended_ == "recovered") return RankState::died;
     if (!is_traced && !process_lives(now)) return RankState::died;
     if (rank.news_age_ns && *rank.news_age_ns >= kQuietNs) return RankState::silent;
     if (rank.call_age_ns && *rank.call_age_ns >= kQuietNs) return RankState::quiet;

@@ -110,6 +110,19 @@ HungRank hung(const LastSeen& rank, int64_t now_ns, const Hang& hang) {
     return result;
 }
 
+// Where each rank says which it is, and all of how many there are.
+void note_absent(Hang& hang, const std::vector<LastSeen>& ranks) {
+    constexpr int64_t kMostRanks = 1 << 20;
+    std::set<int64_t> here;
+    for (const LastSeen& rank : ranks) {
+        if (!rank.rank || !rank.world_size || *rank.world_size > kMostRanks) return;
+        here.insert(*rank.rank);
+        hang.world_size = std::max(hang.world_size, *rank.world_size);
+    }
+    for (int64_t rank = 0; rank < hang.world_size; ++rank)
+        if (!here.contains(rank)) hang.absent.push_back(rank);
+}
+
 }  // namespace
 
 bool Mismatch::differs(const std::string& label) const {
@@ -143,6 +156,7 @@ std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int6
         const bool is_missing = !rank.open_waits || one.is_behind || one.is_silent || one.differs;
         (is_missing ? hang.missing : hang.waiting).push_back(std::move(one));
     }
+    note_absent(hang, ranks);
     return hang;
 }
 

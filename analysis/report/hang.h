@@ -6,7 +6,7 @@
 //                           |────────── for ──────────────|   |: the last that its host's traces tell of
 //
 // Or all wait, and in one place of a communicator they have called different collectives, which cannot meet.
-// Nothing is said of ranks whose traces are not there. One thread.
+// Of ranks whose traces are not there only that is said. One thread.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ struct CalledWhat {
 
 struct LastSeen {  // the end of one trace
     std::string label;
-    std::optional<int64_t> rank;
+    std::optional<int64_t> rank, world_size;
     std::string clock;       // times of one clock can be compared
     bool has_ended = false;  // as programs end: it cannot hang
     int64_t last_ns = 0;     // its last call was entered or returned
@@ -97,6 +97,8 @@ struct Hang {
     std::optional<int64_t> communicator_ranks;  // how many it has
     std::optional<Mismatch> mismatch;
     std::vector<HungRank> waiting, missing;
+    int64_t world_size = 0;       // 0: nobody said
+    std::vector<int64_t> absent;  // of its ranks those without a trace
 };
 
 // `after_ns`: from there on it is a hang; none: 20 usual steps, and at least 2 s.

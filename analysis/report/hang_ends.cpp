@@ -136,6 +136,7 @@ std::optional<LastSeen> last_seen(const Trace& trace) {
     LastSeen seen;
     seen.label = trace.label();
     seen.rank = trace.rank;
+    seen.world_size = trace.world_size;
     seen.clock = fact(trace.base, "boot_id");
     seen.has_ended = ended != "no" && ended != "recovered";
     seen.pid = trace.pid;

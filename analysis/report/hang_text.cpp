@@ -152,6 +152,21 @@ Json json_of(const std::vector<HungRank>& ranks) {
     return list;
 }
 
+std::string absent_text(const Hang& hang) {
+    const auto many = static_cast<int64_t>(hang.absent.size());
+    const std::string of = " of " + count_text(hang.world_size);
+    if (many > 1)
+        return count_text(many) + of + " ranks have no trace here, rank " + count_text(hang.absent[0]) +
+               " is the first of them";
+    return "rank " + std::to_string(hang.absent[0]) + of + " has no trace here";
+}
+
+Json numbers_of(const std::vector<int64_t>& numbers) {
+    Json list = Json::array();
+    for (const int64_t number : numbers) list.push(number);
+    return list;
+}
+
 }  // namespace
 
 std::vector<std::string> hang_lines(const Hang& hang) {
@@ -163,6 +178,7 @@ std::vector<std::string> hang_lines(const Hang& hang) {
     add_ranks(
         hang.missing, [&](const HungRank& rank) { return missing_text(rank, hang); }, lines);
     add_ranks(hang.waiting, waiting_text, lines);
+    if (!hang.absent.empty()) lines.push_back(absent_text(hang));
     return lines;
 }
 
@@ -183,6 +199,7 @@ Json hang_json(const std::optional<Hang>& hang, bool has_traces) {
                "what the ranks called agrees, as far as their last calls tell")
         .known("waiting", json_of(hang->waiting))
         .known("missing", json_of(hang->missing))
+        .known("absent", numbers_of(hang->absent))
         .json();
 }
 

@@ -149,7 +149,35 @@ void draw_pace(const RunNow& run, const TopLook& look, Grid& grid) {
     grid.put(1, 0, text);
 }
 
-// One line of what needs words; of several the first, and how many there are.
+// Who others wait for stands before who waits.
+int urgency(RankState state) {
+    switch (state) {
+        case RankState::died:
+            return 0;
+        case RankState::silent:
+            return 1;
+        case RankState::unreadable:
+            return 2;
+        default:
+            return 3;
+    }
+}
+
+void add_notes_on_ranks(const std::vector<RankNow>& ranks, bool is_waiting, std::vector<std::string>& notes) {
+    std::vector<const RankNow*> odd;
+    for (const RankNow& rank : ranks)
+        if (!rank.why.empty() || !rank.open_call.empty() || rank.state == RankState::died)
+            odd.push_back(&rank);
+    std::stable_sort(odd.begin(), odd.end(), [](const RankNow* a, const RankNow* b) {
+        return urgency(a->state) < urgency(b->state);
+    });
+    for (const RankNow* rank : odd)
+        if ((rank->state == RankState::quiet) == is_waiting)
+            notes.push_back("rank " + for_terminal(rank->label) + ": " + state_text(*rank));
+}
+
+// One line of what needs words; of several the first, and how many more there are. A rank that is not there
+// is what those that are wait for.
 void draw_notes(const RunNow& run, const TopState& state, Grid& grid) {
     if (state.is_typing || !state.filter.empty()) {
         grid.put(2, 0, "filter: " + for_terminal(state.filter) + (state.is_typing ? "_" : ""),
@@ -157,21 +185,20 @@ void draw_notes(const RunNow& run, const TopState& state, Grid& grid) {
         return;
     }
     std::vector<std::string> notes;
-    for (const RankNow& rank : run.ranks)
-        if (!rank.why.empty() || !rank.open_call.empty() || rank.state == RankState::died)
-            notes.push_back("rank " + for_terminal(rank.label) + ": " + state_text(rank));
+    add_notes_on_ranks(run.ranks, false, notes);
+    for (const std::string& note : run.notes) notes.push_back(for_terminal(note));
+    add_notes_on_ranks(run.ranks, true, notes);
     int64_t dropped = 0;
     for (const RankNow& rank : run.ranks) dropped += rank.dropped;
     if (dropped > 0) notes.push_back(count_text(dropped) + " events were dropped: gpushim report says why");
     if (run.ranks.empty()) notes.push_back("there is no trace yet: waiting for one");
-    for (const std::string& note : run.notes) notes.push_back(for_terminal(note));
     for (const RankNow& rank : run.ranks)
         for (const GpuNow& gpu : rank.gpus)
             if (!gpu.why_no_parts.empty() && notes.empty())
                 notes.push_back("no GPU shares: " + for_terminal(gpu.why_no_parts));
     if (notes.empty()) return;
     std::string text = notes[0];
-    if (notes.size() > 1) text = "1 of " + std::to_string(notes.size()) + ": " + text;
+    if (notes.size() > 1) text += "  (and " + std::to_string(notes.size() - 1) + " more)";
     grid.put(2, 0, shortened(text, grid.columns()), Style::warning);
 }
 

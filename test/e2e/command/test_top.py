@@ -58,11 +58,12 @@ class Running(cli.Case):
 
     def test_what_a_job_does_is_seen_while_it_runs(self):
         self.start("--steps", "1000000", "--slow-rank", "1")
-        said = self.when(lambda said: self.has_shares(said) and said["slowest_trace"] and
+        # Beside other programs a single window may tell otherwise.
+        said = self.when(lambda said: self.has_shares(said) and
+                         (said["slowest_trace"] or "").endswith("/1.db") and
                          all(rank["step_median_ns"] for rank in said["ranks"]))
         self.assertEqual([rank["rank"] for rank in said["ranks"]], [0, 1])
         self.assertTrue(said["simulated"])
-        self.assertTrue(said["slowest_trace"].endswith("/1.db"), said)
         for rank in said["ranks"]:
             self.assertEqual((rank["state"], rank["steps_marked"], rank["dropped"]), ("running", True, 0))
             self.assertGreater(rank["own_cost_share"], 0)

@@ -80,6 +80,12 @@ class Hanging(three_ranks.Case):
         self.unlike("smaller", rf"rank 1 called ncclAllReduce of 8 B as number 41 of communicator {UID}"
                     r" \(3 ranks\), ranks 0, 2 called ncclAllReduce of 4 B: these cannot meet$")
 
+    def test_a_rank_that_was_never_started(self):
+        self.start("absent", ranks=(0, 2))
+        *_, absent = self.watched().splitlines()
+        self.assertRegex(absent, r"^ +rank 1 of 3 has no trace here$")
+        self.assertEqual(json.loads(self.watched("--json"))["hang"]["absent"], [1])
+
     def test_a_rank_that_does_not_come_to_the_communicator(self):
         self.start("absent")
         _, missing, *waiting = self.watched().splitlines()
@@ -118,7 +124,8 @@ class Hanging(three_ranks.Case):
             job.kill()
         for job in self.ranks:
             job.wait()
-        self.assertRegex(self.watched(expect=0), r"^ENDED    0 of 3 processes at work\n$")
+        self.assertRegex(self.watched(expect=0), r"^ENDED    0 of 3 processes at work;"
+                         r" died: rank 0, rank 1, rank 2\n$")
 
     def moving(self):
         done = box.run([cli.GPUSHIM, "watch", "--once", "--after", 3600, self.folder], sim=False)
@@ -128,7 +135,7 @@ class Hanging(three_ranks.Case):
 class Refused(cli.Case):
     def test_words(self):
         self.assertIn("which folder?", self.gpushim("watch", expect=2).stderr)
-        self.assertIn("which folder?", self.gpushim("watch", self.folder / "none", expect=2).stderr)
+        self.assertIn("none: not a folder", self.gpushim("watch", self.folder / "none", expect=2).stderr)
         self.assertIn("--after x: a number of seconds was expected",
                       self.gpushim("watch", self.folder, "--after", "x", expect=2).stderr)
         self.assertIn("no trace to read", self.gpushim("watch", self.folder, "--once", expect=2).stderr)

@@ -103,7 +103,7 @@ class Watching(three_ranks.Case):
         job.terminate()
         said, complaints = watcher.communicate(timeout=PATIENCE_S)
         self.assertEqual((watcher.returncode, complaints), (0, ""))
-        self.assertRegex(said, r"^ENDED    0 of 2 processes at work\n$")
+        self.assertRegex(said, r"^ENDED    0 of 2 processes at work; died: rank 0, rank 1\n$")
         self.assertEqual(list(self.file.parent.iterdir()), [])
 
     @unittest.skipUnless(PROMTOOL, optional.lacks("prometheus"))

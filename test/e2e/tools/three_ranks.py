@@ -12,13 +12,13 @@ PATIENCE_S = 300
 
 
 class Case(cli.Case):
-    def start(self, what, **knobs):
+    def start(self, what, ranks=(0, 1, 2), **knobs):
         (self.folder / "ids").mkdir()
         knobs = {"GPUSIM_DEVICES": 3, "GPUSIM_NCCL_TIMEOUT_S": 600, "GPUSHIM_OUT": f"{self.folder}/%r.db",
                  "LD_PRELOAD": cli.LIBRARY, "PYTHONPATH": box.TOOLS, "WORLD_SIZE": 3, "SLURM_JOB_ID": 7,
                  **knobs}
         self.ranks = []
-        for rank in range(3):
+        for rank in ranks:
             job = subprocess.Popen([sys.executable, "-B", RANK, what, self.folder / "ids"],
                                    env=box.environment({**knobs, "RANK": rank}), stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL)

@@ -219,10 +219,13 @@ TEST_CASE("a trace that its writer locks is left alone while it is written", "[t
     Writer(path, 0).steps(0, 1);
     std::ofstream(path.string() + "-journal") << "as on a network file system";
     FollowedTrace trace(path);
-    REQUIRE(trace.read(this_moment()));
-    const RankNow rank = trace.figures(this_moment(), false);
-    CHECK(rank.state == RankState::unreadable);
-    CHECK(rank.why.find("network file system") != std::string::npos);
+    Moment now = this_moment();
+    REQUIRE(trace.read(now));
+    CHECK(trace.figures(now, false).state == RankState::unreadable);
+    CHECK(trace.figures(now, false).why == "it is being made");
+    now.real_ns += 10 * kSecond;
+    REQUIRE(trace.read(now));
+    CHECK(trace.figures(now, false).why.find("network file system") != std::string::npos);
 }
 
 TEST_CASE("a run is the newest one in its folder; traces may come later", "[top]") {
