@@ -13,7 +13,6 @@ sys.path.append(str(ROOT / "test" / "e2e" / "tools"))
 import browser  # noqa: E402
 import made_fleet  # noqa: E402
 
-PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 HOSTS, DAYS, TIMES = (16, 3, 1) if QUICK else (512, 30, 7)
 
 
@@ -28,11 +27,6 @@ def make(folder):
     fleet.close()
 
 
-def painted_ms(page):
-    with browser.Page(page) as opened:
-        return opened.wait_for(PAINTED)
-
-
 def measure():
     if not browser.program():
         raise NotTried("no Chromium")
@@ -42,7 +36,7 @@ def measure():
         make(folder)
         subprocess.run([BUILD / "gpushim", "report", "--fleet", folder, "--html", page], check=True,
                        stdout=subprocess.DEVNULL)
-        times = sorted(painted_ms(page) for _ in range(TIMES))
+        times = sorted(browser.painted_ms(page) for _ in range(TIMES))
         name = f"page of a fleet of {8 * HOSTS:,} ranks, first paint"
         yield Figure(name, times[len(times) // 2] / 1e3, "s", at_most=None if QUICK else 2,
                      why=f"{times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f} s in {TIMES}; {DAYS} days;"

@@ -12,13 +12,7 @@ import browser  # noqa: E402
 import large_run  # noqa: E402
 import trained  # noqa: E402
 
-PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 TIMES = 1 if QUICK else 7
-
-
-def painted_ms(page):
-    with browser.Page(page) as opened:
-        return opened.wait_for(PAINTED)
 
 
 def measure():
@@ -32,7 +26,7 @@ def measure():
         large_run.grow(run)
         subprocess.run([BUILD / "gpushim", "report", run, "--html", page], check=True,
                        stdout=subprocess.DEVNULL)
-        times = sorted(painted_ms(page) for _ in range(TIMES))
+        times = sorted(browser.painted_ms(page) for _ in range(TIMES))
         yield Figure("page of 1,000 ranks, first paint", times[len(times) // 2] / 1e3, "s", at_most=1,
                      why=f"{times[0] / 1e3:.2f} to {times[-1] / 1e3:.2f} s in {TIMES}; of a run of"
                          f" {run.stat().st_size / 1e6:.0f} MB; load {os.getloadavg()[0]:.1f}")
