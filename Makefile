@@ -416,7 +416,8 @@ $(BUILD)/test/unit: $(UNIT_OBJECTS) $(UNIT_SHIM) $(SIM_LIBRARIES) \
                     $(FLOOR) $(BUILD)/link.flags
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
-	@$(LINK) -no-pie -Wl,--wrap=sysconf -o $@ $(filter %.o,$^) $(CATCH) $(ON_ANY_SYSTEM) -L$(SIM) \
+	@$(LINK) -no-pie $(if $(FLOOR),-Wl$(comma)--wrap=sysconf) \
+	    -o $@ $(filter %.o,$^) $(CATCH) $(ON_ANY_SYSTEM) -L$(SIM) \
 	    $(addprefix -l:,$(notdir $(SIM_LIBRARIES))) \
 	    -l:libsqlite3.a -l:libz.a -lm -ldl -Wl,--disable-new-dtags,-rpath,'$$ORIGIN/../sim'
 
