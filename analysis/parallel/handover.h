@@ -1,6 +1,6 @@
 // Items handed from one thread to another, in the order in which they were given: as many as together weigh
-// no more than agreed, or one that is heavier. Whoever is quicker waits; a giver who had no room until half
-// of it is free, so that the two do not wake each other for every item.
+// no more than agreed, or one that is heavier. The quicker of the two waits; a giver who had no room until
+// half of it is free, so that the two do not wake each other for every item.
 //
 //   giver   put ─▶ [ item item item ] ─▶ take   taker
 //           end ─▶ no more of them;  leave ◀─   no more are wanted

@@ -1,5 +1,5 @@
-// What a source gives one after the other, asked of it ahead of whoever takes it, by a thread of its own; or
-// without one, at the moment: the same items in the same order. The source may fail: whoever takes is thrown
+// What a source gives one after the other, asked of it before it is taken, by a thread of its own; or
+// without one, at the moment: the same items in the same order. The source may fail: the taker is thrown
 // that in its place. One thread takes; the source is nobody else's while this lives.
 #pragma once
 

@@ -24,10 +24,11 @@ constexpr uint8_t kFromHere4 = 0x1b, kPlain4 = 0x03, kFromHeader4 = 0x3b;
 class Bytes {
   public:
     static std::optional<Bytes> read(uint64_t address, size_t size) {
+        if (size > kMostBytes) return {};
         Bytes bytes;
         bytes.address_ = address;
         bytes.data_.resize(size);
-        if (size > kMostBytes || !read_own(address, bytes.data_.data(), size)) return {};
+        if (!read_own(address, bytes.data_.data(), size)) return {};
         return bytes;
     }
     // With its length in front, which is not part of it.

@@ -195,7 +195,7 @@ struct RingHeader {
     std::atomic<uint64_t> dropped[kDrops];
     std::atomic<uint64_t> own_ticks;    // that events of ours have taken of the thread's time …
     std::atomic<uint64_t> host_ticks;   // … and that reading its CPU clock has
-    std::atomic<uint64_t> own_events;   // events of ours in the streams, which take the device's time
+    std::atomic<uint64_t> own_events;   // our events in the streams, which take the device's time
     std::atomic<uint64_t> wait_ticks;   // in calls of the program that wait for a device
     std::atomic<uint64_t> timed;        // operations that got events of ours
     std::atomic<uint64_t> untimed;      // operations in an open window that got none

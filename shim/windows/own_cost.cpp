@@ -18,7 +18,7 @@ constexpr int64_t kRateAfterNs = 1'000'000;
 constexpr size_t kMostRows = 16384;  // that wait
 constexpr uint32_t kFewSlots = 512, kSlots = 8192;
 constexpr int64_t kMeasureAfterNs = 1'000'000'000;
-constexpr int64_t kMostEventNs = 20'000;
+constexpr int64_t kMostEventNs = 20'000;  // that an event takes on any device
 
 // Of a core, for our own threads; of what they take without windows; and how many rows a timed operation is
 // worth.

@@ -52,7 +52,7 @@ class OwnCost {
         uint64_t events = 0;
         double device_ns = 0;
         double host_ns = 0;
-        double behind_ns = 0;  // what events of ours took on the device
+        double behind_ns = 0;  // what our events took on the device
         double wait_ns = 0;    // how long the thread waited, while a window was open
 
         // A thread that waits for the device waits for our events as well; recording them meanwhile costs

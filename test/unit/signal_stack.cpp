@@ -1,6 +1,6 @@
 // Catch2, as it was compiled, asks the C library how large a stack for signals has to be. Before 2.34 that
 // has no answer, and on such a system each test would begin with an allocation of -1 bytes. Not linked in
-// front under a sanitizer, whose runtime asks before anything of ours can run.
+// front under a sanitizer, whose runtime asks before this can run.
 #include <unistd.h>
 
 extern "C" {

@@ -154,7 +154,8 @@ TEST_CASE("parts are those of the windows before a change and since, also when t
     CHECK_FALSE(rank.gpus[0].parts_before);
 }
 
-// Not part of `make test`; what the README of live/ states comes from here: build/test/unit "[pace_full]".
+// Not part of `make test`, because it takes some minutes of a processor; what the README of live/ states
+// comes from here: build/test/unit "[pace_full]".
 TEST_CASE("of a thousand steady runs of 3,000 steps few are ever told a change", "[.][pace_full]") {
     const int steady = false_alarms(250, 3000, 0.02, 0), alike = false_alarms(250, 3000, 0.05, 0.9),
               sticky = false_alarms(250, 3000, 0.05, 0.97), wild = false_alarms(250, 3000, 0.3, 0);

@@ -52,7 +52,7 @@ TEST_CASE("a source that fails does so behind what it gave", "[read_ahead]") {
     CHECK_THROWS_WITH(ahead.next(number), "no more");
 }
 
-TEST_CASE("whoever has read enough leaves, and the source is not asked for ever", "[read_ahead]") {
+TEST_CASE("who has read enough leaves, and the source is not asked for ever", "[read_ahead]") {
     std::atomic<int64_t> asked = 0;
     {
         ReadAhead<int> ahead(

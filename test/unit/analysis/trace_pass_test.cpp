@@ -98,8 +98,9 @@ int64_t number_in(const std::filesystem::path& file, const std::string& sql) {
     return ask(file, sql, [](const Query& query) { return query.number(0); });
 }
 
-Given given_of(const Made& made) {
-    const TraceFacts facts = facts_of(made);
+Given given_of(const Made& made, bool reads_ahead = false) {
+    TraceFacts facts = facts_of(made);
+    facts.reads_ahead = reads_ahead;
     const TemporaryFolder folder;
     RunDb run(folder.path() / "run.db");
     Given found;
@@ -299,18 +300,7 @@ TEST_CASE("a run has the same rows with however many processors", "[analyze]") {
 
 TEST_CASE("parts on a thread of their own are given the same in the same order", "[trace_pass]") {
     const Made made = many_steps();
-    TraceFacts facts = facts_of(made);
-    const TemporaryFolder folder;
-    const auto given_with = [&](bool reads_ahead) {
-        facts.reads_ahead = reads_ahead;
-        RunDb run(folder.path() / "run.db");
-        Given found;
-        given = &found;
-        pass_over(facts, nobody_waits, run);
-        given = nullptr;
-        return found;
-    };
-    const Given here = given_with(false), beside = given_with(true);
+    const Given here = given_of(made, false), beside = given_of(made, true);
     CHECK(here.pieces.size() == 14);
     CHECK(beside.pieces.size() == here.pieces.size());
     CHECK(beside.ends == here.ends);
@@ -336,8 +326,7 @@ TEST_CASE("what a part throws on its own thread is thrown where the pass was ask
     }
 }
 
-TEST_CASE("whoever asks for lines alone gets the same, and no pass over the traces for the rest",
-          "[report]") {
+TEST_CASE("who asks for lines alone gets the same, and no pass over the traces for the rest", "[report]") {
     const Made made = marked_steps();
     const TemporaryFolder folder;
     analyze(made.inputs(), {}, folder.path() / "run.db", no_advice);

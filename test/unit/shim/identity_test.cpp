@@ -104,7 +104,7 @@ TEST_CASE("each launch by Open MPI is a run, on all hosts, in a job or without o
     CHECK(beside == "1234.731984e2567cc301-f5d1e7ae882ad058");
 }
 
-TEST_CASE("what a user calls a job is one run, whoever launches its parts", "[identity][alone]") {
+TEST_CASE("what a user calls a job is one run, whatever launches its parts", "[identity][alone]") {
     setenv("JOB_ID", "mine", 1);
     setenv("OMPI_MCA_orte_precondition_transports", "731984e2567cc301-f5d1e7ae882ad058", 1);
     CHECK(std::string(identified().run_key) == "mine");

@@ -77,7 +77,7 @@ class Waiting {
     std::condition_variable changed_;
     bool is_over_ = false;
     std::atomic<int32_t> tid_ = 0;
-    uint64_t in_outer_ = 0, in_thread_ = 0;
+    std::atomic<uint64_t> in_outer_ = 0, in_thread_ = 0;
     std::thread thread_;
 };
 
