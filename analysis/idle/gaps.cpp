@@ -6,10 +6,7 @@
 namespace gpushim::analysis {
 
 void Gaps::add(const DeviceOperation& operation) {
-    if (operation.end_ns <= operation.start_ns) {
-        ++invalid_;
-        return;
-    }
+    if (operation.end_ns < operation.start_ns) return;
     last_start_ns_ = operation.start_ns;
     if (operation.start_ns >= window_.end_ns) return;
     if (operation.start_ns > idle_from_ns_)

@@ -6,7 +6,8 @@
 //   gaps              |──|             |──|   |──|        touching operations leave none
 //
 // The operation that ends a gap is the next one; of several that start then, the one launched first. A gap
-// that ends with the window has none.
+// that ends with the window has none. An operation so short that its times are the same ends a gap, too:
+// the GPU waited for it, and waits for another now.
 //
 // One thread.
 #pragma once
@@ -33,7 +34,6 @@ class Gaps {
     std::vector<Gap> finish();                   // the rest
     // Of what was not taken yet, the begin.
     int64_t from_ns() const { return gaps_.empty() ? idle_from_ns_ : gaps_.front().from_ns; }
-    int64_t invalid() const { return invalid_; }  // that ended before they began, or as they did
 
   private:
     int32_t gpu_;
@@ -41,7 +41,6 @@ class Gaps {
     int64_t idle_from_ns_;  // nothing runs from here on, as far as is known
     std::vector<Gap> gaps_;
     int64_t last_start_ns_ = INT64_MIN;
-    int64_t invalid_ = 0;
 };
 
 }  // namespace gpushim::analysis

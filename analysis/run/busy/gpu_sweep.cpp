@@ -111,7 +111,7 @@ void GpuSweep::put(const DeviceOp& op, std::span<const int64_t> threads) {
                                         .waits_for = waits,
                                         .launched_before = op.launched_before}};
     gaps_->add(operation);
-    if (op.start_ns >= known_until_ns_ && op.end_ns > op.start_ns && !behind_) behind_ = operation;
+    if (op.start_ns >= known_until_ns_ && op.end_ns >= op.start_ns && !behind_) behind_ = operation;
     busy_until_ns_ = std::max(busy_until_ns_, op.end_ns);
 }
 

@@ -28,7 +28,7 @@ using All = std::vector<std::tuple<int64_t, int64_t, int64_t>>;
 }  // namespace
 
 //  window   |10                                           100|
-//  stream 1     20███30          50███████70  80█80
+//  stream 1     20███30          50███████70  80|80
 //  stream 2  5█12     30██40        55█60                 98█████110
 TEST_CASE("gaps are what no stream covers", "[idle][gaps]") {
     Gaps gaps(3, {10, 100});
@@ -38,11 +38,19 @@ TEST_CASE("gaps are what no stream covers", "[idle][gaps]") {
     gaps.add(op(50, 70, 4));
     gaps.add(op(55, 60, 5));
     gaps.add(op(80, 80, 6));
+    gaps.add(op(90, 85, 6));
     gaps.add(op(98, 110, 7));
     const std::vector<Gap> all = gaps.finish();
-    CHECK(of(all) == All{{12, 20, 2}, {40, 50, 4}, {70, 98, 7}});
+    CHECK(of(all) == All{{12, 20, 2}, {40, 50, 4}, {70, 80, 6}, {80, 98, 7}});
     CHECK(all[0].gpu == 3);
-    CHECK(gaps.invalid() == 1);
+}
+
+TEST_CASE("what comes last and was too short to be timed leaves a gap until it, not a tail", "[idle][gaps]") {
+    Gaps gaps(0, {0, 100});
+    gaps.add(op(20, 30, 1));
+    gaps.add(op(60, 60, 2));
+    gaps.add(op(99, 99, 3));
+    CHECK(of(gaps.finish()) == All{{0, 20, 1}, {30, 60, 2}, {60, 99, 3}, {99, 100, kNone}});
 }
 
 TEST_CASE("a gap at the window's start has a next, one at its end has none", "[idle][gaps]") {
