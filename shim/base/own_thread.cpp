@@ -40,17 +40,29 @@ void* main_of(void* given) {
     return nullptr;
 }
 
-// "tid (name) R …". One that was the parent's is not there.
-bool is_runnable(pid_t tid) {
+// Of "tid (name) R …", as proc(5) has them; none: it was the parent's, and is not there.
+char state_of(pid_t tid) {
+    constexpr char kNotThere = '\0';
     char text[64];
     snprintf(text, sizeof text, "/proc/self/task/%d/stat", tid);
     const int file = open(text, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return false;
+    if (file < 0) return kNotThere;
     const ssize_t size = read(file, text, sizeof text - 1);
     close(file);
     text[size > 0 ? size : 0] = '\0';
     const char* const end_of_name = strrchr(text, ')');
-    return end_of_name != nullptr && strncmp(end_of_name, ") R", 3) == 0;
+    return end_of_name != nullptr && end_of_name[1] == ' ' ? end_of_name[2] : kNotThere;
+}
+
+bool another_own_thread_is(const char* states) {
+    const pid_t own = gettid();
+    for (const Handed* handed = newest.load(); handed != nullptr; handed = handed->before) {
+        const pid_t tid = handed->tid.load();
+        if (tid == 0 || tid == own) continue;
+        const char state = state_of(tid);
+        if (state != '\0' && strchr(states, state) != nullptr) return true;
+    }
+    return false;
 }
 
 int create(Handed* of, size_t stack_bytes) {
@@ -87,13 +99,8 @@ int start_own_thread(const OwnThread& thread) {
     return error;
 }
 
-bool another_own_thread_is_runnable() {
-    const pid_t own = gettid();
-    for (const Handed* handed = newest.load(); handed != nullptr; handed = handed->before) {
-        const pid_t tid = handed->tid.load();
-        if (tid != 0 && tid != own && is_runnable(tid)) return true;
-    }
-    return false;
-}
+bool another_own_thread_is_runnable() { return another_own_thread_is("R"); }
+// Or is stopped by a debugger.
+bool another_own_thread_is_at_work() { return another_own_thread_is("RDt"); }
 
 }  // namespace gpushim::shim

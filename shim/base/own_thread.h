@@ -22,5 +22,7 @@ int start_own_thread(const OwnThread& thread);
 // Whether one of them, other than the caller, runs or waits for a processor: on a busy machine it looks as if
 // it stood still and does not. Any thread; some 10 us for each of ours.
 bool another_own_thread_is_runnable();
+// Or waits for a disk: nothing that the caller could do would help it.
+bool another_own_thread_is_at_work();
 
 }  // namespace gpushim::shim

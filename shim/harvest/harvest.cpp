@@ -43,7 +43,7 @@ constexpr int64_t kLongCaptureNs = 60'000 * kMillisecond;
 constexpr Patience kPatience = {5 * kMillisecond, 5 * kMillisecond};
 constexpr Patience kReadingPatience = {200 * kMillisecond, 200 * kMillisecond};
 constexpr Patience kLastPatience = {200 * kMillisecond, 1'500 * kMillisecond};
-constexpr Patience kSteppedPatience = {2'000 * kMillisecond, 2'000 * kMillisecond};
+constexpr Patience kSteppedPatience = {2'000 * kMillisecond, 60'000 * kMillisecond};
 constexpr Patience kNoPatience = {0, 0};
 
 // An invalid one stays until it is ended, but holds nothing any more: each call in it fails.

@@ -1,8 +1,8 @@
 // The writer follows the clock of the trace. On the test clock hours may pass between two calls of the
 // program, or none in a second, so there the writer does not sleep by the machine's time: the program's
 // thread that reads a time at which a pass is due waits for it. So what the writer looks at, and when, is the
-// same in every run. On other clocks nobody waits for the writer. Bounded: a writer that waits for that very
-// thread costs it two seconds.
+// same in every run, however busy processors and disk are. On other clocks nobody waits for the writer.
+// Bounded: a writer that waits for that very thread costs it two seconds.
 #pragma once
 
 #include "ticks.h"

@@ -1,10 +1,12 @@
 """Device times of what ran last: before a context ends, and before the process does."""
 import pathlib
+import shutil
 import sys
 import tempfile
 import unittest
 
 import box
+import optional
 import preload
 
 TRAIN = [sys.executable, "-B", box.ROOT / "examples" / "train" / "train.py"]
@@ -49,6 +51,25 @@ class LastTimes(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 trace, = pathlib.Path(folder).glob("trace.*.db")
                 self.assertEqual(preload.query(trace, "SELECT * FROM refusal"), [])
+
+    @unittest.skipUnless(shutil.which("strace"), optional.lacks("strace"))
+    def test_on_the_stepped_clock_a_disk_may_be_slow(self):
+        """There is no hurry there: what is recorded is the same, or tests would depend on the disk."""
+        seen = []
+        for slow in ([], ["-e", "inject=pwrite64:delay_enter=400000:when=16+3"]):
+            with tempfile.TemporaryDirectory() as folder:
+                knobs = preload.variables(folder, GPUSHIM_BUDGET="100%", GPUSIM_CLOCK="stepped")
+                under = [f"-E{name}={knobs.pop(name)}" for name in ("LD_PRELOAD",)]
+                strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=pwrite64", *slow, *under]
+                done = box.run([*strace, sys.executable, "-c", ENDS, "400"], knobs)
+                if "ptrace" in done.stderr:
+                    self.skipTest(optional.lacks("strace", "ptrace is refused"))
+                self.assertEqual(done.returncode, 0, done.stderr)  # strace may have something to say, too
+                trace, = pathlib.Path(folder).glob("trace.*.db")
+                seen.append(preload.query(trace, "SELECT count(*), min(enter_ns), max(enter_ns)"
+                                                 " FROM memset_device"))
+        self.assertEqual(seen[0], seen[1])
+        self.assertGreater(seen[0][0][0], 300)
 
 
 if __name__ == "__main__":
