@@ -123,9 +123,16 @@ std::string died_text(const std::vector<std::string>& died) {
     return text;
 }
 
-void print(const Look& seen, bool as_json) {
+int64_t real_ns() {
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+void print(const Look& seen, bool as_json, const std::string& when = "") {
     if (as_json) {
         Json answer = Json::object();
+        answer.set("unix_ns", real_ns());
         answer.set("hang", hang_json(seen.hang, true));
         answer.set("traces", static_cast<int64_t>(seen.traces));
         answer.set("running", static_cast<int64_t>(seen.running));
@@ -134,15 +141,15 @@ void print(const Look& seen, bool as_json) {
         answer.set("died", died);
         std::printf("%s\n", answer.text().c_str());
     } else if (seen.hang) {
-        std::string label = "HUNG     ";
-        for (const std::string& line : hang_lines(*seen.hang)) {
-            std::printf("%s%s\n", label.c_str(), line.c_str());
-            label = "         ";
-        }
+        const std::vector<std::string> lines = hang_lines(*seen.hang);
+        for (size_t i = 0; i < lines.size(); ++i)
+            std::printf("%s%s%s\n", i == 0 ? "HUNG     " : "         ", lines[i].c_str(),
+                        i == 0 ? when.c_str() : "");
     } else {
-        std::printf("%s    %s of %s processes at work%s\n", seen.running > 0 ? "MOVES" : "ENDED",
+        std::printf("%s    %s of %s processes at work%s%s\n", seen.running > 0 ? "MOVES" : "ENDED",
                     count_text(static_cast<int64_t>(seen.running)).c_str(),
-                    count_text(static_cast<int64_t>(seen.traces)).c_str(), died_text(seen.died).c_str());
+                    count_text(static_cast<int64_t>(seen.traces)).c_str(), died_text(seen.died).c_str(),
+                    when.c_str());
     }
     std::fflush(stdout);
 }
@@ -173,10 +180,12 @@ HangNow hang_now(const Look& seen) {
     if (seen.hang)
         for (const HungRank& rank : seen.hang->missing)
             if (rank.rank) now.missing.insert(*rank.rank);
+    if (seen.hang) now.absent = seen.hang->absent;
     return now;
 }
 
-// Says when it hangs, goes on, and says when it has ended. Whether it hung at any time.
+// Says when it hangs, when it moves again, and when it has ended; each with the time. Whether it hung at any
+// time.
 bool follow_with_metrics(const std::string& folder, int64_t least_ns, MetricsFile& file, bool as_json) {
     LiveRun live(fs::canonical(folder));  // series have it as a label
     bool hangs = false, has_hung = false;
@@ -185,8 +194,9 @@ bool follow_with_metrics(const std::string& folder, int64_t least_ns, MetricsFil
         file.write(run_metrics(live.look(), seen ? std::optional(hang_now(*seen)) : std::nullopt));
         if (!seen) continue;
         const bool has_ended = seen->running == 0;
-        if (seen->hang ? !hangs : has_ended) print(*seen, as_json);  // a hang may last to the end
-        hangs = seen->hang.has_value();
+        const bool is_news = seen->hang.has_value() != hangs || (has_ended && !hangs);
+        if (is_news) print(*seen, as_json, "  (" + time_text(real_ns()) + ")");
+        hangs = seen->hang.has_value();  // it may last to the end
         has_hung |= hangs;
         if (has_ended) return has_hung;
     }

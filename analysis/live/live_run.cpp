@@ -65,8 +65,8 @@ RunNow LiveRun::look() {
     std::sort(run.ranks.begin(), run.ranks.end(), [](const RankNow& a, const RankNow& b) {
         return std::tuple(!a.rank, a.rank, a.trace) < std::tuple(!b.rank, b.rank, b.trace);
     });
-    run.slowest = slowest_of(run.ranks);
     const std::lock_guard guard(lock_);
+    put_slowest(run);
     run.collectives = windows_.collectives;
     if (!why_no_windows_.empty()) run.notes.push_back("the newest windows: " + why_no_windows_);
     return run;
@@ -141,6 +141,12 @@ void LiveRun::put_window(const FollowedTrace& trace, const Moment& now, RankNow&
     }
 }
 
+void LiveRun::put_slowest(RunNow& run) {
+    const auto slowest = slowest_of(run.ranks);
+    slowest_.see(windows_number_, slowest ? run.ranks[*slowest].trace : "");
+    if (looks_once_ || slowest_.is_agreed()) run.slowest = slowest;
+}
+
 void LiveRun::start_reading(const Moment& now) {
     if (is_reading_ || seen_.empty() || seen_ == read_ || now.mono_ns - seen_since_ns_ < kTogetherNs) return;
     if (reader_.joinable()) reader_.join();
@@ -160,7 +166,10 @@ void LiveRun::read_windows_of(WindowBegins begins) {
     try {
         NewestWindows windows = read_newest_windows(paths, stop_);
         const std::lock_guard guard(lock_);
-        if (!stop_) windows_ = std::move(windows);
+        if (!stop_) {
+            windows_ = std::move(windows);
+            ++windows_number_;
+        }
         keep_course();
     } catch (const std::exception& failure) {
         why = failure.what();
@@ -177,6 +186,7 @@ void LiveRun::keep_course() {
 }
 
 void LiveRun::wait_for_windows() {
+    looks_once_ = true;
     if (reader_.joinable()) reader_.join();
     if (seen_.empty() || seen_ == read_) return;
     read_ = seen_;

@@ -15,6 +15,7 @@
 #include "followed_trace.h"
 #include "newest_window.h"
 #include "parts_course.h"
+#include "slowest_rank.h"
 
 namespace gpushim::analysis {
 
@@ -26,7 +27,7 @@ class LiveRun {
     LiveRun& operator=(const LiveRun&) = delete;
 
     RunNow look();
-    void wait_for_windows();  // those that are there now: for who looks once
+    void wait_for_windows();  // those that are there now: for who looks once, and asks nobody twice
 
   private:
     using WindowBegins = std::map<std::filesystem::path, int64_t>;  // of the newest window of each trace
@@ -37,6 +38,7 @@ class LiveRun {
     void keep_course();
     void start_reading(const Moment& now);
     RankNow rank_of(FollowedTrace& trace, const Moment& now, const std::set<std::filesystem::path>& traced);
+    void put_slowest(RunNow& run);
     void put_window(const FollowedTrace& trace, const Moment& now, RankNow& rank);
 
     std::filesystem::path folder_;
@@ -44,10 +46,13 @@ class LiveRun {
     std::list<FollowedTrace*> of_run_;  // of its newest run
     WindowBegins seen_, read_;          // windows that are there; those that were read, or are being read
     int64_t seen_since_ns_ = 0;         // no others have come since
+    SlowestRank slowest_;
+    bool looks_once_ = false;
     std::thread reader_;
     std::atomic<bool> is_reading_ = false, stop_ = false;
     std::mutex lock_;  // of these:
     NewestWindows windows_;
+    uint64_t windows_number_ = 0;                           // another for each
     std::map<std::filesystem::path, PartsCourse> courses_;  // of the traces of windows_
     std::string why_no_windows_;
 };

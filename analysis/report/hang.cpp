@@ -86,6 +86,16 @@ void note_communicator(Hang& hang, const std::vector<LastSeen>& ranks) {
     }
 }
 
+// Of those ranks that mark steps.
+std::optional<int64_t> usual_step_ns(const std::vector<LastSeen>& ranks) {
+    std::vector<int64_t> steps;
+    for (const LastSeen& rank : ranks)
+        if (rank.step_ns) steps.push_back(*rank.step_ns);
+    if (steps.empty()) return {};
+    std::ranges::sort(steps);
+    return steps[steps.size() / 2];
+}
+
 HungRank hung(const LastSeen& rank, int64_t now_ns, const Hang& hang) {
     HungRank result = {};
     result.rank = rank.rank;
@@ -146,6 +156,7 @@ std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int6
         waits |= rank.open_waits;
     }
     if (!waits || hang.for_ns < least_ns) return {};
+    if (!step_ns) step_ns = usual_step_ns(ranks);
     if (step_ns && *step_ns > 0)
         hang.steps = static_cast<double>(hang.for_ns) / static_cast<double>(*step_ns);
     note_communicator(hang, ranks);

@@ -54,6 +54,7 @@ struct LastSeen {  // the end of one trace
     std::optional<Newest> newest;  // of its collectives, of all communicators
     ProcessNow process = ProcessNow::not_known;
     std::string python;  // "train.py:41 step", where a thread was seen since its last call; empty: nowhere
+    std::optional<int64_t> step_ns;  // median of the newest steps that the program marked
     int64_t pid = 0;
     std::filesystem::path trace;
 };
@@ -101,7 +102,8 @@ struct Hang {
     std::vector<int64_t> absent;  // of its ranks those without a trace
 };
 
-// `after_ns`: from there on it is a hang; none: 20 usual steps, and at least 2 s.
+// `after_ns`: from there on it is a hang; none: 20 usual steps, and at least 2 s. `step_ns`: the usual one;
+// none: what the ranks' newest ones tell.
 std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int64_t> step_ns,
                           std::optional<int64_t> after_ns = {});
 std::optional<Hang> hang_of(const ReportSource& source);  // none where only the run is there

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "../../shim/schema/flags.h"
 #include "../trace/event_tables.h"
@@ -123,6 +125,26 @@ void read_recent(const Database& base, LastSeen& seen) {
     }
 }
 
+// Marks of a thread: a step lasts until the next one. Ranges are steps only if a report finds that they are.
+void read_steps(const Database& base, LastSeen& seen) {
+    if (!base.has("step_total")) return;
+    Query row = base.prepare(std::string("SELECT thread_id, enter_ns, steps FROM step_total WHERE source = "
+                                         "'mark' ORDER BY enter_ns DESC LIMIT ") +
+                             kLastRows);
+    std::map<int64_t, int64_t> next_ns;  // by thread
+    std::vector<int64_t> lengths_ns;
+    while (row.step()) {
+        const int64_t thread = row.maybe(0).value_or(0), enter_ns = row.number(1);
+        if (const auto next = next_ns.find(thread); next != next_ns.end() && row.number(2) > 0)
+            lengths_ns.push_back((next->second - enter_ns) / row.number(2));
+        next_ns[thread] = enter_ns;
+    }
+    if (lengths_ns.empty()) return;
+    const auto middle = lengths_ns.begin() + static_cast<int64_t>(lengths_ns.size() / 2);
+    std::ranges::nth_element(lengths_ns, middle);
+    seen.step_ns = *middle;
+}
+
 std::string fact(const Database& base, const char* key) {
     Query row = base.prepare("SELECT value FROM meta WHERE key = ?1");
     row.bind(1, std::string(key));
@@ -148,6 +170,7 @@ std::optional<LastSeen> last_seen(const Trace& trace) {
     read_alive(trace.base, seen);
     read_collectives(trace.base, seen);
     read_recent(trace.base, seen);
+    read_steps(trace.base, seen);
     read_python(trace.base, seen);
     return seen;
 }

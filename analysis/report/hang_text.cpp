@@ -190,7 +190,7 @@ Json hang_json(const std::optional<Hang>& hang, bool has_traces) {
             .json();
     return Facts()
         .known("for_ns", hang->for_ns)
-        .maybe("usual_steps", hang->steps, "no steps were found")
+        .maybe("usual_steps", hang->steps, "no steps were found or marked")
         .maybe("communicator", hang->communicator.empty() ? std::nullopt : std::optional(hang->communicator),
                "no collective was called")
         .maybe("collective", hang->last_sequence >= 0 ? std::optional(hang->last_sequence) : std::nullopt,

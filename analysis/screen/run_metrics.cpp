@@ -15,6 +15,8 @@ namespace {
 constexpr RankState kStates[] = {RankState::running, RankState::quiet, RankState::silent,
                                  RankState::ended,   RankState::died,  RankState::unreadable};
 
+constexpr size_t kMostAbsent = 64;  // that have a line each
+
 template <class Number>
 std::optional<double> times(const std::optional<Number>& figure, double factor) {
     return figure ? std::optional(static_cast<double>(*figure) * factor) : std::nullopt;
@@ -63,6 +65,7 @@ class RunText {
     void add_run(const std::optional<HangNow>& hang) {
         add(Metric::watch_written_timestamp_seconds, static_cast<double>(run_.taken_real_ns) * 1e-9);
         if (hang) add(Metric::run_hang, hang->is_hung ? 1 : 0);
+        if (hang) add_absent(*hang);
         for (const RankState state : kStates) {
             const auto processes = std::count_if(run_.ranks.begin(), run_.ranks.end(),
                                                  [&](const RankNow& rank) { return rank.state == state; });
@@ -72,6 +75,17 @@ class RunText {
             return rank.state == RankState::running;
         });
         if (is_running) add_collectives();
+    }
+
+    // Nobody knows on which host they were to be; the job is that of the others.
+    void add_absent(const HangNow& hang) {
+        const std::string job = run_.ranks.empty() ? "" : run_.ranks.front().job;
+        for (size_t i = 0; i < std::min(hang.absent.size(), kMostAbsent); ++i) {
+            const std::string number = std::to_string(hang.absent[i]);
+            out_.set_common(metric_labels({{"folder", run_.folder}, {"rank", number}, {"job_id", job}}));
+            add(Metric::rank_missing, 1);
+        }
+        out_.set_common(metric_labels({{"folder", run_.folder}}));
     }
 
     void add_collectives() {

@@ -13,7 +13,8 @@ namespace gpushim::analysis {
 // Whether the run hangs, as its watcher tells it.
 struct HangNow {
     bool is_hung = false;
-    std::set<int64_t> missing;  // ranks that it waits for
+    std::set<int64_t> missing;    // ranks that it waits for
+    std::vector<int64_t> absent;  // of those that have no trace
 };
 
 // `hang`: none where nobody has looked.

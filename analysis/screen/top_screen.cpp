@@ -48,8 +48,12 @@ std::vector<TopRow> rows_of(const RunNow& run) {
     return rows;
 }
 
+// A number is a rank, a GPU of one, or a process, whole: 1 is not 11, nor process 4127.
 bool is_left(const TopRow& row, const std::string& filter) {
     if (filter.empty()) return true;
+    if (filter.find_first_not_of("0123456789") == std::string::npos)
+        return row.rank->label == filter || label_of(row) == filter ||
+               std::to_string(row.rank->pid) == filter;
     const std::string all = label_of(row) + " " + row.rank->host + " " + std::to_string(row.rank->pid) + " " +
                             name_of(row.rank->state) + " " + short_mark(row) +
                             (row.gpu != nullptr ? " " + row.gpu->uuid + " " + row.gpu->name : "");

@@ -30,11 +30,15 @@ class Hanging(three_ranks.Case):
         """The one who is missing, as lines and as JSON say it."""
         said = self.watched()
         nothing, missing, *waiting = said.splitlines()
-        self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s$")
+        self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s, \d+ times the usual step$")
         self.assertRegex(missing, rf"^ +{text}$")
         for line, rank in pairs(waiting, (0, 2)):
             self.assertRegex(line, rf"^ +rank {rank} waits in cuStreamSynchronize for ")
-        hang = json.loads(self.watched("--json"))["hang"]
+        began_s = time.time()
+        answer = json.loads(self.watched("--json"))
+        hang = answer["hang"]
+        self.assertTrue(began_s <= answer["unix_ns"] / 1e9 <= time.time(), answer)
+        self.assertGreater(hang["usual_steps"], 1)
         one, = hang["missing"]
         self.assertEqual({key: one[key] for key in facts}, facts)
         self.assertEqual([rank["rank"] for rank in hang["waiting"]], [0, 2])
@@ -46,8 +50,15 @@ class Hanging(three_ranks.Case):
                         " not be written", process="stopped", is_silent=True)
 
     def test_a_rank_that_is_stopped_before_it_has_written(self):
-        self.missing("stops", r"rank 1 has written nothing yet; its process is stopped, .*",
-                     process="stopped", for_ns=None, is_behind=False)
+        """It stops at once: a second later its first rows would be there, however few they are."""
+        self.start("stops", GPUSHIM_DEVICE_TIME="off")
+        _, missing, *waiting = self.watched().splitlines()
+        self.assertRegex(missing, r"^ +rank 1 has written nothing yet; its process is stopped, ")
+        for line in waiting:
+            self.assertRegex(line, r"^ +rank [02] waits in ncclCommInitRank for ")
+        one, = json.loads(self.watched("--json"))["hang"]["missing"]
+        self.assertEqual((one["rank"], one["process"], one["for_ns"], one["is_behind"]),
+                         (1, "stopped", None, False))
 
     def test_a_rank_that_loops_on_its_processor(self):
         self.missing("loops", rf"{BEHIND} has made no call for .* s, the last was \w+, at \S+/rank\.py:\d+"
@@ -67,7 +78,7 @@ class Hanging(three_ranks.Case):
         """All have come, and none of them gets on."""
         self.start(what, GPUSIM_NCCL_UNLIKE=1)
         nothing, *lines = self.watched().splitlines()
-        self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s$")
+        self.assertRegex(nothing, r"^HUNG     nothing moved for \d+\.?\d* s, \d+ times the usual step$")
         self.assertRegex("\n".join(lines), rf"(?m)^ +{text}")
         calls = json.loads(self.watched("--json"))["hang"]["mismatch"]["calls"]
         self.assertEqual([call["who"] for call in calls], [["rank 0", "rank 2"], ["rank 1"]])

@@ -17,6 +17,7 @@ import prometheus_text
 import three_ranks
 
 PATIENCE_S, AFTER_S = three_ranks.PATIENCE_S, 3
+WHEN = r"\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\)"
 PROMTOOL = shutil.which("promtool")
 LOOP = box.ROOT / "examples" / "cases" / "loop.py"
 # Steps that are longer from the 200th on; the last one does not end.
@@ -103,7 +104,7 @@ class Watching(three_ranks.Case):
         job.terminate()
         said, complaints = watcher.communicate(timeout=PATIENCE_S)
         self.assertEqual((watcher.returncode, complaints), (0, ""))
-        self.assertRegex(said, r"^ENDED    0 of 2 processes at work; died: rank 0, rank 1\n$")
+        self.assertRegex(said, rf"^ENDED    0 of 2 processes at work; died: rank 0, rank 1  {WHEN}\n$")
         self.assertEqual(list(self.file.parent.iterdir()), [])
 
     @unittest.skipUnless(PROMTOOL, optional.lacks("prometheus"))
@@ -182,6 +183,29 @@ class Watching(three_ranks.Case):
         self.assertEqual((watcher.returncode, complaints), (1, ""))
         self.assertTrue(said.startswith("HUNG     nothing moved for "), said)
         self.assertEqual(len(re.findall("^HUNG ", said, re.M)), 1, said)
+
+    def test_who_never_came_has_a_line(self):
+        self.start("absent", ranks=(0, 2))
+        self.watch("--after", str(AFTER_S))
+        self.until(lambda: self.value("run_hang") == 1)
+        self.assertEqual(self.value("rank_missing", rank="1", job_id="7", folder=str(self.folder)), 1)
+        self.assertIsNone(self.value("rank_missing", rank="0"))
+
+    def test_a_hang_that_is_over_is_said(self):
+        self.start("naps")
+        watcher = self.watch("--after", str(AFTER_S))
+        self.until(lambda: self.value("run_hang") == 1)
+        self.assertEqual(self.value("rank_missing", rank="1"), 1)
+        (self.folder / "ids" / "go").touch()
+        self.until(lambda: self.value("run_hang") == 0)
+        self.assertIsNone(self.value("rank_missing", rank="1"))
+        for job in self.ranks:
+            job.kill()
+        hung, *_, moves, ended = watcher.communicate(timeout=PATIENCE_S)[0].splitlines()
+        self.assertRegex(hung, rf"^HUNG     nothing moved for .* times the usual step  {WHEN}$")
+        self.assertRegex(moves, rf"^MOVES    3 of 3 processes at work  {WHEN}$")
+        self.assertRegex(ended, rf"^ENDED    0 of 3 .*  {WHEN}$")
+        self.assertEqual(watcher.returncode, 1)
 
     def test_a_signal_takes_the_file_away(self):
         watcher = self.watch()  # before there is any trace

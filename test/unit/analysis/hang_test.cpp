@@ -57,6 +57,15 @@ TEST_CASE("who waits and who is missing in a job that hung", "[hang]") {
     CHECK(found->missing[0].is_behind);
 }
 
+TEST_CASE("without a report the usual step is what the ranks mark", "[hang]") {
+    std::vector<LastSeen> ranks = hung();
+    CHECK(!judge(ranks, {}, kSecond)->steps);
+    ranks[0].step_ns = 11 * kMs;
+    CHECK(judge(ranks, {}, kSecond)->steps == Approx(1000));
+    CHECK(judge(ranks, 4 * kMs)->steps == Approx(2750));
+    CHECK(!judge(ranks, {}, 12 * kSecond));  // it is no hang for that
+}
+
 TEST_CASE("a rank that waits and is behind in the collectives is missing, too", "[hang]") {
     auto ranks = hung();
     ranks[1].open_call = "cuCtxSynchronize";

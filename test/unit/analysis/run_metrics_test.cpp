@@ -120,10 +120,12 @@ TEST_CASE("who is missing and who is slowest", "[metrics]") {
     HangNow hang;
     hang.is_hung = true;
     hang.missing = {0};
+    hang.absent = {5};
     const std::string text = run_metrics(run, hang);
     CHECK(has(text, R"(gpushim_run_hang{folder="/run"} 1)"));
     CHECK(has(text, "gpushim_rank_missing" + kFirst + "} 1"));
     CHECK(text.find("gpushim_rank_missing{host=\"node\",rank=\"1\"") == std::string::npos);
+    CHECK(text.find("gpushim_rank_missing{folder=\"/run\",rank=\"5\"") != std::string::npos);
     CHECK(text.find("gpushim_rank_slowest{host=\"node\",rank=\"1\"") != std::string::npos);
     CHECK(text.find("gpushim_rank_slowest{host=\"node\",rank=\"0\"") == std::string::npos);
 }

@@ -177,6 +177,8 @@ TEST_CASE("rows are in the order that was chosen, and those that the filter leav
     CHECK(chosen_ranks(run, state) == std::vector<size_t>{2});
     state.press("\033", 19);
     CHECK(chosen_ranks(run, state).size() == 4);
+    state.press("f1\r", 19);  // not process 4001
+    CHECK(chosen_ranks(run, state) == std::vector<size_t>{1});
 }
 
 TEST_CASE("keys that are typed into the filter are no commands", "[top]") {

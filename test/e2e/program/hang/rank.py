@@ -1,10 +1,11 @@
-"""One of three ranks that reduce together, until rank 1 does something else: rank.py WHAT FOLDER."""
+"""One of three ranks that reduce together and mark their steps, until rank 1 does something else:
+rank.py WHAT FOLDER."""
 import os
 import pathlib
 import signal
 import sys
 import time
-from ctypes import byref, c_void_p
+from ctypes import CDLL, byref, c_void_p
 
 from nccl_rank import INT32, Rank
 
@@ -19,6 +20,12 @@ def loops(_):
 def sleeps(_):
     while True:
         time.sleep(1)
+
+
+def naps(_):
+    """Until the file is there."""
+    while not pathlib.Path(sys.argv[2], "go").exists():
+        time.sleep(0.1)
 
 
 def stops(_):
@@ -52,17 +59,22 @@ def roots(rank):
 
 def main():
     rank = Rank(pathlib.Path(sys.argv[2]))
-    if sys.argv[1] == "absent" and rank.rank == 1:
-        sleeps(rank)
+    early = {"absent": sleeps, "stops": stops}
+    if rank.rank == 1 and sys.argv[1] in early:
+        early[sys.argv[1]](rank)
     rank.join()
     rank.other = c_void_p()
     rank.nccl.ncclCommSplit(rank.comm, 0, rank.rank, byref(rank.other), None)
+    mark = CDLL(None).gpushim_step
     for _ in range(TOGETHER):
+        mark()
         rank.all_reduce([rank.rank])
     if rank.rank == 1:
-        ways = (loops, sleeps, stops, dies, leaves, elsewhere, smaller, roots)
+        ways = (loops, sleeps, naps, dies, leaves, elsewhere, smaller, roots)
         {what.__name__: what for what in ways}[sys.argv[1]](rank)
     rank.all_reduce([rank.rank])
+    if sys.argv[1] == "naps":
+        sleeps(rank)
 
 
 main()
