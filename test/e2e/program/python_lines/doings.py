@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 
+TIMES = 12
 CUDA = ctypes.CDLL("libcuda.so.1")
 INNER = "import gc, time\ngc.disable()\ndef inner():\n    time.sleep(0.05)\ninner()\n"
 
@@ -17,9 +18,10 @@ def must(result):
         sys.exit(f"error {result}")
 
 
-def keeps(over):
+def keeps(kept, over):
     while not over.is_set():
         sum(range(5_000_000))  # one call: the lock is given away only between two
+        kept.append(1)
 
 
 def waits_for_lock():
@@ -55,13 +57,16 @@ def main(what):
     must(CUDA.cuDeviceGet(ctypes.byref(device), 0))
     must(CUDA.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
     must(CUDA.cuCtxSetCurrent(context))
-    over = threading.Event()
-    thread = threading.Thread(target=keeps, args=(over,))
+    kept, over = [], threading.Event()
+    thread = threading.Thread(target=keeps, args=(kept, over))
     if what == "lock":
         thread.start()
     memory = ctypes.c_uint64()
     must(CUDA.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(4096)))
-    for _ in range(12):
+    times = 0
+    # Where the other thread gets no processor, nobody keeps the lock meanwhile.
+    while times < TIMES or what == "lock" and len(kept) < TIMES:
+        times += 1
         must(CUDA.cuMemsetD8Async(memory, ctypes.c_ubyte(1), ctypes.c_size_t(4096), None))
         must(CUDA.cuCtxSynchronize())
         WHAT[what]()
