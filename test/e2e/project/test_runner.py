@@ -41,6 +41,8 @@ for case in asked:
         box = os.environ["GPUSIM_BOX"]
         open(f"/dev/shm/gpusim-0-{{box}}.box1", "w").close()
         print(f"SKIP: optional: browser ({{box}})")
+    elif case.startswith("killed"):
+        print("SKIP: optional: browser", os.environ.get("GPUSHIM_RECOVER"))
     elif case.startswith("leave"):
         os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "600"])
     elif case.startswith("unsaid"):
@@ -103,6 +105,10 @@ class Runner(unittest.TestCase):
         self.assertEqual(len(set(boxes)), 2)
         for name in boxes:
             self.assertEqual(list(pathlib.Path("/dev/shm").glob(f"*{name}*")), [])
+
+    def test_what_killed_processes_leave_is_for_their_test(self):
+        _, lines = self.run_cases("killed", GPUSHIM_RECOVER="all")
+        self.assertIn("skipped double: killed: optional: browser own", lines)
 
     def test_nothing_to_run_is_a_failure(self):
         status, lines = self.run_cases()
