@@ -178,7 +178,7 @@ class Monitoring(PreloadCase):
 
     def test_queries_answer_and_the_alert_fires_on_a_process_that_is_stopped(self):
         self.start_all()
-        job = self.start_traced(TRAIN, GPUSIM_DEVICES=2)
+        job = self.start_traced(TRAIN, GPUSIM_DEVICES=2, GPUSIM_NCCL_TIMEOUT_S=600)
         self.start([ANALYZER, "watch", self.folder, "--metrics", self.folder / "m" / "run.prom", "--after",
                     "30"], env=box.environment())
         page = (FOLDER / "README.md").read_text(encoding="utf-8")
