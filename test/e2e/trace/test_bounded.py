@@ -18,6 +18,7 @@ import preload
 SOURCE = pathlib.Path(__file__).parent / "bounded" / "steps.c"
 MEGABYTE = 1 << 20
 SLOT_NS = 10_000_000_000
+PATIENCE_S = 300  # for what is certain to come
 
 
 def size_of(trace):
@@ -130,7 +131,7 @@ class Case(preload.PreloadCase):
                          [("cuStreamSynchronize", waits)])
 
     def wait_for(self, is_there):
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE_S
         while not is_there():
             self.assertLess(time.monotonic(), until)
             time.sleep(0.01)
@@ -213,6 +214,18 @@ class FullSpeed(Case):
         report = box.run([preload.ANALYZER, "report", "--all", trace], sim=False).stdout
         self.assertRegex(report, r"cuLaunchKernel .* ~", "percentiles from histograms are rough")
 
+    def read_for(self, seconds, trace):
+        """Until the writer, too, has seen that nobody reads any more."""
+        reader = sqlite3.connect(f"file:{trace}?mode=ro", uri=True, isolation_level=None)
+        reader.execute("BEGIN")
+        newest, = reader.execute("SELECT max(enter_ns) FROM launch").fetchone()
+        time.sleep(seconds)
+        self.assertEqual(reader.execute("SELECT max(enter_ns) FROM launch").fetchone(), (newest,))
+        reader.execute("COMMIT")
+        reader.close()
+        left_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        self.wait_for(lambda: preload.query(trace, "SELECT max(enter_ns) FROM launch")[0][0] > left_ns)
+
     @unittest.skipUnless(optional.may_mount(), optional.lacks("namespaces"))
     def test_with_a_reader_it_stops_counts_and_goes_on(self):
         enough = self.folder / "enough"
@@ -221,15 +234,11 @@ class FullSpeed(Case):
         watch.start()
         trace = self.wait_for_trace()
         time.sleep(1)
-        reader = sqlite3.connect(f"file:{trace}?mode=ro", uri=True, isolation_level=None)
-        reader.execute("BEGIN")
-        newest, = reader.execute("SELECT max(enter_ns) FROM launch").fetchone()
-        time.sleep(5)
-        self.assertEqual(reader.execute("SELECT max(enter_ns) FROM launch").fetchone(), (newest,))
-        reader.execute("COMMIT")
-        reader.close()
-        left_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        self.wait_for(lambda: preload.query(trace, "SELECT max(enter_ns) FROM launch")[0][0] > left_ns)
+        # Where the program and its writer get little of a processor, it takes long until rings are full.
+        for seconds in (5, 10, 20, 40):
+            self.read_for(seconds, trace)
+            if self.drops(trace).get("reader", 0) > 0:
+                break
         enough.touch()
         self.finish(started, lines=1)
         self.assertLessEqual(watch.stop(), 4 * MEGABYTE)
