@@ -54,7 +54,7 @@ def environment(knobs=None, sim=True):
     return env
 
 
-def run(cmd, knobs=None, sim=True, timeout=120, **options):
+def run(cmd, knobs=None, sim=True, timeout=400, **options):
     """Runs to the end; returns the CompletedProcess with the output as text. Its returncode is not judged."""
     done = subprocess.run([str(word) for word in cmd], env=environment(knobs, sim), timeout=timeout,
                           text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
