@@ -67,11 +67,11 @@ class NvmlTraced(preload.PreloadCase):
         """Asked before NVML's own exit handlers: all that is asked each second, and once."""
         self.busy(milliseconds=700)
         counts = dict(self.rows("SELECT mono_ns, count(*) FROM nvml GROUP BY mono_ns"))
-        self.assertEqual(len(counts), 2, counts)
+        self.assertGreaterEqual(len(counts), 2, counts)  # more where 700 ms last for longer than a second
         self.assertEqual(len(set(counts.values())), 1, counts)
         last_call, = self.rows("SELECT max(enter_ns + dur_ns) FROM v_all")[0]
-        self.assertGreaterEqual(max(counts), last_call)
-        first, last = self.values_of("energy_mj")
+        self.assertEqual([at for at in counts if at >= last_call], [max(counts)])
+        first, *_, last = self.values_of("energy_mj")
         self.assertGreater(last, first)
 
     def test_the_end_does_not_wait_for_what_is_slow(self):
