@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../failure.h"
@@ -170,9 +171,12 @@ int look_at_process(const std::string& word, bool as_json) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), pid);
     if (error != std::errc() || end != word.data() + word.size() || pid <= 0)
         throw Failure("--pid " + word + ": the number of a process was expected");
-    const std::vector<Seen> all = traced_among(family_of(pid));
+    const std::vector<int64_t> family = family_of(pid);
+    std::vector<Seen> all = traced_among(family);
     if (all.empty()) throw Failure(why_not_traced(pid));
     const RunNow verdict = judge_run(all);
+    // The analysis may take seconds: what threads are in is told of the verdict's time, if they live then.
+    if (std::vector<Seen> later = traced_among(family); !later.empty()) all = std::move(later);
     as_json ? print_json(all, verdict) : print_text(all, verdict);
     return verdict.hang ? kHung : verdict.why_unknown.empty() ? kFine : kIncomplete;
 }
