@@ -35,7 +35,8 @@ std::vector<KeptRank> kept_ranks(const Database& run) {
     Query rows = run.prepare(
         "SELECT k.rank_id, r.rank, r.pid, s.number, k.why, k.left_out FROM kept_step k"
         " JOIN rank r ON r.rank_id = k.rank_id"
-        " JOIN step s ON s.rank_id = k.rank_id AND s.step = k.step ORDER BY k.rank_id, k.why");
+        " JOIN step s ON s.rank_id = k.rank_id AND s.step = k.step WHERE k.why NOT LIKE 'excerpt%'"
+        " ORDER BY k.rank_id, k.why");
     while (rows.step()) {
         if (ranks.empty() || ranks.back().rank_id != rows.number(0))
             ranks.push_back({rows.number(0), rows.maybe(1), rows.number(2), ""});

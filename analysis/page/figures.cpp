@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "../report/facts.h"
+#include "../report/trust_figures.h"
 #include "../skew/saved.h"
 #include "../text/units.h"
 #include "../to_int64.h"
@@ -95,6 +96,11 @@ std::string share_axis(double share) {
     const std::string text = percent_text(share);
     const size_t dot = text.find(".0 ");
     return dot == std::string::npos ? text : text.substr(0, dot) + text.substr(dot + 2);
+}
+
+bool is_imported(const Report& report) {
+    const std::string level = report.json["trust"]["level"].words();
+    return source_of_times(level) != level;
 }
 
 std::string rank_of(const Json& object) {

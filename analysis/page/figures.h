@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../chart/table.h"
+#include "../report/section.h"
 #include "../text/json.h"
 
 namespace gpushim::analysis {
@@ -27,6 +28,8 @@ std::optional<double> times_of(const Json& amount, const Json& other);
 std::string times_text(double times);
 std::string count_axis(double count);
 std::string share_axis(double share);
+// Its times are another tool's, and so is what they cost: gpushim had no events in it.
+bool is_imported(const Report& report);
 // "rank 3", of an object that has a rank; else "a process".
 std::string rank_of(const Json& object);
 

@@ -1,6 +1,10 @@
 #include "kept_step.h"
 
 #include <algorithm>
+#include <set>
+
+#include "../report/gpu_label.h"
+#include "time_parts.h"
 
 namespace gpushim::analysis {
 
@@ -32,7 +36,41 @@ RankInStep rank_of(const ReportSource& source, const Query& row) {
     rank.clock_error_ns = row.maybe(13);
     rank.own_work_ns = row.maybe(14);
     rank.is_straggler = row.number(15) != 0;
+    rank.first_ns = rank.here(row.number(16));
+    rank.last_ns = rank.here(row.number(17));
     return rank;
+}
+
+// Where nothing tells how long a rank waited for others, its own work would be all of the step.
+void forget_untold_work(const ReportSource& source, std::vector<KeptStep>& steps) {
+    std::set<int64_t> untold;
+    const auto labels = gpu_labels(source.run);
+    for (const auto& [gpu_id, why] : unknown_waits(source.run))
+        if (labels.contains(gpu_id)) untold.insert(labels.at(gpu_id).rank_id);
+    for (KeptStep& step : steps)
+        for (RankInStep& rank : step.ranks)
+            if (untold.contains(rank.rank_id)) rank.own_work_ns.reset();
+}
+
+// Where there was no room for all calls of an excerpt, it ends with the last one for which there was: what
+// comes after it would look idle. None of its ranks is drawn at a time of which another's calls are missing.
+void cut_to_what_is_kept(const ReportSource& source, KeptStep& excerpt) {
+    int64_t from_ns = INT64_MIN, until_ns = INT64_MAX;
+    for (const RankInStep& rank : excerpt.ranks) {
+        int64_t end_ns = rank.end_ns();
+        Query last = source.run.prepare(
+            "SELECT max(enter_ns) FROM kept_call WHERE rank_id = ?1 AND step = ?2 AND before = 0");
+        last.bind(1, rank.rank_id);
+        last.bind(2, rank.step);
+        if (rank.left_out > 0 && last.step() && !last.is_null(0)) end_ns = rank.here(last.number(0));
+        from_ns = std::max(from_ns, rank.begin_ns);
+        until_ns = std::min(until_ns, end_ns);
+    }
+    if (until_ns <= from_ns) return;
+    for (RankInStep& rank : excerpt.ranks) {
+        rank.begin_ns = from_ns;
+        rank.dur_ns = until_ns - from_ns;
+    }
 }
 
 }  // namespace
@@ -62,7 +100,9 @@ std::vector<KeptStep> kept_steps(const ReportSource& source) {
     Query rows = source.run.prepare(
         "SELECT t.why, t.of_ranks, t.rank_id, t.step, s.number, s.begin_ns, s.dur_ns, t.offset_ns,"
         " k.left_out, coalesce('rank ' || r.rank, 'process ' || r.pid), coalesce(r.host, ''), t.clock,"
-        " t.step_by, t.clock_error_ns, t.own_work_ns, t.is_straggler"
+        " t.step_by, t.clock_error_ns, t.own_work_ns, t.is_straggler,"
+        " (SELECT min(begin_ns) FROM step a WHERE a.rank_id = t.rank_id),"
+        " (SELECT max(begin_ns + dur_ns) FROM step a WHERE a.rank_id = t.rank_id)"
         " FROM together_step t JOIN kept_step k ON k.rank_id = t.rank_id AND k.step = t.step"
         " JOIN step s ON s.rank_id = t.rank_id AND s.step = t.step JOIN rank r ON r.rank_id = t.rank_id"
         " ORDER BY t.why, t.rank_id");
@@ -70,6 +110,9 @@ std::vector<KeptStep> kept_steps(const ReportSource& source) {
         if (all.empty() || all.back().why != rows.text(0)) all.push_back({rows.text(0), rows.number(1), {}});
         all.back().ranks.push_back(rank_of(source, rows));
     }
+    forget_untold_work(source, all);
+    for (KeptStep& step : all)
+        if (step.is_excerpt()) cut_to_what_is_kept(source, step);
     return all;
 }
 

@@ -1,5 +1,5 @@
 // The steps of which a run's database has kept single calls (analysis/run/ranks/together), with the ranks
-// that are drawn under each other in them.
+// that are drawn under each other in them; of a run without steps an excerpt.
 #pragma once
 
 #include <optional>
@@ -16,6 +16,7 @@ struct RankInStep {
     int64_t begin_ns, dur_ns;          // on the clock of all
     int64_t offset_ns;                 // to add to its own times for that
     int64_t left_out;                  // calls that are not kept
+    int64_t first_ns, last_ns;         // of all its steps, on the clock of all
     std::string rank;                  // "rank 3"
     std::string host, clock, step_by;  // as together_step has them
     std::optional<int64_t> clock_error_ns, own_work_ns;
@@ -27,10 +28,12 @@ struct RankInStep {
 };
 
 struct KeptStep {
-    std::string why;   // typical, worst
+    std::string why;   // typical, worst, excerpt
     int64_t of_ranks;  // that have this step
     std::vector<RankInStep> ranks;
 
+    // No step, but the time of which the calls of all these ranks are kept.
+    bool is_excerpt() const { return why == "excerpt"; }
     int64_t begin_ns() const;
     int64_t end_ns() const;
     struct Ends {
@@ -39,7 +42,7 @@ struct KeptStep {
     std::optional<Ends> by_work() const;  // of their own; none: not known of all, or about the same
 };
 
-// Typical first. Empty: the run has kept none.
+// Typical first; an excerpt is the only one. Empty: the run has kept none.
 std::vector<KeptStep> kept_steps(const ReportSource& source);
 
 }  // namespace gpushim::analysis

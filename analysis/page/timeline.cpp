@@ -26,13 +26,18 @@ struct MostRows {  // of a rank
 constexpr MostRows kOfOne = {10, 10, 4}, kOfSeveral = {3, 1, 1};
 
 std::string which_of(const KeptStep& step) {
+    if (step.is_excerpt()) return "An excerpt of the run";
     return step.why == "worst" ? "The worst step" : "A typical step";
 }
 
 std::string title_of(const KeptStep& step) {
     const RankInStep& first = step.ranks.front();
-    const std::string of = step.ranks.size() == 1 ? first.rank : std::to_string(step.ranks.size()) + " ranks";
-    return which_of(step) + ": " + of + ", step " + std::to_string(first.number);
+    const char* const several = first.rank.starts_with("process") ? " processes" : " ranks";
+    const std::string of = step.ranks.size() == 1 ? first.rank : std::to_string(step.ranks.size()) + several;
+    if (!step.is_excerpt()) return which_of(step) + ": " + of + ", step " + std::to_string(first.number);
+    return which_of(step) + ": " + of + ", " +
+           duration_text(static_cast<double>(step.end_ns() - step.begin_ns())) + " from " +
+           duration_text(static_cast<double>(step.begin_ns() - first.first_ns)) + " on";
 }
 
 std::string description_of(const KeptStep& step) {
@@ -44,7 +49,8 @@ std::string description_of(const KeptStep& step) {
 std::string heading_of(const KeptStep& step, const RankInStep& rank) {
     std::string text = rank.rank;
     const auto add = [&](const std::string& more) { text += " \u00b7 " + more; };
-    if (rank.number != step.ranks.front().number) add("step " + std::to_string(rank.number));
+    if (!step.is_excerpt() && rank.number != step.ranks.front().number)
+        add("step " + std::to_string(rank.number));
     if (rank.is_straggler) add("the straggler");
     const auto ends = step.by_work();
     const bool is_most = ends && ends->most == &rank, is_least = ends && ends->least == &rank;
@@ -58,19 +64,32 @@ std::string heading_of(const KeptStep& step, const RankInStep& rank) {
     return text;
 }
 
+// What lies outside of the excerpt goes: there only some of it is kept.
+void cut_off(const KeptStep& excerpt, std::vector<TimelineRow>& rows) {
+    const auto from_ns = static_cast<double>(excerpt.begin_ns()),
+               until_ns = static_cast<double>(excerpt.end_ns());
+    for (TimelineRow& row : rows)
+        std::erase_if(row.spans, [&](const TimelineSpan& span) {
+            return span.until_ns <= from_ns || span.from_ns >= until_ns;
+        });
+    std::erase_if(rows, [](const TimelineRow& row) { return row.spans.empty(); });
+}
+
 void add_rank(const PageInput& input, const KeptStep& step, const RankInStep& rank, TimelineChart& timeline) {
     const bool is_one = step.ranks.size() == 1;
     const MostRows most = is_one ? kOfOne : kOfSeveral;
     const size_t first_row = timeline.rows.size();
     if (!is_one) timeline.rows.push_back({heading_of(step, rank), {}, false, true});
     double last_ns = static_cast<double>(rank.end_ns());
-    for (TimelineRow& row : stream_rows(input.source, rank, most.streams)) {
+    std::vector<TimelineRow> streams = stream_rows(input.source, rank, most.streams);
+    for (const TimelineRow& row : streams)
         for (const TimelineSpan& span : row.spans) last_ns = std::max(last_ns, span.until_ns);
-        timeline.rows.push_back(std::move(row));
-    }
-    for (std::vector<TimelineRow> rows :
-         {idle_rows(input.source, rank, most.idle), thread_rows(input.source, rank, most.threads)})
+    for (std::vector<TimelineRow> rows : {std::move(streams), idle_rows(input.source, rank, most.idle),
+                                          thread_rows(input.source, rank, most.threads)}) {
+        if (step.is_excerpt()) cut_off(step, rows);
         for (TimelineRow& row : rows) timeline.rows.push_back(std::move(row));
+    }
+    if (step.is_excerpt()) return;
     const size_t rows = timeline.rows.size() - first_row;
     timeline.until_ns = std::max(timeline.until_ns, last_ns);
     const auto end_ns = static_cast<double>(rank.end_ns()), begin_ns = static_cast<double>(rank.begin_ns);
@@ -89,7 +108,10 @@ TimelineChart timeline_of(const PageInput& input, const KeptStep& step) {
     timeline.from_ns = static_cast<double>(step.begin_ns());
     timeline.until_ns = static_cast<double>(step.end_ns());
     timeline.colours = timeline_colours();
-    if (step.ranks.size() > 1) timeline.since = "since the step began on the first of these ranks";
+    if (step.is_excerpt())
+        timeline.since = "since the excerpt begins";
+    else if (step.ranks.size() > 1)
+        timeline.since = "since the step began on the first of these ranks";
     const double longest_ns = timeline.until_ns + 0.5 * (timeline.until_ns - timeline.from_ns);
     for (const RankInStep& rank : step.ranks) add_rank(input, step, rank, timeline);
     timeline.until_ns = std::min(timeline.until_ns, longest_ns);
@@ -120,6 +142,8 @@ PageTable causes_of(const PageInput& input, const KeptStep& step) {
 std::string left_out_of(const KeptStep& step) {
     const auto drawn = static_cast<int64_t>(step.ranks.size());
     if (drawn >= step.of_ranks) return "";
+    if (step.is_excerpt())
+        return count_text(drawn) + " of " + count_text(step.of_ranks) + " ranks are drawn, evenly chosen.";
     const bool by_work = step.ranks.front().own_work_ns.has_value();
     return count_text(drawn) + " of " + count_text(step.of_ranks) +
            " ranks are drawn: the straggler, if there " + "is one, and by " +
@@ -155,18 +179,31 @@ std::string clocks_of(const KeptStep& step) {
                 "ranks begins with the others' step. ";
     const bool by_time = std::any_of(step.ranks.begin(), step.ranks.end(),
                                      [](const RankInStep& rank) { return rank.step_by == "time"; });
-    if (by_time && step.ranks.size() > 1)
+    if (by_time && step.ranks.size() > 1 && !step.is_excerpt())
         text += "Some ranks have no collective in common: of these the step is drawn that ran at that time. ";
     return text;
+}
+
+std::string what_it_is(const RankInStep& rank) {
+    return "No steps were found, so this is none: it is a part of the run, " +
+           duration_text(static_cast<double>(rank.dur_ns)) + " of " +
+           duration_text(static_cast<double>(rank.last_ns - rank.first_ns)) +
+           ", chosen because half of the operations had been called by then. It need not be typical.";
 }
 
 Markup drawn(const PageInput& input, const KeptStep& step) {
     const TimelineChart timeline = timeline_of(input, step);
     if (timeline.rows.size() == (step.ranks.size() > 1 ? step.ranks.size() : 0))
-        return missing("nothing was called in step " + std::to_string(step.ranks.front().number));
+        return missing("nothing was called in " +
+                       (step.is_excerpt() ? "the excerpt of the run"
+                                          : "step " + std::to_string(step.ranks.front().number)));
     Markup below;
     for (const std::string& words : {left_out_of(step), clocks_of(step)})
         if (!words.empty()) below += paragraph(words, "rest");
+    if (step.is_excerpt()) {
+        below += paragraph(what_it_is(step.ranks.front()), "rest");
+        return figure(timeline.words, timeline_chart(timeline), below);
+    }
     const PageTable causes = causes_of(input, step);
     if (!causes.rows.empty())
         below += folded("Idle time of this step by cause, as a table", table(causes));
@@ -180,21 +217,28 @@ Markup drawn(const PageInput& input, const KeptStep& step) {
     return figure(timeline.words, timeline_chart(timeline), below);
 }
 
+// What holds for each of the drawings.
+std::string rules_of(const PageInput& input, const KeptStep& first) {
+    std::string text;
+    if (first.ranks.size() > 1)
+        text += std::string("Of each rank at most three streams and the busiest thread are drawn") +
+                (first.is_excerpt() ? ". " : "; dashed lines are where its step begins and ends. ");
+    text += std::string("Streams and threads are drawn as they ran; paler is what was called ") +
+            (first.is_excerpt() ? "before. " : "in steps before. ") +
+            "Kernels have the colour of their family, which is inferred from their names.";
+    if (!is_imported(input.report))
+        text +=
+            " Idle spans are computed without gpushim's own events, so they can be off by the cost of these "
+            "events.";
+    return text;
+}
+
 Markup write(const PageInput& input) {
     const std::vector<KeptStep> steps = kept_steps(input.source);
     if (steps.empty()) return missing("no steps were found");
     Markup all;
     for (const KeptStep& step : steps) all += drawn(input, step);
-    const bool several = steps.front().ranks.size() > 1;
-    all +=
-        paragraph(std::string(several ? "Of each rank at most three streams and the busiest thread are "
-                                        "drawn; dashed lines are where its step begins and ends. "
-                                      : "") +
-                      "Streams and threads are drawn as they ran; paler is what was called in steps before. "
-                      "Kernels have the colour of their family, which is inferred from their names. Idle "
-                      "spans are computed without gpushim's own events, so they can be off by the cost of "
-                      "these events.",
-                  "rest");
+    all += paragraph(rules_of(input, steps.front()), "rest");
     return all;
 }
 

@@ -1,6 +1,7 @@
 #include "kept_part.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "kept_writer.h"
@@ -11,13 +12,19 @@ namespace {
 
 class KeptPart : public Part {
   public:
-    explicit KeptPart(const TraceFacts& facts) : facts_(facts) {}
+    explicit KeptPart(const TraceFacts& facts) : facts_(facts), operations_(facts.steps.size()) {}
+
+    void see(const Call& call) override {
+        if (call.kind == CallKind::operation && call.step != kNoStep)
+            ++operations_[static_cast<size_t>(call.step)];
+    }
 
     void begin(const TimedPiece& piece) override {
         for (const WholeStep& whole : piece.steps) timed_.insert(static_cast<size_t>(whole.step));
     }
 
     void finish(RunDb& run) override {
+        if (facts_.are_slices) return keep_excerpt(run);
         const std::vector<size_t> steps = by_length();
         if (steps.empty()) return;
         const size_t typical = typical_of(steps), worst = steps.back();
@@ -28,9 +35,21 @@ class KeptPart : public Part {
     }
 
   private:
+    // The slice in which half of the operations had been called: the middle of the work, not of the time,
+    // since a run may load for long before it begins.
+    void keep_excerpt(RunDb& run) const {
+        const int64_t all = std::accumulate(operations_.begin(), operations_.end(), int64_t{0});
+        size_t slice = 0;
+        for (int64_t before = 0; slice < operations_.size(); ++slice)
+            if (2 * (before += operations_[slice]) > all) break;
+        if (slice == operations_.size()) return;
+        KeptWriter writer(facts_, run);
+        writer.keep(slice, kExcerpt);
+        writer.finish();
+    }
+
     std::vector<size_t> by_length() const {
         std::vector<size_t> counted, timed;
-        if (facts_.are_slices) return {};
         for (size_t i = 0; i < facts_.steps.size(); ++i) {
             if (facts_.steps[i].is_warm_up || facts_.steps[i].is_left_out) continue;
             counted.push_back(i);
@@ -44,7 +63,8 @@ class KeptPart : public Part {
     }
 
     const TraceFacts& facts_;
-    std::set<size_t> timed_;  // by index into facts.steps
+    std::set<size_t> timed_;           // by index into facts.steps
+    std::vector<int64_t> operations_;  // by index into facts.steps: called in it
 };
 
 const PartRegistration kKeptPart(make_kept_part);

@@ -1,5 +1,6 @@
-// The part that keeps the calls of the typical and of the worst step of a rank. Of steps that were timed
-// whole, where there are any; of slices none.
+// The part that keeps the calls of the typical and of the worst step of a rank: of steps that were timed
+// whole, where there are any. Where there are no steps, it keeps the begin of the slice in which half of the
+// operations had been called, as an excerpt of the run.
 #pragma once
 
 #include <memory>

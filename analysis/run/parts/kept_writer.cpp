@@ -61,13 +61,14 @@ KeptWriter::KeptWriter(const TraceFacts& facts, RunDb& run) : facts_(facts), run
 
 void KeptWriter::keep(size_t step, const std::string& why) {
     const Step& is = facts_.steps[step];
+    const int64_t most = facts_.are_slices ? kMostKeptOfExcerpt : kMostKeptRows;
     TraceRows rows(*facts_.trace, is.begin_ns, is.end_ns);
     Place place = {static_cast<int64_t>(step), 0};
     OpenRanges ranges;
     int64_t left_out = 0;
     for (ExportRow row; rows.next(row);) {
         const std::string_view range = ranges.see(row);
-        if (place.nth == kMostKeptRows) {
+        if (place.nth == most) {
             ++left_out;
         } else {
             write(place, row, text(range));

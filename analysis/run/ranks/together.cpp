@@ -41,12 +41,21 @@ struct Member {
     Interval span() const { return {is().begin_ns + offset_ns, is().end_ns + offset_ns}; }
 };
 
+bool have_steps(const CollectiveRun& all) {
+    return std::any_of(all.traces.begin(), all.traces.end(), [](const TraceFacts* facts) {
+        return !facts->are_slices && !facts->steps.empty() && !facts->gpus.empty();
+    });
+}
+
+// With steps; or, of a run in which no rank has any, with slices, which only their time makes one.
 std::vector<OfRank> ranks_of(const CollectiveRun& all, const RunDb& run) {
+    const bool of_slices = !have_steps(all);
     std::vector<OfRank> ranks;
     for (size_t i = 0; i < all.traces.size(); ++i) {
         const TraceFacts& facts = *all.traces[i];
-        if (facts.are_slices || facts.steps.empty() || facts.gpus.empty()) continue;
-        ranks.push_back({&facts, all.step_shifts[i], std::vector<bool>(facts.steps.size())});
+        if (facts.are_slices != of_slices || facts.steps.empty() || facts.gpus.empty()) continue;
+        ranks.push_back({&facts, of_slices ? StepShift{0, false} : all.step_shifts[i],
+                         std::vector<bool>(facts.steps.size())});
         Query timed(run.raw(), "run",
                     "SELECT DISTINCT step FROM gpu_step WHERE step >= 0 AND gpu_id IN"
                     " (SELECT gpu_id FROM gpu WHERE rank_id = ?1)");
@@ -153,7 +162,9 @@ std::optional<Member> member_of(const CollectiveRun& all, const OfRank& rank, co
 }
 
 // What the GPU with most to do was busy with, in that step; and whether the rank is the run's straggler.
+// Slices of ranks are different times, so no work of theirs is to be compared.
 void read_work(const RunDb& run, Member& member) {
+    if (member.rank->facts->are_slices) return;
     Query work(run.raw(), "run",
                "SELECT max(s.own_work_ns), EXISTS (SELECT 1 FROM skew k JOIN skew_rank r ON r.comm = k.comm"
                " AND r.comm_rank = k.straggler_rank WHERE r.rank_id = ?1) FROM gpu g"
@@ -209,11 +220,23 @@ void write_step(const CollectiveRun& all, const std::vector<OfRank>& ranks, size
     }
 }
 
+// The slice of which the first rank's excerpt is.
+std::optional<size_t> excerpt_of(const OfRank& rank, const RunDb& run) {
+    Query kept(run.raw(), "run", "SELECT step FROM kept_step WHERE rank_id = ?1 AND why = ?2");
+    kept.bind(1, rank.facts->rank_id);
+    kept.bind(2, kExcerpt);
+    return kept.step() ? std::optional(static_cast<size_t>(kept.number(0))) : std::nullopt;
+}
+
 }  // namespace
 
 void write_together(const CollectiveRun& all, RunDb& run) {
     const std::vector<OfRank> ranks = ranks_of(all, run);
     if (ranks.empty()) return;
+    if (ranks.front().facts->are_slices) {
+        if (const auto slice = excerpt_of(ranks.front(), run)) write_step(all, ranks, *slice, kExcerpt, run);
+        return;
+    }
     std::vector<size_t> steps = by_length(matched(ranks));
     if (steps.empty()) steps = by_length({&ranks.front()});
     if (steps.empty()) return;

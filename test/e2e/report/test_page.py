@@ -1,4 +1,5 @@
 """`gpushim report --html`: a run as one page that needs no network and no script."""
+import html
 import json
 import re
 import sqlite3
@@ -6,6 +7,7 @@ import unittest
 
 import box
 import cli
+import exporting
 import made_traces
 import page_reader
 from hostile_names import NAMES
@@ -55,6 +57,8 @@ class Page(cli.Case):
         drawings = [svg for svg in page.of("svg") if "role" in svg]
         self.assertTrue(drawings)
         for svg in page.of("svg"):
+            if svg.get("class") == "moves":  # a part of the drawing that it lies in
+                continue
             self.assertTrue(svg.get("aria-hidden") == "true" or
                             (svg["role"] == "img" and len(svg["aria-labelledby"].split()) == 2), svg)
 
@@ -63,6 +67,35 @@ class Page(cli.Case):
         self.run_of("input_wait", run)
         parts = [section["id"] for section in page_reader.Reader(self.page(run)).of("section")]
         self.assertEqual(parts, [part for part in PARTS if part != "collectives"])
+
+    def timeline(self, run):
+        text = self.page(run)
+        part = text[text.index('<section id="timeline"'):]
+        return html.unescape(part[:part.index("</section>")])
+
+    def test_without_steps_an_excerpt_is_drawn_that_says_that_it_is_none(self):
+        run = self.folder / "run.db"
+        self.gpushim("analyze", self.make(), "-o", run)
+        part = self.timeline(run)
+        self.assertRegex(part, r"An excerpt of the run: rank 0, [\d.]+ [mu]s from [\d.]+ [mun]s on<")
+        self.assertIn("No steps were found, so this is none: it is a part of the run", part)
+        self.assertIn("since the excerpt begins", part)
+        self.assertGreater(part.count("<title>gemm"), 10)
+        for words in ("typical step", "next step begins", "of this step"):
+            self.assertNotIn(words, part)
+
+    def test_an_excerpt_ends_where_calls_were_left_out(self):
+        run = self.folder / "run.db"
+        self.gpushim("analyze", self.make(), "-o", run)
+        exporting.change(run, "DELETE FROM kept_call WHERE nth > 3; UPDATE kept_step SET left_out = 9")
+        base = sqlite3.connect(run)
+        length_ns, = base.execute("SELECT max(enter_ns) - (SELECT begin_ns FROM step s JOIN kept_step k USING"
+                                  " (rank_id, step)) FROM kept_call").fetchone()
+        base.close()
+        part = self.timeline(run)
+        self.assertIn(f"An excerpt of the run: rank 0, {length_ns / 1000:.1f} us from ", part)
+        drawn = float(re.search(r'data-ns="([\d.]+)"', part)[1])
+        self.assertAlmostEqual(drawn, length_ns, delta=1)
 
     def test_the_parts_of_a_step_add_up_to_it(self):
         """To what the run's database says of the step."""

@@ -55,6 +55,12 @@ struct FiveSteps : MadeFacts {
     }
 };
 
+Call called_in(int32_t step, int64_t enter_ns) {
+    Call call = launch(0, enter_ns, enter_ns + 5);
+    call.step = step;
+    return call;
+}
+
 }  // namespace
 
 TEST_CASE("the step of the median length and the longest are kept", "[kept_part]") {
@@ -62,8 +68,37 @@ TEST_CASE("the step of the median length and the longest are kept", "[kept_part]
     CHECK(made.kept(0, 4) == "typical 3 4, worst 2 6");
     CHECK(made.kept(1, 1) == "typical 1 2");             // the one that was timed
     CHECK(made.kept(4, 4) == "typical 3 4, worst 2 6");  // only one that does not count was: of all that do
+}
+
+//   slice      0    1   2   3   4
+//   launches   17   2   6   4   18      of 47: after 25, in slice 2, more than half have been called
+TEST_CASE("without steps the slice is kept in which half of the operations had been called", "[kept_part]") {
+    FiveSteps made;
     made.facts.are_slices = true;
-    CHECK(made.kept(0, 4) == "-");
+    Written written;
+    const auto part = make_kept_part(made.facts);
+    for (int32_t slice = 0; slice < 5; ++slice) {
+        const Step& is = made.facts.steps[static_cast<size_t>(slice)];
+        for (int64_t at = is.begin_ns; at < is.end_ns; at += 500)
+            if (at > 0) part->see(called_in(slice, at));
+    }
+    part->finish(written.run());
+    CHECK(written.ask("SELECT why, step, rows, left_out FROM kept_step") == "excerpt 2 6 0");
+}
+
+TEST_CASE("of an excerpt less is kept than of a step, and nothing where nothing ran", "[kept_part]") {
+    FiveSteps made;
+    made.a_long_step();
+    made.facts.are_slices = true;
+    made.insert("launch SELECT 1000000 + 10 * i, 5, 1, 1, 1, NULL, 0", 4'007);
+    Written written;
+    const auto part = make_kept_part(made.facts);
+    part->see(called_in(4, 1'000'000));
+    part->finish(written.run());
+    CHECK(written.ask("SELECT why, step, rows, left_out FROM kept_step") == "excerpt 4 4000 7");
+    Written none;
+    make_kept_part(made.facts)->finish(none.run());
+    CHECK(none.ask("SELECT count(*) FROM kept_step") == "0");
 }
 
 TEST_CASE("a row that is kept says all that the trace says", "[kept_part]") {

@@ -89,6 +89,32 @@ TEST_CASE("a rank without a step at that time is not drawn", "[together]") {
     CHECK(ranks.ask("SELECT DISTINCT rank_id, of_ranks FROM together_step") == "0 1");
 }
 
+//   rank 0   |0 ────|1 ────|2 ────|3 ────|       slices: the middle of 2, of which the excerpt is, lies in 1
+//   rank 1        |0 ────|1 ────|2 ────|3 ────|  of rank 1; that the collectives of 2 are in its 2 is nothing
+TEST_CASE("without steps the ranks are drawn in one excerpt, by time", "[together]") {
+    Ranks ranks(2);
+    loop(ranks[0], 4);
+    loop(ranks[1], 4, 6 * kMs);
+    for (int rank = 0; rank < 2; ++rank) ranks[rank].facts.are_slices = true;
+    ranks.run().add("kept_step",
+                    {int64_t{0}, int64_t{2}, std::string("excerpt"), int64_t{0}, int64_t{0}, int64_t{0}});
+    ranks.write();
+    CHECK(ranks.ask("SELECT why, rank_id, step, of_ranks, own_work_ns, step_by FROM together_step"
+                    " ORDER BY 2") == "excerpt 0 2 2 - time | excerpt 1 1 2 - time");
+    CHECK(ranks.ask("SELECT why FROM kept_step WHERE rank_id = 1") == "excerpt of all ranks");
+}
+
+TEST_CASE("of a run in which some rank has steps there is no excerpt", "[together]") {
+    Ranks ranks(2);
+    loop(ranks[0], 4);
+    loop(ranks[1], 4);
+    ranks[1].facts.are_slices = true;
+    ranks.run().add("kept_step",
+                    {int64_t{1}, int64_t{2}, std::string("excerpt"), int64_t{0}, int64_t{0}, int64_t{0}});
+    ranks.write();
+    CHECK(ranks.ask("SELECT DISTINCT why, rank_id FROM together_step ORDER BY 1") == "typical 0 | worst 0");
+}
+
 TEST_CASE("of many ranks eight are drawn: the straggler, both ends, and some between", "[together]") {
     Ranks ranks(20);
     for (int rank = 0; rank < 20; ++rank) {

@@ -1,10 +1,11 @@
 -- What is kept of single calls: of each rank its typical and its worst step, for timelines. Steps that were
 -- timed whole come first, where there are any; at most 20,000 rows of each. And of up to eight ranks the
--- typical and the worst step of all ranks, where these are others.
+-- typical and the worst step of all ranks, where these are others. Of a rank without steps an excerpt: the
+-- slice in which half of its operations had been called, its first 4,000 rows.
 CREATE TABLE kept_step (
   rank_id INTEGER, step INTEGER,
   -- typical: of the median length; worst: the longest; "typical of all ranks", "worst of all ranks": kept for
-  -- together_step only
+  -- together_step only; excerpt, "excerpt of all ranks": no step, but a slice
   why TEXT,
   rows INTEGER, left_out INTEGER, -- that are kept, and for which there was no room
   real_minus_mono_ns INTEGER,    -- to add to the times below for CLOCK_REALTIME
@@ -51,7 +52,8 @@ CREATE TABLE kept_call (
 
 -- Ranks under each other in one step: whose calls of it are kept, and how their clocks stand.
 CREATE TABLE together_step (
-  why TEXT,                      -- typical, worst: by the rank in which the step took longest
+  -- typical, worst: by the rank in which the step took longest; excerpt: of ranks without steps
+  why TEXT,
   rank_id INTEGER, step INTEGER, -- the rank's own number of the step
   of_ranks INTEGER,              -- that have this step; at most eight are kept
   own_work_ns INTEGER,           -- in this step, of its GPU with the most; NULL: not known
