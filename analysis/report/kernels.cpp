@@ -180,6 +180,20 @@ std::vector<Row> added_up(const std::vector<Row>& rows) {
     return all;
 }
 
+// Beside a table of what a kernel takes "a step": other figures are of counted steps.
+void write_basis(const Database& run, Report& report) {
+    Query row = run.prepare(
+        "SELECT (SELECT sum(s.whole_steps) / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = "
+        "s.rank_id),"
+        " (SELECT CAST(count(*) AS DOUBLE) / count(DISTINCT c.rank_id) FROM v_counted_step c"
+        "  WHERE c.is_slice = 0 AND c.rank_id IN (SELECT rank_id FROM gpu))");
+    if (!row.step() || row.is_null(0) || row.is_null(1)) return;
+    const auto all = to_int64(std::round(row.real(0))), counted = to_int64(std::round(row.real(1)));
+    if (all != counted)
+        report.line("  a step: mean of all " + count_text(all) + " that were recorded; " +
+                    count_text(counted) + " of them count for other figures");
+}
+
 std::optional<double> share_of_row(const Row& row, const Classes& classes) {
     if (!row.sum_ns || is_hardly_timed(row, classes)) return {};
     return share_of(static_cast<double>(*row.sum_ns), classes.all);
@@ -249,6 +263,7 @@ void write(const ReportSource& source, Report& report) {
     if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
         report.line("  " + whole_percent(*hardly_timed, 1) +
                     " of launches are of kernels that were rarely timed; the shares leave these kernels out");
+    if (steps && classes.timed > 0) write_basis(source.run, report);
     write_table(rows, classes, steps, report);
 }
 

@@ -29,6 +29,7 @@ struct Skew {
     std::string why;
     std::optional<int64_t> first_collectives, of_collectives;  // none: it is of all
     std::optional<int64_t> suspect_rank, needed_steps;         // none: nobody is
+    bool has_steps = true;
     std::optional<int64_t> stagger_ns;
     std::optional<double> sequential_index, imbalance, step_skew;
 };
@@ -72,7 +73,9 @@ Query middle(const ReportSource& source, const std::string& column) {
 Skew skew_of(const ReportSource& source) {
     Skew skew;
     read_ranks(source.run, skew);
-    skew.stagger_ns = middle(source, "stagger_ns").maybe(0);
+    // Slices begin when the clock says so: which GPU has something to do first in one tells nothing.
+    skew.has_steps = source.run.prepare("SELECT 1 FROM v_counted_step WHERE is_slice = 0 LIMIT 1").step();
+    if (skew.has_steps) skew.stagger_ns = middle(source, "stagger_ns").maybe(0);
     skew.sequential_index = maybe_real(middle(source, "sequential_index"), 0);
     skew.imbalance = maybe_real(middle(source, "imbalance"), 0);
     skew.step_skew = maybe_real(middle(source, "step_skew"), 0);
@@ -113,7 +116,7 @@ Json json_of(const Skew& skew, const Database& run) {
     return facts.maybe("lost_gpu_ns", skew.lost_ns, none)
         .maybe("first_collectives", skew.first_collectives, all)
         .maybe("of_collectives", skew.of_collectives, all)
-        .maybe("stagger_p50_ns", skew.stagger_ns, alone)
+        .maybe("stagger_p50_ns", skew.stagger_ns, skew.has_steps ? alone : "no steps were found")
         .maybe("sequential_index", skew.sequential_index, alone)
         .maybe("imbalance", skew.imbalance, alone)
         .maybe("step_skew", skew.step_skew, alone)
