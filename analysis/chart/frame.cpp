@@ -1,10 +1,15 @@
 #include "frame.h"
 
+#include <algorithm>
+
+#include "../text/width.h"
+
 namespace gpushim::analysis {
 
 namespace {
 
 constexpr double kLeft = 74, kRight = 14, kTop = 10, kBottom = 40;
+constexpr double kMarkLetter = 7.4;  // at most as wide as a letter of a mark is
 
 Markup rule(double x1, double y1, double x2, double y2, const char* style) {
     return element("line", {{"x1", coordinate(x1)},
@@ -66,6 +71,11 @@ Markup label(double x, double y, const char* anchor, const std::string& text, co
                    text);
 }
 
+Markup mark_label(double x, double y, const std::string& text) {
+    const double half = kMarkLetter * static_cast<double>(width_of(text)) / 2;
+    return label(std::min(x, kChartWidth - half), y, "middle", text);
+}
+
 Markup hint(const Markup& text) { return element("title", {}, text); }
 
 Frame::Frame(const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y, double of_height)
@@ -74,6 +84,8 @@ Frame::Frame(const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_
       height(of_height) {
     x.binary = of_x.binary;
     y.binary = of_y.binary;
+    x.whole = of_x.whole;
+    y.whole = of_y.whole;
 }
 
 Markup Frame::axes(const Axis& of_x, const Axis& of_y) const {
@@ -86,7 +98,7 @@ Markup Frame::axes(const Axis& of_x, const Axis& of_y) const {
     for (const double value : x.marks(8)) {
         const double at = x.place(value);
         all += rule(at, y.begin, at, y.begin + 4, "axis");
-        all += label(at, y.begin + 17, "middle", of_x.text(value));
+        all += mark_label(at, y.begin + 17, of_x.text(value));
     }
     all += rule(x.begin, y.begin, x.end, y.begin, "axis");
     all += label((x.begin + x.end) / 2, height - 6, "middle", of_x.label, "axis-label");

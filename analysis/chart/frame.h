@@ -26,6 +26,7 @@ struct Axis {
     bool logarithmic = false;
     bool with_zero = false;
     bool binary = false;  // marks are multiples of powers of two
+    bool whole = false;   // marks are whole numbers: of steps, say
 };
 
 struct LegendEntry {
@@ -45,6 +46,8 @@ Markup folded(const std::string& summary, const Markup& content);  // opened by 
 
 // At (x, y); anchor: start, middle, end.
 Markup label(double x, double y, const char* anchor, const std::string& text, const char* style = "tick");
+// Of a mark, in the middle of it but for as far as it would be cut off by the drawing's right edge.
+Markup mark_label(double x, double y, const std::string& text);
 Markup hint(const Markup& text);  // shown over what it is in
 
 struct Frame {

@@ -58,7 +58,7 @@ std::vector<double> Scale::marks(size_t about) const {
     if (logarithmic)
         if (std::vector<double> all = decades(low, high, about); all.size() >= 3) return all;
     std::vector<double> all;
-    const double step = round_step(high - low, about, binary);
+    const double least = whole ? 1 : 0, step = std::max(least, round_step(high - low, about, binary));
     for (double nth = std::ceil(low / step - 1e-9); nth * step <= high + step * 1e-9; ++nth)
         all.push_back(nth * step + 0.0);  // no -0
     return all;

@@ -26,6 +26,7 @@ struct Scale {
     double begin, end;  // their places
     bool logarithmic = false;
     bool binary = false;  // round are powers of two
+    bool whole = false;   // marks are whole numbers
 
     double place(double value) const;  // of those beyond: that of low or high
     std::vector<double> marks(size_t about) const;

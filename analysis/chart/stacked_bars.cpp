@@ -10,7 +10,7 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kStackRight = 16, kStackTop = 6, kStackRow = 26, kStackBar = 18, kStackBottom = 40;
-constexpr double kLabelLetter = 7.2;  // of names, which are in all kinds of letters
+constexpr double kLabelLetter = 7.7;  // of names, which are in all kinds of letters
 constexpr double kStackLetter = 6.6;  // about as wide as a letter is
 constexpr size_t kShortestLabel = 15, kStackLongestLabel = 34;
 
@@ -31,7 +31,8 @@ double room_for_labels(const StackedBars& chart) {
 }
 
 Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {
-    Markup all = label(x.begin - 8, top + 13, "end", shortened(bar.label, kStackLongestLabel), "name");
+    Markup all =
+        label(x.begin - 8, top + 13, "end", cut_in_the_middle(bar.label, kStackLongestLabel), "name");
     double sum = 0;
     for (size_t i = 0; i < bar.values.size() && i < chart.parts.size(); ++i) {
         if (!(bar.values[i] > 0)) continue;
@@ -71,7 +72,7 @@ Markup stacked_bars(const StackedBars& chart) {
                                 {"y1", coordinate(kStackTop)},
                                 {"y2", coordinate(bottom)},
                                 {"class", "grid"}});
-        all += label(at, bottom + 14, "middle", chart.x.text(value));
+        all += mark_label(at, bottom + 14, chart.x.text(value));
     }
     for (size_t i = 0; i < chart.bars.size(); ++i)
         all += bar_of(chart, chart.bars[i], x, kStackTop + kStackRow * static_cast<double>(i));

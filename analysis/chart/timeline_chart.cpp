@@ -140,7 +140,7 @@ Markup marks_of(const Scale& x, double bottom, const char* since_what) {
     Markup all;
     for (const double ns : since.marks(7)) {
         all += upright(since.place(ns), kLineTop, bottom, "grid");
-        all += label(since.place(ns), bottom + 15, "middle", duration_text(ns));
+        all += mark_label(since.place(ns), bottom + 15, duration_text(ns));
     }
     all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", since_what, "axis-label");
     return all;

@@ -52,6 +52,7 @@ Markup held_back(const PageInput& input) {
 }
 
 Markup write(const PageInput& input) {
+    if (is_imported(input.report)) return {};  // other tools' traces have no samples of NVML
     Markup all;
     for (const CurveWords& words : kCurves) all += curve_of(input, words);
     if (all.empty()) return missing("NVML was not available, or the process ended within 0.2 s");

@@ -5,6 +5,7 @@
 #include "../chart/frame.h"
 #include "../chart/page.h"
 #include "../kernel/short_name.h"
+#include "../report/facts.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
@@ -99,8 +100,9 @@ Markup places_of(const PageInput& input, const Json& finding) {
 }
 
 Markup gain_of(const Json& finding, const std::string& per) {
-    const std::string low = duration_of(finding["gain_low_ns"]), high = duration_of(finding["gain_high_ns"]);
-    return element("span", {{"class", "gain"}}, (low == high ? low : low + " to " + high) + " of a " + per);
+    const auto low = finding["gain_low_ns"].amount(), high = finding["gain_high_ns"].amount();
+    if (!low || !high) return element("span", {{"class", "gain"}}, kNotThere);
+    return element("span", {{"class", "gain"}}, times_text(*low, *high) + " of a " + per);
 }
 
 Markup finding_of(const PageInput& input, const Json& finding, const std::string& per) {

@@ -56,7 +56,7 @@ std::string rest_text(size_t shown, size_t all, const char* what) {
            what;
 }
 
-Markup shares_of(const std::vector<Gpu>& gpus) {
+Markup shares_of(const PageInput& input, const std::vector<Gpu>& gpus) {
     StackedBars chart;
     chart.words = {"gpu-time", "What each GPU did with its time",
                    "A bar for each GPU: productive, waiting for other ranks inside a collective, exposed "
@@ -66,17 +66,21 @@ Markup shares_of(const std::vector<Gpu>& gpus) {
     chart.parts = {{"productive", kComputeColour},
                    {"waiting for peers", kPeerColour},
                    {"exposed communication", kExposedColour},
+                   {"communication, waits not known", kOverlapColour},
                    {"memory", kMemoryColour},
                    {"idle", 7}};
+    const auto untold = unknown_waits(input.source.run);
     for (const Gpu& gpu : gpus) {
         const auto productive = (*gpu.json)["productive_share"].amount();
         if (!productive) continue;
         const auto share = [&](const char* name) { return (*gpu.json)[name].amount().value_or(0); };
         const double waiting = share("waiting_for_peer_share"), memory = share("memory_share");
         const double idle = share("idle_share");
-        // Where waits are not known this holds them.
         const double exposed = std::max(0.0, 1 - *productive - waiting - memory - idle);
-        chart.bars.push_back({gpu.label, {*productive, waiting, exposed, memory, idle}});
+        const bool is_untold = untold.contains(to_int64((*gpu.json)["gpu_id"].amount().value_or(-1)));
+        chart.bars.push_back(
+            {gpu.label,
+             {*productive, waiting, is_untold ? 0 : exposed, is_untold ? exposed : 0, memory, idle}});
     }
     return chart.bars.empty() ? Markup() : figure(chart.words, stacked_bars(chart));
 }
@@ -180,7 +184,7 @@ Markup write(const PageInput& input) {
     const std::vector<Gpu> gpus = gpus_of(input);
     if (gpus.empty()) return missing("no GPU was used");
     const std::vector<Gpu> drawn = drawn_of(gpus);
-    Markup all = shares_of(drawn);
+    Markup all = shares_of(input, drawn);
     if (all.empty()) all += missing(why_of(*gpus[0].json, "productive_share"));
     all += idle_of(drawn, input.source.run);
     const std::string rest = rest_text(drawn.size(), gpus.size(), "the table has more.");

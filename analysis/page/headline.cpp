@@ -7,6 +7,7 @@
 
 #include "../chart/page.h"
 #include "../report/facts.h"
+#include "../report/gpu_label.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
@@ -25,6 +26,7 @@ Card step_card(const PageInput& input) {
         return {"From token to token", duration_of(tokens["p50_ns"]),
                 "95 of 100 come within " + duration_of(tokens["p95_ns"]) + "; " +
                     count_of_json(steps["count"]) + " iterations"};
+    if (steps["count"].amount() == 1) return {"Step", duration_of(steps["median_ns"]), "the only one"};
     return {"Step, median", duration_of(steps["median_ns"]),
             "95 of 100 take at most " + duration_of(steps["p95_ns"]) + "; " + count_of_json(steps["count"]) +
                 " steps"};
@@ -63,6 +65,13 @@ const Json* least_productive(const std::vector<Json>& gpus) {
     return least;
 }
 
+// As everywhere on the page: a process without a rank by its number.
+std::string name_of_gpu(const PageInput& input, const Json& gpu) {
+    const auto labels = gpu_labels(input.source.run);
+    const auto found = labels.find(to_int64(gpu["gpu_id"].amount().value_or(-1)));
+    return found == labels.end() ? rank_of(gpu) : found->second.text;
+}
+
 Card productive_card(const PageInput& input) {
     const std::vector<Json>& gpus = input.of("gpus").items();
     const std::string name = gpus.size() == 1 ? "Productive" : "Productive, worst GPU";
@@ -71,8 +80,9 @@ Card productive_card(const PageInput& input) {
     const auto share = worst["productive_share"].amount();
     if (!share) return {name, "not recorded", why_of(worst, "productive_share")};
     return {name, percent_text(*share),
-            rank_of(worst) + "; waiting for peers " + share_of_json(worst["waiting_for_peer_share"]) +
-                ", idle " + share_of_json(worst["idle_share"]),
+            name_of_gpu(input, worst) + "; waiting for peers " +
+                share_of_json(worst["waiting_for_peer_share"]) + ", idle " +
+                share_of_json(worst["idle_share"]),
             *share >= kGood  ? "good"
             : *share >= kBad ? "warn"
                              : "bad"};
@@ -97,8 +107,10 @@ Card idle_card(const PageInput& input) {
                 " GPU-hours a day at this rate"};
 }
 
+bool communicates(const PageInput& input) { return !input.of("collectives").items().empty(); }
+
 MaybeCard allreduce_card(const PageInput& input) {
-    if (input.is_alone()) return {};
+    if (input.is_alone() || !communicates(input)) return {};
     const Json& check = input.of("allreduce_check");
     const auto measured = check["measured_ns"].amount();
     if (!measured) return Card{"AllReduce per step", "not recorded", why_of(check, "measured_ns")};
@@ -110,7 +122,7 @@ MaybeCard allreduce_card(const PageInput& input) {
 }
 
 MaybeCard straggler_card(const PageInput& input) {
-    if (input.is_alone()) return {};
+    if (input.is_alone() || !communicates(input)) return {};
     const Json& skew = input.of("skew");
     const Json& straggler = skew["straggler"];
     if (straggler.is_null()) return Card{"Straggler", "none found", why_of(skew, "straggler")};

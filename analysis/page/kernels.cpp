@@ -23,7 +23,16 @@ struct Group {
     std::string name;
     double share = 0;
     std::string cores;
+    bool may_use_them = true;  // tensor cores: as far as its family tells
 };
+
+bool is_no_product(const std::string& family) {
+    constexpr std::string_view kNone[] = {"comm",    "copy",        "elementwise",   "embedding",
+                                          "fill",    "loss",        "normalisation", "optimizer",
+                                          "pooling", "random",      "reduction",     "softmax",
+                                          "sort",    "concatenate", "split",         "layout_conversion"};
+    return std::find(std::begin(kNone), std::end(kNone), family) != std::end(kNone);
+}
 
 std::vector<Group> groups_of(const PageInput& input) {
     std::vector<Group> groups;
@@ -35,7 +44,7 @@ std::vector<Group> groups_of(const PageInput& input) {
             return group.name == name && group.cores == cores;
         });
         if (found == groups.end())
-            groups.push_back({name, *share, cores});
+            groups.push_back({name, *share, cores, !is_no_product(kernel["family"].words())});
         else
             found->share += *share;
     }
@@ -51,11 +60,11 @@ StackedBars chart_of(const PageInput& input) {
         "A bar for all kernels of one short name: their share of all kernel time, by whether they run on "
         "tensor cores. The table below has each by its full name."};
     chart.x = {"of kernel time", share_axis};
-    chart.parts = {{"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}};
+    chart.parts = {{"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}, {"no product", 11}};
     for (const Group& group : groups_of(input)) {
         if (chart.bars.size() == kMostBars) break;
-        const size_t part = group.cores == "yes" ? 0 : group.cores == "no" ? 2 : 1;
-        StackedBars::Bar bar = {shown(cut_in_the_middle(group.name, kWidestKernel)), {0, 0, 0}};
+        const size_t part = group.cores == "yes" ? 0 : group.cores == "no" ? 2 : group.may_use_them ? 1 : 3;
+        StackedBars::Bar bar = {shown(group.name), {0, 0, 0, 0}};
         bar.values[part] = group.share;
         chart.bars.push_back(bar);
     }
@@ -67,12 +76,14 @@ Markup classes_of(const Json& classes) {
         return missing("how long kernels ran: " + why_of(classes, "eligible_share"));
     if (classes["tensor_core_share"].is_null())
         return paragraph("By their names no kernel is a matrix product or a convolution.");
-    return paragraph("Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
-                     " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
-                     " of that runs on tensor cores, and for " +
-                     share_of_json(classes["tensor_core_unknown_share"]) +
-                     " this is not known. fp16 and bf16: " + share_of_json(classes["half_precision_share"]) +
-                     ". All of this is inferred from names.");
+    std::string text = "Matrix products and convolutions are " + share_of_json(classes["eligible_share"]) +
+                       " of kernel time; " + share_of_json(classes["tensor_core_share"]) +
+                       " of that runs on tensor cores";
+    if (classes["tensor_core_unknown_share"].amount().value_or(1) > 0)
+        text += ", and for " + share_of_json(classes["tensor_core_unknown_share"]) + " this is not known";
+    return paragraph(text + ". Kernels in fp16 or bf16 are " +
+                     share_of_json(classes["half_precision_share"]) +
+                     " of kernel time. All of this is inferred from names.");
 }
 
 // What shares do not speak of.

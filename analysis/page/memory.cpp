@@ -4,6 +4,7 @@
 #include "../report/facts.h"
 #include "../report/gpu_label.h"
 #include "../text/units.h"
+#include "../to_int64.h"
 #include "figures.h"
 #include "over_time.h"
 
@@ -16,10 +17,13 @@ constexpr size_t kMostRows = 100;
 Markup table_of(const PageInput& input) {
     PageTable rows = {"Peak of device memory", "lrrr", {"rank", "peak", "of", "share"}, {}, ""};
     size_t known = 0;
+    const auto labels = gpu_labels(input.source.run);
     for (const Json& gpu : input.of("gpus").items()) {
         const Json &peak = gpu["memory_peak_bytes"], &total = gpu["memory_total_bytes"];
         if (peak.is_null() || ++known > kMostRows) continue;
-        rows.rows.push_back({rank_of(gpu), cell_by(memory_text, peak), cell_by(memory_text, total),
+        const auto label = labels.find(to_int64(gpu["gpu_id"].amount().value_or(-1)));
+        rows.rows.push_back({label == labels.end() ? rank_of(gpu) : label->second.text,
+                             cell_by(memory_text, peak), cell_by(memory_text, total),
                              cell_by(percent_text, share_of(*peak.amount(), total.amount().value_or(0)))});
     }
     if (known > kMostRows)
@@ -28,6 +32,7 @@ Markup table_of(const PageInput& input) {
 }
 
 Markup write(const PageInput& input) {
+    if (is_imported(input.report)) return {};  // other tools' traces have no allocations
     Markup all = curve_of(input, {"allocated_bytes", "memory-held", "Device memory the program held",
                                   memory_text, 1, true, true});
     if (all.empty())

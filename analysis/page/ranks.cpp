@@ -10,6 +10,7 @@
 #include "../text/units.h"
 #include "figures.h"
 #include "part.h"
+#include "time_parts.h"
 
 namespace gpushim::analysis::part_ranks {
 
@@ -56,7 +57,9 @@ std::vector<OfGpu> gpus_of(const ReportSource& source, const Columns& columns) {
         " WHERE b.basis = 'steps' AND b.number BETWEEN ?1 AND ?2 GROUP BY 1, 2");
     rows.bind(3, columns.first);
     rows.bind(4, columns.width);
+    const auto untold = unknown_waits(source.run);
     while (rows.step()) {
+        if (untold.contains(rows.number(0))) continue;  // its own work would be all of the step
         OfGpu& gpu = by_id.at(rows.number(0));
         const auto column = static_cast<size_t>(rows.number(1));
         gpu.own[column] = rows.real(2);
@@ -144,7 +147,7 @@ std::string rule_of(const std::vector<OfGpu>& gpus, const Columns& columns) {
     std::string text;
     if (columns.width > 1) text = "A column is the mean of " + std::to_string(columns.width) + " steps. ";
     if (gpus.size() > kMostRows) text += "A row is several ranks: of each column the largest of them. ";
-    return text + "Blank: no step there was timed as a whole.";
+    return text + "Blank: no step there was timed as a whole, or nothing tells how long it waited.";
 }
 
 // What the report says of ranks beside each other.
@@ -162,8 +165,16 @@ Markup skew_of(const PageInput& input) {
     return paragraph(text);
 }
 
+bool is_known(const OfGpu& gpu) { return std::isfinite(most_of(gpu.own)); }
+
+std::string why_unknown(const Database& run) {
+    const auto untold = unknown_waits(run);
+    return untold.empty() ? "no step was timed from beginning to end" : untold.begin()->second;
+}
+
 Markup write(const PageInput& input) {
-    if (input.is_alone()) return {};
+    const bool has_steps = !input.of("steps")["median_ns"].is_null();
+    if (input.is_alone() || (!has_steps && input.of("collectives").items().empty())) return {};
     const Columns columns = columns_of(input.source);
     Markup all = skew_of(input);
     if (columns.count == 0) {
@@ -171,6 +182,10 @@ Markup write(const PageInput& input) {
         return all;
     }
     const std::vector<OfGpu> gpus = gpus_of(input.source, columns);
+    if (std::none_of(gpus.begin(), gpus.end(), is_known)) {
+        all += missing("own work and waits: " + why_unknown(input.source.run));
+        return all;
+    }
     all += map_of(gpus, columns, &OfGpu::own, "own-work",
                   "Own work of each rank: a step without its waits for others");
     all += map_of(gpus, columns, &OfGpu::wait, "waits", "How long each rank waited for others");

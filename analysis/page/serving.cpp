@@ -88,10 +88,12 @@ Markup write(const PageInput& input) {
     const Json& serving = input.of("serving");
     if (serving["kinds"].items().empty()) return {};
     const Json& tokens = serving["between_tokens"];
-    Markup all = paragraph("From one token of a sequence to its next: " + duration_of(tokens["p50_ns"]) +
-                               " median, " + duration_of(tokens["p95_ns"]) + " p95, " +
-                               duration_of(tokens["p99_ns"]) + " p99, with prefills between them.",
-                           "soft");
+    Markup all;
+    if (!tokens["p50_ns"].is_null())
+        all += paragraph("From one token of a sequence to its next: " + duration_of(tokens["p50_ns"]) +
+                             " median, " + duration_of(tokens["p95_ns"]) + " p95, " +
+                             duration_of(tokens["p99_ns"]) + " p99, with prefills between them.",
+                         "soft");
     all += chart_of(serving);
     all += kinds_table(serving);
     all += titled("Why the GPU was idle", idle_table(serving, serving_figures(input.source)));

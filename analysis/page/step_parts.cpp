@@ -137,7 +137,7 @@ ColumnChart graph_of(const Gpu& gpu, size_t nth, const Columns& columns) {
                    "A column for each step of " + gpu.label +
                        ": compute, waiting for peers, exposed communication, memory, and idle time by the "
                        "group of its cause. The parts add up to the step."};
-    chart.x = {"step", count_axis};
+    chart.x = {"step", count_axis, false, false, false, true};
     chart.y = {"", duration_text, false, true};
     chart.parts = time_parts();
     for (const auto& [at, column] : gpu.columns) {
@@ -201,10 +201,6 @@ Markup graphs_of(const std::map<int64_t, Gpu>& gpus, const Columns& columns) {
         all += paragraph("The " + std::to_string(drawn.size()) + " of " + std::to_string(gpus.size()) +
                              " GPUs that lose the most.",
                          "rest");
-    all += paragraph(
-        "Steps are shown without gpushim's own events. A step has no column if it was not timed "
-        "from beginning to end.",
-        "rest");
     all += folded("Means as a table", table(table_of(drawn)));
     return all;
 }
@@ -232,6 +228,7 @@ Markup workers_of(const std::map<int64_t, Gpu>& gpus) {
 }
 
 Markup write(const PageInput& input) {
+    if (input.of("steps")["median_ns"].is_null()) return {};  // the part before says why
     const auto columns = columns_of(input.source);
     std::map<int64_t, Gpu> gpus = known_gpus(input);
     if (columns) {
@@ -241,6 +238,10 @@ Markup write(const PageInput& input) {
     std::erase_if(gpus, [](const auto& each) { return each.second.steps == 0; });
     if (gpus.empty()) return missing("no step was timed from beginning to end");
     Markup all = graphs_of(gpus, *columns);
+    all += paragraph(
+        std::string(is_imported(input.report) ? "" : "Steps are shown without gpushim's own events. ") +
+            "A step has no column if it was not timed from beginning to end.",
+        "rest");
     all += workers_of(gpus);
     return all;
 }

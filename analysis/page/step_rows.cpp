@@ -161,7 +161,9 @@ std::vector<TimelineRow> thread_rows(const ReportSource& source, const RankInSte
     while (rows.step()) {
         Track& track = tracks[rows.number(1)];
         if (track.row.spans.empty()) {
-            const std::string name = source.name("thread", rows.text(5));
+            std::string name = source.name("thread", rows.text(5));
+            // There is room for the number and the name of "thread 25738 (trainer)".
+            if (name.starts_with("thread ")) name.erase(0, name.find(' ') + 1);
             track.row.label = name.empty() ? "thread" : name;
         }
         const std::string kernel = rows.text(6);

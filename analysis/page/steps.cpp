@@ -56,7 +56,7 @@ LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& o
                        duration_of(steps["median_ns"]) + ", 95 of 100 at most " +
                        duration_of(steps["p95_ns"]) + "; " +
                        count_axis(static_cast<double>(outliers.size())) + " are marked as far longer."};
-    chart.x = {"step", count_axis};
+    chart.x = {"step", count_axis, false, false, false, true};
     chart.y = {"", duration_text, false, true};
     LineSeries mean = {"mean of the ranks; shaded from the fastest to the slowest", 0, {}};
     LineSeries marked = {"far longer", 3, {}, false};
@@ -70,6 +70,16 @@ LineChart chart_of(const std::vector<Point>& points, const std::vector<Point>& o
     chart.series = {mean};
     if (!outliers.empty()) chart.series.push_back(marked);
     return chart;
+}
+
+Markup rule_of(const std::vector<Point>& outliers, int64_t width) {
+    std::string text =
+        outliers.empty()
+            ? "None is marked as far longer: at least 1.2 times the median and longer than 95 of 100."
+            : "Marked: at least 1.2 times the median and longer than 95 of 100, at most " +
+                  std::to_string(kMostMarks) + ".";
+    if (width > 1) text += " Each point is " + std::to_string(width) + " steps.";
+    return paragraph(text, "rest");
 }
 
 // Each as a sentence.
@@ -102,11 +112,7 @@ Markup write(const PageInput& input) {
                                 TableCell(duration_text(point.most), point.most),
                                 TableCell(times_text(point.most / *median), point.most)});
     }
-    Markup below =
-        element("p", {{"class", "rest"}},
-                std::string("Marked: at least 1.2 times the median and longer than 95 of 100, at most ") +
-                    std::to_string(kMostMarks) + "." +
-                    (width > 1 ? " Each point is " + std::to_string(width) + " steps." : ""));
+    Markup below = rule_of(outliers, width);
     if (!longest.rows.empty()) below += folded("The longest steps as a table", table(longest));
     Markup all = changes_of(input);
     all += figure(chart.words, line_chart(chart), below);

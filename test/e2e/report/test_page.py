@@ -15,8 +15,8 @@ from pairs import pairs
 from test_hostile_names import EVERYWHERE
 
 WORKLOADS = box.TOOLS / "answer/workloads.py"
-# Of one GPU, which has nobody to be compared with.
-PARTS = ("findings", "steps", "step-parts", "gpus", "timeline", "collectives", "launches", "kernels",
+# Of one GPU, which has nobody to be compared with, without steps.
+PARTS = ("findings", "steps", "gpus", "timeline", "collectives", "launches", "kernels",
          "copies", "memory", "condition", "trust", "text")
 
 
@@ -66,7 +66,19 @@ class Page(cli.Case):
         run = self.folder / "run.db"
         self.run_of("input_wait", run)
         parts = [section["id"] for section in page_reader.Reader(self.page(run)).of("section")]
-        self.assertEqual(parts, [part for part in PARTS if part != "collectives"])
+        self.assertEqual(parts, [*PARTS[:2], "step-parts",
+                                 *(part for part in PARTS[2:] if part != "collectives")])
+
+    def test_of_another_tools_trace_nothing_is_said_of_what_only_gpushim_records(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        own = self.page(run)
+        exporting.change(run, "UPDATE gpu SET level = 'kineto'; UPDATE rank SET level = 'kineto'")
+        text = self.page(run)
+        for words in ('<section id="memory"', '<section id="condition"', "gpushim's own events"):
+            words = words.replace("'", "&#39;")
+            self.assertIn(words, own)
+            self.assertNotIn(words, text)
 
     def timeline(self, run):
         text = self.page(run)
@@ -96,6 +108,13 @@ class Page(cli.Case):
         self.assertIn(f"An excerpt of the run: rank 0, {length_ns / 1000:.1f} us from ", part)
         drawn = float(re.search(r'data-ns="([\d.]+)"', part)[1])
         self.assertAlmostEqual(drawn, length_ns, delta=1)
+
+    def test_marks_are_spoken_of_where_there_are_some(self):
+        run = self.folder / "run.db"
+        self.run_of("input_wait", run)
+        text = self.page(run)
+        self.assertEqual("Marked: at least 1.2 times the median" in text, 'class="mark"' in text)
+        self.assertNotEqual("None is marked as far longer" in text, 'class="mark"' in text)
 
     def test_the_parts_of_a_step_add_up_to_it(self):
         """To what the run's database says of the step."""

@@ -59,6 +59,33 @@ class InABrowser(cli.Case):
                 grounds.add(page.ask("getComputedStyle(document.body).backgroundColor"))
         self.assertEqual(len(grounds), 2)
 
+    def test_no_word_is_cut_off_by_the_edge_of_its_drawing(self):
+        """Names of kernels are long, and a mark may stand at the end of its axis."""
+        trace = self.folder / "b.db"
+        made_traces.make(trace, kernel="ampere_fp16_s16816gemm_fp16_256x128_ldg8_f2f_stages_64x1_tn_7")
+        made_traces.add_device_times(trace)
+        self.gpushim("report", trace, "--html", self.place)
+        with browser.Page(self.place) as page:
+            outside = page.ask(
+                "Array.from(document.querySelectorAll('svg[role=img] text')).filter(e => {"
+                " const box = e.getBoundingClientRect(),"
+                "  chart = e.closest('svg[role=img]').getBoundingClientRect();"
+                " return box.width > 0 && (box.left < chart.left - 1 || box.right > chart.right + 1); })"
+                ".map(e => e.textContent)")
+            self.assertEqual(outside, [])
+
+    def test_on_paper_nothing_is_behind_an_edge(self):
+        with browser.Page(self.place, width=720, dark=True) as page:
+            page.do("Emulation.setEmulatedMedia", media="print")
+            cut = page.ask("Array.from(document.querySelectorAll('pre, .chart, .table')).filter("
+                           "e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)"
+                           ".map(e => e.className || e.tagName)")
+            self.assertEqual(cut, [])
+            ground = page.ask("getComputedStyle(document.body).backgroundColor")
+            self.assertEqual(ground, "rgb(255, 255, 255)")
+            self.assertEqual(page.ask("getComputedStyle(document.querySelector('.chart')).backgroundImage"),
+                             "none")
+
     def test_what_the_policy_refuses_is_heard(self):
         """The test's own eyes: a page that does ask, and runs what it may not, is caught."""
         text = self.place.read_text(encoding="utf-8")

@@ -67,6 +67,10 @@ class AsText(Ranks):
         self.assertIn("Of another, other no collective tells the clock beside the first rank", text)
         self.assertRegex(text, "placed by its host.{1,6}s wall clock")
         self.assertIn("Some ranks have no collective in common", text)
+        # What they waited is not known, so their own work is not either.
+        for words in ("work of its own", 'id="own-work"', 'id="waits"'):
+            self.assertNotIn(words, text)
+        self.assertIn("own work and waits: its collectives are not linked to calls of NCCL", text)
 
     def test_a_straggler_leads_to_the_ranks_under_each_other(self):
         trained.train(self.folder / "t", 4, "--slow-rank", 2, steps=25)

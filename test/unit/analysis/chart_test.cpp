@@ -51,6 +51,26 @@ TEST_CASE("coordinates are short and have no minus zero", "[chart]") {
 
 // values  0 ─── 10    0.1 ── 1 ── 10 ── 100
 // places  0 ── 100
+TEST_CASE("an axis of steps has no marks between them", "[chart]") {
+    Scale steps = {551, 552, 0, 100};
+    steps.whole = true;
+    CHECK(steps.marks(8) == std::vector<double>{551, 552});
+    steps = {0.5, 16.5, 0, 100};
+    steps.whole = true;
+    CHECK(steps.marks(8) == std::vector<double>{2, 4, 6, 8, 10, 12, 14, 16});
+}
+
+TEST_CASE("of a name that is too long for a bar both ends stay, and a hint has all of it", "[chart]") {
+    StackedBars chart;
+    chart.words = {"a", "b", "c"};
+    chart.x = axis("x");
+    chart.parts = {{"part", 0}};
+    chart.bars = {{"sm80_gemm_" + std::string(40, 'x') + "_tn_7", {1}, ""}};
+    const std::string html = stacked_bars(chart).html();
+    CHECK(count_of(html, ">sm80_gemm_" + std::string(40, 'x') + "_tn_7: part") == 1);
+    CHECK(html.find("_tn_7</text>") != std::string::npos);
+}
+
 TEST_CASE("a scale places values and has round marks", "[chart]") {
     const Scale plain = {0, 10, 0, 100};
     CHECK(plain.place(5) == Approx(50));
