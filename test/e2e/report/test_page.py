@@ -80,6 +80,15 @@ class Page(cli.Case):
             self.assertIn(words, own)
             self.assertNotIn(words, text)
 
+    def test_what_has_no_product_is_not_said_to_be_unknown_to_tensor_cores(self):
+        for name, words in (("void at::native::elementwise_kernel<4, MulFunctor<float>>(int)", "no product"),
+                            ("mystery_kernel", "not known by name")):
+            with self.subTest(name):
+                text = self.page(self.make(folder=words, name=name))
+                part = text[text.index('<figure id="kernel-time"'):]
+                legend = part[part.index('<ul class="legend"'):]
+                self.assertIn(f"</svg>{words}</li></ul>", legend[:legend.index("</ul>") + 5])
+
     def timeline(self, run):
         text = self.page(run)
         part = text[text.index('<section id="timeline"'):]
