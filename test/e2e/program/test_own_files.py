@@ -10,6 +10,7 @@ import unittest
 
 import box
 import optional
+import own_shm
 import preload
 from lifecycle_case import COPIES, LifecycleCase
 
@@ -177,6 +178,7 @@ class BesideOtherCommands(SharedDescriptors):
 
     def setUp(self):
         super().setUp()
+        own_shm.take()
         self.over, self.failed, self.done = threading.Event(), [], 0
         others = threading.Thread(target=self.take_in)
         others.start()
