@@ -22,9 +22,8 @@ class Fleet(Case):
         self.addCleanup(self.fleet.close)
         self.base = self.fleet.base
         for nth, day in enumerate(DAYS):
-            own_ms = [20 if rank == 3 and nth >= 2 else 10 for rank in range(len(GPUS))]
-            self.fleet.add_run(nth, day, [(*gpu, own) for gpu, own in zip(GPUS, own_ms, strict=True)],
-                               20 if nth >= 2 else 10)
+            own = [(*gpu, 20 if rank == 3 and nth >= 2 else 10) for rank, gpu in enumerate(GPUS)]
+            self.fleet.add_run(nth, day, own, 20 if nth >= 2 else 10)
 
     def report(self, *words, expect=0):
         self.fleet.write(self.folder)

@@ -58,6 +58,11 @@ class Rule(unittest.TestCase):
     def test_python_newer_than_promised(self):
         newer = "match 1:\n    case 1:\n        pass\n"
         self.assert_finds("python", {"a.py": "import os\n"}, {"b.py": newer}, "b.py:3")
+        for number, newer in enumerate(("from itertools import pairwise\n", "case.enterContext(open('a'))\n",
+                                        "zip([1], [2], strict=True)\n")):
+            with self.subTest(newer):
+                self.assert_finds("python", {"a.py": "print(list(zip([1], [2])))\n"}, {f"c{number}.py": newer},
+                                  "is younger than Python 3.9")
 
     def test_python_imports(self):
         good = {"a.py": "import own\nfrom os import path\n", "own.py": ""}
