@@ -61,8 +61,8 @@ class Rule(unittest.TestCase):
         for number, newer in enumerate(("from itertools import pairwise\n", "case.enterContext(open('a'))\n",
                                         "zip([1], [2], strict=True)\n")):
             with self.subTest(newer):
-                self.assert_finds("python", {"a.py": "print(list(zip([1], [2])))\n"}, {f"c{number}.py": newer},
-                                  "is younger than Python 3.9")
+                self.assert_finds("python", {"a.py": "print(list(zip([1], [2])))\n"},
+                                  {f"c{number}.py": newer}, "is younger than Python 3.9")
 
     def test_python_imports(self):
         good = {"a.py": "import own\nfrom os import path\n", "own.py": ""}
