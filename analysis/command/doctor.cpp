@@ -19,6 +19,7 @@
 #include "../text/escape.h"
 #include "../text/units.h"
 #include "../trace/device_source.h"
+#include "../trace/ended.h"
 #include "../trace/losses.h"
 #include "../trace/recovery.h"
 #include "../trace/unknown_abi.h"
@@ -43,7 +44,7 @@ constexpr const char* kVerdicts[] = {"ok", "LIMITED", "BLIND"};
 // What the program did under the shim, seen in traces that are gone afterwards.
 struct Tried {
     int exit_code = 0;
-    size_t traces = 0;
+    size_t traces = 0, cut_short = 0;
     int64_t unknown_abi = 0;
     Losses losses;
     std::set<std::string> refusals;        // why there are fewer device times
@@ -108,6 +109,7 @@ Tried try_program(std::span<char* const> command) {
         const Database base(path);
         if (base.schema_version() == 0) continue;
         ++tried.traces;
+        tried.cut_short += was_recovered(base);
         tried.unknown_abi += unknown_abi_of(base).value_or(0);
         add_losses(base, tried.losses);
         if (const auto note = device_source_note(base)) tried.refusals.insert(*note);
@@ -173,6 +175,12 @@ void print(const std::vector<CheckFinding>& findings, const Arguments& arguments
 
 // Each state in which the library has recorded less than it would.
 void explain(const Tried& tried, std::vector<CheckFinding>& findings) {
+    if (tried.cut_short > 0)
+        findings.push_back({CheckVerdict::limited, "end",
+                            count_text(static_cast<int64_t>(tried.cut_short)) +
+                                (tried.cut_short == 1 ? " process" : " processes") +
+                                " ended before all was written: calls were recovered, what was refused last "
+                                "may not be known"});
     if (tried.unknown_abi > 0)
         findings.push_back({CheckVerdict::limited, "versions", unknown_abi_text(tried.unknown_abi)});
     for (const auto& [reason, events] : tried.losses)

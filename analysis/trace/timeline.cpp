@@ -5,6 +5,7 @@
 
 #include "../../shim/schema/flags.h"
 #include "dropped_spans.h"
+#include "ended.h"
 #include "plausible.h"
 
 namespace gpushim::analysis {
@@ -45,8 +46,7 @@ namespace {
 // A process that was killed left no row of the window that was open: on each device it lasted from the first
 // operation with device times behind the last row to the last one. Our own cost in it is not known.
 void add_open_windows(const Database& base, std::vector<Window>& windows) {
-    Query ended = base.prepare("SELECT 1 FROM meta WHERE key = 'ended' AND value = 'recovered'");
-    if (base.is_of_first_schema() || !ended.step()) return;
+    if (base.is_of_first_schema() || !was_recovered(base)) return;
     std::string operations;
     for (const std::string table : {"launch", "copy", "memset", "graph_launch"})
         operations +=

@@ -116,6 +116,25 @@ class Doctor(cli.Case):
         self.assertEqual((found["tried"][0], found["lost"][0]), ("ok", "LIMITED"))
         self.assertRegex(found["lost"][1], r"^[0-9,]+ events were lost \(disk\): less than GPUSHIM_MIN")
 
+    def test_a_program_that_is_killed(self):
+        program = preload.compiled("""
+            #include <cuda.h>
+            #include <signal.h>
+            int main(void) {
+                CUcontext context;
+                CUdeviceptr memory;
+                cuInit(0);
+                cuDevicePrimaryCtxRetain(&context, 0);
+                cuCtxSetCurrent(context);
+                cuMemAlloc_v2(&memory, 4096);
+                cuMemsetD8_v2(memory, 1, 4096);
+                return raise(SIGKILL);
+            }""", self.folder / "killed")
+        found = self.findings("--", str(program))
+        self.assertEqual(found["tried"][1].split(";")[0], "ended with 137")
+        self.assertEqual((found["end"][0], found["end"][1].split(":")[0]),
+                         ("LIMITED", "1 process ended before all was written"))
+
     def test_the_level_of_device_times(self):
         times = self.findings()["times"]
         self.assertEqual((times[0], times[1].split(":")[0]), ("ok", "level events"))

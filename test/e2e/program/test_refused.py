@@ -12,6 +12,7 @@ import preload
 PROGRAM = pathlib.Path(__file__).parent / "refused" / "program.c"
 SHIM = box.ROOT / "shim"
 STATUS = 7
+TURNS = 5
 UNKNOWN_ERROR = 999
 ALL_IS_TIMED = {"GPUSHIM_DEVICE_TIME": "events", "GPUSHIM_BUDGET": "100%", "CUDA_DEVICE_MAX_CONNECTIONS": 32}
 
@@ -56,13 +57,17 @@ class Refused(cli.Case):
         return done.stdout
 
     def tried(self, expected, **knobs):
-        """What doctor finds of a run that did what the program does alone."""
-        done = self.gpushim("doctor", "--json", "--", *self.command, sim=True,
-                            knobs={**ALL_IS_TIMED, **knobs})
+        """What doctor finds of a run that did what the program does alone. Where a busy machine left the
+        process no time to write all, doctor says so, and is asked again."""
+        for _ in range(TURNS):
+            done = self.gpushim("doctor", "--json", "--", *self.command, sim=True,
+                                knobs={**ALL_IS_TIMED, **knobs})
+            findings = json.loads(done.stdout)["findings"]
+            if not any(one["what"] == "end" for one in findings):
+                break
         # Beside the program's lines, in order, there are ours.
         lines = [line for line in done.stderr.splitlines() if not line.startswith("gpushim: ")]
         self.assertEqual(lines, expected.splitlines())
-        findings = json.loads(done.stdout)["findings"]
         tried, = (one["text"] for one in findings if one["what"] == "tried")
         self.assertTrue(tried.startswith(f"ended with {STATUS};"), tried)
         return [one["text"] for one in findings if one["what"] in ("times", "unknown", "NVML")
