@@ -30,10 +30,12 @@ constexpr int64_t kLateNs = 5 * kSecondNs;
 constexpr int64_t kQuietNs = 5 * kSecondNs;
 constexpr size_t kMostPaces = 16;
 
+// As a trace has it: without the kernel's hyphens.
 std::string boot_id_here() {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string id;
     std::getline(file, id);
+    std::erase(id, '-');
     return id;
 }
 

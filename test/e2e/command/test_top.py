@@ -139,6 +139,17 @@ class Ended(OfEndedJob):
             self.assertIn("SIMULATED: these are not GPU times", text)
             self.assertEqual(len(re.findall(r"^ +[01] .* ended$", text, re.MULTILINE)), 2, text)
 
+    def test_a_rank_that_nobody_recovered_has_died(self):
+        """Its process is gone on this machine, since it started, and its trace says no end."""
+        folder = self.folder / "killed"
+        folder.mkdir()
+        for trace in self.folder.glob("[01].*.db"):
+            shutil.copy(trace, folder)
+            with contextlib.closing(sqlite3.connect(folder / trace.name)) as base, base:
+                base.execute("UPDATE meta SET value = 'no' WHERE key = 'ended'")
+        ranks = json.loads(self.gpushim("top", "--once", "--json", folder).stdout)["ranks"]
+        self.assertEqual([rank["state"] for rank in ranks], ["died", "died"])
+
     def test_a_terminal_that_obeys_nothing_gets_one_look_as_text(self):
         shown = terminal.Terminal([cli.GPUSHIM, "top", self.folder], knobs={"TERM": "dumb"}, controls=True)
         self.assertEqual(shown.end(), 0)
