@@ -9,6 +9,7 @@ import preload
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "nvml_traced"
 GIB = 1 << 30
+TURNS = 10
 
 
 class NvmlTraced(preload.PreloadCase):
@@ -64,12 +65,18 @@ class NvmlTraced(preload.PreloadCase):
         self.assertEqual(len(set(seconds)), len(seconds), times)
 
     def test_the_last_sample_is_of_the_programs_end(self):
-        """Asked before NVML's own exit handlers: all that is asked each second, and once."""
-        self.busy(milliseconds=700)
-        counts = dict(self.rows("SELECT mono_ns, count(*) FROM nvml GROUP BY mono_ns"))
+        """Asked before NVML's own exit handlers: all that is asked each second, and once. An exit waits for
+        it a tenth of a second at most, in which a busy machine may not come to it: then it is tried again."""
+        for _ in range(TURNS):
+            for trace in self.traces():
+                trace.unlink()
+            self.busy(milliseconds=700)
+            counts = dict(self.rows("SELECT mono_ns, count(*) FROM nvml GROUP BY mono_ns"))
+            last_call, = self.rows("SELECT max(enter_ns + dur_ns) FROM v_all")[0]
+            if max(counts) >= last_call:
+                break
         self.assertGreaterEqual(len(counts), 2, counts)  # more where 700 ms last for longer than a second
         self.assertEqual(len(set(counts.values())), 1, counts)
-        last_call, = self.rows("SELECT max(enter_ns + dur_ns) FROM v_all")[0]
         self.assertEqual([at for at in counts if at >= last_call], [max(counts)])
         first, *_, last = self.values_of("energy_mj")
         self.assertGreater(last, first)
