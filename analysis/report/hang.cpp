@@ -116,7 +116,10 @@ HungRank hung(const LastSeen& rank, int64_t now_ns, const Hang& hang) {
         result.sequence = last->second.sequence;
     }
     result.has_written = rank.last_ns != 0;
-    result.is_behind = result.has_written && result.sequence < hang.last_sequence;
+    // No row tells of a call before it returns, nor of which communicator it is: this may be the one.
+    const bool may_be_in_it =
+        result.is_inside && result.call == hang.last_collective && result.sequence + 1 == hang.last_sequence;
+    result.is_behind = result.has_written && result.sequence < hang.last_sequence && !may_be_in_it;
     return result;
 }
 

@@ -57,6 +57,18 @@ TEST_CASE("who waits and who is missing in a job that hung", "[hang]") {
     CHECK(found->missing[0].is_behind);
 }
 
+TEST_CASE("a rank inside of a collective that has not returned is not behind in it", "[hang]") {
+    std::vector<LastSeen> ranks = {seen(0, 10 * kSecond, 21, "cuStreamSynchronize"),
+                                   seen(1, 10 * kSecond, 20, "ncclAllReduce")};
+    ranks[0].alive_ns = ranks[1].alive_ns = 21 * kSecond;
+    CHECK(judge(ranks, {}, kSecond)->missing.empty());
+    ranks[1].open_call = "ncclBroadcast";
+    REQUIRE(judge(ranks, {}, kSecond)->missing.size() == 1);
+    ranks[1] = seen(1, 10 * kSecond, 19, "ncclAllReduce");  // it has two to go
+    ranks[1].alive_ns = 21 * kSecond;
+    REQUIRE(judge(ranks, {}, kSecond)->missing.size() == 1);
+}
+
 TEST_CASE("without a report the usual step is what the ranks mark", "[hang]") {
     std::vector<LastSeen> ranks = hung();
     CHECK(!judge(ranks, {}, kSecond)->steps);
