@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kMostTexts = 4096, kLongestText = 1024;
 constexpr int64_t kNoRoom = 0;
-constexpr size_t kMostStepsBefore = 8;    // that a host is ahead of its GPUs
-constexpr int64_t kMostSamples = 20'000;  // of launches: the first so many tell lines of Python
+constexpr int64_t kMostRowsBefore = 500'000;  // that are looked at
+constexpr int64_t kMostSamples = 20'000;      // of launches: the first so many tell lines of Python
 
 Value number(int64_t value) { return value == ExportRow::kNone ? Value(nullptr) : Value(value); }
 
@@ -80,20 +80,26 @@ void KeptWriter::keep(size_t step, const std::string& why) {
     steps_.insert(place.step);
 }
 
-// A host may be several steps ahead of its GPUs: back to the step that left nothing running.
+// A host may be many steps ahead of its GPUs, and steps that were found in what GPUs do may have no call at
+// all: back to the step that had operations and left none running.
 void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
-    const int64_t begin_ns = facts_.steps[step].begin_ns, most = place.nth + kMostKeptBefore;
-    for (size_t back = 1; back <= std::min(step, kMostStepsBefore); ++back) {
+    const Step& kept = facts_.steps[step];
+    const int64_t more = place.nth + kMostKeptBefore;
+    const int64_t most = facts_.are_slices ? more : std::max(more, kMostKeptRows);
+    int64_t seen = 0;
+    for (size_t back = 1; back <= step && seen < kMostRowsBefore; ++back) {
         const Step& is = facts_.steps[step - back];
-        TraceRows rows(*facts_.trace, is.begin_ns, std::min(is.end_ns, begin_ns));
+        TraceRows rows(*facts_.trace, is.begin_ns, std::min(is.end_ns, kept.begin_ns));
         OpenRanges ranges;
         place.before = static_cast<int64_t>(back);
-        bool is_any = false;
-        for (ExportRow row; rows.next(row);) {
+        bool has_operations = false, is_any = false;
+        for (ExportRow row; rows.next(row); ++seen) {
             const std::string_view range = ranges.see(row);
-            if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone ||
-                plausible_time(row.start_ns) + plausible_span(row.ran_ns) <= begin_ns)
+            if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone)
                 continue;
+            has_operations = true;
+            const int64_t start_ns = plausible_time(row.start_ns);
+            if (start_ns + plausible_span(row.ran_ns) <= kept.begin_ns || start_ns >= kept.end_ns) continue;
             is_any = true;
             if (place.nth == most) {
                 ++left_out;
@@ -102,7 +108,7 @@ void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
                 ++place.nth;
             }
         }
-        if (!is_any) return;
+        if (has_operations && !is_any) return;
     }
 }
 

@@ -154,12 +154,35 @@ TEST_CASE("what the steps before left running is bounded, and not exported", "[k
     made.facts.steps[3] = made.facts.steps[4];
     made.facts.steps[3].begin_ns = 100'000;
     made.facts.steps[3].end_ns = 1'000'000;
-    made.insert("launch SELECT 200000 + 10 * i, 5, 1, 1, 1, NULL, 0", 2'003);
-    made.insert("launch_device SELECT 200000 + 10 * i, 0, 900000, 1", 2'003);
+    made.insert("launch SELECT 200000 + 10 * i, 5, 1, 1, 1, NULL, 0", 20'003);
+    made.insert("launch_device SELECT 200000 + 10 * i, 0, 900000, 1", 20'003);
     Written written;
     make_kept_part(made.facts)->finish(written.run());
     CHECK(written.ask("SELECT left_out FROM kept_step WHERE why = 'worst'") == "3");
-    CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4 AND before = 1") == "2000");
+    CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4 AND before = 1") == "20000");
+}
+
+//   step        2         3                4     two of which the host did nothing in: it was ahead
+//   host   9000 ── 9500 ── 10000 · · · · · · ·
+//   GPU                         └─ 13000 ── 13400 ─┘  └─ 15100 ─┘ of a later step
+TEST_CASE("what a host that is far ahead has launched is kept with the step in which it runs",
+          "[kept_part]") {
+    FiveSteps made;
+    made.made.run("DELETE FROM launch WHERE enter_ns >= 10000");
+    made.made.run("UPDATE launch_device SET start_offset_ns = 4000, dur_ns = 400 WHERE enter_ns = 9000");
+    made.made.run("UPDATE launch_device SET start_offset_ns = 5600, dur_ns = 400 WHERE enter_ns = 9500");
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM (SELECT * FROM kept_call"
+                      " WHERE step = 3 ORDER BY nth)") == "2 9000");
+}
+
+TEST_CASE("the first step of a trace is kept only where there are too few others", "[kept_part]") {
+    std::vector<size_t> many = {0, 1, 2}, few = {0, 1}, later = {3, 4, 5};
+    for (auto* steps : {&many, &few, &later}) leave_out_first(*steps);
+    CHECK(many == std::vector<size_t>{1, 2});
+    CHECK(few == std::vector<size_t>{0, 1});
+    CHECK(later == std::vector<size_t>{3, 4, 5});
 }
 
 //   ranges   |── epoch ──────────────|     forward begins and ends in the step
