@@ -135,11 +135,11 @@ void draw_title(const RunNow& run, const TopState& state, Grid& grid) {
 
 void draw_pace(const RunNow& run, const TopLook& look, Grid& grid) {
     const PaceNow pace = pace_of(run);
-    std::string text = "step -";
+    std::string step = "step -", bars, text;
     if (pace.median_ns) {
-        text = std::string("step ") + (pace.is_marked ? "" : "~") +
+        step = std::string("step ") + (pace.is_marked ? "" : "~") +
                duration_text(static_cast<double>(*pace.median_ns)) + "  " + change_text(pace.change);
-        if (look.has_marks && pace.is_marked) text += "  " + bars_of(pace);
+        if (look.has_marks && pace.is_marked) bars = "  " + bars_of(pace);
     }
     if (run.slowest) text += "  slowest rank " + for_terminal(run.ranks[*run.slowest].label);
     std::optional<double> own;
@@ -150,7 +150,8 @@ void draw_pace(const RunNow& run, const TopLook& look, Grid& grid) {
     }
     text += "  own cost " + share_text(own) + " %";
     text += age_ns ? "  GPU shares " + age_text(*age_ns) + " old" : "";
-    grid.put(1, 0, text);
+    const bool have_room = width_of(step + bars + text) <= grid.columns();
+    grid.put(1, 0, step + (have_room ? bars : "") + text);
 }
 
 // Who others wait for stands before who waits.

@@ -160,6 +160,20 @@ TEST_CASE("escapes redraw each line in its place, with colours only where they a
     CHECK(lines == 24);
 }
 
+TEST_CASE("bars go where there is no room, before what says how old shares are", "[top]") {
+    RunNow run = run_of(2);
+    const auto pace_line = [&](size_t columns) {
+        const std::string text = drawn(run, {}, 24, columns, true);
+        const size_t from = text.find('\n') + 1;
+        return text.substr(from, text.find('\n', from) - from);
+    };
+    CHECK(pace_line(80).find("▄") != std::string::npos);
+    for (RankNow& rank : run.ranks) rank.pace.course_ns.resize(12, 4'290'000);
+    CHECK(pace_line(80).find("▄") == std::string::npos);
+    CHECK(pace_line(80).ends_with("GPU shares 4 s old"));
+    CHECK(pace_line(120).find("▄") != std::string::npos);
+}
+
 TEST_CASE("rows are in the order that was chosen, and those that the filter leaves", "[top]") {
     const RunNow run = run_of(4);
     TopState state;
