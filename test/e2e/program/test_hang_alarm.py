@@ -1,5 +1,6 @@
 """The hang alarm of one process: what it says, what it runs, and when it keeps quiet. Which rank of a job is
 missing: test_watch.py."""
+import concurrent.futures
 import ctypes
 import json
 import os
@@ -25,6 +26,7 @@ LINE = r"gpushim: process \d+ hangs: no operation for \d+(?:\.\d)? s; " \
 WENT_ON = r"gpushim: no hang any more: it went on after \d+ s\n"
 # A machine that is busy is slow: what takes so long hangs for certain, what takes half does not.
 AFTER_S, LONG_S = 3, 12
+MANY = 8  # of processes at once
 # A disk that takes twice as long as a hang, twice.
 SLEEPY = f"""
 #include <dlfcn.h>
@@ -88,6 +90,37 @@ class Alarm(Waits):
         self.assertLess(driver, library, frames)
         interpreter = os.path.basename(os.path.realpath(sys.executable))
         self.assertTrue(any(file.startswith(("libpython", interpreter)) for file in files[library:]), frames)
+
+    def killed(self, number):
+        """Half of them some time after they began to wait, half of them shortly after they said so."""
+        knobs = {**variables(self.folder), "GPUSHIM_HANG_AFTER": 1}
+        with subprocess.Popen([sys.executable, WAITS, "device", str(LONG_S)], env=box.environment(knobs),
+                              cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+            said = number % 2 and job.stderr.readline()
+            time.sleep(0.01 * number if said else 1 + 0.15 * number)
+            job.kill()
+        return said
+
+    def test_what_is_recorded_of_a_hang_is_whole_whenever_it_is_killed(self):
+        """So many at once that none has a processor for itself: threads are looked at late, and while others
+        of the process run."""
+        with concurrent.futures.ThreadPoolExecutor(MANY) as pool:
+            said = [line for line in pool.map(self.killed, range(MANY)) if line]
+        self.assertEqual(len(said), MANY // 2)
+        self.recover()
+        hangs = 0
+        for trace in self.traces():
+            self.assertEqual(query(trace, "PRAGMA integrity_check"), [("ok",)])
+            moments = query(trace, "SELECT mono_ns FROM hang WHERE over = 0")
+            hangs += len(moments)
+            threads = query(trace, "SELECT mono_ns, call, native_stack, python FROM hang_thread")
+            self.assertEqual({moment for moment, *_ in threads}, {moment for moment, in moments})
+            for _, call, native, python in threads:
+                self.assertEqual(call, "cuCtxSynchronize")
+                self.assertRegex(python, rf"^{re.escape(str(WAITS))}:\d+ device\n")
+                for frame in (native or "").splitlines():
+                    self.assertRegex(frame, r"^\S+\+0x[0-9a-f]+$")
+        self.assertGreater(hangs, 0)
 
     def test_polls_that_go_on_are_a_wait(self):
         done = self.waits("polls", LONG_S)
