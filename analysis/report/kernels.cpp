@@ -180,18 +180,16 @@ std::vector<Row> added_up(const std::vector<Row>& rows) {
     return all;
 }
 
-// Beside a table of what a kernel takes "a step": other figures are of counted steps.
-void write_basis(const Database& run, Report& report) {
+// Of which steps a table says what a kernel takes "a step", where other figures are not of all of them.
+std::string basis_text(const Database& run) {
     Query row = run.prepare(
         "SELECT (SELECT sum(s.whole_steps) / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = "
         "s.rank_id),"
         " (SELECT CAST(count(*) AS DOUBLE) / count(DISTINCT c.rank_id) FROM v_counted_step c"
         "  WHERE c.is_slice = 0 AND c.rank_id IN (SELECT rank_id FROM gpu))");
-    if (!row.step() || row.is_null(0) || row.is_null(1)) return;
+    if (!row.step() || row.is_null(0) || row.is_null(1)) return {};
     const auto all = to_int64(std::round(row.real(0))), counted = to_int64(std::round(row.real(1)));
-    if (all != counted)
-        report.line("  a step: mean of all " + count_text(all) + " that were recorded; " +
-                    count_text(counted) + " of them count for other figures");
+    return all != counted ? "; a step: mean of all " + count_text(all) : "";
 }
 
 std::optional<double> share_of_row(const Row& row, const Classes& classes) {
@@ -207,11 +205,11 @@ std::string tflops_text(const ProductFigures& products) {
 }
 
 void write_table(const std::vector<Row>& rows, const Classes& classes, std::optional<double> steps,
-                 Report& report) {
+                 const std::string& basis, Report& report) {
     const bool has_products =
         std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.products.is_known(); });
     std::vector<std::vector<std::string>> table = {
-        {"  by name", "ran", steps ? "a step" : "total", "share", "precision", "tensor cores"}};
+        {"  by name" + basis, "ran", steps ? "a step" : "total", "share", "precision", "tensor cores"}};
     if (has_products) table.front().push_back("TFLOP/s");
     for (const Row& row : added_up(rows)) {
         const auto share = share_of_row(row, classes);
@@ -263,8 +261,8 @@ void write(const ReportSource& source, Report& report) {
     if (classes.timed > 0 && hardly_timed && *hardly_timed >= kWorthSaying)
         report.line("  " + whole_percent(*hardly_timed, 1) +
                     " of launches are of kernels that were rarely timed; the shares leave these kernels out");
-    if (steps && classes.timed > 0) write_basis(source.run, report);
-    write_table(rows, classes, steps, report);
+    const std::string basis = steps && classes.timed > 0 ? basis_text(source.run) : "";
+    write_table(rows, classes, steps, basis, report);
 }
 
 constexpr Section kSection = {"kernels", write};
