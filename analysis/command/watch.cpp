@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "../failure.h"
 #include "../live/live_run.h"
+#include "../process/boot.h"
 #include "../process/threads.h"
 #include "../report/hang_ends.h"
 #include "../report/hang_text.h"
@@ -60,14 +60,6 @@ int64_t now_ns() {
     return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// As meta.boot_id has it.
-std::string own_clock() {
-    std::string id;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-    std::erase(id, '-');
-    return id;
-}
-
 // What this machine tells of a process beyond its trace: one that runs and has nothing to write is not
 // silent.
 void look_at_process(LastSeen& rank, const std::vector<LiveTrace>& live) {
@@ -100,7 +92,7 @@ Look look(const std::string& folder, int64_t least_ns) {
     if (!ranks)
         throw Failure(folder + ": its traces do not say how they ended: imported, or of an older version");
     const std::vector<LiveTrace> live = live_traces();
-    const std::string clock = own_clock();
+    const std::string clock = boot_id();
     Look seen;
     seen.traces = ranks->size();
     for (LastSeen& rank : *ranks) {

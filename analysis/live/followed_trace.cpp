@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "../failure.h"
+#include "../process/boot.h"
 #include "../run/pass/facts.h"
 #include "../sqlite/plain_tables.h"
 #include "../trace/event_tables.h"
@@ -29,15 +30,6 @@ constexpr int64_t kCostOfNs = 10 * kSecondNs;
 constexpr int64_t kLateNs = 5 * kSecondNs;
 constexpr int64_t kQuietNs = 5 * kSecondNs;
 constexpr size_t kMostPaces = 16;
-
-// As a trace has it: without the kernel's hyphens.
-std::string boot_id_here() {
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string id;
-    std::getline(file, id);
-    std::erase(id, '-');
-    return id;
-}
 
 int64_t clock_ns(clockid_t clock) {
     timespec now;
@@ -87,7 +79,7 @@ std::optional<std::string> why_not_followed(const fs::path& path, const Moment& 
 
 }  // namespace
 
-Moment this_moment() { return {clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), boot_id_here()}; }
+Moment this_moment() { return {clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_REALTIME), boot_id()}; }
 
 FollowedTrace::Written FollowedTrace::written_now() const {
     const auto ns = [](const struct stat& status) {

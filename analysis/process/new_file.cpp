@@ -9,13 +9,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "../failure.h"
+#include "boot.h"
 
 namespace gpushim::analysis {
 
@@ -30,8 +30,7 @@ constexpr time_t kOldS = 24 * 3600;
 // NAME.new.MACHINE.XXXXXX: a folder may be shared, and what one machine locks another may not see. The word
 // tells boots of machines apart, not containers.
 std::string machine() {
-    std::string id;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+    const std::string id = boot_id();
     return id.size() >= kMachine ? id.substr(0, kMachine) : std::string(kMachine, '0');
 }
 
