@@ -1,5 +1,5 @@
-"""A typical step as a timeline: what the streams of each rank ran, from the calls that a run's database
-keeps."""
+"""A typical step as a timeline, or an excerpt of a run without steps: what the streams of each rank ran, from
+the calls that a run's database keeps."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Set, Tuple
@@ -26,10 +26,13 @@ COLOURS = {"launch": ("kernel", "#3f87d9"), "collective": ("collective", "#d8615
 
 STEPS = """
     SELECT t.rank_id, t.step, s.number, s.begin_ns + t.offset_ns AS begin_ns, s.dur_ns, t.offset_ns,
-      t.of_ranks, t.clock, k.left_out, coalesce('rank ' || r.rank, 'process ' || r.pid) AS rank
+      t.of_ranks, t.clock, k.left_out, t.why = 'excerpt' AS is_excerpt,
+      (SELECT max(c.enter_ns) FROM kept_call c WHERE c.rank_id = t.rank_id AND c.step = t.step
+       AND c.before = 0) + t.offset_ns AS kept_until_ns,
+      coalesce('rank ' || r.rank, 'process ' || r.pid) AS rank
     FROM together_step t JOIN step s ON s.rank_id = t.rank_id AND s.step = t.step
       JOIN kept_step k ON k.rank_id = t.rank_id AND k.step = t.step JOIN rank r ON r.rank_id = t.rank_id
-    WHERE t.why = 'typical' ORDER BY t.rank_id LIMIT :most"""
+    WHERE t.why IN ('typical', 'excerpt') ORDER BY t.rank_id LIMIT :most"""
 OPERATIONS = """
     SELECT c.device_id, c.stream, CASE WHEN c.group_id IS NULL THEN c.kind ELSE 'collective' END AS kind,
       c.start_ns, c.ran_ns, coalesce(w.text, a.text, c.kind) AS name
@@ -43,9 +46,8 @@ def timeline(rows: Rows) -> str:
     """The drawing, or a line that says why there is none."""
     steps = rows(STEPS, most=MOST_RANKS)
     if not steps:
-        return paragraph("A timeline: no steps were found.")
-    begin_ns = min(step["begin_ns"] for step in steps)
-    end_ns = max(step["begin_ns"] + step["dur_ns"] for step in steps)
+        return paragraph("A timeline: no calls are kept in this run.")
+    begin_ns, end_ns = _ends_of(steps)
     scale = (WIDTH - LABEL) / max(end_ns - begin_ns, 1)
     parts: List[str] = []
     kinds: Set[str] = set()
@@ -57,10 +59,23 @@ def timeline(rows: Rows) -> str:
             parts += [_drawn(span, begin_ns, end_ns, scale, y) for span in drawn]
             kinds.update(span.kind for span in drawn)
             y += ROW
-    title = f"A typical step: number {steps[0]['number']}, {duration(end_ns - begin_ns)}"
+    length = duration(end_ns - begin_ns)
+    title = (f"An excerpt of the run, in which no steps were found: {length}" if steps[0]["is_excerpt"] else
+             f"A typical step: number {steps[0]['number']}, {length}")
     return (paragraph(title, "font-weight: 600; margin-top: 1em")
             + legend([COLOURS[kind] for kind in COLOURS if kind in kinds])
             + drawing(max(y, ROW), title, parts) + _notes(steps))
+
+
+def _ends_of(steps: List[Any]) -> Tuple[float, float]:
+    """Of an excerpt up to the last call of which everything before is kept, on all ranks."""
+    ends = [step["begin_ns"] + step["dur_ns"] for step in steps]
+    if not steps[0]["is_excerpt"]:
+        return min(step["begin_ns"] for step in steps), max(ends)
+    kept = [step["kept_until_ns"] if step["left_out"] and step["kept_until_ns"] else end
+            for step, end in zip(steps, ends)]
+    begin_ns = max(step["begin_ns"] for step in steps)
+    return (begin_ns, min(kept)) if min(kept) > begin_ns else (begin_ns, max(ends))
 
 
 def _notes(steps: List[Any]) -> str:
@@ -70,7 +85,7 @@ def _notes(steps: List[Any]) -> str:
     if any(step["clock"] in ("wall", "none") for step in steps):
         notes.append("How the clocks of these hosts stand to each other is not known exactly.")
     left_out = sum(step["left_out"] for step in steps)
-    if left_out:
+    if left_out and not steps[0]["is_excerpt"]:
         notes.append(f"{left_out} more calls of this step are not in the run's database.")
     return paragraph(" ".join(notes), "font-size: .85em; opacity: .8")
 
