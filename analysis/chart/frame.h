@@ -46,7 +46,7 @@ Markup folded(const std::string& summary, const Markup& content);  // opened by 
 
 // At (x, y); anchor: start, middle, end.
 Markup label(double x, double y, const char* anchor, const std::string& text, const char* style = "tick");
-// Of a mark, in the middle of it but for as far as it would be cut off by the drawing's right edge.
+// Centred on its mark, moved left where the drawing's right edge would cut it off.
 Markup mark_label(double x, double y, const std::string& text);
 Markup hint(const Markup& text);  // shown over what it is in
 

@@ -33,6 +33,7 @@ namespace {
 constexpr double kMostS = 1e9;
 constexpr int kMostFailures = 10;
 constexpr timespec kBetween = {1, 0};
+constexpr int64_t kNewsNs = 3'000'000'000;  // NVML is asked each second
 
 constexpr Option kOptions[] = {
     {"after", "SECONDS", "a job hangs that has not moved for so long, while a rank is inside a call", 0,
@@ -69,7 +70,9 @@ void look_at_process(LastSeen& rank, const std::vector<LiveTrace>& live) {
     });
     const std::vector<ThreadNow> threads = threads_of(rank.pid);
     if (place == live.end()) {
-        if (threads.empty()) rank.process = ProcessNow::gone;
+        // In a container processes have other numbers: whose trace grows is not gone.
+        const bool has_news = now_ns() - rank.alive_ns < kNewsNs;
+        if (threads.empty() && !has_news) rank.process = ProcessNow::gone;
         return;
     }
     const bool is_stopped = std::all_of(threads.begin(), threads.end(),

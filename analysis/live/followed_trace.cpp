@@ -269,8 +269,10 @@ RankState FollowedTrace::state_of(const RankNow& rank, const Moment& now, bool i
     if (!why_.empty()) return RankState::unreadable;
     if (ended_ == "exit") return RankState::ended;
     if (ended_ == "recovered") return RankState::died;
-    if (!is_traced && !process_lives(now)) return RankState::died;
-    if (rank.news_age_ns && *rank.news_age_ns >= kQuietNs) return RankState::silent;
+    // In a container processes have other numbers: whose trace grows lives.
+    const bool has_news = rank.news_age_ns && *rank.news_age_ns < kQuietNs;
+    if (!is_traced && !has_news && !process_lives(now)) return RankState::died;
+    if (rank.news_age_ns && !has_news) return RankState::silent;
     if (rank.call_age_ns && *rank.call_age_ns >= kQuietNs) return RankState::quiet;
     return RankState::running;
 }

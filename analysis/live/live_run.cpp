@@ -50,6 +50,7 @@ RunNow LiveRun::look() {
     traces_.remove_if([&](FollowedTrace& trace) { return !trace.read(now); });
     choose_newest_run(run);
     const std::set<fs::path> traced = traced_now();
+    const uint64_t window = newest_window();
     WindowBegins begins;
     for (FollowedTrace* trace : of_run_) {
         if (run.program.empty()) run.program = trace->program();
@@ -66,7 +67,7 @@ RunNow LiveRun::look() {
         return std::tuple(!a.rank, a.rank, a.trace) < std::tuple(!b.rank, b.rank, b.trace);
     });
     const std::lock_guard guard(lock_);
-    put_slowest(run);
+    put_slowest(run, window);
     run.collectives = windows_.collectives;
     if (!why_no_windows_.empty()) run.notes.push_back("the newest windows: " + why_no_windows_);
     return run;
@@ -141,9 +142,15 @@ void LiveRun::put_window(const FollowedTrace& trace, const Moment& now, RankNow&
     }
 }
 
-void LiveRun::put_slowest(RunNow& run) {
+uint64_t LiveRun::newest_window() {
+    const std::lock_guard guard(lock_);
+    return windows_number_;
+}
+
+// Where another one came while its ranks were put down, it may be of both: the next look tells.
+void LiveRun::put_slowest(RunNow& run, uint64_t window) {
     const auto slowest = slowest_of(run.ranks);
-    slowest_.see(windows_number_, slowest ? run.ranks[*slowest].trace : "");
+    if (window == windows_number_) slowest_.see(window, slowest ? run.ranks[*slowest].trace : "");
     if (looks_once_ || slowest_.is_agreed()) run.slowest = slowest;
 }
 

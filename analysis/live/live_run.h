@@ -27,7 +27,7 @@ class LiveRun {
     LiveRun& operator=(const LiveRun&) = delete;
 
     RunNow look();
-    void wait_for_windows();  // those that are there now: for who looks once, and asks nobody twice
+    void wait_for_windows();  // those that are there now: for a caller that looks only once
 
   private:
     using WindowBegins = std::map<std::filesystem::path, int64_t>;  // of the newest window of each trace
@@ -38,7 +38,8 @@ class LiveRun {
     void keep_course();
     void start_reading(const Moment& now);
     RankNow rank_of(FollowedTrace& trace, const Moment& now, const std::set<std::filesystem::path>& traced);
-    void put_slowest(RunNow& run);
+    void put_slowest(RunNow& run, uint64_t window);
+    uint64_t newest_window();
     void put_window(const FollowedTrace& trace, const Moment& now, RankNow& rank);
 
     std::filesystem::path folder_;

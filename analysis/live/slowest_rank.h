@@ -1,5 +1,5 @@
 // Which rank the others wait for, from window to window: one window on a busy machine may show any of them,
-// so it is who was it in the newest two. Pure; one thread.
+// so a rank has to be the slowest in the newest two. Pure; one thread.
 #pragma once
 
 #include <cstdint>

@@ -80,8 +80,8 @@ std::string CallWords::called(const KeptCall& call) const {
     const int64_t at_ns = rank_.here(call.enter_ns) - rank_.begin_ns;
     std::string text =
         "called by " + (call.api.empty() ? "a function that is not recorded" : shown(call.api));
-    text +=
-        at_ns < 0 ? " " + duration(-at_ns) + " before this step" : " " + duration(at_ns) + " into the step";
+    const std::string what = rank_.is_excerpt ? "the excerpt" : "the step";
+    text += " " + duration(std::abs(at_ns)) + (at_ns < 0 ? " before " : " into ") + what;
     text += call.call_ns ? ", which took " + duration(*call.call_ns) : "; how long that took is not recorded";
     text +=
         "; began " + duration(std::max<int64_t>(call.start_ns - call.enter_ns, 0)) + " after the call did";
@@ -92,6 +92,7 @@ std::string CallWords::where(const KeptCall& call) const {
     std::string text =
         rank_.rank + ", GPU " + std::to_string(call.device) + ", stream " + std::to_string(call.stream);
     if (call.bytes) text += ", " + bytes_text(static_cast<double>(*call.bytes));
+    if (rank_.is_excerpt) return text;
     if (call.before == 1) return text + ", of the step before";
     return call.before > 0 ? text + ", of " + std::to_string(call.before) + " steps before" : text;
 }
@@ -104,7 +105,7 @@ std::string CallWords::line(const KeptCall& call) const {
 
 std::vector<std::string> CallWords::details(const KeptCall& call) const {
     const std::string range = !call.range.empty() ? source_.name("range", call.range)
-                              : has_ranges_       ? "none of this step"
+                              : has_ranges_       ? "none of this time"
                                                   : "not recorded";
     return {where(call), called(call), "range: " + range, "Python: " + line(call)};
 }

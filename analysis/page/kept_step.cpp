@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "../interval/interval.h"
 #include "../report/gpu_label.h"
 #include "time_parts.h"
 
@@ -52,24 +53,33 @@ void forget_untold_work(const ReportSource& source, std::vector<KeptStep>& steps
             if (untold.contains(rank.rank_id)) rank.own_work_ns.reset();
 }
 
-// Where there was no room for all calls of an excerpt, it ends with the last one for which there was: what
-// comes after it would look idle. None of its ranks is drawn at a time of which another's calls are missing.
+// Where there was no room for all calls of a rank, its excerpt ends with the last one for which there was:
+// what comes after it would look idle.
+Interval kept_span(const ReportSource& source, const RankInStep& rank) {
+    Query last = source.run.prepare(
+        "SELECT max(enter_ns) FROM kept_call WHERE rank_id = ?1 AND step = ?2 AND before = 0");
+    last.bind(1, rank.rank_id);
+    last.bind(2, rank.step);
+    const bool is_cut = rank.left_out > 0 && last.step() && !last.is_null(0);
+    return {rank.begin_ns, is_cut ? rank.here(last.number(0)) : rank.end_ns()};
+}
+
+// None of its ranks is drawn at a time of which another's calls are missing; where there is no time of which
+// all have them, the first rank alone.
 void cut_to_what_is_kept(const ReportSource& source, KeptStep& excerpt) {
-    int64_t from_ns = INT64_MIN, until_ns = INT64_MAX;
+    const Interval first = kept_span(source, excerpt.ranks.front());
+    Interval all = first;
     for (const RankInStep& rank : excerpt.ranks) {
-        int64_t end_ns = rank.end_ns();
-        Query last = source.run.prepare(
-            "SELECT max(enter_ns) FROM kept_call WHERE rank_id = ?1 AND step = ?2 AND before = 0");
-        last.bind(1, rank.rank_id);
-        last.bind(2, rank.step);
-        if (rank.left_out > 0 && last.step() && !last.is_null(0)) end_ns = rank.here(last.number(0));
-        from_ns = std::max(from_ns, rank.begin_ns);
-        until_ns = std::min(until_ns, end_ns);
+        const Interval span = kept_span(source, rank);
+        all = {std::max(all.start_ns, span.start_ns), std::min(all.end_ns, span.end_ns)};
     }
-    if (until_ns <= from_ns) return;
+    if (all.end_ns <= all.start_ns) {
+        excerpt.ranks.erase(excerpt.ranks.begin() + 1, excerpt.ranks.end());
+        all = first;
+    }
     for (RankInStep& rank : excerpt.ranks) {
-        rank.begin_ns = from_ns;
-        rank.dur_ns = until_ns - from_ns;
+        rank.begin_ns = all.start_ns;
+        rank.dur_ns = std::max<int64_t>(all.length_ns(), 1);
     }
 }
 
@@ -109,6 +119,7 @@ std::vector<KeptStep> kept_steps(const ReportSource& source) {
     while (rows.step()) {
         if (all.empty() || all.back().why != rows.text(0)) all.push_back({rows.text(0), rows.number(1), {}});
         all.back().ranks.push_back(rank_of(source, rows));
+        all.back().ranks.back().is_excerpt = all.back().is_excerpt();
     }
     forget_untold_work(source, all);
     for (KeptStep& step : all)

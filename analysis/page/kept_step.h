@@ -21,6 +21,7 @@ struct RankInStep {
     std::string host, clock, step_by;  // as together_step has them
     std::optional<int64_t> clock_error_ns, own_work_ns;
     bool is_straggler;
+    bool is_excerpt = false;  // of no step
 
     int64_t end_ns() const { return begin_ns + dur_ns; }
     // A time of its own on the clock of all.

@@ -60,7 +60,8 @@ StackedBars chart_of(const PageInput& input) {
         "A bar for all kernels of one short name: their share of all kernel time, by whether they run on "
         "tensor cores. The table below has each by its full name."};
     chart.x = {"of kernel time", share_axis};
-    chart.parts = {{"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}, {"no product", 11}};
+    chart.parts = {
+        {"tensor cores", 2}, {"not known by name", 7}, {"no tensor cores", 1}, {"no matrix product", 11}};
     for (const Group& group : groups_of(input)) {
         if (chart.bars.size() == kMostBars) break;
         const size_t part = group.cores == "yes" ? 0 : group.cores == "no" ? 2 : group.may_use_them ? 1 : 3;

@@ -143,10 +143,12 @@ std::string left_out_of(const KeptStep& step) {
     const auto drawn = static_cast<int64_t>(step.ranks.size());
     if (drawn >= step.of_ranks) return "";
     if (step.is_excerpt())
-        return count_text(drawn) + " of " + count_text(step.of_ranks) + " ranks are drawn, evenly chosen.";
+        return count_text(drawn) + " of " + count_text(step.of_ranks) + " ranks " +
+               (drawn == 1 ? "is drawn: there is no time of which the calls of all are kept."
+                           : "are drawn, evenly chosen.");
     const bool by_work = step.ranks.front().own_work_ns.has_value();
     return count_text(drawn) + " of " + count_text(step.of_ranks) +
-           " ranks are drawn: the straggler, if there " + "is one, and by " +
+           " ranks are drawn: the straggler, if there is one, and by " +
            (by_work ? "work of their own in this step" : "the length of this step") +
            " the one with most, the one with least, and others evenly between them.";
 }
@@ -185,10 +187,10 @@ std::string clocks_of(const KeptStep& step) {
 }
 
 std::string what_it_is(const RankInStep& rank) {
-    return "No steps were found, so this is none: it is a part of the run, " +
+    return "No steps were found. This is no step but a part of the run, " +
            duration_text(static_cast<double>(rank.dur_ns)) + " of " +
            duration_text(static_cast<double>(rank.last_ns - rank.first_ns)) +
-           ", chosen because half of the operations had been called by then. It need not be typical.";
+           ", from the stretch in which half of the operations had been called. It need not be typical.";
 }
 
 Markup drawn(const PageInput& input, const KeptStep& step) {

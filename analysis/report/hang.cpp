@@ -1,6 +1,7 @@
 #include "hang.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -117,9 +118,9 @@ HungRank hung(const LastSeen& rank, int64_t now_ns, const Hang& hang) {
     }
     result.has_written = rank.last_ns != 0;
     // No row tells of a call before it returns, nor of which communicator it is: this may be the one.
-    const bool may_be_in_it =
-        result.is_inside && result.call == hang.last_collective && result.sequence + 1 == hang.last_sequence;
-    result.is_behind = result.has_written && result.sequence < hang.last_sequence && !may_be_in_it;
+    result.may_be_in_it = result.has_written && result.is_inside && result.call == hang.last_collective &&
+                          result.sequence + 1 == hang.last_sequence;
+    result.is_behind = result.has_written && result.sequence < hang.last_sequence && !result.may_be_in_it;
     return result;
 }
 
@@ -169,6 +170,13 @@ std::optional<Hang> judge(const std::vector<LastSeen>& ranks, std::optional<int6
         one.differs = hang.mismatch && hang.mismatch->differs(rank.label);
         const bool is_missing = !rank.open_waits || one.is_behind || one.is_silent || one.differs;
         (is_missing ? hang.missing : hang.waiting).push_back(std::move(one));
+    }
+    // Nobody else is missing: then it is they who are waited for, if they are in another one.
+    if (hang.missing.empty()) {
+        const auto in_it = std::stable_partition(hang.waiting.begin(), hang.waiting.end(),
+                                                 [](const HungRank& rank) { return !rank.may_be_in_it; });
+        hang.missing.assign(std::make_move_iterator(in_it), std::make_move_iterator(hang.waiting.end()));
+        hang.waiting.erase(in_it, hang.waiting.end());
     }
     note_absent(hang, ranks);
     return hang;

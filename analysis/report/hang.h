@@ -64,12 +64,13 @@ struct HungRank {
     std::string label, call;  // the call it is inside; of those missing the last one
     int64_t for_ns;           // inside of it, or since then
     bool has_ended;
-    bool has_written = true;  // anything; else nothing is known of its calls
-    bool is_inside;           // of the call
-    std::string collective;   // called last, of the communicator where ranks are furthest apart
-    int64_t sequence = -1;    // its number; -1: none was called
-    bool is_behind = false;   // others have called later ones
-    bool is_silent = false;   // the library in it went silent, too: its process was stopped, or killed
+    bool has_written = true;    // anything; else nothing is known of its calls
+    bool is_inside;             // of the call
+    std::string collective;     // called last, of the communicator where ranks are furthest apart
+    int64_t sequence = -1;      // its number; -1: none was called
+    bool is_behind = false;     // others have called later ones
+    bool may_be_in_it = false;  // it is inside of a call like the one that it has not called, or of that one
+    bool is_silent = false;     // the library in it went silent, too: its process was stopped, or killed
     std::optional<LastSeen::Newest>
         elsewhere;         // its newest collective, where that is of another communicator
     bool differs = false;  // it has called something else than others in its place

@@ -10,6 +10,7 @@
 #include "../../shim/schema/flags.h"
 #include "../trace/event_tables.h"
 #include "../trace/open_calls.h"
+#include "../trace/plausible.h"
 
 namespace gpushim::analysis {
 
@@ -134,7 +135,7 @@ void read_steps(const Database& base, LastSeen& seen) {
     std::map<int64_t, int64_t> next_ns;  // by thread
     std::vector<int64_t> lengths_ns;
     while (row.step()) {
-        const int64_t thread = row.maybe(0).value_or(0), enter_ns = row.number(1);
+        const int64_t thread = row.maybe(0).value_or(0), enter_ns = plausible_time(row.number(1));
         if (const auto next = next_ns.find(thread); next != next_ns.end() && row.number(2) > 0)
             lengths_ns.push_back((next->second - enter_ns) / row.number(2));
         next_ns[thread] = enter_ns;

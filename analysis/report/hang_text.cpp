@@ -76,6 +76,10 @@ std::string missing_text(const HungRank& rank, const Hang& hang) {
     if (rank.is_behind && rank.elsewhere)
         text += " has called " + collective_text(rank.elsewhere->name, rank.elsewhere->sequence) + " of " +
                 communicator_text(rank.elsewhere->communicator, {}) + " instead;";
+    if (rank.may_be_in_it)
+        text += " may be in " + collective_text(hang.last_collective, hang.last_sequence) + " of " +
+                communicator_text(hang.communicator, hang.communicator_ranks) + who_waits_text(hang) +
+                ", or in one of another communicator;";
     if (rank.has_ended) return text + " has ended";
     if (!rank.has_written) return text + " has written nothing yet" + process_text(rank);
     if (rank.is_inside)

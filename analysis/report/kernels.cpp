@@ -185,11 +185,11 @@ std::string basis_text(const Database& run) {
     Query row = run.prepare(
         "SELECT (SELECT sum(s.whole_steps) / count(*) FROM v_run_steps s JOIN gpu u ON u.rank_id = "
         "s.rank_id),"
-        " (SELECT CAST(count(*) AS DOUBLE) / count(DISTINCT c.rank_id) FROM v_counted_step c"
-        "  WHERE c.is_slice = 0 AND c.rank_id IN (SELECT rank_id FROM gpu))");
+        " (SELECT CAST(count(*) AS DOUBLE) / (SELECT count(*) FROM gpu) FROM v_counted_step c JOIN gpu u ON"
+        "  u.rank_id = c.rank_id WHERE c.is_slice = 0)");
     if (!row.step() || row.is_null(0) || row.is_null(1)) return {};
     const auto all = to_int64(std::round(row.real(0))), counted = to_int64(std::round(row.real(1)));
-    return all != counted ? "; a step: mean of all " + count_text(all) : "";
+    return all != counted ? "; a step: mean of all " + count_text(all) + " steps" : "";
 }
 
 std::optional<double> share_of_row(const Row& row, const Classes& classes) {

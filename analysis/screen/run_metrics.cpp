@@ -15,8 +15,6 @@ namespace {
 constexpr RankState kStates[] = {RankState::running, RankState::quiet, RankState::silent,
                                  RankState::ended,   RankState::died,  RankState::unreadable};
 
-constexpr size_t kMostAbsent = 64;  // that have a line each
-
 template <class Number>
 std::optional<double> times(const std::optional<Number>& figure, double factor) {
     return figure ? std::optional(static_cast<double>(*figure) * factor) : std::nullopt;
@@ -80,8 +78,8 @@ class RunText {
     // Nobody knows on which host they were to be; the job is that of the others.
     void add_absent(const HangNow& hang) {
         const std::string job = run_.ranks.empty() ? "" : run_.ranks.front().job;
-        for (size_t i = 0; i < std::min(hang.absent.size(), kMostAbsent); ++i) {
-            const std::string number = std::to_string(hang.absent[i]);
+        for (const int64_t rank : hang.absent) {
+            const std::string number = std::to_string(rank);
             out_.set_common(metric_labels({{"folder", run_.folder}, {"rank", number}, {"job_id", job}}));
             add(Metric::rank_missing, 1);
         }

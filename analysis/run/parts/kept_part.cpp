@@ -56,7 +56,6 @@ class KeptPart : public Part {
             if (timed_.contains(i)) timed.push_back(i);
         }
         std::vector<size_t>& chosen = timed.empty() ? counted : timed;
-        leave_out_first(chosen);
         std::stable_sort(chosen.begin(), chosen.end(), [this](size_t a, size_t b) {
             return facts_.steps[a].length_ns() < facts_.steps[b].length_ns();
         });
@@ -74,10 +73,9 @@ const PartRegistration kKeptPart(make_kept_part);
 
 std::unique_ptr<Part> make_kept_part(const TraceFacts& facts) { return std::make_unique<KeptPart>(facts); }
 
-void leave_out_first(std::vector<size_t>& steps) {
-    if (steps.size() > 2 && steps.front() == 0) steps.erase(steps.begin());
+size_t typical_of(std::vector<size_t> by_length) {
+    if (by_length.size() > 2) std::erase(by_length, size_t{0});
+    return by_length[(by_length.size() - 1) / 2];
 }
-
-size_t typical_of(const std::vector<size_t>& by_length) { return by_length[(by_length.size() - 1) / 2]; }
 
 }  // namespace gpushim::analysis

@@ -12,11 +12,8 @@ namespace gpushim::analysis {
 
 std::unique_ptr<Part> make_kept_part(const TraceFacts& facts);
 
-// Of steps by their number the trace's first, where there are enough others: what ran at its begin was
-// launched before anything was recorded, so its GPU would be drawn empty.
-void leave_out_first(std::vector<size_t>& steps);
-
-// Of steps in order of their length the one of the median.
-size_t typical_of(const std::vector<size_t>& by_length);
+// Of steps in order of their length the one of the median. Not the trace's first, where there are enough
+// others: what ran at its begin was launched before anything was recorded, so its GPU would be drawn empty.
+size_t typical_of(std::vector<size_t> by_length);
 
 }  // namespace gpushim::analysis

@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kMostTexts = 4096, kLongestText = 1024;
 constexpr int64_t kNoRoom = 0;
-constexpr int64_t kMostRowsBefore = 500'000;  // that are looked at
+constexpr int64_t kMostRowsBefore = 500'000;  // that are looked at …
+constexpr size_t kMostStepsBefore = 64;       // … and steps, each of which is opened by itself
 constexpr int64_t kMostSamples = 20'000;      // of launches: the first so many tell lines of Python
 
 Value number(int64_t value) { return value == ExportRow::kNone ? Value(nullptr) : Value(value); }
@@ -87,13 +88,13 @@ void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
     const int64_t more = place.nth + kMostKeptBefore;
     const int64_t most = facts_.are_slices ? more : std::max(more, kMostKeptRows);
     int64_t seen = 0;
-    for (size_t back = 1; back <= step && seen < kMostRowsBefore; ++back) {
+    for (size_t back = 1; back <= std::min(step, kMostStepsBefore) && seen < kMostRowsBefore; ++back) {
         const Step& is = facts_.steps[step - back];
         TraceRows rows(*facts_.trace, is.begin_ns, std::min(is.end_ns, kept.begin_ns));
         OpenRanges ranges;
         place.before = static_cast<int64_t>(back);
         bool has_operations = false, is_any = false;
-        for (ExportRow row; rows.next(row); ++seen) {
+        for (ExportRow row; seen < kMostRowsBefore && rows.next(row); ++seen) {
             const std::string_view range = ranges.see(row);
             if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone)
                 continue;

@@ -103,7 +103,6 @@ std::vector<size_t> by_length(const std::vector<const OfRank*>& ranks) {
         if (is_timed) timed.push_back(step);
     }
     std::vector<size_t>& chosen = timed.empty() ? counted : timed;
-    leave_out_first(chosen);
     std::stable_sort(chosen.begin(), chosen.end(),
                      [&](size_t a, size_t b) { return lengths.at(a) < lengths.at(b); });
     return chosen;

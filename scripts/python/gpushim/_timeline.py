@@ -75,7 +75,10 @@ def _ends_of(steps: List[Any]) -> Tuple[float, float]:
     kept = [step["kept_until_ns"] if step["left_out"] and step["kept_until_ns"] else end
             for step, end in zip(steps, ends)]
     begin_ns = max(step["begin_ns"] for step in steps)
-    return (begin_ns, min(kept)) if min(kept) > begin_ns else (begin_ns, max(ends))
+    if min(kept) > begin_ns:
+        return begin_ns, min(kept)
+    del steps[1:]  # there is no time of which the calls of all are kept
+    return steps[0]["begin_ns"], kept[0]
 
 
 def _notes(steps: List[Any]) -> str:

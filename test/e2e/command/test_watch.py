@@ -1,5 +1,7 @@
 """gpushim watch: which of three ranks is missing, and why; and what it says of jobs that do not hang."""
 import json
+import pathlib
+import re
 import time
 import unittest
 
@@ -16,6 +18,12 @@ BEHIND = (rf"rank 1 has not called ncclAllReduce 41 of communicator {UID} \(3 ra
 
 
 class Hanging(three_ranks.Case):
+    def until(self, is_so):
+        end = time.monotonic() + PATIENCE_S
+        while not is_so():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
     def watched(self, *words, expect=1):
         done = box.run([cli.GPUSHIM, "watch", self.folder, "--after", AFTER_S, *words], sim=False,
                        timeout=PATIENCE_S)
@@ -52,6 +60,8 @@ class Hanging(three_ranks.Case):
     def test_a_rank_that_is_stopped_before_it_has_written(self):
         """It stops at once: a second later its first rows would be there, however few they are."""
         self.start("stops", GPUSHIM_DEVICE_TIME="off")
+        self.until(lambda: all((self.folder / f"{rank}.db").exists() for rank in range(3)) and
+                   re.search(r"\) T ", pathlib.Path(f"/proc/{self.ranks[1].pid}/stat").read_text("utf-8")))
         _, missing, *waiting = self.watched().splitlines()
         self.assertRegex(missing, r"^ +rank 1 has written nothing yet; its process is stopped, ")
         for line in waiting:

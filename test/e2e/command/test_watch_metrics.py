@@ -193,6 +193,7 @@ class Watching(three_ranks.Case):
 
     def test_a_hang_that_is_over_is_said(self):
         self.start("naps")
+        self.when_written()  # all have come by then: who comes late is waited for, too
         watcher = self.watch("--after", str(AFTER_S))
         self.until(lambda: self.value("run_hang") == 1)
         self.assertEqual(self.value("rank_missing", rank="1"), 1)

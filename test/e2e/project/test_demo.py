@@ -7,7 +7,10 @@ import box
 
 
 def demo(words):
-    return box.run([box.ROOT / "scripts" / "demo", *words], sim=False)
+    """What it printed, and whether the traces that it names were there then: another demo wipes them."""
+    done = box.run([box.ROOT / "scripts" / "demo", *words], sim=False)
+    named = re.findall(r"(\S+\.db) [\d.]+ MB", done.stdout)
+    return done, [trace for trace in named if (box.ROOT / trace).exists()]
 
 
 class Demo(unittest.TestCase):
@@ -15,7 +18,8 @@ class Demo(unittest.TestCase):
     def setUpClass(cls):
         """Both begin at once: they have one folder, and do not mix."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            cls.trained, cls.served = pool.map(demo, (["--steps", 30], ["--serve"]))
+            answers = pool.map(demo, (["--steps", 30], ["--serve"]))
+            (cls.trained, cls.trained_traces), (cls.served, cls.served_traces) = answers
 
     def test_it_says_what_was_done_and_what_comes_next(self):
         done = self.trained
@@ -30,6 +34,7 @@ class Demo(unittest.TestCase):
         self.assertRegex(lines[3], r"^ +loss \d\.\d{3} -> \d\.\d{3} \(bit-identical without gpushim\)$")
         traces = re.findall(r"(\S+\.db) [\d.]+ MB", lines[4])
         self.assertEqual(len(traces), 2)
+        self.assertEqual(traces, self.trained_traces)
         self.assertTrue(lines[4].endswith(f"next: {where}/gpushim report {where}/demo/"))
         self.assertRegex(lines[7], r"^VERDICT  \S")
         self.assertRegex(done.stdout, r"\nTRUST    good[^\n]*\nEVIDENCE SIMULATED: these are not GPU times\n")

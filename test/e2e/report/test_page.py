@@ -81,7 +81,8 @@ class Page(cli.Case):
             self.assertNotIn(words, text)
 
     def test_what_has_no_product_is_not_said_to_be_unknown_to_tensor_cores(self):
-        for name, words in (("void at::native::elementwise_kernel<4, MulFunctor<float>>(int)", "no product"),
+        elementwise = "void at::native::elementwise_kernel<4, MulFunctor<float>>(int)"
+        for name, words in ((elementwise, "no matrix product"),
                             ("mystery_kernel", "not known by name")):
             with self.subTest(name):
                 text = self.page(self.make(folder=words, name=name))
@@ -99,10 +100,10 @@ class Page(cli.Case):
         self.gpushim("analyze", self.make(), "-o", run)
         part = self.timeline(run)
         self.assertRegex(part, r"An excerpt of the run: rank 0, [\d.]+ [mu]s from [\d.]+ [mun]s on<")
-        self.assertIn("No steps were found, so this is none: it is a part of the run", part)
+        self.assertIn("No steps were found. This is no step but a part of the run", part)
         self.assertIn("since the excerpt begins", part)
         self.assertGreater(part.count("<title>gemm"), 10)
-        for words in ("typical step", "next step begins", "of this step"):
+        for words in ("typical step", "next step begins", "of this step", "the step"):
             self.assertNotIn(words, part)
 
     def test_an_excerpt_ends_where_calls_were_left_out(self):
@@ -117,6 +118,23 @@ class Page(cli.Case):
         self.assertIn(f"An excerpt of the run: rank 0, {length_ns / 1000:.1f} us from ", part)
         drawn = float(re.search(r'data-ns="([\d.]+)"', part)[1])
         self.assertAlmostEqual(drawn, length_ns, delta=1)
+
+    def test_excerpts_of_ranks_that_share_no_time_are_not_drawn_beside_each_other(self):
+        folder, run = self.folder / "ranks", self.folder / "run.db"
+        folder.mkdir()
+        made_traces.make_run(folder, 2)
+        for trace in folder.glob("*.db"):
+            made_traces.add_device_times(trace)
+        self.gpushim("analyze", folder, "-o", run)
+        both = self.timeline(run)
+        self.assertIn("An excerpt of the run: 2 ranks, ", both)
+        exporting.change(run, "UPDATE together_step SET offset_ns = offset_ns + 10000000000"
+                              " WHERE rank_id = 1")
+        apart = self.timeline(run)
+        self.assertIn("An excerpt of the run: rank 0, ", apart)
+        self.assertIn("1 of 2 ranks is drawn: there is no time of which the calls of all are kept.", apart)
+        lengths = [float(re.search(r'data-ns="([\d.]+)"', part)[1]) for part in (both, apart)]
+        self.assertAlmostEqual(*lengths, delta=1000)
 
     def test_marks_are_spoken_of_where_there_are_some(self):
         run = self.folder / "run.db"

@@ -77,7 +77,7 @@ class ShimTest(unittest.TestCase):
 
     def recorded(self, table):
         """How many rows of it the one trace has. A process waits two seconds at its end for what is not yet
-        written; on a busy machine more may be left, and whoever reads the trace puts it in."""
+        written; on a busy machine more may be left, and the next reader of the trace puts it in."""
         (trace,) = self.folder.glob("*.db")
         read = box.run([box.PROGRAM, "export", "chrome", trace, "-o", self.folder / "read.json"], sim=False)
         self.assertEqual(read.returncode, 0, read.stderr)

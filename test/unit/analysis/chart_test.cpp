@@ -49,8 +49,6 @@ TEST_CASE("coordinates are short and have no minus zero", "[chart]") {
     CHECK(coordinate(-0.001) == "0");
 }
 
-// values  0 ─── 10    0.1 ── 1 ── 10 ── 100
-// places  0 ── 100
 TEST_CASE("an axis of steps has no marks between them", "[chart]") {
     Scale steps = {551, 552, 0, 100};
     steps.whole = true;
@@ -71,6 +69,8 @@ TEST_CASE("of a name that is too long for a bar both ends stay, and a hint has a
     CHECK(html.find("_tn_7</text>") != std::string::npos);
 }
 
+// values  0 ─── 10    0.1 ── 1 ── 10 ── 100
+// places  0 ── 100
 TEST_CASE("a scale places values and has round marks", "[chart]") {
     const Scale plain = {0, 10, 0, 100};
     CHECK(plain.place(5) == Approx(50));

@@ -161,6 +161,8 @@ TEST_CASE("a rank without news is silent, without calls quiet, and gone it has d
     CHECK(!rank.pace.median_ns);
     // Nobody holds its rings, and the process of that number began at another time.
     CHECK(trace.figures(moment_of(writer, 22), false).state == RankState::died);
+    // In a container it has another number: whose trace grows lives.
+    CHECK(trace.figures(moment_of(writer, 12), false).state != RankState::died);
     Moment elsewhere = moment_of(writer, 22);
     elsewhere.boot_id = "another machine";
     CHECK(trace.figures(elsewhere, false).state != RankState::died);
@@ -180,11 +182,11 @@ TEST_CASE("a process that has ended has died, though its parent has not asked ho
     writer.run("UPDATE process SET pid = " + std::to_string(child) + ", start_ticks = " + began);
     FollowedTrace trace(path);
     REQUIRE(trace.read(moment_of(writer, 10)));
-    CHECK(trace.figures(moment_of(writer, 10), false).state != RankState::died);
+    CHECK(trace.figures(moment_of(writer, 22), false).state != RankState::died);
     kill(child, SIGKILL);
     siginfo_t ended;
     REQUIRE(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
-    CHECK(trace.figures(moment_of(writer, 10), false).state == RankState::died);
+    CHECK(trace.figures(moment_of(writer, 22), false).state == RankState::died);
     REQUIRE(waitpid(child, nullptr, 0) == child);
 }
 

@@ -61,7 +61,19 @@ TEST_CASE("a rank inside of a collective that has not returned is not behind in 
     std::vector<LastSeen> ranks = {seen(0, 10 * kSecond, 21, "cuStreamSynchronize"),
                                    seen(1, 10 * kSecond, 20, "ncclAllReduce")};
     ranks[0].alive_ns = ranks[1].alive_ns = 21 * kSecond;
-    CHECK(judge(ranks, {}, kSecond)->missing.empty());
+    ranks.push_back(seen(2, 10 * kSecond, 20));  // it is in no call
+    ranks[2].alive_ns = 21 * kSecond;
+    REQUIRE(judge(ranks, {}, kSecond)->missing.size() == 1);
+    CHECK(judge(ranks, {}, kSecond)->missing[0].rank == 2);
+    // Where nobody else is missing it may be in that one, or in another.
+    ranks.pop_back();
+    const auto hang = judge(ranks, {}, kSecond);
+    REQUIRE(hang->missing.size() == 1);
+    CHECK(!hang->missing[0].is_behind);
+    REQUIRE(hang->waiting.size() == 1);
+    CHECK(hang_lines(*hang)[1] ==
+          "rank 1 may be in ncclAllReduce 21 of communicator c, in which rank 0 waits, "
+          "or in one of another communicator; has been in ncclAllReduce for 11.0 s");
     ranks[1].open_call = "ncclBroadcast";
     REQUIRE(judge(ranks, {}, kSecond)->missing.size() == 1);
     ranks[1] = seen(1, 10 * kSecond, 19, "ncclAllReduce");  // it has two to go

@@ -1,6 +1,7 @@
-// What other threads of ours are doing, as whoever waits for them asks.
+// What other threads of ours are doing, as a thread that waits for them asks.
 #include "shim/base/own_thread.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,61 +19,49 @@ using namespace gpushim::shim;
 namespace {
 
 constexpr timespec kMoment = {0, 20'000'000};
+constexpr int kPatience = 6000;  // moments
 
-struct Told {
-    std::atomic<uint32_t> begins = 0, ends = 0;
-    void (*work)();
-};
-
-void main_of(void* told) {
-    auto& of = *static_cast<Told*>(told);
-    of.begins.store(1);
-    of.work();
-    of.ends.store(1);
-}
-
-// Whether `holds` does at some time while such a thread works.
-bool at_some_time(void (*work)(), bool (*holds)()) {
-    static Told told[8];  // threads are detached
-    static size_t many = 0;
-    Told& of = told[many++];
-    of.work = work;
-    REQUIRE(start_own_thread({"test", main_of, &of}) == 0);
-    bool was = false;
-    while (of.begins.load() == 0) nanosleep(&kMoment, nullptr);
-    while (of.ends.load() == 0) was |= holds();
-    return was;
-}
+int ends[2];
+std::atomic<uint32_t> may_go = 0, has_ended = 0;
 
 // As the kernel sees a thread that waits for a disk: it cannot be interrupted until its child has ended.
-void waits_like_for_a_disk() {
+void waits_like_for_a_disk(void*) {
     const pid_t child = vfork();
     if (child == 0) {
-        const timespec half = {0, 500'000'000};
-        nanosleep(&half, nullptr);
-        _exit(0);
+        char none;
+        close(ends[1]);
+        const ssize_t nothing = read(ends[0], &none, 1);
+        _exit(nothing == 0 ? 0 : 1);
     }
     waitpid(child, nullptr, 0);
+    has_ended.fetch_add(1);
 }
 
-void waits_for_somebody() {
-    std::atomic<uint32_t> word = 0;
-    wait_while(word, 0, 300'000'000);
+void waits_for_somebody(void*) {
+    while (may_go.load() == 0) wait_while(may_go, 0, int64_t{kPatience} * kMoment.tv_nsec);
+    has_ended.fetch_add(1);
 }
 
-void waits_long_for_somebody() {
-    for (int i = 0; i < 3; ++i) waits_for_somebody();
+bool until(bool (*holds)()) {
+    for (int moment = 0; moment < kPatience; ++moment, nanosleep(&kMoment, nullptr))
+        if (holds()) return true;
+    return false;
 }
 
 }  // namespace
 
 TEST_CASE("a thread that waits for a disk works, and one that waits for somebody does not",
           "[own_thread][alone][no_emulator]") {
-    CHECK(at_some_time(waits_like_for_a_disk, another_own_thread_is_at_work));
-    // Whatever is seen at its ends: in between there is a look at which it sleeps.
-    CHECK(at_some_time(waits_long_for_somebody, [] { return !another_own_thread_is_at_work(); }));
-    CHECK(at_some_time(waits_like_for_a_disk,
-                       [] { return another_own_thread_is_at_work() && !another_own_thread_is_runnable(); }));
+    REQUIRE(start_own_thread({"test", waits_for_somebody}) == 0);
+    CHECK(until([] { return !another_own_thread_is_at_work(); }));
+    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
+    REQUIRE(start_own_thread({"test", waits_like_for_a_disk}) == 0);
+    CHECK(until([] { return another_own_thread_is_at_work() && !another_own_thread_is_runnable(); }));
+    close(ends[1]);
+    may_go.store(1);
+    wake_all(may_go);
+    CHECK(until([] { return has_ended.load() == 2; }));
+    close(ends[0]);
 }
 
 }  // namespace own_thread_test

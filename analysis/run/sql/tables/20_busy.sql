@@ -55,7 +55,7 @@ CREATE TABLE cpu_contention (
 -- Operations that cannot be as they are told; a row where there are any.
 CREATE TABLE odd_operation (
   gpu_id INTEGER PRIMARY KEY,
-  invalid INTEGER,               -- end not after start: left out
+  invalid INTEGER,               -- end not after start: no time of theirs counts
   early INTEGER                  -- began well before they were asked for: moved to then
 );
 
