@@ -101,7 +101,8 @@ class Products(preload.PreloadCase):
             self.assertIn("it computed no product of cuBLAS that is recorded, with device times",
                           kernels[name]["why"])
         text = self.report()
-        self.assertRegex(text, r"by name +ran +a step +share +precision +tensor cores +TFLOP/s\n")
+        self.assertRegex(text, r"by name; a step: mean of all \d+ steps +ran +a step +share +precision"
+                               r" +tensor cores +TFLOP/s\n")
         self.assertRegex(text, rf"\n +{SINGLE} .* 2[67]\.\d\n")
         self.assertRegex(text, r"\n +own__5us.* -\n")
 
