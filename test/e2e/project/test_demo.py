@@ -33,7 +33,10 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(traces), 2)
         self.assertTrue(lines[4].endswith(f"next: {where}/gpushim report {where}/demo/"))
         self.assertRegex(lines[7], r"^VERDICT  \S")
-        self.assertRegex(done.stdout, r"\nTRUST    good[^\n]*\nEVIDENCE SIMULATED: these are not GPU times\n")
+        # On a busy machine half a second of training may not be timed whole: then it says what is missing.
+        self.assertRegex(done.stdout,
+                         r"\nTRUST    (good[^\n]*\nEVIDENCE SIMULATED: these are not GPU times\n|"
+                         r"fair[^\n]*\nEVIDENCE SIMULATED: these are not GPU times; \S)")
         self.assertRegex(done.stdout, r"\nran .* 2 of 2 ranks ")
 
     def test_a_server_in_three_lines(self):
