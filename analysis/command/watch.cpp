@@ -11,7 +11,6 @@
 
 #include "../failure.h"
 #include "../live/live_run.h"
-#include "../process/boot.h"
 #include "../process/threads.h"
 #include "../report/hang_ends.h"
 #include "../report/hang_text.h"
@@ -55,12 +54,6 @@ int64_t after_ns(const Arguments& arguments) {
     return static_cast<int64_t>(seconds * 1e9);
 }
 
-int64_t now_ns() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 // What this machine tells of a process beyond its trace: one that runs and has nothing to write is not
 // silent.
 void look_at_process(LastSeen& rank, const std::vector<LiveTrace>& live) {
@@ -71,14 +64,14 @@ void look_at_process(LastSeen& rank, const std::vector<LiveTrace>& live) {
     const std::vector<ThreadNow> threads = threads_of(rank.pid);
     if (place == live.end()) {
         // In a container processes have other numbers: whose trace grows is not gone.
-        const bool has_news = now_ns() - rank.alive_ns < kNewsNs;
+        const bool has_news = this_moment().mono_ns - rank.alive_ns < kNewsNs;
         if (threads.empty() && !has_news) rank.process = ProcessNow::gone;
         return;
     }
     const bool is_stopped = std::all_of(threads.begin(), threads.end(),
                                         [](const ThreadNow& thread) { return thread.state == "stopped"; });
     rank.process = is_stopped ? ProcessNow::stopped : ProcessNow::runs;
-    if (!is_stopped) rank.alive_ns = std::max(rank.alive_ns, now_ns());
+    if (!is_stopped) rank.alive_ns = std::max(rank.alive_ns, this_moment().mono_ns);
 }
 
 struct Look {
@@ -95,7 +88,7 @@ Look look(const std::string& folder, int64_t least_ns) {
     if (!ranks)
         throw Failure(folder + ": its traces do not say how they ended: imported, or of an older version");
     const std::vector<LiveTrace> live = live_traces();
-    const std::string clock = boot_id();
+    const std::string clock = this_moment().boot_id;
     Look seen;
     seen.traces = ranks->size();
     for (LastSeen& rank : *ranks) {
@@ -118,16 +111,10 @@ std::string died_text(const std::vector<std::string>& died) {
     return text;
 }
 
-int64_t real_ns() {
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 void print(const Look& seen, bool as_json, const std::string& when = "") {
     if (as_json) {
         Json answer = Json::object();
-        answer.set("unix_ns", real_ns());
+        answer.set("unix_ns", this_moment().real_ns);
         answer.set("hang", hang_json(seen.hang, true));
         answer.set("traces", static_cast<int64_t>(seen.traces));
         answer.set("running", static_cast<int64_t>(seen.running));
@@ -190,7 +177,7 @@ bool follow_with_metrics(const std::string& folder, int64_t least_ns, MetricsFil
         if (!seen) continue;
         const bool has_ended = seen->running == 0;
         const bool is_news = seen->hang.has_value() != hangs || (has_ended && !hangs);
-        if (is_news) print(*seen, as_json, "  (" + time_text(real_ns()) + ")");
+        if (is_news) print(*seen, as_json, "  (" + time_text(this_moment().real_ns) + ")");
         hangs = seen->hang.has_value();  // it may last to the end
         has_hung |= hangs;
         if (has_ended) return has_hung;

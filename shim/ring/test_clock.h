@@ -2,7 +2,8 @@
 // program, or none in a second, so there the writer does not sleep by the machine's time: the program's
 // thread that reads a time at which a pass is due waits for it. So what the writer looks at, and when, is the
 // same in every run, however busy processors and disk are. On other clocks nobody waits for the writer.
-// Bounded: a writer that waits for that very thread costs it two seconds, a minute while others of ours run.
+// Bounded: a writer that waits for that very thread costs it two seconds, a minute while our other threads
+// run.
 #pragma once
 
 #include "ticks.h"

@@ -11,6 +11,7 @@ import unittest
 
 import box
 import optional
+import own_shm
 import preload
 
 SOURCE = """
@@ -109,39 +110,21 @@ class PrivateShm(ShortCase):
 
     def setUp(self):
         super().setUp()
-        self.inside, self.shm = [], pathlib.Path("/dev/shm")
-        if shutil.which("nsenter") is None or os.geteuid() != 0:
-            return
-        mounts = "mount -t tmpfs -o size=300m none /dev/shm && echo ready && exec sleep 600"
-        holder = subprocess.Popen(["unshare", "-m", "sh", "-c", mounts], stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL)
-        self.addCleanup(self.close, holder)
-        if holder.stdout.readline() == b"ready\n":
-            self.inside = ["nsenter", "-t", str(holder.pid), "-m", "--root", f"--wd={self.folder}"]
-            self.shm = pathlib.Path(f"/proc/{holder.pid}/root/dev/shm")
+        self.is_alone = own_shm.take("300m")
 
-    @staticmethod
-    def close(process):
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-    def run_inside(self, command, expect=0, **knobs):
-        knobs = {"GPUSHIM_RECOVER": "all", **knobs}
-        # Of the environment only what the tracing needs is the tracer's, not nsenter's.
-        names = ["env", *(f"{name}={text}" for name, text in knobs.items())]
-        done = box.run([*self.inside, *names, *command], cwd=self.folder)
+    def recovering(self, command, expect=0, **knobs):
+        done = box.run(command, {"GPUSHIM_RECOVER": "all", **knobs}, cwd=self.folder)
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done
 
     def short(self, way="_exit", seconds=0, name="trace"):
         out = self.folder / f"{name}.%p.db"
-        self.run_inside([self.program(), way, seconds], **{**preload.variables(self.folder),
+        self.recovering([self.program(), way, seconds], **{**preload.variables(self.folder),
                                                            "GPUSHIM_OUT": out})
 
     def folder_of(self, trace):
         uuid = preload.query(trace, "SELECT value FROM meta WHERE key = 'uuid'")[0][0]
-        return self.shm / f"gpushim-{os.geteuid()}" / uuid
+        return own_shm.SHM / f"gpushim-{os.geteuid()}" / uuid
 
     def left(self, name="trace"):
         self.short(name=name)
@@ -172,24 +155,24 @@ class Leftovers(PrivateShm):
         trace = self.left()
         other = self.folder / "other.db"
         sqlite3.connect(other).execute("CREATE TABLE t (x)").connection.close()
-        self.run_inside([preload.ANALYZER, "sql", other, "SELECT 1"])
+        self.recovering([preload.ANALYZER, "sql", other, "SELECT 1"])
         self.assertFalse(self.folder_of(trace).exists())
         self.assertEqual((preload.query(trace, OUTSIDE), self.launches(trace)), ([], 3))
 
     def test_unless_it_is_told_to_leave_it(self):
         trace = self.left()
-        self.run_inside([preload.ANALYZER, "sql", self.program(), "SELECT 1"], 2, GPUSHIM_RECOVER="own")
+        self.recovering([preload.ANALYZER, "sql", self.program(), "SELECT 1"], 2, GPUSHIM_RECOVER="own")
         self.assertTrue(self.folder_of(trace).exists())
 
     def test_nobody_elses(self):
         trace = self.left()
         folder = self.folder_of(trace)
-        others = self.shm / "gpushim-4294967"
+        others = own_shm.SHM / "gpushim-4294967"
         others.mkdir(mode=0o700)
         self.addCleanup(shutil.rmtree, others)
         shutil.copytree(folder, others / folder.name)
         shutil.rmtree(folder)
-        self.run_inside([preload.ANALYZER, "sql", trace, "SELECT 1"])
+        self.recovering([preload.ANALYZER, "sql", trace, "SELECT 1"])
         self.assertTrue((others / folder.name / "ring-1").exists())
 
     def test_the_next_traced_process_takes_it_in(self):
@@ -201,14 +184,14 @@ class Leftovers(PrivateShm):
         self.assert_nothing_lost(next_one)
 
     def test_never_more_than_a_tenth_of_what_is_free(self):
-        if not self.inside:
+        if not self.is_alone:
             self.skipTest(optional.lacks("namespaces", "a /dev/shm of its own to fill"))
-        filler = self.shm / "filler"
+        filler = own_shm.SHM / "filler"
         filler.write_bytes(bytes(294 << 20))
         for number in range(20):
             self.short(name=f"trace{number}")
-            left = sum(512 * file.stat().st_blocks for file in self.shm.glob("gpushim-*/*/*"))
-            facts = os.statvfs(self.shm)
+            left = sum(512 * file.stat().st_blocks for file in own_shm.SHM.glob("gpushim-*/*/*"))
+            facts = os.statvfs(own_shm.SHM)
             # What it left itself is what the next one finds.
             self.assertLess(left, facts.f_bavail * facts.f_frsize / 10 + MOST_LEFT_BYTES, number)
         self.assertGreater(sum(not preload.query(trace, OUTSIDE) for trace in self.traces_made()), 5)

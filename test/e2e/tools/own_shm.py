@@ -7,10 +7,10 @@ SHM = pathlib.Path("/dev/shm")
 NEW_MOUNTS, RECURSIVE, PRIVATE = 0x20000, 0x4000, 1 << 18  # of <sched.h> and <sys/mount.h>
 
 
-def take():
+def take(size="2g"):
     """For this process and its children, for good. False where that may not be: it is the machine's then."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(NEW_MOUNTS) != 0:
         return False
     return (libc.mount(b"none", b"/", None, RECURSIVE | PRIVATE, None) == 0 and
-            libc.mount(b"none", bytes(SHM), b"tmpfs", 0, b"size=2g") == 0)
+            libc.mount(b"none", bytes(SHM), b"tmpfs", 0, f"size={size}".encode()) == 0)

@@ -124,6 +124,10 @@ TEST_CASE("what is kept of a step is bounded, and what is left out is counted", 
     CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4") == "20000");
 }
 
+constexpr const char* kCallsOfStep3 =
+    "SELECT group_concat(before || ' ' || enter_ns, ', ') FROM (SELECT * FROM kept_call WHERE step = 3 ORDER "
+    "BY nth)";
+
 //   step        2 (index 1)   3 (index 2)     4 (index 3)
 //   host   9000 ─ 9500 ── 10000 ── 10500 … ── 13000 ──── 15000
 //   GPU              └─ 9650 ───────────────────── 13100 ─┘       two steps before
@@ -136,9 +140,7 @@ TEST_CASE("with a step is kept what the steps before it left running", "[kept_pa
     made.made.run("UPDATE launch_device SET dur_ns = 13500 - 12150 WHERE enter_ns = 12000");
     Written written;
     make_kept_part(made.facts)->finish(written.run());
-    CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM (SELECT * FROM kept_call"
-                      " WHERE step = 3 ORDER BY nth)") ==
-          "0 13000, 0 13500, 0 14000, 0 14500, 1 12000, 2 9500");
+    CHECK(written.ask(kCallsOfStep3) == "0 13000, 0 13500, 0 14000, 0 14500, 1 12000, 2 9500");
     CHECK(written.ask("SELECT rows, left_out FROM kept_step WHERE step = 3") == "6 0");
     // The step before left nothing, so those before that one are not looked at.
     FiveSteps other;
@@ -173,8 +175,7 @@ TEST_CASE("what a host that is far ahead has launched is kept with the step in w
     made.made.run("UPDATE launch_device SET start_offset_ns = 5600, dur_ns = 400 WHERE enter_ns = 9500");
     Written written;
     make_kept_part(made.facts)->finish(written.run());
-    CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM (SELECT * FROM kept_call"
-                      " WHERE step = 3 ORDER BY nth)") == "2 9000");
+    CHECK(written.ask(kCallsOfStep3) == "2 9000");
 }
 
 TEST_CASE("the first step of a trace is the typical one only where there are too few others", "[kept_part]") {

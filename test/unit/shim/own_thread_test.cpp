@@ -1,4 +1,4 @@
-// What other threads of ours are doing, as a thread that waits for them asks.
+// What our other threads are doing, as a thread that waits for them asks.
 #include "shim/base/own_thread.h"
 
 #include <fcntl.h>
