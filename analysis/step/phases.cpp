@@ -13,10 +13,14 @@ constexpr double kByPosition = 0.5;  // some of the backward lies before its fir
 // Earlier than this share of the computing, a collective does not exchange gradients.
 constexpr double kForwardAtLeast = 0.2;
 
+bool computes(TokenKind kind) { return kind == TokenKind::kernel || kind == TokenKind::graph; }
+
 struct Landmarks {
     std::optional<int64_t> copy_ns, compute_ns;
     std::optional<int64_t> collective_ns, after_collectives_ns;  // the first; the operation after the last
     std::optional<int64_t> optimizer_ns, after_optimizer_ns;
+    std::optional<int64_t> compute_after_optimizer_ns;
+    int64_t bytes_before_compute = 0, bytes = 0;  // copied to the device, as far as it is known
 };
 
 void note(std::optional<int64_t>& first, std::optional<int64_t>& after, bool is_such, int64_t at_ns) {
@@ -28,6 +32,19 @@ void note(std::optional<int64_t>& first, std::optional<int64_t>& after, bool is_
     }
 }
 
+void note_bytes(Landmarks& found, int64_t bytes) {
+    found.bytes += bytes;
+    if (!found.compute_ns) found.bytes_before_compute += bytes;
+}
+
+// Behind the optimizer's last kernel.
+void note_forward(Landmarks& found, const Token& token) {
+    if (token.is_optimizer)
+        found.compute_after_optimizer_ns.reset();
+    else if (found.after_optimizer_ns && !found.compute_after_optimizer_ns && computes(token.kind))
+        found.compute_after_optimizer_ns = token.at_ns;
+}
+
 Landmarks landmarks_of(Interval step, std::span<const Token> tokens) {
     Landmarks found;
     for (const Token& token : tokens) {
@@ -36,9 +53,11 @@ Landmarks landmarks_of(Interval step, std::span<const Token> tokens) {
         const bool is_copy = token.kind == TokenKind::copy_h2d;
         if (is_copy && !found.copy_ns) found.copy_ns = token.at_ns;
         if (!is_copy && !found.compute_ns) found.compute_ns = token.at_ns;
+        if (is_copy) note_bytes(found, std::max<int64_t>(token.bytes, 0));
         note(found.collective_ns, found.after_collectives_ns, token.kind == TokenKind::collective,
              token.at_ns);
         note(found.optimizer_ns, found.after_optimizer_ns, token.is_optimizer, token.at_ns);
+        note_forward(found, token);
     }
     return found;
 }
@@ -53,6 +72,7 @@ std::vector<Phase> from_ranges(Interval step, std::span<const PhaseRange> ranges
 std::optional<Phase> input_of(Interval step, const Landmarks& at) {
     // A copy behind the first kernel feeds a later step.
     if (!at.copy_ns || !at.compute_ns || *at.copy_ns > *at.compute_ns) return {};
+    if (2 * at.bytes_before_compute < at.bytes) return {};
     return Phase{PhaseKind::input, {step.start_ns, *at.compute_ns}, kByKind};
 }
 
@@ -78,12 +98,20 @@ std::optional<Phase> optimizer_of(Interval step, const Landmarks& at) {
     return Phase{PhaseKind::optimizer, {*at.after_collectives_ns, step.end_ns}, kByPosition};
 }
 
-std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional<int64_t> backward_ns) {
+// Of the next step, in a step that begins in the middle of one.
+std::optional<Phase> next_forward_of(Interval step, const Landmarks& at, double confidence) {
+    if (!at.compute_after_optimizer_ns) return {};
+    return Phase{PhaseKind::forward, {*at.compute_after_optimizer_ns, step.end_ns}, confidence};
+}
+
+std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional<int64_t> backward_ns,
+                               StepBegins begins) {
     std::vector<Phase> phases;
     const auto add = [&](std::optional<Phase> phase) {
         if (phase && phase->span.length_ns() > 0) phases.push_back(*phase);
     };
     add(input_of(step, at));
+    const bool is_shifted = begins == StepBegins::anywhere && phases.empty();
     const double confidence = backward_ns ? kByName : kByPosition;
     if (!backward_ns && exchanges_gradients(step, at)) backward_ns = at.collective_ns;
     const std::optional<Phase> optimizer = optimizer_of(step, at);
@@ -91,6 +119,7 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional
         add(Phase{PhaseKind::forward, {*at.compute_ns, *backward_ns}, confidence});
         const int64_t end_ns = optimizer ? optimizer->span.start_ns : step.end_ns;
         add(Phase{PhaseKind::backward, {*backward_ns, end_ns}, confidence});
+        if (is_shifted) add(next_forward_of(step, at, confidence));
     }
     add(communication_of(step, at));
     add(optimizer);
@@ -105,9 +134,9 @@ std::string_view in_words(PhaseKind kind) {
 }
 
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
-                             std::optional<int64_t> backward_ns) {
+                             std::optional<int64_t> backward_ns, StepBegins begins) {
     std::vector<Phase> phases = from_ranges(step, ranges);
-    if (phases.empty()) phases = by_position(step, landmarks_of(step, tokens), backward_ns);
+    if (phases.empty()) phases = by_position(step, landmarks_of(step, tokens), backward_ns, begins);
     std::stable_sort(phases.begin(), phases.end(),
                      [](const Phase& a, const Phase& b) { return a.span.start_ns < b.span.start_ns; });
     return phases;

@@ -7,7 +7,12 @@
 //
 // Input, forward, backward, optimizer follow each other, communication lies over them. Where backward begins
 // no token says but a collective or a kernel's name: without one there is neither forward nor backward, and
-// where collectives run from early in the step on (weights or layers split over GPUs) they say nothing. Pure.
+// where collectives run from early in the step on (weights or layers split over GPUs) they say nothing. Input
+// carries at least half of the bytes that go to the device. A step that was found, not marked, may begin
+// anywhere: without input in front what computes behind the optimizer is the next step's forward. Pure.
+//
+//   found    b b c b b c o o f f f f
+//   phases   |b          |opt|f      |
 #pragma once
 
 #include <optional>
@@ -36,9 +41,12 @@ struct Phase {
     friend bool operator==(const Phase&, const Phase&) = default;
 };
 
+enum class StepBegins : uint8_t { where_marked, anywhere };
+
 // Tokens and ranges by time; those outside the step are passed over. `backward_ns`: when the first operation
 // named as backward was submitted, where one is. Phases by their start; none where nothing tells.
 std::vector<Phase> phases_of(Interval step, std::span<const Token> tokens, std::span<const PhaseRange> ranges,
-                             std::optional<int64_t> backward_ns = {});
+                             std::optional<int64_t> backward_ns = {},
+                             StepBegins begins = StepBegins::where_marked);
 
 }  // namespace gpushim::analysis

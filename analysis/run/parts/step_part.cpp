@@ -89,9 +89,13 @@ class StepPart : public Part {
             operations_.push_back(
                 {call.enter_ns,
                  call.timed ? Interval{call.times.start_ns, call.times.end_ns} : Interval{0, 0}, *kind});
-        if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer)
-            return;
-        if (tokens_.size() < kMostTokens) tokens_.push_back({0, call.enter_ns, 0, *kind, is_optimizer});
+        const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.detail, 0) : 0;
+        if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer) {
+            tokens_.back().bytes += bytes;
+        } else if (tokens_.size() < kMostTokens) {
+            tokens_.push_back({0, call.enter_ns, 0, *kind, is_optimizer});
+            tokens_.back().bytes = bytes;
+        }
     }
 
     void close() {
@@ -106,7 +110,9 @@ class StepPart : public Part {
     }
 
     void add_phases(Interval span) {
-        for (const Phase& phase : phases_of(span, tokens_, ranges_in(span), backward_ns_))
+        const auto begins =
+            facts_.found.source == "detected" ? StepBegins::anywhere : StepBegins::where_marked;
+        for (const Phase& phase : phases_of(span, tokens_, ranges_in(span), backward_ns_, begins))
             rows_.push_back({step_, phase, device_ns(phase)});
     }
 

@@ -52,6 +52,36 @@ TEST_CASE("what nothing tells is not a phase", "[step]") {
     CHECK(phases("ffcbbcbcb").size() == 4);
 }
 
+TEST_CASE("input carries most of what goes to the device", "[step]") {
+    const auto with_copies = [](int64_t before, int64_t behind) {
+        MadeRun run;
+        run.copy('h', before);
+        run.play("ff");
+        run.copy('h', behind);
+        run.play("bbo");
+        return phases_of({0, run.now_ns}, run.tokens, {}, 40);
+    };
+    CHECK(with_copies(4096, 4096).front() == Phase{input, {0, 10}, 0.8});
+    CHECK(with_copies(680, 4096).front() == Phase{forward, {10, 40}, 0.9});
+}
+
+TEST_CASE("a step that was found may begin behind its forward", "[step]") {
+    const auto found = [](std::string_view letters, StepBegins begins) {
+        MadeRun run;
+        run.play(letters);
+        return phases_of({0, run.now_ns}, run.tokens, {}, 20, begins);
+    };
+    CHECK(found("ffbbcoo ff", StepBegins::anywhere) == std::vector<Phase>{{forward, {0, 20}, 0.9},
+                                                                          {backward, {20, 50}, 0.9},
+                                                                          {communication, {40, 50}, 0.8},
+                                                                          {optimizer, {50, 80}, 0.9},
+                                                                          {forward, {80, 100}, 0.9}});
+    CHECK(found("ffbbcoo ff", StepBegins::where_marked).back().kind == optimizer);
+    // It begins with its input: what computes behind the optimizer is something else.
+    CHECK(found("hfbbcoo ff", StepBegins::anywhere).back().kind == optimizer);
+    CHECK(found("  bbcoo  h", StepBegins::anywhere).back().kind == optimizer);
+}
+
 TEST_CASE("without its name the optimizer is what follows the last exchange", "[step]") {
     CHECK(phases("ffcbcxx") == std::vector<Phase>{{forward, {30, 50}, 0.5},
                                                   {backward, {50, 80}, 0.5},
