@@ -73,9 +73,8 @@ Query middle(const ReportSource& source, const std::string& column) {
 Skew skew_of(const ReportSource& source) {
     Skew skew;
     read_ranks(source.run, skew);
-    // Slices begin when the clock says so: which GPU has something to do first in one tells nothing.
     skew.has_steps = source.run.prepare("SELECT 1 FROM v_counted_step WHERE is_slice = 0 LIMIT 1").step();
-    if (skew.has_steps) skew.stagger_ns = middle(source, "stagger_ns").maybe(0);
+    skew.stagger_ns = middle(source, "stagger_ns").maybe(0);
     skew.sequential_index = maybe_real(middle(source, "sequential_index"), 0);
     skew.imbalance = maybe_real(middle(source, "imbalance"), 0);
     skew.step_skew = maybe_real(middle(source, "step_skew"), 0);
@@ -119,7 +118,7 @@ Json json_of(const Skew& skew, const Database& run) {
         .maybe("stagger_p50_ns", skew.stagger_ns, skew.has_steps ? alone : "no steps were found")
         .maybe("sequential_index", skew.sequential_index, alone)
         .maybe("imbalance", skew.imbalance, alone)
-        .maybe("step_skew", skew.step_skew, alone)
+        .maybe("step_skew", skew.step_skew, skew.has_steps ? alone : "no steps were found")
         .json();
 }
 

@@ -1,5 +1,7 @@
 // GPUs of all ranks beside each other, step by step: whether they start together, run together, and carry the
-// same load. Each GPU's rows are read side by side, in order of the step.
+// same load. Each GPU's rows are read side by side, in order of the step. Slices of a run without steps begin
+// with the process, not with its work: nobody starts late in one, and those of several processes are other
+// times.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -41,6 +43,12 @@ class GpuSteps {
     int64_t compute_ns() const { return rows_.number(3); }
     int64_t idle_ns() const { return rows_.number(4); }
     int64_t own_step() const { return rows_.number(0); }
+    // What is left of its rows; then it has none.
+    int64_t compute_to_end_ns() {
+        int64_t sum_ns = 0;
+        for (; has_row_; next()) sum_ns += compute_ns();
+        return sum_ns;
+    }
 
   private:
     static constexpr const char* kSql =
@@ -59,8 +67,8 @@ class GpuSteps {
 
 using Gpus = std::vector<std::unique_ptr<GpuSteps>>;
 
-// Those that ran something in a step that is known as a whole. What one of several processes did on a GPU is
-// not what the GPU did.
+// Those that ran something in a step that is known as a whole; beside steps no slices. What one of several
+// processes did on a GPU is not what the GPU did.
 Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
     std::set<int64_t> active;
     Query query(run.raw(), "run",
@@ -73,6 +81,8 @@ Gpus gpus_of(const CollectiveRun& all, const RunDb& run) {
             if (active.contains(gpu.gpu_id))
                 gpus.push_back(
                     std::make_unique<GpuSteps>(run, *all.traces[i], gpu.gpu_id, all.step_shifts[i].steps));
+    const auto is_sliced = [](const auto& gpu) { return gpu->facts().are_slices; };
+    if (!std::all_of(gpus.begin(), gpus.end(), is_sliced)) std::erase_if(gpus, is_sliced);
     return gpus;
 }
 
@@ -140,16 +150,22 @@ std::optional<double> index_in_process(const Gpus& gpus, const RunDb& run) {
            static_cast<double>(query.number(2) - query.number(3));
 }
 
+// In the step of each process; where they are slices, in the first GPU's, by the common clock.
 std::optional<double> index_of_processes(const Gpus& gpus, const RunClocks& clocks) {
+    const GpuSteps& first = *gpus.front();
     std::vector<BusySpan> spans;
     for (const auto& gpu : gpus) {
         const TraceFacts& facts = gpu->facts();
         const auto same = [&](const BusySpan& span) { return span.facts == &facts; };
         if (std::any_of(spans.begin(), spans.end(), same)) continue;
-        const Interval step = {gpu->span().begin_ns, gpu->span().end_ns};
+        const Step& span = facts.are_slices ? first.span() : gpu->span();
+        const Interval step = {span.begin_ns, span.end_ns};
         const auto offset = clocks.offset(clocks.clock_of(facts.rank_id), step.start_ns);
         if (!offset) return {};
         spans.push_back({&facts, step, offset->point_ns});
+        if (!facts.are_slices || spans.size() == 1) continue;
+        const int64_t later_ns = offset->point_ns - spans.front().offset_ns;
+        spans.back().step = {step.start_ns - later_ns, step.end_ns - later_ns};
     }
     const auto together = busy_together(spans);
     return together ? sequential_index(together->busy_ns, together->union_ns) : std::nullopt;
@@ -161,12 +177,35 @@ void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<d
         loads.push_back(gpu->compute_ns());
         own.push_back(gpu->own_work_ns());
     }
-    const auto starts = starts_of(gpus, clocks);
+    const bool are_slices = gpus.front()->facts().are_slices;
+    const auto starts = are_slices ? std::nullopt : starts_of(gpus, clocks);
     run.add("across",
             {gpus.front()->step(), static_cast<int64_t>(gpus.size()),
              starts ? Value(starts->stagger.stagger_ns) : Value(nullptr),
              starts ? Value(starts->idle_ns) : Value(nullptr), starts ? Value(starts->order) : Value(nullptr),
-             maybe(imbalance(loads)), maybe(step_skew(own)), maybe(index)});
+             maybe(imbalance(loads)), are_slices ? Value(nullptr) : maybe(step_skew(own)), maybe(index)});
+}
+
+// Of several processes without steps: what ran at the same time in some of the first one's slices. Load is
+// that of the whole run, and stands in the first row.
+void write_slices(const Gpus& gpus, const RunClocks& clocks, RunDb& run) {
+    GpuSteps& first = *gpus.front();
+    const auto every = static_cast<int64_t>(first.facts().steps.size()) / kMostUnions + 1;
+    std::vector<std::pair<int64_t, std::optional<double>>> rows;
+    int64_t first_load_ns = 0;
+    for (; first.has_row() && first.is_there(); first.next()) {
+        first_load_ns += first.compute_ns();
+        if (rows.empty() || first.step() >= rows.back().first + every)
+            rows.emplace_back(first.step(), index_of_processes(gpus, clocks));
+    }
+    std::vector<int64_t> loads = {first_load_ns};
+    for (size_t i = 1; i < gpus.size(); ++i) loads.push_back(gpus[i]->compute_to_end_ns());
+    std::optional<double> load = imbalance(loads);
+    for (const auto& [step, index] : rows) {
+        run.add("across", {step, static_cast<int64_t>(gpus.size()), nullptr, nullptr, nullptr, maybe(load),
+                           nullptr, maybe(index)});
+        load.reset();
+    }
 }
 
 }  // namespace
@@ -175,6 +214,7 @@ void write_across(const CollectiveRun& all, RunDb& run) {
     const Gpus gpus = gpus_of(all, run);
     if (gpus.size() < 2) return;
     const bool one_process = is_one_process(gpus);
+    if (!one_process && gpus.front()->facts().are_slices) return write_slices(gpus, all.clocks, run);
     const auto every = static_cast<int64_t>(gpus.front()->facts().steps.size()) / kMostUnions + 1;
     int64_t left = kMostUnions, from_step = INT64_MIN;
     for (; go_to_common_step(gpus); gpus.front()->next()) {

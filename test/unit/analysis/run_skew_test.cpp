@@ -215,6 +215,29 @@ TEST_CASE("GPUs of two processes beside each other", "[run_skew]") {
           "0 2 40 40 10,11 0.1837 0.0526 1.0");
 }
 
+// The same without steps: the processes' slices begin 100 apart, and the other's first is the rest of the
+// time.
+//
+//   slices of 10     |0 ────────────|1 ─────────────|          GPU 10 works 100 to 300 and 1100 to 1300
+//   slices of 11       |0 ────────────|1 ─────────────|        GPU 11 likewise, at the same time
+TEST_CASE("slices of two processes are compared by time", "[run_skew]") {
+    Ranks ranks(2);
+    for (int rank = 0; rank < 2; ++rank) {
+        ranks[rank].steps(2, 100 * rank, 1000);
+        ranks[rank].facts.are_slices = true;
+        for (int64_t slice = 0; slice < 2; ++slice) {
+            ranks[rank].launch(1000 * slice + 100, kGemmShape, 1);
+            ranks[rank].device(1000 * slice + 100, 1000 * slice + 100, 1000 * slice + 300);
+            add_step(ranks.run(), rank, slice, {1000, 200, 100 - 100 * rank, 300});
+            ranks.run().add("activity", {int64_t{10 + rank}, slice, int64_t{1}, 200 + 100 * rank * slice});
+        }
+    }
+    ranks.write();
+    // Load 400 and 500: 500 / 450 - 1.
+    CHECK(ranks.ask("SELECT step, stagger_ns, first_order, round(imbalance, 4), step_skew, sequential_index"
+                    " FROM across ORDER BY step") == "0 - - 0.1111 - 0.0 | 1 - - - - 0.0");
+}
+
 // GPU 11 was given something in the step that has no times: nobody knows what ran together.
 TEST_CASE("the sequential index needs all of both GPUs' work", "[run_skew]") {
     Ranks ranks(2);

@@ -139,11 +139,12 @@ CREATE TABLE clock_offset (
 
 -- GPUs beside each other, over all ranks; a row for each step that all have, by the first trace's numbers.
 CREATE TABLE across (
-  step INTEGER PRIMARY KEY, gpus INTEGER,
-  stagger_ns INTEGER,                          -- between first launches; NULL: also below the clock error
+  step INTEGER PRIMARY KEY, gpus INTEGER,      -- without steps: slices of the first process
+  stagger_ns INTEGER,                          -- between first launches; NULL: also no steps, or too near
   stagger_idle_ns INTEGER,                     -- of all GPUs, idle before their own first launch, at most
   first_order TEXT,                            -- gpu_ids by first launch
-  imbalance REAL, step_skew REAL,
+  imbalance REAL,                              -- processes without steps: the run's, in row 0
+  step_skew REAL,                              -- NULL: also without steps
   sequential_index REAL                        -- GPUs of several processes: of some steps only
 );
 -- A row if the first GPU computes longer than the others and does something that they do not.
