@@ -130,7 +130,7 @@ class PythonSampler : public Observer {
         const int64_t started_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         const Python before = python_;
         python_ = find_python();
-        if (number_in_pthread_ == kNo) number_in_pthread_ = find_number_in_pthread();
+        if (python_.runtime != 0 && number_in_pthread_ == kNo) number_in_pthread_ = find_number_in_pthread();
         allowance_.spend(clock_ns(CLOCK_THREAD_CPUTIME_ID) - started_ns);
         if (std::strcmp(before.why_not, python_.why_not) != 0) {
             log_line(LogLevel::info, "GPUSHIM_PYTHON: %s; no lines of Python", python_.why_not);

@@ -189,15 +189,19 @@ std::string utf8_of(const unsigned char* data, size_t length, uint32_t width) {
 
 // The threads' own number stands in what pthread_self() points to; nobody says where, and it must be clear.
 uint32_t find_number_in_pthread() {
-    constexpr uint32_t kLookedAt = 2048;
+    constexpr uint32_t kLookedAt = 2048, kPiece = 64;  // no piece lies on two pages
     const auto self = reinterpret_cast<uint64_t>(pthread_self());
     const int32_t tid = thread_id();
     uint32_t found = kNo;
-    for (uint32_t at = 0; at < kLookedAt; at += sizeof(int32_t)) {
-        int32_t word = 0;
-        if (!read_own(self + at, word) || word != tid) continue;
-        if (found != kNo) return kNo;
-        found = at;
+    for (uint64_t piece = self / kPiece * kPiece; piece < self + kLookedAt; piece += kPiece) {
+        int32_t words[kPiece / sizeof tid];
+        if (!read_own(piece, words)) continue;
+        for (size_t i = 0; i < std::size(words); ++i) {
+            const uint64_t at = piece + i * sizeof tid;
+            if (words[i] != tid || at < self) continue;
+            if (found != kNo) return kNo;
+            found = static_cast<uint32_t>(at - self);
+        }
     }
     return found;
 }
