@@ -12,9 +12,6 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr int kPatienceMs = 60'000;  // while another process adds its night
-constexpr const char* kTables[] = {"night",         "night_trace",    "night_around", "night_group",
-                                   "night_step",    "night_part",     "night_kernel", "night_finding",
-                                   "night_serving", "night_iteration"};
 
 NightResult result_of(const std::string& word) {
     for (size_t i = 0; i < std::size(kNightResults); ++i)
@@ -116,7 +113,10 @@ std::set<std::string> History::traces(int64_t night) const {
 }
 
 void History::remove(int64_t night) {
-    for (const char* table : kTables) put("DELETE FROM " + std::string(table) + " WHERE night = ?1", {night});
+    std::vector<std::string> tables;
+    Query row = ask("SELECT name FROM sqlite_master WHERE type = 'table' AND name || '_' GLOB 'night_*'", {});
+    while (row.step()) tables.push_back(row.text(0));
+    for (const std::string& table : tables) put("DELETE FROM " + table + " WHERE night = ?1", {night});
 }
 
 void History::accept(int64_t night) {

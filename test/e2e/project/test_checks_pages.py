@@ -75,6 +75,16 @@ class Pages(unittest.TestCase):
                 passed, said = self.check("manual", {**SAID, "analysis/manual.md": MANUAL % made})
                 self.assertEqual((passed, said), (False, f"analysis/manual.md: {complaint}\n"))
 
+    def test_the_manual_names_what_gives_a_job_s_id(self):
+        self.program(MADE)
+        jobs = 'constexpr JobWords kJob[] = {{"FINE", {}}, {kOf, {}},\n{"A_JOB", {kOf}}};'
+        page = MANUAL.replace("# Manual", "# Manual\n\n`A_JOB` `FINE`") % MADE
+        named = {**SAID, "shim/machine/jobs.cpp": jobs, "analysis/manual.md": page}
+        self.assertEqual(self.check("manual", named), (True, ""))
+        without = {**named, "analysis/manual.md": named["analysis/manual.md"].replace("`A_JOB`", "A_JOB")}
+        complaint = "analysis/manual.md: names no A_JOB, which gives a job's id\n"
+        self.assertEqual(self.check("manual", without), (False, complaint))
+
     def test_the_manual_is_what_the_program_prints(self):
         self.program(MADE)
         for there, instead, complaint in (("fine", "well", "not what the program prints: make manual"),

@@ -223,6 +223,17 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     history.remove(id);
     history.keep();
     CHECK_THROWS_AS(history.side(id), Failure);
+    sqlite3* base = nullptr;
+    sqlite3_open((folder.path() / "h.db").c_str(), &base);
+    for (const std::string table : {"night_trace", "night_around", "night_kernel", "night_iteration"}) {
+        INFO(table);
+        sqlite3_stmt* rows = nullptr;
+        sqlite3_prepare_v2(base, ("SELECT count(*) FROM " + table).c_str(), -1, &rows, nullptr);
+        REQUIRE(sqlite3_step(rows) == SQLITE_ROW);
+        CHECK(sqlite3_column_int64(rows, 0) == 0);
+        sqlite3_finalize(rows);
+    }
+    sqlite3_close(base);
 }
 
 TEST_CASE("a history of before servers were kept is read, and takes them from then on", "[history]") {
