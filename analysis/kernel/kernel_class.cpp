@@ -129,31 +129,32 @@ namespace {
 struct FamilyRow {
     std::string_view name;
     KernelGroup group;
+    Products products;
 };
 constexpr FamilyRow kFamilies[] = {
     // As KernelFamily.
-    {"other", KernelGroup::other},
-    {"gemm", KernelGroup::gemm},
-    {"convolution", KernelGroup::convolution},
-    {"attention", KernelGroup::attention},
-    {"normalisation", KernelGroup::reduction},
-    {"softmax", KernelGroup::reduction},
-    {"elementwise", KernelGroup::elementwise},
-    {"reduction", KernelGroup::reduction},
-    {"optimizer", KernelGroup::elementwise},
-    {"layout_conversion", KernelGroup::memory},
-    {"fill", KernelGroup::memory},
-    {"copy", KernelGroup::memory},
-    {"embedding", KernelGroup::memory},
-    {"random", KernelGroup::elementwise},
-    {"sort", KernelGroup::other},
-    {"pooling", KernelGroup::reduction},
-    {"rnn", KernelGroup::other},
-    {"sparse", KernelGroup::other},
-    {"comm", KernelGroup::comm},
-    {"loss", KernelGroup::reduction},
-    {"concatenate", KernelGroup::memory},
-    {"split", KernelGroup::memory},
+    {"other", KernelGroup::other, Products::perhaps},
+    {"gemm", KernelGroup::gemm, Products::always},
+    {"convolution", KernelGroup::convolution, Products::always},
+    {"attention", KernelGroup::attention, Products::always},
+    {"normalisation", KernelGroup::reduction, Products::never},
+    {"softmax", KernelGroup::reduction, Products::never},
+    {"elementwise", KernelGroup::elementwise, Products::never},
+    {"reduction", KernelGroup::reduction, Products::never},
+    {"optimizer", KernelGroup::elementwise, Products::never},
+    {"layout_conversion", KernelGroup::memory, Products::never},
+    {"fill", KernelGroup::memory, Products::never},
+    {"copy", KernelGroup::memory, Products::never},
+    {"embedding", KernelGroup::memory, Products::never},
+    {"random", KernelGroup::elementwise, Products::never},
+    {"sort", KernelGroup::other, Products::never},
+    {"pooling", KernelGroup::reduction, Products::never},
+    {"rnn", KernelGroup::other, Products::perhaps},
+    {"sparse", KernelGroup::other, Products::perhaps},
+    {"comm", KernelGroup::comm, Products::never},
+    {"loss", KernelGroup::reduction, Products::never},
+    {"concatenate", KernelGroup::memory, Products::never},
+    {"split", KernelGroup::memory, Products::never},
 };
 static_assert(std::size(kFamilies) == static_cast<size_t>(KernelFamily::split) + 1);
 
@@ -161,6 +162,13 @@ static_assert(std::size(kFamilies) == static_cast<size_t>(KernelFamily::split) +
 
 std::string_view name_of(KernelFamily family) { return kFamilies[static_cast<size_t>(family)].name; }
 KernelGroup group_of(KernelFamily family) { return kFamilies[static_cast<size_t>(family)].group; }
+Products products_of(KernelFamily family) { return kFamilies[static_cast<size_t>(family)].products; }
+Products products_of(std::string_view family) {
+    const auto* row = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                                   [&](const FamilyRow& one) { return one.name == family; });
+    return row != std::end(kFamilies) ? row->products : Products::perhaps;
+}
+bool KernelClass::eligible() const { return products_of(family) == Products::always; }
 
 std::string_view name_of(CommOperation operation) {
     constexpr std::string_view kNames[] = {"none",           "all_reduce", "all_gather",

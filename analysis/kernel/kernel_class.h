@@ -47,6 +47,8 @@ enum class KernelGroup : uint8_t {
     comm,
     memory
 };
+// Whether a family's kernels multiply matrices, which is what tensor cores do.
+enum class Products : uint8_t { perhaps, always, never };
 enum class CommOperation : uint8_t {
     none,  // not a kernel that communicates
     all_reduce,
@@ -95,10 +97,7 @@ struct KernelClass {
     bool is_triton = false;
 
     // Whether tensor cores can do this work.
-    bool eligible() const {
-        return family == KernelFamily::gemm || family == KernelFamily::convolution ||
-               family == KernelFamily::attention;
-    }
+    bool eligible() const;
     friend bool operator==(const KernelClass&, const KernelClass&) = default;
 };
 
@@ -120,6 +119,8 @@ struct NameRow {
 std::span<const NameRow> name_rows();
 
 KernelGroup group_of(KernelFamily family);
+Products products_of(KernelFamily family);
+Products products_of(std::string_view family);  // by its name in reports; another name: perhaps
 
 // As reports and JSON have them.
 std::string_view name_of(KernelFamily family);

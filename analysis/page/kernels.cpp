@@ -4,6 +4,7 @@
 #include "../chart/page.h"
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
+#include "../kernel/kernel_class.h"
 #include "../kernel/short_name.h"
 #include "../report/facts.h"
 #include "../text/units.h"
@@ -26,14 +27,6 @@ struct Group {
     bool may_use_them = true;  // tensor cores: as far as its family tells
 };
 
-bool is_no_product(const std::string& family) {
-    constexpr std::string_view kNone[] = {"comm",    "copy",        "elementwise",   "embedding",
-                                          "fill",    "loss",        "normalisation", "optimizer",
-                                          "pooling", "random",      "reduction",     "softmax",
-                                          "sort",    "concatenate", "split",         "layout_conversion"};
-    return std::find(std::begin(kNone), std::end(kNone), family) != std::end(kNone);
-}
-
 std::vector<Group> groups_of(const PageInput& input) {
     std::vector<Group> groups;
     for (const Json& kernel : input.of("kernels").items()) {
@@ -44,7 +37,7 @@ std::vector<Group> groups_of(const PageInput& input) {
             return group.name == name && group.cores == cores;
         });
         if (found == groups.end())
-            groups.push_back({name, *share, cores, !is_no_product(kernel["family"].words())});
+            groups.push_back({name, *share, cores, products_of(kernel["family"].words()) != Products::never});
         else
             found->share += *share;
     }

@@ -203,4 +203,12 @@ TEST_CASE("the rows are in the form names are compared in, and each stands once"
     CHECK(name_of(KernelLibrary::flash_attention) == "flash_attention");
 }
 
+TEST_CASE("a family's name tells whether its kernels multiply matrices", "[kernel_class]") {
+    CHECK(products_of("gemm") == Products::always);
+    CHECK(products_of("rnn") == Products::perhaps);
+    CHECK(products_of("a family of tomorrow") == Products::perhaps);
+    CHECK(products_of("split") == Products::never);
+    CHECK_FALSE(classify("ampere_sgemm_128x64_tn").eligible() == classify("softmax_kernel").eligible());
+}
+
 }  // namespace kernel_class_test

@@ -36,13 +36,15 @@ def sleeps():
     time.sleep(0.05)
 
 
-def runs_inner():
+def interpreters():
     # Its name until 3.12, and from 3.13 on.
-    name = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
-    interpreters = importlib.import_module(name)
+    return importlib.import_module("_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters")
+
+
+def runs_inner():
     if not hasattr(runs_inner, "id"):
-        runs_inner.id = interpreters.create()
-    interpreters.run_string(runs_inner.id, INNER)
+        runs_inner.id = interpreters().create()
+    interpreters().run_string(runs_inner.id, INNER)
 
 
 WHAT = {"lock": waits_for_lock, "garbage": collects, "neither": sleeps, "inner": runs_inner}
@@ -72,6 +74,8 @@ def main(what):
         WHAT[what]()
     must(CUDA.cuCtxSynchronize())
     over.set()
+    if what == "inner":
+        interpreters().destroy(runs_inner.id)  # 3.14 warns of those that are left
     print("over")
 
 
