@@ -151,4 +151,14 @@ class Ranks {
     RunDb run_{folder_.path() / "run.db"};
 };
 
+// What the parts would have written of a rank's GPU in a step.
+struct StepRow {
+    int64_t window_ns, busy_ns, first_launch_ns, own_work_ns;
+};
+inline void add_step(RunDb& run, int64_t rank, int64_t step, const StepRow& row) {
+    run.add("gpu_step",
+            {10 + rank, step, row.window_ns, row.busy_ns, row.busy_ns, row.busy_ns, row.busy_ns, int64_t{1},
+             int64_t{1}, row.first_launch_ns, int64_t{0}, int64_t{0}, row.own_work_ns});
+}
+
 }  // namespace made
