@@ -60,16 +60,20 @@ void CallCounts::add_collective(const Event& event) {
 
 // A step lasts until the next one of its thread.
 void CallCounts::add_step(const Event& event) {
-    const auto what = static_cast<Marker>(words_of<event::marker>(event.slot).what);
+    const auto words = words_of<event::marker>(event.slot);
+    const auto what = static_cast<Marker>(words.what);
     if (what != Marker::step && what != Marker::step_n) return;
     last_step_ns_ = std::max(last_step_ns_, event.enter_ns);
-    const auto began = step_began_ns_.find(event.thread_id);
-    if (began != step_began_ns_.end()) {
+    OpenStep begins = {event.enter_ns, {}};
+    if (what == Marker::step_n) begins.samples = words.value;
+    const auto open = open_steps_.find(event.thread_id);
+    if (open != open_steps_.end()) {
         ++steps_;
-        step_ns_ += event.enter_ns - began->second;
-        began->second = event.enter_ns;
-    } else if (step_began_ns_.size() < kMostThreads) {
-        step_began_ns_[event.thread_id] = event.enter_ns;
+        step_ns_ += event.enter_ns - open->second.began_ns;
+        if (open->second.samples) samples_ = samples_.value_or(0) + *open->second.samples;
+        open->second = begins;
+    } else if (open_steps_.size() < kMostThreads) {
+        open_steps_[event.thread_id] = begins;
     }
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,7 @@ class CallCounts {
     const std::map<int64_t, OnDevice>& devices() const { return on_devices_; }
     const std::map<CollectiveKey, Collectives>& collectives() const { return collectives_; }
     uint64_t steps() const { return steps_; }
+    std::optional<uint64_t> samples() const { return samples_; }  // of those steps; none: none says
     int64_t step_ns() const { return step_ns_; }
     int64_t last_operation_ns() const { return last_operation_ns_; }  // kNull: there was none
     int64_t last_step_ns() const { return last_step_ns_; }            // kNull: none was marked
@@ -57,8 +59,13 @@ class CallCounts {
     ContextDevices contexts_;
     std::map<int64_t, OnDevice> on_devices_;
     std::map<CollectiveKey, Collectives> collectives_;
-    std::map<int32_t, int64_t> step_began_ns_;  // by thread
+    struct OpenStep {
+        int64_t began_ns;
+        std::optional<uint64_t> samples;
+    };
+    std::map<int32_t, OpenStep> open_steps_;  // by thread
     uint64_t steps_ = 0;
+    std::optional<uint64_t> samples_;
     int64_t step_ns_ = 0;
     int64_t last_operation_ns_ = kNull, last_step_ns_ = kNull;
 };

@@ -158,6 +158,7 @@ class ProcessMetrics : public Observer {
         if (counts_.last_step_ns() == kNull) return;
         out.add(Metric::steps_total, static_cast<double>(counts_.steps()));
         out.add(Metric::step_seconds_total, seconds(counts_.step_ns()));
+        if (counts_.samples()) out.add(Metric::step_samples_total, static_cast<double>(*counts_.samples()));
     }
 
     void add_device(Exposition& out, const std::string& gpu, const CallCounts::OnDevice& counts) const {

@@ -34,6 +34,16 @@ global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 rule_files: [{rules}]
 scrape_configs: [{{job_name: node, static_configs: [{{targets: ['127.0.0.1:{port}']}}]}}]
 """
+# Steps that say how many samples they have.
+SAMPLES = """
+from ctypes import CDLL, byref, c_uint64, c_void_p
+import time
+cuda, marks, context = CDLL("libcuda.so.1"), CDLL(None), c_void_p()
+assert cuda.cuInit(0) == cuda.cuCtxCreate_v2(byref(context), 0, 0) == 0
+while True:
+    marks.gpushim_step_n(c_uint64(64))
+    time.sleep(0.05)
+"""
 # More launches than can be kept, where nothing may be written.
 DROPS = """
 #include <cuda.h>
@@ -179,6 +189,7 @@ class Monitoring(PreloadCase):
     def test_queries_answer_and_the_alert_fires_on_a_process_that_is_stopped(self):
         self.start_all()
         job = self.start_traced(TRAIN, GPUSIM_DEVICES=2, GPUSIM_NCCL_TIMEOUT_S=600)
+        self.start_traced([sys.executable, "-c", SAMPLES], GPUSHIM_OUT=f"{self.folder}/m/other/%p.db")
         self.start([ANALYZER, "watch", self.folder, "--metrics", self.folder / "m" / "run.prom", "--after",
                     "30"], env=box.environment())
         page = (FOLDER / "README.md").read_text(encoding="utf-8")

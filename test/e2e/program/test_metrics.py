@@ -36,6 +36,19 @@ launch(3)
 sys.stdin.read()
 """
 
+# Three steps of 64 samples, one that does not say how many, and one that has not ended.
+MARKS_STEPS = """
+from ctypes import CDLL, byref, c_uint64, c_void_p
+import sys
+cuda, marks, context = CDLL("libcuda.so.1"), CDLL(None), c_void_p()
+assert cuda.cuInit(0) == cuda.cuCtxCreate_v2(byref(context), 0, 0) == 0
+for _ in range(3):
+    marks.gpushim_step_n(c_uint64(64))
+marks.gpushim_step()
+marks.gpushim_step_n(c_uint64(1000))
+sys.stdin.read()
+"""
+
 
 class Metrics(BesideCase):
     def start(self, what="device", seconds=600, **knobs):
@@ -43,6 +56,15 @@ class Metrics(BesideCase):
         return self.beside([sys.executable, WAITS, what, seconds], **{
             "GPUSHIM_METRICS": f"{self.folder}/m/%r.%q{{POD}}.prom", "POD": "a", "RANK": 3,
             "WORLD_SIZE": 4, "SLURM_JOB_ID": 77, **knobs})
+
+    def start_source(self, source, **knobs):
+        """Python; it is killed at the end."""
+        knobs = {**variables(self.folder), "GPUSHIM_METRICS": f"{self.folder}/m/3.a.prom", **knobs}
+        job = subprocess.Popen([sys.executable, "-c", source], env=box.environment(knobs),
+                               stdin=subprocess.PIPE)
+        self.addCleanup(job.stdin.close)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
 
     def text(self, name="m/3.a.prom"):
         try:
@@ -68,13 +90,7 @@ class Metrics(BesideCase):
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
 
     def test_operations_are_those_of_the_gpu_that_the_thread_was_on(self):
-        program = [sys.executable, "-c", ON_TWO_GPUS]
-        knobs = {**variables(self.folder), "GPUSHIM_METRICS": f"{self.folder}/m/3.a.prom",
-                 "GPUSIM_DEVICES": 2, "POD_NAME": "train-0"}
-        job = subprocess.Popen(program, env=box.environment(knobs), stdin=subprocess.PIPE)
-        self.addCleanup(job.stdin.close)
-        self.addCleanup(job.wait)
-        self.addCleanup(job.kill)
+        self.start_source(ON_TWO_GPUS, GPUSIM_DEVICES=2, POD_NAME="train-0")
         gpus = self.until(lambda: {
             labels["device"]: labels["gpu"] for name, labels, _ in prometheus_text.samples(self.text())
             if name == "gpu_info"})
@@ -83,6 +99,16 @@ class Metrics(BesideCase):
                 "operations_total", operation="launch", gpu=gpu, pod="train-0") == of)
         self.assertEqual(len(prometheus_text.values(self.text(), "operations_total", operation="launch")), 2)
         self.assertEqual(query(self.the_trace(), "SELECT value FROM meta WHERE key = 'pod'"), [("train-0",)])
+
+    def test_samples_are_of_the_steps_that_have_ended(self):
+        self.start_source(MARKS_STEPS)
+        self.until(lambda: self.value("steps_total") == 4)
+        self.assertEqual(self.value("step_samples_total"), 3 * 64)
+        silent = MARKS_STEPS.replace("_step_n(c_uint64(64))", "_step()").replace("_n(c_uint64(1000))", "()")
+        self.start_source(silent,
+                          GPUSHIM_METRICS=f"{self.folder}/m/none.prom")
+        text = self.until(lambda: "steps_total" in self.text("m/none.prom") and self.text("m/none.prom"))
+        self.assertNotIn("step_samples_total", text)
 
     @unittest.skipUnless(shutil.which("promtool"), optional.lacks("prometheus"))
     def test_promtool_has_nothing_against_it(self):
