@@ -1,5 +1,7 @@
 #include "busy_rows.h"
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 
@@ -23,6 +25,21 @@ void merge(std::vector<Row>& rows, Key key, Add add) {
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
 }
 
+constexpr double kLike = 2;  // times as long, or as short
+
+// Whether steps of these lengths are what most are not. Of windows shorter than the steps only odd ones are
+// timed as a whole, such as those in which the host is ahead and takes no time.
+bool are_unlike_most(std::vector<int64_t> timed_ns, const std::vector<int64_t>& all_ns) {
+    if (timed_ns.empty() || 2 * timed_ns.size() >= all_ns.size()) return false;
+    const auto middle = timed_ns.begin() + static_cast<std::ptrdiff_t>(timed_ns.size() / 2);
+    std::nth_element(timed_ns.begin(), middle, timed_ns.end());
+    const auto usual = static_cast<double>(*middle);
+    const auto like = std::count_if(all_ns.begin(), all_ns.end(), [&](int64_t ns) {
+        return static_cast<double>(ns) >= usual / kLike && static_cast<double>(ns) <= usual * kLike;
+    });
+    return 2 * static_cast<size_t>(like) < all_ns.size();
+}
+
 struct Together {  // GPUs of one step
     int64_t gpus = 0, sum_ns = 0, longest_ns = 0;
 };
@@ -36,6 +53,8 @@ class Writer {
   public:
     Writer(RunDb& run, const TraceFacts& facts) : run_(run), facts_(facts) {
         for (const std::string& name : facts.host_classes) names_.push_back(name);
+        for (size_t i = 0; i < facts.steps.size(); ++i)
+            if (const auto length_ns = counted_ns(static_cast<int64_t>(i))) counted_ns_.push_back(*length_ns);
     }
     void write(const Gpu& gpu, GpuSweep& sweep) {
         gpu_ = &gpu;
@@ -107,16 +126,25 @@ class Writer {
         merge(
             rows, [](const StepFigures& row) { return row.step; },
             [](StepFigures& row, const StepFigures& other) { row += other; });
+        std::vector<int64_t> timed_ns;
         for (const StepFigures& row : rows) {
             const auto found = windows_.find(row.step);
             if (found == windows_.end()) continue;  // it has no length
             const Window& window = found->second;
+            if (const auto length_ns = counted_ns(row.step)) timed_ns.push_back(*length_ns);
             run_.add("gpu_step",
                      {gpu_->gpu_id, int64_t{row.step}, window.ns, row.busy_low_ns, row.busy_high_ns,
                       row.busy_likely_low_ns, row.busy_likely_high_ns, row.launches.operations,
                       row.launches.timed, maybe(row.first_launch_ns), row.launches.api_ns,
                       row.launches.between_ns, window.ns - window.peer_wait_ns});
         }
+        if (are_unlike_most(std::move(timed_ns), counted_ns_)) run_.add("unlike_steps", {gpu_->gpu_id});
+    }
+    // Of a step that counts.
+    std::optional<int64_t> counted_ns(int64_t step) const {
+        if (facts_.are_slices || step < 0 || step >= static_cast<int64_t>(facts_.steps.size())) return {};
+        const Step& one = facts_.steps[static_cast<size_t>(step)];
+        return one.is_warm_up || one.is_left_out ? std::nullopt : std::optional(one.length_ns());
     }
     void contention(std::vector<ContentionRow> rows) {
         merge(
@@ -142,6 +170,7 @@ class Writer {
     RunDb& run_;
     const TraceFacts& facts_;
     std::vector<std::string> names_;  // of what threads were blocked on
+    std::vector<int64_t> counted_ns_;
     const Gpu* gpu_ = nullptr;
     std::map<int32_t, Window> windows_;  // by step, of that GPU
     std::map<int32_t, Together> together_;

@@ -18,7 +18,7 @@ namespace gpushim::analysis {
 
 class CountedSteps;
 
-constexpr int kRunSchema = 9;
+constexpr int kRunSchema = 10;
 
 class RunDb {
   public:

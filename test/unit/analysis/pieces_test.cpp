@@ -45,6 +45,40 @@ TEST_CASE("long windows are parted, and those with many operations", "[pieces]")
     CHECK(hosts({window(0, 1000, 200'000)}, {450, 620, 900}) == Intervals{{0, 620}, {620, 1000}});
 }
 
+//  windows  0────10────20────30────40────50────60 s     the host launches 216 operations in 2 ms, then waits
+//  cuts        3                        43
+TEST_CASE("a step that is longer than windows are is one piece", "[pieces]") {
+    std::vector<Window> windows;
+    for (int64_t i = 0; i < 6; ++i) windows.push_back(window(10 * i * kSecond, 10 * (i + 1) * kSecond, 30));
+    const std::vector<int64_t> cuts = {3 * kSecond, 43 * kSecond};
+    CHECK(hosts(windows, cuts) ==
+          Intervals{{0, 43 * kSecond}, {43 * kSecond, 50 * kSecond}, {50 * kSecond, 60 * kSecond}});
+    const std::vector<int64_t> more = {3 * kSecond, 9 * kSecond, 43 * kSecond, 59 * kSecond};
+    windows[1].own_host_ns = 1000, windows[4].own_host_ns = 100;
+    const auto pieces = pieces_of(windows, {0}, more);
+    REQUIRE(pieces.size() == 3);
+    CHECK(pieces[0].host == Interval{0, 43 * kSecond});
+    CHECK(pieces[0].windows[0].operations == 4 * 30 + 9);
+    CHECK(pieces[0].windows[0].own_host_ns == 1030);
+    CHECK(pieces[1].host == Interval{43 * kSecond, 59 * kSecond});
+    CHECK(pieces[1].windows[0].operations == 30);
+    CHECK(hosts({window(0, 60 * kSecond, 200)}, {3 * kSecond, 43 * kSecond}) ==
+          Intervals{{0, 43 * kSecond}, {43 * kSecond, 50 * kSecond}, {50 * kSecond, 60 * kSecond}});
+}
+
+TEST_CASE("a long step of too many operations, or with a break, is torn", "[pieces]") {
+    std::vector<Window> windows;
+    for (int64_t i = 0; i < 4; ++i)
+        windows.push_back(window(10 * i * kSecond, 10 * (i + 1) * kSecond, 40'000));
+    CHECK(hosts(windows, {35 * kSecond}).size() == 4);
+    windows[3].operations = windows[2].operations = 0;
+    CHECK(hosts(windows, {35 * kSecond}) == Intervals{{0, 35 * kSecond}, {35 * kSecond, 40 * kSecond}});
+    windows[1].dur_ns -= kSecond;
+    CHECK(hosts(windows, {35 * kSecond}).size() == 4);
+    CHECK(hosts({window(0, 60 * kSecond, 90'000)}, {35 * kSecond}).size() == 4);
+    CHECK(hosts({window(0, 60 * kSecond, 300'000)}, {35 * kSecond}).size() == 5);
+}
+
 TEST_CASE("windows of a damaged file are parted into no more than fit into memory", "[pieces]") {
     constexpr int64_t kYear = 365 * 86'400 * kSecond;
     std::vector<Window> windows;

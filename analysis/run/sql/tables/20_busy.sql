@@ -59,6 +59,10 @@ CREATE TABLE odd_operation (
   early INTEGER                  -- began well before they were asked for: moved to then
 );
 
+-- A row for each GPU of which those counted steps that were timed as a whole are few, and unlike most: half
+-- of all take less than half as long as the one in their middle, or more than twice.
+CREATE TABLE unlike_steps (gpu_id INTEGER PRIMARY KEY);
+
 -- GPUs that several processes of one host used (with MPS, or by turns), as they ran: a row for each process.
 -- union_ns + next_own_ns + other_process_ns + tail_ns = known_ns.
 CREATE TABLE shared_gpu (

@@ -34,17 +34,20 @@ FROM rank r JOIN recorded n ON n.rank_id = r.rank_id
 WHERE coalesce(r.steps_source, 'none') <> 'none'
   AND EXISTS (SELECT 1 FROM v_counted_step c WHERE c.rank_id = r.rank_id);
 
--- Of each GPU: counted steps that were timed as a whole; where there are none, all that is known (spans). Not
--- if all windows were over when the first of them began: start-up and warm-up say nothing of steps.
+-- Of each GPU: counted steps that were timed as a whole; where there are none, or they are unlike most, all
+-- that is known (spans). Not if all windows were over when the first of them began: start-up and warm-up say
+-- nothing of steps.
 CREATE VIEW v_gpu_basis AS
 SELECT u.gpu_id, c.step, c.number, CASE WHEN c.is_slice = 1 THEN 'slices' ELSE 'steps' END AS basis
 FROM gpu u JOIN v_counted_step c ON c.rank_id = u.rank_id
   JOIN gpu_step g ON g.gpu_id = u.gpu_id AND g.step = c.step
+WHERE u.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps)
 UNION ALL
 SELECT u.gpu_id, g.step, NULL AS number, 'spans' AS basis
 FROM gpu u JOIN gpu_step g ON g.gpu_id = u.gpu_id
 WHERE u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN v_counted_step c ON c.rank_id = t.rank_id
-                       JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step)
+                       JOIN gpu_step w ON w.gpu_id = t.gpu_id AND w.step = c.step
+                       WHERE t.gpu_id NOT IN (SELECT gpu_id FROM unlike_steps))
   AND u.gpu_id NOT IN (SELECT t.gpu_id FROM gpu t JOIN (SELECT c.rank_id, min(c.begin_ns) AS begin_ns
                          FROM v_counted_step c WHERE c.is_slice = 0 GROUP BY c.rank_id) f
                          ON f.rank_id = t.rank_id WHERE f.begin_ns >= t.timed_until_ns);

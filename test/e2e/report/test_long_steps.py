@@ -1,0 +1,39 @@
+"""Steps of a minute, of which the host launches all in two milliseconds and then waits: longer than windows,
+which last ten seconds."""
+import json
+import unittest
+
+import box
+import cli
+
+TRAIN = ("python3", box.ROOT / "examples" / "train" / "train.py", "--ranks", 1, "--steps", 30, "--layers", 40)
+KNOBS = {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": 1, "GPUSIM_SLOW": "0:3000"}
+
+
+class LongSteps(cli.Case):
+    def report(self, **knobs):
+        done = self.traced(*TRAIN, **KNOBS, **knobs)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(self.gpushim("report", self.folder, "--json").stdout)
+
+    def test_one_in_windows_that_follow_each_other_is_timed_as_a_whole(self):
+        report = self.report()
+        gpu, = report["gpus"]
+        self.assertGreater(report["steps"]["median_ns"], 60e9)
+        self.assertGreaterEqual(gpu["steps"], 27)
+        self.assertAlmostEqual(gpu["productive_share"], 1, delta=0.01)
+        for finding in report["findings"]:
+            self.assertLess(finding["gain_high_ns"] or 0, 0.2 * report["steps"]["median_ns"], finding)
+
+    def test_few_odd_ones_do_not_stand_for_the_others(self):
+        """Those after the host has waited for all: it is ahead again, and they end when all is launched."""
+        report = self.report(GPUSHIM_BUDGET="0.0005%")
+        gpu, = report["gpus"]
+        self.assertEqual(gpu["basis"], "spans")
+        self.assertIn("steps were timed from beginning to end, and they are unlike most",
+                      " ".join(note["title"] for note in report["findings"]))
+        self.assertGreater(gpu["idle_share_high"] - gpu["idle_share_low"], 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()
