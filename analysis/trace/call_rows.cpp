@@ -216,29 +216,29 @@ std::vector<std::string> columns_of(const CallTable& table) {
     return {table.columns.begin(), table.columns.end()};
 }
 
-bool begins_with_any(std::string_view base, std::initializer_list<std::string_view> begins) {
+// The driver, the runtime and HIP call the same things by the same names behind their own letters.
+std::string_view without_prefix(std::string_view base) {
+    for (const std::string_view prefix : {"cuda", "cu", "hip"})
+        if (base.starts_with(prefix)) return base.substr(prefix.size());
+    return {};
+}
+bool does_any(std::string_view base, std::initializer_list<std::string_view> begins) {
+    const std::string_view does = without_prefix(base);
     return std::any_of(begins.begin(), begins.end(),
-                       [&](std::string_view begin) { return base.starts_with(begin); });
+                       [&](std::string_view begin) { return does.starts_with(begin); });
 }
-bool loads_code(std::string_view base) {
-    return begins_with_any(base, {"cuModuleLoad", "cuLibraryLoad", "cuLink", "cudaLibraryLoad"});
-}
+bool loads_code(std::string_view base) { return does_any(base, {"ModuleLoad", "LibraryLoad", "Link"}); }
 bool looks_up(std::string_view base) {
-    return begins_with_any(base, {"cuModuleGetFunction", "cuLibraryGetKernel", "cuFuncLoad",
-                                  "cuKernelGetFunction", "cudaFuncGetAttributes"});
+    return does_any(base, {"ModuleGetFunction", "LibraryGetKernel", "FuncLoad", "KernelGetFunction",
+                           "FuncGetAttributes"});
 }
 
 // What goes on around an executable graph, but for launching it.
 bool makes_graph(std::string_view base) {
-    return begins_with_any(base, {"cuGraphInstantiate", "cuGraphExec", "cuGraphUpload",
-                                  "cudaGraphInstantiate", "cudaGraphExec", "cudaGraphUpload"});
+    return does_any(base, {"GraphInstantiate", "GraphExec", "GraphUpload"});
 }
-bool begins_capture(std::string_view base) {
-    return begins_with_any(base, {"cuStreamBeginCapture", "cudaStreamBeginCapture"});
-}
-bool ends_capture(std::string_view base) {
-    return begins_with_any(base, {"cuStreamEndCapture", "cudaStreamEndCapture"});
-}
+bool begins_capture(std::string_view base) { return does_any(base, {"StreamBeginCapture"}); }
+bool ends_capture(std::string_view base) { return does_any(base, {"StreamEndCapture"}); }
 
 CallKind kind_of(const std::string& kind, const std::string& base) {
     if (kind == "sync") return CallKind::sync;

@@ -77,6 +77,24 @@ TEST_CASE("every row comes as a call of its kind, in order of enter", "[timeline
     }
 }
 
+// HIP's calls have the runtime's names, but for their first letters.
+TEST_CASE("calls of HIP are of the kinds that CUDA's are", "[timeline]") {
+    Made made;
+    made.run(
+        "INSERT INTO api VALUES (2, 'hipStreamBeginCapture', 'hipStreamBeginCapture', 'capture'),"
+        " (3, 'hipStreamEndCapture', 'hipStreamEndCapture', 'capture'), (4, 'hipGraphInstantiateWithFlags',"
+        " 'hipGraphInstantiateWithFlags', 'born'), (5, 'hipModuleLoadData', 'hipModuleLoadData', 'other'),"
+        " (6, 'hipGraphNodes', 'hipGraphNodes', 'other'), (7, 'shipGraphExec', 'shipGraphExec', 'other')");
+    made.run(
+        "INSERT INTO call VALUES (100, 5, 1, 2, NULL, 1, NULL, 0), (200, 5, 1, 3, NULL, 1, NULL, 0),"
+        " (300, 5, 1, 4, NULL, NULL, NULL, 0), (400, 5, 1, 5, NULL, NULL, NULL, 0),"
+        " (500, 5, 1, 6, NULL, NULL, NULL, 0), (600, 5, 1, 7, NULL, NULL, NULL, 0)");
+    std::vector<CallKind> kinds;
+    for (const Call& call : calls_of(made, CallsOf::host_too)) kinds.push_back(call.kind);
+    CHECK(kinds == std::vector<CallKind>{CallKind::begin_capture, CallKind::end_capture, CallKind::make_graph,
+                                         CallKind::load, CallKind::other, CallKind::other});
+}
+
 TEST_CASE("calls carry what their rows say", "[timeline]") {
     const auto calls = calls_of(one_of_each(), CallsOf::host_too);
     const Call &kernel = calls[0], &copy = calls[1], &to_host = calls[3];
