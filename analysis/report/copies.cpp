@@ -25,6 +25,7 @@ struct Copies {
     int64_t timed, sum_ns, timed_bytes, blocks_ns;
     int64_t blocking_calls_ns;
     double pageable, blocking;          // bytes
+    double managed = 0;                 // … of pages of managed memory
     std::optional<double> best_pinned;  // on this GPU, in this direction
     int64_t then_sync = 0;
     double bytes_in_steps = 0, steps_with_marks = 0;  // steps: 0: all were recorded, or rows are gone
@@ -40,6 +41,7 @@ struct Copies {
         return (is_stepped() ? some_of_regular : some) > all / 2;
     }
     bool is_pageable() const { return is_mostly(pageable, regular_pageable); }
+    bool is_managed() const { return managed > static_cast<double>(bytes) / 2; }
     bool is_blocking() const { return is_mostly(blocking, regular_blocking); }
 
     std::optional<double> rate() const {
@@ -89,7 +91,8 @@ constexpr const char* kCopies =
     " sum(CASE WHEN is_regular THEN c.timed_bytes END) * 1e9"
     "  / nullif(sum(CASE WHEN is_regular THEN c.sum_ns END), 0),"
     " sum(CASE WHEN is_regular AND (c.source = 'pageable' OR c.target = 'pageable') THEN c.bytes ELSE 0 END),"
-    " sum(CASE WHEN is_regular AND c.blocking = 1 THEN c.bytes ELSE 0 END)"
+    " sum(CASE WHEN is_regular AND c.blocking = 1 THEN c.bytes ELSE 0 END),"
+    " sum(CASE WHEN c.source = 'managed' AND c.target = 'managed' THEN c.bytes ELSE 0 END)"
     " FROM told c LEFT JOIN stream_stat s ON s.gpu_id = c.gpu_id AND s.stream_id = c.stream_id"
     " GROUP BY c.gpu_id, c.stream_id, c.kind ORDER BY sum(c.bytes) DESC, c.gpu_id, c.stream_id, c.kind";
 
@@ -100,12 +103,12 @@ std::vector<Copies> copies_of(const Database& run) {
     while (row.step()) {
         const auto label = labels.find(row.number(0));
         if (label == labels.end()) continue;
-        all.push_back(
-            {label->second,  row.text(1),         row.text(2),    row.text(15),   row.number(3),
-             row.number(4),  row.number(5),       row.real(14),   row.number(6),  row.number(7),
-             row.number(8),  row.number(9),       row.number(10), row.number(17), row.real(11),
-             row.real(12),   maybe_real(row, 13), row.number(16), row.real(18),   row.real(19),
-             row.number(20), row.real(21),        row.real(23),   row.real(24),   maybe_real(row, 22)});
+        all.push_back({label->second,      row.text(1),    row.text(2),         row.text(15),   row.number(3),
+                       row.number(4),      row.number(5),  row.real(14),        row.number(6),  row.number(7),
+                       row.number(8),      row.number(9),  row.number(10),      row.number(17), row.real(11),
+                       row.real(12),       row.real(25),   maybe_real(row, 13), row.number(16), row.real(18),
+                       row.real(19),       row.number(20), row.real(21),        row.real(23),   row.real(24),
+                       maybe_real(row, 22)});
     }
     return all;
 }
@@ -120,6 +123,7 @@ Json json_of(const Copies& copies) {
         .known("count", copies.count)
         .known("bytes", copies.bytes)
         .maybe("pageable_share", share_of(copies.pageable, bytes), "no bytes were copied")
+        .maybe("managed_share", share_of(copies.managed, bytes), "no bytes were copied")
         .maybe("blocking_share", share_of(copies.blocking, bytes), "no bytes were copied")
         .maybe("achieved_bytes_per_s", copies.rate(), untimed)
         .maybe("per_step", copies.per_step(), "no steps were found")
@@ -164,6 +168,7 @@ std::string line_of(const Copies& copies, bool names_rank) {
     std::string text = (names_rank ? copies.label.text + " " : "") + "stream " + copies.stream + "  " +
                        copies.kind + " " + amount_of(copies);
     if (copies.is_pageable()) text += ", pageable";
+    if (copies.is_managed()) text += ", pages of managed memory";
     if (copies.is_blocking()) text += ", blocking";
     text += times_of(copies);
     if (stepped && copies.of_step <= static_cast<double>(kSmallBytes) &&

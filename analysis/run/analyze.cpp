@@ -128,7 +128,9 @@ void write_run(const Inputs& inputs, const RunOptions& options, RunDb& run) {
     std::set<std::string> sources;
     for (const Trace& trace : inputs.traces) {
         expected = std::max(expected, trace.world_size);
-        if (!started_ns || trace.started_real_ns < *started_ns) started_ns = trace.started_real_ns;
+        const bool is_told = trace.started_real_ns > 0;
+        if (is_told && (!started_ns || trace.started_real_ns < *started_ns))
+            started_ns = trace.started_real_ns;
         Query meta =
             trace.base.prepare("SELECT key, value FROM meta WHERE key IN ('source', 'samples_per_step')");
         std::string source = "gpushim";

@@ -22,7 +22,7 @@ struct Trace {
     std::string run_key;
     std::string host;
     std::string executable;
-    int64_t started_real_ns;
+    int64_t started_real_ns;  // 0: not recorded
     std::string uuid;
     // Rows from here on may not be all there yet: the process still writes.
     int64_t until_ns = std::numeric_limits<int64_t>::max();

@@ -31,6 +31,9 @@ uint8_t direction(ImportedNumber kind) {
     constexpr uint8_t kDirections[] = {0, 1, 2, 1, 2, 3, 3, 3, 3, 5, 4, 1, 2, 3};
     return kind && *kind > 0 && *kind < static_cast<int64_t>(std::size(kDirections)) ? kDirections[*kind] : 0;
 }
+// Pages of managed memory on their way, which no call asked for.
+bool is_migration(ImportedNumber kind) { return kind && *kind >= 11 && *kind <= 13; }
+constexpr uint8_t kManaged = 3;  // of ours
 // Numbers of nsys's memory kinds as ours: pageable, pinned, device, array, managed, device static, managed
 // static.
 uint8_t memory(ImportedNumber kind) {
@@ -206,8 +209,9 @@ void NsysImport::read_copies() {
         ImportedWork work = work_of(ImportedWork::What::copy, rows);
         work.bytes = rows.maybe(kOwnColumn);
         work.direction = direction(rows.maybe(kOwnColumn + 1));
-        work.source = memory(rows.maybe(kOwnColumn + 2));
-        work.target = memory(rows.maybe(kOwnColumn + 3));
+        const bool migrates = is_migration(rows.maybe(kOwnColumn + 1));
+        work.source = migrates ? kManaged : memory(rows.maybe(kOwnColumn + 2));
+        work.target = migrates ? kManaged : memory(rows.maybe(kOwnColumn + 3));
         to->work(work);
     }
 }

@@ -81,7 +81,7 @@ class StepPart : public Part {
 
     void add(const Call& call) {
         const auto kind = kind_of(call);
-        if (!kind) return;
+        if (!kind || TraceFacts::is_migration(call)) return;
         const size_t kernel = *kind == TokenKind::kernel ? index_.of(call) : index_.not_known();
         const bool is_optimizer = is_optimizer_[kernel];
         if (is_backward_[kernel] && !backward_ns_) backward_ns_ = call.enter_ns;

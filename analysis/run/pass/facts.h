@@ -82,6 +82,13 @@ struct TraceFacts {
 
     // False: it was launched before a trace of another tool begins, so nothing is known of when.
     static bool has_call(const Call& call) { return call.thread_id != 0 || call.exit_ns != call.enter_ns; }
+    // Pages of managed memory that moved because something touched them: nobody asked for it.
+    static bool is_migration(const Call& call) {
+        constexpr int64_t kBothManaged = 3 + 8 * 3;  // column `sides` of copy
+        const bool is_copy = call.type == OperationClass::h2d || call.type == OperationClass::d2h ||
+                             call.type == OperationClass::d2d;
+        return call.kind == CallKind::operation && is_copy && call.detail == kBothManaged && !has_call(call);
+    }
     // Launched by the call that launched the graph's first node: it cost the host nothing.
     bool is_later_node(const Call& call) const {
         if (call.kind != CallKind::operation || call.exit_ns != call.enter_ns) return false;

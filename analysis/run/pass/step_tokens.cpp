@@ -30,6 +30,7 @@ class Tokens {
     // None: it says nothing of steps.
     std::optional<Token> of(const Call& call) {
         if (call.kind == CallKind::load) is_loading_ = true;
+        if (TraceFacts::is_migration(call)) return {};
         if (facts_.is_later_node(call)) {
             if (is_kernel(call)) add(node_purpose_, of_kernel(call.detail).purpose);
             return {};

@@ -98,7 +98,7 @@ void write_trace(const TraceFacts& facts, std::optional<Interval> span, RunDb& r
                      text_of(trace.executable),
                      text_of(trace.uuid),
                      trace.path.string(),
-                     trace.started_real_ns,
+                     trace.started_real_ns > 0 ? Value(trace.started_real_ns) : Value(nullptr),
                      span ? Value(span->start_ns) : Value(nullptr),
                      span ? Value(span->end_ns) : Value(nullptr),
                      ledger.produced,

@@ -121,6 +121,24 @@ class Nsys(test_import.Import):
         self.assertEqual(self.rows("SELECT count, api_p50_ns FROM launch_stat", run), [(30, 10_000)])
         self.assertIn("1 x GPU (name not recorded)", self.gpushim("report", self.folder / "run.db").stdout)
 
+    def test_pages_that_move_are_no_steps_and_in_no_queue(self):
+        run = self.imported(nsys_made.migrations(self.folder / "a.sqlite"), source="nsys")
+        self.assertEqual(self.rows("SELECT DISTINCT kind, source, target FROM v_copy ORDER BY 1"),
+                         [("d2h", "managed", "managed"), ("h2d", "managed", "managed")])
+        self.assertEqual(self.rows("SELECT steps_source, (SELECT count(*) FROM phase) FROM rank", run),
+                         [("none", 0)])
+        idle = dict(self.rows(self.IDLE, run))
+        self.assertNotIn("device_other", idle)
+        self.assertGreater(idle["host_unknown"], 199 * 11_000)  # between one page and the next
+        said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertIn("h2d 26.2 MB in all, pages of managed memory", said)
+
+    def test_without_the_sessions_start_nobody_says_when(self):
+        run = self.imported(nsys_made.program(self.folder / "a.sqlite", nsys_made.OLD), source="nsys")
+        self.assertEqual(self.rows("SELECT started_real_ns FROM rank", run), [(None,)])
+        said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertNotIn("1970", said)
+
     def ranks_of(self, *rows, name="a.sqlite", pids=(4711,)):
         file = nsys_made.with_rows(nsys_made.program(self.folder / name, nsys_made.NEW, pids), *rows)
         run = self.imported(file, source="nsys")

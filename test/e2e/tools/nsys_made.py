@@ -111,6 +111,24 @@ def waits(path):
     return path
 
 
+def migrations(path, pages=200):
+    """A kernel on managed memory: pages come while it runs, and go back when the host touches them."""
+    export = Export(path, NEW)
+    tid, process = global_pid(7) | 8, global_pid(7)
+    export.add("CUPTI_ACTIVITY_KIND_RUNTIME", start=0, end=10_000, globalTid=tid, correlationId=1,
+               nameId=export.text("cudaLaunchKernel_v7000"), returnValue=0)
+    export.add("CUPTI_ACTIVITY_KIND_KERNEL", start=20_000, end=20_000 + pages * 20_000, deviceId=0,
+               contextId=1, streamId=7, correlationId=1, globalPid=process,
+               demangledName=export.text("add"), shortName=export.text("add"))
+    for i in range(pages):
+        for kind, start in ((11, 25_000 + i * 20_000), (12, 50_000 + (pages + i) * 20_000)):
+            export.add("CUPTI_ACTIVITY_KIND_MEMCPY", start=start, end=start + 8_000, deviceId=0,
+                       contextId=1, streamId=0, correlationId=0, globalPid=process, bytes=1 << 17,
+                       copyKind=kind, srcKind=7, dstKind=7)
+    export.close()
+    return path
+
+
 def program(path, schema, pids=(4711,)):
     """In each process a copy, two kernels, a wait, an allocation, a graph, two nested ranges, a free one."""
     export = Export(path, schema)
