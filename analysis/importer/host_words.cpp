@@ -17,6 +17,14 @@ constexpr HostWord kHostWords[] = {
     // Frames, where only these are there.
     {HostInside::input, "torch/utils/data/dataloader.py(", ": __next__"},
     {HostInside::optimizer, "torch/optim/", ": step"},
+    // What libraries do to make a batch in the thread that launches.
+    {HostInside::input, "transformers/pipelines/", ": preprocess"},
+    {HostInside::input, "transformers/image_processing_utils", ": __call__"},
+    {HostInside::input, "transformers/feature_extraction", ": __call__"},
+    {HostInside::input, "transformers/tokenization_utils_base.py(", ": __call__"},
+    {HostInside::input, "torchvision/datasets/", ": __getitem__"},
+    {HostInside::input, "torchvision/transforms/", ": __call__"},
+    {HostInside::input, "datasets/arrow_dataset.py(", ": __getitem__"},
     // TensorFlow's operators that hand a batch to the step.
     {HostInside::input, "IteratorGetNext"},
 };

@@ -178,6 +178,7 @@ void sign(const TokenSource& source, std::vector<Step>& steps) {
     while (at < steps.size()) close();
 }
 
+// Where all would be of warm-up there is nothing that they warm up for.
 void mark_warm_up(std::vector<Step>& steps) {
     constexpr double kLonger = 1.5;
     std::unordered_map<uint64_t, std::vector<int64_t>> by_signature;
@@ -197,6 +198,7 @@ void mark_warm_up(std::vector<Step>& steps) {
         if (!step.has_load && static_cast<double>(step.length_ns()) <= most_ns) return;
         step.is_warm_up = true;
     }
+    for (Step& step : steps) step.is_warm_up = false;
 }
 
 }  // namespace gpushim::analysis

@@ -114,6 +114,9 @@ TEST_CASE("names of loaders and optimizers are known, others are not", "[host_sp
     CHECK(inside_of("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__") == kInput);
     CHECK(inside_of("torch/utils/data/dataloader.py(628): __next__") == kInput);
     CHECK(inside_of("torch/utils/data/dataloader.py(628): __init__") == std::nullopt);
+    CHECK(inside_of("transformers/pipelines/video_classification.py(129): preprocess") == kInput);
+    CHECK(inside_of("transformers/pipelines/video_classification.py(129): postprocess") == std::nullopt);
+    CHECK(inside_of("torchvision/transforms/transforms.py(95): __call__") == kInput);
     CHECK(inside_of("Optimizer.step#AdamW.step") == kOptimizer);
     CHECK(inside_of("ProfilerStep#3") == std::nullopt);
     CHECK(inside_of("forward") == std::nullopt);

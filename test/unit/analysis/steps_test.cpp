@@ -1,6 +1,7 @@
 // Steps from what a run repeats and from marks, by hand: one letter is one token, 10 ns apart
 // (step_tokens.h).
 #include "analysis/step/steps.h"
+#include "analysis/step/cut.h"
 
 #include <catch2/catch.hpp>
 #include <random>
@@ -187,6 +188,21 @@ TEST_CASE("steps that compile, and the slow ones after them, are warm-up", "[ste
     CHECK(found.steps[1].is_warm_up);
     CHECK_FALSE(found.steps[2].is_warm_up);
     CHECK_FALSE(found.steps[22].is_warm_up);  // slow, but no longer leading
+}
+
+TEST_CASE("where all steps compile none is warm-up", "[step]") {
+    std::vector<Step> steps(2);
+    for (Step& step : steps) step.has_load = true;
+    steps[0].end_ns = steps[1].begin_ns = 100;
+    steps[1].end_ns = 180;
+    mark_warm_up(steps);
+    CHECK_FALSE(steps[0].is_warm_up);
+    CHECK_FALSE(steps[1].is_warm_up);
+    steps.push_back({180, 260, 2, 0, {}});
+    mark_warm_up(steps);
+    CHECK(steps[0].is_warm_up);
+    CHECK(steps[1].is_warm_up);
+    CHECK_FALSE(steps[2].is_warm_up);
 }
 
 TEST_CASE("a step just within 1.5 times the usual is not warm-up", "[step]") {
