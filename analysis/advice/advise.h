@@ -11,6 +11,8 @@ namespace gpushim::analysis {
 struct Advice {
     const Rule* rule;
     Finding finding;
+
+    const Heading& heading() const { return finding.heading == nullptr ? rule->heading : *finding.heading; }
 };
 
 // What is worth less than this share of a step is not said.

@@ -7,6 +7,14 @@
 
 namespace gpushim::analysis {
 
+// What is said of a finding, whatever its figures are.
+struct Heading {
+    const char* verdict;  // "input-bound": what a job is of which this is the first finding
+    const char* title;    // "Waiting for data"
+    const char* lead;     // "the GPU waits for data": what happens in the share of a step that it costs
+    const char* change;   // "loading ahead, in more workers": what would take it away
+};
+
 // Of a step, in ns; where the run has no steps, of each second. Both bounds are predictions.
 struct Gain {
     double low_ns = 0, high_ns = 0;
@@ -26,10 +34,11 @@ enum class Kind {
 
 // Words are safe to print once they went through the report; names in them come from the trace as they were.
 struct Finding {
-    std::string title;   // what was seen, with its figures
-    std::string where;   // the line of Python in which the host was meanwhile; empty: not known
-    std::string lead;    // who or what it is, in a few words; empty: its rule's heading says it
-    std::string try_it;  // in the words of the frameworks
+    std::string title;                 // what was seen, with its figures
+    std::string where;                 // the line of Python in which the host was meanwhile; empty: not known
+    const Heading* heading = nullptr;  // in place of its rule's
+    std::string lead;                  // who or what it is, in a few words; empty: its rule's heading says it
+    std::string try_it;                // in the words of the frameworks
     Gain gain;
     double confidence = 0;  // 0 to 1
     std::vector<Evidence> evidence;

@@ -15,14 +15,6 @@ namespace gpushim::analysis {
 // do; only then several GPUs.
 enum class Scope { kInput, kOneGpu, kKernels, kManyGpus, kOurselves };
 
-// What is said of every finding of a rule, whatever its figures are.
-struct Heading {
-    const char* verdict;  // "input-bound": what a job is of which this is the first finding
-    const char* title;    // "Waiting for data"
-    const char* lead;     // "the GPU waits for data": what happens in the share of a step that it costs
-    const char* change;   // "loading ahead, in more workers": what would take it away
-};
-
 // Of which programs it asks. Advice on a training loop's batches and gradients is none to a server.
 enum class Programs { any, training, serving };
 

@@ -43,6 +43,8 @@ class Situation {
     bool is_known() const { return what_if_.steps() > 0; }
     double step_ns() const { return what_if_.step_ns(); }  // mean of the steps of what_if()
     bool has_steps() const { return what_if_.has_steps(); }
+    // Nothing tells it from a start: one step was recorded, or none were found.
+    bool may_be_start() const { return !has_steps() || what_if_.steps() < 2; }
     int64_t gpus() const { return gpus_; }
     int64_t ranks() const { return ranks_; }
     const Given& given() const { return given_; }

@@ -75,7 +75,7 @@ class Question {
         const int64_t host_end_ns = std::clamp(next_.launch_enter_ns, from_ns, until_ns);
         const int64_t call_end_ns = std::clamp(launched_ns_, host_end_ns, until_ns);
         host_part(from_ns, host_end_ns);
-        put(Cause::launch_call, host_end_ns, call_end_ns);
+        put(cause_of_launch(), host_end_ns, call_end_ns);
         put(queued_cause(), call_end_ns, until_ns);
         result_.drained_by_sync = drained_by_sync();
         return std::move(result_);
@@ -106,6 +106,12 @@ class Question {
             }
             put_outside(part, piece);
         }
+    }
+
+    // Up to where N began: a call may wait for N itself.
+    Cause cause_of_launch() const {
+        const int64_t in_call_ns = std::min(launched_ns_, gap_.until_ns) - next_.launch_enter_ns;
+        return !next_.is_copy_h2d && in_call_ns >= kSetsUpNs ? Cause::alloc_or_load : Cause::launch_call;
     }
 
     // Where nothing was told, the calls around it say so.

@@ -64,7 +64,8 @@ inline constexpr CauseRow kCauses[] = {
     {Cause::copy_staging, "copy_staging", CauseGroup::copy,
      "the launching thread was in a pageable or blocking copy to a device"},
     {Cause::alloc_or_load, "alloc_or_load", CauseGroup::host,
-     "the launching thread allocated or freed memory, or loaded a module or library"},
+     "the launching thread allocated or freed memory, or loaded a module or library; or was in a launch or "
+     "another call of 2 ms or longer, which load code or set the device up"},
     {Cause::graph_update, "graph_update", CauseGroup::host,
      "the launching thread captured, instantiated, updated or destroyed a graph"},
     {Cause::comm_host, "comm_host", CauseGroup::host, "the launching thread was in a call of NCCL"},

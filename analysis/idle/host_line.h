@@ -28,7 +28,7 @@ enum class What : uint8_t {
     loading,        // a batch, whatever it calls for that
     sync,           // stream, context or event synchronise; the tail of a copy that blocks
     staging,        // a pageable or blocking copy to a device
-    alloc_or_load,  // memory allocated or freed, a module or library loaded
+    alloc_or_load,  // memory allocated or freed, a module or library loaded, the device set up
     making_graph,   // an executable graph made, updated or destroyed
     comm,           // the host side of NCCL
     launch,         // anything that submits to a device's queue and returns: kernels, graphs, memsets,
@@ -50,6 +50,11 @@ constexpr int64_t kLaunchLoopGapNs = 20'000;
 // Up to this between two operators it is on its way from one to the other. Real programs take below 0.5 ms,
 // or above 3.
 constexpr int64_t kBetweenOperatorsNs = 1'000'000;
+
+// A launch takes microseconds, and other calls that neither wait, copy nor allocate hardly ever a
+// millisecond: what takes so long loads code, which drivers do when it is first launched, or sets the device
+// up.
+constexpr int64_t kSetsUpNs = 2'000'000;
 
 struct HostCall {
     What what;  // not what a gap row says

@@ -28,7 +28,7 @@ Json json_of(const Advice& advice) {
         evidence.push(Json::object({{"table", row.table}, {"rowid", row.rowid}}));
     return Json::object({{"id", advice.rule->id},
                          {"kind", word_of(finding.kind)},
-                         {"heading", advice.rule->heading.title},
+                         {"heading", advice.heading().title},
                          {"title", finding.text()},
                          {"gain_low_ns", to_int64(finding.gain.low_ns)},
                          {"gain_high_ns", to_int64(finding.gain.high_ns)},
@@ -42,7 +42,7 @@ std::string head_of(const Advice& one, size_t place, const RunAdvice& run) {
     const Gain& gain = one.finding.gain;
     char number[8];
     std::snprintf(number, sizeof number, "%2zu ", place);
-    return number + std::string(one.rule->heading.title) + ": " +
+    return number + std::string(one.heading().title) + ": " +
            shares_text(run.share_of_step(gain.low_ns), run.share_of_step(gain.high_ns)) + " of " +
            (run.has_steps ? "a step, " : "the time, ") + times_text(gain.low_ns, gain.high_ns) + "; " +
            one.finding.text() + "  [" + one.rule->id + "]";

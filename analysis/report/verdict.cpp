@@ -50,9 +50,9 @@ std::string step_text(const RunAdvice& run, const ShownSteps& steps) {
 
 // "73 % of each step the GPU waits for data (3.00 ms of 4.11 ms)"
 std::string cost_text(const RunAdvice& run, const Advice& first, const ShownSteps& steps) {
-    const auto& [rule, finding] = first;
+    const Finding& finding = first.finding;
     const auto& [low_ns, high_ns] = finding.gain;
-    const std::string lead = finding.lead.empty() ? rule->heading.lead : finding.lead;
+    const std::string lead = finding.lead.empty() ? first.heading().lead : finding.lead;
     return shares_text(run.share_of_step(low_ns), run.share_of_step(high_ns)) +
            (run.has_steps ? " of each step " : " of the time ") + lead +
            (run.has_steps ? " (" + times_text(low_ns, high_ns) + " of " + step_text(run, steps) + ")" : "") +
@@ -67,7 +67,7 @@ std::string change_text(const RunAdvice& run, const Verdict& verdict, const Advi
     };
     const std::string least = times(*verdict.share_low), most = times(*verdict.share_high);
     const std::string rate = (least == most ? "" : least + "–") + most + "x";
-    const std::string change = std::string(first.rule->heading.change) + " → about ";
+    const std::string change = std::string(first.heading().change) + " → about ";
     if (!run.has_steps) return change + rate;
     return change + times_text(*verdict.after_low_ns, *verdict.after_high_ns) + " a step (" + rate + ")";
 }
@@ -81,7 +81,7 @@ const char* level_of(double share) { return share >= kHighly ? "highly" : "moder
 Verdict of_finding(const RunAdvice& run, const Advice& first, const ShownSteps& steps) {
     Verdict verdict;
     const Gain& gain = first.finding.gain;
-    verdict.word = first.rule->heading.verdict;
+    verdict.word = first.heading().verdict;
     verdict.finding = first.rule->id;
     verdict.share_low = run.share_of_step(gain.low_ns);
     verdict.share_high = run.share_of_step(gain.high_ns);

@@ -1,10 +1,14 @@
-// The GPU waits while the host allocates or frees memory in steps.
+// The GPU waits while the host allocates or frees memory in steps; at a start also while code is loaded.
 #include "../advice/rule.h"
 #include "../text/units.h"
 
 namespace gpushim::analysis::rule_allocations {
 
 namespace {
+
+constexpr Heading kAtStart = {"start-up", "Memory allocated, or code loaded",
+                              "the GPU waits while memory is allocated, code loaded or the device set up",
+                              "a warm-up before what is recorded, or buffers that are kept"};
 
 std::optional<Finding> look(const Situation& run) {
     Finding found;
@@ -16,8 +20,11 @@ std::optional<Finding> look(const Situation& run) {
     });
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
-                  " while the host allocates or frees memory";
-    found.try_it = run.advice({"allocations"});
+                  " while the host allocates or frees memory" +
+                  (run.may_be_start() ? ", loads code or sets the device up" : "");
+    found.try_it =
+        run.may_be_start() ? run.advice({"allocations.start", "allocations"}) : run.advice({"allocations"});
+    if (run.may_be_start()) found.heading = &kAtStart;
     found.confidence = 0.8;
     found.evidence = run.gaps_of(kAllocations);
     return found;

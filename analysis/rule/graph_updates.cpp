@@ -6,6 +6,10 @@ namespace gpushim::analysis::rule_graph_updates {
 
 namespace {
 
+constexpr Heading kAtStart = {"start-up", "Graphs made or updated",
+                              "the GPU waits while graphs are made or updated",
+                              "graphs made before what is recorded, and kept"};
+
 std::optional<Finding> look(const Situation& run) {
     Finding found;
     static constexpr Causes kUpdates = {"graph_update"};
@@ -16,7 +20,9 @@ std::optional<Finding> look(const Situation& run) {
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host captures, instantiates, updates or destroys graphs";
-    found.try_it = run.advice({"graph_updates"});
+    found.try_it = run.may_be_start() ? run.advice({"graph_updates.start", "graph_updates"})
+                                      : run.advice({"graph_updates"});
+    if (run.may_be_start()) found.heading = &kAtStart;
     found.confidence = 0.8;
     found.evidence = run.gaps_of(kUpdates);
     return found;

@@ -70,8 +70,9 @@ std::optional<What> what_of(const Call& call) {
             return What::making_graph;
         case CallKind::collective:
             return What::comm;
-        case CallKind::host_call:
         case CallKind::other:
+            return call.exit_ns - call.enter_ns >= kSetsUpNs ? What::alloc_or_load : What::other_call;
+        case CallKind::host_call:
             return What::other_call;
         default:
             return {};

@@ -3,7 +3,7 @@
 //
 //   sync, a copy to the host that returns when it is done       sync; also a long copy of a few bytes
 //   copy to a device, pageable or of a form that may block      staging
-//   memory, load                                                alloc_or_load
+//   memory, load; any other of 2 ms or longer                   alloc_or_load
 //   make_graph, and from begin_capture to end_capture            making_graph
 //   collective                                                  comm
 //   launch, other copies, memset, graph, record, wait           launch, of that GPU

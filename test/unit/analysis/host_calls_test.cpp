@@ -65,6 +65,13 @@ TEST_CASE("what other calls are to their thread", "[host_calls]") {
     CHECK_FALSE(of(CallKind::gone));
 }
 
+TEST_CASE("a call that takes as long as no such call does sets something up", "[host_calls]") {
+    CHECK(what_of(other(CallKind::other, 0, kNoTarget, 10, 2'000'009)) == What::other_call);
+    CHECK(what_of(other(CallKind::other, 0, kNoTarget, 10, 2'000'010)) == What::alloc_or_load);
+    CHECK(what_of(other(CallKind::host_call, 0, kNoTarget, 10, 2'000'010)) == What::other_call);
+    CHECK(what_of(other(CallKind::sync, 0, kNoTarget, 10, 2'000'010)) == What::sync);
+}
+
 // calls   [begin] [alloc]  record         [end]
 // gap                            bbbrrr
 TEST_CASE("what a thread does from the begin of a capture to its end makes a graph", "[host_calls]") {

@@ -42,6 +42,19 @@ TEST_CASE("what was launched before the recording began was in the queue", "[idl
     CHECK(until(130, WaitsFor::other_gpu) == Pieces{is(Cause::wait_other_gpu, 100, 130)});
 }
 
+//  thread              N════════2040 us═══════        a launch that loads its code
+//  GPU     ████████|100                          2045███
+TEST_CASE("a launch that takes as long as no launch does loads code", "[idle]") {
+    Scene scene;
+    scene.gap_before(100, 2145, 105, 2140);
+    CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::alloc_or_load, 110, 2145)});
+    scene.gap_before(100, 2100, 105, 2140);  // 1995 us up to its start: it waits for the kernel itself
+    CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::launch_call, 110, 2100)});
+    scene.gap_before(100, 2145, 105, 2140);
+    scene.gap.next->is_copy_h2d = true;
+    CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::launch_call, 110, 2145)});
+}
+
 //  thread  L─┐104   L─┐114        every 10
 //  GPU        105███108  115███   3 long, 5 after its launch
 TEST_CASE("a loop that launches too slowly is launch bound, not latency", "[idle]") {

@@ -55,6 +55,23 @@ TEST_CASE("nothing is said of a healthy GPU", "[rule][rule_one_gpu]") {
     CHECK(run.said() == "");
 }
 
+// Of one step nobody knows whether the next has it, too.
+TEST_CASE("what the only step loads or makes may be the start", "[rule][rule_one_gpu]") {
+    for (const auto& [rule, cause] :
+         {std::pair("allocations", "alloc_or_load"), std::pair("graph_updates", "graph_update")}) {
+        RunRows one;
+        one.rank(0).steps(0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{cause, 16 * kMs}}}, 1);
+        const Finding start = one.look(rule).value();
+        REQUIRE(start.heading != nullptr);
+        CHECK(std::string(start.heading->verdict) == "start-up");
+        CHECK(std::string(start.heading->title).find("in each step") == std::string::npos);
+        CHECK(start.try_it.find("behind a warm-up") != std::string::npos);
+        const Finding each = idle_share(cause, 0.8).look(rule).value();
+        CHECK(each.heading == nullptr);
+        CHECK(each.try_it.find("behind a warm-up") == std::string::npos);
+    }
+}
+
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
