@@ -58,6 +58,7 @@ class TraceTables {
     int64_t shape(const ImportedRow& row);
     int64_t function(int32_t name);
     int64_t known_from(const OnDevice& device) const;
+    ImportedDevice told_of(int64_t device) const;
     int64_t instance(const ImportedRow& row);
     int64_t rank_in(const ImportedCommunicator& communicator) const;
     void write_texts();

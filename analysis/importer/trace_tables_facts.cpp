@@ -88,14 +88,26 @@ int64_t TraceTables::known_from(const OnDevice& device) const {
     return waited ? device.first_start_ns : first_ns_;
 }
 
+// A profiler may number those it describes otherwise than those it saw at work (where a program was shown
+// only some of a host's): where all are alike, it is one of them, whichever.
+ImportedDevice TraceTables::told_of(int64_t device) const {
+    const ImportedDevice unknown = {device, "", "", {}, {}, {}, {}};
+    for (const ImportedDevice& one : trace_.devices)
+        if (one.id == device) return one;
+    for (const ImportedDevice& one : trace_.devices)
+        if (one.name.empty() || one.name != trace_.devices.front().name) return unknown;
+    if (trace_.devices.empty()) return unknown;
+    ImportedDevice like = trace_.devices.front();
+    like.id = device;
+    like.uuid.clear();
+    return like;
+}
+
 // Everything a profiler saw has its times, so all of the trace is one window.
 void TraceTables::write_devices() {
     for (const auto& [device, on_it] : operations_) {
         const int64_t operations = on_it.operations, from_ns = known_from(on_it);
-        const ImportedDevice* told = nullptr;
-        for (const ImportedDevice& one : trace_.devices)
-            if (one.id == device) told = &one;
-        const ImportedDevice is = told == nullptr ? ImportedDevice{device, "", "", {}, {}, {}, {}} : *told;
+        const ImportedDevice is = told_of(device);
         const std::string capability = capability_of(is);
         rows_.add(row::device{.id = device,
                               .uuid = text_or_none(is.uuid),

@@ -1,5 +1,7 @@
 // Which operators of the framework, and which modules of the model, launched what took time, where another
 // tool's trace tells of them.
+#include <algorithm>
+
 #include "../advice/ecosystem.h"
 #include "../text/units.h"
 #include "facts.h"
@@ -10,9 +12,26 @@ namespace gpushim::analysis::section_operators {
 namespace {
 
 constexpr size_t kMostRows = 5;
-constexpr const char* kNotSeen =
-    "operators, modules and tensors are not seen by a preload: `gpushim import kineto` reads them from a "
-    "profile that PyTorch made";
+struct Why {
+    const char *source, *text;
+};
+// By where the trace is from; the last one: from a preload.
+constexpr Why kWhys[] = {
+    {"kineto", "no kernel is known to be of an operator: in this profile none was launched within one"},
+    {"nsys",
+     "operators are not told by this export: PyTorch tells them under torch.autograd.profiler.emit_nvtx(), "
+     "and `gpushim import kineto` reads them from a profile that PyTorch made"},
+    {"xplane", "an XPlane file does not tell which operator launched a kernel"},
+    {"",
+     "operators, modules and tensors are not seen by a preload: `gpushim import kineto` reads them from a "
+     "profile that PyTorch made"}};
+
+const char* why_none(const ReportSource& source) {
+    const std::string from = source.text("sources").value_or("");
+    const auto why = std::find_if(std::begin(kWhys), std::end(kWhys) - 1,
+                                  [&](const Why& one) { return from == one.source; });
+    return why->text;
+}
 
 struct Row {
     std::string name, module, pass, forward;  // empty: not told
@@ -72,9 +91,10 @@ void write(const ReportSource& source, Report& report) {
     const std::vector<Row> rows = rows_of(source.run, "operator, module, pass, forward");
     report.json.set("operators", json_of(source, rows));
     if (rows.empty()) {
-        report.json.set("operators_why", kNotSeen);
+        const char* const why = why_none(source);
+        report.json.set("operators_why", why);
         const bool has_operators = ecosystem_of(source.run.raw()).pytorch;
-        return has_operators ? report.paragraph(std::string("OPERATORS  ") + kNotSeen, 11) : void();
+        return has_operators ? report.paragraph(std::string("OPERATORS  ") + why, 11) : void();
     }
     write_table("OPERATORS", source, rows_of(source.run, "operator, NULL, pass, NULL"), report);
     write_table("MODULES", source, rows_of(source.run, std::string(kModule) + ", NULL, pass, NULL"), report);

@@ -50,7 +50,9 @@ std::string gpus_text(const ReportSource& source) {
     }
     if (simulated) text += "   SIMULATED: these are not GPU times";
     if (!text.empty()) return text;
-    return source.number("placeless_operations").value_or(0) > 0 ? "GPU not known" : "no GPU used";
+    if (source.number("placeless_operations").value_or(0) > 0) return "GPU not known";
+    // Another tool may have been asked for the host alone, or have seen an accelerator that is no GPU.
+    return source.text("sources").value_or("gpushim") == "gpushim" ? "no GPU used" : "no GPU recorded";
 }
 
 struct When {

@@ -52,7 +52,7 @@ TrustFigures trust_figures(const Database& run) {
 
 std::string source_of_times(const std::string& level) {
     if (level == "kineto") return "PyTorch's profiler (Kineto)";
-    if (level == "xplane") return "CUPTI (XPlane)";
+    if (level == "xplane") return "TensorFlow's or JAX's profiler (XPlane)";
     return level == "nsys" ? "Nsight Systems" : level;
 }
 

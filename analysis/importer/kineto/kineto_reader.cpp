@@ -185,7 +185,8 @@ class Reader {
     void give() {
         const KinetoEvent& event = element_.event;
         summary_.values_ignored += element_.values_ignored;
-        count_category(event.category);
+        count_category(summary_.by_category, event.category);
+        if (element_.skip == KinetoSkip::unknown_category) count_category(summary_.unread, event.category);
         if (element_.skip != KinetoSkip::none) return count(element_.skip);
         ++summary_.events[static_cast<size_t>(event.kind)];
         rank_.see(event);
@@ -200,9 +201,9 @@ class Reader {
 
     void count(KinetoSkip why) { ++summary_.skipped[static_cast<size_t>(why)]; }
 
-    void count_category(std::string_view category) {
+    using Counts = std::map<std::string, uint64_t, std::less<>>;
+    static void count_category(Counts& counts, std::string_view category) {
         if (category.empty()) return;
-        auto& counts = summary_.by_category;
         auto found = counts.find(category);
         const bool has_room = counts.size() < kMostCategories && category.size() <= kLongestCategory;
         if (found == counts.end())

@@ -30,6 +30,7 @@ struct KinetoSummary {
     std::array<uint64_t, static_cast<size_t>(KinetoKind::kCount)> events{};   // given, by kind
     std::array<uint64_t, static_cast<size_t>(KinetoSkip::kCount)> skipped{};  // elements, by reason
     std::map<std::string, uint64_t, std::less<>> by_category;  // elements with one, as the file calls it
+    std::map<std::string, uint64_t, std::less<>> unread;       // those of categories that we do not know
     uint64_t values_ignored = 0;                               // known keys whose values have another type
     std::optional<int64_t> first_start_ns, last_end_ns;        // of what has a duration
 

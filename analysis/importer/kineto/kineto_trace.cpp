@@ -144,6 +144,20 @@ class KinetoImport {
     bool has_fractions_ = false;
 };
 
+// Where no GPU worked: what another accelerator did lies in categories of its own. Kineto's own span is none.
+std::string without_gpu(const KinetoSummary& summary) {
+    constexpr std::string_view kOwn = "Trace";
+    constexpr size_t kMost = 3;
+    if (summary.of(KinetoKind::kernel) + summary.of(KinetoKind::copy) + summary.of(KinetoKind::set) > 0)
+        return {};
+    std::string text;
+    size_t named = 0;
+    for (const auto& [category, events] : summary.unread)
+        if (category != kOwn && ++named <= kMost)
+            text += (text.empty() ? "" : ", ") + std::to_string(events) + " of " + category;
+    return text.empty() ? text : "no work of a GPU in it, and events of kinds that are not read: " + text;
+}
+
 ImportedTrace described(const KinetoSummary& summary, const std::string& file) {
     ImportedTrace trace;
     trace.source = "kineto";
@@ -174,10 +188,12 @@ ImportedFile import_kineto(const std::string& file, const std::filesystem::path&
     ImportedTrace trace = described(summary, file);
     import.finish(trace);
     ImportedFile imported{{place}, ""};
-    if (summary.end != KinetoEnd::whole) imported.note = file + ": " + summary.end_note;
-    if (trace.damaged > 0)
-        imported.note += (imported.note.empty() ? file + ": " : "; ") + std::to_string(trace.damaged) +
-                         " events could not be read";
+    const auto add = [&](const std::string& what) {
+        if (!what.empty()) imported.note += (imported.note.empty() ? file + ": " : "; ") + what;
+    };
+    if (summary.end != KinetoEnd::whole) add(summary.end_note);
+    if (trace.damaged > 0) add(std::to_string(trace.damaged) + " events could not be read");
+    add(without_gpu(summary));
     return imported;
 }
 

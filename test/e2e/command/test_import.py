@@ -1,4 +1,5 @@
 """gpushim import: the run that is made says what the trace says."""
+import json
 import os
 import pathlib
 import sqlite3
@@ -100,6 +101,32 @@ class Kineto(Import):
             trace.call("cudaMalloc", at + 520_000, 5_000)
             trace.call("cudaFuncGetAttributes", at + 540_000, 1_000)
         return trace
+
+    def test_another_accelerators_work_is_said_not_to_be_read(self):
+        trace = kineto_made.Trace()
+        for i in range(3):
+            trace.add("cpu_op", "aten::mm", i * 1000, 900, kineto_made.PID, kineto_made.TID)
+            trace.add("mtia_ccp_events", "fc", i * 1000 + 500, 200, 1, 1)
+        trace.add("Trace", "PyTorch Profiler (0)", 0, 3000, "Spans", "PyTorch Profiler")
+        self.imported(trace.write(self.folder / "t.json.gz"), expect=3)
+        self.assertIn("no work of a GPU in it, and events of kinds that are not read: 3 of mtia_ccp_events",
+                      self.said)
+        said = self.gpushim("report", self.folder / "run.db").stdout
+        self.assertIn("no GPU recorded", said)
+        self.assertIn("OPERATORS  no kernel is known to be of an operator", said)
+
+    def test_a_gpu_by_another_number_is_like_those_that_are_described_alike(self):
+        trace = self.small()
+        for event in trace.events:
+            if "device" in event["args"]:
+                event["args"]["device"] = 5
+        run = self.imported(trace.write(self.folder / "t.json.gz"))
+        self.assertEqual(self.rows("SELECT device_id, name, uuid FROM gpu", run), [(5, "Made GPU", None)])
+        unlike = json.loads(trace.text())
+        unlike["deviceProperties"].append({"id": 1, "name": "Another GPU"})
+        (self.folder / "t.json").write_text(json.dumps(unlike))
+        run = self.imported(self.folder / "t.json")
+        self.assertEqual(self.rows("SELECT name FROM gpu", run), [("",)])
 
     def test_rows_are_those_of_a_trace_of_ours(self):
         run = self.imported(self.small().write(self.folder / "t.json.gz"))

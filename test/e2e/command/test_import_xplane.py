@@ -56,7 +56,7 @@ class Xplane(cli.Case):
         self.assertEqual(self.rows("SELECT pid FROM process"), [(4711,)])
         self.assertEqual(self.rows("SELECT count(*) FROM step WHERE dur_ns = 900000", run), [(4,)])
         said = self.gpushim("report", self.folder / "run.db").stdout
-        self.assertIn("all operations timed by CUPTI (XPlane)", said)
+        self.assertIn("all operations timed by TensorFlow's or JAX's profiler (XPlane)", said)
 
     def test_steps_that_only_the_device_tells_are_its_steps(self):
         host = xplane_made.program()
