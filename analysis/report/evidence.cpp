@@ -98,6 +98,18 @@ void doubt_steps(const ReportSource& source, Wrongs& wrongs) {
                                        figure_text("%.2f", *steps.confidence) + " sure"});
 }
 
+// A profile is short: what repeats in it may be a layer. Our own traces are of whole runs.
+void doubt_parts(const ReportSource& source, Wrongs& wrongs) {
+    if (source.text("sources").value_or("gpushim") == "gpushim") return;
+    Query found = source.run.prepare(
+        "SELECT 1 FROM rank r WHERE r.steps_source = 'detected' AND NOT EXISTS (SELECT 1 FROM phase p"
+        " WHERE p.rank_id = r.rank_id AND p.name = 'optimizer' AND p.confidence > 0.8)");
+    if (found.step())
+        wrongs.push_back({Grade::fair,
+                          "steps are what repeats, and nothing marks them: each may be a part "
+                          "of one, such as a layer"});
+}
+
 void doubt_idle(const ReportSource& source, Wrongs& wrongs) {
     const double share = unexplained_share(gpu_figures(source));
     if (share >= kMuchUnexplained)
@@ -144,6 +156,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_graphs(source, wrongs);
     doubt_events(source, wrongs);
     doubt_steps(source, wrongs);
+    doubt_parts(source, wrongs);
     doubt_cost(source, trust, wrongs);
     std::stable_sort(wrongs.begin(), wrongs.end(),
                      [](const Wrong& a, const Wrong& b) { return a.grade > b.grade; });

@@ -18,6 +18,7 @@ bool computes(TokenKind kind) { return kind == TokenKind::kernel || kind == Toke
 struct Landmarks {
     std::optional<int64_t> copy_ns, compute_ns;
     std::optional<int64_t> collective_ns, after_collectives_ns;  // the first; the operation after the last
+    std::optional<int64_t> sum_ns, after_sums_ns;                // of those that may add up
     std::optional<int64_t> optimizer_ns, after_optimizer_ns;
     std::optional<int64_t> compute_after_optimizer_ns;
     int64_t bytes_before_compute = 0, bytes = 0;  // copied to the device, as far as it is known
@@ -56,6 +57,8 @@ Landmarks landmarks_of(Interval step, std::span<const Token> tokens) {
         if (is_copy) note_bytes(found, std::max<int64_t>(token.bytes, 0));
         note(found.collective_ns, found.after_collectives_ns, token.kind == TokenKind::collective,
              token.at_ns);
+        note(found.sum_ns, found.after_sums_ns,
+             token.kind == TokenKind::collective && !token.purpose.only_moves, token.at_ns);
         note(found.optimizer_ns, found.after_optimizer_ns, token.is_optimizer, token.at_ns);
         note_forward(found, token);
     }
@@ -84,9 +87,9 @@ std::optional<Phase> communication_of(Interval step, const Landmarks& at) {
 }
 
 bool exchanges_gradients(Interval step, const Landmarks& at) {
-    if (!at.collective_ns || !at.compute_ns) return false;
+    if (!at.sum_ns || !at.compute_ns) return false;
     const auto length = static_cast<double>(at.optimizer_ns.value_or(step.end_ns) - *at.compute_ns);
-    return static_cast<double>(*at.collective_ns - *at.compute_ns) >= kForwardAtLeast * length;
+    return static_cast<double>(*at.sum_ns - *at.compute_ns) >= kForwardAtLeast * length;
 }
 
 std::optional<Phase> optimizer_of(Interval step, const Landmarks& at) {
@@ -94,8 +97,8 @@ std::optional<Phase> optimizer_of(Interval step, const Landmarks& at) {
         return Phase{
             PhaseKind::optimizer, {*at.optimizer_ns, at.after_optimizer_ns.value_or(step.end_ns)}, kByName};
     // Without a name: what follows the last exchange of gradients applies them.
-    if (!exchanges_gradients(step, at) || !at.after_collectives_ns) return {};
-    return Phase{PhaseKind::optimizer, {*at.after_collectives_ns, step.end_ns}, kByPosition};
+    if (!exchanges_gradients(step, at) || !at.after_sums_ns) return {};
+    return Phase{PhaseKind::optimizer, {*at.after_sums_ns, step.end_ns}, kByPosition};
 }
 
 // Of the next step, in a step that begins in the middle of one.
@@ -113,7 +116,7 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional
     add(input_of(step, at));
     const bool is_shifted = begins == StepBegins::anywhere && phases.empty();
     const double confidence = backward_ns ? kByName : kByPosition;
-    if (!backward_ns && exchanges_gradients(step, at)) backward_ns = at.collective_ns;
+    if (!backward_ns && exchanges_gradients(step, at)) backward_ns = at.sum_ns;
     const std::optional<Phase> optimizer = optimizer_of(step, at);
     if (backward_ns && at.compute_ns) {
         add(Phase{PhaseKind::forward, {*at.compute_ns, *backward_ns}, confidence});

@@ -6,10 +6,11 @@
 //   phases   |i |f          |b      |opt          and communication from the first c to behind the last
 //
 // Input, forward, backward, optimizer follow each other, communication lies over them. Where backward begins
-// no token says but a collective or a kernel's name: without one there is neither forward nor backward, and
-// where collectives run from early in the step on (weights or layers split over GPUs) they say nothing. Input
-// carries at least half of the bytes that go to the device. A step that was found, not marked, may begin
-// anywhere: without input in front what computes behind the optimizer is the next step's forward. Pure.
+// no token says but a collective or a kernel's name: without one there is neither forward nor backward. A
+// collective that adds nothing up (an exchange, a gather) says nothing, nor do those that run from early in
+// the step on (weights or layers split over GPUs). Input carries at least half of the bytes that go to the
+// device. A step that was found, not marked, may begin anywhere: without input in front what computes behind
+// the optimizer is the next step's forward. Pure.
 //
 //   found    b b c b b c o o f f f f
 //   phases   |b          |opt|f      |

@@ -15,9 +15,10 @@ struct Purpose {
     bool trains = false;  // computes gradients
     bool serves = false;  // reads or fills a language model's cache, or samples
     bool prefills = false, decodes = false;
-    bool attends = false;  // which both training and serving do
-    bool samples = false;  // chooses by scores, which both may do
-    bool weighs = false;   // a softmax: attention without a kernel of its own has one in each layer
+    bool attends = false;     // which both training and serving do
+    bool samples = false;     // chooses by scores, which both may do
+    bool weighs = false;      // a softmax: attention without a kernel of its own has one in each layer
+    bool only_moves = false;  // a collective that adds nothing up, so it exchanges no gradients
 };
 
 struct Token {

@@ -23,9 +23,11 @@ class StepPart : public Part {
         for (const Kernel& kernel : facts.kernels) {
             is_backward_.push_back(kernel.facts.purpose == KernelPurpose::gradient);
             is_optimizer_.push_back(kernel.facts.family == KernelFamily::optimizer);
+            only_moves_.push_back(adds_nothing_up(kernel.facts.comm_operation));
         }
         is_backward_.push_back(false);  // the one that is not known
         is_optimizer_.push_back(false);
+        only_moves_.push_back(false);
         if (has_phases()) read_ranges();
     }
 
@@ -79,21 +81,29 @@ class StepPart : public Part {
         }
     }
 
+    static bool adds_nothing_up(CommOperation operation) {
+        return operation == CommOperation::all_gather || operation == CommOperation::broadcast ||
+               operation == CommOperation::all_to_all || operation == CommOperation::send_recv;
+    }
+
     void add(const Call& call) {
         const auto kind = kind_of(call);
         if (!kind || TraceFacts::is_migration(call)) return;
-        const size_t kernel = *kind == TokenKind::kernel ? index_.of(call) : index_.not_known();
-        const bool is_optimizer = is_optimizer_[kernel];
+        const bool is_kernel = *kind == TokenKind::kernel || *kind == TokenKind::collective;
+        const size_t kernel = is_kernel ? index_.of(call) : index_.not_known();
+        const bool is_optimizer = is_optimizer_[kernel], only_moves = only_moves_[kernel];
         if (is_backward_[kernel] && !backward_ns_) backward_ns_ = call.enter_ns;
         if (operations_.size() < kMostTokens)
             operations_.push_back(
                 {call.enter_ns,
                  call.timed ? Interval{call.times.start_ns, call.times.end_ns} : Interval{0, 0}, *kind});
         const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.detail, 0) : 0;
-        if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer) {
+        if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer &&
+            tokens_.back().purpose.only_moves == only_moves) {
             tokens_.back().bytes += bytes;
         } else if (tokens_.size() < kMostTokens) {
             tokens_.push_back({0, call.enter_ns, 0, *kind, is_optimizer});
+            tokens_.back().purpose.only_moves = only_moves;
             tokens_.back().bytes = bytes;
         }
     }
@@ -162,7 +172,7 @@ class StepPart : public Part {
 
     const TraceFacts& facts_;
     const KernelIndex index_;
-    std::vector<bool> is_backward_, is_optimizer_;  // by kernel
+    std::vector<bool> is_backward_, is_optimizer_, only_moves_;  // by kernel
     std::vector<PhaseRange> ranges_, open_;
     size_t next_range_ = 0;
     std::vector<Token> tokens_;

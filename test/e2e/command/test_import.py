@@ -128,6 +128,25 @@ class Kineto(Import):
         run = self.imported(self.folder / "t.json")
         self.assertEqual(self.rows("SELECT name FROM gpu", run), [("",)])
 
+    def repeating(self, last_kernel):
+        trace = kineto_made.Trace()
+        for at in range(0, 20 * 1_000_000, 1_000_000):
+            trace.operation("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 20_000, 10_000, 7,
+                            trace.call("cudaMemcpyAsync", at + 10_000, 4000), bytes=4096)
+            for place, name in enumerate(("gemm", "softmax", last_kernel)):
+                trace.kernel(name, at + 40_000 + place * 10_000, at + 100_000 + place * 200_000, 180_000)
+        self.imported(trace.write(self.folder / "t.json.gz"))
+        return " ".join(self.gpushim("report", self.folder / "run.db").stdout.split())
+
+    def test_what_repeats_without_a_mark_may_be_a_part_of_a_step(self):
+        may_be = "steps are what repeats, and nothing marks them: each may be a part of one, such as a layer"
+        said = self.repeating("add")
+        self.assertIn("STEP 1.00 ms", said)
+        self.assertIn(may_be, said)
+        said = self.repeating("void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>>()")
+        self.assertIn("STEP 1.00 ms", said)
+        self.assertNotIn(may_be, said)
+
     def test_rows_are_those_of_a_trace_of_ours(self):
         run = self.imported(self.small().write(self.folder / "t.json.gz"))
         self.assertEqual(self.rows("SELECT kernel, dur_ns, device_start_ns - enter_ns, device_dur_ns, "

@@ -82,6 +82,24 @@ TEST_CASE("a step that was found may begin behind its forward", "[step]") {
     CHECK(found("  bbcoo  h", StepBegins::anywhere).back().kind == optimizer);
 }
 
+//  f f f x x b a b o        x exchanges, a adds up
+TEST_CASE("a collective that adds nothing up tells no backward", "[step]") {
+    const auto of = [](std::string_view letters) {
+        MadeRun run;
+        run.play(letters);
+        for (Token& token : run.tokens) {
+            token.purpose.only_moves = token.hash == 'x' * 1000;
+            if (token.purpose.only_moves) token.kind = TokenKind::collective;
+        }
+        return phases_of({0, run.now_ns}, run.tokens, {}, {});
+    };
+    CHECK(of("ffxffxff") == std::vector<Phase>{{communication, {20, 60}, 0.8}});
+    CHECK(of("ffxxfcfb") == std::vector<Phase>{{forward, {0, 50}, 0.5},
+                                               {communication, {20, 60}, 0.8},
+                                               {backward, {50, 60}, 0.5},
+                                               {optimizer, {60, 80}, 0.5}});
+}
+
 TEST_CASE("without its name the optimizer is what follows the last exchange", "[step]") {
     CHECK(phases("ffcbcxx") == std::vector<Phase>{{forward, {30, 50}, 0.5},
                                                   {backward, {50, 80}, 0.5},
