@@ -48,6 +48,11 @@ Where where_of(const std::vector<std::pair<double, int64_t>>& gaps) {
     return where;
 }
 
+constexpr double kMostly = 0.5;  // of what the host did
+constexpr Heading kUntold = {"host-bound", "Time of the host that nothing tells",
+                             "the GPU waits, and nothing tells what the host does",
+                             "less of what it does there"};
+
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
     const Usual usual = {run.what_if().usual_ns(kInput), run.what_if().usual_drained_ns(kHost)};
@@ -64,11 +69,18 @@ std::optional<Finding> look(const Situation& run) {
     const Where where = where_of(gaps);
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host does something else";
+    const double untold_ns = run.what_if().idle_ns({"host_unknown"});
+    const bool is_untold = untold_ns > kMostly * found.gain.high_ns;
+    if (is_untold) {
+        found.heading = &kUntold;
+        found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
+                      ", and for " + duration_text(untold_ns) + " of it nothing tells what the host did";
+    }
     if (run.has_steps() && static_cast<double>(where.steps) < kRare * static_cast<double>(where.all))
         found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +
                        " steps; the longest, " + duration_text(where.longest_ns) + ", in step " +
                        count_text(where.number);
-    found.try_it = run.advice({"step_gap"});
+    found.try_it = is_untold ? run.advice({"step_gap.untold"}) : run.advice({"step_gap"});
     found.confidence = 0.7;
     found.where = run.seen_in(kHost);
     found.evidence = run.gaps_of(

@@ -72,6 +72,15 @@ TEST_CASE("what the only step loads or makes may be the start", "[rule][rule_one
     }
 }
 
+TEST_CASE("time of which nothing tells what the host did is called so", "[rule][rule_one_gpu]") {
+    const Finding untold = idle_share("host_unknown", 0.2).look("step_gap").value();
+    CHECK(untold.title.find("nothing tells what the host did") != std::string::npos);
+    CHECK(untold.try_it.find("checkpoints") == std::string::npos);
+    const Finding told = idle_share("host_cpu", 0.2).look("step_gap").value();
+    CHECK(told.heading == nullptr);
+    CHECK(told.title.find("nothing tells") == std::string::npos);
+}
+
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
