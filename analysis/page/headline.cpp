@@ -131,14 +131,19 @@ MaybeCard straggler_card(const PageInput& input) {
                 saved_of(straggler) + " of a step; cause " + (cause.empty() ? "unattributed" : cause), "bad"};
 }
 
+// Of recorded products where nobody said what a sample takes.
 MaybeCard flops_card(const PageInput& input) {
     const Json& flops = input.of("flops");
-    if (flops["flops_per_sample"].is_null()) return {};
-    const auto rate = flops["tflops_per_gpu"].amount(), share = flops["mfu"].amount();
+    const bool is_given = !flops["flops_per_sample"].is_null();
+    const auto rate = flops[is_given ? "tflops_per_gpu" : "product_tflops_per_gpu"].amount();
+    const auto share = flops[is_given ? "mfu" : "product_mfu"].amount();
+    if (!rate && !is_given) return {};
     if (!rate) return Card{"MFU", "not recorded", why_of(flops, "tflops_per_gpu")};
-    const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU";
-    if (!share) return Card{"MFU", "not known", each + "; " + why_of(flops, "mfu")};
-    return Card{"MFU", percent_text(*share), each + ", " + flops["precision"].words()};
+    const char* const name = is_given ? "MFU" : "MFU, at least";
+    const std::string each = coordinate(std::round(*rate * 10) / 10) + " TFLOP/s per GPU" +
+                             (is_given ? "" : " in recorded products of cuBLAS");
+    if (!share) return Card{name, "not known", each + "; " + why_of(flops, is_given ? "mfu" : "product_mfu")};
+    return Card{name, percent_text(*share), each + ", " + flops["precision"].words()};
 }
 
 // Not out of the report, which may withhold what it says of GPUs.

@@ -1,10 +1,11 @@
 // How many floating-point operations of the model each GPU does in a second, and what share of the most that
-// it can do (MFU). Said where somebody told what a sample takes.
+// it can do (MFU): where somebody told what a sample takes, and of matrix products that were recorded.
 #include <cmath>
 #include <set>
 
 #include "../text/units.h"
 #include "facts.h"
+#include "product_rate.h"
 #include "section.h"
 #include "step_figures.h"
 
@@ -102,6 +103,15 @@ std::string one_of(const std::set<std::string>& words) {
 
 std::string amount_text(double tflops) { return figure_text(tflops < 1 ? "%.2g" : "%.3g", tflops); }
 
+// " of 312 (A100-SXM4-80GB, dense bf16: 93 % of the time of timed matrix products, by name)"; empty: not
+// known.
+std::string peak_text(const Figures& figures, const Peaks& peaks) {
+    if (!figures.peak_tflops) return "";
+    return " of " + amount_text(*figures.peak_tflops) + " (" + shown(one_of(peaks.names)) + ", dense " +
+           one_of(peaks.precisions) + ": " + shares_text(*peaks.precision_share, *peaks.precision_share) +
+           " of the time of timed matrix products, by name)";
+}
+
 // "41.2 TFLOP/s per GPU, MFU 13.2 % of 312 (A100-SXM4-80GB, dense bf16: 93 % of the time of timed matrix
 // products, by name); a sample takes …"
 std::string text_of(const Figures& figures, const Peaks& peaks) {
@@ -109,11 +119,7 @@ std::string text_of(const Figures& figures, const Peaks& peaks) {
     if (!figures.tflops) return "not known: " + figures.why_no_flops;
     const std::string rate = amount_text(*figures.tflops) + " TFLOP/s per GPU, ";
     if (!figures.mfu) return rate + "MFU not known: " + figures.why_no_share + of_sample;
-    std::string text = rate + "MFU " + percent_text(*figures.mfu) + " of " +
-                       amount_text(*figures.peak_tflops) + " (" + shown(one_of(peaks.names)) + ", dense " +
-                       one_of(peaks.precisions) + ": " +
-                       shares_text(*peaks.precision_share, *peaks.precision_share) +
-                       " of the time of timed matrix products, by name)";
+    std::string text = rate + "MFU " + percent_text(*figures.mfu) + peak_text(figures, peaks);
     if (*figures.mfu > 1) text += "; no GPU does more than it can: check what a sample takes";
     return text + of_sample;
 }
@@ -123,19 +129,24 @@ void write(const ReportSource& source, Report& report) {
     const Figures figures = figures_of(source, peaks);
     const bool is_asked =
         figures.flops_per_sample || source.options.tokens_per_sample || source.number("tokens_per_sample");
+    const ProductRate products = product_rate(source);
     if (is_asked) report.paragraph("FLOPS      " + text_of(figures, peaks), kIndent);
+    // The peak once.
+    const std::string of_products = products.text(is_asked && figures.mfu ? "" : peak_text(figures, peaks));
+    if (!of_products.empty())
+        report.paragraph((is_asked ? std::string(kIndent, ' ') : "FLOPS      ") + of_products, kIndent);
     const auto precision = peaks.precisions.empty() ? std::nullopt : std::optional(one_of(peaks.precisions));
     const std::string no_peak = peaks.gpus == 0 ? "no GPU ran kernels" : peaks.why;
-    report.json.set(
-        "flops", Facts()
-                     .maybe("flops_per_sample", figures.flops_per_sample, figures.why_no_flops)
-                     .known("gpus", peaks.gpus)
-                     .maybe("tflops_per_gpu", figures.tflops, figures.why_no_flops)
-                     .maybe("mfu", figures.mfu, figures.why_no_share.empty() ? no_peak : figures.why_no_share)
-                     .maybe("peak_tflops_per_gpu", figures.peak_tflops, no_peak)
-                     .maybe("precision", precision, no_peak)
-                     .maybe("precision_share", peaks.precision_share, no_peak)
-                     .json());
+    Facts facts;
+    facts.maybe("flops_per_sample", figures.flops_per_sample, figures.why_no_flops)
+        .known("gpus", peaks.gpus)
+        .maybe("tflops_per_gpu", figures.tflops, figures.why_no_flops)
+        .maybe("mfu", figures.mfu, figures.why_no_share.empty() ? no_peak : figures.why_no_share)
+        .maybe("peak_tflops_per_gpu", figures.peak_tflops, no_peak)
+        .maybe("precision", precision, no_peak)
+        .maybe("precision_share", peaks.precision_share, no_peak);
+    products.tell(facts);
+    report.json.set("flops", facts.json());
 }
 
 constexpr Section kSection = {"flops", write};

@@ -17,7 +17,7 @@ std::unique_ptr<Part> make_kernel_part(const TraceFacts& facts);      // kernel,
 std::unique_ptr<Part> make_launch_part(const TraceFacts& facts);      // launch_stat, histogram
 std::unique_ptr<Part> make_load_part(const TraceFacts& facts);        // load_stat
 std::unique_ptr<Part> make_nvml_part(const TraceFacts& facts);        // nvml_stat, throttle
-std::unique_ptr<Part> make_product_part(const TraceFacts& facts);     // kernel_product
+std::unique_ptr<Part> make_product_part(const TraceFacts& facts);     // kernel_product and its like
 std::unique_ptr<Part> make_range_part(const TraceFacts& facts);       // range_kernel, operator_kernel
 std::unique_ptr<Part> make_request_part(const TraceFacts& facts);     // request
 std::unique_ptr<Part> make_step_part(const TraceFacts& facts);        // phase

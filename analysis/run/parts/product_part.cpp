@@ -6,6 +6,9 @@
 //                ═launch═ ═launch═     ═launch═
 //   device          ████kernel████ █reduce█  ████kernel████      flops of both: of `kernel`, in the time of
 //   both
+//
+// Also, whether there are device times or not: how many operations the products of each step need, and which
+// kernels were launched by products at all.
 #include <map>
 #include <unordered_map>
 
@@ -37,6 +40,11 @@ struct Sums {
     std::optional<double> bytes = 0.0;  // none: of one it is not known
 };
 
+struct Work {  // that a step asked for
+    int64_t products = 0;
+    double flops = 0;
+};
+
 class ProductPart : public Part {
   public:
     explicit ProductPart(const TraceFacts& facts) : facts_(facts), places_(facts), index_(facts) {
@@ -53,18 +61,19 @@ class ProductPart : public Part {
         if (!next_ || call.kind != CallKind::operation || call.type != OperationClass::compute) return;
         while (has_next_ && next_->number(0) <= call.enter_ns) begin_product();
         const auto found = of_thread_.find(call.thread_id);
-        if (found != of_thread_.end() && call.enter_ns < found->second.exit_ns) add(found->second, call);
+        if (found != of_thread_.end() && call.enter_ns < found->second.exit_ns)
+            add(found->second, call, gpu_id_of(call), index_.of(call));
     }
 
     void finish(RunDb& run) override {
         for (auto& [thread, product] : of_thread_) settle(product);
-        for (const auto& [who, sums] : sums_) {
-            const auto& [gpu_id, kernel] = who;
-            const bool has_name = kernel < facts_.kernels.size();
-            run.add("kernel_product",
-                    {gpu_id, has_name ? facts_.kernels[kernel].name : std::string(kNameNotKnown),
-                     sums.products, sums.flops, sums.ns, sums.bytes ? Value(*sums.bytes) : Value(nullptr)});
-        }
+        for (const auto& [who, sums] : sums_)
+            run.add("kernel_product", {who.first, name_of_kernel(who.second), sums.products, sums.flops,
+                                       sums.ns, sums.bytes ? Value(*sums.bytes) : Value(nullptr)});
+        for (const auto& [who, launches] : launches_)
+            run.add("kernel_in_product", {who.first, name_of_kernel(who.second), launches});
+        for (const auto& [when, work] : of_step_)
+            run.add("product_step", {when.first, int64_t{when.second}, work.products, work.flops});
     }
 
   private:
@@ -78,16 +87,26 @@ class ProductPart : public Part {
         has_next_ = next_->step();
     }
 
-    void add(Product& product, const Call& kernel) {
-        ++product.launched;
+    std::string name_of_kernel(size_t kernel) const {
+        return kernel < facts_.kernels.size() ? facts_.kernels[kernel].name : std::string(kNameNotKnown);
+    }
+    int64_t gpu_id_of(const Call& call) const { return places_[places_.of(call)].gpu_id; }
+
+    void add(Product& product, const Call& kernel, int64_t gpu_id, size_t index) {
+        ++launches_[{gpu_id, index}];
+        if (product.launched++ == 0 && kernel.step != kNoStep) {
+            Work& work = of_step_[{gpu_id, kernel.step}];
+            ++work.products;
+            work.flops += product.flops;
+        }
         const int64_t ran_ns = kernel.timed ? kernel.times.end_ns - kernel.times.start_ns : 0;
         if (ran_ns <= 0) return;
         ++product.timed;
         product.ns += ran_ns;
         if (ran_ns <= product.longest_ns) return;
         product.longest_ns = ran_ns;
-        product.kernel = index_.of(kernel);
-        product.gpu_id = places_[places_.of(kernel)].gpu_id;
+        product.kernel = index;
+        product.gpu_id = gpu_id;
     }
 
     void settle(const Product& product) {
@@ -107,8 +126,10 @@ class ProductPart : public Part {
     const KernelIndex index_;
     std::optional<Query> next_;  // the product that begins next; none: the trace has none
     bool has_next_ = false;
-    std::unordered_map<int64_t, Product> of_thread_;   // the newest of each
-    std::map<std::pair<int64_t, size_t>, Sums> sums_;  // by GPU and kernel
+    std::unordered_map<int64_t, Product> of_thread_;          // the newest of each
+    std::map<std::pair<int64_t, size_t>, Sums> sums_;         // by GPU and kernel
+    std::map<std::pair<int64_t, size_t>, int64_t> launches_;  // likewise
+    std::map<std::pair<int64_t, int32_t>, Work> of_step_;     // by GPU and step
 };
 
 const PartRegistration kProductPart(make_product_part);

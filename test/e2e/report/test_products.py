@@ -72,7 +72,9 @@ class Products(preload.PreloadCase):
                                    before=shim_host.include_flags())
         self.traced([program], GPUSHIM_BUDGET="100%", GPUSHIM_DEVICE_TIME="events", **stepped_program.STEPPED,
                     **knobs)
-        return {kernel["name"]: kernel for kernel in json.loads(self.report("--json"))["kernels"]}
+        said = json.loads(self.report("--json"))
+        self.flops, self.steps = said["flops"], said["steps"]
+        return {kernel["name"]: kernel for kernel in said["kernels"]}
 
     def report(self, *words):
         done = box.run([preload.ANALYZER, "report", self.the_trace(), *words], sim=False)
@@ -106,12 +108,36 @@ class Products(preload.PreloadCase):
         self.assertRegex(text, rf"\n +{SINGLE} .* 2[67]\.\d\n")
         self.assertRegex(text, r"\n +own__5us.* -\n")
 
+    def test_what_a_step_asks_for(self):
+        """Over the time of a step: without device times of all, and without what a sample takes."""
+        kernels = self.answer(BODY)
+        asked = sum(flops for flops, _, _ in BY_HAND.values())
+        by_hand = asked / self.steps["mean_ns"] / 1e3
+        self.assertAlmostEqual(self.flops["product_tflops_per_gpu"], by_hand, delta=1e-5 * by_hand)
+        self.assertEqual(self.flops["product_covered_share"], 1)
+        self.assertIsNone(self.flops["product_mfu"])
+        self.assertIn("peak", self.flops["why"])
+        self.assertLess(kernels[SINGLE]["products"], 60)  # not all are timed
+        text = re.sub(r"\s+", " ", self.report())
+        self.assertIn(" FLOPS at least ", text)
+        self.assertIn("by recorded products of cuBLAS: 100 % of the time of matrix products and", text)
+
+    def test_next_to_products_that_are_not_recorded_they_are_no_measure(self):
+        """Four launches of the same kernel for each that cuBLAS made."""
+        self.answer(BODY.replace('launch("own__5us", stream);', f'launch("{SINGLE}", stream);'
+                                 f'launch("{DOUBLE}", stream);'))
+        self.assertIsNone(self.flops["product_tflops_per_gpu"])
+        self.assertLess(self.flops["product_covered_share"], 0.6)
+        self.assertIn("too few", self.flops["why"])
+        self.assertNotIn("FLOPS ", self.report())
+
     def test_the_page_has_them(self):
         self.answer(BODY)
         self.report("--html", self.folder / "page.html")
         page = html.unescape((self.folder / "page.html").read_text(encoding="utf-8"))
         self.assertIn(">TFLOP/s<", page)
         self.assertTrue(re.search(r">2[67]\.\d<", page))
+        self.assertIn("MFU, at least", page)
 
     def test_launches_one_by_one(self):
         """PyProf's table, of the first step: in the order of the launches, with the range around them."""
@@ -132,6 +158,7 @@ class Products(preload.PreloadCase):
         kernels = self.answer(CAPTURED)
         self.assertEqual({kernel["flops"] for kernel in kernels.values()}, {None})
         self.assertNotIn("TFLOP/s", self.report())
+        self.assertIn("no product of cuBLAS or cuBLASLt is recorded in the steps", self.flops["why"])
 
     def test_without_their_calls(self):
         kernels = self.answer(BODY, GPUSHIM_CUBLAS="off")

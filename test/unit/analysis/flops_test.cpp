@@ -22,6 +22,9 @@ struct Job {
     double unknown_ns = 1e6;              // of matrix products whose names do not tell their precision
     const char* precision = "bf16";       // 9 ms of them
     std::optional<double> energy_j = {};  // of each GPU in 2 s
+    double product_flops = 0;             // of products that are recorded, in each step of each GPU
+    int64_t in_products = 3,
+            in_graphs = 0;  // launches of the 9 ms: those of products; beside 3, those of graphs
 };
 
 // Two ranks, three steps of 10 ms: 100 steps a second.
@@ -61,17 +64,25 @@ class MadeJob {
   private:
     std::filesystem::path place() const { return folder_.path() / "run.db"; }
 
-    static void add_kernel(RunDb& run, int64_t gpu, const char* precision, double ns, bool eligible) {
+    static void add_kernel(RunDb& run, int64_t gpu, const char* precision, double ns, bool eligible,
+                           int64_t in_graphs = 0) {
         add_known(run, "kernel",
                   {{"gpu_id", gpu},
                    {"name", std::string(eligible ? "gemm_" : "add_") + precision},
+                   {"family", std::string(eligible ? "gemm" : "elementwise")},
                    {"launches", int64_t{3}},
-                   {"graph_launches", int64_t{0}},
+                   {"graph_launches", in_graphs},
                    {"timed", int64_t{3}},
                    {"sum_ns", static_cast<int64_t>(ns)},
                    {"precision", std::string(precision)},
                    {"tensor_core", std::string("yes")},
                    {"eligible", int64_t{eligible}}});
+    }
+
+    static void add_products(RunDb& run, int64_t gpu, const Job& job) {
+        for (int64_t step : {0, 1, 2})
+            run.add("product_step", {gpu, step, int64_t{1}, job.product_flops * static_cast<double>(step)});
+        run.add("kernel_in_product", {gpu, std::string("gemm_") + job.precision, job.in_products});
     }
 
     static void add(RunDb& run, int64_t rank, const Job& job) {
@@ -94,7 +105,8 @@ class MadeJob {
         if (job.shared)
             add_known(run, "shared_gpu",
                       {{"gpu_id", rank}, {"shared_id", int64_t{0}}, {"processes", int64_t{2}}});
-        add_kernel(run, rank, job.precision, 9e6, true);
+        add_kernel(run, rank, job.precision, 9e6, true, job.in_graphs);
+        if (job.product_flops > 0) add_products(run, rank, job);
         if (job.unknown_ns > 0) add_kernel(run, rank, "unknown", job.unknown_ns, true);
         add_kernel(run, rank, "fp32", 50e6, false);  // no matrix product: what it computes in says nothing
     }
@@ -206,6 +218,75 @@ TEST_CASE("more than a GPU can do is no contradiction of the run's: what was giv
     CHECK(number(report, "mfu") > 1);
     CHECK_THAT(text_of(report), Contains("check what a sample takes"));
     CHECK(asked(report, "SELECT json_array_length(?1, '$.contradictions')") == "0");
+}
+
+// 0, 120e9 and 240e9 operations in steps of 10 ms: 360e9 in 30 ms are 12e12 a second, of 312e12. The 9 ms of
+// kernels that products launched are 94.7 % of 9.5 ms.
+TEST_CASE("TFLOP/s and MFU of recorded products that were worked out by hand", "[flops]") {
+    Job recorded;
+    recorded.flops = {};
+    recorded.unknown_ns = 0.5e6;
+    recorded.product_flops = 120e9;
+    const MadeJob job(recorded);
+    CHECK(job.metric("product_tflops_per_gpu") == Approx(12));
+    CHECK(job.metric("product_mfu") == Approx(12.0 / 312));
+    const Report report = job.report();
+    CHECK(number(report, "product_tflops_per_gpu") == Approx(12));
+    CHECK(number(report, "product_mfu") == Approx(12.0 / 312));
+    CHECK(number(report, "product_covered_share") == Approx(9.0 / 9.5));
+    CHECK(value(report, "flops.mfu").empty());
+    CHECK(unexplained(report) == "");
+    const auto words = [](const Report& of) {
+        return std::regex_replace(text_of(of), std::regex("\\s+"), " ");
+    };
+    CHECK_THAT(words(report), Contains(" FLOPS at least 12 TFLOP/s per GPU, MFU 3.8 % of 312 (NVIDIA"));
+    CHECK_THAT(words(report),
+               Contains("by recorded products of cuBLAS: 95 % of the time of matrix products and "
+                        "convolutions; other kernels are not counted"));
+    ReportOptions last;  // 240e9 in 10 ms
+    last.from_step = 2;
+    CHECK(number(job.report(last), "product_tflops_per_gpu") == Approx(24));
+    ReportOptions told;  // both are said, the peak once
+    told.flops_per_sample = 15'000'000'000;
+    CHECK_THAT(words(job.report(told)),
+               Contains("a sample takes --flops-per-sample at least 12 TFLOP/s per GPU, MFU 3.8 %, by"));
+    recorded.shared = true;  // two processes on one GPU
+    CHECK(MadeJob(recorded).metric("product_tflops_per_gpu") == Approx(24));
+    CHECK(number(MadeJob(recorded).report(last), "product_tflops_per_gpu") == Approx(48));
+}
+
+TEST_CASE("recorded products of a part of the work are no figure, and it is said why", "[flops]") {
+    struct Case {
+        const char* why;
+        Job job;
+        bool has_rate = false;
+    };
+    Case none{"no product of cuBLAS or cuBLASLt is recorded", {}};
+    Case others{"too few of the matrix products", {}};
+    others.job.unknown_ns = 2e6;
+    Case once{"too few of the matrix products", {}};  // of three launches
+    once.job.in_products = 1;
+    Case captured{"too few of the matrix products", {}};
+    captured.job.in_graphs = 3;
+    Case unknown_gpu{"the peak of a GPU of this name is not known", {}, true};
+    unknown_gpu.job.gpu = "Simulated GPU";
+    Case too_much{"more than the peak", {}, true};
+    for (Case* one : {&none, &others, &once, &captured, &unknown_gpu, &too_much}) {
+        Job& job = one->job;
+        job.flops = {};
+        if (one != &others) job.unknown_ns = 0;
+        if (one != &none) job.product_flops = one == &too_much ? 12e12 : 120e9;
+        const MadeJob made(job);
+        INFO(one->why << " " << made.why("product_mfu"));
+        CHECK(made.metric("product_mfu") == -1);
+        CHECK_THAT(made.why("product_mfu"), Contains(one->why));
+        CHECK((made.metric("product_tflops_per_gpu") > 0) == one->has_rate);
+        const Report report = made.report();
+        CHECK(value(report, "flops.product_mfu").empty());
+        CHECK(value(report, "flops.product_tflops_per_gpu").empty() == !one->has_rate);
+        CHECK(unexplained(report) == "");
+        CHECK((text_of(report).find("FLOPS ") != std::string::npos) == one->has_rate);
+    }
 }
 
 // 600 J in 2 s are 300 W: 3 J in a step of 10 ms, on each of two GPUs; of 64 samples.

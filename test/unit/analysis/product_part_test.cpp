@@ -26,15 +26,25 @@ Call timed(int64_t shape, int64_t enter_ns, int64_t ran_ns, int64_t thread = 1) 
                   shape);
 }
 
-std::string rows_of(MadeFacts& made, const std::vector<Call>& calls) {
+std::string asked(MadeFacts& made, const std::vector<Call>& calls, const char* question) {
     Written written;
     all_of(make_product_part(made.facts), made, calls, written);
-    return written.ask(
+    return written.ask(question);
+}
+
+std::string rows_of(MadeFacts& made, const std::vector<Call>& calls) {
+    return asked(
+        made, calls,
         "SELECT coalesce(group_concat(name || ' ' || gpu_id || ' ' || products || ' ' || CAST(flops AS "
         "INTEGER) ||"
         " ' ' || ns || ' ' || coalesce(CAST(bytes AS INTEGER), '-'), ', '), '') FROM (SELECT * FROM "
         "kernel_product"
         " ORDER BY name)");
+}
+
+Call in_step(int32_t step, Call call) {
+    call.step = step;
+    return call;
 }
 
 }  // namespace
@@ -73,6 +83,30 @@ TEST_CASE("what another thread launches meanwhile is not the product's", "[produ
     product(made, 2000, 5000, 2);
     CHECK(rows_of(made, {timed(other, 1100, 900'000, 3), timed(gemm, 2500, 10'000, 2),
                          timed(gemm, 6000, 30'000)}) == std::string(kGemm) + " 20 2 131072 40000 28672");
+}
+
+//  thread   ═product═  ═══product═══  ═product═   launch      of the second no kernel has device times
+//            launch     launch launch  launch
+//  step      0          1      1       none       1
+TEST_CASE("operations by step, and launches of products, whether timed or not", "[product_part]") {
+    MadeFacts made;
+    const int64_t gemm = made.kernel(kGemm), reduce = made.kernel("splitKreduce_kernel");
+    product(made, 1000, 2000);
+    product(made, 3000, 4000);
+    product(made, 5000, 6000);
+    const std::vector<Call> calls = {in_step(0, timed(gemm, 1100, 100'000)),
+                                     in_step(1, kernel(launch(0, 3100, 3200), gemm)),
+                                     in_step(1, kernel(launch(0, 3300, 3400), reduce)),
+                                     timed(gemm, 5100, 100'000), in_step(1, timed(gemm, 7000, 100'000))};
+    CHECK(
+        asked(
+            made, calls,
+            "SELECT group_concat(gpu_id || ' ' || step || ' ' || products || ' ' || CAST(flops AS INTEGER), "
+            "', ') FROM (SELECT * FROM product_step ORDER BY step)") == "20 0 1 65536, 20 1 1 65536");
+    CHECK(asked(made, calls,
+                "SELECT group_concat(gpu_id || ' ' || name || ' ' || launches, ', ') FROM"
+                " (SELECT * FROM kernel_in_product ORDER BY name)") ==
+          "20 " + std::string(kGemm) + " 3, 20 splitKreduce_kernel 1");
 }
 
 TEST_CASE("bytes are known of all products of a kernel or not at all", "[product_part]") {

@@ -58,6 +58,9 @@ CREATE TABLE kernel (
 CREATE TABLE gpu_peak (
   gpu_id INTEGER PRIMARY KEY, precision TEXT, precision_share REAL, peak_flops_per_s REAL, why TEXT
 );
+CREATE TABLE v_gpu_product (
+  gpu_id INTEGER PRIMARY KEY, products INTEGER, flops_per_s REAL, matrix_ns REAL, covered_ns REAL
+);
 CREATE TABLE launch_stat (
   gpu_id INTEGER, stream_id INTEGER, count INTEGER, api_sum_ns INTEGER, timed INTEGER, on_empty INTEGER,
   behind INTEGER, negative INTEGER, small INTEGER, small_ns INTEGER, full_queue INTEGER,

@@ -31,6 +31,17 @@ CREATE TABLE kernel_product (
   PRIMARY KEY (gpu_id, name)
 );
 
+-- Launches inside of a call that such a product is recorded of, with device times or without: what share of
+-- matrix kernels' work it is that products tell.
+CREATE TABLE kernel_in_product (
+  gpu_id INTEGER, name TEXT, launches INTEGER, PRIMARY KEY (gpu_id, name)
+);
+
+-- Products by the step in which their calls launched something. Not those captured into graphs.
+CREATE TABLE product_step (
+  gpu_id INTEGER, step INTEGER, products INTEGER, flops REAL, PRIMARY KEY (gpu_id, step)
+) WITHOUT ROWID;
+
 -- What a GPU can do at most in what most of its arithmetic is done in (analysis/kernel/peak.def). A row for
 -- each GPU that ran kernels; processes that share a GPU have one, under the first of them.
 CREATE TABLE gpu_peak (

@@ -17,6 +17,43 @@ FROM kernel k
 LEFT JOIN gpu g ON g.gpu_id = k.gpu_id
 LEFT JOIN rank r ON r.rank_id = g.rank_id;
 
+-- Operations of recorded products, by steps that count.
+CREATE VIEW v_product_step AS
+SELECT u.gpu_id, c.rank_id, c.step, c.number, c.dur_ns, coalesce(p.products, 0) AS products,
+  coalesce(p.flops, 0.0) AS flops
+FROM gpu u JOIN v_counted_step c ON c.rank_id = u.rank_id
+LEFT JOIN product_step p ON p.gpu_id = u.gpu_id AND p.step = c.step
+WHERE c.is_slice = 0;
+
+-- Of each GPU (of one that processes share, together) what recorded products come to. A kernel counts with
+-- its mean time for each launch of the run, by itself and in graphs; one that was never timed counts with the
+-- mean of the others.
+CREATE VIEW v_gpu_product AS
+WITH who AS (
+  SELECT u.gpu_id, coalesce(s.shared_id, u.gpu_id) AS shared_id
+  FROM gpu u LEFT JOIN shared_gpu s ON s.gpu_id = u.gpu_id
+), rate AS (
+  SELECT gpu_id, sum(products) AS products, sum(flops) * 1e9 / nullif(sum(dur_ns), 0) AS flops_per_s
+  FROM v_product_step GROUP BY gpu_id
+), matrix AS (
+  SELECT k.gpu_id, k.launches + coalesce(k.graph_launches, 0) AS launches, coalesce(p.launches, 0) AS inside,
+    coalesce(CASE WHEN k.timed > 0 THEN k.sum_ns * 1.0 / k.timed END,
+      (SELECT sum(o.sum_ns) * 1.0 / nullif(sum(o.timed), 0) FROM kernel o
+       WHERE o.family IN ('gemm', 'convolution')), 1.0) AS each_ns
+  FROM kernel k LEFT JOIN kernel_in_product p ON p.gpu_id = k.gpu_id AND p.name = k.name
+  WHERE k.family IN ('gemm', 'convolution')
+), covered AS (
+  SELECT gpu_id, sum(launches * each_ns) AS matrix_ns, sum(min(inside, launches) * each_ns) AS covered_ns
+  FROM matrix GROUP BY gpu_id
+)
+SELECT w.shared_id AS gpu_id,
+  sum(r.products) AS products,       -- in steps that count
+  sum(r.flops_per_s) AS flops_per_s, -- in these steps; NULL: there are none
+  coalesce(sum(c.matrix_ns), 0.0) AS matrix_ns,   -- of matrix products and convolutions, in the whole run
+  coalesce(sum(c.covered_ns), 0.0) AS covered_ns  -- of these, of recorded products of cuBLAS and cuBLASLt
+FROM who w LEFT JOIN rate r ON r.gpu_id = w.gpu_id LEFT JOIN covered c ON c.gpu_id = w.gpu_id
+GROUP BY w.shared_id;
+
 -- Copies that are alike, with the rate they reached beside the best of their kind and memory on the GPU.
 CREATE VIEW v_copy_stat AS
 SELECT r.rank, g.uuid AS gpu, s.stream, c.*,

@@ -82,6 +82,35 @@ SELECT r.samples_per_s, r.flops_per_sample, p.gpus,
   END AS why_not_of_job
 FROM rate r JOIN peak p ON 1 = 1 JOIN why w ON 1 = 1;
 
+-- One row: operations a second of each GPU by the products of cuBLAS and cuBLASLt that were recorded. A lower
+-- bound, because what other kernels compute is not counted; so not known unless products are recorded of
+-- nearly all the time of matrix products and convolutions.
+CREATE VIEW v_product_rate AS
+WITH sums AS (
+  SELECT CAST(count(*) AS DOUBLE) AS gpus, sum(p.products) AS products, sum(p.flops_per_s) AS flops_per_s,
+    CAST(sum(p.covered_ns) AS DOUBLE) / nullif(sum(p.matrix_ns), 0) AS covered_share,
+    count(g.peak_flops_per_s) AS known, sum(g.peak_flops_per_s) AS peak_flops_per_s, min(g.why) AS why
+  FROM gpu_peak g JOIN v_gpu_product p ON p.gpu_id = g.gpu_id
+), why AS (
+  SELECT CASE WHEN s.gpus = 0 THEN 'no GPU ran kernels'
+    WHEN s.flops_per_s IS NULL THEN 'no steps were found'
+    WHEN s.products = 0 THEN 'no product of cuBLAS or cuBLASLt is recorded in the steps'
+    WHEN coalesce(s.covered_share, 0) < 0.9
+      THEN 'too few of the matrix products and convolutions are recorded products of cuBLAS or cuBLASLt'
+    END AS text
+  FROM sums s
+), each AS (
+  SELECT CASE WHEN w.text IS NULL THEN CAST(s.flops_per_s AS DOUBLE) / nullif(s.gpus, 0)
+    END AS flops_per_gpu_s,
+    CASE WHEN s.known = s.gpus THEN CAST(s.peak_flops_per_s AS DOUBLE) / nullif(s.gpus, 0)
+    END AS peak_flops_per_gpu_s, s.covered_share, s.why AS why_no_peak, w.text AS why_no_flops
+  FROM sums s JOIN why w ON 1 = 1
+)
+SELECT e.flops_per_gpu_s, e.peak_flops_per_gpu_s, e.covered_share, e.why_no_flops,
+  coalesce(e.why_no_flops, e.why_no_peak, CASE WHEN e.flops_per_gpu_s > e.peak_flops_per_gpu_s
+    THEN 'it is more than the peak of the precision that the names of kernels tell' END) AS why_no_share
+FROM each e;
+
 -- The energy of a mean step that counts, at the mean power of the time between two samples of NVML.
 CREATE VIEW v_gpu_energy AS
 SELECT e.gpu_id, CAST(e.energy_j * m.mean_ns AS DOUBLE) / nullif(e.span_ns, 0) AS joules_per_step,
