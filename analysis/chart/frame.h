@@ -12,7 +12,7 @@
 namespace gpushim::analysis {
 
 constexpr double kChartWidth = 760;  // in the drawing's own units; on the page it is as wide as there is room
-constexpr size_t kColours = 13;      // of the style sheet: classes f0 … f12 (filled), s0 … s12 (lines)
+constexpr size_t kColours = 14;      // of the style sheet: classes f0 … f13 (filled), s0 … s13 (lines)
 
 struct ChartWords {
     std::string id;           // letters, digits and '-'; no other drawing of the page has it

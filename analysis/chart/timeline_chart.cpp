@@ -16,7 +16,7 @@ constexpr double kLineLetter = 6.6;
 constexpr double kNearest = 0.3;  // of the drawing's units: what is nearer cannot be seen apart
 constexpr double kZoom =
     32;  // of the page's script, at most: what it takes apart is drawn apart if there is room
-constexpr size_t kMostSpans = 1200;
+constexpr size_t kMostSpans = 1200, kMostAside = 300;
 // What is drawn as one is at most so many times as long as what is near: else all that a stream which is
 // never idle ran would be one at once.
 constexpr double kLongestOfMany = 8;
@@ -60,15 +60,23 @@ std::vector<Merged> merged(const TimelineRow& row, const Merging& how) {
     return all;
 }
 
-// As near as can be seen in a zoomed drawing, or as near as it takes for a drawing of bearable size.
-std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns) {
+// How near: as can be seen in a zoomed drawing, or as it takes for a drawing of bearable size.
+Merging merging_of(const TimelineChart& timeline, double unit_ns, bool aside) {
     const double seen_ns = kNearest * unit_ns;
     for (Merging how = {seen_ns / kZoom, false};; how = {2 * how.near_ns, how.near_ns >= seen_ns}) {
-        std::vector<std::vector<Merged>> rows;
         size_t spans = 0;
-        for (const TimelineRow& row : timeline.rows) spans += rows.emplace_back(merged(row, how)).size();
-        if (spans <= kMostSpans || how.near_ns > timeline.until_ns - timeline.from_ns) return rows;
+        for (const TimelineRow& row : timeline.rows)
+            if (row.is_aside == aside) spans += merged(row, how).size();
+        if (spans <= (aside ? kMostAside : kMostSpans) || how.near_ns > timeline.until_ns - timeline.from_ns)
+            return how;
     }
+}
+
+std::vector<std::vector<Merged>> merged_rows(const TimelineChart& timeline, double unit_ns) {
+    const Merging how = merging_of(timeline, unit_ns, false), aside = merging_of(timeline, unit_ns, true);
+    std::vector<std::vector<Merged>> rows;
+    for (const TimelineRow& row : timeline.rows) rows.push_back(merged(row, row.is_aside ? aside : how));
+    return rows;
 }
 
 std::string words_of(const Merged& one, double from_ns) {

@@ -24,6 +24,7 @@ struct TimelineRow {
     std::vector<TimelineSpan> spans;  // by from_ns
     bool is_outlined = false;         // spans in which nothing ran
     bool is_heading = false;          // of the rows below, as wide as the drawing; it has no spans
+    bool is_aside = false;            // too many spans of it make only these rows coarser
 };
 
 struct TimelineChart {

@@ -1,5 +1,5 @@
 // The typical and the worst step as a timeline: the ranks under each other on one clock, of each what its
-// streams ran, the longest idle spans by cause, and what its threads called.
+// streams ran, the longest idle spans by cause, its own ranges, and what its threads called.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -13,6 +13,7 @@
 #include "figures.h"
 #include "kept_step.h"
 #include "part.h"
+#include "range_rows.h"
 #include "step_rows.h"
 #include "timeline_colour.h"
 
@@ -22,8 +23,9 @@ namespace {
 
 struct MostRows {  // of a rank
     size_t streams, idle, threads;
+    MostRanges ranges;
 };
-constexpr MostRows kOfOne = {10, 10, 4}, kOfSeveral = {3, 1, 1};
+constexpr MostRows kOfOne = {10, 10, 4, {3, 4}}, kOfSeveral = {3, 1, 1, {1, 2}};
 
 std::string which_of(const KeptStep& step) {
     if (step.is_excerpt()) return "An excerpt of the run";
@@ -42,7 +44,8 @@ std::string title_of(const KeptStep& step) {
 
 std::string description_of(const KeptStep& step) {
     return which_of(step) + ", " + duration_text(static_cast<double>(step.end_ns() - step.begin_ns())) +
-           ": of each rank a row for each stream, for the longest idle spans, and for each thread.";
+           ": of each rank a row for each stream, for the longest idle spans, for its own ranges, and for "
+           "each thread.";
 }
 
 // "rank 3 · straggler · most work of its own, 4.10 ms".
@@ -84,8 +87,9 @@ void add_rank(const PageInput& input, const KeptStep& step, const RankInStep& ra
     std::vector<TimelineRow> streams = stream_rows(input.source, rank, most.streams);
     for (const TimelineRow& row : streams)
         for (const TimelineSpan& span : row.spans) last_ns = std::max(last_ns, span.until_ns);
-    for (std::vector<TimelineRow> rows : {std::move(streams), idle_rows(input.source, rank, most.idle),
-                                          thread_rows(input.source, rank, most.threads)}) {
+    for (std::vector<TimelineRow> rows :
+         {std::move(streams), idle_rows(input.source, rank, most.idle),
+          range_rows(input.source, rank, most.ranges), thread_rows(input.source, rank, most.threads)}) {
         if (step.is_excerpt()) cut_off(step, rows);
         for (TimelineRow& row : rows) timeline.rows.push_back(std::move(row));
     }
@@ -219,6 +223,12 @@ Markup drawn(const PageInput& input, const KeptStep& step) {
     return figure(timeline.words, timeline_chart(timeline), below);
 }
 
+bool has_ranges(const PageInput& input) {
+    Query row = input.source.run.prepare(
+        "SELECT EXISTS (SELECT 1 FROM kept_call WHERE kind IN ('range', 'process_range'))");
+    return row.step() && row.number(0) != 0;
+}
+
 // What holds for each of the drawings.
 std::string rules_of(const PageInput& input, const KeptStep& first) {
     std::string text;
@@ -228,6 +238,12 @@ std::string rules_of(const PageInput& input, const KeptStep& first) {
     text += std::string("Streams and threads are drawn as they ran; paler is what was called ") +
             (first.is_excerpt() ? "before. " : "in steps before. ") +
             "Kernels have the colour of their family, which is inferred from their names.";
+    const MostRanges& most = first.ranks.size() > 1 ? kOfSeveral.ranges : kOfOne.ranges;
+    if (has_ranges(input))
+        text += " Ranges of the program are those that lie in the " +
+                std::string(first.is_excerpt() ? "excerpt" : "step") + " as a whole, of at most " +
+                std::to_string(most.threads) + (most.threads == 1 ? " thread" : " threads") + ", " +
+                std::to_string(most.deep) + " deep.";
     if (!is_imported(input.report))
         text +=
             " Idle spans are computed without gpushim's own events, so they can be off by the cost of these "

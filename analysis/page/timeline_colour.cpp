@@ -24,6 +24,7 @@ constexpr ColourRow kColoursByUse[] = {
     {to_host, "copy to the host"},
     {graph, "graph as a whole"},
     {wait, "wait of a thread"},
+    {range, "range of the program"},
     {other, "other"},
 };
 

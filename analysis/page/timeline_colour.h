@@ -23,7 +23,8 @@ enum class TimelineColour : size_t {
     reduction = 9,
     convolution = 10,
     memory = 11,
-    graph = 12
+    graph = 12,
+    range = 13
 };
 
 TimelineColour colour_of(KernelGroup group);

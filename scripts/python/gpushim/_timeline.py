@@ -1,5 +1,5 @@
-"""A typical step as a timeline, or an excerpt of a run without steps: what the streams of each rank ran, from
-the calls that a run's database keeps."""
+"""A typical step as a timeline, or an excerpt of a run without steps: what the streams of each rank ran, and
+the ranges that a thread was in, from the calls that a run's database keeps."""
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Set, Tuple
@@ -19,10 +19,10 @@ class Span(NamedTuple):
     operations: int = 1
 
 
-MOST_RANKS, MOST_STREAMS, BAR, ROW = 4, 3, 12, 17
+MOST_RANKS, MOST_STREAMS, MOST_LANES, BAR, ROW = 4, 3, 2, 12, 17
 COLOURS = {"launch": ("kernel", "#3f87d9"), "collective": ("collective", "#d8615b"),
            "copy": ("copy", "#9a7bd0"), "memset": ("memset", "#b08a5e"), "graph": ("graph", "#2e9c9c"),
-           "several": ("several", "#7f9bb5")}
+           "range": ("range of the program", "#a8b4cc"), "several": ("several", "#7f9bb5")}
 
 STEPS = """
     SELECT t.rank_id, t.step, s.number, s.begin_ns + t.offset_ns AS begin_ns, s.dur_ns, t.offset_ns,
@@ -40,6 +40,12 @@ OPERATIONS = """
       LEFT JOIN kept_text w ON w.rank_id = c.rank_id AND w.id = c.what_id AND c.kind = 'launch'
     WHERE c.rank_id = :rank_id AND c.step = :step AND c.start_ns IS NOT NULL AND c.ran_ns IS NOT NULL
     ORDER BY c.device_id, c.stream, c.start_ns"""
+RANGES = """
+    SELECT c.tid, c.enter_ns, c.dur_ns, coalesce(t.text, '') AS name
+    FROM kept_call c LEFT JOIN kept_text t ON t.rank_id = c.rank_id AND t.id = c.name_id
+    WHERE c.rank_id = :rank_id AND c.step = :step AND c.kind = 'range' AND c.before = 0
+      AND c.dur_ns IS NOT NULL
+    ORDER BY c.enter_ns, c.dur_ns DESC, c.nth"""
 
 
 def timeline(rows: Rows) -> str:
@@ -53,7 +59,7 @@ def timeline(rows: Rows) -> str:
     kinds: Set[str] = set()
     y = 0.0
     for step in steps:
-        for label, spans in _streams(rows, step, 1 / scale):
+        for label, spans in (*_streams(rows, step, 1 / scale), *_ranges(rows, step, 1 / scale)):
             parts.append(text(0, y + BAR - 2, label))
             drawn = [span for span in spans if span.begin_ns < end_ns and span.end_ns > begin_ns]
             parts += [_drawn(span, begin_ns, end_ns, scale, y) for span in drawn]
@@ -104,6 +110,23 @@ def _streams(rows: Rows, step: Any, near_ns: float) -> Iterable[Tuple[str, List[
     busiest = sorted(found.items(), key=lambda item: -sum(span.end_ns - span.begin_ns for span in item[1]))
     for (_, stream), spans in busiest[:MOST_STREAMS]:
         yield f"{step['rank']}, stream {stream}", _merged(spans, near_ns)
+
+
+def _ranges(rows: Rows, step: Any, near_ns: float) -> Iterable[Tuple[str, List[Span]]]:
+    """Those of the thread that was in ranges for longest: what is nested in a lane below."""
+    threads: Dict[int, List[List[Span]]] = {}
+    for row in rows(RANGES, rank_id=step["rank_id"], step=step["step"]):
+        begin_ns = row["enter_ns"] + step["offset_ns"]
+        lanes = threads.setdefault(row["tid"], [])
+        free = (i for i, lane in enumerate(lanes) if lane[-1].end_ns <= begin_ns)
+        lane = next(free, len(lanes))
+        if lane == len(lanes):
+            lanes.append([])
+        lanes[lane].append(Span(begin_ns, begin_ns + row["dur_ns"], "range", row["name"]))
+    longest = max(threads.values(), key=lambda lanes: sum(span.end_ns - span.begin_ns for span in lanes[0]),
+                  default=[])
+    for nth, lane in enumerate(longest[:MOST_LANES]):
+        yield f"{step['rank']}, ranges" if nth == 0 else "", _merged(lane, near_ns)
 
 
 def _merged(spans: List[Span], near_ns: float) -> List[Span]:

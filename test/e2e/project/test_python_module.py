@@ -1,6 +1,7 @@
 """scripts/python: the module gpushim, its marks on the box, a report as dataclasses, a run's rows, and what a
 notebook shows."""
 import asyncio
+import contextlib
 import dataclasses
 import doctest
 import html
@@ -11,6 +12,7 @@ import pathlib
 import pickle
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -312,6 +314,28 @@ class Shown(Module):
                     begin, width = float(bar.get("x")), float(bar.get("width"))
                     self.assertTrue(150 <= begin <= begin + width <= 900.6, (begin, width))
         self.assertEqual(titles, kinds)
+
+    def test_ranges_are_nested_below_what_ran(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = pathlib.Path(folder, "run.db")
+            self.gpushim.report(self.folder / "traces")
+            shutil.copy(self.folder / "traces" / "gpushim.run.db", run)
+            with contextlib.closing(sqlite3.connect(run)) as base, base:
+                base.execute("INSERT INTO kept_text SELECT rank_id, 90000, 'outer <range>' FROM rank")
+                base.execute("INSERT INTO kept_text SELECT rank_id, 90001, 'inner' FROM rank")
+                for nth, name, later, part in ((80_000, 90_000, 0, 2), (80_001, 90_001, 1, 4)):
+                    base.execute(
+                        "INSERT INTO kept_call (rank_id, step, nth, kind, enter_ns, dur_ns, tid, flags,"
+                        " before, name_id) SELECT k.rank_id, k.step, ?, 'range', s.begin_ns + ?,"
+                        " s.dur_ns / ?, 1, 0, 0, ? FROM"
+                        " kept_step k JOIN step s USING (rank_id, step)", (nth, later, part, name))
+            said = self.gpushim.open(run)._repr_html_()
+        self.assertIn("range of the program", said)
+        self.assertNotIn("range of the program", self.run_of_two._repr_html_())
+        outer, inner = (re.search(rf'y="([\d.]+)" width="([\d.]+)" [^>]*><title>{name}: ', said)
+                        for name in ("outer &lt;range&gt;", "inner"))
+        self.assertEqual(float(inner[1]) - float(outer[1]), 17)
+        self.assertAlmostEqual(float(outer[2]), 2 * float(inner[2]), delta=0.2)
 
     def test_what_is_not_recorded_is_said(self):
         report = self.run_of_two.report

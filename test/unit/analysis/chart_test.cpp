@@ -240,6 +240,20 @@ TEST_CASE("a timeline of a hundred thousand spans is a drawing of bearable size"
     CHECK(timeline_chart(timeline).html().size() < 600'000);
 }
 
+TEST_CASE("what is aside takes nothing away from other rows, however much of it there is", "[chart]") {
+    TimelineChart timeline = {{"t", "t", "d"}, 0, 1e9, {}, {}, {}};
+    timeline.rows.resize(2);
+    for (int i = 0; i < 1000; ++i) timeline.rows[0].spans.push_back({1e6 * i, 1e6 * i + 5e5, 1, "k"});
+    const size_t alone = count_of(timeline_chart(timeline).html(), "class=\"f1\"");
+    for (int i = 0; i < 10'000; ++i) timeline.rows[1].spans.push_back({1e5 * i, 1e5 * i + 9e4, 13, "range"});
+    timeline.rows[1].is_aside = true;
+    const std::string drawn = timeline_chart(timeline).html();
+    CHECK(alone == 1000);
+    CHECK(count_of(drawn, "class=\"f1\"") == alone);
+    CHECK(count_of(drawn, "class=\"f13\"") <= 300);
+    CHECK(count_of(drawn, "class=\"f13\"") > 50);
+}
+
 TEST_CASE("what is left over from before a timeline begins is cut off at its begin, and pale", "[chart]") {
     TimelineChart timeline = {{"t", "t", "d"}, 1e9, 2e9, {}, {}, {}};
     timeline.rows = {{"rank 0", {}, false, true}, {"stream 1", {}}, {"stream 2", {}}};
