@@ -15,11 +15,11 @@ namespace {
 
 constexpr size_t kMostBars = 12, kMostRows = 100;
 
-std::string name_of(const Json& copies) {
-    return rank_of(copies) + " stream " + copies["stream"].words() + " " + copies["kind"].words();
+std::string name_of(const GpuNames& names, const Json& copies) {
+    return names.of(copies) + " stream " + copies["stream"].words() + " " + copies["kind"].words();
 }
 
-Markup chart_of(const std::vector<const Json*>& by_bytes) {
+Markup chart_of(const GpuNames& names, const std::vector<const Json*>& by_bytes) {
     StackedBars chart;
     chart.words = {
         "copy-bytes", "Bytes copied, by stream and direction",
@@ -32,17 +32,17 @@ Markup chart_of(const std::vector<const Json*>& by_bytes) {
         const double pageable = (*copies)["pageable_share"].amount().value_or(0);
         const auto rate = (*copies)["achieved_bytes_per_s"].amount();
         if (bytes > 0)
-            chart.bars.push_back({name_of(*copies),
+            chart.bars.push_back({name_of(names, *copies),
                                   {bytes * pageable, bytes * (1 - pageable)},
                                   rate ? "at " + rate_text(*rate) : ""});
     }
     return chart.bars.empty() ? Markup() : figure(chart.words, stacked_bars(chart));
 }
 
-Markup table_of(const std::vector<const Json*>& by_bytes) {
+Markup table_of(const GpuNames& names, const std::vector<const Json*>& by_bytes) {
     PageTable rows = {"Copies",
                       "lllrrrrrrr",
-                      {"rank", "stream", "kind", "count", "per step", "bytes", "pageable", "blocking",
+                      {"GPU", "stream", "kind", "count", "per step", "bytes", "pageable", "blocking",
                        "achieved", "nothing else ran"},
                       {},
                       ""};
@@ -52,7 +52,7 @@ Markup table_of(const std::vector<const Json*>& by_bytes) {
     for (const Json* copies : by_bytes) {
         if (rows.rows.size() == kMostRows) break;
         const Json& one = *copies;
-        rows.rows.push_back({rank_of(one), one["stream"].words(), one["kind"].words(),
+        rows.rows.push_back({names.of(one), one["stream"].words(), one["kind"].words(),
                              cell_by(count_axis, one["count"]), cell_by(coordinate, one["per_step"]),
                              cell_by(bytes_text, one["bytes"]), cell_by(percent_text, one["pageable_share"]),
                              cell_by(percent_text, one["blocking_share"]),
@@ -69,8 +69,9 @@ Markup write(const PageInput& input) {
     std::stable_sort(by_bytes.begin(), by_bytes.end(), [](const Json* a, const Json* b) {
         return (*a)["bytes"].amount().value_or(0) > (*b)["bytes"].amount().value_or(0);
     });
-    Markup all = chart_of(by_bytes);
-    all += folded("As a table", table_of(by_bytes));
+    const GpuNames names(input.source.run);
+    Markup all = chart_of(names, by_bytes);
+    all += folded("As a table", table_of(names, by_bytes));
     return all;
 }
 

@@ -54,16 +54,17 @@ Markup launches_of(const PageInput& input) {
     const std::vector<Json>& launches = input.of("launch").items();
     PageTable rows = {"Launches by stream",
                       "llrrrrrr",
-                      {"rank", "stream", "launches", "call, median", "latency on an empty GPU", "95 of 100",
+                      {"GPU", "stream", "launches", "call, median", "latency on an empty GPU", "95 of 100",
                        "small kernels", "work submitted ahead, least of 20"},
                       {},
                       ""};
     if (launches.size() > kMostRows)
         rows.rest = "Those " + std::to_string(kMostRows) + " of " +
                     count_axis(static_cast<double>(launches.size())) + " streams with the most launches.";
+    const GpuNames names(input.source.run);
     for (const Json& launch : launches) {
         if (rows.rows.size() == kMostRows) break;
-        rows.rows.push_back({rank_of(launch), launch["stream"].words(), cell_by(count_axis, launch["count"]),
+        rows.rows.push_back({names.of(launch), launch["stream"].words(), cell_by(count_axis, launch["count"]),
                              cell_by(duration_text, launch["api_p50_ns"]),
                              cell_by(duration_text, launch["latency_p50_ns"]),
                              cell_by(duration_text, launch["latency_p95_ns"]),

@@ -108,4 +108,9 @@ std::string rank_of(const Json& object) {
     return rank ? "rank " + std::to_string(to_int64(*rank)) : "a process";
 }
 
+std::string GpuNames::of(const Json& object) const {
+    const auto found = labels_.find(to_int64(object["gpu_id"].amount().value_or(-1)));
+    return found == labels_.end() ? rank_of(object) : found->second.text;
+}
+
 }  // namespace gpushim::analysis

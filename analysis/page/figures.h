@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../chart/table.h"
+#include "../report/gpu_label.h"
 #include "../report/section.h"
 #include "../text/json.h"
 
@@ -32,5 +33,15 @@ std::string share_axis(double share);
 bool is_imported(const Report& report);
 // "rank 3", of an object that has a rank; else "a process".
 std::string rank_of(const Json& object);
+
+// Of objects with a gpu_id: "rank 3", "process 4711", with the GPU's number where the process has several.
+class GpuNames {
+  public:
+    explicit GpuNames(const Database& run) : labels_(gpu_labels(run)) {}
+    std::string of(const Json& object) const;
+
+  private:
+    std::map<int64_t, GpuLabel> labels_;
+};
 
 }  // namespace gpushim::analysis

@@ -6,7 +6,6 @@
 #include "../chart/stacked_bars.h"
 #include "../chart/table.h"
 #include "../report/facts.h"
-#include "../report/gpu_label.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
@@ -26,13 +25,11 @@ struct Gpu {
 };
 
 std::vector<Gpu> gpus_of(const PageInput& input) {
-    const auto labels = gpu_labels(input.source.run);
+    const GpuNames names(input.source.run);
     std::vector<Gpu> all;
     for (const Json& gpu : input.of("gpus").items()) {
-        const auto found = labels.find(to_int64(gpu["gpu_id"].amount().value_or(-1)));
         const bool of_steps = gpu["basis"].words() == "steps";
-        all.push_back({found == labels.end() ? rank_of(gpu) : found->second.text, &gpu,
-                       of_steps ? gpu["steps"].amount().value_or(0) : 0});
+        all.push_back({names.of(gpu), &gpu, of_steps ? gpu["steps"].amount().value_or(0) : 0});
     }
     return all;
 }
@@ -66,9 +63,9 @@ Markup shares_of(const PageInput& input, const std::vector<Gpu>& gpus) {
     chart.parts = {{"productive", kComputeColour},
                    {"waiting for peers", kPeerColour},
                    {"exposed communication", kExposedColour},
-                   {"communication, waits not known", kOverlapColour},
+                   {"communication, waits not known", kUntoldColour},
                    {"memory", kMemoryColour},
-                   {"idle", 7}};
+                   {"idle", kIdleColour}};
     const auto untold = unknown_waits(input.source.run);
     for (const Gpu& gpu : gpus) {
         const auto productive = (*gpu.json)["productive_share"].amount();

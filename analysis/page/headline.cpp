@@ -7,7 +7,6 @@
 
 #include "../chart/page.h"
 #include "../report/facts.h"
-#include "../report/gpu_label.h"
 #include "../text/units.h"
 #include "../to_int64.h"
 #include "figures.h"
@@ -65,13 +64,6 @@ const Json* least_productive(const std::vector<Json>& gpus) {
     return least;
 }
 
-// As everywhere on the page: a process without a rank by its number.
-std::string name_of_gpu(const PageInput& input, const Json& gpu) {
-    const auto labels = gpu_labels(input.source.run);
-    const auto found = labels.find(to_int64(gpu["gpu_id"].amount().value_or(-1)));
-    return found == labels.end() ? rank_of(gpu) : found->second.text;
-}
-
 Card productive_card(const PageInput& input) {
     const std::vector<Json>& gpus = input.of("gpus").items();
     const std::string name = gpus.size() == 1 ? "Productive" : "Productive, worst GPU";
@@ -80,7 +72,7 @@ Card productive_card(const PageInput& input) {
     const auto share = worst["productive_share"].amount();
     if (!share) return {name, "not recorded", why_of(worst, "productive_share")};
     return {name, percent_text(*share),
-            name_of_gpu(input, worst) + "; waiting for peers " +
+            GpuNames(input.source.run).of(worst) + "; waiting for peers " +
                 share_of_json(worst["waiting_for_peer_share"]) + ", idle " +
                 share_of_json(worst["idle_share"]),
             *share >= kGood  ? "good"

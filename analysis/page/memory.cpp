@@ -17,13 +17,11 @@ constexpr size_t kMostRows = 100;
 Markup table_of(const PageInput& input) {
     PageTable rows = {"Peak of device memory", "lrrr", {"rank", "peak", "of", "share"}, {}, ""};
     size_t known = 0;
-    const auto labels = gpu_labels(input.source.run);
+    const GpuNames names(input.source.run);
     for (const Json& gpu : input.of("gpus").items()) {
         const Json &peak = gpu["memory_peak_bytes"], &total = gpu["memory_total_bytes"];
         if (peak.is_null() || ++known > kMostRows) continue;
-        const auto label = labels.find(to_int64(gpu["gpu_id"].amount().value_or(-1)));
-        rows.rows.push_back({label == labels.end() ? rank_of(gpu) : label->second.text,
-                             cell_by(memory_text, peak), cell_by(memory_text, total),
+        rows.rows.push_back({names.of(gpu), cell_by(memory_text, peak), cell_by(memory_text, total),
                              cell_by(percent_text, share_of(*peak.amount(), total.amount().value_or(0)))});
     }
     if (known > kMostRows)

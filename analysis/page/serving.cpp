@@ -13,17 +13,17 @@ namespace gpushim::analysis::part_serving {
 
 namespace {
 
-constexpr int kIdleColour = 7;
 constexpr const char* kShares[] = {"compute_share", "exposed_communication_share", "memory_share",
                                    "idle_share"};
 
-Markup chart_of(const Json& serving) {
+Markup chart_of(const Json& serving, bool knows_waits) {
     StackedBars chart;
     chart.words = {"iterations", "What iterations do with a GPU",
                    "A bar for each kind: computing, communication and memory that nothing hides, idle."};
     chart.x = {"of the time of this kind", share_axis};
     chart.parts = {{"compute", kComputeColour},
-                   {"exposed communication", kExposedColour},
+                   knows_waits ? LegendEntry{"exposed communication", kExposedColour}
+                               : LegendEntry{"communication, waits not known", kUntoldColour},
                    {"memory", kMemoryColour},
                    {"idle", kIdleColour}};
     for (const Json& kind : serving["kinds"].items()) {
@@ -35,13 +35,13 @@ Markup chart_of(const Json& serving) {
     return figure(chart.words, stacked_bars(chart));
 }
 
-Markup kinds_table(const Json& serving) {
-    PageTable table_rows = {
-        "Iterations by kind",
-        "lrrrrrrrr",
-        {"kind", "iterations", "without a graph", "median", "p95", "p99", "compute", "exposed comm", "idle"},
-        {},
-        ""};
+Markup kinds_table(const Json& serving, bool knows_waits) {
+    PageTable table_rows = {"Iterations by kind",
+                            "lrrrrrrrr",
+                            {"kind", "iterations", "without a graph", "median", "p95", "p99", "compute",
+                             knows_waits ? "exposed comm" : "communication, waits not known", "idle"},
+                            {},
+                            ""};
     for (const Json& kind : serving["kinds"].items()) {
         const Json& length = kind["length"];
         table_rows.rows.push_back(
@@ -94,9 +94,10 @@ Markup write(const PageInput& input) {
                              " median, " + duration_of(tokens["p95_ns"]) + " p95, " +
                              duration_of(tokens["p99_ns"]) + " p99, with prefills between them.",
                          "soft");
-    all += chart_of(serving);
-    all += kinds_table(serving);
-    all += titled("Why the GPU was idle", idle_table(serving, serving_figures(input.source)));
+    const ServingFigures& figures = serving_figures(input.source);
+    all += chart_of(serving, figures.knows_waits);
+    all += kinds_table(serving, figures.knows_waits);
+    all += titled("Why the GPU was idle", idle_table(serving, figures));
     if (!serving["requests"].is_null())
         all += titled("The slowest requests", requests_table(serving["requests"]));
     return all;

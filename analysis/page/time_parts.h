@@ -18,9 +18,10 @@ enum TimeColour : size_t {
     kMemoryColour = 3,
     kPeerColour = 4,
     kExposedColour = 5,
-    kUntoldColour = 7,  // communication of which it is not known how long it waited
+    kIdleColour = 7,  // as a whole, whatever its cause
     kOtherColour = 11,
     kOverlapColour = 12,
+    kUntoldColour = 13,  // communication of which it is not known how long it waited
 };
 inline constexpr size_t kColourOfGroup[] = {0, 1, 6, 8, 9, 10, 11};  // in the order of CauseGroup
 static_assert(std::size(kColourOfGroup) == std::size(kCauseGroups));

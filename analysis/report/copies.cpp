@@ -17,6 +17,7 @@ constexpr double kRare = 1.5;          // steps for each copy
 constexpr int64_t kSmallBytes = 4096;  // a figure that the host looks at, as small_d2h_sync has it
 
 struct Copies {
+    int64_t gpu_id;
     GpuLabel label;
     std::string stream, kind, why;
     int64_t count, bytes, in_steps;
@@ -103,12 +104,12 @@ std::vector<Copies> copies_of(const Database& run) {
     while (row.step()) {
         const auto label = labels.find(row.number(0));
         if (label == labels.end()) continue;
-        all.push_back({label->second,      row.text(1),    row.text(2),         row.text(15),   row.number(3),
-                       row.number(4),      row.number(5),  row.real(14),        row.number(6),  row.number(7),
-                       row.number(8),      row.number(9),  row.number(10),      row.number(17), row.real(11),
-                       row.real(12),       row.real(25),   maybe_real(row, 13), row.number(16), row.real(18),
-                       row.real(19),       row.number(20), row.real(21),        row.real(23),   row.real(24),
-                       maybe_real(row, 22)});
+        all.push_back({row.number(0), label->second,      row.text(1),    row.text(2),         row.text(15),
+                       row.number(3), row.number(4),      row.number(5),  row.real(14),        row.number(6),
+                       row.number(7), row.number(8),      row.number(9),  row.number(10),      row.number(17),
+                       row.real(11),  row.real(12),       row.real(25),   maybe_real(row, 13), row.number(16),
+                       row.real(18),  row.real(19),       row.number(20), row.real(21),        row.real(23),
+                       row.real(24),  maybe_real(row, 22)});
     }
     return all;
 }
@@ -118,6 +119,7 @@ Json json_of(const Copies& copies) {
     const std::string untimed = copies.why.empty() ? "no such copy has device times" : copies.why;
     return Facts()
         .maybe("rank", copies.label.rank, "no rank is known")
+        .known("gpu_id", copies.gpu_id)
         .known("stream", copies.stream)
         .known("kind", copies.kind)
         .known("count", copies.count)

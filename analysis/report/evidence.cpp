@@ -125,7 +125,16 @@ void doubt_graphs(const ReportSource& source, Wrongs& wrongs) {
                               " collectives ran inside graphs, and their time counts as compute"});
 }
 
-std::string basis_text(const TrustFigures& trust) {
+// "but 636 of 8,772 kernels have no length": their times end as they begin, so nothing is known of how long
+// they ran.
+std::string without_length_text(const Database& run) {
+    Query row = run.prepare("SELECT sum(invalid), sum(launches + coalesce(graph_launches, 0)) FROM kernel");
+    if (!row.step() || row.maybe(0).value_or(0) <= 0) return "";
+    return "but " + count_text(row.number(0)) + " of " + count_text(row.number(1)) +
+           " kernels have no length";
+}
+
+std::string basis_text(const Database& run, const TrustFigures& trust) {
     std::string text;
     const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
     const bool all = trust.coverage.value_or(0) >= kAll;
@@ -136,6 +145,7 @@ std::string basis_text(const TrustFigures& trust) {
             (trust.coverage && !all ? ", " + percent_text(*trust.coverage) + " of its operations" : ""));
     const std::string source = source_of_times(trust.level);
     if (!text.empty() && trust.level != "host" && source != trust.level) text += " by " + source;
+    if (const std::string some = without_length_text(run); !text.empty() && !some.empty()) add(some);
     if (trust.own_cost_share) add("own cost " + percent_text(*trust.own_cost_share));
     return text;
 }
@@ -161,7 +171,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     std::stable_sort(wrongs.begin(), wrongs.end(),
                      [](const Wrong& a, const Wrong& b) { return a.grade > b.grade; });
     TrustGrade graded;
-    graded.basis = basis_text(trust);
+    graded.basis = basis_text(source.run, trust);
     for (Wrong& wrong : wrongs) {
         graded.grade = std::max(graded.grade, wrong.grade);
         graded.wrongs.push_back(std::move(wrong.text));

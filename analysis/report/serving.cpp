@@ -134,7 +134,8 @@ void write_text(const ServingFigures& figures, Report& report) {
     report.line(text);
     report.line("           it serves: " + figures.why + figure_text(" (%.2f)", figures.confidence));
     std::vector<std::vector<std::string>> rows = {
-        {"", "iterations", "of time", "median", "p95", "p99", "compute", "exposed comm", "memory", "idle"}};
+        {"", "iterations", "of time", "median", "p95", "p99", "compute",
+         figures.knows_waits ? "exposed comm" : "comm, waits too", "memory", "idle"}};
     for (const KindOfIteration& kind : figures.kinds)
         rows.push_back({kind.kind, count_text(kind.iterations),
                         maybe_percent(share_of(kind.time_ns, figures.time_ns)), time_text(kind.length.p50_ns),

@@ -76,6 +76,8 @@ Percentiles percentiles(const Query& row, int first) {
 }
 
 void read_gpu(const ReportSource& source, ServingFigures& figures) {
+    Query untold = source.run.prepare("SELECT EXISTS (SELECT 1 FROM v_unknown_wait)");
+    figures.knows_waits = untold.step() && untold.number(0) == 0;
     Query gpu = source.of_steps(kGpu);
     while (gpu.step()) {
         const auto kind = std::find_if(figures.kinds.begin(), figures.kinds.end(),

@@ -33,6 +33,7 @@ struct ServingFigures {
     double time_ns = 0;
     std::vector<KindOfIteration> kinds;                // most time first; none: no iterations were found
     Percentiles tokens;                                // from one token of a sequence to its next
+    bool knows_waits = true;                           // else communication holds waits for peers, too
     bool marks_requests = false;                       // so it is known when there was none
     std::vector<std::pair<std::string, double>> idle;  // why, share of the time; largest first
 

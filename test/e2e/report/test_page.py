@@ -106,6 +106,16 @@ class Page(cli.Case):
         for words in ("typical step", "next step begins", "of this step", "the step"):
             self.assertNotIn(words, part)
 
+    def test_a_process_without_a_rank_has_its_number_in_all_tables(self):
+        run = self.folder / "run.db"
+        self.gpushim("analyze", self.make(), "-o", run)
+        exporting.change(run, "UPDATE rank SET rank = NULL, pid = 4711")
+        text = self.page(run)
+        self.assertNotIn("a process", text)
+        for part in ("copies", "launches"):
+            begin = text.index(f'<section id="{part}"')
+            self.assertIn(">process 4711<", text[begin:text.index("</section>", begin)])
+
     def test_an_excerpt_ends_where_calls_were_left_out(self):
         run = self.folder / "run.db"
         self.gpushim("analyze", self.make(), "-o", run)

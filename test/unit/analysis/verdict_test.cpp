@@ -95,6 +95,18 @@ TEST_CASE("a report begins with the verdict, the step and the trust", "[verdict]
     CHECK(verdict["evidence"].text() == "[]");
 }
 
+TEST_CASE("kernels whose times end as they begin are not said to be timed like others", "[verdict]") {
+    const char* const all = "UPDATE gpu SET timed_share = 1, coverage = 1;";
+    CHECK(graded(all).basis == "all operations timed, own cost 0.40 %");
+    const std::string basis = graded(std::string(all) +
+                                     "UPDATE kernel SET invalid = 0;"
+                                     "UPDATE kernel SET launches = 1000, graph_launches = 0;"
+                                     "DELETE FROM kernel WHERE rowid > 2;"
+                                     "UPDATE kernel SET invalid = 3 WHERE rowid = 1")
+                                  .basis;
+    CHECK(basis == "all operations timed, but 3 of 2,000 kernels have no length, own cost 0.40 %");
+}
+
 TEST_CASE("a finding below a fifth of a step is moderate, below a twentieth no verdict", "[verdict]") {
     const auto verdict = [](int64_t waits_us) {
         return verdict_of(
