@@ -125,6 +125,9 @@ void write_use(const Side& base, const Side& now, Report& report) {
     std::string more;
     if (base.mfu || now.mfu)
         more = "MFU " + known(now.mfu, percent_text) + ", was " + known(base.mfu, percent_text);
+    else if (base.product_mfu || now.product_mfu)
+        more = "MFU of recorded products " + known(now.product_mfu, percent_text) + ", was " +
+               known(base.product_mfu, percent_text);
     if (base.joules_per_step || now.joules_per_step)
         more += (more.empty() ? "" : "; ") + known(now.joules_per_step, joules_text) + ", was " +
                 known(base.joules_per_step, joules_text);

@@ -117,6 +117,7 @@ Side read_side(const Database& run, std::string name, const Given& given) {
     side.busy_share = summary.busy_share;
     side.productive_share = summary.productive_share;
     side.mfu = summary.mfu;
+    side.product_mfu = summary.product_mfu;
     side.joules_per_step = summary.joules_per_step;
     side.groups = step_groups(run);
     if (!side.has_steps()) {

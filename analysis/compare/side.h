@@ -68,7 +68,7 @@ struct Side {
     std::optional<int64_t> ranks_expected;
     std::vector<Surrounding> around;
     std::optional<double> samples_per_step, busy_share, productive_share, launches_per_step;
-    std::optional<double> mfu, joules_per_step;  // of the run's database; a history has none
+    std::optional<double> mfu, product_mfu, joules_per_step;  // a history of before has none
     std::optional<ServingUse> serving;
     std::vector<StepGroup> groups;  // the first is all steps that count; none: there are no steps
     std::string why_no_steps;

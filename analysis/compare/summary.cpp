@@ -60,6 +60,7 @@ void read_figures(const Database& run, RunSummary& summary) {
     summary.busy_share = first(run, "SELECT avg(value) FROM metric WHERE name = 'busy_share'");
     summary.productive_share = first(run, "SELECT avg(value) FROM metric WHERE name = 'productive_share'");
     summary.mfu = first(run, "SELECT value FROM metric WHERE name = 'mfu'");
+    summary.product_mfu = first(run, "SELECT value FROM metric WHERE name = 'product_mfu'");
     summary.joules_per_step = first(run, "SELECT avg(value) FROM metric WHERE name = 'joules_per_step'");
     summary.step_ns = first(run, "SELECT value FROM metric WHERE name = 'step_median_ns' AND scope = 'run'");
     summary.samples_per_s = first(run, "SELECT value FROM metric WHERE name = 'samples_per_s'");

@@ -30,7 +30,8 @@ struct RunSummary {
     std::map<std::string, std::string> tags, environment;  // environment: as the first rank had it
     std::set<std::string> gpu_names, kernels;
     std::optional<double> busy_share, productive_share;  // means over its GPUs
-    std::optional<double> mfu, joules_per_step;          // none: not known; joules: of a mean GPU
+    std::optional<double> mfu, product_mfu;              // by what a sample takes; by recorded products
+    std::optional<double> joules_per_step;               // of a mean GPU
     std::optional<double> step_ns;                       // median
     std::optional<double> samples_per_step, samples_per_s;
     std::optional<StepParts> parts;  // none: no whole step was timed

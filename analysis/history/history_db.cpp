@@ -58,10 +58,12 @@ void History::make_or_check(Open open) {
     if (application.number(0) != kHistoryApplication) throw Failure(where_ + ": not a history of gpushim");
     if (version.number(0) > kHistorySchema)
         throw Failure(where_ + ": written by a newer gpushim; use that version, or begin another history");
-    // What is called night_serving came later than version 1 did.
+    // What is called night_serving came later than version 1 did, and night_use later than that.
     tells_serving_ = has(" WHERE name = 'night_serving'");
-    if (open == Open::kWrite && !tells_serving_) make("");
+    tells_use_ = has(" WHERE name = 'night_use'");
+    if (open == Open::kWrite && !(tells_serving_ && tells_use_)) make("");
     tells_serving_ = tells_serving_ || open == Open::kWrite;
+    tells_use_ = tells_use_ || open == Open::kWrite;
     if (open == Open::kWrite) keep();
 }
 
@@ -92,16 +94,18 @@ void History::keep() { put("COMMIT", {}); }
 std::vector<Night> History::nights() const {
     std::vector<Night> nights;
     const std::string tokens = tells_serving_ ? "token_p50_ns, token_p95_ns" : "NULL, NULL";
+    const std::string use = tells_use_ ? ", mfu, product_mfu, joules_per_step" : ", NULL, NULL, NULL";
     Query row = ask(
         "SELECT night, name, started_real_ns, series, place, result, why, cause, is_base, is_accepted, base,"
         " first_bad, step_ns, samples_per_step, " +
-        tokens + " FROM night" + (tells_serving_ ? " LEFT JOIN night_serving USING (night)" : "") +
-        " ORDER BY started_real_ns, night");
+        tokens + use + " FROM night" + (tells_serving_ ? " LEFT JOIN night_serving USING (night)" : "") +
+        (tells_use_ ? " LEFT JOIN night_use USING (night)" : "") + " ORDER BY started_real_ns, night");
     while (row.step())
         nights.push_back({row.number(0), row.text(1), row.number(2), row.text(3), row.text(4),
                           result_of(row.text(5)), row.text(6), row.text(7), row.number(8) != 0,
                           row.number(9) != 0, row.maybe(10), row.maybe(11), row.maybe_real(12),
-                          row.maybe_real(13), row.maybe(14), row.maybe(15)});
+                          row.maybe_real(13), row.maybe(14), row.maybe(15), row.maybe_real(16),
+                          row.maybe_real(17), row.maybe_real(18)});
     return nights;
 }
 

@@ -45,6 +45,8 @@ class History {
     void make(const std::string& head);  // the tables that are not there
     void add_serving(int64_t night, const std::optional<ServingUse>& serving);
     std::optional<ServingUse> serving(int64_t night) const;
+    void add_use(int64_t night, const Side& side);
+    void read_use(int64_t night, Side& side) const;
     void add_group(int64_t night, int64_t nth, const StepGroup& group);
     StepGroup group_of(int64_t night, int64_t nth, bool is_split) const;
 
@@ -53,7 +55,7 @@ class History {
     };
     std::string where_;
     std::unique_ptr<sqlite3, Close> base_;
-    bool tells_serving_ = false;  // an older history does not
+    bool tells_serving_ = false, tells_use_ = false;  // an older history does not
 };
 
 }  // namespace gpushim::analysis

@@ -66,7 +66,23 @@ int64_t History::add(const Night& night, const Side& side) {
     for (size_t group = 0; group < side.groups.size(); ++group)
         add_group(id, static_cast<int64_t>(group), side.groups[group]);
     add_serving(id, side.serving);
+    add_use(id, side);
     return id;
+}
+
+// As of night_serving below.
+void History::add_use(int64_t night, const Side& side) {
+    put("INSERT OR REPLACE INTO night_use VALUES (?, ?, ?, ?)",
+        {night, maybe(side.mfu), maybe(side.product_mfu), maybe(side.joules_per_step)});
+}
+
+void History::read_use(int64_t night, Side& side) const {
+    if (!tells_use_) return;
+    Query row = ask("SELECT mfu, product_mfu, joules_per_step FROM night_use WHERE night = ?1", {night});
+    if (!row.step()) return;
+    side.mfu = row.maybe_real(0);
+    side.product_mfu = row.maybe_real(1);
+    side.joules_per_step = row.maybe_real(2);
 }
 
 // An older gpushim that removes a night does not know of these, and its number is given again.
@@ -135,6 +151,7 @@ Side History::side(int64_t night) const {
     side.why_no_steps = row.text(10);
     side.traces = traces(night);
     side.serving = serving(night);
+    read_use(night, side);
     Query around = ask("SELECT kind, name, value FROM night_around WHERE night = ?1 ORDER BY nth", {night});
     while (around.step()) side.around.push_back({around.text(0), around.text(1), around.text(2)});
     Query kernel = ask("SELECT name, launches, ns FROM night_kernel WHERE night = ?1", {night});

@@ -42,6 +42,9 @@ CREATE TABLE IF NOT EXISTS night_serving (night INTEGER PRIMARY KEY, token_p50_n
   token_p95_ns INTEGER, token_p99_ns INTEGER, iterations_per_s REAL, prefill_share REAL);
 CREATE TABLE IF NOT EXISTS night_iteration (night INTEGER, kind TEXT, iterations INTEGER, time_share REAL,
   p50_ns INTEGER, PRIMARY KEY (night, kind));
+-- What GPUs were used for: NULL: not known. mfu: by what a sample takes; product_mfu: by recorded products.
+CREATE TABLE IF NOT EXISTS night_use (night INTEGER PRIMARY KEY, mfu REAL, product_mfu REAL,
+  joules_per_step REAL);
 -- Nights as people read them.
 DROP VIEW IF EXISTS v_night;
 CREATE VIEW v_night AS
@@ -49,8 +52,10 @@ SELECT n.night, datetime(n.started_real_ns / 1000000000, 'unixepoch') AS started
   n.result, round(n.step_ns / 1e6, 3) AS step_ms,
   round(n.samples_per_step * 1e9 / n.step_ns, 1) AS samples_per_s,
   n.busy_share, n.cause, n.first_bad, n.why,
-  round(s.token_p50_ns / 1e6, 3) AS token_ms, round(s.token_p95_ns / 1e6, 3) AS token_p95_ms, s.prefill_share
-FROM night n LEFT JOIN night_serving s ON s.night = n.night ORDER BY n.started_real_ns, n.night;
+  round(s.token_p50_ns / 1e6, 3) AS token_ms, round(s.token_p95_ns / 1e6, 3) AS token_p95_ms, s.prefill_share,
+  u.mfu, u.product_mfu, u.joules_per_step
+FROM night n LEFT JOIN night_serving s ON s.night = n.night LEFT JOIN night_use u ON u.night = n.night
+ORDER BY n.started_real_ns, n.night;
 )sql";
 
 }  // namespace gpushim::analysis

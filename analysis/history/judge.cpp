@@ -149,6 +149,9 @@ void judge(Night& night, const Side& side, std::span<const Night> before, const 
         night.token_p50_ns = side.serving->token_p50_ns;
         night.token_p95_ns = side.serving->token_p95_ns;
     }
+    night.mfu = side.mfu;
+    night.product_mfu = side.product_mfu;
+    night.joules_per_step = side.joules_per_step;
     if (side.has_steps()) night.step_ns = median_of(side.typical().lengths_ns);
     if (const auto why = unusable(side)) {
         night.why = *why;

@@ -36,6 +36,7 @@ struct Night {
     std::optional<double> samples_per_step;
     std::optional<int64_t> token_p50_ns,
         token_p95_ns;  // from one token to the next; none: not known to serve
+    std::optional<double> mfu, product_mfu, joules_per_step;  // as of Side
 };
 
 // The series' and the place's words, of what a run says of itself.

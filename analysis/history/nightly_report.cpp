@@ -27,6 +27,29 @@ std::string rate_text_of(const Night& night) {
     return count_text(to_int64(*night.samples_per_step * 1e9 / *night.step_ns));
 }
 
+// A column that only nights have of which it is known.
+struct UseColumn {
+    std::string heading;
+    std::optional<double> Night::*of;
+    std::string (*text)(double);
+};
+
+std::string joules_text(double joules) { return figure_text("%.3g J", joules); }
+
+// MFU by what a sample takes, or, where no night has that, by recorded products.
+std::vector<UseColumn> use_columns(const std::vector<Night>& nights) {
+    std::vector<UseColumn> columns;
+    const auto add = [&](const char* heading, std::optional<double> Night::*of, std::string (*text)(double)) {
+        const bool is_any = std::any_of(nights.begin(), nights.end(),
+                                        [&](const Night& night) { return (night.*of).has_value(); });
+        if (is_any) columns.push_back({heading, of, text});
+        return is_any;
+    };
+    if (!add("MFU", &Night::mfu, percent_text)) add("MFU of products", &Night::product_mfu, percent_text);
+    add("a step", &Night::joules_per_step, joules_text);
+    return columns;
+}
+
 // Against the first of those shown, at as many samples.
 std::string change_text(const Night& night, const Night& first) {
     const bool is_same_place = night.place == first.place;
@@ -49,6 +72,8 @@ void write_nights(const Tonight& one, const NightlyOptions& options, Report& rep
     const bool serves = std::any_of(nights.begin(), nights.end(),
                                     [](const Night& night) { return night.token_p50_ns.has_value(); });
     if (serves) rows[0].insert(rows[0].begin() + 4, {"token", "token p95"});
+    const std::vector<UseColumn> uses = use_columns(nights);
+    for (const UseColumn& use : uses) rows[0].insert(rows[0].end() - 2, use.heading);
     std::string place = nights.front().place;
     for (const Night& night : nights) {
         std::string result = name_of(night.result);
@@ -61,10 +86,13 @@ void write_nights(const Tonight& one, const NightlyOptions& options, Report& rep
         if (serves)
             rows.back().insert(rows.back().begin() + 4,
                                {token_text(night.token_p50_ns), token_text(night.token_p95_ns)});
+        for (const UseColumn& use : uses)
+            rows.back().insert(rows.back().end() - 2, night.*use.of ? use.text(*(night.*use.of)) : "-");
     }
     report.line("NIGHTS        the last " + count_text(static_cast<int64_t>(nights.size())) + " of " +
                 count_text(static_cast<int64_t>(one.nights.size())));
-    report.table(serves ? "lllrrrrrl" : "lllrrrl", std::move(rows), options.nights);
+    const std::string sides = "lll" + std::string(rows[0].size() - 4, 'r') + "l";
+    report.table(sides.c_str(), std::move(rows), options.nights);
 }
 
 Json night_json(const Night& night) {
@@ -83,6 +111,10 @@ Json night_json(const Night& night) {
         .maybe("step_ns", to_int64(night.step_ns), "no steps")
         .maybe("token_p50_ns", night.token_p50_ns, "not known to serve")
         .maybe("token_p95_ns", night.token_p95_ns, "not known to serve")
+        .maybe("mfu", night.mfu, "the operations of a sample, or the GPU's peak, are not known")
+        .maybe("product_mfu", night.product_mfu,
+               "products are not recorded of nearly all, or the GPU's peak is not known")
+        .maybe("joules_per_step", night.joules_per_step, "NVML told too little")
         .json();
 }
 

@@ -109,6 +109,20 @@ class Compare(cli.Case):
             self.assertEqual(said[side]["mfu"], mfu)
             self.assertAlmostEqual(said[side]["joules_per_step"] / joules[name], 1, places=9)
         self.assertNotIn("MFU", self.compare("base", "same").stdout)
+        for path, mfu in zip(pair, (0.2, 0.25)):
+            with contextlib.closing(sqlite3.connect(path)) as base, base:
+                base.execute("UPDATE metric SET value = NULL WHERE name = 'mfu'")
+                base.execute("UPDATE metric SET value = ? WHERE name = 'product_mfu'", (mfu,))
+        self.assertIn("MFU of recorded products 25.0 %, was 20.0 %; ", self.gpushim("compare", *pair).stdout)
+        self.check_history(pair, joules)
+
+    def check_history(self, pair, joules):
+        """Nights keep both, and show them as columns of their own."""
+        history = self.folder / "history.db"
+        for run in pair:
+            said = self.gpushim("history", "add", history, run, expect=None).stdout
+        self.assertRegex(said, r"samples/s +MFU of products +a step +against first")
+        self.assertRegex(said, rf" 25\.0 % +{joules['after']:.3g} J ")
 
     def test_runs_without_steps_say_so(self):
         (self.folder / "linked").mkdir()

@@ -190,6 +190,8 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     side.predicted = {{"input_bound", 1, 2}};
     side.ranks_expected = 4;
     side.around.push_back({"tag", "model", "small"});
+    side.product_mfu = 0.25;
+    side.joules_per_step = 300;
     side.serving = ServingUse{2'000'000, 3'000'000, {}, 400, 0.2, {{"decode", 90, 0.8, 1'900'000}}};
     Night night;
     night.name = "a";
@@ -219,6 +221,11 @@ TEST_CASE("a history gives back what it was given", "[history]") {
     CHECK(back.serving->kinds[0].p50_ns == 1'900'000);
     CHECK(history.nights().front().token_p95_ns == 3'000'000);
     CHECK(history.nights().front().first_bad == id);
+    CHECK(back.product_mfu == 0.25);
+    CHECK(back.joules_per_step == 300);
+    CHECK_FALSE(back.mfu);
+    CHECK(history.nights().front().joules_per_step == 300);
+    CHECK_FALSE(history.nights().front().mfu);
     history.begin();
     history.remove(id);
     history.keep();
@@ -234,6 +241,27 @@ TEST_CASE("a history gives back what it was given", "[history]") {
         sqlite3_finalize(rows);
     }
     sqlite3_close(base);
+}
+
+TEST_CASE("a history of before energy was kept is read, and takes it from then on", "[history]") {
+    const TemporaryFolder folder;
+    const auto place = folder.path() / "h.db";
+    Side side = made::side("a", std::vector<int64_t>(40, 1000));
+    side.mfu = 0.5;
+    History(place, History::Open::kWrite).add({}, side);
+    sqlite3* base = nullptr;
+    sqlite3_open(place.c_str(), &base);
+    REQUIRE(sqlite3_exec(base, "DROP VIEW v_night; DROP TABLE night_use", nullptr, nullptr, nullptr) ==
+            SQLITE_OK);
+    sqlite3_close(base);
+    const History before(place, History::Open::kRead);
+    CHECK(before.nights().size() == 1);
+    CHECK_FALSE(before.nights().front().mfu);
+    CHECK_FALSE(before.side(1).mfu);
+    side.traces = {"b"};
+    History now(place, History::Open::kWrite);
+    CHECK(now.side(now.add({}, side)).mfu == 0.5);
+    CHECK_FALSE(now.side(1).mfu);
 }
 
 TEST_CASE("a history of before servers were kept is read, and takes them from then on", "[history]") {
