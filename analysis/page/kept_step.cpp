@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "../interval/interval.h"
 #include "../report/gpu_label.h"
 #include "time_parts.h"
 
@@ -37,6 +36,11 @@ RankInStep rank_of(const ReportSource& source, const Query& row) {
     rank.clock_error_ns = row.maybe(13);
     rank.own_work_ns = row.maybe(14);
     rank.is_straggler = row.number(15) != 0;
+    if (row.text(0) == "excerpt") {
+        rank.is_excerpt = true;
+        rank.begin_ns = plausible_time(row.number(18));
+        rank.dur_ns = std::max<int64_t>(plausible_span(plausible_time(row.number(19)) - rank.begin_ns), 1);
+    }
     rank.first_ns = rank.here(row.number(16));
     rank.last_ns = rank.here(row.number(17));
     return rank;
@@ -51,36 +55,6 @@ void forget_untold_work(const ReportSource& source, std::vector<KeptStep>& steps
     for (KeptStep& step : steps)
         for (RankInStep& rank : step.ranks)
             if (untold.contains(rank.rank_id)) rank.own_work_ns.reset();
-}
-
-// Where there was no room for all calls of a rank, its excerpt ends with the last one for which there was:
-// what comes after it would look idle.
-Interval kept_span(const ReportSource& source, const RankInStep& rank) {
-    Query last = source.run.prepare(
-        "SELECT max(enter_ns) FROM kept_call WHERE rank_id = ?1 AND step = ?2 AND before = 0");
-    last.bind(1, rank.rank_id);
-    last.bind(2, rank.step);
-    const bool is_cut = rank.left_out > 0 && last.step() && !last.is_null(0);
-    return {rank.begin_ns, is_cut ? rank.here(last.number(0)) : rank.end_ns()};
-}
-
-// None of its ranks is drawn at a time of which another's calls are missing; where there is no time of which
-// all have them, the first rank alone.
-void cut_to_what_is_kept(const ReportSource& source, KeptStep& excerpt) {
-    const Interval first = kept_span(source, excerpt.ranks.front());
-    Interval all = first;
-    for (const RankInStep& rank : excerpt.ranks) {
-        const Interval span = kept_span(source, rank);
-        all = {std::max(all.start_ns, span.start_ns), std::min(all.end_ns, span.end_ns)};
-    }
-    if (all.end_ns <= all.start_ns) {
-        excerpt.ranks.erase(excerpt.ranks.begin() + 1, excerpt.ranks.end());
-        all = first;
-    }
-    for (RankInStep& rank : excerpt.ranks) {
-        rank.begin_ns = all.start_ns;
-        rank.dur_ns = std::max<int64_t>(all.length_ns(), 1);
-    }
 }
 
 }  // namespace
@@ -112,18 +86,16 @@ std::vector<KeptStep> kept_steps(const ReportSource& source) {
         " k.left_out, coalesce('rank ' || r.rank, 'process ' || r.pid), coalesce(r.host, ''), t.clock,"
         " t.step_by, t.clock_error_ns, t.own_work_ns, t.is_straggler,"
         " (SELECT min(begin_ns) FROM step a WHERE a.rank_id = t.rank_id),"
-        " (SELECT max(begin_ns + dur_ns) FROM step a WHERE a.rank_id = t.rank_id)"
-        " FROM together_step t JOIN kept_step k ON k.rank_id = t.rank_id AND k.step = t.step"
+        " (SELECT max(begin_ns + dur_ns) FROM step a WHERE a.rank_id = t.rank_id), d.begin_ns, d.end_ns"
+        " FROM together_step t JOIN v_drawn_step d ON d.why = t.why AND d.rank_id = t.rank_id JOIN kept_step "
+        "k ON k.rank_id = t.rank_id AND k.step = t.step"
         " JOIN step s ON s.rank_id = t.rank_id AND s.step = t.step JOIN rank r ON r.rank_id = t.rank_id"
         " ORDER BY t.why, t.rank_id");
     while (rows.step()) {
         if (all.empty() || all.back().why != rows.text(0)) all.push_back({rows.text(0), rows.number(1), {}});
         all.back().ranks.push_back(rank_of(source, rows));
-        all.back().ranks.back().is_excerpt = all.back().is_excerpt();
     }
     forget_untold_work(source, all);
-    for (KeptStep& step : all)
-        if (step.is_excerpt()) cut_to_what_is_kept(source, step);
     return all;
 }
 

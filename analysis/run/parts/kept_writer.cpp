@@ -85,8 +85,7 @@ void KeptWriter::keep(size_t step, const std::string& why) {
 // all: back to the step that had operations and left none running.
 void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
     const Step& kept = facts_.steps[step];
-    const int64_t more = place.nth + kMostKeptBefore;
-    const int64_t most = facts_.are_slices ? more : std::max(more, kMostKeptRows);
+    const int64_t most = std::max(place.nth + kMostKeptBefore, kMostKeptRows);
     int64_t seen = 0;
     for (size_t back = 1; back <= std::min(step, kMostStepsBefore) && seen < kMostRowsBefore; ++back) {
         const Step& is = facts_.steps[step - back];

@@ -20,7 +20,8 @@ namespace gpushim::analysis {
 
 constexpr int64_t kMostKeptRows = 20'000;  // of a step
 constexpr int64_t kMostKeptOfExcerpt = 4'000;
-constexpr int64_t kMostKeptBefore = 2'000;   // of what the steps before it left running; more of a short step
+constexpr int64_t kMostKeptBefore =
+    2'000;  // of what the steps before it left running; more where there is room
 constexpr const char* kExcerpt = "excerpt";  // kept_step.why: no step, but a part of a run without steps
 
 class KeptWriter {

@@ -25,12 +25,11 @@ COLOURS = {"launch": ("kernel", "#3f87d9"), "collective": ("collective", "#d8615
            "range": ("range of the program", "#a8b4cc"), "several": ("several", "#7f9bb5")}
 
 STEPS = """
-    SELECT t.rank_id, t.step, s.number, s.begin_ns + t.offset_ns AS begin_ns, s.dur_ns, t.offset_ns,
+    SELECT t.rank_id, t.step, s.number, d.begin_ns, d.end_ns, t.offset_ns,
       t.of_ranks, t.clock, k.left_out, t.why = 'excerpt' AS is_excerpt,
-      (SELECT max(c.enter_ns) FROM kept_call c WHERE c.rank_id = t.rank_id AND c.step = t.step
-       AND c.before = 0) + t.offset_ns AS kept_until_ns,
       coalesce('rank ' || r.rank, 'process ' || r.pid) AS rank
-    FROM together_step t JOIN step s ON s.rank_id = t.rank_id AND s.step = t.step
+    FROM together_step t JOIN v_drawn_step d ON d.why = t.why AND d.rank_id = t.rank_id
+      JOIN step s ON s.rank_id = t.rank_id AND s.step = t.step
       JOIN kept_step k ON k.rank_id = t.rank_id AND k.step = t.step JOIN rank r ON r.rank_id = t.rank_id
     WHERE t.why IN ('typical', 'excerpt') ORDER BY t.rank_id LIMIT :most"""
 OPERATIONS = """
@@ -53,7 +52,7 @@ def timeline(rows: Rows) -> str:
     steps = rows(STEPS, most=MOST_RANKS)
     if not steps:
         return paragraph("A timeline: no calls are kept in this run.")
-    begin_ns, end_ns = _ends_of(steps)
+    begin_ns, end_ns = min(step["begin_ns"] for step in steps), max(step["end_ns"] for step in steps)
     scale = (WIDTH - LABEL) / max(end_ns - begin_ns, 1)
     parts: List[str] = []
     kinds: Set[str] = set()
@@ -71,20 +70,6 @@ def timeline(rows: Rows) -> str:
     return (paragraph(title, "font-weight: 600; margin-top: 1em")
             + legend([COLOURS[kind] for kind in COLOURS if kind in kinds])
             + drawing(max(y, ROW), title, parts) + _notes(steps))
-
-
-def _ends_of(steps: List[Any]) -> Tuple[float, float]:
-    """Of an excerpt up to the last call of which everything before is kept, on all ranks."""
-    ends = [step["begin_ns"] + step["dur_ns"] for step in steps]
-    if not steps[0]["is_excerpt"]:
-        return min(step["begin_ns"] for step in steps), max(ends)
-    kept = [step["kept_until_ns"] if step["left_out"] and step["kept_until_ns"] else end
-            for step, end in zip(steps, ends)]
-    begin_ns = max(step["begin_ns"] for step in steps)
-    if min(kept) > begin_ns:
-        return begin_ns, min(kept)
-    del steps[1:]  # there is no time of which the calls of all are kept
-    return steps[0]["begin_ns"], kept[0]
 
 
 def _notes(steps: List[Any]) -> str:

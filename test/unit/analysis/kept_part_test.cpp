@@ -164,6 +164,23 @@ TEST_CASE("what the steps before left running is bounded, and not exported", "[k
     CHECK(written.ask("SELECT count(*) FROM kept_call WHERE step = 4 AND before = 1") == "20000");
 }
 
+TEST_CASE("an excerpt has what ran when it began, however much that is", "[kept_part]") {
+    FiveSteps made;
+    made.a_long_step();
+    made.facts.are_slices = true;
+    made.facts.steps[3].begin_ns = 100'000;
+    made.facts.steps[3].end_ns = 1'000'000;
+    made.insert("launch SELECT 200000 + 10 * i, 5, 1, 1, 1, NULL, 0", 5'000);
+    made.insert("launch_device SELECT 200000 + 10 * i, 0, 900000, 1", 5'000);
+    made.insert("launch SELECT 1000000 + 10 * i, 5, 1, 1, 1, NULL, 0", 10);
+    Written written;
+    const auto part = make_kept_part(made.facts);
+    part->see(called_in(4, 1'000'000));
+    part->finish(written.run());
+    CHECK(written.ask("SELECT why, rows, left_out FROM kept_step") == "excerpt 5010 0");
+    CHECK(written.ask("SELECT count(*) FROM kept_call WHERE before = 1") == "5000");
+}
+
 //   step        2         3                4     two of which the host did nothing in: it was ahead
 //   host   9000 ── 9500 ── 10000 · · · · · · ·
 //   GPU                         └─ 13000 ── 13400 ─┘  └─ 15100 ─┘ of a later step
