@@ -41,6 +41,13 @@ struct RowFacts {
     static constexpr bool fills_graphs =
         (Row::kind == EventKind::born || Row::kind == EventKind::graph) && object == traits::of_exec;
 
+    static constexpr bool ends_code =
+        Row::kind == EventKind::died && (object == traits::of_module || object == traits::of_library);
+
+    // Gives a function its name.
+    static constexpr bool names_function =
+        Row::kind == EventKind::named && (object == traits::of_function || object == traits::of_kernel);
+
     static constexpr bool ends_context =
         (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
 

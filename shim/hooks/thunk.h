@@ -20,6 +20,7 @@
 #include "../timing/current_context.h"
 #include "../timing/operation_events.h"
 #include "call_effects.h"
+#include "captured.h"
 #include "counters.h"
 #include "graph_contents.h"
 #include "groups.h"
@@ -136,7 +137,7 @@ struct Thunk<Row, R(A...)> {
         if (slot != nullptr && is_current(thread)) [[likely]]
             finish(thread, slot, result, a...);
         else
-            context_is_untold(thread);
+            is_untold(thread);
         return result;
     }
 
@@ -267,16 +268,17 @@ struct Thunk<Row, R(A...)> {
     }
 
     // The slot that would say which context the thread is in was dropped: the next call asks, and says it.
-    static void context_is_untold([[maybe_unused]] ThreadState& thread) {
+    static void is_untold([[maybe_unused]] ThreadState& thread) {
         if constexpr (Facts::tells_context) thread.context = 0;
+        // It may have changed a graph, and nobody looks.
+        if (stream_word(Row::kind, Row::traits) != kNoStream && captures_active()) graphs_may_be_gone();
     }
 
     static void mark_captured(Slot* slot) {
         constexpr int word = stream_word(Row::kind, Row::traits);
         if constexpr (word != kNoStream) {
             if (captures_active() && (slot->flags & kFailed) == 0) [[unlikely]]
-                if (is_capturing(reinterpret_cast<CUstream>(slot->word[word]), has<Row>(traits::per_thread)))
-                    slot->flags |= kCaptured;
+                look_into_capture(*slot, as_stream(slot->word[word]), Row::traits, !Facts::is_late);
         }
     }
 
@@ -302,7 +304,7 @@ struct Thunk<Row, R(A...)> {
             const bool fits = has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes);
             Slot* slot = fits ? open_slot(thread, Row::id, Row::kind, flags(thread)) : nullptr;
             if (slot == nullptr) {
-                context_is_untold(thread);
+                is_untold(thread);
                 continue;
             }
             slot->enter = entered;
@@ -312,6 +314,7 @@ struct Thunk<Row, R(A...)> {
             if (length != 0) slot->word[kLengthWord] = length;
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);
+            if (Facts::names_function && length != 0) name_is_told(slot->word[0]);
         }
         if (is_current(thread)) after_call(thread, entered, left, Row::kind, Row::id, Facts::blocks);
     }

@@ -13,6 +13,7 @@
 #include "../ring/ring_folder.h"
 #include "../ring/rings.h"
 #include "../timing/captures.h"
+#include "../timing/known_nodes.h"
 #include "../timing/operation_events.h"
 
 namespace gpushim::shim {
@@ -77,6 +78,7 @@ void make_rings(WriterFolder& folder, TraceIdentity& identity, const char* trace
     forget_wishes();
     forget_device_times();
     forget_captures();
+    forget_nodes();
     make_first_ring();
 }
 

@@ -71,6 +71,23 @@ class Graphs(preload.PreloadCase):
                 trace, _ = self.run_traced(programs.ASKED, **STEPPED, GPUSIM_FAIL=f"{question}:999")
                 self.assertEqual(self.launched(trace), [left] * 2 + [(4, 2, 300)] * 3)
 
+    def asked(self, body):
+        trace, truth = self.run_traced(body, **STEPPED)
+        self.check(trace, truth)
+        counts = box.read_counts(self.folder / "truth.counts")
+        return {name: counts[name].entered if name in counts else 0
+                for name in ("cuGraphNodeGetType", "cuGraphKernelNodeGetParams_v2",
+                             "cuGraphMemcpyNodeGetParams", "cuFuncGetName")}
+
+    def test_what_calls_have_said_is_not_asked(self):
+        self.assertEqual(set(self.asked(programs.KNOWN).values()), {0})
+
+    def test_what_calls_have_not_said_is_asked(self):
+        """A copy's nodes are new ones; their functions have names already."""
+        copied = programs.KNOWN.replace("exec = instance(captured)", "exec = instance(copied(captured))")
+        self.assertEqual(self.asked(copied), {"cuGraphNodeGetType": 102, "cuGraphKernelNodeGetParams_v2": 100,
+                                              "cuGraphMemcpyNodeGetParams": 1, "cuFuncGetName": 0})
+
     def test_more_nodes_than_are_gone_through(self):
         trace, _ = self.run_traced(programs.TOO_LARGE, **STEPPED)
         self.assertEqual(self.launched(trace), [(None, None, None)] * 2)
