@@ -26,29 +26,48 @@ struct Skew {
     void say(const std::string& words) { why += (why.empty() ? "" : "; ") + words; }
 };
 
+int64_t steps_of(const std::vector<WorkBefore>& work) {
+    int64_t steps = 0;
+    for (size_t i = 0; i < work.size(); ++i) steps += i == 0 || work[i].step != work[i - 1].step;
+    return steps;
+}
+
+// What was replayed of it, unless that is too few steps to tell a slow rank by. Each piece begins a replay,
+// and of steps that are as long as pieces nearly none has a whole one.
+void take_replayed(const std::vector<std::vector<int64_t>>& replayed_ns, int64_t enough_steps, Skew& skew) {
+    std::vector<WorkBefore> work;
+    std::vector<size_t> instances;
+    for (size_t i = 0; i < skew.work.size(); ++i) {
+        if (replayed_ns[skew.instances[i]].empty()) continue;
+        work.push_back(skew.work[i]);
+        work.back().replayed_ns = replayed_ns[skew.instances[i]];
+        instances.push_back(skew.instances[i]);
+    }
+    const int64_t steps = steps_of(work);
+    if (!skew.replayed && steps < enough_steps && steps < steps_of(skew.work)) return;
+    skew.work = std::move(work);
+    skew.instances = std::move(instances);
+}
+
 // What lies in no step that counts is left out.
 void find_work(const RunCommunicator& comm, const SkewReplay& replay, Skew& skew) {
-    std::vector<std::vector<int64_t>> replayed_ns;
-    if (replay.is_known()) replayed_ns = replay.at_most_saved();
     const CollectiveInstance* before = nullptr;
     for (const CollectiveInstance& after : comm.instances) {
         if (is_point_to_point(after.op)) continue;
         if (before != nullptr && before->replays != 1) break;  // replays may lie anywhere behind it
         const RankPart& first = after.parts.front();
         const int32_t step = comm.call(first).step;
-        const auto index = static_cast<size_t>(&after - comm.instances.data());
-        const bool is_known = replayed_ns.empty() || !replayed_ns[index].empty();
-        if (before != nullptr && is_known && counts(*comm.seat(first).facts, step)) {
+        if (before != nullptr && counts(*comm.seat(first).facts, step)) {
             const CollectiveInstance two[] = {*before, after};
             const int64_t steps[] = {step, step};
             for (WorkBefore& one : own_work(two, steps)) {
-                if (!replayed_ns.empty()) one.replayed_ns = replayed_ns[index];
                 skew.work.push_back(std::move(one));
-                skew.instances.push_back(index);
+                skew.instances.push_back(static_cast<size_t>(&after - comm.instances.data()));
             }
         }
         before = &after;
     }
+    if (replay.is_known()) take_replayed(replay.at_most_saved(), fewest_steps(comm.seats.size()), skew);
 }
 
 int64_t median_step_ns(const TraceFacts& facts) {
