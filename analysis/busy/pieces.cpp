@@ -13,7 +13,7 @@ namespace {
 // What is in memory at one time. A longer step is a piece all the same, where its operations are not too
 // many.
 constexpr int64_t kLongestPieceNs = 10'000'000'000, kLongestStepNs = 60 * kLongestPieceNs;
-constexpr int64_t kMostOperations = 100'000;
+constexpr int64_t kMostOperations = 100'000, kMostOfAStep = 4 * kMostOperations;
 constexpr int64_t kNoBreakNs = 1'000;  // between windows
 // Hours of long pieces. A damaged file may say that a window lasted for a year: then they are longer.
 constexpr int64_t kMostParts = 2'000;   // of all that are parted
@@ -62,7 +62,7 @@ int64_t reach_ns(const std::vector<Window>& rows) {
         operations += static_cast<double>(row.operations);
         length_ns = std::max(length_ns, static_cast<double>(row.dur_ns));
     }
-    const double most = operations > 0 ? kMostOperations / operations * length_ns : kLongestStepNs;
+    const double most = operations > 0 ? kMostOfAStep / operations * length_ns : kLongestStepNs;
     return to_int64(std::clamp<double>(most, kLongestPieceNs, kLongestStepNs));
 }
 
@@ -123,7 +123,7 @@ std::optional<int64_t> end_of_step(const Boundaries& boundaries, const Together&
     if (!cut) return {};
     for (const Window& window : these.behind.first(std::min(these.behind.size(), kMostWindows))) {
         operations += window.operations;
-        if (window.enter_ns - end_ns > kNoBreakNs || operations > kMostOperations) return {};
+        if (window.enter_ns - end_ns > kNoBreakNs || operations > kMostOfAStep) return {};
         end_ns = std::max(end_ns, window.end_ns());
         if (end_ns >= *cut) return cut;
     }

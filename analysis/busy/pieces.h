@@ -4,7 +4,7 @@
 //   steps       |    |    |    |    |    |              |    |
 //   pieces    |─────────|───────────────────|         |──────────|     parted where a step begins
 //
-// A step that is longer than windows are is one piece, if it has fewer than 100,000 operations and takes less
+// A step that is longer than windows are is one piece, if it has fewer than 400,000 operations and takes less
 // than ten minutes.
 // Pure; any thread.
 #pragma once

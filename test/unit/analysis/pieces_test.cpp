@@ -69,14 +69,14 @@ TEST_CASE("a step that is longer than windows are is one piece", "[pieces]") {
 TEST_CASE("a long step of too many operations, or with a break, is torn", "[pieces]") {
     std::vector<Window> windows;
     for (int64_t i = 0; i < 4; ++i)
-        windows.push_back(window(10 * i * kSecond, 10 * (i + 1) * kSecond, 40'000));
-    CHECK(hosts(windows, {35 * kSecond}).size() == 4);
+        windows.push_back(window(10 * i * kSecond, 10 * (i + 1) * kSecond, 150'000));
+    CHECK(hosts(windows, {35 * kSecond}).size() == 6);  // each in two, but for the end of the step
     windows[3].operations = windows[2].operations = 0;
     CHECK(hosts(windows, {35 * kSecond}) == Intervals{{0, 35 * kSecond}, {35 * kSecond, 40 * kSecond}});
     windows[1].dur_ns -= kSecond;
-    CHECK(hosts(windows, {35 * kSecond}).size() == 4);
-    CHECK(hosts({window(0, 60 * kSecond, 90'000)}, {35 * kSecond}).size() == 4);
-    CHECK(hosts({window(0, 60 * kSecond, 300'000)}, {35 * kSecond}).size() == 5);
+    CHECK(hosts(windows, {35 * kSecond}).size() == 5);
+    CHECK(hosts({window(0, 60 * kSecond, 300'000)}, {35 * kSecond}).size() == 4);
+    CHECK(hosts({window(0, 60 * kSecond, 1'200'000)}, {35 * kSecond}).size() == 9);
 }
 
 TEST_CASE("windows of a damaged file are parted into no more than fit into memory", "[pieces]") {
