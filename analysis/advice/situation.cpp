@@ -52,6 +52,54 @@ bool Situation::reads_every_step() const {
     return count && counted(*count) >= 0.5;
 }
 
+namespace {
+
+// Idle time of some causes on a GPU, by slices: how much there is, how much of it early, and in how many
+// stretches most of it is. Slices that are full of it are one stretch.
+class Stretches {
+  public:
+    void add(const GpuInStep& slice, Causes causes, bool is_early) {
+        const double ns = slice.idle_ns(causes);
+        all_ns_ += ns;
+        early_ns_ += is_early ? ns : 0;
+        if (ns >= kFull * static_cast<double>(slice.window_ns)) {
+            open_ns_ += ns;
+            return;
+        }
+        close();
+        int64_t pieces = 0;
+        for (const IdlePart& part : slice.idle) pieces += causes.has(part.cause) ? part.pieces : 0;
+        if (pieces > 0) squares_ += ns * ns / static_cast<double>(pieces);
+    }
+    void close() {
+        squares_ += open_ns_ * open_ns_;
+        open_ns_ = 0;
+    }
+    bool are_early() const { return early_ns_ > all_ns_ / 2; }
+    bool are_few() const { return squares_ > 0 && all_ns_ * all_ns_ / squares_ <= kFew; }
+
+  private:
+    static constexpr double kFull = 0.9, kFew = 20;
+    double all_ns_ = 0, early_ns_ = 0, open_ns_ = 0, squares_ = 0;
+};
+
+}  // namespace
+
+bool Situation::may_be_start(Causes causes) const {
+    constexpr int64_t kFifth = 5;
+    if (has_steps()) return what_if_.steps() < 2;
+    std::map<int64_t, int64_t> slices;
+    for (const GpuInStep& slice : basis_.rows())
+        slices[slice.gpu_id] = std::max(slices[slice.gpu_id], slice.step);
+    std::map<int64_t, Stretches> by_gpu;
+    for (const GpuInStep& slice : basis_.rows())
+        by_gpu[slice.gpu_id].add(slice, causes, slice.step * kFifth <= slices[slice.gpu_id]);
+    return std::all_of(by_gpu.begin(), by_gpu.end(), [](auto& gpu) {
+        gpu.second.close();
+        return gpu.second.are_early() || gpu.second.are_few();
+    });
+}
+
 std::map<int64_t, double> Situation::only_copies_ns() const {
     std::map<int64_t, double> by_gpu;
     for (const GpuTotal& total : basis_.totals())

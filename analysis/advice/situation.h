@@ -43,8 +43,9 @@ class Situation {
     bool is_known() const { return what_if_.steps() > 0; }
     double step_ns() const { return what_if_.step_ns(); }  // mean of the steps of what_if()
     bool has_steps() const { return what_if_.has_steps(); }
-    // Nothing tells it from a start: one step was recorded, or none were found.
-    bool may_be_start() const { return !has_steps() || what_if_.steps() < 2; }
+    // Nothing tells idle time of these causes from a start: one step was recorded; or none were found, and
+    // most of it lies in the first fifth of the run, or in few long stretches.
+    bool may_be_start(Causes causes) const;
     int64_t gpus() const { return gpus_; }
     int64_t ranks() const { return ranks_; }
     const Given& given() const { return given_; }

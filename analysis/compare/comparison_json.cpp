@@ -41,7 +41,7 @@ Json side_json(const Side& side) {
         .maybe("productive_share", side.productive_share, "nothing was timed")
         .maybe("mfu", side.mfu, "the operations of a sample, or the GPU's peak, are not known")
         .maybe("product_mfu", side.product_mfu,
-               "products are not recorded of nearly all, or the GPU's peak is not known")
+               "recorded products cover less than 90 % of matrix time, or the GPU's peak is not known")
         .maybe("joules_per_step", side.joules_per_step, "NVML told too little")
         .json();
 }

@@ -46,7 +46,7 @@ std::vector<UseColumn> use_columns(const std::vector<Night>& nights) {
         return is_any;
     };
     if (!add("MFU", &Night::mfu, percent_text)) add("MFU of products", &Night::product_mfu, percent_text);
-    add("a step", &Night::joules_per_step, joules_text);
+    add("energy/step", &Night::joules_per_step, joules_text);
     return columns;
 }
 
@@ -113,7 +113,7 @@ Json night_json(const Night& night) {
         .maybe("token_p95_ns", night.token_p95_ns, "not known to serve")
         .maybe("mfu", night.mfu, "the operations of a sample, or the GPU's peak, are not known")
         .maybe("product_mfu", night.product_mfu,
-               "products are not recorded of nearly all, or the GPU's peak is not known")
+               "recorded products cover less than 90 % of matrix time, or the GPU's peak is not known")
         .maybe("joules_per_step", night.joules_per_step, "NVML told too little")
         .json();
 }

@@ -35,7 +35,8 @@ constexpr Cause kOutside[][6] = {
 Cause cause_of_call(const HostPiece& piece, int32_t gpu) {
     constexpr Cause kCalls[] = {Cause::input_loading, Cause::sync,         Cause::copy_staging,
                                 Cause::alloc_or_load, Cause::graph_update, Cause::comm_host,
-                                Cause::launch_bound,  Cause::optimizer,    Cause::framework};
+                                Cause::launch_bound,  Cause::optimizer,    Cause::framework,
+                                Cause::slow_call};
     if (piece.what != What::launch) return kCalls[static_cast<size_t>(piece.what)];
     return piece.gpu == gpu ? Cause::launch_bound : Cause::launching_other_gpu;
 }
@@ -111,7 +112,7 @@ class Question {
     // Up to where N began: a call may wait for N itself.
     Cause cause_of_launch() const {
         const int64_t in_call_ns = std::min(launched_ns_, gap_.until_ns) - next_.launch_enter_ns;
-        return !next_.is_copy_h2d && in_call_ns >= kSetsUpNs ? Cause::alloc_or_load : Cause::launch_call;
+        return !next_.is_copy_h2d && in_call_ns >= kSlowNs ? Cause::slow_call : Cause::launch_call;
     }
 
     // Where nothing was told, the calls around it say so.

@@ -23,6 +23,7 @@ enum class Cause : uint8_t {
     launch_bound,
     optimizer,
     framework,
+    slow_call,
     python,
     input_wait,
     input_cpu,
@@ -64,8 +65,7 @@ inline constexpr CauseRow kCauses[] = {
     {Cause::copy_staging, "copy_staging", CauseGroup::copy,
      "the launching thread was in a pageable or blocking copy to a device"},
     {Cause::alloc_or_load, "alloc_or_load", CauseGroup::host,
-     "the launching thread allocated or freed memory, or loaded a module or library; or was in a launch or "
-     "another call of 2 ms or longer, which load code or set the device up"},
+     "the launching thread allocated or freed memory, or loaded a module or library"},
     {Cause::graph_update, "graph_update", CauseGroup::host,
      "the launching thread captured, instantiated, updated or destroyed a graph"},
     {Cause::comm_host, "comm_host", CauseGroup::host, "the launching thread was in a call of NCCL"},
@@ -77,6 +77,10 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread was in an optimizer, as its framework or samples told, and in no call"},
     {Cause::framework, "framework", CauseGroup::host,
      "the launching thread was in an operator of the framework, and in none of its calls"},
+    {Cause::slow_call, "slow_call", CauseGroup::host,
+     "the launching thread was for 2 ms or longer in a launch, or in another call that neither waits nor "
+     "copies: "
+     "at a start these load code or set the device up"},
     {Cause::python, "python", CauseGroup::host,
      "the launching thread was on its way from one operator or launch to the next, less than 1 ms apart"},
     {Cause::input_wait, "input_wait", CauseGroup::input,

@@ -28,14 +28,15 @@ enum class What : uint8_t {
     loading,        // a batch, whatever it calls for that
     sync,           // stream, context or event synchronise; the tail of a copy that blocks
     staging,        // a pageable or blocking copy to a device
-    alloc_or_load,  // memory allocated or freed, a module or library loaded, the device set up
+    alloc_or_load,  // memory allocated or freed, a module or library loaded
     making_graph,   // an executable graph made, updated or destroyed
     comm,           // the host side of NCCL
     launch,         // anything that submits to a device's queue and returns: kernels, graphs, memsets,
                     // asynchronous copies, events recorded and waited for
     optimizing,     // in the optimizer, from here on as the framework told
     dispatching,    // … in an operator
-    other_call,     // another call of the driver
+    slow_call,      // another call of the driver, for kSlowNs or longer
+    other_call,     // … shorter
     running,        // outside of calls, from here on
     ready,          // … it could have run, but had no CPU
     blocked,
@@ -52,9 +53,9 @@ constexpr int64_t kLaunchLoopGapNs = 20'000;
 constexpr int64_t kBetweenOperatorsNs = 1'000'000;
 
 // A launch takes microseconds, and other calls that neither wait, copy nor allocate hardly ever a
-// millisecond: what takes so long loads code, which drivers do when it is first launched, or sets the device
-// up.
-constexpr int64_t kSetsUpNs = 2'000'000;
+// millisecond: what takes so long loads code, which drivers do when it is first launched, sets the device up,
+// or is a large graph, or waits for a lock or a processor.
+constexpr int64_t kSlowNs = 2'000'000;
 
 struct HostCall {
     What what;  // not what a gap row says

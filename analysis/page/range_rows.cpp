@@ -73,7 +73,10 @@ LaunchedOf launched_in(const ReportSource& source, const RankInStep& rank) {
 // "launched 12 operations, which ran 3.10 ms in all".
 std::string launched_text(const LaunchedOf& all, int64_t thread, const Range& range, bool is_cut) {
     const auto found = all.find(thread);
-    if (found == all.end()) return "launched nothing";
+    // Where calls are left out at the end, those of this range may be among them.
+    const bool is_kept = !is_cut || (found != all.end() && found->second.back().enter_ns >= range.end_ns);
+    const char* const nothing = is_kept ? "launched nothing" : "its operations are not kept";
+    if (found == all.end()) return nothing;
     const auto up_to = [&](int64_t ns) {
         const auto at = std::lower_bound(
             found->second.begin(), found->second.end(), ns,
@@ -82,7 +85,7 @@ std::string launched_text(const LaunchedOf& all, int64_t thread, const Range& ra
     };
     const Launched before = up_to(range.enter_ns), until = up_to(range.end_ns);
     const int64_t operations = until.operations - before.operations, timed = until.timed - before.timed;
-    if (operations == 0) return "launched nothing";
+    if (operations == 0) return nothing;
     const std::string ran = duration_text(static_cast<double>(until.ran_ns - before.ran_ns));
     return std::string("launched ") + (is_cut ? "at least " : "") + count_text(operations) +
            (operations == 1 ? " operation" : " operations") +

@@ -15,7 +15,7 @@ constexpr size_t kMostRows = 5;
 struct Why {
     const char *source, *text;
 };
-// By where the trace is from; the last one: from a preload.
+// By where the trace is from; the last but one: from a preload; the last: from several tools.
 constexpr Why kWhys[] = {
     {"kineto", "no kernel is known to be of an operator: in this profile none was launched within one"},
     {"nsys",
@@ -24,7 +24,8 @@ constexpr Why kWhys[] = {
     {"xplane", "an XPlane file does not tell which operator launched a kernel"},
     {"",
      "operators, modules and tensors are not seen by a preload: `gpushim import kineto` reads them from a "
-     "profile that PyTorch made"}};
+     "profile that PyTorch made"},
+    {nullptr, "no kernel is known to be of an operator; a profile that PyTorch made tells them"}};
 
 const char* why_none(const ReportSource& source) {
     const std::string from = source.text("sources").value_or("");

@@ -9,9 +9,11 @@ namespace {
 // Of a part of the run; v_product_rate is of all of it. Processes that share a GPU add up.
 std::optional<double> flops_per_s_of_asked(const ReportSource& source) {
     Query row = source.of_steps(
-        "WITH rate AS (SELECT gpu_id, sum(flops) * 1e9 / nullif(sum(dur_ns), 0) AS flops_per_s"
+        "WITH rate AS (SELECT gpu_id, sum(flops) * 1e9 / nullif(sum(dur_ns), 0) AS flops_per_s,"
+        " sum(flops) > 0 AS has_any"
         " FROM v_product_step WHERE number BETWEEN ?1 AND ?2 GROUP BY gpu_id)"
-        " SELECT sum(r.flops_per_s) / count(DISTINCT g.gpu_id) FROM gpu_peak g JOIN"
+        " SELECT CASE WHEN max(r.has_any) = 1 THEN sum(r.flops_per_s) END / count(DISTINCT g.gpu_id) FROM "
+        "gpu_peak g JOIN"
         " (SELECT u.gpu_id, coalesce(s.shared_id, u.gpu_id) AS shared_id FROM gpu u"
         "  LEFT JOIN shared_gpu s ON s.gpu_id = u.gpu_id) w ON w.shared_id = g.gpu_id"
         " LEFT JOIN rate r ON r.gpu_id = w.gpu_id");
@@ -29,11 +31,16 @@ ProductRate product_rate(const ReportSource& source) {
     auto flops_per_s = maybe_real(row, 0);
     if (flops_per_s && source.is_part_of_run()) flops_per_s = flops_per_s_of_asked(source);
     if (!flops_per_s) {
-        if (rate.why_no_rate.empty()) rate.why_no_rate = rate.why_no_share = "none of these steps was found";
+        if (rate.why_no_rate.empty())
+            rate.why_no_rate = rate.why_no_share = "no product was recorded in these steps";
         return rate;
     }
     rate.tflops = *flops_per_s / 1e12;
-    if (rate.why_no_share.empty()) rate.mfu = *flops_per_s / row.real(1);
+    if (!rate.why_no_share.empty()) return rate;
+    if (*flops_per_s <= row.real(1))
+        rate.mfu = *flops_per_s / row.real(1);
+    else
+        rate.why_no_share = "more than the GPU's peak";
     return rate;
 }
 

@@ -10,23 +10,26 @@ constexpr Heading kAtStart = {"start-up", "Memory allocated, or code loaded",
                               "the GPU waits while memory is allocated, code loaded or the device set up",
                               "a warm-up before what is recorded, or buffers that are kept"};
 
+constexpr Causes kAtStartCauses = {"alloc_or_load", "slow_call"};
+
 std::optional<Finding> look(const Situation& run) {
     Finding found;
-    static constexpr Causes kAllocations = {"alloc_or_load"};
+    const bool may_be_start = run.may_be_start(kAtStartCauses);
+    const Causes causes = may_be_start ? kAtStartCauses : Causes{"alloc_or_load"};
     // Steps that load code are another rule's.
-    found.gain = run.what_if().shorter([](const GpuInStep& gpu) {
-        const double ns = gpu.loads_code ? 0 : gpu.idle_ns(kAllocations);
+    found.gain = run.what_if().shorter([&](const GpuInStep& gpu) {
+        const double ns = gpu.loads_code ? 0 : gpu.idle_ns(causes);
         return without_idle(gpu, ns);
     });
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host allocates or frees memory" +
-                  (run.may_be_start() ? ", loads code or sets the device up" : "");
+                  (may_be_start ? ", loads code or sets the device up" : "");
     found.try_it =
-        run.may_be_start() ? run.advice({"allocations.start", "allocations"}) : run.advice({"allocations"});
-    if (run.may_be_start()) found.heading = &kAtStart;
+        may_be_start ? run.advice({"allocations.start", "allocations"}) : run.advice({"allocations"});
+    if (may_be_start) found.heading = &kAtStart;
     found.confidence = 0.8;
-    found.evidence = run.gaps_of(kAllocations);
+    found.evidence = run.gaps_of(causes);
     return found;
 }
 

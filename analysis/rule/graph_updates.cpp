@@ -20,9 +20,10 @@ std::optional<Finding> look(const Situation& run) {
     if (found.gain.high_ns <= 0) return {};
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host captures, instantiates, updates or destroys graphs";
-    found.try_it = run.may_be_start() ? run.advice({"graph_updates.start", "graph_updates"})
-                                      : run.advice({"graph_updates"});
-    if (run.may_be_start()) found.heading = &kAtStart;
+    const bool may_be_start = run.may_be_start(kUpdates);
+    found.try_it =
+        may_be_start ? run.advice({"graph_updates.start", "graph_updates"}) : run.advice({"graph_updates"});
+    if (may_be_start) found.heading = &kAtStart;
     found.confidence = 0.8;
     found.evidence = run.gaps_of(kUpdates);
     return found;

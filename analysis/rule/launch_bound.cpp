@@ -7,10 +7,15 @@ namespace gpushim::analysis::rule_launch_bound {
 
 namespace {
 
+constexpr Causes kLaunching = {"launch_call", "launch_bound", "launch_latency", "kernel_gap"};
+// At a start they load code: that is another rule's.
+constexpr Causes kSlowToo = {"launch_call", "launch_bound", "launch_latency", "kernel_gap", "slow_call"};
+
 std::optional<Finding> look(const Situation& run) {
     if (run.serving().lacks_graphs()) return {};  // another rule's
     const WhatIf& what_if = run.what_if();
-    const double idle_ns = what_if.idle_ns({"launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    const Causes causes = run.may_be_start({"slow_call"}) ? kLaunching : kSlowToo;
+    const double idle_ns = what_if.idle_ns(causes);
     if (idle_ns <= 0) return {};
     const double launches = run.counted(
         run.real("SELECT max(n) FROM (SELECT sum(count) * 1.0 AS n FROM launch_stat GROUP BY gpu_id)")
@@ -23,10 +28,9 @@ std::optional<Finding> look(const Situation& run) {
                   count_text(to_int64(launches)) + " launches, " + count_text(to_int64(small)) +
                   " of them for small kernels";
     found.try_it = run.advice({"launch_bound"});
-    found.gain = what_if.without({"launch_call", "launch_bound", "launch_latency", "kernel_gap"},
-                                 WhatIf::Left::kKernelGap);
+    found.gain = what_if.without(causes, WhatIf::Left::kKernelGap);
     found.confidence = 0.85;
-    found.evidence = run.gaps_of({"launch_call", "launch_bound", "launch_latency", "kernel_gap"});
+    found.evidence = run.gaps_of(causes);
     for (const Evidence& row :
          run.rows("launch_stat", "SELECT rowid FROM launch_stat ORDER BY count DESC LIMIT 1"))
         found.evidence.push_back(row);

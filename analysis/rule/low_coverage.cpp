@@ -41,14 +41,14 @@ void doubt_timed(const Situation& run, std::vector<Doubt>& doubts) {
         " AND s.step >= 0), (SELECT count(*) FROM v_counted_step c WHERE c.rank_id = g.rank_id"
         " AND c.is_slice = 0), g.gpu_id IN (SELECT gpu_id FROM unlike_steps) FROM gpu g"
         " WHERE g.level <> 'host' AND g.timed_share IS NOT NULL"
-        " ORDER BY g.timed_share, g.gpu_id LIMIT 1");
+        " ORDER BY g.gpu_id IN (SELECT gpu_id FROM unlike_steps) DESC, g.timed_share, g.gpu_id LIMIT 1");
     if (!row.step()) return;
     const bool few_steps =
         row.number(4) != 0 || (row.number(3) >= 2 * kFewestSteps && row.number(2) < kFewestSteps);
     if (row.real(0) >= kTimed && !few_steps) return;
     doubts.push_back({few_steps ? count_text(row.number(2)) + " of " + count_text(row.number(3)) +
                                       " steps were timed from beginning to end" +
-                                      (row.number(4) != 0 ? ", and they are unlike most" : "")
+                                      (row.number(4) != 0 ? ", and they are not like most steps" : "")
                                 : percent_of(row.real(0)) + " of the run was timed",
                       "Trace a longer run, or allow a larger share: GPUSHIM_BUDGET=5%.",
                       {"gpu", row.number(1)}});

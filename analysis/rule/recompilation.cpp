@@ -18,10 +18,10 @@ std::optional<Finding> look(const Situation& run) {
     // Compiling itself is the host's work around the loads: of a step, not of whatever stretch was timed.
     found.gain = run.what_if().shorter([is_step = run.has_steps()](const GpuInStep& gpu) {
         if (!gpu.loads_code) return Gain{};
-        static constexpr Causes kLoads = {"alloc_or_load"};
-        static constexpr Causes kCompiles = {"alloc_or_load", "framework",        "python",
-                                             "callback",      "interpreter_lock", "garbage_collection",
-                                             "host_cpu",      "host_blocked",     "host_unknown"};
+        static constexpr Causes kLoads = {"alloc_or_load", "slow_call"};
+        static constexpr Causes kCompiles = {
+            "alloc_or_load",    "slow_call",          "framework", "python",       "callback",
+            "interpreter_lock", "garbage_collection", "host_cpu",  "host_blocked", "host_unknown"};
         return Gain{gpu.idle_ns(kLoads) * gpu.sure_share(), gpu.idle_ns(is_step ? kCompiles : kLoads)};
     });
     found.confidence = 0.7;

@@ -49,9 +49,9 @@ Where where_of(const std::vector<std::pair<double, int64_t>>& gaps) {
 }
 
 constexpr double kMostly = 0.5;  // of what the host did
-constexpr Heading kUntold = {"host-bound", "Time of the host that nothing tells",
+constexpr Heading kUntold = {"host-bound", "Host time of unknown use",
                              "the GPU waits, and nothing tells what the host does",
-                             "less of what it does there"};
+                             "finding out what the host does there"};
 
 std::optional<Finding> look(const Situation& run) {
     const bool reads = run.reads_every_step();
@@ -70,11 +70,12 @@ std::optional<Finding> look(const Situation& run) {
     found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
                   " while the host does something else";
     const double untold_ns = run.what_if().idle_ns({"host_unknown"});
-    const bool is_untold = untold_ns > kMostly * found.gain.high_ns;
+    const bool is_untold = untold_ns > kMostly * run.what_if().idle_ns(kHost);
     if (is_untold) {
         found.heading = &kUntold;
         found.title = "the GPU is idle " + duration_text(found.gain.high_ns) + " of a " + run.per() +
-                      ", and for " + duration_text(untold_ns) + " of it nothing tells what the host did";
+                      ", and for " + duration_text(std::min(untold_ns, found.gain.high_ns)) +
+                      " of it nothing tells what the host did";
     }
     if (run.has_steps() && static_cast<double>(where.steps) < kRare * static_cast<double>(where.all))
         found.title += ", most of it in " + count_text(where.steps) + " of " + count_text(where.all) +

@@ -114,7 +114,8 @@ std::vector<Phase> by_position(Interval step, const Landmarks& at, std::optional
         if (phase && phase->span.length_ns() > 0) phases.push_back(*phase);
     };
     add(input_of(step, at));
-    const bool is_shifted = begins == StepBegins::anywhere && phases.empty();
+    // Only by a name is it known that what comes first is backward.
+    const bool is_shifted = begins == StepBegins::anywhere && phases.empty() && backward_ns;
     const double confidence = backward_ns ? kByName : kByPosition;
     if (!backward_ns && exchanges_gradients(step, at)) backward_ns = at.sum_ns;
     const std::optional<Phase> optimizer = optimizer_of(step, at);

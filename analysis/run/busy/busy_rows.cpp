@@ -25,7 +25,16 @@ void merge(std::vector<Row>& rows, Key key, Add add) {
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(count), rows.end());
 }
 
-constexpr double kLike = 2;  // times as long, or as short
+constexpr double kLike = 2;            // times as long, or as short
+constexpr double kFarMoreOften = 0.5;  // than among all
+
+double share_like(const std::vector<int64_t>& all_ns, int64_t one_ns) {
+    const auto one = static_cast<double>(one_ns);
+    const auto like = std::count_if(all_ns.begin(), all_ns.end(), [&](int64_t ns) {
+        return static_cast<double>(ns) >= one / kLike && static_cast<double>(ns) <= one * kLike;
+    });
+    return static_cast<double>(like) / static_cast<double>(all_ns.size());
+}
 
 // Whether steps of these lengths are what most are not. Of windows shorter than the steps only odd ones are
 // timed as a whole, such as those in which the host is ahead and takes no time.
@@ -33,11 +42,8 @@ bool are_unlike_most(std::vector<int64_t> timed_ns, const std::vector<int64_t>& 
     if (timed_ns.empty() || 2 * timed_ns.size() >= all_ns.size()) return false;
     const auto middle = timed_ns.begin() + static_cast<std::ptrdiff_t>(timed_ns.size() / 2);
     std::nth_element(timed_ns.begin(), middle, timed_ns.end());
-    const auto usual = static_cast<double>(*middle);
-    const auto like = std::count_if(all_ns.begin(), all_ns.end(), [&](int64_t ns) {
-        return static_cast<double>(ns) >= usual / kLike && static_cast<double>(ns) <= usual * kLike;
-    });
-    return 2 * static_cast<size_t>(like) < all_ns.size();
+    const int64_t usual_ns = *middle;
+    return share_like(timed_ns, usual_ns) > share_like(all_ns, usual_ns) + kFarMoreOften;
 }
 
 struct Together {  // GPUs of one step

@@ -71,7 +71,7 @@ std::optional<What> what_of(const Call& call) {
         case CallKind::collective:
             return What::comm;
         case CallKind::other:
-            return call.exit_ns - call.enter_ns >= kSetsUpNs ? What::alloc_or_load : What::other_call;
+            return call.exit_ns - call.enter_ns >= kSlowNs ? What::slow_call : What::other_call;
         case CallKind::host_call:
             return What::other_call;
         default:

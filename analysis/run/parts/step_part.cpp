@@ -97,7 +97,7 @@ class StepPart : public Part {
             operations_.push_back(
                 {call.enter_ns,
                  call.timed ? Interval{call.times.start_ns, call.times.end_ns} : Interval{0, 0}, *kind});
-        const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.detail, 0) : 0;
+        const int64_t bytes = *kind == TokenKind::copy_h2d ? std::max<int64_t>(call.bytes, 0) : 0;
         if (!tokens_.empty() && tokens_.back().kind == *kind && tokens_.back().is_optimizer == is_optimizer &&
             tokens_.back().purpose.only_moves == only_moves) {
             tokens_.back().bytes += bytes;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "../../skew/stagger.h"
+#include "../../to_int64.h"
 #include "../collectives/collective_run.h"
 #include "../sql/run_db.h"
 #include "busy_union.h"
@@ -43,12 +44,7 @@ class GpuSteps {
     int64_t compute_ns() const { return rows_.number(3); }
     int64_t idle_ns() const { return rows_.number(4); }
     int64_t own_step() const { return rows_.number(0); }
-    // What is left of its rows; then it has none.
-    int64_t compute_to_end_ns() {
-        int64_t sum_ns = 0;
-        for (; has_row_; next()) sum_ns += compute_ns();
-        return sum_ns;
-    }
+    int64_t window_ns() const { return rows_.number(5); }
 
   private:
     static constexpr const char* kSql =
@@ -56,7 +52,7 @@ class GpuSteps {
         " (SELECT coalesce(sum(a.ns), 0) FROM activity a"
         "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes & 257 > 0),"
         " (SELECT coalesce(sum(a.ns), 0) FROM activity a"
-        "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes = 0)"
+        "  WHERE a.gpu_id = g.gpu_id AND a.step = g.step AND a.classes = 0), g.window_ns"
         " FROM gpu_step g WHERE g.gpu_id = ?1 AND g.step >= 0 ORDER BY g.step";
     const TraceFacts& facts_;
     int64_t gpu_id_;
@@ -186,20 +182,35 @@ void write_step(const Gpus& gpus, const RunClocks& clocks, const std::optional<d
              maybe(imbalance(loads)), are_slices ? Value(nullptr) : maybe(step_skew(own)), maybe(index)});
 }
 
+// What one computes in a second, over all of its slices that were timed: of one there are more than of
+// another.
+struct Load {
+    double compute_ns = 0, window_ns = 0;
+    void add(const GpuSteps& gpu) {
+        compute_ns += static_cast<double>(gpu.compute_ns());
+        window_ns += static_cast<double>(gpu.window_ns());
+    }
+    int64_t in_a_second() const { return window_ns > 0 ? to_int64(1e9 * compute_ns / window_ns) : 0; }
+};
+
 // Of several processes without steps: what ran at the same time in some of the first one's slices. Load is
 // that of the whole run, and stands in the first row.
 void write_slices(const Gpus& gpus, const RunClocks& clocks, RunDb& run) {
     GpuSteps& first = *gpus.front();
     const auto every = static_cast<int64_t>(first.facts().steps.size()) / kMostUnions + 1;
     std::vector<std::pair<int64_t, std::optional<double>>> rows;
-    int64_t first_load_ns = 0;
+    Load of_first;
     for (; first.has_row() && first.is_there(); first.next()) {
-        first_load_ns += first.compute_ns();
+        of_first.add(first);
         if (rows.empty() || first.step() >= rows.back().first + every)
             rows.emplace_back(first.step(), index_of_processes(gpus, clocks));
     }
-    std::vector<int64_t> loads = {first_load_ns};
-    for (size_t i = 1; i < gpus.size(); ++i) loads.push_back(gpus[i]->compute_to_end_ns());
+    std::vector<int64_t> loads = {of_first.in_a_second()};
+    for (size_t i = 1; i < gpus.size(); ++i) {
+        Load of_it;
+        for (; gpus[i]->has_row(); gpus[i]->next()) of_it.add(*gpus[i]);
+        loads.push_back(of_it.in_a_second());
+    }
     std::optional<double> load = imbalance(loads);
     for (const auto& [step, index] : rows) {
         run.add("across", {step, static_cast<int64_t>(gpus.size()), nullptr, nullptr, nullptr, maybe(load),

@@ -65,9 +65,9 @@ TEST_CASE("what other calls are to their thread", "[host_calls]") {
     CHECK_FALSE(of(CallKind::gone));
 }
 
-TEST_CASE("a call that takes as long as no such call does sets something up", "[host_calls]") {
+TEST_CASE("a call that takes as long as no such call does is a slow one", "[host_calls]") {
     CHECK(what_of(other(CallKind::other, 0, kNoTarget, 10, 2'000'009)) == What::other_call);
-    CHECK(what_of(other(CallKind::other, 0, kNoTarget, 10, 2'000'010)) == What::alloc_or_load);
+    CHECK(what_of(other(CallKind::other, 0, kNoTarget, 10, 2'000'010)) == What::slow_call);
     CHECK(what_of(other(CallKind::host_call, 0, kNoTarget, 10, 2'000'010)) == What::other_call);
     CHECK(what_of(other(CallKind::sync, 0, kNoTarget, 10, 2'000'010)) == What::sync);
 }

@@ -44,10 +44,10 @@ TEST_CASE("what was launched before the recording began was in the queue", "[idl
 
 //  thread              N════════2040 us═══════        a launch that loads its code
 //  GPU     ████████|100                          2045███
-TEST_CASE("a launch that takes as long as no launch does loads code", "[idle]") {
+TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle]") {
     Scene scene;
     scene.gap_before(100, 2145, 105, 2140);
-    CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::alloc_or_load, 110, 2145)});
+    CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::slow_call, 110, 2145)});
     scene.gap_before(100, 2100, 105, 2140);  // 1995 us up to its start: it waits for the kernel itself
     CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::launch_call, 110, 2100)});
     scene.gap_before(100, 2145, 105, 2140);

@@ -35,7 +35,7 @@ struct Made {
 };
 
 constexpr What kUntold[] = {What::sync, What::staging, What::alloc_or_load, What::making_graph,
-                            What::comm, What::launch,  What::other_call};
+                            What::comm, What::launch,  What::slow_call,     What::other_call};
 constexpr What kTold[] = {What::loading, What::optimizing, What::dispatching};
 
 class Maker {
@@ -169,6 +169,8 @@ Cause host_cause(const Made& made, int64_t t) {
                 return Cause::graph_update;
             case What::comm:
                 return Cause::comm_host;
+            case What::slow_call:
+                return Cause::slow_call;
             default:
                 return call->gpu == 0 ? Cause::launch_bound : Cause::launching_other_gpu;
         }

@@ -65,11 +65,34 @@ TEST_CASE("what the only step loads or makes may be the start", "[rule][rule_one
         REQUIRE(start.heading != nullptr);
         CHECK(std::string(start.heading->verdict) == "start-up");
         CHECK(std::string(start.heading->title).find("in each step") == std::string::npos);
-        CHECK(start.try_it.find("behind a warm-up") != std::string::npos);
+        CHECK(start.try_it.find("after a warm-up") != std::string::npos);
         const Finding each = idle_share(cause, 0.8).look(rule).value();
         CHECK(each.heading == nullptr);
-        CHECK(each.try_it.find("behind a warm-up") == std::string::npos);
+        CHECK(each.try_it.find("after a warm-up") == std::string::npos);
     }
+}
+
+// Later they are large graphs, or wait: no memory is allocated in them.
+TEST_CASE("slow calls are of allocations at a start alone", "[rule][rule_one_gpu]") {
+    RunRows one;
+    one.rank(0).steps(0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"slow_call", 16 * kMs}}}, 1);
+    CHECK(one.look("allocations").has_value());
+    CHECK_FALSE(one.look("launch_bound").has_value());
+    const RunRows each = idle_share("slow_call", 0.8);
+    CHECK_FALSE(each.look("allocations").has_value());
+    CHECK(each.look("launch_bound").has_value());
+}
+
+// Slices of a run without steps.
+TEST_CASE("what is spread over the whole run is no start", "[rule][rule_one_gpu]") {
+    const auto slices = [](int64_t count) {
+        RunRows run;
+        run.rank(0, "none").steps(0, {.ran = {{kCompute, 4 * kMs}}, .idle = {{"alloc_or_load", 16 * kMs}}},
+                                  count);
+        return run;
+    };
+    CHECK(slices(100).look("allocations").value().heading == nullptr);
+    CHECK(slices(10).look("allocations").value().heading != nullptr);
 }
 
 TEST_CASE("time of which nothing tells what the host did is called so", "[rule][rule_one_gpu]") {

@@ -64,6 +64,20 @@ TEST_CASE("phases come from what a step launched", "[step_part]") {
     }
 }
 
+// Three copies of four bytes behind it are no input.
+TEST_CASE("input is told by its bytes, not by how many copies there are", "[step_part]") {
+    for (const int64_t behind : {4, 1 << 20}) {
+        StepFacts made;
+        std::vector<Call> calls = calls_of(0, 0);
+        for (const int64_t t_ns : {76, 77, 78}) {
+            calls.push_back(in_step(of_kind(launch(0, t_ns, t_ns + 1), OperationClass::h2d, behind, 8), 0));
+        }
+        Written written;
+        all_of(make_step_part(made.facts), made, calls, written);
+        CHECK(phase(written, "input") == (behind == 4 ? "0 10 0.8" : "no row"));
+    }
+}
+
 // The optimizer's kernels follow others directly.
 TEST_CASE("an optimizer is found without anything between", "[step_part]") {
     StepFacts made;

@@ -15,6 +15,6 @@ INSERT INTO idle_cause VALUES
   ('framework', 'host'), ('python', 'host'), ('optimizer', 'host'), ('callback', 'host'),
   ('interpreter_lock', 'host'), ('garbage_collection', 'host'),
   ('host_cpu', 'host'), ('host_blocked', 'host'), ('host_unknown', 'host'), ('alloc_or_load', 'host'),
-  ('graph_update', 'host'),
+  ('slow_call', 'host'),  ('graph_update', 'host'),
   ('comm_host', 'host'), ('device_other', 'other'), ('other_process', 'other'), ('unresolved', 'other'),
   ('tail', 'other');

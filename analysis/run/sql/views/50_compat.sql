@@ -106,7 +106,7 @@ WITH
         WHEN cause IN ('launch_call', 'launch_bound', 'launching_other_gpu', 'launch_latency', 'kernel_gap')
           THEN 'kernel_launch'
         WHEN cause IN ('wait_other_gpu') THEN 'device_to_device'
-        WHEN cause IN ('alloc_or_load', 'graph_update') THEN 'compilation'
+        WHEN cause IN ('alloc_or_load', 'slow_call', 'graph_update') THEN 'compilation'
         WHEN cause IN ('framework', 'optimizer', 'python', 'callback', 'interpreter_lock',
           'garbage_collection', 'host_cpu', 'comm_host', 'wait_host_callback') THEN 'host_compute'
         ELSE 'others' END
@@ -143,7 +143,7 @@ WITH
     FROM activity WHERE classes > 0
     UNION ALL
     SELECT gpu_id, step, ns,
-      CASE WHEN cause IN ('sync', 'copy_staging', 'alloc_or_load', 'graph_update', 'comm_host',
+      CASE WHEN cause IN ('sync', 'copy_staging', 'alloc_or_load', 'slow_call', 'graph_update', 'comm_host',
           'launching_other_gpu',
           'launch_bound', 'launch_call') THEN 'runtime'
         WHEN cause IN ('input_loading', 'input_wait', 'input_cpu') THEN 'dataloader'
