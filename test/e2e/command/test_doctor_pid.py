@@ -1,6 +1,7 @@
 """gpushim doctor --pid, and report, of a job of two ranks that runs, and that hangs as one was stopped."""
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -14,6 +15,14 @@ TRAIN = box.ROOT / "examples" / "train" / "train.py"
 PATIENCE_S = 120
 
 
+def is_alive(pid):
+    """One that has ended and that nobody has asked for its code writes nothing any more."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class Running(cli.Case):
     def setUp(self):
         super().setUp()
@@ -21,10 +30,19 @@ class Running(cli.Case):
                  "LD_PRELOAD": box.BUILD / "libgpushim.so"}
         self.job = subprocess.Popen([sys.executable, "-B", TRAIN, "--ranks", "2", "--steps", "1000000"],
                                     env=box.environment(knobs), stdout=subprocess.DEVNULL,
-                                    stderr=subprocess.DEVNULL)
-        self.addCleanup(self.job.wait)
-        self.addCleanup(self.job.terminate)
+                                    stderr=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(self.end)
+        self.seen = {"processes": []}
         self.seen = self.when(lambda said: len(said.get("processes", [])) == 2)
+
+    def end(self):
+        """The ranks, too, which are children of the job: until they have ended they write into the folder."""
+        os.killpg(self.job.pid, signal.SIGKILL)
+        self.job.wait()
+        until_s = time.monotonic() + PATIENCE_S
+        while any(is_alive(process["pid"]) for process in self.seen["processes"]):
+            self.assertLess(time.monotonic(), until_s, self.seen)
+            time.sleep(0.05)
 
     def ask(self):
         done = box.run([box.BUILD / "gpushim", "doctor", "--json", "--pid", self.job.pid], sim=False)

@@ -59,12 +59,12 @@ class Maker {
   private:
     void put_call(Made& made, int64_t from, int64_t until) {
         const bool may_tell = made.is_told && below(3) == 0;
-        const What what = may_tell ? kTold[below(3)] : below(8) < 4 ? What::launch : kUntold[below(6)];
+        const What what = may_tell ? kTold[below(3)] : below(8) < 4 ? What::launch : kUntold[below(7)];
         made.calls.push_back({what, from, until, gpu_of(what)});
         if (what != What::comm && what != What::dispatching) return;
         for (int64_t t = from; t < until; ++t)
             if (const int64_t end = t + 1 + below(5); end <= until && below(3) == 0) {
-                const What inner = kUntold[below(6)];
+                const What inner = kUntold[below(7)];
                 if (inner != What::comm) made.calls.push_back({inner, t, end, gpu_of(inner)});
                 t = end;
             }
