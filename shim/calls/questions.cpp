@@ -26,8 +26,7 @@ ASKED(nccl_function, pncclCommCount);
 struct CaptureInfo {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
-    const CUgraphNode* nodes =
-        nullptr;  // the driver's own list; it stands until the stream is given something
+    const CUgraphNode* nodes = nullptr;  // the driver's own list
     size_t count = 0;
 };
 
@@ -97,7 +96,7 @@ CaptureFront capture_front(CUstream stream, bool per_thread) {
     if (is_legacy || !ask_for_info(stream, per_thread, info))
         return {is_capturing(stream, per_thread), nullptr, nullptr};
     if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return {false, nullptr, nullptr};
-    return {true, info.graph, info.count == 1 && info.nodes != nullptr ? info.nodes[0] : nullptr};
+    return {true, info.graph, info.count == 1 ? info.nodes : nullptr};
 }
 
 uint64_t rank_and_ranks(ncclComm* communicator) {

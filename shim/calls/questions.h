@@ -19,8 +19,10 @@ bool is_capturing(CUstream stream, bool per_thread);  // an error means no
 // Where a stream's capture stands. Asks for no more than that, where it cannot.
 struct CaptureFront {
     bool is_active;
-    CUgraph graph;     // null: not to be had
-    CUgraphNode node;  // what the stream is given next depends on this one; null: not on just one
+    CUgraph graph;  // null: not to be had
+    // What the stream is given next depends on this one; null: not on just one. It stands in the driver's own
+    // memory, until the next call on the stream or the capture's end.
+    const CUgraphNode* node;
 };
 CaptureFront capture_front(CUstream stream, bool per_thread);
 

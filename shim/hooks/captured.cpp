@@ -3,6 +3,7 @@
 #include "../calls/api.h"
 #include "../calls/questions.h"
 #include "../timing/known_nodes.h"
+#include "../timing/stream_callers.h"
 #include "words.h"
 
 namespace gpushim::shim {
@@ -30,16 +31,27 @@ bool held_by(const Slot& slot, HeldByNode& held) {
     }
 }
 
+// The one that the call has put there itself: no other thread was in a call on that stream meanwhile.
+uint64_t read_node(const ThreadState& thread, const CaptureFront& front) {
+    return front.node != nullptr && may_read(thread) ? words::number(*front.node) : 0;
+}
+
 }  // namespace
 
-void look_into_capture(Slot& slot, CUstream stream, uint32_t traits_of_row, bool makes_node) {
-    const CaptureFront front = capture_front(stream, (traits_of_row & traits::per_thread) != 0);
+void look_into_capture(const ThreadState& thread, Slot& slot, CUstream stream, uint32_t traits_of_row,
+                       bool makes_node) {
+    const bool per_thread = (traits_of_row & traits::per_thread) != 0;
+    HeldByNode held = {};
+    if (!makes_node || !held_by(slot, held) || !begin_look(thread, words::number(stream))) {
+        if (is_capturing(stream, per_thread)) slot.flags |= kCaptured;
+        return;
+    }
+    const CaptureFront front = capture_front(stream, per_thread);
+    const uint64_t node = read_node(thread, front);
+    end_look(thread);
     if (!front.is_active) return;
     slot.flags |= kCaptured;
-    if (front.graph == nullptr) return graphs_may_be_gone();  // something has changed in one of them
-    HeldByNode held = {};
-    const bool is_made = makes_node && held_by(slot, held);
-    captured_into(words::number(front.graph), is_made ? words::number(front.node) : 0, held, slot.enter);
+    node_is_made(words::number(front.graph), node, held);
 }
 
 }  // namespace gpushim::shim

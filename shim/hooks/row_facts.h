@@ -51,6 +51,13 @@ struct RowFacts {
     static constexpr bool ends_context =
         (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
 
+    // Which of its words is the stream that it is about. Of NCCL and cuBLAS those of the driver's calls in it
+    // are.
+    static constexpr int stream_of_call = is_nccl<Row> || is_product<Row> ? kNoStream
+                                          : Row::Words::is_list || ends_context
+                                              ? kAnyStream
+                                              : gpushim::shim::stream_of_call(Row::kind, Row::traits);
+
     // Its slot says what the number of its context means.
     static constexpr bool tells_context =
         Row::kind == EventKind::context || (Row::kind == EventKind::born && has<Row>(traits::current));

@@ -19,6 +19,7 @@
 #include "../timing/contexts.h"
 #include "../timing/current_context.h"
 #include "../timing/operation_events.h"
+#include "../timing/stream_callers.h"
 #include "call_effects.h"
 #include "captured.h"
 #include "counters.h"
@@ -80,7 +81,10 @@ struct Thunk<Row, R(A...)> {
         enter(here);
         outer(thread) = &here;
         begin(thread, &here);
+        const bool has_entered = enter_its_streams(thread, a...);
         const R result = event_and_call(thread, real, a...);
+        if (has_entered) [[unlikely]]
+            leave_streams(thread);
         end(thread, result);
         outer(thread) = nullptr;
         return result;
@@ -137,7 +141,7 @@ struct Thunk<Row, R(A...)> {
         if (slot != nullptr && is_current(thread)) [[likely]]
             finish(thread, slot, result, a...);
         else
-            is_untold(thread);
+            context_is_untold(thread);
         return result;
     }
 
@@ -245,7 +249,7 @@ struct Thunk<Row, R(A...)> {
                                                      const A&... a) {
         slot->exit = ticks();
         fill(slot, 0, result, a...);
-        mark_captured(slot);
+        mark_captured(thread, slot);
         // What ties a context's number to its handle is said with the number it has from now on.
         if constexpr (Facts::tells_context) slot->context = thread.context;
         if constexpr (Row::Words::has_second) {
@@ -268,18 +272,30 @@ struct Thunk<Row, R(A...)> {
     }
 
     // The slot that would say which context the thread is in was dropped: the next call asks, and says it.
-    static void is_untold([[maybe_unused]] ThreadState& thread) {
+    static void context_is_untold([[maybe_unused]] ThreadState& thread) {
         if constexpr (Facts::tells_context) thread.context = 0;
-        // It may have changed a graph, and nobody looks.
-        if (stream_word(Row::kind, Row::traits) != kNoStream && captures_active()) graphs_may_be_gone();
     }
 
-    static void mark_captured(Slot* slot) {
+    static void mark_captured(const ThreadState& thread, Slot* slot) {
         constexpr int word = stream_word(Row::kind, Row::traits);
         if constexpr (word != kNoStream) {
             if (captures_active() && (slot->flags & kFailed) == 0) [[unlikely]]
-                look_into_capture(*slot, as_stream(slot->word[word]), Row::traits, !Facts::is_late);
+                look_into_capture(thread, *slot, as_stream(slot->word[word]), Row::traits, !Facts::is_late);
         }
+    }
+
+    // While captures are under way: so that nobody reads what the driver keeps of a stream that this call may
+    // change.
+    static bool enter_its_streams([[maybe_unused]] ThreadState& thread, [[maybe_unused]] const A&... a) {
+        constexpr int word = Facts::stream_of_call;
+        if constexpr (word == kNoStream) return false;
+        if (!captures_active() && !has<Row>(traits::capture_begins)) [[likely]]
+            return false;
+        if constexpr (word >= 0)
+            enter_stream(thread, Row::Words::template word<word>(Arguments(a...)));
+        else
+            enter_streams(thread);
+        return true;
     }
 
     static void add_second(ThreadState& thread, const Slot& first, const A&... a) {
@@ -304,13 +320,13 @@ struct Thunk<Row, R(A...)> {
             const bool fits = has_room(thread, 1 + (length + kTextBytes - 1) / kTextBytes);
             Slot* slot = fits ? open_slot(thread, Row::id, Row::kind, flags(thread)) : nullptr;
             if (slot == nullptr) {
-                is_untold(thread);
+                context_is_untold(thread);
                 continue;
             }
             slot->enter = entered;
             slot->exit = left;
             fill(slot, i, result, a...);
-            mark_captured(slot);
+            mark_captured(thread, slot);
             if (length != 0) slot->word[kLengthWord] = length;
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);

@@ -15,7 +15,8 @@
 //
 // Words that know CUDA's or NCCL's structs are in cuda_words.h and nccl_words.h. All inlined; nothing here
 // may fail. Pointers are followed only where the API requires them to be valid, and only after the real call
-// accepted them; but for what says which stream, and whether a launch is programmatic, inside a window.
+// accepted them; but for what says which stream, inside a window or while captures are under way, and whether
+// a launch is programmatic, inside a window.
 #pragma once
 
 #include <cstddef>

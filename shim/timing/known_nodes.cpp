@@ -1,8 +1,5 @@
 #include "known_nodes.h"
 
-#include "../ring/process_state.h"
-#include "../ring/ticks.h"
-
 namespace gpushim::shim {
 
 constinit NodePlace node_places[kNodePlaces] = {};
@@ -17,7 +14,6 @@ constexpr uint64_t kNobody = 0, kBusy = ~uint64_t{0};
 struct Graph {
     std::atomic<uint64_t> token;
     std::atomic<uint64_t> handle;
-    std::atomic<uint64_t> told;  // ticks: when the newest call that put something into it had looked
 };
 
 constinit Graph graphs[kGraphs] = {};
@@ -77,7 +73,6 @@ void graph_is_made(uint64_t graph) {
     Graph& place = graph_place(graph);
     if (!claim(place, place.token.load(std::memory_order_relaxed))) return;
     place.handle.store(graph, std::memory_order_release);
-    place.told.store(0, std::memory_order_release);
     place.token.store(last_token.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
@@ -102,16 +97,6 @@ void node_may_change(uint64_t node) {
         const uint64_t token = place.token.load(std::memory_order_relaxed);
         if (token != kBusy && handle_in(place) == node) empty(place, token);
     }
-}
-
-void captured_into(uint64_t graph, uint64_t node, const HeldByNode& held, uint64_t entered) {
-    Graph& place = graph_place(graph);
-    const uint64_t token = token_of(place, graph);
-    if (token == kNobody) return;
-    if (node != 0) tell(token, node, held);
-    // Of two that overlap, the one that comes here later finds the other's time, later than it was entered
-    // itself; it is not back in the program yet, so the graph is not made executable either.
-    if (place.told.exchange(ticks(), std::memory_order_acq_rel) > entered) graph_is_gone(graph);
 }
 
 KnownNodes::KnownNodes(uint64_t graph) : token_(token_of(graph)) {}

@@ -4,7 +4,7 @@
 // thread.
 //
 //   cuGraphCreate, cuStreamBeginCapture   graph_is_made
-//   cuGraphAdd…, a captured operation     node_is_made, captured_into
+//   cuGraphAdd…, a captured operation     node_is_made
 //   cuGraph…NodeSetParams                 node_may_change
 //   cuGraphDestroy                        graph_is_gone
 //   a capture that comes to nothing       graphs_may_be_gone: the driver ends its graph, and nobody says
@@ -33,11 +33,6 @@ void graphs_may_be_gone();
 // The first who says what a node holds is believed until somebody may have changed it.
 void node_is_made(uint64_t graph, uint64_t node, const HeldByNode& held);
 void node_may_change(uint64_t node);
-
-// A call that was entered then (ticks) has put something into a capture, and has looked which node that is.
-// Had another thread put something in meanwhile, it may have seen that one's: then all of the graph's nodes
-// have to be asked for. `node` 0: the call makes none, or not just one.
-void captured_into(uint64_t graph, uint64_t node, const HeldByNode& held, uint64_t entered);
 
 // A place for a node. What is read beside a token is that token's if it is still there afterwards: what is
 // beside it is read with acquire, and written with release while the place is busy.

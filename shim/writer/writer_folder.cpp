@@ -15,6 +15,7 @@
 #include "../timing/captures.h"
 #include "../timing/known_nodes.h"
 #include "../timing/operation_events.h"
+#include "../timing/stream_callers.h"
 
 namespace gpushim::shim {
 namespace {
@@ -79,6 +80,7 @@ void make_rings(WriterFolder& folder, TraceIdentity& identity, const char* trace
     forget_device_times();
     forget_captures();
     forget_nodes();
+    forget_stream_callers();
     make_first_ring();
 }
 

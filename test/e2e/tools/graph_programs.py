@@ -96,6 +96,10 @@ static void* launch_both(void* unused) {
     run(b);
     return unused;
 }
+static void* launch_often(void* unused) {
+    for (int i = 0; i < 4000; ++i) launch_both(unused);
+    return unused;
+}
 static void update(CUgraphExec exec, CUgraph graph) {
     CUgraphExecUpdateResultInfo info;
     printf("update %d\n", cuGraphExecUpdate(exec, graph, &info));

@@ -37,6 +37,15 @@ BY_OTHER_THREADS = r"""
     launch(instance(both), 3);
 """
 
+# The driver's list of nodes goes with each call on the stream, also with those of other threads.
+BY_THREADS_AT_ONE_TIME = r"""
+    pthread_t threads[4];
+    begin();
+    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, launch_often, 0);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+    launch(instance(end()), 2);
+"""
+
 CAPTURED_AND_CHANGED = r"""
     CUDA_KERNEL_NODE_PARAMS params = kernel(c), change = kernel(b);
     CUDA_MEMCPY3D shape = copy(60);
@@ -62,6 +71,41 @@ CAPTURED_AND_CHANGED = r"""
 """
 
 # What is in the way of one has its memory again, and other nodes in it.
+# A collective is its own call, and the launch in it another one.
+WITH_COLLECTIVES = r"""
+    ncclComm_t comms[2];
+    CUstream streams[2] = {stream};
+    CUgraphExec execs[2];
+    CUdeviceptr memory[2] = {data};
+    for (int rank = 0; rank < 2; ++rank) {
+        CUcontext its;
+        CHECK(cuDevicePrimaryCtxRetain(&its, rank));
+        CHECK(cuCtxSetCurrent(its));
+        if (rank == 1) CHECK(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));
+        if (rank == 1) CHECK(cuMemAlloc(&memory[1], 1 << 20));
+    }
+    if (ncclCommInitAll(comms, 2, 0)) return 2;
+    for (int rank = 0; rank < 2; ++rank) {
+        CUcontext its;
+        CHECK(cuDevicePrimaryCtxRetain(&its, rank));
+        CHECK(cuCtxSetCurrent(its));
+        CHECK(cuStreamBeginCapture(streams[rank], CU_STREAM_CAPTURE_MODE_RELAXED));
+        for (int i = 0; i < 3; ++i) {
+            void* place = (void*)memory[rank];
+            if (ncclAllReduce(place, place, 1000, ncclInt32, ncclSum, comms[rank], streams[rank])) return 3;
+            if (rank == 0) run(i % 2 ? a : b);
+            CHECK(cuMemcpyDtoDAsync(memory[rank] + 8192, memory[rank], 40, streams[rank]));
+        }
+        CUgraph graph;
+        CHECK(cuStreamEndCapture(streams[rank], &graph));
+        execs[rank] = instance(graph);
+    }
+    for (int rank = 0; rank < 2; ++rank) CHECK(cuGraphLaunch(execs[rank], streams[rank]));
+    for (int rank = 0; rank < 2; ++rank) CHECK(cuStreamSynchronize(streams[rank]));
+    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+    CHECK(cuCtxSetCurrent(context));
+"""
+
 CAPTURED_IN_VAIN = r"""
     for (int round = 0; round < 20; ++round) {
         CUgraph graph = 0;

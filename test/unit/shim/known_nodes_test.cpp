@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "plain_ring.h"
-#include "shim/ring/ticks.h"
 
 namespace known_nodes_test {
 
@@ -84,27 +83,9 @@ TEST_CASE("a handle that is given out again means another graph", "[known_nodes]
 TEST_CASE("the first who says what a node holds is believed", "[known_nodes]") {
     const Nodes nodes;
     graph_is_made(kGraph);
-    captured_into(kGraph, kNode, kHeld, ticks());
-    captured_into(kGraph, kNode, {GraphNode::copy, 9}, ticks());
+    node_is_made(kGraph, kNode, kHeld);
+    node_is_made(kGraph, kNode, {GraphNode::copy, 9});
     CHECK(Nodes::value() == kFunction);
-}
-
-// thread 1   ├── launch a ──────────┤ looks: b's node
-// thread 2        ├── launch b ──┤ looks: b's node
-TEST_CASE("where two threads put something into a graph at a time, its nodes are asked for",
-          "[known_nodes]") {
-    const Nodes nodes;
-    graph_is_made(kGraph);
-    graph_is_made(kOther);
-    const uint64_t entered_first = ticks(), entered = ticks();
-    captured_into(kOther, kNode + 8, kHeld, entered);
-    captured_into(kGraph, kNode, kHeld, entered);
-    CHECK(Nodes::value() == kFunction);
-    captured_into(kGraph, 0, {}, entered_first);
-    CHECK(Nodes::value() == kNothing);
-    captured_into(kGraph, kNode + 1, kHeld, ticks());
-    CHECK(Nodes::value(kNode + 1) == kNothing);
-    CHECK(Nodes::value(kNode + 8, kOther) == kFunction);
 }
 
 TEST_CASE("more nodes than there are places for are asked for", "[known_nodes]") {
