@@ -83,7 +83,11 @@ void graph_is_gone(uint64_t graph) {
 }
 
 void graphs_may_be_gone() {
-    first_token.store(last_token.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    // Never back: what another thread has declared gone meanwhile stays so.
+    const uint64_t next = last_token.load(std::memory_order_relaxed) + 1;
+    uint64_t first = first_token.load(std::memory_order_relaxed);
+    while (first < next && !first_token.compare_exchange_weak(first, next, std::memory_order_relaxed))
+        continue;
 }
 
 void node_is_made(uint64_t graph, uint64_t node, const HeldByNode& held) {

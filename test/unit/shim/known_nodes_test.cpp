@@ -1,6 +1,8 @@
 #include "shim/timing/known_nodes.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <thread>
 
 #include "plain_ring.h"
 
@@ -86,6 +88,24 @@ TEST_CASE("the first who says what a node holds is believed", "[known_nodes]") {
     node_is_made(kGraph, kNode, kHeld);
     node_is_made(kGraph, kNode, {GraphNode::copy, 9});
     CHECK(Nodes::value() == kFunction);
+}
+
+TEST_CASE("what one thread has declared gone, no other brings back", "[known_nodes]") {
+    const Nodes nodes;
+    std::atomic<bool> is_over = false;
+    std::thread other([&] {
+        while (!is_over) graphs_may_be_gone();
+    });
+    size_t believed = 0;
+    for (int i = 0; i < 2'000'000; ++i) {
+        graph_is_made(kGraph);
+        node_is_made(kGraph, kNode, kHeld);
+        graphs_may_be_gone();
+        for (int look = 0; look < 10; ++look) believed += Nodes::value() != kNothing;
+    }
+    is_over = true;
+    other.join();
+    CHECK(believed == 0);
 }
 
 TEST_CASE("more nodes than there are places for are asked for", "[known_nodes]") {
