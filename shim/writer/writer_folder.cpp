@@ -38,6 +38,14 @@ RingSettings settings_for(const TraceIdentity& identity, const char* trace_path)
     return settings;
 }
 
+// What the process knew that this one was forked from. At a first start they are empty: to walk them would
+// only give them their pages, 200 of them.
+void forget_large_tables() {
+    forget_wishes();
+    forget_nodes();
+    forget_stream_callers();
+}
+
 }  // namespace
 
 void remove_folder(const WriterFolder& folder, const TraceIdentity& identity) {
@@ -76,11 +84,9 @@ void make_rings(WriterFolder& folder, TraceIdentity& identity, const char* trace
     settings.folder = identity.rings_survive ? folder.path : nullptr;
     if (!identity.rings_survive) settings.max_bytes = kPrivateBudget;
     open_rings(settings);
-    forget_wishes();
+    if (process_state->generation > 1) forget_large_tables();
     forget_device_times();
     forget_captures();
-    forget_nodes();
-    forget_stream_callers();
     make_first_ring();
 }
 
