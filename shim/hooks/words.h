@@ -9,9 +9,8 @@
 //   product<W…>       the words multiplied
 //   text<N>           the length of the string that the Nth argument is; its bytes follow the event
 //   makes<K>          no word: what kind of node the call makes of the third word
-//   each<N, C, W…>    one event for every element of the array in argument N, argument C says how many; words
-//   of an
-//                     element: item<N>, item_field<N, &S::m>
+//   each<N, C, W…>    one event for every element of the array in argument N; argument C says how many.
+//                     Words of an element: item<N>, item_field<N, &S::m>
 //
 // Words that know CUDA's or NCCL's structs are in cuda_words.h and nccl_words.h. All inlined; nothing here
 // may fail. Pointers are followed only where the API requires them to be valid, and only after the real call

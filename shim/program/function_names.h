@@ -1,7 +1,7 @@
 // Names of functions, and which of them the ring has been told. Of those that were loaded before recording
-// began: the writer sees a launch whose function it has
-// no name for and wishes for it; the next thread that launches that very function asks the driver, on the
-// spot, so no stale handle is ever given to it. The answer is a `named` event with kNoApi.
+// began: the writer sees a launch whose function it has no name for, and wishes for it; the next thread that
+// launches that very function asks the driver, on the spot, so no stale handle is ever given to it. The
+// answer is a `named` event with kNoApi.
 #pragma once
 
 #include <cstdint>
