@@ -121,7 +121,7 @@ class Compare(cli.Case):
         history = self.folder / "history.db"
         for run in pair:
             said = self.gpushim("history", "add", history, run, expect=None).stdout
-        self.assertRegex(said, r"samples/s +MFU of products +a step +against first")
+        self.assertRegex(said, r"samples/s +MFU of products +energy/step +against first")
         self.assertRegex(said, rf" 25\.0 % +{joules['after']:.3g} J ")
 
     def test_runs_without_steps_say_so(self):
