@@ -33,7 +33,7 @@ uint8_t direction(ImportedNumber kind) {
 }
 // Pages of managed memory on their way, which no call asked for.
 bool is_migration(ImportedNumber kind) { return kind && *kind >= 11 && *kind <= 13; }
-constexpr uint8_t kManaged = 3;  // of ours
+constexpr uint8_t kManaged = 3;  // as our traces have it
 // Numbers of nsys's memory kinds as ours: pageable, pinned, device, array, managed, device static, managed
 // static.
 uint8_t memory(ImportedNumber kind) {

@@ -109,12 +109,6 @@ Shape made(Program& run) {
     return shape;
 }
 
-std::vector<int64_t> begins(const Steps& found) {
-    std::vector<int64_t> result;
-    for (const Step& step : found.steps) result.push_back(step.begin_ns);
-    return result;
-}
-
 // Where nothing says at which operation a step begins, any that comes once in each will do.
 bool is_right(const Program& run, const Shape& shape, const std::vector<int64_t>& found) {
     if (shape.has_input || shape.has_sync) return found == run.begins;

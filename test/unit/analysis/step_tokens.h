@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/step/steps.h"
 #include "analysis/step/token.h"
 
 namespace gpushim::analysis {
@@ -62,5 +63,11 @@ struct MadeRun {
         return made;
     }
 };
+
+inline std::vector<int64_t> begins(const Steps& found) {
+    std::vector<int64_t> result;
+    for (const Step& step : found.steps) result.push_back(step.begin_ns);
+    return result;
+}
 
 }  // namespace gpushim::analysis
