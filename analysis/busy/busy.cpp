@@ -135,7 +135,9 @@ class Pass {
         for (; next_ < pieces_.size() && pieces_[next_].host.start_ns <= until_ns; ++next_) {
             const PlannedPiece& piece = pieces_[next_];
             const int64_t from_ns = piece.host.start_ns;
-            spans_.emplace_back(piece.host, piece.windows, timeline_.lanes(), bounds_,
+            const bool goes_on =
+                next_ + 1 < pieces_.size() && pieces_[next_ + 1].host.start_ns <= piece.host.end_ns;
+            spans_.emplace_back(piece.host, goes_on, piece.windows, timeline_.lanes(), bounds_,
                                 before_.at(from_ns, [](const Call& call) { return end_of(call); }),
                                 recent_.at(from_ns, [](const MayBeBusy& said) { return end_of(said); }));
             if (watch_ != nullptr) spans_.back().look_ahead(kLookAhead);

@@ -41,9 +41,10 @@ double SpanBusy::open_share() const {
 
 bool is_refused(const SpanBusy& busy) { return is_refused(busy.coverage().value_or(1), busy.open_share()); }
 
-TimedSpan::TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes,
+TimedSpan::TimedSpan(Interval host, bool goes_on, std::vector<Window> windows, std::span<const Lane> lanes,
                      const Bounds& bounds, std::span<const Call> before, std::span<const MayBeBusy> said)
     : host_(host),
+      goes_on_(goes_on),
       windows_(std::move(windows)),
       lanes_(lanes),
       bounds_(bounds),
@@ -139,7 +140,7 @@ Interval TimedSpan::known_span(int64_t device_id) const {
     const int64_t limit_ns = found->second.limit_ns;
     if (found->second.known_from_ns > host_.start_ns) {
         span.start_ns = found->second.known_from_ns;
-        for (size_t i = 0; i < lanes_.size(); ++i)
+        for (size_t i = 0; i < lanes_.size() && !goes_on_; ++i)
             if (lanes_[i].device_id == device_id && states_[i].behind)
                 span.end_ns = std::max(span.end_ns, states_[i].end_low_ns);
     }

@@ -9,7 +9,8 @@
 //
 // Work without device times that began before the window and probably ran on into it moves the span's start
 // to where it was over, unless that leaves less than half; then, if nothing has device times, it is empty.
-// Where a stream was behind, its last operation with device times is where the span ends. One thread.
+// Where a stream was behind, its last operation with device times is where the span ends, unless the next
+// span begins where the window ends: no moment is in two of them. One thread.
 #pragma once
 
 #include <map>
@@ -54,11 +55,11 @@ bool is_refused(const SpanBusy& busy);
 
 class TimedSpan {
   public:
-    // Of [from, until) on the host, which lies in windows of one or more devices. `before`: operations that
-    // may still run, and calls that had not returned; `said`: what reaches into the span of what Bounds has
-    // said.
-    TimedSpan(Interval host, std::vector<Window> windows, std::span<const Lane> lanes, const Bounds& bounds,
-              std::span<const Call> before, std::span<const MayBeBusy> said);
+    // Of [from, until) on the host, which lies in windows of one or more devices. `goes_on`: into another
+    // span, without a break. `before`: operations that may still run, and calls that had not returned;
+    // `said`: what reaches into the span of what Bounds has said.
+    TimedSpan(Interval host, bool goes_on, std::vector<Window> windows, std::span<const Lane> lanes,
+              const Bounds& bounds, std::span<const Call> before, std::span<const MayBeBusy> said);
     void use(std::vector<Call> memory);  // for its calls: that of a span that is over
 
     void take(const Call& call);              // in order, from the first that enters the span
@@ -124,6 +125,7 @@ class TimedSpan {
     OwnCost scaled(const OwnCost& cost, const Window& window) const;
 
     Interval host_;
+    bool goes_on_;
     std::vector<Window> windows_;
     std::span<const Lane> lanes_;
     const Bounds& bounds_;

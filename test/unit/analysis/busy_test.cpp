@@ -77,6 +77,25 @@ TEST_CASE("a stream that is behind is looked at from its first operation with de
     CHECK(busy.sampled());
 }
 
+//  launches   L L |L  L  L  L |           |
+//  stream     ▒▒▒▒▒▒▒▒▒▒▒██████████████
+//  windows        |───────────|───────────|
+//  spans                 |────|───────────|     no moment is in two of them
+TEST_CASE("a span goes on into the next one where windows follow each other", "[busy]") {
+    Made made;
+    for (int64_t i = 0; i < 3; ++i) made.launch(i * 10'000, i * 10'000 + 4000);
+    for (int64_t i = 0; i < 4; ++i)
+        made.timed(100'000 + i * 10'000, 104'000 + i * 10'000, 140'000 + i * 20'000, 160'000 + i * 20'000, 3);
+    made.window(100'000, 200'000, 4, 4);
+    made.window(200'000, 300'000, 0, 0);
+    made.ends(300'000);
+    const DeviceBusy busy = made.busy();
+    REQUIRE(busy.windows.size() == 2);
+    CHECK(busy.windows[0].span == Interval{140'000, 200'000});
+    CHECK(busy.windows[1].span == Interval{200'000, 300'000});
+    CHECK(busy.windows[0].busy_ns + busy.windows[1].busy_ns == 80'000);
+}
+
 TEST_CASE("a span ends where work without device times may begin", "[busy]") {
     Made made(2);
     made.launch(0, 4000);
