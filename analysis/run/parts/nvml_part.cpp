@@ -10,7 +10,6 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr int64_t kIdle = 1;
 // Bits as NVML gives them (shim/schema/README.md).
 struct Reason {
     int64_t bit;
@@ -76,8 +75,9 @@ class NvmlPart : public Part {
         const auto after = std::upper_bound(facts_.steps.begin(), facts_.steps.end(), at_ns,
                                             [](int64_t ns, const Step& step) { return ns < step.begin_ns; });
         if (after == facts_.steps.begin() || at_ns >= std::prev(after)->end_ns) return;
-        run.add("step_nvml", {gpu.gpu_id, int64_t{after - facts_.steps.begin() - 1}, real_of(row, 1),
-                              watts(real_of(row, 2)), real_of(row, 3)});
+        run.add("step_nvml", {gpu.gpu_id, int64_t{after - facts_.steps.begin() - 1},
+                              nothing_ran(row.number(0)) ? nullptr : real_of(row, 1), watts(real_of(row, 2)),
+                              real_of(row, 3)});
     }
 
     void write(const Gpu& gpu, RunDb& run) const {
@@ -90,7 +90,7 @@ class NvmlPart : public Part {
             if (all.count <= kMostOfSteps) write_step(gpu, rows, run);
             use.add(rows, 4);
             memory.add(rows, 5);
-            ((reasons & ~kIdle) != 0 ? throttled : (reasons & kIdle) != 0 ? idle : free).add(rows, 1);
+            (nothing_ran(reasons) ? idle : reasons != 0 ? throttled : free).add(rows, 1);
             for (size_t i = 0; i < std::size(kReasons); ++i)
                 if ((reasons & kReasons[i].bit) != 0) by_reason[i].add(rows, 1);
         }

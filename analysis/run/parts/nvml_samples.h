@@ -7,6 +7,10 @@
 
 namespace gpushim::analysis {
 
+// By the reasons why its clock was held back: it is low because of that alone, and says nothing of how quick
+// the GPU is.
+constexpr bool nothing_ran(int64_t throttle_reasons) { return throttle_reasons == 1; }
+
 // sql: of a device ?1, from ?2 until ?3.
 inline Query nvml_samples(const TraceFacts& facts, const Gpu& gpu, std::string_view sql) {
     Query rows = facts.trace->base.prepare(sql);

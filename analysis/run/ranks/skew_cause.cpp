@@ -7,6 +7,7 @@
 
 #include "../../idle/cause.h"
 #include "../../to_int64.h"
+#include "../parts/nvml_samples.h"
 #include "../sql/run_db.h"
 
 namespace gpushim::analysis {
@@ -73,7 +74,7 @@ std::set<int32_t> steps_of(const RunDb& run, const RankSteps& rank) {
 }
 
 struct RankSums {
-    int64_t own_ns = 0, start_delay_ns = 0;
+    int64_t length_ns = 0, own_ns = 0, start_delay_ns = 0;
     bool knows_delay = true;
     std::array<int64_t, kComponents> ns{};
 };
@@ -85,8 +86,8 @@ RankSums sums_of(const RunDb& run, const RankSteps& rank, const std::set<int32_t
         while (query.step())
             if (steps.contains(static_cast<int32_t>(query.number(0)) + rank.shift)) take(query);
     };
-    each("SELECT step, own_work_ns FROM gpu_step WHERE gpu_id = ?1 AND step >= 0",
-         [&](const Query& row) { sums.own_ns += row.number(1); });
+    each("SELECT step, own_work_ns, window_ns FROM gpu_step WHERE gpu_id = ?1 AND step >= 0",
+         [&](const Query& row) { sums.own_ns += row.number(1), sums.length_ns += row.number(2); });
     each("SELECT step, classes, ns FROM activity WHERE gpu_id = ?1 AND step >= 0", [&](const Query& row) {
         if (const auto component = component_of(row.number(1))) sums.ns[*component] += row.number(2);
     });
@@ -109,6 +110,7 @@ void split_off_start_delay(std::vector<RankSums>& sums) {
     }
 }
 
+// While it computed: an idle GPU lowers its clock.
 std::optional<double> mean_clock_mhz(const CommSeat& seat, const RankSteps& rank,
                                      const std::set<int32_t>& steps) {
     if (!seat.facts->trace->base.has("nvml")) return {};
@@ -116,11 +118,19 @@ std::optional<double> mean_clock_mhz(const CommSeat& seat, const RankSteps& rank
         return seat.facts->steps[static_cast<size_t>(rank.own(step))];
     };
     Query query = seat.facts->trace->base.prepare(
-        "SELECT avg(value) FROM nvml WHERE device_id = ?1 AND key = 'sm_mhz' AND mono_ns BETWEEN ?2 AND ?3");
+        "SELECT max(CASE WHEN key = 'sm_mhz' THEN value END),"
+        " CAST(max(CASE WHEN key = 'throttle_reasons' THEN value END) AS INTEGER) FROM nvml"
+        " WHERE device_id = ?1 AND mono_ns BETWEEN ?2 AND ?3 GROUP BY mono_ns");
     query.bind(1, seat.device_id);
     query.bind(2, step_of(*steps.begin()).begin_ns);
     query.bind(3, step_of(*steps.rbegin()).end_ns);
-    return query.step() && !query.is_null(0) ? std::optional(query.real(0)) : std::nullopt;
+    double sum = 0, count = 0;
+    while (query.step()) {
+        if (query.is_null(0) || nothing_ran(query.number(1))) continue;
+        sum += query.real(0);
+        ++count;
+    }
+    return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
 // Compute takes the longer the slower the clock is; so much of it is the clock's.
@@ -196,9 +206,14 @@ RankParts rank_parts(const CollectiveRun& all, const RunCommunicator& comm, cons
         sums.push_back(sums_of(run, ranks[i], steps));
         mhz.push_back(mean_clock_mhz(comm.seats[i], ranks[i], steps));
     }
+    result.steps = steps.size();
+    for (const RankSums& rank : sums) {
+        result.length_ns.push_back(rank.length_ns);
+        result.own_ns.push_back(rank.own_ns);
+        result.computing_ns.push_back(rank.ns[kComputing]);
+    }
     split_off_start_delay(sums);
     split_off_clocks(mhz, sums);
-    for (const RankSums& rank : sums) result.own_ns.push_back(rank.own_ns);
     for (size_t component = 0; component < kComponents; ++component) {
         WorkPart part = {kNames[component], {}};
         for (const RankSums& rank : sums) part.by_rank_ns.push_back(rank.ns[component]);

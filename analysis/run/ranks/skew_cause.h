@@ -14,7 +14,9 @@ namespace gpushim::analysis {
 // Of compute: start_delay, what ran while a collective could have started; clocks, what a slower clock makes
 // the rest longer.
 struct RankParts {
-    std::vector<int64_t> own_ns;
+    size_t steps = 0;
+    std::vector<int64_t> length_ns, own_ns,
+        computing_ns;  // of the steps; of them, own work; kernels but NCCL's
     std::vector<WorkPart> parts;
 };
 RankParts rank_parts(const CollectiveRun& all, const RunCommunicator& comm, const RunDb& run);

@@ -23,6 +23,11 @@ struct Skew {
     std::optional<ReplayedPart> replayed;  // none: all, or nothing could be replayed
     std::string why;
 
+    // Without a replay a bound.
+    SavedPerStep saved_per_step() const {
+        const int64_t bound_ns = blame.straggler ? blame.straggler->saved_ns / blame.steps : 0;
+        return saved.value_or(SavedPerStep{bound_ns, {}, bound_ns});
+    }
     void say(const std::string& words) { why += (why.empty() ? "" : "; ") + words; }
 };
 
@@ -129,13 +134,27 @@ void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& sk
     }
 }
 
-void find_cause(const CollectiveRun& all, const RunCommunicator& comm, const RunDb& run, Skew& skew) {
+// However quick that rank is, the others compute as long as they did.
+void limit_saved(const RankParts& parts, Skew& skew) {
+    if (!skew.blame.straggler || parts.steps == 0) return;
+    const auto late = static_cast<size_t>(skew.blame.straggler->rank);
+    int64_t others_ns = 0;
+    for (size_t rank = 0; rank < parts.computing_ns.size(); ++rank)
+        if (rank != late) others_ns = std::max(others_ns, parts.computing_ns[rank]);
+    const int64_t rest_ns = (parts.length_ns[late] - others_ns) / static_cast<int64_t>(parts.steps);
+    SavedPerStep saved = skew.saved_per_step();
+    const int64_t most_ns = std::max(rest_ns, saved.least_ns.value_or(0));
+    saved.most_ns = std::min(saved.most_ns, most_ns);
+    saved.saved_ns = std::min(saved.saved_ns, most_ns);
+    skew.saved = saved;
+}
+
+void find_cause(const RunCommunicator& comm, const RankParts& parts, Skew& skew) {
     if (!skew.blame.straggler && skew.blame.suspect)
         return skew.say("rank " + std::to_string(skew.blame.suspect->rank) + " has most own work in all of " +
                         std::to_string(skew.blame.steps) + " timed steps, too few to tell it from chance: " +
                         std::to_string(fewest_steps(comm.seats.size())) + " are needed");
     if (!skew.blame.straggler) return skew.say("no rank is late by enough and more often than by chance");
-    const RankParts parts = rank_parts(all, comm, run);
     if (parts.own_ns.empty()) return skew.say("no cause is known: no step was timed on the of all ranks");
     skew.cause = cause_of(static_cast<size_t>(skew.blame.straggler->rank), parts.own_ns, parts.parts);
     if (!skew.cause)
@@ -155,8 +174,7 @@ void write_ranks(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
 void write_row(const RunCommunicator& comm, const Skew& skew, RunDb& run) {
     const auto& late = skew.blame.straggler;
     const bool known = !skew.work.empty();
-    const int64_t bound_ns = late ? late->saved_ns / skew.blame.steps : 0;
-    const SavedPerStep saved = skew.saved.value_or(SavedPerStep{bound_ns, {}, bound_ns});
+    const SavedPerStep saved = skew.saved_per_step();
     run.add("skew",
             {comm.uid, skew.blame.steps, known ? Value(skew.blame.lost_gpu_ns) : Value(nullptr),
              maybe(skew.spread_ns), maybe(skew.clock_error_ns),
@@ -214,7 +232,9 @@ void write_skew(const CollectiveRun& all, const ReplayLimits& limits, RunDb& run
         } else {
             skew.blame = blame_of(comm, skew.work, run);
             find_saved(replay, median_step_ns(*comm.seats.front().facts), skew);
-            find_cause(all, comm, run, skew);
+            const RankParts parts = skew.blame.straggler ? rank_parts(all, comm, run) : RankParts();
+            limit_saved(parts, skew);
+            find_cause(comm, parts, skew);
             write_ranks(comm, skew, run);
             write_transient(comm, skew, run);
         }

@@ -89,6 +89,31 @@ TEST_CASE("compute that takes longer by a slower clock is the clock's", "[run_sk
     CHECK(job.ranks.ask("SELECT cause, cause_share > 0.99 FROM skew") == "clocks 1");
 }
 
+//   rank 0   ──────12──────   of which 2 run beside the AllReduce: 10 are its work before it
+//   rank 3   ──────13──────[ 1 ]
+// Between collectives rank 3 has 3 ms more, but the others leave only 2 of the step's 14.
+TEST_CASE("no more is saved than the others would leave", "[run_skew]") {
+    Job job(3, [](Job& made) {
+        Query(made.ranks.run().raw(), "run",
+              "UPDATE activity SET ns = 12000000 WHERE classes = 1 AND gpu_id <> 13")
+            .step();
+    });
+    CHECK(job.ranks.ask("SELECT time_saved_per_step_ns, least_saved_per_step_ns, most_saved_per_step_ns,"
+                        " straggler_rank FROM skew") == "2000000 - 2000000 3");
+}
+
+TEST_CASE("a GPU that has nothing to do lowers its clock, and is not slow for that", "[run_skew]") {
+    Job job(3, [](Job& made) {
+        for (int rank = 0; rank < Job::kCount; ++rank) {
+            const std::string low = rank == 3 ? "345" : "1300", reasons = rank == 3 ? "1" : "0";
+            made.ranks[rank].run("INSERT INTO nvml VALUES (5, 0, 'sm_mhz', " + low +
+                                 "), (5, 0, 'throttle_reasons', " + reasons +
+                                 "), (6, 0, 'sm_mhz', 1300), (6, 0, 'throttle_reasons', 0)");
+        }
+    });
+    CHECK(job.ranks.ask("SELECT cause, cause_share > 0.99 FROM skew") == "compute 1");
+}
+
 // Rank 3's AllReduce could have started 3 ms before: another kernel had its GPU.
 TEST_CASE("compute beside a collective that could start is its delay", "[run_skew]") {
     const auto delayed = [](bool is_recorded_of_all) {
