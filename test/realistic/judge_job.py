@@ -16,7 +16,7 @@ import ended
 import true_shares
 
 HERE = pathlib.Path(__file__).resolve().parent
-TRAIN = box.ROOT / "examples" / "train" / "train.py"
+TRAIN = HERE / "as_drawn.py"
 WITHIN = 0.05      # of a straggler's cost by the difference of two runs, where it is said as one figure
 WORTH_MENTIONING = 0.01  # of a step
 DIGIT = 0.0005     # shares are printed to a tenth of a per cent
@@ -52,10 +52,10 @@ class Judged(NamedTuple):
     faults: List[str]
 
 
-def _train(folder, job, program, knobs, allowed=(0,)):
+def _train(folder, job, knobs, allowed=(0,)):
     (folder / "truth").mkdir(parents=True)
-    command = [sys.executable, "-B", program, "--ranks", job.ranks, "--steps", job.steps, *job.options]
-    done = box.run(command, {**knobs, "GPUSIM_TRUTH": f"{folder}/truth/%r"}, timeout=300)
+    command = [sys.executable, "-B", TRAIN, "--ranks", job.ranks, "--steps", job.steps, *job.options]
+    done = box.run(command, {**knobs, **job.pace, "GPUSIM_TRUTH": f"{folder}/truth/%r"}, timeout=300)
     if done.returncode not in allowed:
         raise RuntimeError(f"{job}: exit {done.returncode}: {done.stdout[-500:]}{done.stderr[-2000:]}")
     return true_shares.Truth(folder / "truth", job.ranks) if 0 in allowed else None
@@ -64,11 +64,10 @@ def _train(folder, job, program, knobs, allowed=(0,)):
 def _record(folder, job):
     """Leaves traces."""
     shim = {"LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_OUT": f"{folder}/%r.db", **job.variables}
-    if job.ends_at is None:
-        _train(folder, job, TRAIN, {**job.knobs(), **shim})
+    if not job.ends:
+        _train(folder, job, {**job.knobs(), **shim})
     else:
-        _train(folder, job, HERE / "killed.py", {**job.knobs(), **shim, "KILLED_AT": job.ends_at},
-               allowed=(128 + 9,))
+        _train(folder, job, {**job.knobs(), **shim, **job.ends}, allowed=(128 + 9,))
         failed = ctypes.CDLL(str(box.BUILD / "libgpushim.so")).gpushim_recover(str(folder).encode())
         if failed:
             raise RuntimeError(f"{job}: the traces were not recovered")
@@ -173,8 +172,8 @@ def judged(seed):
         folder = pathlib.Path(name, "traced")
         _record(folder, job)
         text, said, code = _report(folder, job)
-        truth = _train(pathlib.Path(name, "alone"), job, TRAIN, job.knobs())
-        alike = (_train(pathlib.Path(name, "alike"), job, TRAIN, job.knobs(is_slow=False))
+        truth = _train(pathlib.Path(name, "alone"), job, job.knobs())
+        alike = (_train(pathlib.Path(name, "alike"), job, job.knobs(is_slow=False))
                  if job.slow is not None else None)
         faults = [*_parts_faults(said), *_hang_faults(job, said, text, code)]
         faults += [f"contradictory: {one['text']}" for one in said["contradictions"]]

@@ -33,8 +33,8 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(traces), 2)
         self.assertTrue(lines[4].endswith(f"next: {where}/gpushim report {where}/demo/"))
         self.assertRegex(lines[7], r"^VERDICT  \S")
-        # On a busy machine half a second of training may not be timed whole: then it says what is missing, in as many
-        # lines as that takes.
+        # On a busy machine half a second of training may not be timed whole: then it says what is missing, in
+        # as many lines as that takes.
         self.assertRegex(done.stdout.replace("\n         ", " "),
                          r"\nTRUST    (good[^\n]*\nEVIDENCE SIMULATED: these are not GPU times\n|"
                          r"fair[^\n]*\nEVIDENCE SIMULATED: these are not GPU times; \S)")

@@ -23,6 +23,12 @@ class Drawn(unittest.TestCase):
     def test_parts_of_a_run(self):
         self.check(1, 2)
 
+    def test_steps_of_seconds(self):
+        self.check(82, 10)
+
+    def test_a_pace_that_changes(self):
+        self.check(95)
+
     def test_jobs_that_end_badly(self):
         self.check(6, 7)
 

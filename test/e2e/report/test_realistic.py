@@ -297,7 +297,7 @@ class Killed(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             run, alone = pathlib.Path(folder, "run"), pathlib.Path(folder, "alone")
             run.mkdir()
-            command = [sys.executable, "-B", REALISTIC / "killed.py", "--ranks", 2, "--steps", 60]
+            command = [sys.executable, "-B", REALISTIC / "as_drawn.py", "--ranks", 2, "--steps", 60]
             done = box.run(command, {"GPUSIM_CLOCK": "stepped", "GPUSIM_DEVICES": 2, "KILLED_AT": 40,
                                      "LD_PRELOAD": box.BUILD / "libgpushim.so", "GPUSHIM_BUDGET": "100%",
                                      "GPUSHIM_OUT": f"{run}/%r.db"})
