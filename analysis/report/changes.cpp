@@ -39,12 +39,12 @@ const std::string kTimed =
     ", timed AS (SELECT v.* FROM v_gpu_counted v JOIN gpu u ON u.gpu_id = v.gpu_id JOIN alike a ON"
     "  a.rank_id = u.rank_id AND a.step = v.step WHERE v.number BETWEEN ?1 AND ?2)";
 const std::string kRan = kTimed +
-                         " SELECT count(*), avg(productive_ns), avg(waiting_for_peer_ns),"
-                         " avg(exposed_transfer_ns), avg(memory_ns) FROM timed";
+                         " SELECT productive_ns, coalesce(waiting_for_peer_ns, 0),"
+                         " exposed_transfer_ns, memory_ns FROM timed";
 const std::string kIdle = kTimed +
-                          " SELECT i.cause_group, sum(p.ns) * 1.0 FROM timed v JOIN gap p ON"
+                          " SELECT i.cause_group, sum(p.ns) FROM timed v JOIN gap p ON"
                           " p.gpu_id = v.gpu_id AND p.step = v.step JOIN idle_cause i ON i.cause = p.cause"
-                          " GROUP BY i.cause_group";
+                          " GROUP BY v.gpu_id, v.step, i.cause_group";
 
 struct Series {
     std::vector<int64_t> numbers, lengths_ns;
@@ -72,31 +72,39 @@ Series series_of(const ReportSource& source) {
     return series;
 }
 
-using Means = std::map<std::string, double>;
+using Medians = std::map<std::string, double>;
 
-Means means_of(const ReportSource& source, int64_t from, int64_t to) {
+// Medians, as the change itself is one of medians: a mean is moved by a few long steps that are no change.
+Medians medians_of(const ReportSource& source, int64_t from, int64_t to) {
     constexpr const char* kNames[] = {"compute", "waiting for peers", "exposed communication", "memory"};
-    Means means;
+    std::map<std::string, std::vector<int64_t>> by_step;
     Query ran = source.run.prepare(kRan);
     ran.bind(1, from);
     ran.bind(2, to);
-    if (!ran.step() || ran.number(0) < kFewestTimed) return means;
-    for (int i = 0; i < 4; ++i) means[kNames[i]] = ran.is_null(i + 1) ? 0 : ran.real(i + 1);
+    size_t timed = 0;
+    for (; ran.step(); ++timed)
+        for (int i = 0; i < 4; ++i) by_step[kNames[i]].push_back(ran.number(i));
+    if (timed < static_cast<size_t>(kFewestTimed)) return {};
     Query idle = source.run.prepare(kIdle);
     idle.bind(1, from);
     idle.bind(2, to);
-    while (idle.step()) means["idle: " + idle.text(0)] = idle.real(1) / ran.real(0);
-    return means;
+    while (idle.step()) by_step["idle: " + idle.text(0)].push_back(idle.number(1));
+    Medians medians;
+    for (auto& [name, ns] : by_step) {
+        ns.resize(timed);  // a step without such gaps was idle for none of it
+        medians[name] = median_of(ns);
+    }
+    return medians;
 }
 
-std::vector<PartOfChange> parts_of(const Means& before, const Means& after) {
+std::vector<PartOfChange> parts_of(const Medians& before, const Medians& after) {
     std::vector<PartOfChange> parts;
     if (before.empty() || after.empty()) return parts;
-    Means names = before;
+    Medians names = before;
     names.insert(after.begin(), after.end());
-    const auto of = [](const Means& means, const std::string& name) {
-        const auto found = means.find(name);
-        return found == means.end() ? 0 : found->second;
+    const auto of = [](const Medians& medians, const std::string& name) {
+        const auto found = medians.find(name);
+        return found == medians.end() ? 0 : found->second;
     };
     for (const auto& [name, ns] : names) parts.push_back({name, of(before, name), of(after, name)});
     std::stable_sort(parts.begin(), parts.end(), [](const PartOfChange& a, const PartOfChange& b) {
@@ -113,8 +121,8 @@ std::vector<Told> changes_of(const ReportSource& source) {
         const size_t from = i == 0 ? 0 : found[i - 1].at,
                      to = i + 1 < found.size() ? found[i + 1].at : series.numbers.size();
         told.push_back({series.numbers[found[i].at], found[i].shift,
-                        parts_of(means_of(source, series.numbers[from], series.numbers[found[i].at] - 1),
-                                 means_of(source, series.numbers[found[i].at], series.numbers[to - 1]))});
+                        parts_of(medians_of(source, series.numbers[from], series.numbers[found[i].at] - 1),
+                                 medians_of(source, series.numbers[found[i].at], series.numbers[to - 1]))});
     }
     return told;
 }

@@ -13,15 +13,16 @@ from gpu import MS, block, train_step
 
 def step(job):
     late = job.number >= {at}
-    train_step(job.gpu, before=lambda: block({late_ms} * MS if late else {early_ms} * MS))
+    rare = {rare_ms} * MS if late and job.number % 12 == 0 else 0
+    train_step(job.gpu, before=lambda: block(({late_ms} * MS if late else {early_ms} * MS) + rare))
 """
 
 
 class Changes(preload.PreloadCase):
-    def report(self, early_ms, late_ms, *options):
+    def report(self, early_ms, late_ms, *options, rare_ms=0):
         case = self.folder / "case"
         case.mkdir()
-        text = CASE.format(at=AT, early_ms=early_ms, late_ms=late_ms)
+        text = CASE.format(at=AT, early_ms=early_ms, late_ms=late_ms, rare_ms=rare_ms)
         (case / "case.py").write_text(text, encoding="utf-8")
         self.traced([sys.executable, "-B", LOOP, case, STEPS], GPUSIM_CLOCK="stepped", GPUSHIM_BUDGET="100%")
         done = box.run([preload.ANALYZER, "report", self.folder, *options], sim=False)
@@ -42,6 +43,11 @@ class Changes(preload.PreloadCase):
         first = change["parts"][0]
         self.assertEqual(first["name"], "idle: input")
         self.assertAlmostEqual(first["after_ns"] - first["before_ns"], 500_000, delta=50_000)
+
+    def test_a_few_long_steps_are_no_part_of_the_change(self):
+        change, = json.loads(self.report(0.5, 1.0, "--json", rare_ms=30))["changes"]
+        by_ns = {part["name"]: part["after_ns"] - part["before_ns"] for part in change["parts"]}
+        self.assertAlmostEqual(by_ns["idle: input"], change["after_ns"] - change["before_ns"], delta=50_000)
 
     def test_it_may_become_quicker(self):
         change, = json.loads(self.report(1.0, 0.5, "--json"))["changes"]
