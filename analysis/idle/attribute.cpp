@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 namespace gpushim::analysis {
 
@@ -86,7 +87,9 @@ class Question {
     void host_part(int64_t from_ns, int64_t until_ns) {
         OutsidePart part = OutsidePart::other;
         int64_t part_until_ns = INT64_MIN;
-        for (const HostPiece& piece : line_.pieces(from_ns, until_ns)) {
+        const std::vector<HostPiece> pieces = line_.pieces(from_ns, until_ns);
+        for (size_t i = 0; i < pieces.size(); ++i) {
+            const HostPiece& piece = pieces[i];
             if (may_be_in_loop(piece) && line_.is_in_launch_loop(piece, gap_.gpu)) {
                 put(Cause::launch_bound, piece.from_ns, piece.until_ns);
                 continue;
@@ -94,6 +97,10 @@ class Question {
             if (const auto cause = cause_of_sample(piece.does)) {
                 put(*cause, piece.from_ns, piece.until_ns);
                 note_line(*cause, piece);
+                continue;
+            }
+            if (computes_on_cpu(pieces, i)) {
+                put(Cause::operator_cpu, piece.from_ns, piece.until_ns);
                 continue;
             }
             if (decides(piece.what)) {
@@ -107,6 +114,19 @@ class Question {
             }
             put_outside(part, piece);
         }
+    }
+
+    // An operator that is followed by a call, or preceded, without a break has made it: such as one that
+    // loads its library before it launches. What comes behind the last piece is N's own call.
+    static bool computes_on_cpu(const std::vector<HostPiece>& pieces, size_t i) {
+        const HostPiece& piece = pieces[i];
+        if (piece.what != What::dispatching || piece.until_ns - piece.from_ns < kOperatorWorkNs) return false;
+        const auto is_call = [](const HostPiece& other) {
+            return other.what < What::optimizing || other.what == What::slow_call ||
+                   other.what == What::other_call;
+        };
+        if (i + 1 == pieces.size() || is_call(pieces[i + 1])) return false;
+        return i == 0 || !is_call(pieces[i - 1]);
     }
 
     // Up to where N began: a call may wait for N itself.

@@ -23,6 +23,7 @@ enum class Cause : uint8_t {
     launch_bound,
     optimizer,
     framework,
+    operator_cpu,
     slow_call,
     python,
     input_wait,
@@ -77,6 +78,9 @@ inline constexpr CauseRow kCauses[] = {
      "the launching thread was in an optimizer, as its framework or samples told, and in no call"},
     {Cause::framework, "framework", CauseGroup::host,
      "the launching thread was in an operator of the framework, and in none of its calls"},
+    {Cause::operator_cpu, "operator_cpu", CauseGroup::host,
+     "the launching thread was for 1 ms or longer in operators of the framework that made no call: they "
+     "compute on the processor"},
     {Cause::slow_call, "slow_call", CauseGroup::host,
      "the launching thread was for 2 ms or longer in a launch, or in another call that neither waits nor "
      "copies: "

@@ -52,6 +52,9 @@ constexpr int64_t kLaunchLoopGapNs = 20'000;
 // or above 3.
 constexpr int64_t kBetweenOperatorsNs = 1'000'000;
 
+// Dispatching an operator takes microseconds, and ends in calls. One that makes none for so long computes.
+constexpr int64_t kOperatorWorkNs = 1'000'000;
+
 // A launch takes microseconds, and other calls that neither wait, copy nor allocate hardly ever a
 // millisecond: what takes so long loads code, which drivers do when it is first launched, sets the device up,
 // or is a large graph, or waits for a lock or a processor.

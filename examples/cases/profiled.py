@@ -28,6 +28,18 @@ class Profile:
         self.add("kernel", kernel, start, self.free, STREAM, correlation=number, device=0, context=1,
                  stream=STREAM, grid=[1056, 1, 1], block=[256, 1, 1])
 
+    def computes(self, name, length_ns):
+        """An operator on tensors of the host."""
+        self.add("cpu_op", name, self.now, self.now + length_ns)
+        self.now += length_ns
+
+    def pages(self, count, moves_ns, size, apart_over_ns):
+        """Of managed memory, that move to the GPU while the newest kernel runs for so long."""
+        for number in range(count):
+            start = self.free - apart_over_ns + number * (apart_over_ns // count)
+            self.add("gpu_memcpy", "Memcpy HtoD (Managed -> Managed)", start, start + moves_ns, STREAM + 1,
+                     device=0, context=1, stream=STREAM + 1, bytes=size)
+
     def python(self, length_ns):
         self.now += length_ns
 

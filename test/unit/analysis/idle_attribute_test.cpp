@@ -55,6 +55,27 @@ TEST_CASE("a launch that takes as long as no launch does is a slow call", "[idle
     CHECK(scene.pieces() == Pieces{is(Cause::host_unknown, 100, 110), is(Cause::launch_call, 110, 2145)});
 }
 
+//  thread  ┌────operator────┐2100  ┌op┐L      an operator that works on the host's tensors, and one that
+//  launches GPU     █|100                             2150███
+TEST_CASE("an operator of a millisecond that calls nothing computes on the processor", "[idle]") {
+    const auto pieces_of = [](int64_t from_us, int64_t until_us, int64_t next_us) {
+        Scene scene;
+        scene.call(What::dispatching, from_us, until_us).call(What::dispatching, next_us, 2145);
+        scene.gap_before(100, 2150, 2145, 2149);
+        return scene.pieces();
+    };
+    CHECK(pieces_of(0, 2100, 2110) == Pieces{is(Cause::operator_cpu, 100, 2105),
+                                             is(Cause::python, 2105, 2115),
+                                             is(Cause::framework, 2115, 2150)});
+    CHECK(pieces_of(1102, 2100, 2110).at(1) == is(Cause::framework, 1107, 2105));  // shorter
+    Scene loads;  // its own launch follows: a library was loaded
+    loads.call(What::dispatching, 0, 2145).gap_before(100, 2150, 2145, 2149);
+    CHECK(loads.pieces() == Pieces{is(Cause::framework, 100, 2150)});
+    Scene reads;  // behind its own call
+    reads.call(What::sync, 50, 300).call(What::dispatching, 300, 2100).gap_before(100, 2150, 2145, 2149);
+    CHECK(reads.pieces().at(1) == is(Cause::framework, 305, 2105));
+}
+
 //  thread  L─┐104   L─┐114        every 10
 //  GPU        105███108  115███   3 long, 5 after its launch
 TEST_CASE("a loop that launches too slowly is launch bound, not latency", "[idle]") {

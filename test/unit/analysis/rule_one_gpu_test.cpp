@@ -110,6 +110,7 @@ TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gp
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_loading", share); }));
     CHECK(is_ramped("framework_overhead", [](double share) { return idle_share("framework", share); }));
     CHECK(is_ramped("framework_overhead", [](double share) { return idle_share("optimizer", share); }));
+    CHECK(is_ramped("cpu_operators", [](double share) { return idle_share("operator_cpu", share); }));
     CHECK(is_ramped("python_overhead", [](double share) { return idle_share("python", share); }));
     CHECK(is_ramped("step_gap", [](double share) { return idle_share("callback", share); }));
     CHECK(is_ramped("launch_bound", [](double share) { return idle_share("launch_bound", share); }));
