@@ -13,7 +13,13 @@ Situation::Situation(sqlite3* run, CountedSteps basis, const Given& given)
       serving_(run) {
     gpus_ = number("SELECT count(DISTINCT coalesce(uuid, CAST(gpu_id AS TEXT))) FROM gpu").value_or(0);
     ranks_ = number("SELECT count(*) FROM rank").value_or(0);
-    run_ns_ = real("SELECT max(run_ns) FROM gpu").value_or(0);
+    // Without steps figures are of slices. Where all was timed these reach from the first operation to the
+    // last, and everything lies in them: the time before and after is that of no operation.
+    run_ns_ = real(
+                  "SELECT max(CASE WHEN g.timed_share >= 0.999 AND g.coverage >= 0.999 AND t.window_ns > 0"
+                  " THEN t.window_ns ELSE g.run_ns END) FROM gpu g"
+                  " LEFT JOIN v_gpu_total t ON t.gpu_id = g.gpu_id AND t.basis = 'slices'")
+                  .value_or(0);
     all_steps_ = real("SELECT max(whole_steps) FROM v_run_steps").value_or(0);
 }
 

@@ -110,6 +110,18 @@ void doubt_parts(const ReportSource& source, Wrongs& wrongs) {
                           "of one, such as a layer"});
 }
 
+// Of another profiler, which times everything: the span is that of the GPU's operations.
+void doubt_short_use(const ReportSource& source, Wrongs& wrongs) {
+    constexpr double kLittle = 0.05;  // of what was recorded
+    Query used = source.run.prepare(
+        "SELECT max(t.window_ns), max(g.run_ns) FROM gpu g JOIN v_gpu_total t ON t.gpu_id = g.gpu_id"
+        " WHERE t.basis = 'slices' AND g.timed_share >= 0.999");
+    if (!used.step() || used.is_null(0) || used.real(0) >= kLittle * used.real(1)) return;
+    wrongs.push_back({Grade::fair, "the GPU was used for " + duration_text(used.real(0)) + " of " +
+                                       duration_text(used.real(1)) +
+                                       ": figures are of that time, which may be a start"});
+}
+
 void doubt_idle(const ReportSource& source, Wrongs& wrongs) {
     const double share = unexplained_share(gpu_figures(source));
     if (share >= kMuchUnexplained)
@@ -167,6 +179,7 @@ TrustGrade evidence_of(const ReportSource& source) {
     doubt_events(source, wrongs);
     doubt_steps(source, wrongs);
     doubt_parts(source, wrongs);
+    doubt_short_use(source, wrongs);
     doubt_cost(source, trust, wrongs);
     std::stable_sort(wrongs.begin(), wrongs.end(),
                      [](const Wrong& a, const Wrong& b) { return a.grade > b.grade; });

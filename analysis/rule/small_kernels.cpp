@@ -24,6 +24,9 @@ constexpr const char* kFusible =
     " 'reduction', 'optimizer', 'loss')"
     " OR k.sum_ns < k.timed * 2 * (SELECT coalesce(u.latency_ns, 0) FROM gpu u WHERE u.gpu_id = k.gpu_id))";
 
+constexpr const char* kLaunches =
+    "SELECT max(n) FROM (SELECT sum(launches) AS n FROM kernel GROUP BY gpu_id)";
+
 std::string between(double low_ns, double high_ns) {
     return low_ns < (1 - kUnsure) * high_ns ? duration_text(low_ns) + " to " + duration_text(high_ns)
                                             : duration_text(high_ns);
@@ -32,6 +35,8 @@ std::string between(double low_ns, double high_ns) {
 std::optional<Finding> look(const Situation& run) {
     const Work small = kernels_where(run, kFusible);
     if (small.count < kMany) return {};
+    // A second of a run that was shorter may hold more of them than the run.
+    if (!run.has_steps() && run.real(kLaunches).value_or(kMany) < kMany) return {};
     const double low_ns = std::max(0.0, small.ns - small.unsure_ns);
     Finding found;
     found.title = count_text(to_int64(small.count)) + " small or elementwise kernels in a " + run.per() +

@@ -1,0 +1,37 @@
+"""A profile of a program that used the GPU for a moment: the report says that figures are of that moment."""
+import re
+import unittest
+
+import cli
+import kineto_made
+
+MS = 1_000_000
+
+
+class ShortUse(cli.Case):
+    def report(self, set_up_ns):
+        trace = kineto_made.Trace()
+        trace.call("cudaHostAlloc", 0, set_up_ns)
+        for number in range(4):
+            at = set_up_ns + number * 100_000
+            trace.kernel("vectorized_elementwise_kernel", at, at + 20_000, 30_000)
+        self.gpushim("import", "kineto", trace.write(self.folder / "t.json.gz"), "-o", self.folder / "run.db")
+        return " ".join(self.gpushim("report", self.folder / "run.db").stdout.split())
+
+    def test_a_moment_of_a_long_start(self):
+        said = self.report(300 * MS)
+        self.assertRegex(said, r"the GPU was used for \d+ us of 300 ms: figures are of that time")
+        self.assertIn("TRUST fair", said)
+        self.assertNotIn("[small_kernels]", said)  # there are four
+
+    def test_launches_are_of_the_same_second_as_idle_time(self):
+        counts = [int(re.search(r"for ([\d,]+) launches", self.report(ms * MS)).group(1).replace(",", ""))
+                  for ms in (30, 300)]
+        self.assertEqual(*counts)
+
+    def test_most_of_what_was_recorded(self):
+        self.assertNotIn("the GPU was used for", self.report(0))
+
+
+if __name__ == "__main__":
+    unittest.main()
