@@ -253,6 +253,75 @@ TEST_CASE("large kernels, and much work of small ones, are worth a GPU", "[rule]
     CHECK(!idle.look("not_worth_gpu"));
 }
 
+RunRows page_moves(int64_t each_step_ns, const StepOf& like) {
+    RunRows run = one_gpu(like);
+    run.add("copy_stat", {{"gpu_id", int64_t{0}},
+                          {"stream_id", int64_t{1}},
+                          {"kind", "h2d"},
+                          {"source", "managed"},
+                          {"target", "managed"},
+                          {"blocking", int64_t{0}},
+                          {"position", int64_t{0}},
+                          {"bytes_each", int64_t{65536}},
+                          {"count", 100 * RunRows::kSteps},
+                          {"bytes", 6'000'000 * RunRows::kSteps},
+                          {"steps", RunRows::kSteps},
+                          {"timed", 100 * RunRows::kSteps},
+                          {"sum_ns", each_step_ns * RunRows::kSteps}});
+    return run;
+}
+
+TEST_CASE("pages of managed memory that move are a note", "[rule][rule_condition]") {
+    const StepOf busy = {.ran = {{kCompute, kStepNs}}};
+    const auto found = page_moves(of_step(0.05), busy).look("page_faults");
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    CHECK(found->title ==
+          "2,000 moves of managed memory's pages in all (120 MB to the device, 0 B back) take 1.00 ms of a "
+          "step, and what touches a page waits for it");
+    CHECK(!page_moves(of_step(0.049), busy).look("page_faults"));
+    // Little of the step, and much of its kernels.
+    const StepOf idle = {.ran = {{kCompute, kStepNs / 10}}, .idle = {{"host_unknown", kStepNs * 9 / 10}}};
+    CHECK(page_moves(of_step(0.01), idle).look("page_faults"));
+    CHECK(!one_gpu().look("page_faults"));
+}
+
+// 20 slices of 20 ms in a run of a second: where all was timed, nothing ran in the rest.
+TEST_CASE("what is counted without steps is of the time in which all of it ran", "[rule][rule_condition]") {
+    RunRows run;
+    run.rank(0, "none").steps(0, {.ran = {{kCompute, kStepNs}}});
+    const auto of_a_second = [](const RunRows& rows) { return Situation(rows.raw()).counted(400e6); };
+    CHECK(of_a_second(run) == Approx(400e6));
+    run.change("UPDATE gpu SET timed_share = 1");
+    CHECK(of_a_second(run) == Approx(1e9));
+}
+
+TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_condition]") {
+    const auto with = [](double share, int64_t small, const StepOf& like) {
+        RunRows run = one_gpu(like);
+        run.add("kernel", {{"gpu_id", int64_t{0}},
+                           {"name", "sweep"},
+                           {"launches", 10 * RunRows::kSteps},
+                           {"graph_launches", int64_t{0}},
+                           {"timed", 10 * RunRows::kSteps},
+                           {"sum_ns", of_step(share) * RunRows::kSteps},
+                           {"small_grid", small * RunRows::kSteps},
+                           {"small_grid_ns", of_step(share) * RunRows::kSteps}});
+        return run.look("small_grids");
+    };
+    const StepOf busy = {.ran = {{kCompute, kStepNs}}};
+    const auto found = with(0.8, 10, busy);
+    REQUIRE(found);
+    CHECK(found->kind == Kind::kNote);
+    CHECK(found->title ==
+          "16.0 ms of a step go to kernels with fewer blocks than the GPU has multiprocessors, most of it to "
+          "sweep: the GPU is busy, and a part of it computes");
+    CHECK(!with(0.6, 10, busy));
+    CHECK(!with(0.8, 4, busy));  // most of its launches have enough blocks
+    // Several at once fill it.
+    CHECK(!with(0.8, 10, {.ran = {{kCompute, kStepNs / 2}}, .idle = {{"host_unknown", kStepNs / 2}}}));
+}
+
 TEST_CASE("what of a run is known too little to trust the advice", "[rule][rule_condition]") {
     CHECK(!one_gpu().look("low_coverage"));
     const auto with = [](const std::string& sql) { return one_gpu().change(sql).look("low_coverage"); };
