@@ -10,6 +10,11 @@ namespace {
 
 constexpr double kOneNumber = 8;  // bytes: a loss
 
+// A program of no framework that reads nothing: it waits after what it launches.
+constexpr Heading kLaunches = {"sync-bound", "Waiting for the GPU in every step",
+                               "the queue runs empty because the host waits for the GPU",
+                               "launching on without waiting"};
+
 std::optional<Finding> look(const Situation& run) {
     auto waits = waits_of_every_step(run);
     if (!waits || (waits->read && scales_loss_dynamically(run))) return {};
@@ -20,7 +25,11 @@ std::optional<Finding> look(const Situation& run) {
                                : "the host waits for the GPU in every ") +
                   run.per() + ": " + duration_text(found.gain.high_ns) + " idle in gaps that waits caused";
     const bool is_number = waits->read && waits->read_bytes <= kOneNumber;
-    found.try_it = run.advice({is_number ? "sync_every_step.number" : "sync_every_step"});
+    const bool has_metrics = waits->read || run.ecosystem().python || run.ecosystem().has_framework();
+    found.try_it = run.advice({is_number     ? "sync_every_step.number"
+                               : has_metrics ? "sync_every_step"
+                                             : "sync_every_step.launches"});
+    if (!has_metrics) found.heading = &kLaunches;
     found.confidence = waits->read ? 0.8 : 0.6;
     found.evidence = std::move(waits->evidence);
     return found;

@@ -104,6 +104,18 @@ TEST_CASE("time of which nothing tells what the host did is called so", "[rule][
     CHECK(told.title.find("nothing tells") == std::string::npos);
 }
 
+TEST_CASE("a program without a framework that reads nothing is not told of metrics", "[rule][rule_one_gpu]") {
+    RunRows waits = idle_share("sync", 0.2);
+    add_waits(waits, false);
+    const Finding found = waits.look("sync_every_step").value();
+    REQUIRE(found.heading != nullptr);
+    CHECK(std::string(found.heading->change) == "launching on without waiting");
+    CHECK(found.try_it.find("metrics") == std::string::npos);
+    RunRows reads = idle_share("sync", 0.2);
+    add_waits(reads, true);
+    CHECK(reads.look("sync_every_step").value().heading == nullptr);
+}
+
 TEST_CASE("rules of one cause of idle time come on with it", "[rule][rule_one_gpu]") {
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_cpu", share); }));
     CHECK(is_ramped("input_bound", [](double share) { return idle_share("input_wait", share); }));
