@@ -424,7 +424,7 @@ $(BUILD)/test/unit: $(UNIT_OBJECTS) $(UNIT_SHIM) $(SIM_LIBRARIES) \
 # --- benchmarks: programs on a driver that does nothing; test/bench/run measures with them -----------------
 BENCH          := $(BUILD)/bench
 LTTNG          := $(firstword $(wildcard $(addsuffix /lttng/tracepoint.h,/usr/include /usr/include/*)))
-BENCH_PROGRAMS := call_cost product_cost nccl_cost load short start $(if $(LTTNG),lttng_pair)
+BENCH_PROGRAMS := call_cost product_cost nccl_cost graph_cost load short start $(if $(LTTNG),lttng_pair)
 NULL_LIBRARIES := $(addprefix null/,libcuda.so.1 libcublas.so.12 libcublasLt.so.12)
 BENCH_FILES    := $(addprefix $(BENCH)/,$(NULL_LIBRARIES) idle_preload.so $(BENCH_PROGRAMS))
 OBJECTS        += $(patsubst %,$(OBJ)/test/bench/%.o,null_driver null_cublas idle_preload $(BENCH_PROGRAMS))

@@ -8,9 +8,11 @@
 #include "../calls/questions.h"
 #include "../lifecycle.h"
 #include "../program/capture_range.h"
+#include "../program/function_names.h"
 #include "../ring/ticks.h"
 #include "../timing/captures.h"
 #include "../timing/contexts.h"
+#include "../timing/known_nodes.h"
 #include "../timing/measuring.h"
 #include "../timing/operation_events.h"
 #include "../timing/stream_uses.h"
@@ -31,6 +33,8 @@ struct CallEffects<Row, R(A...)> {
     // Before the call: what has to be so while it is under way.
     static void before([[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) capture_is_beginning();
+        if constexpr (has<Row>(traits::capture_ends))
+            capture_is_ending(thread_state, captured_stream(a...), has<Row>(traits::per_thread));
         if constexpr (Facts::ends_context) {
             if (may_time()) context_may_end();
             context_is_ending(context_to_end(a...));
@@ -42,6 +46,9 @@ struct CallEffects<Row, R(A...)> {
             stream_is_gone(Row::Words::first(Arguments(a...)));
             capture_may_go(Row::Words::first(Arguments(a...)));
         }
+        if constexpr (Row::kind == EventKind::died && Facts::object == traits::of_graph)
+            graph_is_gone(Row::Words::first(Arguments(a...)));
+        if constexpr (changes_node) node_may_change(Row::Words::template word<kNodeWord>(Arguments(a...)));
     }
 
     // After it, whether it succeeded or not.
@@ -49,10 +56,23 @@ struct CallEffects<Row, R(A...)> {
                       [[maybe_unused]] const A&... a) {
         if constexpr (has<Row>(traits::capture_begins)) {
             capture_has_begun(thread, captured_stream(a...), has<Row>(traits::per_thread), succeeded(result));
+            if (succeeded(result)) note_captured_graph(a...);
         }
         if constexpr (has<Row>(traits::capture_ends)) {
             if (ends_capture(result))
                 capture_has_ended(thread, captured_stream(a...), has<Row>(traits::per_thread));
+            else
+                capture_goes_on(thread, captured_stream(a...), has<Row>(traits::per_thread));
+            if (!succeeded(result)) graphs_may_be_gone();
+        }
+        if constexpr (Facts::object == traits::of_graph) {
+            if (succeeded(result)) note_graph(a...);
+        }
+        if constexpr (Facts::ends_code) {
+            if (succeeded(result)) functions_may_be_gone();
+        }
+        if constexpr (Row::kind == EventKind::born && Facts::object == traits::of_function) {
+            if (succeeded(result)) function_is_new(Row::Words::first(Arguments(a...)));
         }
         if constexpr (is_end_of_stream)
             capture_has_gone(Row::Words::first(Arguments(a...)), succeeded(result));
@@ -96,6 +116,40 @@ struct CallEffects<Row, R(A...)> {
 
     static uint64_t captured_stream(const A&... a) { return words::number(first_argument(a...)); }
 
+    // The others of a graph say which node they change or end.
+    static constexpr bool changes_node =
+        Row::kind == EventKind::graph && Facts::object == traits::of_graph && !Row::Words::makes_node;
+    static constexpr size_t kNodeWord = offsetof(event::graph, node) / sizeof(uint64_t);
+
+    // Nobody says which graph a capture fills; what is put into it is told of that one.
+    static void note_captured_graph(const A&... a) {
+        const auto stream = reinterpret_cast<CUstream>(captured_stream(a...));
+        const CaptureFront front = capture_front(stream, has<Row>(traits::per_thread));
+        if (front.graph != nullptr)
+            graph_is_made(words::number(front.graph));
+        else
+            graphs_may_be_gone();
+    }
+
+    static void note_graph(const A&... a) {
+        if constexpr (Row::kind == EventKind::born) {
+            const auto born = Row::Words::template as<event::born>(Arguments(a...));
+            // A copy's nodes are new ones, and nobody has said what they hold.
+            if (Row::id == api_cuGraphClone)
+                graph_is_gone(born.handle);
+            else
+                graph_is_made(born.handle);
+        } else if constexpr (Row::Words::makes_node) {
+            const auto made = Row::Words::template as<event::graph>(Arguments(a...));
+            GraphNode kind;
+            if (!Row::Words::take_made(kind, Arguments(a...))) return;
+            if (kind == GraphNode::child)
+                graph_is_gone(made.value);  // it may be the node's from now on
+            else
+                node_is_made(made.handle, made.node, {kind, made.value});
+        }
+    }
+
     static void note_context_end(bool ended, const A&... a) {
         bool lives_on = false;
         if constexpr (has<Row>(traits::primary))
@@ -103,6 +157,7 @@ struct CallEffects<Row, R(A...)> {
         context_has_ended(context_to_end(a...), ended && !lives_on);
         if (ended && !lives_on && Row::id != api_cuCtxDetach)
             captures_of_context_have_gone(context_to_end(a...));
+        if (ended) functions_may_be_gone();
         // A context that was detached from may live on; then nothing has device times in it any more.
         if (!ended || lives_on || Row::id == api_cuCtxDetach) return;
         if constexpr (has<Row>(traits::primary))

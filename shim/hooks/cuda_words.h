@@ -101,6 +101,31 @@ struct node_value {
     }
 };
 
+// makes<K>, by what the Nth argument says.
+template <size_t N>
+struct makes_any {
+    using made_node = void;
+    template <class A>
+    static bool take_kind(GraphNode& kind, const A& a) {
+        switch (std::get<N>(a)->type) {
+            case CU_GRAPH_NODE_TYPE_KERNEL:
+                kind = GraphNode::kernel;
+                return true;
+            case CU_GRAPH_NODE_TYPE_MEMCPY:
+                kind = GraphNode::copy;
+                return true;
+            case CU_GRAPH_NODE_TYPE_MEMSET:
+                kind = GraphNode::memset;
+                return true;
+            case CU_GRAPH_NODE_TYPE_GRAPH:
+                kind = GraphNode::child;
+                return true;
+            default:
+                return false;
+        }
+    }
+};
+
 template <size_t N>
 struct node_change {
     template <class A>

@@ -41,8 +41,22 @@ struct RowFacts {
     static constexpr bool fills_graphs =
         (Row::kind == EventKind::born || Row::kind == EventKind::graph) && object == traits::of_exec;
 
+    static constexpr bool ends_code =
+        Row::kind == EventKind::died && (object == traits::of_module || object == traits::of_library);
+
+    // Gives a function its name.
+    static constexpr bool names_function =
+        Row::kind == EventKind::named && (object == traits::of_function || object == traits::of_kernel);
+
     static constexpr bool ends_context =
         (Row::kind == EventKind::died && object == traits::of_context) || Row::id == api_cuCtxDetach;
+
+    // Which of its words is the stream that it is about. Of NCCL and cuBLAS those of the driver's calls in it
+    // are.
+    static constexpr int stream_of_call = is_nccl<Row> || is_product<Row> ? kNoStream
+                                          : Row::Words::is_list || ends_context
+                                              ? kAnyStream
+                                              : gpushim::shim::stream_of_call(Row::kind, Row::traits);
 
     // Its slot says what the number of its context means.
     static constexpr bool tells_context =

@@ -65,4 +65,21 @@ constexpr int fence_word(EventKind kind, uint32_t traits_of_row) {
     }
 }
 
+constexpr int kAnyStream = -2;
+
+// Which word of an event is the stream that the call is about, in whatever way. The legacy stream of copies
+// that block captures nothing.
+constexpr int stream_of_call(EventKind kind, uint32_t traits_of_row) {
+    const uint32_t object = traits_of_row & traits::object_bits;
+    if ((traits_of_row & traits::capture_ends) != 0) return kAnyStream;
+    if ((traits_of_row & traits::capture_begins) != 0) return 0;
+    if (object == traits::of_context && (kind == EventKind::record || kind == EventKind::wait))
+        return kAnyStream;
+    if (stream_word(kind, traits_of_row) != kNoStream) return stream_word(kind, traits_of_row);
+    if (fence_word(kind, traits_of_row) != kNoStream) return fence_word(kind, traits_of_row);
+    if (object != traits::of_stream) return kNoStream;
+    if (kind == EventKind::died) return kAnyStream;
+    return kind == EventKind::sync || kind == EventKind::query || kind == EventKind::other ? 0 : kNoStream;
+}
+
 }  // namespace gpushim::shim

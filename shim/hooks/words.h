@@ -8,13 +8,14 @@
 //   constant<V>, none V, 0
 //   product<W…>       the words multiplied
 //   text<N>           the length of the string that the Nth argument is; its bytes follow the event
-//   each<N, C, W…>    one event for every element of the array in argument N, argument C says how many; words
-//   of an
-//                     element: item<N>, item_field<N, &S::m>
+//   makes<K>          no word: what kind of node the call makes of the third word
+//   each<N, C, W…>    one event for every element of the array in argument N; argument C says how many.
+//                     Words of an element: item<N>, item_field<N, &S::m>
 //
 // Words that know CUDA's or NCCL's structs are in cuda_words.h and nccl_words.h. All inlined; nothing here
 // may fail. Pointers are followed only where the API requires them to be valid, and only after the real call
-// accepted them; but for what says which stream, and whether a launch is programmatic, inside a window.
+// accepted them; but for what says which stream, inside a window or while captures are under way, and whether
+// a launch is programmatic, inside a window.
 #pragma once
 
 #include <cstddef>
@@ -196,9 +197,26 @@ concept Text = requires {
     W::text_argument;
 };
 
+// A word that is none: it says what node of a graph the call makes, which holds what the third word is.
+template <class W>
+concept Made = requires {
+    typename W::made_node;
+};
+
+template <GraphNode Kind>
+struct makes {
+    using made_node = void;
+    template <class A>
+    static bool take_kind(GraphNode& kind, const A&) {
+        kind = Kind;
+        return true;
+    }
+};
+
 template <class... W>
 struct Words {
-    static_assert(((Second<W> ? 0 : 1) + ... + 0) <= 4);
+    static_assert(((Second<W> || Made<W> ? 0 : 1) + ... + 0) <= 4);
+    static constexpr bool makes_node = (Made<W> || ...);
     static constexpr bool has_text = (Text<W> || ...);
     static constexpr bool has_second = (Second<W> || ...);
     static constexpr bool is_list = false;
@@ -229,6 +247,12 @@ struct Words {
     template <class A>
     static bool take_second(event::odd_launch& to, const A& arguments) {
         return (take_second_of<W>(to, arguments) || ...);
+    }
+
+    // Of a call that succeeded. False: a kind that nobody here knows.
+    template <class A>
+    static bool take_made(GraphNode& kind, const A& arguments) {
+        return (take_made_of<W>(kind, arguments) || ...);
     }
 
     template <class A>
@@ -272,13 +296,22 @@ struct Words {
         }
     }
     template <class One, class A>
+    static bool take_made_of(GraphNode& kind, const A& arguments) {
+        if constexpr (Made<One>) {
+            return One::take_kind(kind, arguments);
+        } else {
+            return false;
+        }
+    }
+    template <class One, class A>
     static void store_one(uint64_t (&to)[4], size_t& i, const A& arguments, bool succeeded, size_t index) {
-        if constexpr (!Second<One>) to[i++] = take<One>(arguments, succeeded, index);
+        if constexpr (!Second<One> && !Made<One>) to[i++] = take<One>(arguments, succeeded, index);
     }
 };
 
 template <size_t List, size_t Count, class... W>
 struct Words<each<List, Count, W...>> {
+    static constexpr bool makes_node = false;
     static constexpr bool has_text = false;
     static constexpr bool has_second = false;
     static constexpr bool is_list = true;

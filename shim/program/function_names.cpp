@@ -15,8 +15,16 @@ namespace {
 
 constexpr size_t kWishes = 64;
 constexpr size_t kLongestName = 8192;
+constexpr size_t kToldNames = 1 << 13;
+constexpr size_t kMostTries = 64;
 
 constinit std::atomic<uint64_t> wishes[kWishes] = {};
+constinit std::atomic<uint64_t> told_names[kToldNames] = {};  // functions; 0: nobody
+
+// Relaxed, all of it: who finds a function here has not been told anything else.
+std::atomic<uint64_t>& place_of(uint64_t function, size_t i) {
+    return told_names[((function * 0x9e3779b97f4a7c15 >> 32) + i) & (kToldNames - 1)];
+}
 
 bool take_wish(uint64_t function) {
     for (auto& wish : wishes) {
@@ -54,6 +62,7 @@ void record_name(ThreadState& thread, uint64_t function, const char* name) {
     slot->exit = slot->enter;
     append_text(thread, name, length);
     complete_slot(slot);
+    name_is_told(function);
 }
 
 }  // namespace
@@ -70,7 +79,42 @@ void tell_name(ThreadState& thread, uint64_t function, FunctionHandle kind) {
         kind == FunctionHandle::kernel ? nullptr : ask(Question::cuFuncGetName, "cuFuncGetName", function);
     if (name == nullptr && kind != FunctionHandle::function)
         name = ask(Question::cuKernelGetName, "cuKernelGetName", function);
-    if (name != nullptr) record_name(thread, function, name);
+    if (name != nullptr)
+        record_name(thread, function, name);
+    else
+        name_is_told(function);  // there is none: who asks again gets none
+}
+
+// What stands behind a place that was given up is not found any more: it is told once more.
+bool is_name_told(uint64_t function) {
+    for (size_t i = 0; i < kMostTries; ++i) {
+        const uint64_t there = place_of(function, i).load(std::memory_order_relaxed);
+        if (there == function || there == 0) return there != 0;
+    }
+    return false;
+}
+
+void name_is_told(uint64_t function) {
+    for (size_t i = 0; i < kMostTries; ++i) {
+        uint64_t there = place_of(function, i).load(std::memory_order_relaxed);
+        if (there == function) return;
+        if (there == 0 &&
+            place_of(function, i).compare_exchange_strong(there, function, std::memory_order_relaxed))
+            return;
+    }
+    functions_may_be_gone();
+}
+
+void function_is_new(uint64_t function) {
+    for (size_t i = 0; i < kMostTries; ++i) {
+        uint64_t there = place_of(function, i).load(std::memory_order_relaxed);
+        if (there == function)
+            place_of(function, i).compare_exchange_strong(there, 0, std::memory_order_relaxed);
+    }
+}
+
+void functions_may_be_gone() {
+    for (auto& told : told_names) told.store(0, std::memory_order_relaxed);
 }
 
 bool wish_for_name(uint64_t function) {
@@ -86,6 +130,7 @@ bool wish_for_name(uint64_t function) {
 }
 
 void forget_wishes() {
+    functions_may_be_gone();
     for (auto& wish : wishes) wish.store(0, std::memory_order_relaxed);
 }
 

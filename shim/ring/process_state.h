@@ -112,6 +112,11 @@ struct alignas(kThreadAlignment) ThreadState {
     uint64_t measures_until;
     uint64_t suspected_until;  // 0: it has recorded none
     uint64_t measured_stream;  // of the last such record (StreamKey::number); 0: none
+    // The streams that a call has entered (stream_callers.h), in which start of recording; `entered` 0: it is
+    // not alone there.
+    uint64_t entered;
+    uint32_t entered_place;
+    uint32_t entered_in;
 };
 
 // Initial-exec: the default model may call malloc at a thread's first use.

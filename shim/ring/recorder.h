@@ -110,6 +110,27 @@ inline bool find_room(ThreadState& thread, uint64_t wanted) {
     return slot;
 }
 
+// What no call is inside of: complete at once. False: dropped and counted.
+template <class E>
+[[gnu::always_inline]] inline bool put_slot(ThreadState& thread, uint64_t now, const E& words) {
+    close_poll(thread);
+    if (!has_room(thread, 1)) [[unlikely]]
+        return false;
+    const uint64_t position = thread.ring->head.load(std::memory_order_relaxed);
+    Slot* slot = &thread.slots[position & thread.mask];
+    slot->api = kNoApi;
+    slot->kind = static_cast<uint8_t>(E::kind);
+    slot->flags = 0;
+    slot->context = thread.context;
+    slot->group = thread.group;
+    slot->enter = slot->exit = now;
+    put_words(*slot, words);
+    thread.ring->head.store(position + 1, std::memory_order_relaxed);
+    // Release: who reads "complete" reads all that was stored before.
+    slot->mark.store(complete_mark(position), std::memory_order_release);
+    return true;
+}
+
 // The slots of a text that the thread's newest event has announced; has_room() was asked for all of them at
 // once.
 void append_text(ThreadState& thread, const char* text, size_t length);

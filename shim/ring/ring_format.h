@@ -35,6 +35,7 @@ enum class GraphTelling : uint64_t { begins, ends, skipped };
 
 enum class GraphNode : uint8_t { kernel, copy, memset, other, child, end };  // end: of what a child holds
 constexpr int kNodeShift = 56;
+constexpr uint64_t kNodeHandle = (uint64_t{1} << kNodeShift) - 1;
 constexpr uint64_t kNotTold = ~uint64_t{0};
 
 // `api` of slots that no hooked call made: thread, markers of gpushim_*, names and contexts that the shim

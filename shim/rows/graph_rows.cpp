@@ -36,7 +36,6 @@ void GraphRows::content(const Call& call) {
 }
 
 void GraphRows::nodes(const Call& call) {
-    constexpr uint64_t kHandle = (uint64_t{1} << kNodeShift) - 1;
     const auto words = call.words<event::graph_nodes>();
     const std::pair<uint64_t, uint64_t> both[] = {{words.first, words.first_holds},
                                                   {words.second, words.second_holds}};
@@ -45,7 +44,7 @@ void GraphRows::nodes(const Call& call) {
         const auto kind = static_cast<GraphNode>(node >> kNodeShift);
         int64_t value = told == kNotTold ? kNull : static_cast<int64_t>(told);
         if (kind == GraphNode::kernel) value = handles_.at(Object::function, told, call.enter_ns).id;
-        graphs_.tells(call.thread, kind, node & kHandle, value);
+        graphs_.tells(call.thread, kind, node & kNodeHandle, value);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "../base/system.h"
 #include "../ring/clock.h"
 #include "contexts.h"
+#include "known_nodes.h"
 #include "stream_uses.h"
 
 namespace gpushim::shim {
@@ -19,7 +20,7 @@ enum class State : uint32_t {
     writing,
     open,
     asked,  // the driver's thread asks for it
-    going,  // its stream is being destroyed
+    going,  // its stream is being destroyed, or it is being ended
 };
 
 struct Place {
@@ -39,6 +40,12 @@ bool turn(Place& place, State from, State to) {
 }
 
 void one_less() { process_state->captures.fetch_sub(1, std::memory_order_relaxed); }
+
+// Without a graph to show for it.
+void one_came_to_nothing() {
+    one_less();
+    graphs_may_be_gone();
+}
 
 bool is_there(const Place& place, uint64_t key) {
     const State state = place.state.load(std::memory_order_acquire);
@@ -119,9 +126,22 @@ void capture_is_beginning() { process_state->captures.fetch_add(1, std::memory_o
 void capture_has_begun(const ThreadState& thread, uint64_t stream, bool per_thread, bool succeeded) {
     if (!succeeded) return one_less();
     const StreamKey key = key_of(thread, stream, per_thread);
-    remove(key.number);  // its end was not seen
+    if (remove(key.number)) graphs_may_be_gone();  // its end was not seen
     if (!add(key, context_of(key, thread), stream > kLastHandleOfDefaults))
         without_place.fetch_add(1, std::memory_order_relaxed);
+}
+
+// The driver's thread that asks just now may find it over before we do; then it has come to nothing.
+void capture_is_ending(const ThreadState& thread, uint64_t stream, bool per_thread) {
+    if (!captures_active()) return;
+    if (Place* place = find(key_of(thread, stream, per_thread).number))
+        turn(*place, State::open, State::going);
+}
+
+void capture_goes_on(const ThreadState& thread, uint64_t stream, bool per_thread) {
+    if (!captures_active()) return;
+    if (Place* place = find(key_of(thread, stream, per_thread).number))
+        turn(*place, State::going, State::open);
 }
 
 void capture_has_ended(const ThreadState& thread, uint64_t stream, bool per_thread) {
@@ -141,7 +161,7 @@ void capture_has_gone(uint64_t stream, bool gone) {
     if (place == nullptr) return;
     // Of another thread's stream that has got the handle meanwhile it is not.
     if (gone && turn(*place, State::going, State::free))
-        one_less();
+        one_came_to_nothing();
     else if (!gone)
         turn(*place, State::going, State::open);
 }
@@ -151,7 +171,7 @@ void captures_of_context_have_gone(uint32_t context) {
     for (Place& place : places)
         if (place.context.load(std::memory_order_relaxed) == context &&
             is_there(place, place.key.load(std::memory_order_relaxed)) && set_free(place))
-            one_less();
+            one_came_to_nothing();
 }
 
 void visit_captures(uint32_t context, bool (*is_over)(uint64_t stream)) {
@@ -163,7 +183,7 @@ void visit_captures(uint32_t context, bool (*is_over)(uint64_t stream)) {
                             place.has_handle.load(std::memory_order_relaxed);
         const bool over = is_its && is_over(place.key.load(std::memory_order_relaxed));
         // Not where the program could not wait for the answer.
-        if (turn(place, State::asked, over ? State::free : State::open) && over) one_less();
+        if (turn(place, State::asked, over ? State::free : State::open) && over) one_came_to_nothing();
     }
 }
 

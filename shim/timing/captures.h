@@ -3,8 +3,9 @@
 // those there are; more than there is room for are only counted. Begins, ends and destroys of streams and
 // contexts come here, no other call. Lock-free; any thread, but visit_captures().
 //
-//   program    capture_is_beginning ── real call ── capture_has_begun …… capture_has_ended
-//                                                     …… capture_may_go ── real destroy ── capture_has_gone
+//   program    capture_is_beginning ── real call ── capture_has_begun
+//                …… capture_is_ending ── real call ── capture_has_ended, capture_goes_on
+//                …… capture_may_go ── real destroy ── capture_has_gone
 //   driver's thread, between enter_context and leave_context               visit_captures
 #pragma once
 
@@ -17,7 +18,9 @@ namespace gpushim::shim {
 // From before the call on, and no longer where it failed.
 void capture_is_beginning();
 void capture_has_begun(const ThreadState& thread, uint64_t stream, bool per_thread, bool succeeded);
+void capture_is_ending(const ThreadState& thread, uint64_t stream, bool per_thread);
 void capture_has_ended(const ThreadState& thread, uint64_t stream, bool per_thread);
+void capture_goes_on(const ThreadState& thread, uint64_t stream, bool per_thread);
 
 // A stream is being destroyed: nobody asks the driver for it meanwhile (the caller waits for 100 ms at most
 // until it is so). Then whether it was.

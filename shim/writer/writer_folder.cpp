@@ -13,7 +13,9 @@
 #include "../ring/ring_folder.h"
 #include "../ring/rings.h"
 #include "../timing/captures.h"
+#include "../timing/known_nodes.h"
 #include "../timing/operation_events.h"
+#include "../timing/stream_callers.h"
 
 namespace gpushim::shim {
 namespace {
@@ -34,6 +36,14 @@ RingSettings settings_for(const TraceIdentity& identity, const char* trace_path)
     settings.process_start_ticks = identity.start_ticks;
     settings.trace_path = trace_path;
     return settings;
+}
+
+// What the process knew that this one was forked from. At a first start they are empty: to walk them would
+// only give them their pages, 200 of them.
+void forget_large_tables() {
+    forget_wishes();
+    forget_nodes();
+    forget_stream_callers();
 }
 
 }  // namespace
@@ -74,7 +84,7 @@ void make_rings(WriterFolder& folder, TraceIdentity& identity, const char* trace
     settings.folder = identity.rings_survive ? folder.path : nullptr;
     if (!identity.rings_survive) settings.max_bytes = kPrivateBudget;
     open_rings(settings);
-    forget_wishes();
+    if (process_state->generation > 1) forget_large_tables();
     forget_device_times();
     forget_captures();
     make_first_ring();

@@ -1,7 +1,10 @@
 """Programs in C that make, change and launch graphs."""
+import told_graph_programs
+
 PROGRAM = r"""
 #include <cuda.h>
 #include <cudaProfiler.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +61,12 @@ static CUgraph chain(CUfunction first, CUfunction second, size_t bytes) {
     nodes[2] = add_copy(graph, bytes, nodes[1]);
     return graph;
 }
+// Of its nodes no call says what they hold.
+static CUgraph copied(CUgraph graph) {
+    CUgraph copy;
+    CHECK(cuGraphClone(&copy, graph));
+    return copy;
+}
 static CUgraphExec instance(CUgraph graph) {
     CUgraphExec exec;
     CHECK(cuGraphInstantiate(&exec, graph, 0));
@@ -67,6 +76,30 @@ static void launch(CUgraphExec exec, int times) {
     while (times-- > 0) CHECK(cuGraphLaunch(exec, stream));
 }
 static void run(CUfunction function) { CHECK(cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, 0, 0)); }
+static void begin(void) { CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED)); }
+static CUgraph end(void) {
+    CUgraph graph;
+    CHECK(cuStreamEndCapture(stream, &graph));
+    return graph;
+}
+static CUgraphNode last_captured(void) {
+    CUstreamCaptureStatus status;
+    const CUgraphNode* front;
+    const CUgraphEdgeData* edges;
+    size_t count;
+    CHECK(cuStreamGetCaptureInfo_v3(stream, &status, 0, 0, &front, &edges, &count));
+    return front[0];
+}
+static void* launch_both(void* unused) {
+    CHECK(cuCtxSetCurrent(context));
+    run(a);
+    run(b);
+    return unused;
+}
+static void* launch_often(void* unused) {
+    for (int i = 0; i < 4000; ++i) launch_both(unused);
+    return unused;
+}
 static void update(CUgraphExec exec, CUgraph graph) {
     CUgraphExecUpdateResultInfo info;
     printf("update %d\n", cuGraphExecUpdate(exec, graph, &info));
@@ -290,8 +323,26 @@ NEVER_LAUNCHED = r"""
 ASKED = r"""
     CUgraph graph = chain(a, b, 100);
     add_child(graph, chain(b, c, 200), 0);
-    launch(instance(graph), 2);
-    launch(instance(graph), 3);
+    launch(instance(copied(graph)), 2);
+    launch(instance(copied(graph)), 3);
+"""
+
+# Of all their nodes calls have said what they hold.
+KNOWN = r"""
+    CUgraph captured, made = chain(a, b, 100);
+    CUDA_MEMSET_NODE_PARAMS set = {.dst = data, .elementSize = 4, .width = 256, .height = 1};
+    CHECK(cuGraphAddMemsetNode(&nodes[3], made, 0, 0, &set, context));
+    CHECK(cuGraphAddEmptyNode(&nodes[4], made, 0, 0));
+    begin();
+    for (int i = 0; i < 100; ++i) run(i % 2 ? a : b);
+    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 1000, stream));
+    CHECK(cuMemsetD8Async(data, 1, 4096, stream));
+    captured = end();
+    CUgraphExec exec = instance(captured);
+    launch(exec, 1);
+    update(exec, captured);
+    launch(exec, 2);
+    launch(instance(made), 4);
 """
 
 BEFORE_THE_RANGE = r"""
@@ -309,19 +360,20 @@ BEFORE_THE_RANGE = r"""
 """
 
 UPDATED_FOR_EACH_TOKEN = r"""
-    CUgraph graph = chain(a, b, 100), longer = chain(c, a, 100);
+    CUgraph graph = copied(chain(a, b, 100)), longer = chain(c, a, 100);
     CUgraphExec exec = instance(graph);
     for (int node = 3; node < 4500; ++node) add_kernel(longer, c, 0);
     for (int token = 0; token < 200; ++token) {
         CHECK(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
         launch(exec, 1);
     }
-    instance(longer);
+    instance(copied(longer));
     CHECK(cuGraphExecUpdate(exec, graph, &(CUgraphExecUpdateResultInfo){}));
     launch(exec, 1);
 """
 
 # Those that are counted to the last node.
-SCENARIOS = {name: body for name, body in globals().items() if isinstance(body, str) and "launch(" in body
-             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED", "BEFORE_THE_RANGE",
-                             "UPDATED_FOR_EACH_TOKEN")}
+SCENARIOS = {name: body for name, body in {**globals(), **vars(told_graph_programs)}.items()
+             if isinstance(body, str) and "launch(" in body
+             and name not in ("PROGRAM", "TOO_LARGE", "UPDATED_WHILE_DISABLED", "ASKED", "KNOWN",
+                              "BEFORE_THE_RANGE", "UPDATED_FOR_EACH_TOKEN")}

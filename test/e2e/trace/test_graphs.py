@@ -5,6 +5,7 @@ import unittest
 import box
 import graph_programs as programs
 import preload
+import told_graph_programs
 
 # What a graph is asked while it is gone through, and what an error there leaves of (kernels, copies, bytes).
 QUESTIONS = {
@@ -24,7 +25,10 @@ class Graphs(preload.PreloadCase):
     def run_traced(self, body, before="", **knobs):
         """Runs it with and without the shim; returns its trace and what really ran."""
         source = programs.PROGRAM.replace("BODY", body).replace("BEFORE", before)
-        program = preload.compiled(source, self.folder / "program")
+        return self.run_source(source, **knobs)
+
+    def run_source(self, source, *options, **knobs):
+        program = preload.compiled(source, self.folder / "program", *options)
         without = box.run([program], knobs)
         done = self.traced([program], GPUSIM_TRUTH=self.folder / "truth", **knobs)
         self.assertEqual((done.stdout, without.returncode), (without.stdout, 0))
@@ -70,6 +74,41 @@ class Graphs(preload.PreloadCase):
                     trace.unlink()
                 trace, _ = self.run_traced(programs.ASKED, **STEPPED, GPUSIM_FAIL=f"{question}:999")
                 self.assertEqual(self.launched(trace), [left] * 2 + [(4, 2, 300)] * 3)
+
+    def asked(self, body):
+        return self.asked_in(*self.run_traced(body, **STEPPED))
+
+    def asked_in(self, trace, truth):
+        self.check(trace, truth)
+        counts = box.read_counts(self.folder / "truth.counts")
+        return {name: counts[name].entered if name in counts else 0
+                for name in ("cuGraphNodeGetType", "cuGraphKernelNodeGetParams_v2",
+                             "cuGraphMemcpyNodeGetParams", "cuFuncGetName")}
+
+    def test_what_calls_have_said_is_not_asked(self):
+        self.assertEqual(set(self.asked(programs.KNOWN).values()), {0})
+
+    def test_collectives_hide_nothing_that_is_captured_beside_them(self):
+        source = programs.PROGRAM
+        for made, instead in {
+                "#include <cuda.h>": "#include <cuda.h>\n#include <nccl.h>",
+                "cuCtxCreate(&context, 0, 0, 0)": "cuDevicePrimaryCtxRetain(&context, 0)",
+                "CHECK(cuStreamCreate(": "CHECK(cuCtxSetCurrent(context));\nCHECK(cuStreamCreate(",
+                "BODY": told_graph_programs.WITH_COLLECTIVES, "BEFORE": "",
+        }.items():
+            source = source.replace(made, instead)
+        asked = self.asked_in(*self.run_source(source, "-lnccl", **STEPPED, GPUSIM_DEVICES="2"))
+        self.assertEqual(set(asked.values()), {0})
+
+    def test_what_other_threads_have_said_one_after_the_other_is_not_asked(self):
+        one_by_one = told_graph_programs.BY_OTHER_THREADS.partition("launch(instance(end()), 2);")
+        self.assertEqual(set(self.asked("".join(one_by_one[:2])).values()), {0})
+
+    def test_what_calls_have_not_said_is_asked(self):
+        """A copy's nodes are new ones; their functions have names already."""
+        copied = programs.KNOWN.replace("exec = instance(captured)", "exec = instance(copied(captured))")
+        self.assertEqual(self.asked(copied), {"cuGraphNodeGetType": 102, "cuGraphKernelNodeGetParams_v2": 100,
+                                              "cuGraphMemcpyNodeGetParams": 1, "cuFuncGetName": 0})
 
     def test_more_nodes_than_are_gone_through(self):
         trace, _ = self.run_traced(programs.TOO_LARGE, **STEPPED)

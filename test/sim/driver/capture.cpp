@@ -16,7 +16,7 @@ uint64_t next_capture_id() {
 }
 
 // The nodes from which there is a way to one of these, and these.
-std::unordered_set<const GraphNode*> up_to(const std::vector<GraphNode*>& nodes) {
+std::unordered_set<const GraphNode*> up_to(const NodesOfFront& nodes) {
     std::unordered_set<const GraphNode*> seen(nodes.begin(), nodes.end());
     std::vector<const GraphNode*> next(nodes.begin(), nodes.end());
     while (!next.empty()) {
@@ -59,7 +59,7 @@ void CaptureFront::add(GraphNode* node, const CUgraphEdgeData& data_of_edge) {
 }
 
 void CaptureFront::set(GraphNode* node) {
-    nodes.assign(1, node);
+    nodes = NodesOfFront(1, node);
     data.assign(1, CUgraphEdgeData{});
 }
 
@@ -118,7 +118,8 @@ CUresult record(Stream& stream, Work work) {
 CUresult record_event(Stream& stream, Event& event) {
     RETURN_IF_FAILED(state_of(stream));
     event.capture = stream.capture;
-    event.captured_after = stream.capture->front(stream).nodes;
+    const auto& nodes = stream.capture->front(stream).nodes;
+    event.captured_after.assign(nodes.begin(), nodes.end());
     return CUDA_SUCCESS;
 }
 

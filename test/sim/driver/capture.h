@@ -4,13 +4,32 @@
 // unless it says otherwise.
 #pragma once
 
+#include <sys/mman.h>
+
 #include "graph.h"
 
 namespace gpusim::driver {
 
-// What the next node of a stream will come after. Two arrays, because programs are shown them.
+// Pages of its own, gone as soon as they are freed: who still reads there is ended.
+template <class T>
+struct OwnPages {
+    using value_type = T;
+    T* allocate(size_t count) {
+        void* pages =
+            mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED) throw std::bad_alloc();
+        return static_cast<T*>(pages);
+    }
+    void deallocate(T* pages, size_t count) { munmap(pages, count * sizeof(T)); }
+    bool operator==(const OwnPages&) const { return true; }
+};
+
+using NodesOfFront = std::vector<GraphNode*, OwnPages<GraphNode*>>;
+
+// What the next node of a stream will come after. Two arrays, because programs are shown them: the nodes
+// until the next call on the stream.
 struct CaptureFront {
-    std::vector<GraphNode*> nodes;
+    NodesOfFront nodes;
     std::vector<CUgraphEdgeData> data;
 
     void add(GraphNode* node, const CUgraphEdgeData& data_of_edge = {});

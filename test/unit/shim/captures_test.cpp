@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "shim/timing/known_nodes.h"
 #include "shim/timing/stream_uses.h"
 
 namespace captures_test {
@@ -144,6 +145,52 @@ TEST_CASE("nobody asks for a stream that is being destroyed", "[captures]") {
     capture_has_gone(kStream, false);
     visit_captures(1, [](uint64_t) { return true; });
     CHECK(captures.count() == 0);
+}
+
+TEST_CASE("nobody asks for a capture that is being ended", "[captures]") {
+    const Counted captures;
+    Counted::begin(kStream, 1);
+    capture_is_ending(thread_state, kStream, true);
+    visit_captures(1, [](uint64_t) { return true; });
+    CHECK(captures.count() == 1);
+    capture_goes_on(thread_state, kStream, true);
+    capture_is_ending(thread_state, kStream, true);
+    capture_has_ended(thread_state, kStream, true);
+    CHECK(captures.count() == 0);
+    Counted::begin(kStream, 1);
+    capture_is_ending(thread_state, kStream, true);
+    capture_goes_on(thread_state, kStream, true);
+    visit_captures(1, [](uint64_t) { return true; });
+    CHECK(captures.count() == 0);
+}
+
+// The driver ends the graph of a capture that comes to nothing, and another one gets its handle.
+TEST_CASE("of which graph a lost capture was, nobody knows", "[captures]") {
+    const Counted captures;
+    const auto is_known = [] {
+        uint64_t told = 0, value = 0;
+        return KnownNodes(0x10000).find(0x5000, told, value);
+    };
+    const auto begin = [&is_known] {
+        Counted::begin(kStream, 1);
+        graph_is_made(0x10000);
+        node_is_made(0x10000, 0x5000, {gpushim::GraphNode::memset, 0});
+        CHECK(is_known());
+    };
+    begin();
+    Counted::end(kStream);
+    CHECK(is_known());
+    begin();
+    SECTION("its stream goes") {
+        capture_may_go(kStream);
+        capture_has_gone(kStream, true);
+    }
+    SECTION("its context goes") { captures_of_context_have_gone(1); }
+    SECTION("the driver says that it is over") {
+        visit_captures(1, [](uint64_t) { return true; });
+    }
+    SECTION("another begins there") { Counted::begin(kStream, 1); }
+    CHECK_FALSE(is_known());
 }
 
 TEST_CASE("a handle that another stream has got by now keeps that one's capture", "[captures]") {

@@ -14,6 +14,11 @@ static CUfunction function;
 static CUdeviceptr memory;
 static CUstream stream;
 
+// As a program has it that lists what an image holds: no call says what the functions are named.
+#define IMAGE                                         \
+    ".version 7.0\n.target sm_50\n.address_size 64\n" \
+    ".entry step__20us()\n{\nret;\n}\n.entry other__10us()\n{\nret;\n}\n"
+
 #define SAY(call) printf("%d %s\n", (int)(call), #call)
 #define FIND(name) __typeof__(&name) find_##name = (__typeof__(&name))dlsym(RTLD_DEFAULT, #name)
 
@@ -30,7 +35,7 @@ static void set_up(void) {
     SAY(cuInit(0));
     SAY(cuDevicePrimaryCtxRetain(&context, 0));
     SAY(cuCtxSetCurrent(context));
-    SAY(cuModuleLoadData(&module, "an image"));
+    SAY(cuModuleLoadData(&module, IMAGE));
     SAY(cuModuleGetFunction(&function, module, "step__20us"));
     SAY(cuMemAlloc_v2(&memory, kBytes));
     SAY(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
@@ -61,14 +66,21 @@ static void work_in_a_foreign_stream(const char* library) {
     SAY(cuStreamSynchronize(foreign));
 }
 
-static CUfunction kernel_of_a_library(void) {
+static CUfunction listed_function(void) {
+    CUfunction listed = function;
+    FIND(cuModuleEnumerateFunctions);
+    if (find_cuModuleEnumerateFunctions != NULL) SAY(find_cuModuleEnumerateFunctions(&listed, 1, module));
+    return listed;
+}
+
+static CUfunction listed_kernel(void) {
     CUlibrary library;
     CUkernel kernel = NULL;
     FIND(cuLibraryLoadData);
-    FIND(cuLibraryGetKernel);
-    if (find_cuLibraryLoadData == NULL) return function;
-    SAY(find_cuLibraryLoadData(&library, "an image", NULL, NULL, 0, NULL, NULL, 0));
-    SAY(find_cuLibraryGetKernel(&kernel, library, "other__10us"));
+    FIND(cuLibraryEnumerateKernels);
+    if (find_cuLibraryEnumerateKernels == NULL) return function;
+    SAY(find_cuLibraryLoadData(&library, IMAGE, NULL, NULL, 0, NULL, NULL, 0));
+    SAY(find_cuLibraryEnumerateKernels(&kernel, 1, library));
     return (CUfunction)kernel;
 }
 
@@ -76,13 +88,14 @@ static void graphs(void) {
     CUgraph inner, outer;
     CUgraphNode node;
     CUgraphExec exec;
-    const CUfunction other = kernel_of_a_library();
+    const CUfunction other = listed_kernel(), another = listed_function();
     FIND(cuGraphInstantiateWithFlags);
     FIND(cuLaunchKernel_ptsz);
     if (find_cuGraphInstantiateWithFlags == NULL) return;
     SAY(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     SAY(launch(function, stream));
     SAY(launch(other, stream));
+    SAY(launch(another, stream));
     SAY(find_cuLaunchKernel_ptsz(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
     SAY(cuMemcpyDtoDAsync_v2(memory, memory + kBytes / 2, kBytes / 2, stream));
     SAY(cuMemsetD8Async(memory, 7, kBytes / 4, stream));

@@ -1,0 +1,183 @@
+"""Bodies of programs (graph_programs.py) whose calls tell what nodes hold, and what can make that untrue."""
+ON_TWO_STREAMS = r"""
+    CUstream other;
+    CUevent fork, join;
+    CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CHECK(cuEventCreate(&fork, CU_EVENT_DISABLE_TIMING));
+    CHECK(cuEventCreate(&join, CU_EVENT_DISABLE_TIMING));
+    begin();
+    run(a);
+    CHECK(cuEventRecord(fork, stream));
+    CHECK(cuStreamWaitEvent(other, fork, 0));
+    for (int i = 0; i < 3; ++i) {
+        CHECK(cuLaunchKernel(b, 1, 1, 1, 32, 1, 1, 0, other, 0, 0));
+        CHECK(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
+    }
+    CHECK(cuEventRecord(join, other));
+    CHECK(cuStreamWaitEvent(stream, join, 0));
+    run(c);
+    launch(instance(end()), 3);
+"""
+
+# As PyTorch's backward pass is captured.
+BY_OTHER_THREADS = r"""
+    pthread_t threads[4];
+    begin();
+    run(c);
+    for (int i = 0; i < 4; ++i) {
+        pthread_create(&threads[i], 0, launch_both, 0);
+        pthread_join(threads[i], 0);
+    }
+    launch(instance(end()), 2);
+    begin();
+    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, launch_both, 0);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+    run(c);
+    CUgraph both = end();
+    launch(instance(both), 3);
+"""
+
+# The driver's list of nodes goes with each call on the stream, also with those of other threads.
+BY_THREADS_AT_ONE_TIME = r"""
+    pthread_t threads[4];
+    begin();
+    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], 0, launch_often, 0);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], 0);
+    launch(instance(end()), 2);
+"""
+
+CAPTURED_AND_CHANGED = r"""
+    CUDA_KERNEL_NODE_PARAMS params = kernel(c), change = kernel(b);
+    CUDA_MEMCPY3D shape = copy(60);
+    begin();
+    run(a);
+    CUgraphNode first = last_captured();
+    run(b);
+    CUgraphNode second = last_captured();
+    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 70, stream));
+    CUgraphNode third = last_captured();
+    run(a);
+    CUgraph graph = end();
+    CUgraphExec exec = instance(graph);
+    launch(exec, 1);
+    CHECK(cuGraphKernelNodeSetParams(first, &params));
+    CHECK(cuGraphMemcpyNodeSetParams(third, &shape));
+    update(exec, graph);
+    launch(exec, 2);
+    CHECK(cuGraphDestroyNode(second));
+    launch(instance(graph), 4);
+    CHECK(cuGraphExecKernelNodeSetParams(exec, first, &change));
+    launch(exec, 8);
+"""
+
+# What is in the way of one has its memory again, and other nodes in it.
+# A collective is its own call, and the launch in it another one.
+WITH_COLLECTIVES = r"""
+    ncclComm_t comms[2];
+    CUstream streams[2] = {stream};
+    CUgraphExec execs[2];
+    CUdeviceptr memory[2] = {data};
+    for (int rank = 0; rank < 2; ++rank) {
+        CUcontext its;
+        CHECK(cuDevicePrimaryCtxRetain(&its, rank));
+        CHECK(cuCtxSetCurrent(its));
+        if (rank == 1) CHECK(cuStreamCreate(&streams[1], CU_STREAM_NON_BLOCKING));
+        if (rank == 1) CHECK(cuMemAlloc(&memory[1], 1 << 20));
+    }
+    if (ncclCommInitAll(comms, 2, 0)) return 2;
+    for (int rank = 0; rank < 2; ++rank) {
+        CUcontext its;
+        CHECK(cuDevicePrimaryCtxRetain(&its, rank));
+        CHECK(cuCtxSetCurrent(its));
+        CHECK(cuStreamBeginCapture(streams[rank], CU_STREAM_CAPTURE_MODE_RELAXED));
+        for (int i = 0; i < 3; ++i) {
+            void* place = (void*)memory[rank];
+            if (ncclAllReduce(place, place, 1000, ncclInt32, ncclSum, comms[rank], streams[rank])) return 3;
+            if (rank == 0) run(i % 2 ? a : b);
+            CHECK(cuMemcpyDtoDAsync(memory[rank] + 8192, memory[rank], 40, streams[rank]));
+        }
+        CUgraph graph;
+        CHECK(cuStreamEndCapture(streams[rank], &graph));
+        execs[rank] = instance(graph);
+    }
+    for (int rank = 0; rank < 2; ++rank) CHECK(cuGraphLaunch(execs[rank], streams[rank]));
+    for (int rank = 0; rank < 2; ++rank) CHECK(cuStreamSynchronize(streams[rank]));
+    CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+    CHECK(cuCtxSetCurrent(context));
+"""
+
+CAPTURED_IN_VAIN = r"""
+    for (int round = 0; round < 20; ++round) {
+        CUgraph graph = 0;
+        begin();
+        for (int i = 0; i <= round; ++i) run(a);
+        CHECK(cuMemAllocAsync(&(CUdeviceptr){0}, 64, stream));
+        printf("%d\n", cuStreamSynchronize(stream));
+        printf("%d\n", cuStreamEndCapture(stream, &graph));
+        CUgraph made = copied(chain(b, c, 10 + round));
+        launch(instance(made), 1);
+        CHECK(cuStreamSynchronize(stream));
+        CHECK(cuGraphDestroy(made));
+    }
+"""
+
+CAPTURED_INTO = r"""
+    CUgraph graph = chain(a, b, 100);
+    CHECK(cuStreamBeginCaptureToGraph(stream, graph, 0, 0, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    run(c);
+    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 30, stream));
+    end();
+    launch(instance(graph), 2);
+    add_kernel(graph, c, 0);
+    launch(instance(graph), 3);
+"""
+
+NOTHING_IS_NO_NODE = r"""
+    begin();
+    run(a);
+    CHECK(cuMemcpyDtoDAsync(data + 4096, data, 0, stream));
+    run(b);
+    CHECK(cuMemsetD8Async(data, 1, 0, stream));
+    run(c);
+    CUgraphNode last = last_captured();
+    run(a);
+    CHECK(cuStreamUpdateCaptureDependencies(stream, &last, 0, 1, CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    run(b);
+    launch(instance(end()), 2);
+"""
+
+OF_ANY_KIND = r"""
+    CUgraph graph, child = chain(a, b, 40);
+    CUgraphNode node;
+    CUgraphNodeParams any;
+    CHECK(cuGraphCreate(&graph, 0));
+    memset(&any, 0, sizeof any);
+    any.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    any.kernel.func = b;
+    any.kernel.gridDimX = any.kernel.gridDimY = any.kernel.gridDimZ = 1;
+    any.kernel.blockDimX = any.kernel.blockDimY = any.kernel.blockDimZ = 1;
+    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    any.kernel.func = c;
+    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    any.kernel.func = a;
+    CHECK(cuGraphNodeSetParams(node, &any));
+    memset(&any, 0, sizeof any);
+    any.type = CU_GRAPH_NODE_TYPE_MEMCPY;
+    any.memcpy.copyCtx = context;
+    any.memcpy.copyParams = copy(90);
+    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    memset(&any, 0, sizeof any);
+    any.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    any.memset.dst = data;
+    any.memset.elementSize = 4;
+    any.memset.width = 256;
+    any.memset.height = 1;
+    any.memset.ctx = context;
+    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    memset(&any, 0, sizeof any);
+    any.type = CU_GRAPH_NODE_TYPE_GRAPH;
+    any.graph.graph = child;
+    CHECK(cuGraphAddNode(&node, graph, 0, 0, 0, &any));
+    launch(instance(graph), 3);
+    launch(instance(child), 1);
+"""
