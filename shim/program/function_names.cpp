@@ -19,11 +19,25 @@ constexpr size_t kToldNames = 1 << 13;
 constexpr size_t kMostTries = 64;
 
 constinit std::atomic<uint64_t> wishes[kWishes] = {};
-constinit std::atomic<uint64_t> told_names[kToldNames] = {};  // functions; 0: nobody
+// A function and, above it, how often code had been unloaded when it was told; 0: nobody.
+constinit std::atomic<uint64_t> told_names[kToldNames] = {};
+constinit std::atomic<uint64_t> unloads = 0;
+constexpr int kUnloadsShift = 48;
+constexpr uint64_t kUnloadsTold = uint64_t{1} << (64 - kUnloadsShift);
 
 // Relaxed, all of it: who finds a function here has not been told anything else.
 std::atomic<uint64_t>& place_of(uint64_t function, size_t i) {
     return told_names[((function * 0x9e3779b97f4a7c15 >> 32) + i) & (kToldNames - 1)];
+}
+
+bool has_place(uint64_t function) { return function != 0 && function >> kUnloadsShift == 0; }
+// As it stands in its place if it is told now; of what stands there: 0 above the function if it still holds.
+uint64_t with_unloads(uint64_t told) {
+    return told ^ unloads.load(std::memory_order_relaxed) << kUnloadsShift;
+}
+
+void empty_told_names() {
+    for (auto& told : told_names) told.store(0, std::memory_order_relaxed);
 }
 
 bool take_wish(uint64_t function) {
@@ -85,36 +99,40 @@ void tell_name(ThreadState& thread, uint64_t function, FunctionHandle kind) {
         name_is_told(function);  // there is none: who asks again gets none
 }
 
-// What stands behind a place that was given up is not found any more: it is told once more.
 bool is_name_told(uint64_t function) {
-    for (size_t i = 0; i < kMostTries; ++i) {
+    const uint64_t wanted = with_unloads(function);
+    for (size_t i = 0; has_place(function) && i < kMostTries; ++i) {
         const uint64_t there = place_of(function, i).load(std::memory_order_relaxed);
-        if (there == function || there == 0) return there != 0;
+        if (there == wanted || there == 0) return there != 0;
     }
     return false;
 }
 
+// In the first place that is empty or was told before code was unloaded, or else in that of another.
 void name_is_told(uint64_t function) {
+    if (!has_place(function) || is_name_told(function)) return;
+    const uint64_t told = with_unloads(function);
     for (size_t i = 0; i < kMostTries; ++i) {
         uint64_t there = place_of(function, i).load(std::memory_order_relaxed);
-        if (there == function) return;
-        if (there == 0 &&
-            place_of(function, i).compare_exchange_strong(there, function, std::memory_order_relaxed))
+        const bool is_free = there == 0 || with_unloads(there) >> kUnloadsShift != 0;
+        if (is_free && place_of(function, i).compare_exchange_strong(there, told, std::memory_order_relaxed))
             return;
     }
-    functions_may_be_gone();
+    place_of(function, 0).store(told, std::memory_order_relaxed);
 }
 
 void function_is_new(uint64_t function) {
+    const uint64_t told = with_unloads(function);
     for (size_t i = 0; i < kMostTries; ++i) {
         uint64_t there = place_of(function, i).load(std::memory_order_relaxed);
-        if (there == function)
-            place_of(function, i).compare_exchange_strong(there, 0, std::memory_order_relaxed);
+        if (there == told) place_of(function, i).compare_exchange_strong(there, 0, std::memory_order_relaxed);
     }
 }
 
 void functions_may_be_gone() {
-    for (auto& told : told_names) told.store(0, std::memory_order_relaxed);
+    const uint64_t count = unloads.fetch_add(1, std::memory_order_relaxed) + 1;
+    // Long before the same count comes again, nothing is left that was told under it.
+    if (count % (kUnloadsTold / 2) == 0) empty_told_names();
 }
 
 bool wish_for_name(uint64_t function) {

@@ -19,6 +19,31 @@ TEST_CASE("a name is told until what had it may be gone", "[function_names]") {
     CHECK_FALSE(is_name_told(0xf10));
 }
 
+TEST_CASE("a name that was told before code was unloaded is not told however often that happens",
+          "[function_names]") {
+    forget_wishes();
+    constexpr int kMoreThanAreCounted = 70'000;
+    name_is_told(0xf00);
+    int told = 0;
+    for (int i = 0; i < kMoreThanAreCounted; ++i) {
+        functions_may_be_gone();
+        told += is_name_told(0xf00);
+    }
+    CHECK(told == 0);
+    name_is_told(0xf00);
+    CHECK(is_name_told(0xf00));
+}
+
+TEST_CASE("what is no address has no place", "[function_names]") {
+    constexpr uint64_t kTagged = uint64_t{1} << 56 | 0xf00;
+    forget_wishes();
+    name_is_told(kTagged);
+    name_is_told(0);
+    CHECK_FALSE(is_name_told(kTagged));
+    CHECK_FALSE(is_name_told(0xf00));
+    CHECK_FALSE(is_name_told(0));
+}
+
 TEST_CASE("of more functions than there are places for the newest are remembered", "[function_names]") {
     forget_wishes();
     constexpr uint64_t kMany = 100'000, kApart = 208;
