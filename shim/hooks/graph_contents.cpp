@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDeepest = 32;           // child graphs in child graphs
 constexpr uint64_t kGapsAtOnce = 500;  // that long looks may take in a row: 25 ms (ProcessState::gap_ticks)
-constexpr size_t kAhead = 16;  // so many nodes are looked for while the memory of the first is on its way
+constexpr size_t kAhead = 16;  // of nodes in no order, so many are looked for while the first is on its way
 constexpr size_t kFewNodes = 4'000;  // making a graph of so many takes longer than looking at it, far
 
 constinit LookBudget budget;
@@ -206,7 +206,7 @@ class Walk {
     CUgraphNode* const room_;
     const CUgraph graph_;
     const size_t most_nodes_;
-    const KnownNodes known_;  // of the graph itself, not of those in it
+    KnownNodes known_;  // of the graph itself, not of those in it
     size_t used_ = 0;
     uint64_t told_ = 0;
     bool had_too_many_ = false;
