@@ -70,7 +70,6 @@ CAPTURED_AND_CHANGED = r"""
     launch(exec, 8);
 """
 
-# What is in the way of one has its memory again, and other nodes in it.
 # A collective is its own call, and the launch in it another one.
 WITH_COLLECTIVES = r"""
     ncclComm_t comms[2];
@@ -106,6 +105,24 @@ WITH_COLLECTIVES = r"""
     CHECK(cuCtxSetCurrent(context));
 """
 
+# Version 14000 of any name is a function that is no export.
+NEWER_DRIVER = r"""
+#include <dlfcn.h>
+static int newest(void) { return 0; }
+typedef int Ask(const char*, void**, int, unsigned long long, int*);
+int cuGetProcAddress_v2(const char* name, void** found, int version, unsigned long long flags, int* status) {
+    if (version < 14000)
+        return ((Ask*)dlsym(RTLD_NEXT, "cuGetProcAddress_v2"))(name, found, version, flags, status);
+    *found = (void*)newest;
+    return 0;
+}
+"""
+PAST_THE_HOOKS = r"""
+    void* newest = 0;
+    CHECK(cuGetProcAddress("cuGraphNodeSetParams", &newest, 14000, 0, 0));
+"""
+
+# What is in the way of one has its memory again, and other nodes in it.
 CAPTURED_IN_VAIN = r"""
     for (int round = 0; round < 20; ++round) {
         CUgraph graph = 0;

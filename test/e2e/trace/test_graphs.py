@@ -88,6 +88,17 @@ class Graphs(preload.PreloadCase):
     def test_what_calls_have_said_is_not_asked(self):
         self.assertEqual(set(self.asked(programs.KNOWN).values()), {0})
 
+    def test_where_calls_may_go_past_the_hooks_all_nodes_are_asked_for(self):
+        """A function of a version that nobody here knows may change nodes."""
+        newer = preload.compiled(told_graph_programs.NEWER_DRIVER, self.folder / "newer.so", "-shared", "-fPIC")
+        source = programs.PROGRAM.replace("BODY", told_graph_programs.PAST_THE_HOOKS + programs.KNOWN)
+        program = preload.compiled(source.replace("BEFORE", ""), self.folder / "program")
+        self.traced([program], **STEPPED, GPUSIM_TRUTH=self.folder / "truth",
+                    LD_PRELOAD=f"{preload.SHIM} {newer}")
+        asked = self.asked_in(self.the_trace(), box.read_truth(self.folder / "truth"))
+        self.assertEqual(asked, {"cuGraphNodeGetType": 209, "cuGraphKernelNodeGetParams_v2": 202,
+                                 "cuGraphMemcpyNodeGetParams": 3, "cuFuncGetName": 0})
+
     def test_collectives_hide_nothing_that_is_captured_beside_them(self):
         source = programs.PROGRAM
         for made, instead in {
