@@ -91,6 +91,7 @@ static void graphs(void) {
     const CUfunction other = listed_kernel(), another = listed_function();
     FIND(cuGraphInstantiateWithFlags);
     FIND(cuLaunchKernel_ptsz);
+    FIND(cuMemsetD8Async_ptsz);
     if (find_cuGraphInstantiateWithFlags == NULL) return;
     SAY(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     SAY(launch(function, stream));
@@ -99,6 +100,9 @@ static void graphs(void) {
     SAY(find_cuLaunchKernel_ptsz(function, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL));
     SAY(cuMemcpyDtoDAsync_v2(memory, memory + kBytes / 2, kBytes / 2, stream));
     SAY(cuMemsetD8Async(memory, 7, kBytes / 4, stream));
+    // Of nothing: whether it was captured is all that there is to ask, with device times or without.
+    SAY(cuMemsetD8Async(memory, 7, 0, stream));
+    SAY(find_cuMemsetD8Async_ptsz(memory, 7, 0, NULL));
     SAY(cuStreamEndCapture(stream, &inner));
     SAY(cuGraphCreate(&outer, 0));
     SAY(cuGraphAddChildGraphNode(&node, outer, NULL, 0, inner));
