@@ -92,7 +92,7 @@ class Refused(cli.Case):
         self.assertEqual([call for call in calls if not ours.get(call, 0)], sorted(INSTEAD_OF))
 
     def test_captures_are_asked_about_without_device_times_too(self):
-        """Else it hangs on how busy the machine is whether the calls above are made: events are ready later."""
+        """Else it hangs on how busy the machine is whether the calls above are made."""
         ours = self.counts(True, GPUSHIM_DEVICE_TIME="off")
         for call in ("cuStreamIsCapturing", "cuStreamGetCaptureInfo_v3"):
             self.assertEqual([name for name in (call, f"{call}_ptsz") if not ours[name]], [])

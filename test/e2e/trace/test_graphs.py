@@ -90,7 +90,8 @@ class Graphs(preload.PreloadCase):
 
     def test_where_calls_may_go_past_the_hooks_all_nodes_are_asked_for(self):
         """A function of a version that nobody here knows may change nodes."""
-        newer = preload.compiled(told_graph_programs.NEWER_DRIVER, self.folder / "newer.so", "-shared", "-fPIC")
+        newer = preload.compiled(told_graph_programs.NEWER_DRIVER, self.folder / "newer.so", "-shared",
+                                 "-fPIC")
         source = programs.PROGRAM.replace("BODY", told_graph_programs.PAST_THE_HOOKS + programs.KNOWN)
         program = preload.compiled(source.replace("BEFORE", ""), self.folder / "program")
         self.traced([program], **STEPPED, GPUSIM_TRUTH=self.folder / "truth",
