@@ -16,9 +16,12 @@ PATIENCE_S = 120
 
 
 def is_alive(pid):
-    """One that has ended and that nobody has asked for its code writes nothing any more."""
+    """One that has ended and that nobody has asked for its code writes nothing any more; but its first thread
+    may have ended before the others."""
+    here = pathlib.Path(f"/proc/{pid}")
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+        has_ended = (here / "stat").read_text("utf-8").rpartition(")")[2].split()[0] == "Z"
+        return not has_ended or len(list((here / "task").iterdir())) > 1
     except OSError:
         return False
 
