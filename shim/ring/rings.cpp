@@ -214,8 +214,11 @@ Ring* spare_ring(uint32_t least_slots) {
     const uint32_t used = registry.used.load(std::memory_order_acquire);
     for (uint32_t i = 0; i < used; ++i) {
         Ring& ring = registry.rings[i];
-        if (state_of(ring) != RingState::spare || ring.header->slot_count < least_slots) continue;
-        if (move(ring, RingState::spare, RingState::adopting)) return &ring;
+        if (state_of(ring) != RingState::spare || !move(ring, RingState::spare, RingState::adopting))
+            continue;
+        // Not before: the writer may have given its memory back.
+        if (ring.header->slot_count >= least_slots) return &ring;
+        ring.state.store(RingState::spare, std::memory_order_release);
     }
     return nullptr;
 }

@@ -125,6 +125,14 @@ def _parts_faults(said):
             yield f"busy and idle of rank {gpu['rank']} are not 1"
 
 
+def _whole_periods(job, first, last):
+    """The last step of as many whole periods as fit: every n-th step reads the loss, and waits for all that its
+    host has launched ahead."""
+    every = int(job.options[job.options.index("--loss-every") + 1])
+    periods = (last + 1 - first) // every
+    return first + periods * every - 1 if periods else last
+
+
 def _straggler(job, text, said, truth, alike):
     """(its cost, said by true; whether it is said as a range; faults)"""
     found = said["skew"]["straggler"]
@@ -134,7 +142,7 @@ def _straggler(job, text, said, truth, alike):
             return None, False, [f"rank {found['rank']} is called a straggler, and none is"]
         return None, False, []
     steps = said["steps"]
-    last = min(steps["last"], job.steps - 2)
+    last = _whole_periods(job, steps["first"], min(steps["last"], job.steps - 2))
     if last < steps["first"]:
         return None, False, []
     alike_ns = alike.step_ns(steps["first"], last)

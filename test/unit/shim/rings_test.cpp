@@ -209,7 +209,11 @@ TEST_CASE("50,000 short threads: every event, and memory that stays", "[rings]")
     }
     stop = true;
     writer.join();
-    sink.take();
+    // On a busy machine more is left than goes into one batch.
+    for (size_t before = SIZE_MAX; before != sink.rows.size();) {
+        before = sink.rows.size();
+        sink.take();
+    }
     CHECK(kept == kThreads * 7);
     CHECK(sink.count(EventKind::copy) == static_cast<size_t>(kThreads) * 7);
     CHECK(all_rings().size() < kPrivateBudget / (kSmallSlots * sizeof(Slot)));
