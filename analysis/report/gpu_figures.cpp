@@ -59,6 +59,14 @@ void read_steps(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus)
     }
 }
 
+void read_lengths(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
+    Query rows = source.of_steps(
+        "SELECT b.gpu_id, sum(s.dur_ns) FROM v_gpu_basis b JOIN gpu g ON g.gpu_id = b.gpu_id"
+        " JOIN step s ON s.rank_id = g.rank_id AND s.step = b.step"
+        " WHERE b.basis = 'steps' AND b.number BETWEEN ?1 AND ?2 GROUP BY b.gpu_id");
+    while (rows.step()) gpus[rows.number(0)].as_it_ran_ns = rows.number(1);
+}
+
 void read_causes(const ReportSource& source, std::map<int64_t, GpuFigures>& gpus) {
     Query rows = source.of_steps(
         "SELECT b.gpu_id, p.cause, coalesce(c.cause_group, 'other'), sum(p.ns), sum(p.drained_by_sync_ns)"
@@ -133,7 +141,11 @@ ShareRange GpuFigures::busy() const {
 
 ShareRange GpuFigures::productive() const {
     const ShareRange timed = with_rest(range(productive_ns, parts_productive, true));
-    return {timed.share, timed.low, std::min(timed.high, busy().high)};
+    const int64_t of_peers_ns =
+        knows_waits() ? 0 : std::clamp<int64_t>(as_it_ran_ns - window_ns, 0, exposed_ns);
+    const int64_t least_ns = window_ns - of_peers_ns;
+    const double high = least_ns > 0 ? timed.high * of_window(window_ns) / of_window(least_ns) : 1;
+    return {timed.share, timed.low, std::max(timed.share, std::min(high, busy().high))};
 }
 
 // Holds what is likely: that is drawn from steps, which knows no bounds.
@@ -190,6 +202,7 @@ std::vector<GpuFigures> read_gpu_figures(const ReportSource& source) {
     while (unknown.step()) by_id[unknown.number(0)].wait_why = unknown.text(1);
     read_rows(source, by_id);
     read_steps(source, by_id);
+    read_lengths(source, by_id);
     read_causes(source, by_id);
     std::vector<GpuFigures> all;
     for (auto& [id, gpu] : by_id) all.push_back(std::move(gpu));

@@ -29,6 +29,10 @@ class Drawn(unittest.TestCase):
     def test_a_pace_that_changes(self):
         self.check(95)
 
+    def test_one_rank_of_several(self):
+        """Its peers' events are in its waits, and their traces are not there."""
+        self.check(818)
+
     def test_jobs_that_end_badly(self):
         self.check(6, 7)
 
