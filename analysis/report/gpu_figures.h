@@ -34,7 +34,7 @@ struct GpuFigures {
     int64_t busy_low_ns = 0, busy_high_ns = 0;  // certainly; hold busy_ns
     int64_t busy_likely_low_ns = 0, busy_likely_high_ns = 0;
     std::map<std::string, int64_t> idle_by_cause, idle_by_group;
-    int64_t drained_ns = 0;  // of idle, after a wait of the host had emptied the queue
+    int64_t drained_ns = 0;    // of idle, after a wait of the host had emptied the queue
     int64_t as_it_ran_ns = 0;  // its steps with our events in them; 0: not known
     int64_t windows = 0;
     bool sampled = false;  // so little is timed of what it is said of that the rest is an estimate
@@ -53,8 +53,8 @@ struct GpuFigures {
     // With what is likely, in 95 of 100 cases, of operations that did not queue, and what windows say of the
     // time between them. Without steps they stand for the run: then busy and idle hold the whole run's, too.
     // Where steps are the run and its windows tell more than the few that are whole, they tell of these.
-    // Peers that are not in the run have events of ours, too, for which this one waited: nobody knows how long,
-    // but hardly longer than its own took.
+    // Peers that are not in the run have events of ours, too, for which this one waited: nobody knows how
+    // long, but hardly longer than its own took.
     ShareRange busy() const;
     ShareRange idle() const;
     ShareRange productive() const;

@@ -126,8 +126,8 @@ def _parts_faults(said):
 
 
 def _whole_periods(job, first, last):
-    """The last step of as many whole periods as fit: every n-th step reads the loss, and waits for all that its
-    host has launched ahead."""
+    """The last step of as many whole periods as fit: every n-th step reads the loss, and waits for all that
+    its host has launched ahead."""
     every = int(job.options[job.options.index("--loss-every") + 1])
     periods = (last + 1 - first) // every
     return first + periods * every - 1 if periods else last
