@@ -17,7 +17,7 @@ namespace {
 constexpr double kAlike = 0.90;
 
 // Of `activity.classes`.
-constexpr int64_t kCompute = 1 | 256, kComm = 2 | 4;
+constexpr int64_t kGraph = 256, kCompute = 1 | kGraph, kComm = 2 | 4;
 
 enum Component : size_t { kInput, kHost, kCopy, kComputing, kStartDelay, kWait, kClocks, kComponents };
 constexpr std::string_view kNames[] = {"input", "host", "copy", "compute", "start_delay", "wait", "clocks"};
@@ -75,7 +75,7 @@ std::set<int32_t> steps_of(const RunDb& run, const RankSteps& rank) {
 
 struct RankSums {
     int64_t length_ns = 0, own_ns = 0, start_delay_ns = 0;
-    bool knows_delay = true;
+    bool knows_delay = true, has_graphs = false;
     std::array<int64_t, kComponents> ns{};
 };
 
@@ -90,6 +90,7 @@ RankSums sums_of(const RunDb& run, const RankSteps& rank, const std::set<int32_t
          [&](const Query& row) { sums.own_ns += row.number(1), sums.length_ns += row.number(2); });
     each("SELECT step, classes, ns FROM activity WHERE gpu_id = ?1 AND step >= 0", [&](const Query& row) {
         if (const auto component = component_of(row.number(1))) sums.ns[*component] += row.number(2);
+        sums.has_graphs |= (row.number(1) & kGraph) != 0;
     });
     each("SELECT step, cause, ns FROM gap WHERE gpu_id = ?1 AND step >= 0", [&](const Query& row) {
         if (const auto component = component_of(row.text(1))) sums.ns[*component] += row.number(2);
@@ -211,6 +212,7 @@ RankParts rank_parts(const CollectiveRun& all, const RunCommunicator& comm, cons
         result.length_ns.push_back(rank.length_ns);
         result.own_ns.push_back(rank.own_ns);
         result.computing_ns.push_back(rank.ns[kComputing]);
+        result.has_graphs |= rank.has_graphs;
     }
     split_off_start_delay(sums);
     split_off_clocks(mhz, sums);

@@ -15,6 +15,7 @@ namespace gpushim::analysis {
 // the rest longer.
 struct RankParts {
     size_t steps = 0;
+    bool has_graphs = false;
     std::vector<int64_t> length_ns, own_ns,
         computing_ns;  // of the steps; of them, own work; kernels but NCCL's
     std::vector<WorkPart> parts;

@@ -100,9 +100,13 @@ Blame blame_of(const RunCommunicator& comm, const std::vector<WorkBefore>& work,
     return result;
 }
 
+bool is_worth_mentioning(int64_t saved_ns, int64_t step_ns) {
+    constexpr double kWorthMentioning = 0.01;  // of the step time
+    return static_cast<double>(saved_ns) >= kWorthMentioning * static_cast<double>(step_ns);
+}
+
 // A rank that would save next to nothing is none that holds the others back.
 void find_saved(const SkewReplay& replay, int64_t step_ns, Skew& skew) {
-    constexpr double kWorthMentioning = 0.01;  // of the step time
     if (!skew.blame.straggler) return;
     const Savings saved = replay.saved_if_like_others(skew.blame.straggler->rank);
     std::vector<int64_t> by_step;
@@ -112,7 +116,7 @@ void find_saved(const SkewReplay& replay, int64_t step_ns, Skew& skew) {
         by_step.back() += *saved[skew.instances[i]];
     }
     skew.saved = saved_per_step(by_step, skew.blame.straggler->saved_ns / skew.blame.steps, step_ns);
-    if (static_cast<double>(skew.saved->most_ns) >= kWorthMentioning * static_cast<double>(step_ns)) return;
+    if (is_worth_mentioning(skew.saved->most_ns, step_ns)) return;
     skew.blame.straggler.reset();
     skew.saved.reset();
 }
@@ -134,15 +138,17 @@ void find_spread(const CollectiveRun& all, const RunCommunicator& comm, Skew& sk
     }
 }
 
-// However quick that rank is, the others compute as long as they did.
-void limit_saved(const RankParts& parts, Skew& skew) {
-    if (!skew.blame.straggler || parts.steps == 0) return;
+// However quick that rank is, the others compute as long as they did. Not by steps in which it was not late,
+// nor where graphs ran: collectives may be in them.
+void limit_saved(const RankParts& parts, int64_t step_ns, Skew& skew) {
+    if (!skew.blame.straggler || !skew.cause || parts.has_graphs) return;
     const auto late = static_cast<size_t>(skew.blame.straggler->rank);
     int64_t others_ns = 0;
     for (size_t rank = 0; rank < parts.computing_ns.size(); ++rank)
         if (rank != late) others_ns = std::max(others_ns, parts.computing_ns[rank]);
     const int64_t rest_ns = (parts.length_ns[late] - others_ns) / static_cast<int64_t>(parts.steps);
     SavedPerStep saved = skew.saved_per_step();
+    if (!is_worth_mentioning(rest_ns, step_ns)) return;
     const int64_t most_ns = std::max(rest_ns, saved.least_ns.value_or(0));
     saved.most_ns = std::min(saved.most_ns, most_ns);
     saved.saved_ns = std::min(saved.saved_ns, most_ns);
@@ -233,8 +239,8 @@ void write_skew(const CollectiveRun& all, const ReplayLimits& limits, RunDb& run
             skew.blame = blame_of(comm, skew.work, run);
             find_saved(replay, median_step_ns(*comm.seats.front().facts), skew);
             const RankParts parts = skew.blame.straggler ? rank_parts(all, comm, run) : RankParts();
-            limit_saved(parts, skew);
             find_cause(comm, parts, skew);
+            limit_saved(parts, median_step_ns(*comm.seats.front().facts), skew);
             write_ranks(comm, skew, run);
             write_transient(comm, skew, run);
         }

@@ -102,6 +102,18 @@ TEST_CASE("no more is saved than the others would leave", "[run_skew]") {
                         " straggler_rank FROM skew") == "2000000 - 2000000 3");
 }
 
+// Their graphs may wait in collectives for that rank; and steps that leave nothing are not those it was late
+// in.
+TEST_CASE("graphs, and steps that leave nothing, bound nothing", "[run_skew]") {
+    const auto saved_after = [](const char* sql) {
+        Job job(3, [&](Job& made) { Query(made.ranks.run().raw(), "run", sql).step(); });
+        return job.ranks.ask("SELECT most_saved_per_step_ns FROM skew");
+    };
+    CHECK(saved_after("UPDATE activity SET ns = 12000000, classes = 256 WHERE classes = 1 AND gpu_id = 12") ==
+          "3000000");
+    CHECK(saved_after("UPDATE activity SET ns = 14000000 WHERE classes = 1 AND gpu_id <> 13") == "3000000");
+}
+
 TEST_CASE("a GPU that has nothing to do lowers its clock, and is not slow for that", "[run_skew]") {
     Job job(3, [](Job& made) {
         for (int rank = 0; rank < Job::kCount; ++rank) {
