@@ -99,7 +99,8 @@ class Question {
                 note_line(*cause, piece);
                 continue;
             }
-            if (computes_on_cpu(pieces, i)) {
+            // What comes behind the last piece is N's own call.
+            if (i + 1 < pieces.size() && line_.is_work_of_operator(piece)) {
                 put(Cause::operator_cpu, piece.from_ns, piece.until_ns);
                 continue;
             }
@@ -114,19 +115,6 @@ class Question {
             }
             put_outside(part, piece);
         }
-    }
-
-    // An operator that is followed by a call, or preceded, without a break has made it: such as one that
-    // loads its library before it launches. What comes behind the last piece is N's own call.
-    static bool computes_on_cpu(const std::vector<HostPiece>& pieces, size_t i) {
-        const HostPiece& piece = pieces[i];
-        if (piece.what != What::dispatching || piece.until_ns - piece.from_ns < kOperatorWorkNs) return false;
-        const auto is_call = [](const HostPiece& other) {
-            return other.what < What::optimizing || other.what == What::slow_call ||
-                   other.what == What::other_call;
-        };
-        if (i + 1 == pieces.size() || is_call(pieces[i + 1])) return false;
-        return i == 0 || !is_call(pieces[i - 1]);
     }
 
     // Up to where N began: a call may wait for N itself.

@@ -141,6 +141,22 @@ Stretch HostLine::around(int64_t t_ns) const {
     return stretch;
 }
 
+bool HostLine::is_work_of_operator(const HostPiece& piece) const {
+    const size_t here = first_ending_after(piece.from_ns);
+    if (here >= pieces_.size() || pieces_[here].what != What::dispatching) return false;
+    const HostPiece& whole = pieces_[here];
+    if (whole.until_ns - whole.from_ns < kOperatorWorkNs) return false;
+    const auto is_call = [](const HostPiece& other) {
+        return other.what < What::optimizing || other.what == What::slow_call ||
+               other.what == What::other_call;
+    };
+    if (here + 1 < pieces_.size() && pieces_[here + 1].from_ns == whole.until_ns &&
+        is_call(pieces_[here + 1]))
+        return false;
+    if (here == first_) return first_ == 0;  // what was before is forgotten
+    return pieces_[here - 1].until_ns != whole.from_ns || !is_call(pieces_[here - 1]);
+}
+
 bool HostLine::is_in_launch_loop(const HostPiece& piece, int32_t gpu) const {
     const auto is_launch = [gpu](const HostPiece& other) {
         return other.what == What::launch && other.gpu == gpu;

@@ -68,6 +68,15 @@ TEST_CASE("an operator of a millisecond that calls nothing computes on the proce
                                              is(Cause::python, 2105, 2115),
                                              is(Cause::framework, 2115, 2150)});
     CHECK(pieces_of(1102, 2100, 2110).at(1) == is(Cause::framework, 1107, 2105));  // shorter
+    CHECK(pieces_of(0, 1500, 1510).at(0) == is(Cause::operator_cpu, 100, 1505));
+    Scene began;  // longer than a millisecond, of which less is in the gap
+    began.call(What::dispatching, 0, 1500).call(What::dispatching, 1510, 2145);
+    began.gap_before(800, 2150, 2145, 2149);
+    CHECK(began.pieces().at(0) == is(Cause::operator_cpu, 800, 1505));
+    Scene after;  // behind a launch that was over before the gap: it may be the operator's own
+    after.call(What::launch, 40, 60).call(What::dispatching, 60, 2100).call(What::dispatching, 2110, 2145);
+    after.gap_before(100, 2150, 2145, 2149);
+    CHECK(after.pieces().at(0) == is(Cause::framework, 100, 2105));
     Scene loads;  // its own launch follows: a library was loaded
     loads.call(What::dispatching, 0, 2145).gap_before(100, 2150, 2145, 2149);
     CHECK(loads.pieces() == Pieces{is(Cause::framework, 100, 2150)});
