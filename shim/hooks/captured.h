@@ -5,8 +5,8 @@
 // The driver shows its own list of nodes, which the next call on the stream may free. It is read only by a
 // thread that was alone in calls on the stream, and who comes to it meanwhile waits
 // (../timing/stream_callers.h). What remains: calls on the stream that nobody sees (hooks/README.md) or that
-// began before the capture or the recording did, and a thread that stands still for 100 ms between its last
-// look whether others wait and the read.
+// began before the capture or the recording did; and a thread that looks whether others wait, and is then off
+// its processor for 100 ms before it reads.
 #pragma once
 
 #include "../calls/driver_api.h"

@@ -19,9 +19,8 @@
 #include "../timing/contexts.h"
 #include "../timing/current_context.h"
 #include "../timing/operation_events.h"
-#include "../timing/stream_callers.h"
 #include "call_effects.h"
-#include "captured.h"
+#include "call_in_capture.h"
 #include "counters.h"
 #include "graph_contents.h"
 #include "groups.h"
@@ -42,6 +41,7 @@ struct Thunk<Row, R(A...)> {
     using Arguments = std::tuple<const A&...>;
     using Facts = RowFacts<Row>;
     using Effects = CallEffects<Row, R(A...)>;
+    using Capturing = CallInCapture<Row, A...>;
 
     static R call(A... a) {
         const auto real = reinterpret_cast<Real>(real_for(__builtin_return_address(0)));
@@ -81,7 +81,7 @@ struct Thunk<Row, R(A...)> {
         enter(here);
         outer(thread) = &here;
         begin(thread, &here);
-        const bool has_entered = enter_its_streams(thread, a...);
+        const bool has_entered = Capturing::enter(thread, a...);
         const R result = event_and_call(thread, real, a...);
         if (has_entered) [[unlikely]]
             leave_streams(thread);
@@ -249,7 +249,7 @@ struct Thunk<Row, R(A...)> {
                                                      const A&... a) {
         slot->exit = ticks();
         fill(slot, 0, result, a...);
-        mark_captured(thread, slot);
+        Capturing::mark(thread, *slot);
         // What ties a context's number to its handle is said with the number it has from now on.
         if constexpr (Facts::tells_context) slot->context = thread.context;
         if constexpr (Row::Words::has_second) {
@@ -274,28 +274,6 @@ struct Thunk<Row, R(A...)> {
     // The slot that would say which context the thread is in was dropped: the next call asks, and says it.
     static void context_is_untold([[maybe_unused]] ThreadState& thread) {
         if constexpr (Facts::tells_context) thread.context = 0;
-    }
-
-    static void mark_captured(const ThreadState& thread, Slot* slot) {
-        constexpr int word = stream_word(Row::kind, Row::traits);
-        if constexpr (word != kNoStream) {
-            if (captures_active() && (slot->flags & kFailed) == 0) [[unlikely]]
-                look_into_capture(thread, *slot, as_stream(slot->word[word]), Row::traits, !Facts::is_late);
-        }
-    }
-
-    // While captures are under way: so that nobody reads what the driver keeps of a stream that this call may
-    // change.
-    static bool enter_its_streams([[maybe_unused]] ThreadState& thread, [[maybe_unused]] const A&... a) {
-        constexpr int word = Facts::stream_of_call;
-        if constexpr (word == kNoStream) return false;
-        if (!captures_active() && !has<Row>(traits::capture_begins)) [[likely]]
-            return false;
-        if constexpr (word >= 0)
-            enter_stream(thread, Row::Words::template word<word>(Arguments(a...)));
-        else
-            enter_streams(thread);
-        return true;
     }
 
     static void add_second(ThreadState& thread, const Slot& first, const A&... a) {
@@ -326,7 +304,7 @@ struct Thunk<Row, R(A...)> {
             slot->enter = entered;
             slot->exit = left;
             fill(slot, i, result, a...);
-            mark_captured(thread, slot);
+            Capturing::mark(thread, *slot);
             if (length != 0) slot->word[kLengthWord] = length;
             if (length != 0) append_text(thread, text, length);
             complete_slot(slot);

@@ -33,7 +33,7 @@ uint64_t token_of(const Graph& place, uint64_t handle) {
 }
 uint64_t token_of(uint64_t graph) { return token_of(graph_place(graph), graph); }
 
-// Its place is empty, or busy, while what it holds changes. Whoever finds it busy goes without.
+// Its place is empty, or busy, while what it holds changes. A thread that finds it busy goes without.
 bool claim(Graph& place, uint64_t token) {
     return token != kBusy && place.token.compare_exchange_strong(token, kBusy, std::memory_order_acquire);
 }

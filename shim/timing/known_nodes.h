@@ -35,7 +35,7 @@ void node_is_made(uint64_t graph, uint64_t node, const HeldByNode& held);
 void node_may_change(uint64_t node);
 
 // Nodes lie in the order in which they were told, which is the one in which the driver names them as a rule:
-// so whoever goes through a graph reads forward, and seldom waits for memory. What is read beside a token is
+// so a walk through a graph reads forward, and seldom waits for memory. What is read beside a token is
 // that token's if it is still there afterwards: what is beside it is read with acquire, and written with
 // release while there is no token.
 struct ToldNode {
