@@ -53,8 +53,8 @@ struct GpuFigures {
     // With what is likely, in 95 of 100 cases, of operations that did not queue, and what windows say of the
     // time between them. Without steps they stand for the run: then busy and idle hold the whole run's, too.
     // Where steps are the run and its windows tell more than the few that are whole, they tell of these.
-    // Peers that are not in the run have events of ours, too, for which this one waited: nobody knows how
-    // long, but hardly longer than its own took.
+    // Peers that are not in the run have our events, too, for which this one waited: nobody knows how long,
+    // but hardly longer than its own took.
     ShareRange busy() const;
     ShareRange idle() const;
     ShareRange productive() const;

@@ -25,6 +25,7 @@ struct Sums {
     int64_t union_ns = 0, covered_ns = INT64_MIN, unsure_ns = 0;
     int64_t small = 0, overlapped = 0, overlapped_ns = 0;
     int64_t small_grid = 0, small_grid_ns = 0, unknown_grid = 0;
+    double small_grid_filled_ns = 0;
     Histogram all, alone;
 
     int64_t alone_ns() const { return times.sum - overlapped_ns; }
@@ -114,8 +115,11 @@ class KernelPart : public Part {
         if (blocks == 0 || !multiprocessors(gpu)) {
             ++sums.unknown_grid;
         } else if (blocks < *multiprocessors(gpu)) {
+            const int64_t ns = call.times.end_ns - call.times.start_ns;
             ++sums.small_grid;
-            sums.small_grid_ns += call.times.end_ns - call.times.start_ns;
+            sums.small_grid_ns += ns;
+            sums.small_grid_filled_ns += static_cast<double>(ns) * static_cast<double>(blocks) /
+                                         static_cast<double>(*multiprocessors(gpu));
         }
     }
 
@@ -245,7 +249,8 @@ class KernelPart : public Part {
                                ? Value(s.overlapped_ns - s.overlapped * *alone_ns)
                                : Value(nullptr),
                            s.invalid,
-                           s.unsure_ns});
+                           s.unsure_ns,
+                           grids_known ? Value(s.small_grid_filled_ns) : Value(nullptr)});
     }
 
     const TraceFacts& facts_;

@@ -161,7 +161,7 @@ void find_cause(const RunCommunicator& comm, const RankParts& parts, Skew& skew)
                         std::to_string(skew.blame.steps) + " timed steps, too few to tell it from chance: " +
                         std::to_string(fewest_steps(comm.seats.size())) + " are needed");
     if (!skew.blame.straggler) return skew.say("no rank is late by enough and more often than by chance");
-    if (parts.own_ns.empty()) return skew.say("no cause is known: no step was timed on the of all ranks");
+    if (parts.own_ns.empty()) return skew.say("no cause is known: no step was timed as a whole on all ranks");
     skew.cause = cause_of(static_cast<size_t>(skew.blame.straggler->rank), parts.own_ns, parts.parts);
     if (!skew.cause)
         skew.say("no cause is known: the rank was not late in the steps that were timed as a whole");

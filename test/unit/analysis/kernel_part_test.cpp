@@ -126,13 +126,15 @@ TEST_CASE("a grid is small with fewer blocks than the GPU has multiprocessors", 
                {timed(0, a, 0, 0, 100'000), timed(0, b, 100, 100'000, 250'000),
                 timed(0, c, 200, 300'000, 400'000)},
                written);
-        return row(written, "a", "timed, small_grid, small_grid_ns");
+        return row(written, "a",
+                   "timed, small_grid, small_grid_ns,"
+                   " CAST(round(small_grid_filled_ns) AS INTEGER)");
     };
     MadeFacts made;
-    CHECK(grids(made) == "3 2 200000");
+    CHECK(grids(made) == "3 2 200000 148485");  // 131 and 65 of 132
     MadeFacts older;
     older.facts.gpus[0].multiprocessors.reset();
-    CHECK(grids(older) == "3 - -");
+    CHECK(grids(older) == "3 - - -");
     MadeFacts comm;
     const int64_t few = comm.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 24);
     const int64_t not_recorded = comm.kernel("b", 0);

@@ -297,7 +297,7 @@ TEST_CASE("what is counted without steps is of the time in which all of it ran",
 }
 
 TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_condition]") {
-    const auto with = [](double share, int64_t small, const StepOf& like) {
+    const auto with = [](double share, int64_t small, const StepOf& like, double filled = 0.1) {
         RunRows run = one_gpu(like);
         run.add("kernel", {{"gpu_id", int64_t{0}},
                            {"name", "sweep"},
@@ -306,7 +306,9 @@ TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_co
                            {"timed", 10 * RunRows::kSteps},
                            {"sum_ns", of_step(share) * RunRows::kSteps},
                            {"small_grid", small * RunRows::kSteps},
-                           {"small_grid_ns", of_step(share) * RunRows::kSteps}});
+                           {"small_grid_ns", of_step(share) * RunRows::kSteps},
+                           {"small_grid_filled_ns", filled * static_cast<double>(of_step(share)) *
+                                                        static_cast<double>(RunRows::kSteps)}});
         return run.look("small_grids");
     };
     const StepOf busy = {.ran = {{kCompute, kStepNs}}};
@@ -314,10 +316,12 @@ TEST_CASE("kernels that leave most of the GPU empty are a note", "[rule][rule_co
     REQUIRE(found);
     CHECK(found->kind == Kind::kNote);
     CHECK(found->title ==
-          "16.0 ms of a step go to kernels with fewer blocks than the GPU has multiprocessors, most of it to "
-          "sweep: the GPU is busy, and a part of it computes");
+          "16.0 ms of a step go to kernels with at most half as many blocks as the GPU has multiprocessors, "
+          "most "
+          "of it to sweep: the GPU is busy, and at least half of it has nothing to do");
     CHECK(!with(0.6, 10, busy));
-    CHECK(!with(0.8, 4, busy));  // most of its launches have enough blocks
+    CHECK(!with(0.8, 4, busy));         // most of its launches have enough blocks
+    CHECK(!with(0.8, 10, busy, 0.97));  // 128 of 132: some are left out on purpose
     // Several at once fill it.
     CHECK(!with(0.8, 10, {.ran = {{kCompute, kStepNs / 2}}, .idle = {{"host_unknown", kStepNs / 2}}}));
 }

@@ -18,6 +18,7 @@ CREATE TABLE kernel (
   invalid INTEGER,                             -- device times that end as they begin: not in timed
   -- by so much sum_ns may be too long: a kernel that began on an empty queue may have begun later
   unsure_ns INTEGER,
+  small_grid_filled_ns REAL,                   -- small_grid_ns, each times its blocks for each multiprocessor
   PRIMARY KEY (gpu_id, name)
 );
 
