@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import tempfile
+import time
 import unittest
 
 import box
@@ -29,6 +30,9 @@ int statfs(const char* path, struct statfs* facts) {
 }
 """
 MORE_THAN_RINGS_HOLD = 80_000  # there
+
+# So long an exit waits for a disk that stands still; then the rest stays in the rings.
+STANDSTILL_S = 0.25
 
 
 def variables(folder, **more):
@@ -112,15 +116,23 @@ def compiled(source, program, *options, compiler="gcc", before=()):
     return program
 
 
+HAS_NOT_ENDED = "SELECT count(*) FROM meta WHERE key = 'ended' AND value = 'no'"
+
+
 class PreloadCase(unittest.TestCase):
     """A test with a folder of its own, in which the traces are."""
+
+    may_have_left_rings = False
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def traced(self, command, expect=0, stderr="", **knobs):
+        began = time.monotonic()
         done = box.run(command, {**variables(self.folder), **knobs}, cwd=self.folder)
+        self.may_have_left_rings = (knobs.get("GPUSIM_CLOCK") != "stepped"
+                                    and time.monotonic() - began >= STANDSTILL_S)
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         if stderr is not None:
             self.assertEqual(done.stderr, stderr)
@@ -140,9 +152,14 @@ class PreloadCase(unittest.TestCase):
         return traces[0]
 
     def assert_nothing_lost(self, trace):
+        """What an exit has left in rings, because the disk stood still for as long as it waits, is not."""
         terms = ledger(trace)
-        self.assertGreater(terms["recorded"], 0, terms)
-        lost = {name: terms[name] for name in ("recovered", "dropped", "unfinished", "unknown")}
+        on_time = {"recovered"}
+        if self.may_have_left_rings and query(trace, HAS_NOT_ENDED) == [(1,)]:
+            self.recover()
+            terms, on_time = ledger(trace), set()
+        self.assertGreater(terms["recorded"] + terms["recovered"], 0, terms)
+        lost = {name: terms[name] for name in {"dropped", "unfinished", "unknown"} | on_time}
         self.assertEqual(lost, dict.fromkeys(lost, 0), terms)
 
 
