@@ -46,6 +46,7 @@ class Scene(preload.PreloadCase):
     """One row on one kind of host. `here` is where programs run, `out` where their traces go."""
 
     host = C
+    in_memory = False
 
     def setUp(self):
         super().setUp()

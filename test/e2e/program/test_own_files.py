@@ -36,6 +36,7 @@ class Descriptors(LifecycleCase):
 
 class SharedDescriptors(LifecycleCase):
     """Where the kernel gives the writer no table of its own."""
+    in_memory = False
     REFUSING = """
     #include <dlfcn.h>
     #include <errno.h>
@@ -72,7 +73,7 @@ class SharedDescriptors(LifecycleCase):
 
     def test_all_is_well_when_the_main_thread_ends_first(self):
         """Here a log that is made anew has another inode."""
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-", dir="/dev/shm"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir="/dev/shm"))
         self.addCleanup(shutil.rmtree, self.folder)
         self.refused("pthread_exit")
         self.assert_nothing_lost(self.the_trace())
@@ -250,6 +251,8 @@ class Output(LifecycleCase):
 
 @unittest.skipUnless(optional.may_mount(), optional.lacks("namespaces"))
 class Tmpfs(LifecycleCase):
+    in_memory = False
+
     def test_full(self):
         """D1: no room for a ring costs events, which are counted, and nothing else."""
         folder = f"/dev/shm/gpushim-{os.geteuid()}"

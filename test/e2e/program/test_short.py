@@ -107,6 +107,7 @@ class Memory(ShortCase):
 
 class PrivateShm(ShortCase):
     """With a /dev/shm of its own, where that can be had: what other tests leave is theirs."""
+    in_memory = False
 
     def setUp(self):
         super().setUp()

@@ -40,6 +40,20 @@ def variables(folder, **more):
     return {"LD_PRELOAD": SHIM, "GPUSHIM_OUT": f"{folder}/trace.%p.db", **more}
 
 
+MEMORY, MEMORY_BYTES = "/dev/shm", 4 << 30
+
+
+def memory():
+    """A folder in which programs may lie, and that no disk holds up: beside much else one may stand still for
+    longer than an exit waits for it. None, which is the usual one: this machine has none."""
+    try:
+        there = os.statvfs(MEMORY)
+    except OSError:
+        return None
+    serves = not there.f_flag & (os.ST_NOEXEC | os.ST_RDONLY) and os.access(MEMORY, os.W_OK)
+    return MEMORY if serves and there.f_bavail * there.f_frsize >= MEMORY_BYTES else None
+
+
 def ring_files():
     return sorted(str(path) for path in pathlib.Path("/dev/shm").glob("gpushim*/*"))
 
@@ -122,10 +136,12 @@ HAS_NOT_ENDED = "SELECT count(*) FROM meta WHERE key = 'ended' AND value = 'no'"
 class PreloadCase(unittest.TestCase):
     """A test with a folder of its own, in which the traces are."""
 
+    in_memory = True  # not where a test mounts something there
     may_have_left_rings = False
 
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushim-test-"))
+        place = memory() if self.in_memory else None
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir=place))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def traced(self, command, expect=0, stderr="", **knobs):

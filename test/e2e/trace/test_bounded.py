@@ -183,6 +183,8 @@ exit $status""", "sh")
 
 
 class FullSpeed(Case):
+    in_memory = False
+
     def begin(self, seconds, launches=0, before=(), **knobs):
         return self.start(seconds, launches, before=before, GPUSIM_TRUTH=self.folder / "truth.%p",
                           **{**preload.QUICK, "GPUSHIM_MAX_MB": 4, **knobs})
