@@ -7,7 +7,6 @@ import sqlite3
 import stat
 import subprocess
 import tempfile
-import time
 import unittest
 
 import box
@@ -31,9 +30,6 @@ int statfs(const char* path, struct statfs* facts) {
 """
 MORE_THAN_RINGS_HOLD = 80_000  # there
 
-# So long an exit waits for a disk that stands still; then the rest stays in the rings.
-STANDSTILL_S = 0.25
-
 
 def variables(folder, **more):
     """What puts the shim into a program and its traces into the folder."""
@@ -43,7 +39,7 @@ def variables(folder, **more):
 MEMORY, MEMORY_BYTES = "/dev/shm", 4 << 30
 
 
-def memory():
+def place_in_memory():
     """A folder in which programs may lie, and that no disk holds up: beside much else one may stand still for
     longer than an exit waits for it. None, which is the usual one: this machine has none."""
     try:
@@ -55,7 +51,7 @@ def memory():
 
 
 def ring_files():
-    return sorted(str(path) for path in pathlib.Path("/dev/shm").glob("gpushim*/*"))
+    return sorted(str(path) for path in pathlib.Path(MEMORY).glob("gpushim*/*"))
 
 
 def listed(folder):
@@ -130,25 +126,18 @@ def compiled(source, program, *options, compiler="gcc", before=()):
     return program
 
 
-HAS_NOT_ENDED = "SELECT count(*) FROM meta WHERE key = 'ended' AND value = 'no'"
-
-
 class PreloadCase(unittest.TestCase):
     """A test with a folder of its own, in which the traces are."""
 
-    in_memory = True  # not where a test mounts something there
-    may_have_left_rings = False
+    in_memory = True  # not where tests mount something there, or are about the disk
 
     def setUp(self):
-        place = memory() if self.in_memory else None
+        place = place_in_memory() if self.in_memory else None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test-gpushim-", dir=place))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
 
     def traced(self, command, expect=0, stderr="", **knobs):
-        began = time.monotonic()
         done = box.run(command, {**variables(self.folder), **knobs}, cwd=self.folder)
-        self.may_have_left_rings = (knobs.get("GPUSIM_CLOCK") != "stepped"
-                                    and time.monotonic() - began >= STANDSTILL_S)
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         if stderr is not None:
             self.assertEqual(done.stderr, stderr)
@@ -168,14 +157,9 @@ class PreloadCase(unittest.TestCase):
         return traces[0]
 
     def assert_nothing_lost(self, trace):
-        """What an exit has left in rings, because the disk stood still for as long as it waits, is not."""
         terms = ledger(trace)
-        on_time = {"recovered"}
-        if self.may_have_left_rings and query(trace, HAS_NOT_ENDED) == [(1,)]:
-            self.recover()
-            terms, on_time = ledger(trace), set()
-        self.assertGreater(terms["recorded"] + terms["recovered"], 0, terms)
-        lost = {name: terms[name] for name in {"dropped", "unfinished", "unknown"} | on_time}
+        self.assertGreater(terms["recorded"], 0, terms)
+        lost = {name: terms[name] for name in ("recovered", "dropped", "unfinished", "unknown")}
         self.assertEqual(lost, dict.fromkeys(lost, 0), terms)
 
 
