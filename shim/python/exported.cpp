@@ -3,6 +3,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "own_memory.h"
@@ -10,7 +11,9 @@
 namespace gpushim::shim {
 namespace {
 
-constexpr int kMostObjects = 4096, kMostDynamic = 256;
+constexpr int kMostObjects = 4096;
+constexpr size_t kMostDynamic = 256;
+constexpr uint64_t kLeastPage = 4096;
 constexpr uint32_t kMostInBucket = 4096;
 constexpr size_t kMostName = 64;
 constexpr char kLibrary[] = "libpython";
@@ -19,20 +22,34 @@ struct Tables {
     uint64_t base = 0, strings = 0, symbols = 0, hash = 0;
 };
 
+// Up to its end, a page at a time: what lies behind it need not be there.
+template <class F>
+void for_each_dynamic(const link_map& map, F visit) {
+    std::array<ElfW(Dyn), kLeastPage / sizeof(ElfW(Dyn))> piece;
+    auto at = reinterpret_cast<uint64_t>(map.l_ld);
+    for (size_t seen = 0; seen < kMostDynamic;) {
+        const size_t count = std::max<size_t>((kLeastPage - at % kLeastPage) / sizeof piece[0], 1);
+        if (!read_own(at, piece.data(), count * sizeof piece[0])) return;
+        for (size_t i = 0; i < count; ++i) {
+            if (piece[i].d_tag == DT_NULL) return;
+            visit(piece[i]);
+        }
+        at += count * sizeof piece[0];
+        seen += count;
+    }
+}
+
 Tables tables_of(const link_map& map) {
     Tables tables;
     tables.base = map.l_addr;
-    auto at = reinterpret_cast<uint64_t>(map.l_ld);
-    for (int i = 0; i < kMostDynamic; ++i, at += sizeof(ElfW(Dyn))) {
-        ElfW(Dyn) entry;
-        if (!read_own(at, entry) || entry.d_tag == DT_NULL) break;
+    for_each_dynamic(map, [&](const ElfW(Dyn) & entry) {
         // glibc has made these addresses absolute, but not in objects whose dynamic section is read-only.
         const uint64_t value =
             entry.d_un.d_ptr < map.l_addr ? entry.d_un.d_ptr + map.l_addr : entry.d_un.d_ptr;
         if (entry.d_tag == DT_STRTAB) tables.strings = value;
         if (entry.d_tag == DT_SYMTAB) tables.symbols = value;
         if (entry.d_tag == DT_GNU_HASH) tables.hash = value;
-    }
+    });
     return tables;
 }
 

@@ -18,8 +18,8 @@ using TestClock = void (*)(uint64_t* mono_ns, uint64_t* real_ns);
 constinit TestClock test_clock = nullptr;
 
 constexpr int kReadings = 5;
-constexpr int64_t kCheckNs = 40'000;
-constexpr uint64_t kLeastTicksPerCheck = 40;  // 1 MHz
+constexpr int64_t kCheckNs = 20'000;
+constexpr uint64_t kLeastTicksPerCheck = 20;  // 1 MHz
 
 uint64_t counter() {
 #if defined(__x86_64__)

@@ -211,6 +211,11 @@ Statement& Statement::bind(int parameter, std::span<const uint8_t> blob) {
     return *this;
 }
 
+Statement& Statement::bind(int parameter, Rows& block) {
+    check(base_, sqlite3_bind_pointer(prepared(), parameter, &block, kRowsPointer, nullptr));
+    return *this;
+}
+
 bool Statement::step() {
     const int code = sqlite3_step(prepared());
     if (code == SQLITE_ROW) return true;
@@ -300,6 +305,7 @@ Database::Database(const std::string& path, Open how) : is_new_(how == Open::cre
     check(made, sqlite3_busy_timeout(made, kBusyWait_ms));
     make_functions(made);
     if (how == Open::read) return;
+    check(made, sqlite3_create_module(made, "new_rows", &rows_module, nullptr));
     run("PRAGMA temp_store = MEMORY");
     is_new_ ? begin_early() : static_cast<void>(use_log());
 }
@@ -346,10 +352,11 @@ void Database::run(const char* sql) {
 }
 
 Statement Database::insertion_of(Rows& rows, Refused refused) {
-    const std::string source = std::string("new_") + rows.table();
-    check(base_.get(), sqlite3_create_module(base_.get(), source.c_str(), &rows_module, &rows));
     const char* insert = refused == Refused::skip ? "INSERT OR IGNORE INTO \"" : "INSERT INTO \"";
-    return prepare(std::string(insert) + rows.table() + "\" SELECT * FROM " + source);
+    Statement made = prepare(std::string(insert) + rows.table() + "\" SELECT " +
+                             column_names(rows.columns()) + " FROM new_rows(?)");
+    made.bind(1, rows);
+    return made;
 }
 
 // In WAL mode only a FULL commit reaches the disk; the setting cannot change inside a transaction.
@@ -362,12 +369,11 @@ void Database::begin(bool durable) {
     run("BEGIN IMMEDIATE");
 }
 
-void Database::begin_last() {
-    if (is_settled_) return begin(false);
-    // What was written before and this are on the disk when the file is synced, and only then is the journal
-    // over: until then it takes the end back.
-    run("PRAGMA synchronous = NORMAL");
-    begin(false);
+void Database::sync_young() {
+    if (is_settled_) return;
+    sqlite3_file* file = nullptr;
+    check(base_.get(), sqlite3_file_control(base_.get(), "main", SQLITE_FCNTL_FILE_POINTER, &file));
+    check(base_.get(), file->pMethods->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY));
 }
 
 void Database::commit() { run("COMMIT"); }

@@ -9,42 +9,45 @@
 namespace gpushim::shim {
 namespace {
 
-struct RowsTable : sqlite3_vtab {
-    Rows* rows;
-};
 struct RowsCursor : sqlite3_vtab_cursor {
     const Rows* rows;
     size_t index;
 };
 
-int connect(sqlite3* base, void* rows, int, const char* const*, sqlite3_vtab** table, char**) {
-    auto& block = *static_cast<Rows*>(rows);
-    std::string sql = "CREATE TABLE x(c0";
-    for (int i = 1; i < block.columns(); ++i) sql += ",c" + std::to_string(i);
-    const int code = sqlite3_declare_vtab(base, (sql + ")").c_str());
-    if (code != SQLITE_OK) return code;
-    auto* made = new RowsTable{};
-    made->rows = &block;
-    *table = made;
-    return SQLITE_OK;
+// c0, c1, …, c31, and the block that they are of.
+int connect(sqlite3* base, void*, int, const char* const*, sqlite3_vtab** table, char**) {
+    const int code = sqlite3_declare_vtab(
+        base, ("CREATE TABLE x(" + column_names(kMostColumns) + ",block HIDDEN)").c_str());
+    if (code == SQLITE_OK) *table = new sqlite3_vtab{};
+    return code;
 }
 int disconnect(sqlite3_vtab* table) {
-    delete static_cast<RowsTable*>(table);
+    delete table;
     return SQLITE_OK;
 }
-int best_index(sqlite3_vtab*, sqlite3_index_info*) { return SQLITE_OK; }
-int open_cursor(sqlite3_vtab* table, sqlite3_vtab_cursor** cursor) {
-    auto* made = new RowsCursor{};
-    made->rows = static_cast<RowsTable*>(table)->rows;
-    *cursor = made;
+// The block is told in brackets, or there is nothing to read.
+int best_index(sqlite3_vtab*, sqlite3_index_info* asked) {
+    for (int i = 0; i < asked->nConstraint; ++i) {
+        const auto& constraint = asked->aConstraint[i];
+        if (constraint.iColumn != kMostColumns || constraint.usable == 0) continue;
+        asked->aConstraintUsage[i].argvIndex = 1;
+        asked->aConstraintUsage[i].omit = 1;
+        return SQLITE_OK;
+    }
+    return SQLITE_CONSTRAINT;
+}
+int open_cursor(sqlite3_vtab*, sqlite3_vtab_cursor** cursor) {
+    *cursor = new RowsCursor{};
     return SQLITE_OK;
 }
 int close_cursor(sqlite3_vtab_cursor* cursor) {
     delete static_cast<RowsCursor*>(cursor);
     return SQLITE_OK;
 }
-int first(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value**) {
+int first(sqlite3_vtab_cursor* cursor, int, const char*, int, sqlite3_value** told) {
     auto* at = static_cast<RowsCursor*>(cursor);
+    at->rows = static_cast<const Rows*>(sqlite3_value_pointer(told[0], kRowsPointer));
+    if (at->rows == nullptr) return SQLITE_MISUSE;
     at->index = at->rows->shown_from();
     return SQLITE_OK;
 }
@@ -74,6 +77,12 @@ int row_id(sqlite3_vtab_cursor* cursor, sqlite3_int64* to) {
 }
 
 }  // namespace
+
+std::string column_names(int count) {
+    std::string names = "c0";
+    for (int i = 1; i < count; ++i) names += ",c" + std::to_string(i);
+    return names;
+}
 
 // Without xCreate the table exists by its name alone.
 constinit const sqlite3_module rows_module = [] {

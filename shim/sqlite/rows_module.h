@@ -1,11 +1,18 @@
-// A block of rows as a table of SQLite's (a virtual one), so that one statement inserts all of them. The
-// writer's thread; the block outlives the table.
+// Blocks of rows as a table of SQLite's (a virtual one), so that one statement inserts all of a block:
+// `SELECT c0,c1 FROM new_rows(?)`, a pointer to the block being bound. One table for all blocks: declaring
+// one takes as long as some thousand rows. The writer's thread; a block outlives the statement.
 #pragma once
 
 #include <sqlite3.h>
 
+#include <string>
+
 namespace gpushim::shim {
 
-extern const sqlite3_module rows_module;  // to be given a Rows*
+inline constexpr char kRowsPointer[] = "rows";  // the type that SQLite knows such a pointer by
+inline constexpr int kMostColumns = 32;         // as the bits of Rows::text_columns
+
+std::string column_names(int count);  // c0,c1,…
+extern const sqlite3_module rows_module;
 
 }  // namespace gpushim::shim
