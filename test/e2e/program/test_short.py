@@ -84,25 +84,60 @@ class Cost(ShortCase):
         self.assertTrue(is_cheaper(), f"{min(traced)} s, {min(without)} s without, {min(schema)} s for SQL")
 
 
-class Memory(ShortCase):
+class UnderStrace(ShortCase):
+    def calls(self, names, *more, **knobs):
+        """The system calls of these names, a line each, of a program that launches and ends."""
+        lines = self.folder / "calls"
+        under = [f"-E{name}={knobs.pop(name)}" for name in ("LD_PRELOAD",) if name in knobs]
+        done = box.run(["strace", "-f", "-qq", "-e", f"trace={names}", *more, "-o", lines, *under,
+                        self.program(), "launch"],
+                       {"GPUSHIM_DEVICE_TIME": "off", **knobs}, cwd=self.folder)
+        if "ptrace" in done.stderr:
+            self.skipTest(optional.lacks("strace", "ptrace is refused"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return lines.read_text(encoding="utf-8").splitlines()
+
+
+@unittest.skipUnless(shutil.which("strace"), optional.lacks("strace"))
+class Memory(UnderStrace):
     """An allocator that enlarges a thread's memory page by page asks the kernel for each page."""
 
     MOST = 8
 
     def growths(self, **knobs):
-        lines = self.folder / "calls"
-        done = box.run(["strace", "-f", "-qq", "-e", "trace=mprotect", "-o", lines, self.program(), "launch"],
-                       {"GPUSHIM_DEVICE_TIME": "off", **knobs}, cwd=self.folder)
-        if "ptrace" in done.stderr:
-            self.skipTest(optional.lacks("strace", "ptrace is refused"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return lines.read_text(encoding="utf-8").count("PROT_READ|PROT_WRITE")
+        return sum("PROT_READ|PROT_WRITE" in line for line in self.calls("mprotect", **knobs))
 
-    @unittest.skipUnless(shutil.which("strace"), optional.lacks("strace"))
     def test_the_writer_takes_what_it_needs_at_once(self):
         without, traced = self.growths(), self.growths(**preload.variables(self.folder))
         self.assertEqual(len(self.traces()), 1)
         self.assertLessEqual(traced - without, self.MOST)
+
+
+@unittest.skipUnless(shutil.which("strace"), optional.lacks("strace"))
+class OnDisk(UnderStrace):
+    """After a power loss an end that is told has everything before it."""
+
+    ENDED = "SELECT value FROM meta WHERE key = 'ended'"
+
+    def test_once_and_before_its_end_is_told(self):
+        lines = self.calls("pwrite64,fdatasync,fsync", "-y", "-s", "0", **preload.variables(self.folder))
+        trace, = self.traces()
+        of_trace = [line for line in lines if f"{trace}>" in line]
+        synced = [i for i, line in enumerate(of_trace) if "sync(" in line]
+        self.assertEqual(sum("sync(" in line for line in lines), 1)
+        self.assertEqual(len(synced), 1, of_trace)
+        # What comes then is that it has ended: the page with that, and SQLite's own first one.
+        self.assertEqual(len(of_trace[synced[0] + 1:]), 2, of_trace)
+        self.assertEqual(preload.query(trace, self.ENDED), [("exit",)])
+
+    def test_a_disk_that_refuses_leaves_it_in_the_rings(self):
+        self.calls("fdatasync", "-e", "inject=fdatasync:error=EIO",
+                   **preload.variables(self.folder))
+        trace, = self.traces()
+        self.assertEqual(preload.query(trace, self.ENDED), [("no",)])
+        self.recover()
+        self.assertEqual(preload.query(trace, self.ENDED + " UNION ALL SELECT count(*) FROM launch"),
+                         [("recovered",), (3,)])
 
 
 class PrivateShm(ShortCase):
