@@ -12,11 +12,10 @@
 #include <utility>
 
 #include "../base/file_status.h"
-#include "../base/guarded.h"
 #include "../base/network_file_system.h"
 #include "../base/own_files.h"
 #include "../base/protection.h"
-#include "histogram.h"
+#include "histogram_functions.h"
 #include "rows_module.h"
 #include "schema_image.h"
 
@@ -112,53 +111,6 @@ void configure_once() {
 }
 
 constexpr int kBusyWait_ms = 100;
-
-// --- histogram_sum(a, b), and histogram_sum(x) over rows; histogram_of(ns). NULL where there is none ------
-
-void add_value(Histogram& sum, sqlite3_value* value) {
-    const auto* bytes = static_cast<const uint8_t*>(sqlite3_value_blob(value));
-    if (bytes != nullptr) sum.add({bytes, static_cast<size_t>(sqlite3_value_bytes(value))});
-}
-void give(sqlite3_context* to, Histogram& sum) {
-    const std::span<const uint8_t> bytes = sum.bytes();
-    if (!bytes.empty())
-        sqlite3_result_blob(to, bytes.data(), static_cast<int>(bytes.size()), SQLITE_TRANSIENT);
-}
-void sum_of_two(sqlite3_context* to, int, sqlite3_value** values) {
-    Histogram sum;
-    add_value(sum, values[0]);
-    add_value(sum, values[1]);
-    give(to, sum);
-}
-// SQLite gives a place of zeros, and calls sum_ends for each.
-void sum_goes_on(sqlite3_context* to, int, sqlite3_value** values) {
-    auto** sum = static_cast<Histogram**>(sqlite3_aggregate_context(to, sizeof(Histogram*)));
-    if (sum == nullptr) return sqlite3_result_error_nomem(to);
-    if (*sum == nullptr) *sum = new Histogram;
-    add_value(**sum, values[0]);
-}
-void sum_ends(sqlite3_context* to) {
-    auto** sum = static_cast<Histogram**>(sqlite3_aggregate_context(to, 0));
-    if (sum == nullptr || *sum == nullptr) return;
-    give(to, **sum);
-    delete *sum;
-}
-
-void of_one(sqlite3_context* to, int, sqlite3_value** values) {
-    Histogram one;
-    if (sqlite3_value_type(values[0]) != SQLITE_NULL) one.add(sqlite3_value_int64(values[0]), 1);
-    give(to, one);
-}
-
-void make_functions(sqlite3* base) {
-    constexpr int kPure = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-    check(base, sqlite3_create_function_v2(base, "histogram_sum", 2, kPure, nullptr, guarded<sum_of_two>,
-                                           nullptr, nullptr, nullptr));
-    check(base, sqlite3_create_function_v2(base, "histogram_sum", 1, kPure, nullptr, nullptr,
-                                           guarded<sum_goes_on>, guarded<sum_ends>, nullptr));
-    check(base, sqlite3_create_function_v2(base, "histogram_of", 1, kPure, nullptr, guarded<of_one>, nullptr,
-                                           nullptr, nullptr));
-}
 
 }  // namespace
 
@@ -303,7 +255,7 @@ Database::Database(const std::string& path, Open how) : is_new_(how == Open::cre
     base_.reset(made);
     check(made, code);
     check(made, sqlite3_busy_timeout(made, kBusyWait_ms));
-    make_functions(made);
+    check(made, make_histogram_functions(made));
     if (how == Open::read) return;
     check(made, sqlite3_create_module(made, "new_rows", &rows_module, nullptr));
     run("PRAGMA temp_store = MEMORY");
