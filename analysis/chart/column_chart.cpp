@@ -64,7 +64,7 @@ Markup hints_of(const ColumnChart& chart, const Frame& frame) {
                         {"width", coordinate(frame.x.place(column.until) - left)},
                         {"height", coordinate(frame.y.begin - top)},
                         {"class", "over"}},
-                       hint(words_of(chart, column)));
+                       frame.room.hint(words_of(chart, column)));
     }
     return all;
 }
@@ -81,16 +81,18 @@ Markup column_chart(const ColumnChart& chart) {
     }
     Axis of_y = chart.y;
     of_y.with_zero = true;
-    Frame frame(chart.x, x, of_y, y, chart.height);
-    if (!x.is_empty()) frame.x.low = x.low, frame.x.high = x.high;
-    Markup all = frame.axes(chart.x, of_y);
-    for (size_t part = 0; part < chart.parts.size(); ++part) {
-        const std::string path = path_of(chart, frame, part);
-        if (!path.empty())
-            all += element("path", {{"d", path}, {"class", fill_class(chart.parts[part].colour)}});
-    }
-    all += hints_of(chart, frame);
-    return drawing(chart.words, chart.height, all);
+    return drawing(chart.words, [&](const Room& room) {
+        Frame frame(room, chart.x, x, of_y, y, chart.height);
+        if (!x.is_empty()) frame.x.low = x.low, frame.x.high = x.high;
+        Markup all = frame.axes(chart.x, of_y);
+        for (size_t part = 0; part < chart.parts.size(); ++part) {
+            const std::string path = path_of(chart, frame, part);
+            if (!path.empty())
+                all += element("path", {{"d", path}, {"class", fill_class(chart.parts[part].colour)}});
+        }
+        if (room.has_hints) all += hints_of(chart, frame);
+        return Drawn{chart.height, all};
+    });
 }
 
 Markup legend_of(const std::vector<ColumnChart>& charts) {

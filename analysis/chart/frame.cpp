@@ -1,6 +1,7 @@
 #include "frame.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "../text/width.h"
 
@@ -19,23 +20,46 @@ Markup rule(double x1, double y1, double x2, double y2, const char* style) {
                             {"class", style}});
 }
 
+Markup svg_of(const ChartWords& words, const std::string& id, const Room& room, const Drawn& drawn) {
+    Markup all = element("title", {{"id", id + "-title"}}, words.title);
+    all += element("desc", {{"id", id + "-desc"}}, words.description);
+    all += drawn.content;
+    return element("svg",
+                   {{"viewBox", "0 0 " + coordinate(room.width) + " " + coordinate(drawn.height)},
+                    {"role", "img"},
+                    {"aria-labelledby", id + "-title " + id + "-desc"}},
+                   all);
+}
+
+// Where there is less room than it needs to be read, it is moved below its window: by keys, too.
+Markup window(const ChartWords& words, const Markup& drawn, const char* style) {
+    return element(
+        "div", {{"class", style}, {"tabindex", "0"}, {"role", "group"}, {"aria-label", words.title}}, drawn);
+}
+
 }  // namespace
+
+size_t Room::marks(size_t on_a_desk) const {
+    const double share = width / kDesk.width;
+    return std::max<size_t>(static_cast<size_t>(std::ceil(static_cast<double>(on_a_desk) * share)), 2);
+}
+size_t Room::letters(double most_of_it, double width_of_one) const {
+    return static_cast<size_t>(width * most_of_it / width_of_one);
+}
+Markup Room::hint(const Markup& text) const { return has_hints ? element("title", {}, text) : Markup(); }
 
 std::string fill_class(size_t colour) { return "f" + std::to_string(colour % kColours); }
 std::string line_class(size_t colour) { return "s" + std::to_string(colour % kColours); }
 
-Markup drawing(const ChartWords& words, double height, const Markup& content) {
-    Markup all = element("title", {{"id", words.id + "-title"}}, words.title);
-    all += element("desc", {{"id", words.id + "-desc"}}, words.description);
-    all += content;
-    const Markup svg = element("svg",
-                               {{"viewBox", "0 0 " + coordinate(kChartWidth) + " " + coordinate(height)},
-                                {"role", "img"},
-                                {"aria-labelledby", words.id + "-title " + words.id + "-desc"}},
-                               all);
-    // Where there is less room than it needs to be read, it is moved below its window: by keys, too.
-    return element(
-        "div", {{"class", "chart"}, {"tabindex", "0"}, {"role", "group"}, {"aria-label", words.title}}, svg);
+Markup drawing(const ChartWords& words, const std::function<Drawn(const Room&)>& draw) {
+    Markup both = window(words, svg_of(words, words.id, kDesk, draw(kDesk)), "chart desk");
+    const std::string id = words.id + "-telephone";
+    both += element("div", {{"class", "chart telephone"}}, svg_of(words, id, kTelephone, draw(kTelephone)));
+    return both;
+}
+
+Markup desk_drawing(const ChartWords& words, const Drawn& drawn) {
+    return window(words, svg_of(words, words.id, kDesk, drawn), "chart");
 }
 
 Markup legend(const std::vector<LegendEntry>& entries) {
@@ -71,15 +95,18 @@ Markup label(double x, double y, const char* anchor, const std::string& text, co
                    text);
 }
 
-Markup mark_label(double x, double y, const std::string& text) {
+Markup MarkLabels::add(double x, double y, const std::string& text) {
     const double half = kMarkLetter * static_cast<double>(width_of(text)) / 2;
-    return label(std::min(x, kChartWidth - half), y, "middle", text);
+    const double middle = std::min(x, most_ - half);
+    if (middle - half < free_from_) return {};
+    free_from_ = middle + half;
+    return label(middle, y, "middle", text);
 }
 
-Markup hint(const Markup& text) { return element("title", {}, text); }
-
-Frame::Frame(const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y, double of_height)
-    : x(scale_of(values_x, kLeft, kChartWidth - kRight, of_x.with_zero, of_x.logarithmic)),
+Frame::Frame(const Room& of_room, const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y,
+             double of_height)
+    : room(of_room),
+      x(scale_of(values_x, kLeft, of_room.width - kRight, of_x.with_zero, of_x.logarithmic)),
       y(scale_of(values_y, of_height - kBottom, kTop, of_y.with_zero, of_y.logarithmic)),
       height(of_height) {
     x.binary = of_x.binary;
@@ -95,10 +122,11 @@ Markup Frame::axes(const Axis& of_x, const Axis& of_y) const {
         all += rule(x.begin, at, x.end, at, "grid");
         all += label(x.begin - 6, at + 4, "end", of_y.text(value));
     }
-    for (const double value : x.marks(8)) {
+    MarkLabels labels(room);
+    for (const double value : x.marks(x.logarithmic ? 8 : room.marks(8))) {
         const double at = x.place(value);
         all += rule(at, y.begin, at, y.begin + 4, "axis");
-        all += mark_label(at, y.begin + 17, of_x.text(value));
+        all += labels.add(at, y.begin + 17, of_x.text(value));
     }
     all += rule(x.begin, y.begin, x.end, y.begin, "axis");
     all += label((x.begin + x.end) / 2, height - 6, "middle", of_x.label, "axis-label");

@@ -11,8 +11,24 @@
 
 namespace gpushim::analysis {
 
-constexpr double kChartWidth = 760;  // in the drawing's own units; on the page it is as wide as there is room
-constexpr size_t kColours = 14;      // of the style sheet: classes f0 … f13 (filled), s0 … s13 (lines)
+constexpr size_t kColours = 14;  // of the style sheet: classes f0 … f13 (filled), s0 … s13 (lines)
+
+// What a drawing has room for, in its own units: on a desk, and on a telephone that is held upright, where
+// they are pixels and nothing hovers.
+struct Room {
+    double width;
+    bool has_hints;
+
+    size_t marks(size_t on_a_desk) const;  // of an axis
+    size_t letters(double most_of_it, double width_of_one) const;
+    Markup hint(const Markup& text) const;  // shown over what it is in
+};
+constexpr Room kDesk = {760, true}, kTelephone = {340, false};
+
+struct Drawn {
+    double height;
+    Markup content;
+};
 
 struct ChartWords {
     std::string id;           // letters, digits and '-'; no other drawing of the page has it
@@ -37,7 +53,10 @@ struct LegendEntry {
 std::string fill_class(size_t colour);
 std::string line_class(size_t colour);
 
-Markup drawing(const ChartWords& words, double height, const Markup& content);
+// For both rooms; the style sheet shows one of them.
+Markup drawing(const ChartWords& words, const std::function<Drawn(const Room&)>& draw);
+// What can be moved needs no second one.
+Markup desk_drawing(const ChartWords& words, const Drawn& drawn);
 Markup legend(const std::vector<LegendEntry>& entries);
 
 // The drawing with its title above and, below, what belongs to it: the same as a table, say.
@@ -46,15 +65,24 @@ Markup folded(const std::string& summary, const Markup& content);  // opened by 
 
 // At (x, y); anchor: start, middle, end.
 Markup label(double x, double y, const char* anchor, const std::string& text, const char* style = "tick");
-// Centred on its mark, moved left where the drawing's right edge would cut it off.
-Markup mark_label(double x, double y, const std::string& text);
-Markup hint(const Markup& text);  // shown over what it is in
+// What stands below the marks of an axis, from left to right: each centred, moved left where the drawing's
+// right edge would cut it off, and left out where there is no room beside the one before.
+class MarkLabels {
+  public:
+    explicit MarkLabels(const Room& room) : most_(room.width) {}
+    Markup add(double x, double y, const std::string& text);
+
+  private:
+    double most_, free_from_ = 0;
+};
 
 struct Frame {
+    Room room;
     Scale x, y;
     double height;
 
-    Frame(const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y, double height);
+    Frame(const Room& room, const Axis& of_x, Extent values_x, const Axis& of_y, Extent values_y,
+          double height);
     Markup axes(const Axis& of_x, const Axis& of_y) const;
 };
 

@@ -9,9 +9,10 @@ namespace gpushim::analysis {
 
 namespace {
 
-constexpr double kMapLeft = 116, kMapRight = 14, kMapTop = 4, kMapBottom = 38;
+constexpr double kMapRight = 14, kMapTop = 4, kMapBottom = 38;
 constexpr double kTallest = 22, kAllRows = 480;  // of a row; of all of them, where they are many
 constexpr double kMapLetter = 6.6;
+constexpr double kMapMostForLabels = 0.26;  // of a drawing's width, beside some room
 constexpr size_t kMapLongestLabel = 17;
 
 struct Grid {
@@ -24,17 +25,25 @@ struct Grid {
     }
 };
 
-Grid grid_of(const HeatMap& map) {
+size_t longest_row_label(const Room& room) {
+    return std::min(kMapLongestLabel, room.letters(kMapMostForLabels, kMapLetter));
+}
+
+double left_of(const Room& room) {
+    return std::ceil(kMapLetter * static_cast<double>(longest_row_label(room)) + 3);
+}
+
+Grid grid_of(const HeatMap& map, const Room& room) {
     Extent extent;
     for (const HeatMap::Row& row : map.rows)
         for (const double value : row.values) extent.take(value);
     if (extent.is_empty()) extent = {0, 1};
-    Grid grid = {
-        kMapLeft,
-        kMapTop,
-        (kChartWidth - kMapLeft - kMapRight) / static_cast<double>(std::max<size_t>(map.columns.size(), 1)),
-        std::min(kTallest, kAllRows / static_cast<double>(std::max<size_t>(map.rows.size(), 1))),
-        {}};
+    Grid grid = {left_of(room),
+                 kMapTop,
+                 (room.width - left_of(room) - kMapRight) /
+                     static_cast<double>(std::max<size_t>(map.columns.size(), 1)),
+                 std::min(kTallest, kAllRows / static_cast<double>(std::max<size_t>(map.rows.size(), 1))),
+                 {}};
     const size_t levels = extent.high > extent.low ? kHeatLevels : 1;
     for (size_t i = 0; i < levels; ++i)
         grid.floors.push_back(extent.low + (extent.high - extent.low) * static_cast<double>(i) /
@@ -42,10 +51,9 @@ Grid grid_of(const HeatMap& map) {
     return grid;
 }
 
-// Cells of one level that are beside each other are one rectangle.
+// Cells of one level that are beside each other are one line, as wide as they are high.
 void add_cells(const Grid& grid, const HeatMap::Row& row, size_t nth, std::vector<std::string>& paths) {
-    const std::string y = coordinate(grid.top + grid.height * static_cast<double>(nth));
-    const std::string height = coordinate(grid.height);
+    const std::string y = coordinate(grid.top + grid.height * (static_cast<double>(nth) + 0.5));
     for (size_t from = 0; from < row.values.size();) {
         if (!std::isfinite(row.values[from])) {
             ++from;
@@ -56,39 +64,38 @@ void add_cells(const Grid& grid, const HeatMap::Row& row, size_t nth, std::vecto
         while (to < row.values.size() && std::isfinite(row.values[to]) &&
                grid.level_of(row.values[to]) == level)
             ++to;
-        const double begin = grid.left + grid.width * static_cast<double>(from);
-        const std::string width = coordinate(grid.width * static_cast<double>(to - from));
-        paths[level] += "M" + coordinate(begin) + " " + y + "h" + width + "v" + height + "h-" + width + "z";
+        paths[level] += "M" + coordinate(grid.left + grid.width * static_cast<double>(from)) + " " + y + "h" +
+                        coordinate(grid.width * static_cast<double>(to - from));
         from = to;
     }
 }
 
-Markup labels_of(const HeatMap& map, const Grid& grid) {
+Markup labels_of(const HeatMap& map, const Grid& grid, const Room& room) {
     Markup all;
     const auto rows = static_cast<double>(map.rows.size());
     const auto every = static_cast<size_t>(std::ceil(13 / grid.height));
     for (size_t i = 0; i < map.rows.size(); ++i) {
         const double top = grid.top + grid.height * static_cast<double>(i);
         if (i % every == 0)
-            all += label(kMapLeft - 8, top + std::min(grid.height, 14.0) / 2 + 4, "end",
-                         shortened(map.rows[i].label, kMapLongestLabel), "name");
+            all += label(grid.left - 8, top + std::min(grid.height, 14.0) / 2 + 4, "end",
+                         shortened(map.rows[i].label, longest_row_label(room)), "name");
         all += element("rect",
                        {{"x", coordinate(grid.left)},
                         {"y", coordinate(top)},
-                        {"width", coordinate(kChartWidth - kMapRight - grid.left)},
+                        {"width", coordinate(room.width - kMapRight - grid.left)},
                         {"height", coordinate(grid.height)},
                         {"class", "over"}},
-                       hint(map.rows[i].hint));
+                       room.hint(map.rows[i].hint));
     }
     const double bottom = grid.top + grid.height * rows;
     size_t widest = 1;
     for (const std::string& column : map.columns) widest = std::max(widest, width_of(column));
-    const double room = kMapLetter * static_cast<double>(widest) + 14;
-    const auto step = static_cast<size_t>(std::max(1.0, std::ceil(room / grid.width)));
+    const double space = kMapLetter * static_cast<double>(widest) + 14;
+    const auto step = static_cast<size_t>(std::max(1.0, std::ceil(space / grid.width)));
     for (size_t i = 0; i < map.columns.size(); i += step)
         all += label(grid.left + grid.width * (static_cast<double>(i) + 0.5), bottom + 15, "middle",
                      map.columns[i]);
-    all += label((kMapLeft + kChartWidth) / 2, bottom + kMapBottom - 6, "middle", map.column_label,
+    all += label((grid.left + room.width) / 2, bottom + kMapBottom - 6, "middle", map.column_label,
                  "axis-label");
     return all;
 }
@@ -100,10 +107,10 @@ std::string level_class(size_t level, size_t levels) {
 Markup levels_of(const HeatMap& map, const Grid& grid) {
     Markup items;
     for (size_t i = 0; i < grid.floors.size(); ++i) {
-        Markup item = element(
-            "svg", {{"viewBox", "0 0 12 12"}, {"aria-hidden", "true"}},
-            element("rect",
-                    {{"width", "12"}, {"height", "12"}, {"class", level_class(i, grid.floors.size())}}));
+        Markup item = element("svg", {{"viewBox", "0 0 12 12"}, {"aria-hidden", "true"}},
+                              element("rect", {{"width", "12"},
+                                               {"height", "12"},
+                                               {"class", "level " + level_class(i, grid.floors.size())}}));
         item += (i == 0 ? "" : "from ") + map.text(grid.floors[i]);
         items += element("li", {}, item);
     }
@@ -113,21 +120,25 @@ Markup levels_of(const HeatMap& map, const Grid& grid) {
 }  // namespace
 
 Markup heat_map(const HeatMap& map) {
-    const Grid grid = grid_of(map);
-    const double height = grid.top + grid.height * static_cast<double>(map.rows.size()) + kMapBottom;
-    Markup all = element("rect", {{"x", coordinate(grid.left)},
-                                  {"y", coordinate(grid.top)},
-                                  {"width", coordinate(kChartWidth - kMapRight - grid.left)},
-                                  {"height", coordinate(height - kMapBottom - grid.top)},
-                                  {"class", "lane"}});
-    std::vector<std::string> paths(kHeatLevels);
-    for (size_t i = 0; i < map.rows.size(); ++i) add_cells(grid, map.rows[i], i, paths);
-    for (size_t i = 0; i < paths.size(); ++i)
-        if (!paths[i].empty())
-            all += element("path", {{"d", paths[i]}, {"class", level_class(i, grid.floors.size())}});
-    all += labels_of(map, grid);
-    Markup made = drawing(map.words, height, all);
-    made += levels_of(map, grid);
+    Markup made = drawing(map.words, [&](const Room& room) {
+        const Grid grid = grid_of(map, room);
+        const double height = grid.top + grid.height * static_cast<double>(map.rows.size()) + kMapBottom;
+        Markup all = element("rect", {{"x", coordinate(grid.left)},
+                                      {"y", coordinate(grid.top)},
+                                      {"width", coordinate(room.width - kMapRight - grid.left)},
+                                      {"height", coordinate(height - kMapBottom - grid.top)},
+                                      {"class", "lane"}});
+        std::vector<std::string> paths(kHeatLevels);
+        for (size_t i = 0; i < map.rows.size(); ++i) add_cells(grid, map.rows[i], i, paths);
+        for (size_t i = 0; i < paths.size(); ++i)
+            if (!paths[i].empty())
+                all += element("path", {{"d", paths[i]},
+                                        {"class", "cells " + level_class(i, grid.floors.size())},
+                                        {"stroke-width", coordinate(grid.height)}});
+        all += labels_of(map, grid, room);
+        return Drawn{height, all};
+    });
+    made += levels_of(map, grid_of(map, kDesk));
     return made;
 }
 

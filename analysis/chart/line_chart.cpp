@@ -47,7 +47,7 @@ Markup dot_of(const Frame& frame, const LineSeries& series, size_t nth) {
     const LinePoint& point = series.points[nth];
     if (!std::isfinite(point.y)) return {};
     const double x = frame.x.place(point.x), y = frame.y.place(point.y);
-    const Markup words = point.hint.empty() ? Markup() : hint(point.hint);
+    const Markup words = point.hint.empty() ? Markup() : frame.room.hint(point.hint);
     if (point.is_marked)
         return element(
             "path",
@@ -84,15 +84,17 @@ Markup line_chart(const LineChart& chart) {
             for (const double value : {point.y, point.low, point.high}) y.take(value);
         }
     for (const LineChart::Rule& rule : chart.rules) x.take(rule.x);
-    const Frame frame(chart.x, x, chart.y, y, chart.height);
-    Markup all = frame.axes(chart.x, chart.y);
-    for (const LineSeries& series : chart.series) all += area_of(frame, series);
-    for (const LineChart::Rule& rule : chart.rules) all += rule_of(frame, rule);
-    for (const LineSeries& series : chart.series) {
-        if (series.has_line) all += line_of(frame, series);
-        for (size_t i = 0; i < series.points.size(); ++i) all += dot_of(frame, series, i);
-    }
-    Markup made = drawing(chart.words, chart.height, all);
+    Markup made = drawing(chart.words, [&](const Room& room) {
+        const Frame frame(room, chart.x, x, chart.y, y, chart.height);
+        Markup all = frame.axes(chart.x, chart.y);
+        for (const LineSeries& series : chart.series) all += area_of(frame, series);
+        for (const LineChart::Rule& rule : chart.rules) all += rule_of(frame, rule);
+        for (const LineSeries& series : chart.series) {
+            if (series.has_line) all += line_of(frame, series);
+            for (size_t i = 0; i < series.points.size(); ++i) all += dot_of(frame, series, i);
+        }
+        return Drawn{chart.height, all};
+    });
     if (chart.series.size() > 1) {
         std::vector<LegendEntry> entries;
         for (const LineSeries& series : chart.series) entries.push_back({series.name, series.colour});

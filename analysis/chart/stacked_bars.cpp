@@ -13,6 +13,7 @@ constexpr double kStackRight = 16, kStackTop = 6, kStackRow = 26, kStackBar = 18
 constexpr double kLabelLetter = 7.7;  // of names, which are in all kinds of letters
 constexpr double kStackLetter = 6.6;  // about as wide as a letter is
 constexpr size_t kShortestLabel = 15, kStackLongestLabel = 34;
+constexpr double kMostForLabels = 0.4;  // of a drawing's width
 
 double sum_of(const StackedBars::Bar& bar) {
     return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
@@ -24,15 +25,20 @@ double room_for_notes(const StackedBars& chart) {
     return most == 0 ? 0 : 8 + kStackLetter * static_cast<double>(most);
 }
 
-double room_for_labels(const StackedBars& chart) {
-    size_t most = kShortestLabel;
-    for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.label));
-    return 12 + kLabelLetter * static_cast<double>(std::min(most, kStackLongestLabel));
+size_t longest_label(const Room& room) {
+    return std::min(kStackLongestLabel, room.letters(kMostForLabels, kLabelLetter));
 }
 
-Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale& x, double top) {
+double room_for_labels(const StackedBars& chart, const Room& room) {
+    size_t most = kShortestLabel;
+    for (const StackedBars::Bar& bar : chart.bars) most = std::max(most, width_of(bar.label));
+    return 12 + kLabelLetter * static_cast<double>(std::min(most, longest_label(room)));
+}
+
+Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Room& room, const Scale& x,
+              double top) {
     Markup all =
-        label(x.begin - 8, top + 13, "end", cut_in_the_middle(bar.label, kStackLongestLabel), "name");
+        label(x.begin - 8, top + 13, "end", cut_in_the_middle(bar.label, longest_label(room)), "name");
     double sum = 0;
     for (size_t i = 0; i < bar.values.size() && i < chart.parts.size(); ++i) {
         if (!(bar.values[i] > 0)) continue;
@@ -44,7 +50,7 @@ Markup bar_of(const StackedBars& chart, const StackedBars::Bar& bar, const Scale
                         {"width", coordinate(to - from)},
                         {"height", coordinate(kStackBar)},
                         {"class", "part " + fill_class(chart.parts[i].colour)}},
-                       hint(bar.label + ": " + chart.parts[i].name + " " + amount));
+                       room.hint(bar.label + ": " + chart.parts[i].name + " " + amount));
         const std::string words = chart.parts[i].name + " " + amount;
         const auto fits = [&](const std::string& text) {
             return kStackLetter * static_cast<double>(width_of(text)) + 8 < to - from;
@@ -62,22 +68,25 @@ Markup stacked_bars(const StackedBars& chart) {
     Extent sums;
     for (const StackedBars::Bar& bar : chart.bars) sums.take(sum_of(bar));
     const double bottom = kStackTop + kStackRow * static_cast<double>(chart.bars.size());
-    const Scale x = scale_of(sums, room_for_labels(chart), kChartWidth - kStackRight - room_for_notes(chart),
-                             true, false);
-    Markup all;
-    for (const double value : x.marks(6)) {
-        const double at = x.place(value);
-        all += element("line", {{"x1", coordinate(at)},
-                                {"x2", coordinate(at)},
-                                {"y1", coordinate(kStackTop)},
-                                {"y2", coordinate(bottom)},
-                                {"class", "grid"}});
-        all += mark_label(at, bottom + 14, chart.x.text(value));
-    }
-    for (size_t i = 0; i < chart.bars.size(); ++i)
-        all += bar_of(chart, chart.bars[i], x, kStackTop + kStackRow * static_cast<double>(i));
-    all += label((x.begin + x.end) / 2, bottom + kStackBottom - 8, "middle", chart.x.label, "axis-label");
-    Markup made = drawing(chart.words, bottom + kStackBottom, all);
+    Markup made = drawing(chart.words, [&](const Room& room) {
+        const Scale x = scale_of(sums, room_for_labels(chart, room),
+                                 room.width - kStackRight - room_for_notes(chart), true, false);
+        Markup all;
+        MarkLabels labels(room);
+        for (const double value : x.marks(room.marks(6))) {
+            const double at = x.place(value);
+            all += element("line", {{"x1", coordinate(at)},
+                                    {"x2", coordinate(at)},
+                                    {"y1", coordinate(kStackTop)},
+                                    {"y2", coordinate(bottom)},
+                                    {"class", "grid"}});
+            all += labels.add(at, bottom + 14, chart.x.text(value));
+        }
+        for (size_t i = 0; i < chart.bars.size(); ++i)
+            all += bar_of(chart, chart.bars[i], room, x, kStackTop + kStackRow * static_cast<double>(i));
+        all += label((x.begin + x.end) / 2, bottom + kStackBottom - 8, "middle", chart.x.label, "axis-label");
+        return Drawn{bottom + kStackBottom, all};
+    });
     std::vector<LegendEntry> there;
     for (size_t i = 0; i < chart.parts.size(); ++i)
         if (std::any_of(chart.bars.begin(), chart.bars.end(), [&](const StackedBars::Bar& bar) {

@@ -112,7 +112,7 @@ Markup span_of(const Merged& one, const TimelineRow& row, const Scale& x, double
                           {"width", coordinate(std::max(end - begin, 0.6))},
                           {"height", coordinate(kLineBar)},
                           {"class", class_of(one, row)}},
-                         hint(lines_of(one, from_ns)));
+                         kDesk.hint(lines_of(one, from_ns)));
     const double letters = (end - begin - 6) / kLineLetter;
     if (one.count == 1 && letters >= 4) {
         const std::string name = shortened(one.span.name, static_cast<size_t>(letters));
@@ -146,11 +146,12 @@ Markup upright(double at, double top, double bottom, const char* style) {
 Markup marks_of(const Scale& x, double bottom, const char* since_what) {
     const Scale since = {0, x.high - x.low, x.begin, x.end};
     Markup all;
+    MarkLabels labels(kDesk);
     for (const double ns : since.marks(7)) {
         all += upright(since.place(ns), kLineTop, bottom, "grid");
-        all += mark_label(since.place(ns), bottom + 15, duration_text(ns));
+        all += labels.add(since.place(ns), bottom + 15, duration_text(ns));
     }
-    all += label((kLineLeft + kChartWidth) / 2, bottom + kLineBottom - 7, "middle", since_what, "axis-label");
+    all += label((kLineLeft + kDesk.width) / 2, bottom + kLineBottom - 7, "middle", since_what, "axis-label");
     return all;
 }
 
@@ -164,7 +165,7 @@ Markup rules_of(const TimelineChart& timeline, const Scale& x) {
         all += upright(at, rule.first_row == 0 ? top - 6 : top,
                        kLineTop + kLineRow * static_cast<double>(behind), "rule");
         if (rule.text.empty()) continue;
-        const bool is_right = at > kChartWidth / 2;
+        const bool is_right = at > kDesk.width / 2;
         all += label(at + (is_right ? -4 : 4), kLineTop - 8, is_right ? "end" : "start", rule.text, "note");
     }
     return all;
@@ -174,7 +175,7 @@ Markup row_label(const TimelineRow& row, double top) {
     if (!row.is_heading)
         return label(kLineLeft - 8, top + 13, "end", shortened(row.label, kLineLongestLabel), "name");
     Markup all = element("line", {{"x1", "0"},
-                                  {"x2", coordinate(kChartWidth - kLineRight)},
+                                  {"x2", coordinate(kDesk.width - kLineRight)},
                                   {"y1", coordinate(top + 1)},
                                   {"y2", coordinate(top + 1)},
                                   {"class", "axis"}});
@@ -187,7 +188,7 @@ Markup row_label(const TimelineRow& row, double top) {
 Markup timeline_chart(const TimelineChart& timeline) {
     const double bottom = kLineTop + kLineRow * static_cast<double>(timeline.rows.size());
     const double length_ns = std::max(timeline.until_ns - timeline.from_ns, 1.0);
-    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLineLeft, kChartWidth - kLineRight};
+    const Scale x = {timeline.from_ns, timeline.from_ns + length_ns, kLineLeft, kDesk.width - kLineRight};
     Markup all = marks_of(x, bottom, timeline.since), bars;
     const auto rows = merged_rows(timeline, length_ns / (x.end - x.begin));
     std::set<size_t> used;
@@ -201,7 +202,7 @@ Markup timeline_chart(const TimelineChart& timeline) {
     }
     bars += rules_of(timeline, x);
     all += moving(x, bottom, bars);
-    Markup made = drawing(timeline.words, bottom + kLineBottom, all);
+    Markup made = desk_drawing(timeline.words, {bottom + kLineBottom, all});
     std::vector<LegendEntry> there;
     for (const LegendEntry& entry : timeline.colours)
         if (used.contains(entry.colour)) there.push_back(entry);

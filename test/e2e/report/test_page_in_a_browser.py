@@ -10,6 +10,12 @@ from pairs import pairs
 
 TABS = 20  # at most so many until something is reached
 
+# Words that the edge of their drawing cuts off.
+OUTSIDE = """Array.from(document.querySelectorAll('svg[role=img] text')).filter(e => {
+    const box = e.getBoundingClientRect(), chart = e.closest('svg[role=img]').getBoundingClientRect();
+    return box.width > 0 && (box.left < chart.left - 1 || box.right > chart.right + 1); })
+    .map(e => e.textContent)"""
+
 
 @unittest.skipUnless(browser.program(), optional.lacks("browser"))
 class InABrowser(cli.Case):
@@ -65,14 +71,18 @@ class InABrowser(cli.Case):
         made_traces.make(trace, kernel="ampere_fp16_s16816gemm_fp16_256x128_ldg8_f2f_stages_64x1_tn_7")
         made_traces.add_device_times(trace)
         self.gpushim("report", trace, "--html", self.place)
-        with browser.Page(self.place) as page:
-            outside = page.ask(
-                "Array.from(document.querySelectorAll('svg[role=img] text')).filter(e => {"
-                " const box = e.getBoundingClientRect(),"
-                "  chart = e.closest('svg[role=img]').getBoundingClientRect();"
-                " return box.width > 0 && (box.left < chart.left - 1 || box.right > chart.right + 1); })"
-                ".map(e => e.textContent)")
-            self.assertEqual(outside, [])
+        for width in (1200, 390):
+            with self.subTest(width), browser.Page(self.place, width=width) as page:
+                self.assertEqual(page.ask(OUTSIDE), [])
+
+    def test_on_a_telephone_only_timelines_are_moved_below_their_window(self):
+        with browser.Page(self.place, width=390) as page:
+            moved, shown = (page.ask(
+                "Array.from(document.querySelectorAll('.chart')).filter(e => e.clientWidth > 0"
+                f" && {which}).map(e => e.querySelector('.moves') !== null)")
+                for which in ("e.scrollWidth > e.clientWidth + 1", "true"))
+            self.assertEqual(set(moved), {True})
+            self.assertGreater(shown.count(False), 4)
 
     def test_on_paper_nothing_is_behind_an_edge(self):
         with browser.Page(self.place, width=720, dark=True) as page:

@@ -11,7 +11,7 @@ li line main meta nav ol p path pre rect script section span style summary svg t
 thead title tr ul""".split())
 ATTRIBUTES = set("""aria-hidden aria-label aria-labelledby charset class content cx cy d data-by
 data-find data-ns data-zoom height href
-http-equiv id lang name r role rx scope tabindex text-anchor transform viewbox width
+http-equiv id lang name r role rx scope stroke-width tabindex text-anchor transform viewbox width
 x x1 x2 y y1 y2""".split())
 
 

@@ -28,6 +28,14 @@ size_t count_of(const std::string& text, const std::string& part) {
     return count;
 }
 
+// Without what is drawn once more, for a telephone.
+std::string on_desk(const Markup& drawn) {
+    std::string html = drawn.html();
+    const size_t from = html.find("<div class=\"chart telephone\">");
+    REQUIRE(from != std::string::npos);
+    return html.erase(from, html.find("</div>", from) + 6 - from);
+}
+
 Axis axis(const char* words) { return {words, duration_text}; }
 
 }  // namespace
@@ -39,7 +47,7 @@ TEST_CASE("a text in markup is text, between tags and in attributes", "[chart]")
           std::string("<p title=\"") + kHarmless + "\">" + kHarmless + "</p>");
     CHECK(element("td").html() == "<td></td>");
     CHECK(element("rect", {{"x", "1"}}).html() == "<rect x=\"1\"/>");
-    CHECK(element("rect", {}, hint("a")).html() == "<rect><title>a</title></rect>");
+    CHECK(element("rect", {}, kDesk.hint("a")).html() == "<rect><title>a</title></rect>");
 }
 
 TEST_CASE("coordinates are short and have no minus zero", "[chart]") {
@@ -98,7 +106,7 @@ TEST_CASE("a line is interrupted where a value is unknown, and what is marked ha
     for (int i = 0; i < 6; ++i)
         chart.series[0].points.push_back(
             {double(i), i == 3 ? kUnknown : 10.0 * i, kUnknown, kUnknown, i == 5 ? kNasty : "", i == 5});
-    const std::string drawn = line_chart(chart).html();
+    const std::string drawn = on_desk(line_chart(chart));
     CHECK(count_of(drawn, "<path") == 2);
     const std::string path =
         drawn.substr(drawn.find("d=\"M"), drawn.find("\" class=\"line") - drawn.find("d=\"M"));
@@ -114,7 +122,7 @@ TEST_CASE("bars are as long as their parts, and parts nobody has are in no legen
                                axis("ns"),
                                {{"one", 0}, {"none", 1}, {"three", 2}},
                                {{"rank 0", {1e6, 0, 3e6}}, {kNasty, {2e6, 0, 0}}}};
-    const std::string drawn = stacked_bars(chart).html();
+    const std::string drawn = on_desk(stacked_bars(chart));
     CHECK(count_of(drawn, "class=\"part f0\"") == 2);
     CHECK(count_of(drawn, "class=\"part f2\"") == 1);
     CHECK(count_of(drawn, "<li>") == 2);
@@ -125,6 +133,31 @@ TEST_CASE("bars are as long as their parts, and parts nobody has are in no legen
 // step      0     1     2
 // three  |  1           1
 // one    |  2     3     2        of 4 at most: a part is as tall as it is large, and stands on those below
+TEST_CASE("on a telephone names are shorter, marks fewer, and nothing is said to who hovers", "[chart]") {
+    const std::string name = "sm80_gemm_" + std::string(40, 'x') + "_tn_7";
+    const StackedBars chart = {{"b", "t", "d"}, axis("of a step"), {{"part", 0}}, {{name, {94'000'000}, ""}}};
+    const std::string html = stacked_bars(chart).html();
+    const size_t from = html.find("<div class=\"chart telephone\">"), until = html.find("</div>", from);
+    const std::string drawn = html.substr(from, until - from), desk = on_desk(stacked_bars(chart));
+    CHECK(drawn.find("viewBox=\"0 0 340 ") != std::string::npos);
+    CHECK(drawn.find(">sm80_gem…xxx_tn_7<") != std::string::npos);
+    CHECK(count_of(drawn, "<title") == 1);  // the drawing's own
+    CHECK(count_of(desk, "class=\"grid\"") > count_of(drawn, "class=\"grid\""));
+    CHECK(count_of(drawn, "class=\"grid\"") >= 2);
+    // No id is there twice.
+    CHECK(count_of(html, "id=\"b-title\"") == 1);
+    CHECK(count_of(html, "id=\"b-telephone-title\"") == 1);
+}
+
+// 0 B   200 MB 400 MB        there is no room for the last one
+TEST_CASE("a mark has its text where there is room beside the one before", "[chart]") {
+    MarkLabels labels(kTelephone);
+    CHECK_FALSE(labels.add(50, 0, "200 MB").html().empty());
+    CHECK(labels.add(90, 0, "400 MB").html().empty());
+    CHECK_FALSE(labels.add(110, 0, "600 MB").html().empty());
+    CHECK(labels.add(340, 0, "800 MB").html().find("x=\"317.8\"") != std::string::npos);
+}
+
 TEST_CASE("columns stand on each other, and each says all of its parts", "[chart]") {
     ColumnChart chart = {{"c", kNasty, "d"},
                          axis("step"),
@@ -134,7 +167,7 @@ TEST_CASE("columns stand on each other, and each says all of its parts", "[chart
                           {"step 1", 0.5, 1.5, {3e6, 0, 0}},
                           {"step 2", 1.5, 2.5, {2e6, 0, 1e6}}},
                          4e6};
-    const std::string drawn = column_chart(chart).html();
+    const std::string drawn = on_desk(column_chart(chart));
     CHECK(count_of(drawn, "<path") == 2);
     CHECK(count_of(drawn, "class=\"over\"") == 3);
     CHECK(drawn.find("step 2: 3.00 ms: one 2.00 ms, three 1.00 ms") != std::string::npos);
@@ -187,20 +220,20 @@ TEST_CASE("a page allows its own script and style by their digests, and nothing 
     }
 }
 
-// level        0   1   …   7        cells of a level beside each other are one rectangle
+// level        0   1   …   7        cells of a level beside each other are one line
 TEST_CASE("cells of a heat map are as dark as they are large", "[chart]") {
     const HeatMap map = {{"h", "t", "d"},
                          "step",
                          {"1", "2", "3", "4"},
                          {{"rank 0", "rank 0: all", {0, 0, 8, kUnknown}}, {kNasty, kNasty, {7, 7, 7, 7}}},
                          duration_text};
-    const std::string drawn = heat_map(map).html();
-    CHECK(count_of(drawn, "class=\"h0\"") == 2);  // a path and its entry in the legend
-    CHECK(count_of(drawn, "class=\"h7\"") == 2);
-    CHECK(count_of(drawn, "class=\"h3\"") == 1);
-    const std::string path =
-        drawn.substr(drawn.find("<path"), drawn.find("class=\"h0\"") - drawn.find("<path"));
-    CHECK(count_of(path, "z") == 1);
+    const std::string drawn = on_desk(heat_map(map));
+    for (const char* level : {"h0", "h3", "h7"})  // in the legend
+        CHECK(count_of(drawn, std::string("class=\"level ") + level + "\"") == 1);
+    CHECK(count_of(drawn, "class=\"cells h7\"") == 1);
+    const size_t from = drawn.find("<path");
+    const std::string path = drawn.substr(from, drawn.find("class=\"cells h0\"") - from);
+    CHECK(count_of(path, "M") == 1);
     CHECK(count_of(drawn, "from 7 ns") == 1);
     CHECK(count_of(drawn, "<img") == 0);
 }
@@ -275,7 +308,7 @@ TEST_CASE("bars of a histogram stand on the axis", "[chart]") {
                             {"how long", duration_text, true},
                             {"", duration_text, false, true},
                             {{1000, 2000, 0.25}, {2000, 4000, 0.75}}};
-    const std::string drawn = bar_chart(chart).html();
+    const std::string drawn = on_desk(bar_chart(chart));
     CHECK(count_of(drawn, "class=\"part f0\"") == 2);
     CHECK(drawn.find("1.00 us to 2.00 us: ") != std::string::npos);
 }
