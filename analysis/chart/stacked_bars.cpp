@@ -10,10 +10,10 @@ namespace gpushim::analysis {
 namespace {
 
 constexpr double kStackRight = 16, kStackTop = 6, kStackRow = 26, kStackBar = 18, kStackBottom = 40;
-constexpr double kLabelLetter = 7.7;  // of names, which are in all kinds of letters
+constexpr double kLabelLetter = 8.1;  // of names, which are in all kinds of letters
 constexpr double kStackLetter = 6.6;  // about as wide as a letter is
 constexpr size_t kShortestLabel = 15, kStackLongestLabel = 34;
-constexpr double kMostForLabels = 0.4;  // of a drawing's width
+constexpr double kMostForLabels = 0.42;  // of a drawing's width
 
 double sum_of(const StackedBars::Bar& bar) {
     return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);

@@ -15,9 +15,10 @@ namespace {
 
 constexpr size_t kMostTexts = 4096, kLongestText = 1024;
 constexpr int64_t kNoRoom = 0;
-constexpr int64_t kMostRowsBefore = 500'000;  // that are looked at …
-constexpr size_t kMostStepsBefore = 64;       // … and steps, each of which is opened by itself
-constexpr int64_t kMostSamples = 20'000;      // of launches: the first so many tell lines of Python
+constexpr int64_t kMostRowsBefore = 500'000;           // that are looked at …
+constexpr size_t kMostStepsBefore = 64;                // … and steps, each of which is opened by itself
+constexpr int64_t kLongestBefore_ns = 60'000'000'000;  // as a step, before the first
+constexpr int64_t kMostSamples = 20'000;               // of launches: the first so many tell lines of Python
 
 Value number(int64_t value) { return value == ExportRow::kNone ? Value(nullptr) : Value(value); }
 
@@ -82,34 +83,45 @@ void KeptWriter::keep(size_t step, const std::string& why) {
 }
 
 // A host may be many steps ahead of its GPUs, and steps that were found in what GPUs do may have no call at
-// all: back to the step that had operations and left none running.
+// all: back to the step that had operations and left none running, or to before the first.
 void KeptWriter::keep_before(size_t step, Place& place, int64_t& left_out) {
     const Step& kept = facts_.steps[step];
-    const int64_t most = std::max(place.nth + kMostKeptBefore, kMostKeptRows);
-    int64_t seen = 0;
-    for (size_t back = 1; back <= std::min(step, kMostStepsBefore) && seen < kMostRowsBefore; ++back) {
+    Before before = {std::max(place.nth + kMostKeptBefore, kMostKeptRows), 0, left_out};
+    for (size_t back = 1; back <= std::min(step, kMostStepsBefore); ++back) {
         const Step& is = facts_.steps[step - back];
-        TraceRows rows(*facts_.trace, is.begin_ns, std::min(is.end_ns, kept.begin_ns));
-        OpenRanges ranges;
         place.before = static_cast<int64_t>(back);
-        bool has_operations = false, is_any = false;
-        for (ExportRow row; seen < kMostRowsBefore && rows.next(row); ++seen) {
-            const std::string_view range = ranges.see(row);
-            if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone)
-                continue;
-            has_operations = true;
-            const int64_t start_ns = plausible_time(row.start_ns);
-            if (start_ns + plausible_span(row.ran_ns) <= kept.begin_ns || start_ns >= kept.end_ns) continue;
-            is_any = true;
-            if (place.nth == most) {
-                ++left_out;
-            } else {
-                write(place, row, text(range));
-                ++place.nth;
-            }
-        }
-        if (has_operations && !is_any) return;
+        if (!keep_running(kept, is.begin_ns, std::min(is.end_ns, kept.begin_ns), place, before)) return;
     }
+    if (step > kMostStepsBefore) return;
+    const int64_t first_ns = facts_.steps.front().begin_ns;
+    const int64_t length_ns = std::min(kept.end_ns - kept.begin_ns, kLongestBefore_ns);
+    const int64_t back_ns = static_cast<int64_t>(kMostStepsBefore) * length_ns;
+    place.before = static_cast<int64_t>(step) + 1;
+    keep_running(kept, first_ns - back_ns, std::min(first_ns, kept.begin_ns), place, before);
+}
+
+// Of what was called then, what still ran when the step began. False: there were operations, and none did.
+bool KeptWriter::keep_running(const Step& kept, int64_t from_ns, int64_t until_ns, Place& place,
+                              Before& before) {
+    TraceRows rows(*facts_.trace, from_ns, until_ns);
+    OpenRanges ranges;
+    bool has_operations = false, is_any = false;
+    for (ExportRow row; before.seen < kMostRowsBefore && rows.next(row); ++before.seen) {
+        const std::string_view range = ranges.see(row);
+        if (!row.is_operation() || row.start_ns == ExportRow::kNone || row.ran_ns == ExportRow::kNone)
+            continue;
+        has_operations = true;
+        const int64_t start_ns = plausible_time(row.start_ns);
+        if (start_ns + plausible_span(row.ran_ns) <= kept.begin_ns || start_ns >= kept.end_ns) continue;
+        is_any = true;
+        if (place.nth == before.most) {
+            ++before.left_out;
+        } else {
+            write(place, row, text(range));
+            ++place.nth;
+        }
+    }
+    return is_any || !has_operations;
 }
 
 void KeptWriter::write(const Place& place, const ExportRow& row, Value range) {

@@ -37,7 +37,13 @@ class KeptWriter {
         int64_t step, nth;
         int64_t before = 0;
     };
+    struct Before {
+        int64_t most;  // rows, with the step's own
+        int64_t seen;
+        int64_t& left_out;
+    };
     void keep_before(size_t step, Place& place, int64_t& left_out);
+    bool keep_running(const Step& kept, int64_t from_ns, int64_t until_ns, Place& place, Before& before);
     void write(const Place& place, const ExportRow& row, Value range);
     Value text(std::string_view words);
     Value line_of(const ExportRow& row);

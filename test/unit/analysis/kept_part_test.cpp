@@ -150,6 +150,20 @@ TEST_CASE("with a step is kept what the steps before it left running", "[kept_pa
     CHECK(again.ask("SELECT count(*) FROM kept_call WHERE before > 0 AND step = 3") == "0");
 }
 
+//   before the first          1 (index 0)
+//   host   9000 ─ 9500 ── 10000 ──────── 13000
+//   GPU              └─ 9650 ─────── 10200         what an eager host sends ahead may be all that there is
+TEST_CASE("with the first step is kept what was called before it", "[kept_part]") {
+    FiveSteps made;
+    made.facts.steps.erase(made.facts.steps.begin(), made.facts.steps.begin() + 2);
+    made.facts.steps.resize(1);
+    made.made.run("UPDATE launch_device SET dur_ns = 10200 - 9650 WHERE enter_ns = 9500");
+    made.made.run("DELETE FROM launch WHERE enter_ns >= 10000");
+    Written written;
+    make_kept_part(made.facts)->finish(written.run());
+    CHECK(written.ask("SELECT group_concat(before || ' ' || enter_ns, ', ') FROM kept_call") == "1 9500");
+}
+
 TEST_CASE("what the steps before left running is bounded, and not exported", "[kept_part]") {
     FiveSteps made;
     made.a_long_step();
