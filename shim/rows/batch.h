@@ -71,6 +71,7 @@ struct Batch {
     std::span<Rows* const> observed = {};
     uint64_t samples_left_out = 0;  // of these, since the last batch that was written
     bool is_at_the_end = false;     // of the process; there is at most one more after it
+    const char* ended = nullptr;    // not null: nothing comes after it; what meta.ended becomes
     uint64_t unknown_abi = 0;       // of the doors, since the process began (hooks/counters.h)
     // Operations without events for that reason, since it began.
     uint64_t programmatic = 0;

@@ -85,10 +85,10 @@ class Database {
     bool is_new() const { return is_new_; }
     // For a file that is going to be written again and again. False: it has it already.
     bool use_log();
-    // Where it has no log yet: puts all that was committed onto the disk, at once.
-    void sync_young();
 
     void begin(bool durable);  // durable: on disk when commit returns
+    // The last one of this file. Where it has no log yet, only now is anything of it put onto the disk.
+    void begin_last();
     void commit();
     void rollback() noexcept;
 

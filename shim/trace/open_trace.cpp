@@ -191,14 +191,17 @@ void OpenTrace::write_counts(const Batch& batch) {
     write_count("unknown_abi", batch.unknown_abi);
     write_count("untimed_programmatic", batch.programmatic);
     write_count("untimed_measured", batch.measured);
+    if (batch.ended != nullptr) write_end(batch.ended);
 }
 
-// What it speaks for is on the disk before it is: after a power loss there is no end, or all before it.
 void OpenTrace::note_end(const char* how) {
-    base_.sync_young();
-    base_.begin(false);
-    fact_row_.bind(1, std::string_view("ended")).bind(2, std::string_view(how)).step();
+    base_.begin_last();
+    write_end(how);
     base_.commit();
+}
+
+void OpenTrace::write_end(const char* how) {
+    fact_row_.bind(1, std::string_view("ended")).bind(2, std::string_view(how)).step();
 }
 
 void OpenTrace::write_count(const char* key, uint64_t since_opened) {
@@ -325,7 +328,7 @@ void OpenTrace::insert_observed(Rows& rows, Share share) {
 // Nothing of them is known afterwards but how many there were, as if they had been lost in their rings; only
 // events of ours come back.
 void OpenTrace::count_only(const Batch& batch) {
-    base_.begin(false);
+    batch.ended != nullptr ? base_.begin_last() : base_.begin(false);
     timed_.start_batch();
     for (const Event& event : batch.events) {
         if (is_in_already(event)) continue;
@@ -358,9 +361,9 @@ void OpenTrace::insert_block(size_t index) {
 
 void OpenTrace::insert(const Batch& batch, bool keep, Share share) {
     const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-    const bool durable = !batch.is_at_the_end && now_ns - synced_ns_ >= kSyncEvery_ns;
+    const bool durable = now_ns - synced_ns_ >= kSyncEvery_ns;
     const int64_t used_before_bytes = space_.size().used_bytes();
-    base_.begin(durable);
+    batch.ended != nullptr ? base_.begin_last() : base_.begin(durable);
     if (share != Share::rows) space_.retention().leave_out(tables_);
     space_.retention().hold(batch.window_from_ns, batch.window_until_ns);
     for (Rows* rows : batch.observed) {

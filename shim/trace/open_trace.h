@@ -72,6 +72,7 @@ class OpenTrace {
     void write_drop(int64_t ring, Drop why, int64_t seen_ns, uint64_t events);
     void insert_block(size_t index);
     void write_counts(const Batch& batch);
+    void write_end(const char* how);
     void write_count(const char* key, uint64_t since_opened);
 
     std::unique_ptr<Database> opened_;

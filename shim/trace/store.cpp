@@ -152,8 +152,8 @@ Drop Store::why_not() const noexcept { return why_not_; }
 
 size_t Store::most_slots() const noexcept { return trace_ == nullptr ? 1024 : trace_->size().most_slots(); }
 
-bool Store::note_end(const char* how) noexcept {
-    return trace_ == nullptr || without_throwing([&] { trace_->note_end(how); });
+void Store::note_end(const char* how) noexcept {
+    if (trace_ != nullptr) without_throwing([&] { trace_->note_end(how); });
 }
 
 void Store::keep_rows(bool keep) noexcept { keeps_rows_ = keep; }

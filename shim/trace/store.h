@@ -55,9 +55,8 @@ class Store {
     // How many slots of rings a batch may be made of at most, for the file to keep its size.
     size_t most_slots() const noexcept;
 
-    // All is written that there will be, and is put onto the disk where a log does not: meta.ended becomes
-    // this. False where that fails: the trace says less.
-    bool note_end(const char* how) noexcept;
+    // All is written that there will be: meta.ended becomes this. Where that fails the trace says less.
+    void note_end(const char* how) noexcept;
 
     // From now on what is written is worth more than other rows, when some have to go.
     void keep_rows(bool keep) noexcept;

@@ -62,6 +62,8 @@ void begin_transaction() {
     }
 }
 
+constexpr char kExit[] = "exit";  // of meta.ended
+
 bool is_ending() { return process_state->doing.load() == kEnding; }
 
 }  // namespace
@@ -178,10 +180,11 @@ bool WriterLoop::is_worth_a_commit(int64_t now_ns) const {
            now_ns - last_commit_ns_ >= (may_wait ? kFirstCommitNs : kCommitEveryNs);
 }
 
-bool WriterLoop::commit() {
+bool WriterLoop::commit(const char* ended) {
     if (!has_its_files()) return false;
     Batch batch = drain_.batch();
     batch.is_at_the_end = is_ending() || process_state->last_look.load() == kLookWanted;
+    batch.ended = ended;
     batch.observed = observers_.rows();
     batch.samples_left_out = observers_.left_out();
     const WindowSpan window = newest_window();
@@ -240,13 +243,10 @@ void WriterLoop::finish() {
     // Twice where it was not done before: what one of them closes is another's to write.
     if (written && process_state->last_look.load() != kLooked) observers_.look(now(true));
     if (written) observers_.look(now(true));
-    if (written && has_news()) written = commit();
+    const bool has_more = has_news();
+    if (written && has_more) written = commit(kExit);
     written = has_its_files() && written;
-    if (written) {
-        begin_transaction();
-        written = store_->note_end("exit");
-        end_transaction();
-    }
+    if (written && !has_more) store_->note_end(kExit);
     store_.reset();
     // What could not be written stays, for recovery.
     if (written) remove_folder(folder_, *start_.identity);

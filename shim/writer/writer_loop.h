@@ -61,7 +61,8 @@ class WriterLoop {
     bool has_news();
     bool has_nothing_to_do() const;
     bool is_worth_a_commit(int64_t now_ns) const;
-    bool commit();
+    // `ended`: with the last one, what meta.ended becomes.
+    bool commit(const char* ended = nullptr);
     bool has_nothing_to_look_for() const;
     void look_last();
     void read_now();

@@ -115,20 +115,9 @@ class Memory(UnderStrace):
 
 @unittest.skipUnless(shutil.which("strace"), optional.lacks("strace"))
 class OnDisk(UnderStrace):
-    """After a power loss an end that is told has everything before it."""
+    """What could not be put onto the disk is not told to be there (after a power loss: test/faults, D7)."""
 
     ENDED = "SELECT value FROM meta WHERE key = 'ended'"
-
-    def test_once_and_before_its_end_is_told(self):
-        lines = self.calls("pwrite64,fdatasync,fsync", "-y", "-s", "0", **preload.variables(self.folder))
-        trace, = self.traces()
-        of_trace = [line for line in lines if f"{trace}>" in line]
-        synced = [i for i, line in enumerate(of_trace) if "sync(" in line]
-        self.assertEqual(sum("sync(" in line for line in lines), 1)
-        self.assertEqual(len(synced), 1, of_trace)
-        # What comes then is that it has ended: the page with that, and SQLite's own first one.
-        self.assertEqual(len(of_trace[synced[0] + 1:]), 2, of_trace)
-        self.assertEqual(preload.query(trace, self.ENDED), [("exit",)])
 
     def test_a_disk_that_refuses_leaves_it_in_the_rings(self):
         self.calls("fdatasync", "-e", "inject=fdatasync:error=EIO",

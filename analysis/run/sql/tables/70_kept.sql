@@ -41,8 +41,8 @@ CREATE TABLE kept_call (
   -- its number, kernels; sync, call: event, calls; collective: bytes, count, type, peer, number on its
   -- communicator, ranks, rank; memory: bytes, kind, address, held; gap: running_ns, runqueue_ns, samples
   n0 INTEGER, n1 INTEGER, n2 INTEGER, n3 INTEGER, n4 INTEGER, n5 INTEGER, n6 INTEGER,
-  before INTEGER,                -- 0: called in this step; n: n steps before it, or before the first step, and
-                                 -- still ran when it began
+  before INTEGER,                -- 0: called in this step; n: n steps before it (or before the first
+                                 -- step), and still ran when it began
   range_id INTEGER,              -- kept_text: of an operation the innermost range of its thread that lies in
                                  -- the step and was open when it was called; NULL: none
   line_id INTEGER,               -- kept_text: the line of Python that its kernel was seen launched from, and
